@@ -1,0 +1,45 @@
+"""What the analysis of a shell text found."""
+
+from __future__ import annotations
+
+from gateway.model.facts import Wanted
+from gateway.model.value import Value
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from gateway.model.command import Part
+    from gateway.model.effect import Item
+
+
+class Pending(Value):
+    """A question about one command that only the facts of the host answer; `settle` turns it into effects.
+
+    `kind`: "glob" (matches of the pattern `target` could be read as options), "git" (git starts in the folder
+    `target`), "remote" (git's remote `target` is contacted; `extra`: fetch or send, a blank, and git's folder),
+    "branch" (the remote `target` is sent the branch that HEAD is on in the folder `extra`), "into" (`target` is
+    written, or `extra` in it if it is a folder). `part` is the index of the command.
+    """
+
+    kind: str
+    part: int
+    target: str
+    extra: str = ""
+    start: int = 0
+    end: int = 0
+
+
+class Analysis(Value):
+    """Every simple command of a text and every predicted effect.
+
+    `parts` in order of their place in the text, at any depth. `items` hold everything the text does; what is
+    not understood is among them as `Opaque` or `Code` with a reason. `tokens`: when the text could not be
+    parsed or a bound was hit, its words by a crude split, for the deny and ask lanes; else ().
+    `wanted`: what the host should be asked before the items are settled. `pending`: what settling turns the
+    answers into, beside the paths and globs of the items themselves.
+    """
+
+    parts: tuple[Part, ...]
+    items: tuple[Item, ...]
+    tokens: tuple[str, ...] = ()
+    wanted: Wanted = Wanted()
+    pending: tuple[Pending, ...] = ()

@@ -1,0 +1,28 @@
+"""Who asks, from where, and in which mode: everything a rule may test that is not the call itself."""
+
+from __future__ import annotations
+
+from gateway.model.value import Value
+
+
+class Context(Value):
+    """One session's circumstances, fixed before a call is judged.
+
+    Paths are absolute and resolved. `root`: the project root, "" when there is none. `workspace`: the project
+    root plus named extra folders; empty when the root would be `/`, HOME or an ancestor of HOME. `temp`: the
+    session's own temporary folders. `now`: seconds since the epoch, read once per call. `confined`: the call
+    will run in the sandbox. `branch`: HEAD of the project, "" when unknown.
+    """
+
+    cwd: str
+    root: str
+    home: str
+    workspace: tuple[str, ...] = ()
+    temp: tuple[str, ...] = ()
+    mode: str = "default"
+    confined: bool = True
+    agent: str = ""
+    depth: int = 0
+    branch: str = ""
+    now: float = 0.0
+    env: tuple[tuple[str, str], ...] = ()

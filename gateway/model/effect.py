@@ -1,0 +1,194 @@
+"""What a call does to the world: the closed, public list that every tool, program and foreign agent yields.
+
+A target that is not fully known holds `HOLE` ("\\0", which no path, host or word of a shell can contain) in
+place of each part that only the run will tell. An unknown is a value, never an absence.
+"""
+
+from __future__ import annotations
+
+from gateway.model.value import Value
+
+HOLE = "\0"
+PATH_KINDS = ("list", "read", "write", "delete")
+KINDS = (
+    "use", "exec", "code", "opaque", *PATH_KINDS, "connect", "push", "credential", "env", "process", "system",
+    "session",
+)  # fmt: skip
+CARRIERS = ("use", "exec")
+
+
+class Effect(Value):
+    """Base of the effects. `kind` is one of `KINDS`; `target` is what people and JSON are shown."""
+
+    kind = ""
+
+    @property
+    def target(self) -> str:
+        return ""
+
+
+class Use(Effect):
+    """This tool is called. A carrier: needs no cover of its own."""
+
+    kind = "use"
+    tool: str
+
+    @property
+    def target(self) -> str:
+        return self.tool
+
+
+class Exec(Effect):
+    """This program, which we have a description of, starts. A carrier."""
+
+    kind = "exec"
+    program: str
+    argv: tuple[str, ...]
+
+    @property
+    def target(self) -> str:
+        return " ".join(self.argv)
+
+
+class Code(Effect):
+    """We know what starts, not what it does: `npm test`, `make`, a program or option nobody described."""
+
+    kind = "code"
+    program: str
+    argv: tuple[str, ...]
+    why: str
+
+    @property
+    def target(self) -> str:
+        return " ".join(self.argv)
+
+
+class Opaque(Effect):
+    """We do not even know which program or words run."""
+
+    kind = "opaque"
+    why: str
+
+    @property
+    def target(self) -> str:
+        return self.why
+
+
+class Touch(Effect):
+    """A file or folder is listed, read, written (created, renamed to) or deleted (renamed from).
+
+    `path` is absolute and lexically normal, or holds `HOLE`. `tree`: everything below it too. `glob`: `path`
+    is still a pattern of the shell (only between the parse and the look at the host). `real` is where the
+    path leads after links are resolved, empty when nobody looked or when it is the same. `skips`: what of a tree
+    the program leaves out by itself: "hidden" (names that start with a dot), "untracked" (files that git does not
+    keep), or "rest" (everything but its own store, whose protected files it does not touch).
+    """
+
+    kind: str
+    path: str
+    tree: bool = False
+    glob: bool = False
+    real: str = ""
+    skips: str = ""
+
+    @property
+    def target(self) -> str:
+        return self.path + ("/**" if self.tree else "")
+
+
+class Connect(Effect):
+    """A host is contacted. `port` 0: not known. `direction`: fetch, send or listen."""
+
+    kind = "connect"
+    host: str
+    port: int
+    direction: str
+
+    @property
+    def target(self) -> str:
+        return f"{self.host}:{self.port}" if self.port else self.host
+
+
+class Push(Effect):
+    """Refs are sent to a remote repository, after `+ref`, `--mirror` and `--delete` are normalised."""
+
+    kind = "push"
+    remote: str
+    ref: str
+    force: bool
+
+    @property
+    def target(self) -> str:
+        return f"{self.remote} {self.ref}" + (" (force)" if self.force else "")
+
+
+class Credential(Effect):
+    """A program reads its own login material and does not output it (ssh's key for `git fetch`)."""
+
+    kind = "credential"
+    program: str
+    path: str
+
+    @property
+    def target(self) -> str:
+        return self.path or self.program
+
+
+class Env(Effect):
+    """An environment variable is read into output (`access` "read") or set for a program ("set")."""
+
+    kind = "env"
+    name: str
+    access: str
+
+    @property
+    def target(self) -> str:
+        return self.name
+
+
+class Process(Effect):
+    """Another process is affected. `action`: signal, trace or priority."""
+
+    kind = "process"
+    action: str
+    who: str
+
+    @property
+    def target(self) -> str:
+        return f"{self.action} {self.who}"
+
+
+class System(Effect):
+    """A change beyond files. `action`: install, service, mount, user, clock, power, network, kernel, privilege, …"""
+
+    kind = "system"
+    action: str
+    what: str
+
+    @property
+    def target(self) -> str:
+        return f"{self.action} {self.what}".rstrip()
+
+
+class SessionChange(Effect):
+    """Only the session itself changes: a task list, the mode, the working directory."""
+
+    kind = "session"
+    what: str
+
+    @property
+    def target(self) -> str:
+        return self.what
+
+
+class Item(Value):
+    """One predicted effect of a call and where it comes from.
+
+    `start`/`end`: the span in the call's match field, in code points. `part`: the index of the simple command
+    that does it by itself, or -1 for what no command does (redirects, assignments, file tools).
+    """
+
+    effect: Effect
+    start: int = 0
+    end: int = 0
+    part: int = -1

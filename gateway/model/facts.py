@@ -1,0 +1,64 @@
+"""What the analysis wants to know of the host, and what one bounded look found."""
+
+from __future__ import annotations
+
+from gateway.model.value import Value
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+
+class Wanted(Value):
+    """Questions for the host. `globs` are absolute `fnmatch` patterns; `git` are folders git would start in; `trees`
+    are folders with what the program leaves out of them by itself (`Touch.skips`)."""
+
+    paths: tuple[str, ...] = ()
+    globs: tuple[str, ...] = ()
+    programs: tuple[str, ...] = ()
+    git: tuple[str, ...] = ()
+    trees: tuple[tuple[str, str], ...] = ()
+
+
+class PathFact(Value):
+    """`real`: the path with every link resolved, as far as it exists; `HOLE` where nobody can tell. `kind`: file, dir,
+    other, missing or unknown."""
+
+    real: str
+    kind: str
+
+
+class GitFact(Value):
+    """What git would find from a folder. `top`: the work tree's folder, "" if none. `own`: it is the project's own
+    repository, whose `.git` agents cannot change. `branch`: HEAD's branch, "" if detached or unknown. `remotes`:
+    name to URL."""
+
+    top: str
+    own: bool
+    branch: str
+    remotes: tuple[tuple[str, str], ...] = ()
+
+
+class TreeFact(Value):
+    """Denied paths found below a tree; `complete` is False when the bound was hit."""
+
+    found: tuple[str, ...]
+    complete: bool
+
+
+class Facts(Value):
+    """The answers. A missing key means nobody could tell; a glob that hit its bound maps to None.
+
+    `programs` maps the base name of a program given by path to that path if PATH gives that very file, else to what
+    PATH gives, "" if nothing; bare names stand there only where it matters. `untrusted_programs`: names that PATH
+    finds in a folder that the agent can write."""
+
+    paths: Mapping[str, PathFact] = {}
+    globs: Mapping[str, tuple[str, ...] | None] = {}
+    programs: Mapping[str, str] = {}
+    git: Mapping[str, GitFact] = {}
+    trees: Mapping[tuple[str, str], TreeFact] = {}
+    untrusted_programs: frozenset[str] = frozenset()
+
+
+NO_FACTS = Facts()

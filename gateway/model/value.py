@@ -1,0 +1,137 @@
+"""Frozen values: the one mechanism behind every type of `gateway.model`.
+
+A value is a tuple with named fields. It is immutable by construction, cheap to make (the decision path
+makes dozens for one call), and costs nothing to import: `dataclasses` and `typing` alone would more than
+double the start of a process that only has to answer one question.
+
+    class Point(Value):
+        x: int
+        y: int = 0
+
+Modules that define values need `from __future__ import annotations`: fields are read from the names of the
+class's annotations, in order. Values compare equal only to values of the same class. A value class may
+extend `Value` or a value class without fields; class attributes without annotation are ordinary ones.
+"""
+
+from __future__ import annotations
+
+from _collections import _tuplegetter  # type: ignore[import-not-found]  # what namedtuple uses for its fields
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any, Self, dataclass_transform
+else:
+
+    def dataclass_transform(**_options):
+        return lambda cls: cls
+
+
+_new = tuple.__new__
+
+
+class _ValueType(type):
+    """Turns annotations into fields of a tuple."""
+
+    def __new__(mcs, name: str, bases: tuple[type, ...], namespace: dict[str, Any]) -> _ValueType:
+        fields = tuple(f for f in namespace.get("__annotations__", ()) if not f.startswith("_"))
+        inherited = next((found for base in bases if (found := getattr(base, "_fields", ()))), ())
+        if fields and inherited:
+            raise TypeError(f"{name}: a value with fields cannot be extended with more fields")
+        if fields or not inherited:
+            namespace["_fields"] = fields
+            defaults = {f: namespace.pop(f) for f in fields if f in namespace}
+            if tuple(defaults) != fields[len(fields) - len(defaults) :]:
+                raise TypeError(f"{name}: fields with a default must come last")
+            namespace["_defaults"] = defaults
+            namespace["_tail"] = tuple(defaults.values())
+            namespace["_size"] = len(fields)
+            namespace["_places"] = {field: place for place, field in enumerate(fields)}
+            namespace["_required"] = len(fields) - len(defaults)
+            for index, field in enumerate(fields):
+                namespace[field] = _tuplegetter(index, f"field {index}")
+        namespace["__slots__"] = ()
+        return super().__new__(mcs, name, bases, namespace)
+
+
+if TYPE_CHECKING:
+
+    @dataclass_transform(frozen_default=True, eq_default=True)
+    class Value:
+        """An immutable value with named fields."""
+
+        _fields: tuple[str, ...]
+
+        @classmethod
+        def make(cls, fields: tuple[Any, ...]) -> Self: ...
+        def replace(self, **changes: Any) -> Self: ...
+        def as_dict(self) -> dict[str, Any]: ...
+        def __hash__(self) -> int: ...
+
+else:
+
+    class Value(tuple, metaclass=_ValueType):
+        """An immutable value with named fields."""
+
+        def __new__(cls, *args, **named):
+            given = len(args)
+            if given != cls._size:
+                if not named and cls._required <= given < cls._size:
+                    args += cls._tail[given - cls._required :]
+                else:
+                    args = _complete(cls, args, named)
+            elif named:
+                args = _complete(cls, args, named)
+            return _new(cls, args)
+
+        # All fields in order as one tuple, unchecked: twice as fast, for the few places where that counts.
+        make = classmethod(_new)
+
+        def __eq__(self, other):
+            return self.__class__ is other.__class__ and tuple.__eq__(self, other)
+
+        def __ne__(self, other):
+            return not self == other
+
+        __hash__ = tuple.__hash__
+
+        def __repr__(self):
+            shown = ", ".join(f"{f}={v!r}" for f, v in zip(self._fields, self, strict=True))
+            return f"{self.__class__.__name__}({shown})"
+
+        def __bool__(self):
+            return True
+
+        def __reduce__(self):
+            return (self.__class__, tuple(self))
+
+        def replace(self, **changes):
+            """The same value with some fields changed."""
+            values = list(self)
+            places = self._places
+            for name, value in changes.items():
+                if name not in places:
+                    raise TypeError(f"{self.__class__.__name__} has no field `{name}`")
+                values[places[name]] = value
+            return _new(self.__class__, values)
+
+        def as_dict(self):
+            """The fields by name, one level deep."""
+            return dict(zip(self._fields, self, strict=True))
+
+
+def _complete(cls: Any, args: tuple[Any, ...], named: dict[str, Any]) -> tuple[Any, ...]:
+    """All fields in order, from what was given by position, by name and by default."""
+    fields: tuple[str, ...] = cls._fields
+    if len(args) > len(fields):
+        raise TypeError(f"{cls.__name__} takes {len(fields)} fields (got {len(args)})")
+    given = dict(zip(fields, args, strict=False))
+    for name, value in named.items():
+        if name not in fields or name in given:
+            raise TypeError(f"{cls.__name__} has no field `{name}`, or it was given twice")
+        given[name] = value
+    for name, value in cls._defaults.items():
+        given.setdefault(name, value)
+    missing = [f for f in fields if f not in given]
+    if missing:
+        raise TypeError(f"{cls.__name__} needs {', '.join(missing)}")
+    return tuple(given[f] for f in fields)

@@ -1,0 +1,54 @@
+"""The answer, and everything that led to it."""
+
+from __future__ import annotations
+
+from gateway.model.value import Value
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from gateway.model.analysis import Analysis
+    from gateway.model.call import Call
+    from gateway.model.context import Context
+    from gateway.model.decision import Decision
+    from gateway.model.facts import Facts
+    from gateway.model.rule import Rule
+
+
+class Reason(Value):
+    """One rule's say on one effect of the call.
+
+    `item`: index into the analysis' items. `certain`: False when it holds only if an unknown part takes the
+    right value. `note`: what the rule adds beyond its text ("would match if ...", the ceiling of a mode, ...).
+    """
+
+    rule: Rule
+    decision: Decision
+    item: int
+    certain: bool = True
+    note: str = ""
+
+
+class Outcome(Value):
+    """What became of one effect: the decision and the reason that decided it."""
+
+    decision: Decision
+    reason: Reason
+
+
+class Verdict(Value):
+    """The decision on a call.
+
+    `reason` decided. `outcomes`: one per item that needed cover or was hit by a rule, in item order. `lost`:
+    rules that matched and did not decide. `noted`: matches of `warn` and `observe` rules.
+    """
+
+    decision: Decision
+    reason: Reason
+    outcomes: tuple[Outcome, ...]
+    lost: tuple[Reason, ...]
+    noted: tuple[Reason, ...]
+    call: Call
+    analysis: Analysis
+    context: Context
+    facts: Facts
+    demands: tuple[tuple[str, object], ...] = ()
