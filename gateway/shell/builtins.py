@@ -1,0 +1,236 @@
+"""What the shell's own commands do to the state of the reading: folders, variables, functions.
+
+They also are ordinary simple commands of the result; their effects on the world are their descriptions' business.
+"""
+
+from __future__ import annotations
+
+from gateway.model.effect import HOLE
+from gateway.shell import variables
+from gateway.shell.state import State, is_number, join, lexical
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from gateway.model.command import Word
+    from gateway.shell.walk import Walk
+
+Ways = tuple[State | None, State | None]
+"""The state after success and after failure; None where that can't be."""
+
+DECLARATIONS = frozenset(("export", "declare", "typeset", "local", "readonly"))
+_HARMLESS_SHOPT = frozenset(
+    ("checkwinsize", "cmdhist", "failglob", "histappend", "inherit_errexit", "lithist", "sourcepath", "xpg_echo")
+)
+
+
+def run(walk: Walk, words: Sequence[Word], raws: Sequence[tuple[int, int]]) -> Ways:
+    """The state after a simple command whose name may be a shell built-in. All of `words[0]` must be literal."""
+    name = words[0].text
+    act = _ACTIONS.get(name)
+    if name in ("command", "builtin"):
+        rest = 1
+        while rest < len(words) and words[rest].text in ("-p", "--"):
+            rest += 1
+        if rest < len(words) and words[rest].text[:2] not in ("-v", "-V", "-p"):
+            return run(walk, words[rest:], raws[rest:]) if words[rest].literal else walk.forget()
+        return walk.state, walk.state
+    if name in walk.functions:
+        act = None
+        moves, wild = walk.functions[name]
+        if walk.calls_may_fail:
+            walk.may_fail()
+        if wild:
+            return walk.forget()
+        if moves:
+            walk.state = walk.state.move(())
+    if act is not None:
+        return act(walk, words, raws)
+    return walk.state, walk.state
+
+
+def acts(name: str) -> bool:
+    """Whether a name has to go through `run`."""
+    return name in _ACTIONS or name in ("command", "builtin")
+
+
+# Folders.
+
+
+def _cd(walk: Walk, words: Sequence[Word], _raws: object) -> Ways:
+    state = walk.state
+    operands, physical = _folder_operands(words)
+    if operands is None or walk.trapped:
+        return _moved(walk, state, ())
+    if not operands:
+        home = state.values.get("HOME")
+        return _moved(walk, state, (home,) if isinstance(home, str) and home[:1] == "/" and HOLE not in home else ())
+    target = operands[0]
+    if target == "-":
+        return _moved(walk, state, state.old)
+    return _moved(walk, state, _seen_from(walk, target, physical))
+
+
+def _folder_operands(words: Sequence[Word]) -> tuple[list[str] | None, bool]:
+    """The operands of cd, pushd; None when they are not known."""
+    physical = False
+    found: list[str] = []
+    options = True
+    for word in words[1:]:
+        if not word.literal:
+            return None, physical
+        text = word.text
+        if options and text == "--":
+            options = False
+        elif options and len(text) > 1 and text[0] == "-" and text.strip("-LPen@") == "":
+            physical = physical or "P" in text
+        else:
+            found.append(text)
+    return (found if len(found) <= 1 else None), physical
+
+
+def _seen_from(walk: Walk, target: str, physical: bool) -> tuple[str, ...]:
+    parts = target.split("/")
+    if (physical or walk.physical) and ".." in parts:
+        return ()
+    if target[:1] == "/":
+        return (lexical("/", target),)
+    if not target:
+        return walk.state.cwds
+    if parts[0] not in (".", "..") and ("CDPATH" in walk.state.values or "CDPATH" in walk.assigned_here):
+        return ()
+    return tuple(dict.fromkeys(lexical(cwd, target) for cwd in walk.state.cwds))
+
+
+def _moved(walk: Walk, state: State, cwds: tuple[str, ...]) -> Ways:
+    if walk.assigned_here:  # `HOME=/x cd`
+        cwds = ()
+    walk.moved = walk.leaves_folder = True
+    return state.move(cwds), state
+
+
+def _pushd(walk: Walk, words: Sequence[Word], _raws: object) -> Ways:
+    state = walk.state
+    operands, _ = _folder_operands(words)
+    if operands and operands[0][:1] not in ("+", "-") and not walk.trapped and state.stack is not None:
+        moved, _ = _moved(walk, state, _seen_from(walk, operands[0], False))
+        assert moved is not None
+        return State(moved.cwds, moved.values, moved.old, (state.cwds, *state.stack)), state
+    walk.moved = walk.leaves_folder = True
+    return State((), state.values, state.cwds, None), state
+
+
+def _popd(walk: Walk, words: Sequence[Word], _raws: object) -> Ways:
+    state = walk.state
+    walk.moved = walk.leaves_folder = True
+    if len(words) == 1 and state.stack is not None and not walk.trapped:
+        if not state.stack:
+            return None, state
+        return State(state.stack[0], state.values, state.cwds, state.stack[1:]), state
+    return State((), state.values, state.cwds, None), state
+
+
+# Ends.
+
+
+def _exit(walk: Walk, words: Sequence[Word], raws: Sequence[tuple[int, int]]) -> Ways:
+    ends = len(words) == 1 or (len(words) == 2 and (is_number(words[1].text) or walk.numeric_source(*raws[1])))
+    return (None, None) if ends else (walk.state, walk.state)
+
+
+def _jump(walk: Walk, _words: object, _raws: object) -> Ways:
+    walk.jump = join(walk.jump, walk.state)
+    return walk.state, walk.state
+
+
+def _return(walk: Walk, words: Sequence[Word], raws: Sequence[tuple[int, int]]) -> Ways:
+    return _exit(walk, words, raws) if walk.in_function else (walk.state, walk.state)
+
+
+# Code, options, names.
+
+
+def _foreign(walk: Walk, words: Sequence[Word], _raws: object) -> Ways:
+    if len(words) == 1:
+        return walk.state, walk.state
+    return walk.forget()
+
+
+def _trap(walk: Walk, words: Sequence[Word], _raws: object) -> Ways:
+    signals = [word.text for word in words[2:]]
+    if len(words) < 3 or words[1].text in ("-", "-p", "-l") or all(signal in ("EXIT", "0") for signal in signals):
+        return walk.state, walk.state
+    walk.trapped = True
+    return walk.forget()
+
+
+def _alias(walk: Walk, words: Sequence[Word], _raws: object) -> Ways:
+    for word in words[1:]:
+        name, equals, _ = word.text.partition("=")
+        if HOLE in name or word.splits:
+            walk.unknown("an alias whose name is not known", word.start, word.end)
+        elif equals:
+            walk.shadow(name, (True, True))
+    return walk.state, walk.state
+
+
+def _shopt(walk: Walk, words: Sequence[Word], _raws: object) -> Ways:
+    if any(word.text == "failglob" for word in words[1:]):
+        walk.globs_may_fail = walk.calls_may_fail = True
+    changes = any(word.text[:1] == "-" and ("s" in word.text or "u" in word.text) for word in words[1:])
+    if any(not word.literal for word in words[1:]) or (
+        changes and any(word.text[:1] != "-" and word.text not in _HARMLESS_SHOPT for word in words[1:])
+    ):
+        walk.unknown("an option that changes how the shell reads text", *variables.span_of(words))
+    return walk.state, walk.state
+
+
+def _set(walk: Walk, words: Sequence[Word], _raws: object) -> Ways:
+    named = False
+    for word in words[1:]:
+        text = word.text
+        if named:
+            named = False
+            if text in ("keyword", "posix", "history", "histexpand") or not word.literal:
+                walk.unknown("an option that changes how the shell reads text", *variables.span_of(words))
+            walk.physical = walk.physical or text == "physical"
+            walk.all_exported = walk.all_exported or text == "allexport"
+        elif text in ("--", "-"):
+            break
+        elif text[:1] in ("-", "+") and len(text) > 1 and word.literal:
+            named = text[-1] == "o"
+            if "k" in text or "H" in text:
+                walk.unknown("an option that changes how the shell reads text", *variables.span_of(words))
+            walk.physical = walk.physical or "P" in text
+            walk.all_exported = walk.all_exported or "a" in text
+        elif HOLE in text[:1]:
+            walk.unknown("an option that changes how the shell reads text", *variables.span_of(words))
+            break
+        else:
+            break
+    return walk.state, walk.state
+
+
+_ACTIONS: dict[str, Callable[[Walk, Sequence[Word], Sequence[tuple[int, int]]], Ways]] = {
+    **dict.fromkeys(DECLARATIONS, variables.declare),
+    **dict.fromkeys(("mapfile", "readarray"), variables.mapfile),
+    **dict.fromkeys(("[", "[[", "test"), variables.test),
+    **dict.fromkeys(("eval", "source", "."), _foreign),
+    **dict.fromkeys(("break", "continue"), _jump),
+    "alias": _alias,
+    "cd": _cd,
+    "exit": _exit,
+    "getopts": variables.getopts,
+    "let": variables.let,
+    "popd": _popd,
+    "printf": variables.printf,
+    "pushd": _pushd,
+    "read": variables.read,
+    "return": _return,
+    "set": _set,
+    "shopt": _shopt,
+    "trap": _trap,
+    "unset": variables.unset,
+    "wait": variables.wait,
+}

@@ -1,0 +1,373 @@
+"""Control flow: each kind of statement read in a state, and the state that it leaves behind.
+
+A statement leaves two states, after success and after failure; None is a way that can't be (behind `exit`).
+"""
+
+from __future__ import annotations
+
+from gateway.model.command import Word
+from gateway.model.effect import HOLE
+from gateway.shell.guards import MAX_DEPTH, MAX_REPEATS, MAX_TURNS, Refused
+from gateway.shell.redirects import INHERITED, PIPE, may_not_open
+from gateway.shell.script import Function
+from gateway.shell.simple import read_simple, read_tail
+from gateway.shell.state import ASSIGNED, NUMBER, State, is_number, join
+from gateway.shell.words import plain_word
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from gateway.shell.builtins import Ways
+    from gateway.shell.nodes import Node
+    from gateway.shell.walk import Walk
+
+
+def run(walk: Walk, node: Node, state: State) -> Ways:
+    """Read one statement in a state."""
+    kind = node.kind
+    if kind == "simple":
+        walk.state = state
+        start, end = node.start + walk.offset, node.end + walk.offset
+        if end > len(walk.text):  # the line end that was added for the grammar
+            end = len(walk.text)
+        via = ("time",) if start in walk.timed else ()
+        return read_simple(walk, start, end, walk.feed, via)
+    walk.depth += 1
+    if walk.depth > MAX_DEPTH:
+        raise Refused("nested too deeply", node.start + walk.offset, node.end + walk.offset)
+    ways = _STATEMENTS[kind](walk, node, state)
+    walk.depth -= 1
+    return ways
+
+
+def lines(walk: Walk, node: Node, state: State) -> Ways:
+    """The statements of a text. An expansion that fails in one of them ends its line, and the next line is run."""
+    outer = walk.skipped
+    walk.next_line(state)
+    ways: Ways = (state, state)
+    reached = True
+    end = -1
+    for child in node.children:
+        if walk.skipped is not None and "\n" in walk.text[end + walk.offset : child.start + walk.offset]:
+            state = walk.next_line(state)
+            reached = True
+        ways = run(walk, child, state)
+        end = child.end
+        following = join(*ways) if ways[0] is not ways[1] else ways[0]
+        if following is None:
+            reached = False
+        else:
+            state = following
+    walk.skipped = outer
+    return ways if reached else (None, None)
+
+
+def sequence(walk: Walk, node: Node, state: State) -> Ways:
+    ways: Ways = (state, state)
+    reached = True
+    for child in node.children:
+        ways = run(walk, child, state)
+        following = join(*ways) if ways[0] is not ways[1] else ways[0]
+        if following is None:
+            reached = False
+        else:
+            state = following
+    return ways if reached else (None, None)
+
+
+def apart(walk: Walk, node: Node, state: State) -> Ways:
+    """A statement in a shell of its own: what it changes stays there."""
+    run(walk, node, state)
+    return state, state
+
+
+def background(walk: Walk, node: Node, state: State) -> Ways:
+    return apart(walk, node.children[0], state)
+
+
+def subshell(walk: Walk, node: Node, state: State) -> Ways:
+    sequence(walk, node.children[0], state)
+    return state, state
+
+
+def group(walk: Walk, node: Node, state: State) -> Ways:
+    return sequence(walk, node.children[0], state)
+
+
+def chain(walk: Walk, node: Node, state: State) -> Ways:
+    ok: State | None
+    fail: State | None
+    ok, fail = run(walk, node.children[0], state)
+    operator = ""
+    for child in node.children[1:]:
+        if child.kind in ("&&", "||"):
+            operator = child.kind
+            continue
+        if walk.loose:
+            ok = fail = join(ok, fail)
+        entry = ok if operator == "&&" else fail
+        yes, no = run(walk, child, entry or state)
+        if entry is None:
+            continue
+        if operator == "&&":
+            ok, fail = yes, join(fail, no)
+        else:
+            ok, fail = join(ok, yes), no
+    return ok, fail
+
+
+def pipeline(walk: Walk, node: Node, state: State) -> Ways:
+    outer = walk.feed
+    for index, child in enumerate(node.children):
+        run(walk, child, state)
+        if not index:
+            walk.feed = PIPE
+    walk.feed = outer
+    return state, state
+
+
+def negation(walk: Walk, node: Node, state: State) -> Ways:
+    ok, fail = run(walk, node.children[0], state)
+    return fail, ok
+
+
+def redirected(walk: Walk, node: Node, state: State) -> Ways:
+    child = node.children[0]
+    outer = walk.feed
+    walk.state = state
+    redirects, walk.feed = read_tail(walk, child.end + walk.offset, node.end + walk.offset, outer)
+    walk.redirects += redirects
+    before = walk.state
+    ways = run(walk, child, before)
+    walk.feed = outer
+    return (ways[0], join(ways[1], before)) if may_not_open(redirects) else ways
+
+
+def test(walk: Walk, node: Node, state: State) -> Ways:
+    walk.state = state
+    from gateway.shell.double_brackets import read_test  # most processes read one text without any
+
+    return read_test(walk, node.start + walk.offset, node.end + walk.offset, walk.feed)
+
+
+def compute(walk: Walk, node: Node, state: State) -> Ways:
+    walk.state = state
+    computed(walk, node.start + walk.offset, node.end + walk.offset)
+    return walk.state, walk.state
+
+
+def computed(walk: Walk, start: int, end: int) -> None:
+    """The arithmetic between double parentheses in this span; a `for`'s has three parts."""
+    region = next((r for r in walk.regions.values() if r.kind == "compute" and start <= r.start < end), None)
+    if region is None:
+        walk.unknown("arithmetic that is not understood", start, end)
+        return
+    walk.seen.add(region.start)
+    children = {child.start: child for child in region.children}
+    at = region.inner
+    for part in walk.text[region.inner : region.stop].split(";"):
+        problem = walk.arithmetic().evaluate(walk, at, at + len(part), children)
+        if problem:
+            walk.unknown(problem, at, at + len(part))
+        at += len(part) + 1
+
+
+def condition(walk: Walk, node: Node, state: State) -> Ways:
+    """`if`: the way through each branch."""
+    parts = node.children
+    yes: State | None = None
+    no: State | None = None
+    entry: State | None = state
+    for index in range(0, len(parts) - 1, 2):
+        ok, fail = sequence(walk, parts[index], entry or state)
+        if entry is None:
+            ok = fail = None
+        if walk.loose:
+            ok = fail = join(ok, fail)
+        one, other = sequence(walk, parts[index + 1], ok or state)
+        if ok is not None:
+            yes, no = join(yes, one), join(no, other)
+        entry = fail
+    if len(parts) % 2:
+        one, other = sequence(walk, parts[-1], entry or state)
+        if entry is not None:
+            yes, no = join(yes, one), join(no, other)
+    else:
+        yes = join(yes, entry)
+    return yes, no
+
+
+def loop(walk: Walk, state: State, once: Callable[[State], State | None]) -> State:
+    """Read a body until the state at its start no longer changes."""
+    outer, walk.jump = walk.jump, None
+    for attempt in range(4):
+        marks = walk.marks()
+        after = join(once(state), walk.jump)
+        start = join(state, after)
+        assert start is not None
+        if start == state:
+            break
+        walk.repeats += 1
+        walk.cut(marks)
+        state = start if attempt < 2 and walk.repeats < MAX_REPEATS else state.forget()
+    else:
+        once(state)
+    walk.jump = join(outer, walk.jump)  # `break 2` leaves more than this one
+    return state
+
+
+def unrolled(walk: Walk, state: State, turns: Sequence[Callable[[State], State | None]]) -> State:
+    """Read a body once for each of a few known turns."""
+    outer, walk.jump = walk.jump, None
+    result: State | None = state
+    for once in turns:
+        state = join(once(state), walk.jump) or state
+        result = join(result, state)
+    walk.jump = join(outer, walk.jump)
+    return result or state
+
+
+def repeat(walk: Walk, node: Node, state: State) -> Ways:
+    condition, body = node.children
+
+    def once(start: State) -> State | None:
+        ok, fail = sequence(walk, condition, start)
+        both = join(ok, fail)
+        end = join(*sequence(walk, body, both or start))
+        return join(both, end)
+
+    after = loop(walk, state, once)
+    return after, after
+
+
+def each(walk: Walk, node: Node, state: State) -> Ways:
+    """`for` and `select`."""
+    name_node, words_node, body = node.children
+    start, end = name_node.start + walk.offset, name_node.end + walk.offset
+    name = walk.text[start:end]
+    walk.state = state
+    words = walk.list_words(words_node.start + walk.offset, words_node.end + walk.offset, lines=False)
+    if not (name.isidentifier() and name.isascii()):
+        walk.unknown("a loop over what is no name", start, end)
+        return walk.forget()
+    chosen = walk.text.startswith("select", node.start + walk.offset)  # by a person, in any order, or nothing
+    known: str | int = ASSIGNED
+    if words and not chosen and all(word.literal and is_number(word.text) for word in words):
+        known = NUMBER
+    value = plain_word(HOLE, start, end)
+
+    def turn(word: Word, content: str | int) -> Callable[[State], State | None]:
+        def once(before: State) -> State | None:
+            walk.state = before
+            walk.assign(name, word, content, walk.all_exported)
+            return join(*sequence(walk, body, walk.state))
+
+        return once
+
+    used = name in walk.text[body.start + walk.offset : body.end + walk.offset]
+    few = len(words) <= MAX_TURNS and walk.repeats + len(words) <= MAX_REPEATS
+    if words and not chosen and (used or len(words) == 1) and few and all(word.literal for word in words):
+        walk.repeats += len(words)
+        turns = [turn(plain_word(word.text, start, end), word.text) for word in words]
+        after = unrolled(walk, walk.state, turns)
+    else:
+        if len(words) == 1 and not chosen:
+            value = Word(words[0].text, start, end, words[0].splits, words[0].pattern)
+        after = loop(walk, walk.state, turn(value, known))
+    return after, after
+
+
+def counted(walk: Walk, node: Node, state: State) -> Ways:
+    """`for (( … ))`."""
+    body = node.children[0]
+    walk.state = state
+
+    def once(before: State) -> State | None:
+        walk.state = before
+        computed(walk, node.start + walk.offset, body.start + walk.offset)
+        return join(*sequence(walk, body, walk.state))
+
+    after = loop(walk, state, once)
+    return after, after
+
+
+def case(walk: Walk, node: Node, state: State) -> Ways:
+    walk.state = state
+    head = node.children[0]
+    walk.list_words(head.start + walk.offset, head.end + walk.offset)
+    ok: State | None = walk.state
+    fail: State | None = None
+    entry = walk.state
+    fallen: State | None = None
+    for item in node.children[1:]:
+        if item.kind not in ("item", "item falls through"):
+            run(walk, item, entry)
+            continue
+        patterns, body = item.children
+        walk.state = entry
+        walk.list_words(patterns.start + walk.offset, patterns.end + walk.offset, "|(")
+        before = join(walk.state, fallen)
+        assert before is not None
+        yes, no = sequence(walk, body, before)
+        ok, fail = join(ok, yes), join(fail, no)
+        fallen = join(yes, no) if item.kind == "item falls through" else None
+    return ok, fail
+
+
+def function(walk: Walk, node: Node, state: State) -> Ways:
+    name_node, body = node.children
+    start, end = name_node.start + walk.offset, name_node.end + walk.offset
+    name = walk.text[start:end]
+    walk.defers = True
+    walk.functions_found.append(Function(name, start, node.end + walk.offset))
+    if any(letter in "\\'\"`$<>{}*?[" for letter in name):
+        walk.unknown("a function whose name is not plain", start, end)
+    outer = (walk.written, walk.moved, walk.wild, walk.in_function, walk.feed)
+    walk.written, walk.moved, walk.wild, walk.in_function = set(), False, False, True
+    walk.feed = INHERITED
+    run(walk, body, State(() if walk.changes_folder else state.cwds, {}, (), None))
+    written, moved, wild = walk.written, walk.moved, walk.wild
+    walk.written, walk.moved, walk.wild, walk.in_function, walk.feed = outer
+    walk.volatile |= written
+    walk.written |= written
+    walk.shadow(name, (moved, wild))
+    state = state.without(written)
+    return state, state
+
+
+def failed(walk: Walk, node: Node, state: State) -> Ways:
+    """What the grammar could not place: the statements in it, for the deny lanes."""
+    walk.unknown("the grammar does not accept this", node.start + walk.offset, node.end + walk.offset)
+    for child in node.children:
+        run(walk, child, state)
+    walk.state = state
+    return walk.forget()
+
+
+def strange(walk: Walk, node: Node, state: State) -> Ways:
+    walk.unknown("a construct that is not known", node.start + walk.offset, node.end + walk.offset)
+    walk.state = state
+    return walk.forget()
+
+
+_STATEMENTS: dict[str, Callable[[Walk, Node, State], Ways]] = {
+    "sequence": sequence,
+    "background": background,
+    "chain": chain,
+    "pipeline": pipeline,
+    "not": negation,
+    "subshell": subshell,
+    "group": group,
+    "arithmetic": compute,
+    "redirected": redirected,
+    "test": test,
+    "if": condition,
+    "while": repeat,
+    "for": each,
+    "for arithmetic": counted,
+    "case": case,
+    "function": function,
+    "error": failed,
+    "unknown": strange,
+}

@@ -1,0 +1,69 @@
+"""What makes a text unreadable before any grammar is asked, and the bounds. A bound that is hit never hides a word:
+the caller falls back to the crude tokens of the whole text."""
+
+from __future__ import annotations
+
+import re
+
+MAX_TEXT = 100_000
+MAX_DEPTH = 64
+MAX_COMMANDS = 5_000
+MAX_OPERATORS = 6_000  # the grammar's worst cases are quadratic in these
+MAX_PARSED = 2_000_000  # characters given to the grammar for one text, substitutions counted again
+MAX_CONTINUATIONS = 2_000
+MAX_KEYWORDS = 400  # of `time`, `coproc`, `!`
+MAX_TESTS = 200  # of `[[`
+MAX_REPEATS = 48  # how often loop bodies are read again until their state is stable
+MAX_TURNS = 16  # a loop over so many known words is read once for each
+
+# Tab and newline are the only control characters with a meaning of their own; bash, terminals and people disagree
+# about the others, and bash uses two of them internally. A lone surrogate is no text at all.
+_CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff]")
+# Characters that reorder or hide text for the reader.
+_DECEIVING = "[\u061c\u200e\u200f\u2028-\u202e\u2066-\u206f\ufff9-\ufffb\U000e0000-\U000e007f]"
+# Blanks that bash takes for letters, and letters that nobody sees.
+_ODD = (
+    "[\u00a0\u00ad\u034f\u115f\u1160\u1680\u17b4\u17b5\u180b-\u180f\u2000-\u200f\u202f\u205f-\u2065"
+    "\u3000\u3164\ufe00-\ufe0f\ufeff\uffa0]"
+)
+
+RESERVED = frozenset(
+    ("!", "[[", "]]", "{", "}", "case", "coproc", "do", "done", "elif", "else", "esac", "fi", "for", "function", "if",
+     "in", "select", "then", "time", "until", "while")
+)  # fmt: skip
+
+
+class Refused(Exception):
+    """A text, or the rest of it, can't be read; `why` says so in words."""
+
+    def __init__(self, why: str, start: int = 0, end: int = 0) -> None:
+        super().__init__(why)
+        self.why = why
+        self.start = start
+        self.end = end
+
+
+def check_characters(text: str) -> None:
+    """Refuse control characters and, outside ASCII, characters that deceive the reader."""
+    found = _CONTROL.search(text)
+    if found:
+        raise Refused(f"control character U+{ord(found[0]):04X}", found.start(), found.end())
+    if not text.isascii():
+        found = re.search(_DECEIVING, text)  # compiled, and kept, when a text needs it
+        if found:
+            raise Refused(f"invisible character U+{ord(found[0]):04X}", found.start(), found.end())
+
+
+def odd_character(skeleton: str) -> tuple[int, str] | None:
+    """Where an unquoted text holds a blank or a letter that looks like something else."""
+    found = re.search(_ODD, skeleton)
+    return (found.start(), f"U+{ord(found[0]):04X}") if found else None
+
+
+def may_have_regions(text: str) -> bool:
+    """False when a text surely has neither regions nor line continuations."""
+    if "`" in text or "((" in text or "=(" in text or "\\\n" in text:
+        return True
+    if "$" in text and ("$(" in text or "${" in text or "$[" in text):
+        return True
+    return "<<" in text or "<(" in text or ">(" in text

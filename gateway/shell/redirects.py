@@ -1,0 +1,111 @@
+"""Redirections, wherever they stand: on simple commands, compound ones and functions."""
+
+from __future__ import annotations
+
+import re
+
+from gateway.model.command import Word
+from gateway.model.effect import HOLE
+from gateway.shell.script import Redirect
+from gateway.shell.state import NUMBER
+from gateway.shell.tildes import tilde_pieces
+from gateway.shell.words import read_word, value_word, words_of
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from gateway.shell.regions import Region
+    from gateway.shell.walk import Walk
+
+REDIRECT = re.compile(r"([0-9]+|\{[A-Za-z_][A-Za-z0-9_]*\})?(&>>|&>|<<<|<<|<>|>>|>\||>&|<&|>|<)")
+_NET = ("/dev/tcp/", "/dev/udp/")
+_WRITES = frozenset((">", ">>", ">|", "&>", "&>>"))
+
+
+class Feed(tuple[str, str]):
+    """Where standard input comes from: `("", "")` inherited, or pipe, file or text with the text."""
+
+    __slots__ = ()
+
+
+INHERITED = Feed(("", ""))
+PIPE = Feed(("pipe", ""))
+FILE = Feed(("file", ""))
+
+
+def read_redirect(walk: Walk, found: re.Match[str], end: int, into: list[Redirect]) -> tuple[int, Feed | None]:
+    """Read one redirection whose operator was matched. Appends what it opens; returns where it ends and, if it feeds
+    standard input, with what."""
+    start, at = found.start(), found.end()
+    descriptor, operator = found[1], found[2]
+    feeds = descriptor in (None, "0")
+    if descriptor and descriptor[0] == "{":
+        walk.set_variable(descriptor[1:-1], NUMBER, start, found.end(1))
+    if operator == "<<":
+        region = walk.regions.get(found.start(2))
+        if region is None or region.kind != "heredoc":
+            walk.unknown("a here-document that is not understood", start, end)
+            return end, None
+        content = _body(walk, region)
+        into.append(Redirect("text", value_word([("q", content)], start, region.end), start, region.end, walk.cwds))
+        return region.end, Feed(("text", content)) if feeds else None
+    while at < end and walk.text[at] in " \t":
+        at += 1
+    begin = at
+    if operator == "<<<":
+        pieces, at = read_word(walk, begin, end)
+        word = value_word(tilde_pieces(walk, pieces, value=True), begin, at)
+        into.append(Redirect("text", word, start, at, walk.cwds))
+        return at, Feed(("text", word.text + "\n")) if feeds else None
+    pieces, at = read_word(walk, begin, end)
+    if at == begin:
+        walk.unknown("a redirection without a target", start, end)
+        return end, None
+    words = words_of(walk, pieces, begin, at)
+    word = words[0] if len(words) == 1 else Word(HOLE, begin, at, True)
+    into += [Redirect(kind, word, start, at, walk.cwds) for kind in _kinds(operator, word)]
+    return at, FILE if feeds and operator in ("<", "<>", "<&") else None
+
+
+def _kinds(operator: str, word: Word) -> tuple[str, ...]:
+    text = word.text
+    if operator == "<&" or (operator == ">&" and _is_descriptor(text)):
+        return ("dup",)
+    if text.startswith(_NET):
+        return ("net",)
+    if operator == "<":
+        return ("read",)
+    return ("read", "write") if operator == "<>" else ("write",)
+
+
+def may_not_open(redirects: Sequence[Redirect]) -> bool:
+    """Whether a redirection may fail: then bash does not run the command behind it."""
+    for each in redirects:
+        text = each.word.text
+        if each.kind == "dup":
+            if text not in ("0", "1", "2", "-", "0-", "1-", "2-"):
+                return True
+        elif each.kind != "text" and text != "/dev/null":
+            return True
+    return False
+
+
+def _is_descriptor(text: str) -> bool:
+    digits = text[:-1] if text[-1:] == "-" else text
+    return text == "-" or (digits.isascii() and digits.isdigit())
+
+
+def _body(walk: Walk, region: Region) -> str:
+    """The text of a here-document."""
+    walk.seen.add(region.start)
+    text = walk.text[region.inner : region.stop]
+    if not region.quoted:
+        outer = walk.regions
+        walk.regions = {child.start: child for child in region.children}
+        pieces, _ = read_word(walk, region.inner, region.stop, quoted_text=True)
+        walk.regions = outer
+        text = "".join(part for _, part in pieces)
+    if region.strip:
+        text = "\n".join(line.lstrip("\t") for line in text.split("\n"))
+    return text

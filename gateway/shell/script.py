@@ -1,0 +1,71 @@
+"""What reading a shell text yields."""
+
+from __future__ import annotations
+
+from gateway.model.value import Value
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from gateway.model.command import Simple, Word
+
+
+class Redirect(Value):
+    """A redirection. `kind`: read, write, dup (a descriptor is copied or closed), text (here-document or -string)
+    or net (`/dev/tcp`, `/dev/udp`). `part`: the index in `Script.commands` of the command it feeds, -1 when it
+    belongs to a compound command or to none."""
+
+    kind: str
+    word: Word
+    start: int
+    end: int
+    cwds: tuple[str, ...] = ()
+    part: int = -1
+
+
+class Assignment(Value):
+    """A variable is set. `part` -1: in the shell; else for that command alone. `name` is `HOLE` when unknown."""
+
+    name: str
+    value: Word
+    start: int
+    end: int
+    part: int = -1
+    exported: bool = False
+
+
+class Unknown(Value):
+    """What was not understood, and where."""
+
+    why: str
+    start: int
+    end: int
+
+
+class Function(Value):
+    """A function is defined."""
+
+    name: str
+    start: int
+    end: int
+
+
+class Script(Value):
+    """Everything that one text runs, opens and sets.
+
+    `commands`, `redirects` and `assignments` come from any depth (substitutions, function bodies, both branches of an
+    `if`), in the order of their start. `shadowed`: names that this text makes functions or aliases. `reads_env`:
+    variables expanded that the text did not set itself; `expansions`: where any variable is. `tokens`: the words by a
+    crude split when there are `unknowns`, else (). `final_cwds`: the folders the shell may be in at the end, () when
+    unknown.
+    """
+
+    commands: tuple[Simple, ...] = ()
+    redirects: tuple[Redirect, ...] = ()
+    assignments: tuple[Assignment, ...] = ()
+    unknowns: tuple[Unknown, ...] = ()
+    shadowed: frozenset[str] = frozenset()
+    reads_env: tuple[tuple[str, int, int], ...] = ()
+    tokens: tuple[str, ...] = ()
+    final_cwds: tuple[str, ...] = ()
+    functions: tuple[Function, ...] = ()
+    expansions: tuple[tuple[int, int], ...] = ()

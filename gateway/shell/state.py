@@ -1,0 +1,115 @@
+"""What is known of the shell at one point of the text: its folders and the variables that the text set."""
+
+from __future__ import annotations
+
+from gateway.model.effect import HOLE
+from gateway.model.value import Value
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+ASSIGNED = 0  # set by the text, to something that is not known
+NUMBER = 1  # set by the text, to some integer
+MAX_CWDS = 8
+MAX_VALUE = 1024  # a longer value counts as unknown: a text can double one with every few letters
+FROZEN = frozenset(("BASHOPTS", "BASH_VERSINFO", "EUID", "PPID", "SHELLOPTS", "UID"))  # the shell lets nobody set these
+# Reading these gives what the shell puts there, whatever was assigned.
+DYNAMIC = FROZEN | frozenset(
+    ("BASHPID", "BASH_ARGC", "BASH_ARGV", "BASH_ARGV0", "BASH_COMMAND", "BASH_LINENO", "BASH_MONOSECONDS",
+     "BASH_REMATCH", "BASH_SOURCE", "BASH_SUBSHELL", "COMP_WORDBREAKS", "DIRSTACK", "EPOCHREALTIME", "EPOCHSECONDS",
+     "FUNCNAME", "GROUPS", "HISTCMD", "LINENO", "OPTARG", "OPTIND", "PIPESTATUS", "RANDOM", "SECONDS", "SRANDOM")
+)  # fmt: skip
+NUMERIC = frozenset(("RANDOM", "SRANDOM", "SECONDS", "LINENO", "UID", "EUID", "PPID", "BASHPID", "EPOCHSECONDS"))
+
+
+class State(Value):
+    """`cwds`: where the shell may be, () when unknown. `values`: variables whose content, or at least origin, is
+    known; a text may hold `HOLE`. `old`: the folders before the last `cd`. `stack`: those that `pushd` keeps, None when
+    unknown."""
+
+    cwds: tuple[str, ...]
+    values: Mapping[str, str | int]
+    old: tuple[str, ...] = ()
+    stack: tuple[tuple[str, ...], ...] | None = ()
+
+    def assign(self, name: str, value: str | int) -> State:
+        if isinstance(value, str) and len(value) > MAX_VALUE:
+            value = ASSIGNED
+        return State(self.cwds, {**self.values, name: value}, self.old, self.stack)
+
+    def without(self, names: frozenset[str] | set[str]) -> State:
+        return State(self.cwds, {n: v for n, v in self.values.items() if n not in names}, self.old, self.stack)
+
+    def forget(self) -> State:
+        """Nothing is known any more: foreign code ran in this shell."""
+        return State((), {}, (), None)
+
+    def move(self, cwds: tuple[str, ...]) -> State:
+        return State(cwds, self.values, self.cwds, self.stack)
+
+
+def is_number(value: str | int | None) -> bool:
+    """Whether arithmetic may read the value: it names nothing and expands nothing."""
+    if value is NUMBER:
+        return True
+    if not isinstance(value, str):
+        return False
+    digits = value[1:] if value[:1] in ("-", "+") else value
+    return digits.isascii() and digits.isdigit()
+
+
+def numeric(state: State, name: str) -> bool:
+    """Whether a variable surely holds a number."""
+    value = state.values.get(name)
+    return is_number(value) or (value is None and name in NUMERIC)
+
+
+def join(first: State | None, second: State | None) -> State | None:
+    """What holds whichever of two ways was taken; None is a way that can't be."""
+    if first is None or second is None or first is second:
+        return second if first is None else first
+    return State(
+        _either(first.cwds, second.cwds),
+        first.values if first.values == second.values else _common(first.values, second.values),
+        first.old if first.old == second.old else (),
+        first.stack if first.stack == second.stack else None,
+    )
+
+
+def _either(first: tuple[str, ...], second: tuple[str, ...]) -> tuple[str, ...]:
+    if not first or not second:
+        return ()
+    both = tuple(dict.fromkeys(first + second))
+    return both if len(both) <= MAX_CWDS else ()
+
+
+def _common(first: Mapping[str, str | int], second: Mapping[str, str | int]) -> dict[str, str | int]:
+    result: dict[str, str | int] = {}
+    for name, value in first.items():
+        other = second.get(name)
+        if other is None:
+            continue
+        if value == other and type(value) is type(other):
+            result[name] = value
+        else:
+            result[name] = NUMBER if is_number(value) and is_number(other) else ASSIGNED
+    return result
+
+
+def text_of(value: str | int | None) -> str:
+    return value if isinstance(value, str) else HOLE
+
+
+def lexical(base: str, path: str) -> str:
+    """`path` seen from the absolute folder `base`, with `.`, `..` and doubled slashes resolved in the text alone."""
+    if path[:1] != "/":
+        path = f"{base}/{path}"
+    parts: list[str] = []
+    for part in path.split("/"):
+        if part == "..":
+            if parts:
+                parts.pop()
+        elif part and part != ".":
+            parts.append(part)
+    return "/" + "/".join(parts)

@@ -1,0 +1,229 @@
+"""Built-ins that name variables: what they set, and which of them may evaluate more than they show."""
+
+from __future__ import annotations
+
+import re
+
+from gateway.model.effect import HOLE
+from gateway.shell.script import Assignment
+from gateway.shell.state import ASSIGNED, NUMBER, is_number, numeric
+from gateway.shell.words import plain_word
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from gateway.model.command import Word
+    from gateway.shell.builtins import Ways
+    from gateway.shell.walk import Walk
+
+_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+_ELEMENT = re.compile(r"[A-Za-z_][A-Za-z0-9_]*(?:\[(?:[0-9]+|@|\*)\])?\Z")
+_SURE_FLAGS = frozenset("aAirtx")
+_CASE_FLAGS = frozenset("luc")
+_READ_VALUES = frozenset("adinNptu")
+
+
+def span_of(words: Sequence[Word]) -> tuple[int, int]:
+    """Where a command's words stand."""
+    return words[0].start, words[-1].end
+
+
+def declare(walk: Walk, words: Sequence[Word], raws: Sequence[tuple[int, int]]) -> Ways:
+    name = words[0].text
+    flags = ""
+    for word, raw in zip(words[1:], raws[1:], strict=False):
+        text = word.text
+        if text[:1] in ("-", "+") and len(text) > 1 and word.literal:
+            flags += text[1:] if text[0] == "-" else text.replace("x", "")
+            continue
+        _declare_one(walk, word, raw, flags, name)
+    if "n" in flags and name != "export":
+        walk.unknown("a name reference", *span_of(words))
+        return walk.forget()
+    return walk.state, walk.state
+
+
+def _declare_one(walk: Walk, word: Word, raw: tuple[int, int], flags: str, builtin: str) -> None:
+    text = word.text
+    found = _NAME.match(text)
+    if not found and word.literal:
+        return
+    exported = builtin == "export" or "x" in flags
+    sure = _SURE_FLAGS.issuperset(flags) or (builtin == "export" and flags == "n")
+    if found and (not sure or (builtin == "local" and not walk.in_function)):
+        # Whether this sets anything, which variable of that name, and to which letters, is not followed.
+        if not _CASE_FLAGS.isdisjoint(flags):
+            walk.volatile.add(found[0])
+            walk.attributed.add(found[0])
+        if text[found.end() :] or not _CASE_FLAGS.isdisjoint(flags):
+            walk.set_variable(found[0], ASSIGNED, word.start, word.end)
+        return
+    if not found or (not word.literal and "=" not in text.partition(HOLE)[0]):
+        walk.unknown("a variable whose name is not known is set", word.start, word.end)
+        walk.assignments.append(
+            Assignment(HOLE, plain_word(HOLE, word.start, word.end), word.start, word.end, -1, exported)
+        )
+        walk.forget()
+        return
+    name = found[0]
+    if "A" in flags:
+        walk.associative.add(name)
+    rest = text[found.end() :]
+    if not rest:
+        walk.declared(name, word, exported or walk.all_exported)
+        if "i" in flags:
+            walk.integers.add(name)
+        if builtin == "readonly" or "r" in flags:
+            walk.freeze(name)
+        return
+    if rest[0] == "[" and not _ELEMENT.match(text.partition("=")[0]) and name not in walk.associative:
+        walk.unknown("a subscript that bash evaluates", word.start, word.end)
+    value = text.partition("=")[2]
+    at = word.text.find("=")
+    raw_at = walk.text.find("=", *raw)
+    known: str | int = value
+    if rest[0] != "=" or value == HOLE:
+        known = NUMBER if rest[0] == "=" and raw_at >= 0 and walk.numeric_source(raw_at + 1, raw[1]) else ASSIGNED
+    if "i" in flags:
+        walk.integers.add(name)
+    walk.assign(name, plain_word(text[at + 1 :], word.start, word.end), known, exported or walk.all_exported)
+    if builtin == "readonly" or "r" in flags:
+        walk.freeze(name)
+
+
+def unset(walk: Walk, words: Sequence[Word], _raws: object) -> Ways:
+    for word in words[1:]:
+        if not _plain_target(walk, word):
+            return walk.forget()
+        if word.text[:1] != "-":
+            walk.drop(word.text.partition("[")[0])
+    return walk.state, walk.state
+
+
+def read(walk: Walk, words: Sequence[Word], _raws: object) -> Ways:
+    named = False
+    takes = ""  # the option whose value the next word is
+    for word in words[1:]:
+        text = word.text
+        if takes and takes != "a":
+            takes = ""
+        elif not takes and not named and word.literal and len(text) > 1 and text[0] == "-":
+            at = next((at for at, letter in enumerate(text) if at and letter in _READ_VALUES), len(text))
+            takes = text[at] if at == len(text) - 1 else ""
+            if text[at : at + 1] == "a" and not takes:
+                named = True
+                walk.set_variable(text[at + 1 :], ASSIGNED, word.start, word.end)
+        else:
+            named = True
+            takes = ""
+            if not _sets(walk, word):
+                return walk.forget()
+    if not named:
+        walk.set_variable("REPLY", ASSIGNED, *span_of(words))
+    return walk.state, walk.state
+
+
+def mapfile(walk: Walk, words: Sequence[Word], _raws: object) -> Ways:
+    skip = False
+    for word in words[1:]:
+        if skip:
+            skip = False
+        elif word.literal and len(word.text) > 1 and word.text[0] == "-":
+            if "C" in word.text:
+                return walk.forget()
+            skip = word.text[-1] in "dnOsuc"
+        elif not _sets(walk, word):
+            return walk.forget()
+    walk.set_variable("MAPFILE", ASSIGNED, *span_of(words))
+    return walk.state, walk.state
+
+
+def printf(walk: Walk, words: Sequence[Word], _raws: object) -> Ways:
+    if len(words) < 2 or (words[1].literal and words[1].text[:2] != "-v"):
+        return walk.state, walk.state
+    if words[1].text == "-v" and len(words) > 2:
+        return (walk.state, walk.state) if _sets(walk, words[2]) else walk.forget()
+    if words[1].literal:
+        walk.unknown("a variable whose name is not understood is set", *span_of(words))
+        return walk.forget()
+    if words[1].splits or (len(words) > 2 and words[1].text in (HOLE, "-" + HOLE, "-v" + HOLE)):
+        walk.unknown("a format that may name a variable to be set", *span_of(words))
+        return walk.forget()
+    return walk.state, walk.state
+
+
+def getopts(walk: Walk, words: Sequence[Word], _raws: object) -> Ways:
+    walk.set_variable("OPTARG", ASSIGNED, *span_of(words))
+    walk.set_variable("OPTIND", NUMBER, *span_of(words))
+    if len(words) > 2 and not _sets(walk, words[2]):
+        return walk.forget()
+    return walk.state, walk.state
+
+
+def wait(walk: Walk, words: Sequence[Word], _raws: object) -> Ways:
+    for at, word in enumerate(words[1:], 1):
+        if word.text[:2] == "-p":
+            target = words[at + 1] if word.text == "-p" and at + 1 < len(words) else None
+            if target is None or not _sets(walk, target):
+                return walk.forget()
+    return walk.state, walk.state
+
+
+def let(walk: Walk, words: Sequence[Word], _raws: object) -> Ways:
+    for word in words[1:]:
+        problem = "arithmetic on text that is not known"
+        if HOLE not in word.text and not word.splits:
+            problem = walk.evaluate_text(word.text, word.start, word.end)
+        if problem:
+            walk.unknown(problem, word.start, word.end)
+    return walk.state, walk.state
+
+
+def _sets(walk: Walk, word: Word) -> bool:
+    """A word names a variable that a built-in sets. False if nobody can tell which."""
+    if not _plain_target(walk, word):
+        walk.assignments.append(Assignment(HOLE, plain_word(HOLE, word.start, word.end), word.start, word.end))
+        return False
+    walk.set_variable(word.text.partition("[")[0], ASSIGNED, word.start, word.end)
+    return True
+
+
+def _plain_target(walk: Walk, word: Word) -> bool:
+    if word.literal and (_ELEMENT.match(word.text) or word.text[:1] == "-" or "[" not in word.text):
+        return True
+    if word.pattern is not None and _ELEMENT.match(word.text):  # `a[0]`: a glob if such a file exists
+        return True
+    walk.unknown("a variable's name that is not known, or whose subscript is evaluated", word.start, word.end)
+    return False
+
+
+def test(walk: Walk, words: Sequence[Word], raws: Sequence[tuple[int, int]]) -> Ways:
+    for at, word in enumerate(words[1:], 1):
+        raw = walk.text[raws[at][0] : raws[at][1]]
+        if word.text in ("-v", "-R"):
+            target = words[at + 1] if at + 1 < len(words) else None
+            if target is not None and not _ELEMENT.match(target.text):
+                walk.unknown(
+                    "a variable's name that is not known, or whose subscript is evaluated", word.start, word.end
+                )
+        elif words[0].text == "[[":
+            if raw in _COMPARISONS:
+                for side in (at - 1, at + 1):
+                    if 0 < side < len(words) and not _compares_number(walk, words[side], raws[side]):
+                        walk.unknown("a comparison that evaluates text not known to be a number", word.start, word.end)
+        elif HOLE in word.text and (word.splits or _may_be_operator(words, at)):  # it may turn out to be `-v`
+            walk.unknown("an expansion in a test that may be read as an operator", word.start, word.end)
+    return walk.state, walk.state
+
+
+def _may_be_operator(words: Sequence[Word], at: int) -> bool:
+    follower = words[at + 1].text if at + 1 < len(words) else "]"
+    return words[at].text[:1] in (HOLE, "-") and follower != "]" and (HOLE in follower or "[" in follower)
+
+
+_COMPARISONS = frozenset(("-eq", "-ne", "-lt", "-le", "-gt", "-ge"))
+
+
+def _compares_number(walk: Walk, word: Word, raw: tuple[int, int]) -> bool:
+    return is_number(word.text) or numeric(walk.state, word.text) or walk.numeric_source(*raw)
