@@ -1,0 +1,1 @@
+"""YAML texts to typed specs, or errors with positions."""

@@ -1,0 +1,275 @@
+"""The JSON Schema (2020-12) of policy files, for editors: completion, hover texts and early complaints.
+
+The parser in `gateway.spec.policy` has the last word: it also knows tools, dates, regular expressions and what goes
+together. Whatever it accepts, this schema accepts; keys and vocabularies come from the parser's own tables.
+"""
+
+from __future__ import annotations
+
+from gateway.model.decision import LEVELS, MODES
+from gateway.model.effect import KINDS
+from gateway.spec.argtests import COMPARISONS, MAX_REGEX, TYPES
+from gateway.spec.policy import EXTENDS_LEVELS, KEYS, TESTS, VERSION
+from gateway.spec.predicates import ACCESS, DAYS, DIRECTIONS, HELD
+from gateway.spec.rules import DELEGATES, FIELDS, ID_PATTERN
+from gateway.spec.settings import APPROVERS, DECISIONS, LIMITS, NETWORKS, SANDBOX, SETTINGS, lockable
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from typing import Any
+
+_TEXT = {"type": "string", "minLength": 1}
+_BOOLEAN = {"type": "boolean"}
+
+
+def policy_schema() -> dict[str, Any]:
+    """The schema as a new dict."""
+    return {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "title": "gateway policy",
+        "description": "Rules and settings of one layer.",
+        **_closed(
+            {
+                "version": {"const": VERSION},
+                "extends": _one_or_many(_ref("extended"), 0),
+                "settings": _ref("settings"),
+                "tools": _texts(),
+                "allow": {"type": "array", "items": _ref("short")},
+                "ask": {"type": "array", "items": _ref("short")},
+                "deny": {"type": "array", "items": _ref("short")},
+                "rules": {"type": "array", "items": _ref("rule")},
+                "tests": {"type": "array", "items": _ref("test")},
+            },
+            KEYS,
+            required=["version"],
+        ),
+        "$defs": {
+            "short": {
+                **_TEXT,
+                "description": "A rule in short form.",
+                "examples": [
+                    "Bash(npm run *)", "Bash(git push:*)", "Read(src/**)", "Edit(//etc/**)",
+                    "WebFetch(domain:*.example.com)", "mcp__github__get_*", "Agent(Explore)", "Agent(model:opus)",
+                ],
+            },
+            "alternatives": {
+                "description": "A short form, predicates that must all hold, or a list of these: any one must hold.",
+                **_one_or_many({"anyOf": [_ref("short"), _ref("predicates")]}),
+            },
+            "predicates": _predicates(),
+            "test_of_value": _test_of_value(),
+            "rule": _rule(),
+            "settings": _settings(),
+            "extended": _extended(),
+            "test": _test(),
+        },
+    }  # fmt: skip
+
+
+def _ref(name: str) -> dict[str, Any]:
+    return {"$ref": f"#/$defs/{name}"}
+
+
+def _one_or_many(item: dict[str, Any], least: int = 1) -> dict[str, Any]:
+    return {"anyOf": [item, {"type": "array", "items": item, "minItems": least}]}
+
+
+def _texts(least: int = 0) -> dict[str, Any]:
+    return _one_or_many(_TEXT, least)
+
+
+def _enum(words: Iterable[str]) -> dict[str, Any]:
+    return {"enum": list(words)}
+
+
+def _closed(
+    properties: dict[str, Any], descriptions: dict[str, str] | None = None, required: Iterable[str] = ()
+) -> dict[str, Any]:
+    """A mapping with these keys and no others."""
+    described = {
+        name: {"description": _sentence((descriptions or {})[name]), **each} if name in (descriptions or {}) else each
+        for name, each in properties.items()
+    }
+    schema: dict[str, Any] = {"type": "object", "properties": described, "additionalProperties": False}
+    if required:
+        schema["required"] = list(required)
+    return schema
+
+
+def _sentence(text: str) -> str:
+    return text[:1].upper() + text[1:] + "."
+
+
+def _predicates() -> dict[str, Any]:
+    words = _texts(1)
+    clock = {"type": "string", "pattern": "^([01][0-9]|2[0-3]):[0-5][0-9]$|^24:00$"}
+    bounds = {name: {"type": "integer", "minimum": 0} for name in (*COMPARISONS, "equals")}
+    entries: dict[str, tuple[str, dict[str, Any], list[Any]]] = {
+        "tool": ("globs over tool names", words, ["Bash", "mcp__github__*"]),
+        "effect": ("kinds of effects", _one_or_many(_enum(KINDS)), [["read", "write"], "push"]),
+        "path": ("paths that an effect touches", words, ["src/**", "~/.ssh/**", "//etc/shadow"]),
+        "path_not": ("the touched path matches none of these", words, ["src/**"]),
+        "holds": (
+            "the touched path is one of these folders, or a folder that it lies in",
+            _one_or_many(_enum(HELD)),
+            [["workspace", "home"]],
+        ),
+        "host": ("hosts that are contacted", words, ["*.example.com"]),
+        "host_not": ("the contacted host matches none of these", words, ["*.example.com"]),
+        "port": (
+            "ports that are contacted",
+            _one_or_many({"type": "integer", "minimum": 1, "maximum": 65535}),
+            [443, [80, 443]],
+        ),
+        "direction": ("which way data goes", _one_or_many(_enum(DIRECTIONS)), ["fetch"]),
+        "remote": ("globs over the remote of a push", words, ["origin"]),
+        "ref": ("globs over the ref of a push", words, ["main", "wip/*"]),
+        "force": ("whether a push rewrites history", _BOOLEAN, [True]),
+        "command": ("patterns of commands as in `Bash(…)`", words, ["npm run *"]),
+        "exec": (
+            "the first words of a command in canonical form; an entry that is a list gives alternatives",
+            {"anyOf": [_TEXT, {"type": "array", "items": _texts(1), "minItems": 1}]},
+            ["git push", ["npm", ["install", "i"]]],
+        ),
+        "option": ("options of which one is present, in any spelling", words, [["-f", "--force"]]),
+        "option_not": ("options of which none is present, in any spelling", words, ["--ignore-scripts"]),
+        "args": (
+            "tests on fields of the call's input, by dotted path",
+            {"type": "object", "minProperties": 1, "additionalProperties": _ref("test_of_value")},
+            [{"subagent_type": "Explore", "timeout": {"gt": 60000}}],
+        ),
+        "name": ("globs over names of environment variables", words, ["*_TOKEN"]),
+        "access": ("whether a variable is read into output or set", _one_or_many(_enum(ACCESS)), ["read"]),
+        "action": ("what is done to a process or the system", words, ["signal", "install"]),
+        "what": ("globs over what a system or session effect changes", words, ["*"]),
+        "program": ("globs over the program of code, credential and exec effects", words, ["ssh"]),
+        "agent": ("globs over the name of the agent that calls", words, ["Explore"]),
+        "depth": (
+            "how many agents stand above the one that calls",
+            {"anyOf": [{"type": "integer", "minimum": 0}, {**_closed(bounds), "minProperties": 1}]},
+            [0, {"ge": 1}],
+        ),
+        "mode": ("the session's mode", _one_or_many(_enum(MODES)), ["plan"]),
+        "branch": ("globs over the branch that is checked out", words, ["main", "release/*"]),
+        "cwd": ("path patterns of the working directory", words, ["services/**"]),
+        "confined": ("whether the call runs in the sandbox", _BOOLEAN, [False]),
+        "time": (
+            "hours and days, in UTC",
+            {**_closed({"from": clock, "to": clock, "days": _one_or_many(_enum(DAYS))}), "minProperties": 1},
+            [{"from": "09:00", "to": "17:00", "days": ["mon", "tue", "wed", "thu", "fri"]}],
+        ),
+        "annotations": (
+            "what an MCP server says of its tool",
+            {
+                "type": "object",
+                "minProperties": 1,
+                "additionalProperties": {"type": ["string", "number", "boolean", "null"]},
+            },
+            [{"readOnlyHint": True}],
+        ),
+        "server": ("globs over the identity of an MCP server", words, ["github"]),
+    }
+    properties = {
+        name: {"description": _sentence(about), **schema, "examples": examples}
+        for name, (about, schema, examples) in entries.items()
+    }
+    return {"description": "Predicates that must all hold.", **_closed(properties)}
+
+
+def _test_of_value() -> dict[str, Any]:
+    number = {"type": "number"}
+    tests = {
+        "glob": ({"type": "string"}, "the value as text matches this glob"),
+        "equals": ({}, "the value is this one"),
+        "lt": (number, "the value is less"),
+        "le": (number, "the value is less or equal"),
+        "gt": (number, "the value is greater"),
+        "ge": (number, "the value is greater or equal"),
+        "absent": (_BOOLEAN, "the field is missing, or with false present"),
+        "in": ({"type": "array", "minItems": 1}, "the value is one of these"),
+        "type": (_enum(TYPES), "the value has this type"),
+        "regex": ({**_TEXT, "maxLength": MAX_REGEX}, "this regular expression is found in the text"),
+        "not": (_ref("test_of_value"), "this test fails"),
+    }
+    properties = {name: schema for name, (schema, _about) in tests.items()}
+    return {
+        "description": "A text is a glob, another single value must be equal, a list means one of its values.",
+        "anyOf": [
+            {"type": ["string", "integer", "boolean", "null"]},
+            {"type": "array", "minItems": 1},
+            {**_closed(properties, {name: about for name, (_schema, about) in tests.items()}), "minProperties": 1},
+        ],
+    }
+
+
+def _rule() -> dict[str, Any]:
+    identifier = {"type": "string", "pattern": f"^{ID_PATTERN}$"}
+    moment = {"type": "string", "pattern": r"^\d{4}-\d\d-\d\d(T\d\d:\d\d(:\d\d)?(Z|[+-]\d\d:\d\d)?)?$"}
+    properties = {
+        "id": identifier,
+        "deny": _ref("alternatives"),
+        "ask": _ref("alternatives"),
+        "allow": _ref("alternatives"),
+        "require": {**_closed({"confined": _BOOLEAN, "network": {"const": "off"}}), "minProperties": 1},
+        "for": _ref("alternatives"),
+        "because": _TEXT,
+        "instead": _TEXT,
+        "except": _ref("alternatives"),
+        "lock": _BOOLEAN,
+        "delegate": _closed(
+            {"to": _enum(DELEGATES), "until": moment, "within": {**_ref("predicates"), "minProperties": 1}},
+            required=["to"],
+        ),
+        "excepts": identifier,
+        "expires": moment,
+        "matches": _texts(1),
+        "not_matches": _texts(1),
+    }
+    return {
+        "description": "A rule: one of `deny`, `ask`, `allow` or `require`, and what belongs to it.",
+        **_closed(properties, FIELDS),
+        "oneOf": [{"required": [lane]} for lane in ("deny", "ask", "allow", "require")],
+    }
+
+
+def _settings() -> dict[str, Any]:
+    lists = {name: _texts() for name in SANDBOX}
+    variables = {"type": "object", "additionalProperties": {"type": "string"}}
+    count = {"type": "integer", "minimum": 1}
+    properties = {
+        "mode": _enum(MODES),
+        "levels": _closed({level: _enum(DECISIONS) for level in LEVELS}),
+        "sandbox": _closed({**lists, "network": _enum(NETWORKS), "set": variables}, SANDBOX),
+        "limits": _closed(dict.fromkeys(LIMITS, count), LIMITS),
+        "approvers": _one_or_many(_enum(APPROVERS)),
+        "workspace": _texts(),
+        "trust": _texts(),
+        "lock": _one_or_many(_enum(lockable())),
+        "bounds": _closed({"mode": _one_or_many(_enum(MODES))}),
+        "pause": _BOOLEAN,
+    }
+    return {"description": "Single values of this layer.", **_closed(properties, SETTINGS)}
+
+
+def _extended() -> dict[str, Any]:
+    properties = {
+        "preset": {"description": "The name of a shipped preset.", "type": "string", "pattern": "^[a-z][a-z0-9-]*$"},
+        "file": {"description": "A policy file, relative to this one.", **_TEXT},
+        "level": {"description": "Warn and observe only record.", **_enum(EXTENDS_LEVELS)},
+        "without": {"description": "Ids of rules that are left out.", **_texts()},
+    }
+    entry = {**_closed(properties), "oneOf": [{"required": ["preset"]}, {"required": ["file"]}]}
+    return {"anyOf": [{"type": "string", "pattern": "^[a-z][a-z0-9-]*$", "examples": ["guard", "daily"]}, entry]}
+
+
+def _test() -> dict[str, Any]:
+    properties: dict[str, dict[str, Any]] = {name: dict(_TEXT) for name in TESTS}
+    properties.update(
+        {"expect": _enum(DECISIONS), "mode": _enum(MODES), "unconfined": _BOOLEAN, "input": {"type": "object"}}
+    )
+    return {
+        "description": "A call and the verdict it must get.",
+        **_closed(properties, TESTS, required=["expect"]),
+        "oneOf": [{"required": ["call"]}, {"required": ["tool", "input"]}],
+    }
