@@ -1,0 +1,414 @@
+"""What an invocation does: options' values, operands and fixed effects, as its description says."""
+
+from __future__ import annotations
+
+from gateway.commands.places import absolute, host_of, remote
+from gateway.commands.special.pathspecs import revision
+from gateway.model.command import Word
+from gateway.model.effect import HOLE, Credential, Process, System, Touch
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from gateway.commands.findings import Findings
+    from gateway.commands.grammar import Invocation
+
+    Spec = dict[str, Any]
+
+PATH_KINDS = frozenset(("list", "read", "write", "delete"))
+
+
+def apply(findings: Findings, run: Invocation) -> None:
+    """Adds the items of everything the description tells; doubts become `Code` in the caller."""
+    spec = run.spec
+    if run.values:
+        late = [words[0] for option, words in run.values if option.get("cwd") == "operands"]
+        for option, words in run.values:
+            if option.get("cwd") is True:
+                _change_folder(run, words[0])
+        for option, words in run.values:
+            _option(findings, run, option, words)
+        for word in late:
+            _change_folder(run, word)
+    if run.operands or spec["operands"]:
+        _operands(findings, run, spec)
+    if run.after is not None:
+        slot = spec["after"]
+        if slot["kind"] == "command":
+            if run.after:
+                _hand(findings, run, tuple(run.after), slot)
+        else:
+            for word in run.after:
+                _slot(findings, run, slot, word)
+    for effect in spec["effects"]:
+        if _present(run, effect):
+            _fixed(findings, run, effect)
+
+
+def _change_folder(run: Invocation, word: Word) -> None:
+    """An option such as `git -C`: what follows happens in that folder."""
+    if HOLE in word.text or not word.literal or not word.text:
+        run.cwds = () if word.text else run.cwds
+    else:
+        run.cwds = tuple([absolute(word.text, cwd) for cwd in run.cwds])
+    if any(HOLE in cwd for cwd in run.cwds):
+        run.cwds = ()
+
+
+def _option(findings: Findings, run: Invocation, option: Spec, words: tuple[Word, ...]) -> None:
+    if "until" in option:
+        _hand(findings, run, words, option)
+        return
+    if "when" in option and not run.has(option["when"]):
+        return
+    kinds = option.get("kinds", ())
+    for at, word in enumerate(words):
+        kind = kinds[at] if at < len(kinds) else "text"
+        if kind != "text" or len(kinds) == 1:
+            _value(findings, run, kind, option, word)
+    if not words:
+        for effect in option["does"]:
+            if _present(run, effect):
+                _fixed(findings, run, effect)
+
+
+def _operands(findings: Findings, run: Invocation, spec: Spec) -> None:
+    operands = run.operands
+    lead: list[Spec] = spec["lead"]
+    tail: list[Spec] = spec["tail"]
+    rest: Spec | None = spec["rest"]
+    if "conditional" in spec:
+        lead = [slot for slot in lead if _present(run, slot)]
+        tail = [slot for slot in tail if _present(run, slot)]
+        if rest is not None and not _present(run, rest):
+            rest = None
+    start = 0
+    total = len(operands)
+    if "assign" in spec:
+        while start < total and _assignment(findings, run, operands[start]):
+            start += 1
+    for slot in lead:
+        if start >= total:
+            if "default" in slot:
+                _slot(findings, run, slot, _default(run, slot))
+            break
+        word = operands[start]
+        kind = slot["kind"]
+        if kind in ("command", "shell"):
+            rest = slot
+            break
+        if (word.splits or word.pattern is not None) and (rest is not None or tail or slot is not lead[-1]):
+            _several(run, spec, word)
+        _slot(findings, run, slot, word)
+        start += 1
+    end = total
+    if tail and total - start >= len(tail) + (1 if rest is not None and "optional" not in rest else 0):
+        end = total - len(tail)
+        for slot, word in zip(tail, operands[end:], strict=True):
+            if word.splits:
+                _several(run, spec, word)
+            if "into" in slot:
+                _into(findings, run, slot, word, operands[start:end])
+            else:
+                _slot(findings, run, slot, word)
+    if rest is None:
+        # A subcommand that is not described has been doubted already.
+        if start < end and "harmless" not in spec and (spec["operands"] or "subcommands" not in spec):
+            run.doubts.append(f"operand {operands[start].text.replace(HOLE, '?')} is not described")
+        return
+    kind = rest["kind"]
+    if kind == "command":
+        if start < end:
+            _hand(findings, run, tuple(operands[start:end]), rest)
+        elif "default" in rest:
+            _slot(findings, run, {**rest, "kind": "text"}, _default(run, rest))
+        return
+    if kind == "shell":
+        if start < end:
+            shell_text(findings, run, operands[start:end], rest.get("via") or run.name)
+        return
+    if start == end:
+        if "default" in rest and not ("default_when" in rest and not run.has(rest["default_when"])):
+            _slot(findings, run, rest, _default(run, rest))
+        return
+    if kind == "path":
+        # The commonest case, without the detour through `_value`.
+        tree = rest.get("tree", False)
+        if tree.__class__ is list:
+            tree = run.has(tree)
+        ignored = spec.get("ignored", ())
+        for word in operands[start:end] if start or end < total else operands:
+            if word.text == "-" and "dash" not in rest:
+                continue
+            if word.text in ignored:
+                continue
+            for effect in rest["does"]:
+                if not _present(run, effect):
+                    continue
+                if effect["kind"] in PATH_KINDS and "target" not in effect:
+                    findings.touch(effect["kind"], word, run.cwds, run.part, tree)
+                else:
+                    _effect(findings, run, effect, word)
+        return
+    if kind == "text" and not rest["does"]:
+        for word in operands[start:end]:
+            if word.pattern is not None:
+                _listed(findings, run, word)
+        return
+    for word in operands[start:end]:
+        _slot(findings, run, rest, word)
+
+
+def _several(run: Invocation, spec: Spec, word: Word) -> None:
+    if "harmless" not in spec:
+        run.doubts.append(f"{word.text.replace(HOLE, '?')} may become several words")
+
+
+def _present(run: Invocation, slot: Spec) -> bool:
+    """Whether the conditions of a slot or effect hold."""
+    return not (("when" in slot and not run.has(slot["when"])) or ("unless" in slot and run.has(slot["unless"])))
+
+
+def _default(run: Invocation, slot: Spec) -> Word:
+    return Word(slot["default"], run.words[0].start, run.words[-1].end)
+
+
+def _slot(findings: Findings, run: Invocation, slot: Spec, word: Word) -> None:
+    _value(findings, run, slot["kind"], slot, word)
+
+
+def _value(findings: Findings, run: Invocation, kind: str, slot: Spec, word: Word) -> None:
+    """The effects of one value or operand."""
+    does = slot["does"]
+    if kind == "path":
+        if word.text == "-" and "dash" not in slot:
+            return
+        tree = slot.get("tree", False)
+        if tree.__class__ is list:
+            tree = run.has(tree)
+        for effect in does:
+            if not _present(run, effect):
+                continue
+            if effect["kind"] in PATH_KINDS and not effect.get("target"):
+                findings.touch(effect["kind"], word, run.cwds, run.part, tree or effect.get("tree", False))
+            else:
+                _effect(findings, run, effect, word)
+    elif kind == "text":
+        if word.pattern is not None:
+            _listed(findings, run, word)
+        for effect in does:
+            if not _present(run, effect):
+                continue
+            _effect(findings, run, effect, word)
+    elif kind in ("url", "host"):
+        _contact(findings, run, slot, word, host_of(word.text, slot.get("scheme", "")))
+    elif kind == "remote":
+        place = remote(word.text)
+        if place is None:
+            for effect in does:
+                if effect["kind"] in PATH_KINDS and _present(run, effect):
+                    findings.touch(effect["kind"], word, run.cwds, run.part, bool(slot.get("tree", False)))
+        elif place[0] == "helper":
+            findings.code(run, f"{word.text.replace(HOLE, '?')} runs a helper program")
+        else:
+            _contact(findings, run, slot, word, place)
+    elif kind == "@path":
+        # `curl -d @file`: a value that names a file only behind a sign.
+        if word.text[:1] == "@":
+            findings.touch("read", Word(word.text[1:], word.start, word.end), run.cwds, run.part)
+        elif word.text[:1] == HOLE:
+            findings.touch("read", word, run.cwds, run.part)
+        for effect in does:
+            if _present(run, effect):
+                _effect(findings, run, effect, word)
+    elif kind == "assignment":
+        _assignment(findings, run, word)
+    elif kind == "revision":
+        revision(findings, run, word, does)
+    elif kind == "shell":
+        shell_text(findings, run, [word], slot.get("via") or run.name)
+    elif kind == "command":
+        _hand(findings, run, (word,), slot)
+
+
+def _contact(findings: Findings, run: Invocation, slot: Spec, word: Word, place: tuple[str, str, int]) -> None:
+    scheme, host, port = place
+    if scheme == "file":
+        path = "/" + word.text.split("://", 1)[1].lstrip("/") if HOLE not in word.text else HOLE
+        findings.touch("read", Word(path, word.start, word.end), run.cwds, run.part)
+        return
+    direction = slot.get("direction") or ("send" if "send" in run.flags else "fetch")
+    findings.connect(host, port or slot.get("port", 0), direction, word, run.part)
+    if scheme == "ssh":
+        folder = findings.home + "/.ssh" if findings.home else HOLE
+        findings.add(Credential(run.name, folder), word.start, word.end, run.part)
+
+
+def _listed(findings: Findings, run: Invocation, word: Word) -> None:
+    """A glob where any text will do: the names of files become the text."""
+    findings.touch("list", word, run.cwds, run.part)
+
+
+def _into(findings: Findings, run: Invocation, slot: Spec, word: Word, sources: list[Word]) -> None:
+    """A destination that is a file, or a folder in which the sources' names appear."""
+    _slot(findings, run, slot, word)
+    if not word.literal:
+        return
+    start, end = word.start, word.end
+    for source in sources:
+        name = source.text.rstrip("/").rpartition("/")[2]
+        if not name or name in (".", ".."):
+            continue
+        if not source.literal:
+            name = HOLE
+        for cwd in run.cwds or ("",):
+            folder = absolute(word.text, cwd)
+            if HOLE not in folder:
+                findings.ask("into", run.part, folder, name, start, end)
+                if name != HOLE:
+                    findings.paths.append(absolute(name, folder))
+
+
+def _assignment(findings: Findings, run: Invocation, word: Word) -> bool:
+    """`NAME=VALUE`: the variable is set for a program."""
+    name, equals, _ = word.text.partition("=")
+    if not equals or not name:
+        return False
+    findings.env_set(name, word, run.part)
+    return True
+
+
+def _fixed(findings: Findings, run: Invocation, effect: Spec) -> None:
+    """An effect that needs no value: its target is written in the description."""
+    words = run.words
+    _effect(findings, run, effect, Word(effect.get("target", ""), words[0].start, words[-1].end))
+
+
+def _effect(findings: Findings, run: Invocation, effect: Spec, word: Word) -> None:
+    """One effect, on the target the description names or else on the word."""
+    kind = effect["kind"]
+    target = effect.get("target", "")
+    start, end = word.start, word.end
+    if kind in PATH_KINDS:
+        if target:
+            if target[:2] == "~/":
+                target = f"{findings.home or HOLE}/{target[2:]}"
+            word = Word(target, start, end)
+        findings.touch(kind, word, run.cwds, run.part, effect.get("tree", False))
+    elif kind == "code":
+        findings.code(run, target or f"{word.text.replace(HOLE, '?')} is run")
+    elif kind == "opaque":
+        findings.opaque(target, start, end, run.part)
+    elif kind == "connect":
+        direction = effect.get("extra") or ("send" if "send" in run.flags else "fetch")
+        _, host, port = host_of(target or word.text)
+        if target == "?":
+            host = HOLE
+        findings.connect(host, port, direction, word, run.part)
+    elif kind == "credential":
+        if target[:2] == "~/":
+            target = f"{findings.home or HOLE}/{target[2:]}"
+        findings.add(Credential(run.name, target), start, end, run.part)
+    elif kind == "env":
+        findings.env(target or word.text, effect["extra"], start, end, run.part)
+    elif kind == "process":
+        findings.add(Process(target, effect.get("extra") or word.text), start, end, run.part)
+    elif kind == "system":
+        findings.add(System(target, effect.get("extra") or word.text), start, end, run.part)
+
+
+def shell_text(findings: Findings, run: Invocation, words: list[Word], via: str) -> None:
+    """Text that a shell will read, joined from words."""
+    text = " ".join([word.text for word in words])
+    start, end = words[0].start, words[-1].end
+    if HOLE in text or any(word.splits or word.pattern is not None for word in words):
+        findings.opaque(f"{run.name} runs text that is not known before the run", start, end, run.part)
+        # What is known of it still counts for rules that deny.
+        text = text.replace(HOLE, "${unknown}")
+    findings.script(findings, text, run.cwds, (*run.via, via), (start, end), run)
+
+
+def hand(findings: Findings, run: Invocation, words: tuple[Word, ...], via: str) -> None:
+    """Words that are a command of their own."""
+    if words:
+        findings.command(findings, words, run.cwds, (*run.via, via), run.stdin, run.stdin_text, run)
+
+
+def _hand(findings: Findings, run: Invocation, words: tuple[Word, ...], slot: Spec) -> None:
+    if not words:
+        return
+    via = slot.get("via") or run.name
+    if "adds" in slot:
+        words = _with_input(run, words)
+    if "braces" in slot:
+        _with_found(findings, run, words, via, "appends" in slot, not _IN_ITS_FOLDER.isdisjoint(slot.get("names", ())))
+    else:
+        hand(findings, run, words, via)
+
+
+_IN_ITS_FOLDER = frozenset(("-execdir", "-okdir"))
+
+
+def _with_found(
+    findings: Findings, run: Invocation, words: tuple[Word, ...], via: str, appends: bool, inside: bool
+) -> None:
+    """`find -exec`, `fd -x`: `{}` is something below the one folder that is searched, if it is one. `inside`: the
+    command starts in the folder of what was found, so that other paths are relative to nobody knows where."""
+    ignored = run.spec.get("ignored", ())
+    roots = [word for word in run.operands[len(run.spec["lead"]) :] if word.text not in ignored]
+    if not roots:
+        roots = [Word(".", words[0].start, words[0].end)]
+    base = roots[0].text.rstrip("/") if len(roots) == 1 and roots[0].literal else HOLE
+    outer = run.cwds
+    if inside:
+        base = absolute(base or "/", outer[0]) if base != HOLE and len(outer) == 1 else HOLE
+        run.cwds = ()
+    name = f"{base}/{HOLE}" if base != HOLE else HOLE
+    if appends and not any("{" in word.text for word in words):
+        words = (*words, Word("{}", words[-1].start, words[-1].end))
+    first = len(findings.items)
+    hand(findings, run, tuple([_filled(word, name) for word in words]), via)
+    run.cwds = outer
+    if base == HOLE:
+        return
+    for cwd in run.cwds or ("",):
+        folder = absolute(base or "/", cwd)
+        if HOLE in folder:
+            continue
+        below = f"{folder.rstrip('/')}/{HOLE}"
+        for at in range(first, len(findings.items)):
+            effect = findings.items[at].effect
+            # What is found lies below the folder: unlike other holes, this one can't lead out of it.
+            if isinstance(effect, Touch) and effect.path == below:
+                findings.items[at] = findings.items[at].replace(effect=Touch(effect.kind, folder, True))
+                findings.paths.append(folder)
+
+
+_FOUND = ("{}", "{.}", "{//}", "{/}", "{/.}")
+
+
+def _filled(word: Word, name: str) -> Word:
+    """The word with the marks for what was found filled in: the path itself alone, or something unknown."""
+    text = word.text
+    if text == "{}":
+        return word.replace(text=name)
+    for mark in _FOUND:
+        text = text.replace(mark, HOLE)
+    return word.replace(text=text) if text != word.text else word
+
+
+def _with_input(run: Invocation, words: tuple[Word, ...]) -> tuple[Word, ...]:
+    """xargs: the input's words stand at the end, or where the replacement mark stands."""
+    mark = ""
+    for option, values in run.values:
+        if "-I" in option["names"] or "-i" in option["names"]:
+            mark = values[0].text if values else "{}"
+            if HOLE in mark or not mark:
+                run.doubts.append("what xargs replaces is not known before the run")
+                mark = ""
+    if mark:
+        words = tuple([w.replace(text=w.text.replace(mark, HOLE)) if mark in w.text else w for w in words])
+        if run.options.isdisjoint(("-n", "-L", "-l")):
+            return words
+    return (*words, Word(HOLE, words[-1].start, words[-1].end, True))

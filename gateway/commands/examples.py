@@ -1,0 +1,79 @@
+"""The examples in descriptions: each says what one command does, and must be right.
+
+Examples run in one fixed place: the folder `/home/dev/project`, home `/home/dev`. An effect is written as
+
+    read src tree · write out.txt · list *.py · connect example.com:443 fetch · push origin main force
+    credential ~/.ssh · env PATH set · process signal 12 · system install x · code · opaque
+
+with `?` for what is not known before the run, paths relative to the folder and `~/` for home. `exec` is left
+out: that the program starts goes without saying.
+"""
+
+from __future__ import annotations
+
+from gateway.commands.analyse import Start, analyse
+from gateway.model.effect import HOLE, PATH_KINDS
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any
+
+    from gateway.model.effect import Effect
+
+    Description = dict[str, Any]
+
+CWD = "/home/dev/project"
+HOME = "/home/dev"
+
+
+def shown(effect: Effect) -> str:
+    """An effect as examples write it."""
+    kind = effect.kind
+    if kind in ("code", "opaque"):
+        return kind
+    if kind in PATH_KINDS:
+        return f"{kind} {_path(effect.path)}{' tree' if effect.tree else ''}"  # type: ignore[attr-defined]
+    if kind == "credential":
+        return f"credential {_path(effect.path)}".rstrip()  # type: ignore[attr-defined]
+    target = effect.target.replace(HOLE, "?").removesuffix("(force)").rstrip()
+    if kind == "connect":
+        target = f"{target} {effect.direction}"  # type: ignore[attr-defined]
+    elif kind == "env":
+        target = f"{target} {effect.access}"  # type: ignore[attr-defined]
+    elif kind == "push" and effect.force:  # type: ignore[attr-defined]
+        target += " force"
+    return f"{kind} {target}".rstrip()
+
+
+def _path(path: str) -> str:
+    path = path.replace(HOLE, "?")
+    if path == CWD:
+        return "."
+    if path.startswith(CWD + "/"):
+        return path[len(CWD) + 1 :]
+    if path == HOME:
+        return "~"
+    if path.startswith(HOME + "/"):
+        return "~/" + path[len(HOME) + 1 :]
+    return path
+
+
+def effects(call: str, lookup: Callable[[str], Description | None]) -> list[str]:
+    """What a command does, as examples write it, each effect once, in order."""
+    analysis = analyse(call, Start(CWD, HOME), lookup)
+    return list(dict.fromkeys(shown(item.effect) for item in analysis.items if item.effect.kind != "exec"))
+
+
+def failures(description: Description, lookup: Callable[[str], Description | None]) -> list[str]:
+    """What is wrong with a description's examples, one text for each; empty if all hold."""
+    found: list[str] = []
+    lines = description.get("lines", {})
+    for call, expected in description["examples"].items():
+        actual = effects(call, lookup)
+        if sorted(actual) != sorted(expected):
+            found.append(
+                f"line {lines.get(call, 0)}: example must do what it says (`{call}` says"
+                f" [{', '.join(expected)}], does [{', '.join(actual)}])"
+            )
+    return found

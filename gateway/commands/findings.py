@@ -1,0 +1,111 @@
+"""What the analysis of one text has found so far: the only mutable thing in the analysis."""
+
+from __future__ import annotations
+
+from gateway.commands.places import absolute, escaped, stream
+from gateway.commands.variables import assigned
+from gateway.model.analysis import Pending
+from gateway.model.effect import HOLE, Code, Connect, Effect, Env, Item, Opaque, Touch
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any
+
+    from gateway.commands.grammar import Invocation
+    from gateway.model.command import Part, Word
+
+    Description = dict[str, Any]
+
+
+class Findings:
+    """Collects parts, items and questions. `command` and `script` analyse what a command hands on."""
+
+    __slots__ = (
+        "command",
+        "git",
+        "globs",
+        "home",
+        "items",
+        "lookup",
+        "parts",
+        "paths",
+        "pending",
+        "programs",
+        "script",
+        "span",
+        "tokens",
+    )
+
+    def __init__(
+        self,
+        home: str,
+        lookup: Callable[[str], Description | None],
+        command: Callable[..., None],
+        script: Callable[..., None],
+    ) -> None:
+        self.home = home
+        self.lookup = lookup
+        self.command = command
+        self.script = script
+        self.parts: list[Part] = []
+        self.items: list[Item] = []
+        self.tokens: tuple[str, ...] = ()
+        self.paths: list[str] = []
+        self.globs: list[str] = []
+        self.programs: list[str] = []
+        self.git: list[str] = []
+        self.pending: list[Pending] = []
+        self.span: tuple[int, int] | None = None
+
+    def add(self, effect: Effect, start: int, end: int, part: int = -1) -> None:
+        """One item. Inside a text that is handed on, places are those of the word that holds the text."""
+        if self.span is not None:
+            start, end = self.span
+        self.items.append(Item(effect, start, end, part))
+
+    def touch(self, kind: str, word: Word, cwds: tuple[str, ...], part: int, tree: bool = False) -> None:
+        """The effect of `kind` on the path that a word names, in each folder the command may run in."""
+        text, start, end, pattern = word.text, word.start, word.end, word.pattern
+        if self.span is not None:
+            start, end = self.span
+        for cwd in cwds or ("",):
+            if pattern is not None and HOLE not in text:
+                path = absolute(pattern, escaped(cwd))
+                if HOLE not in path:
+                    self.items.append(Item(Touch(kind, path, tree, True), start, end, part))
+                    self.globs.append(path)
+                    continue
+            path = absolute(text, cwd)
+            if path[:8] == "/dev/fd/":
+                continue
+            if HOLE not in path:
+                if path[:5] == "/dev/" and stream(path):
+                    continue
+                self.paths.append(path)
+            self.items.append(Item(Touch(kind, path, tree), start, end, part))
+
+    def code(self, run: Invocation, why: str) -> None:
+        """The command runs something that its description does not tell."""
+        words = run.words
+        self.add(Code(run.name, tuple([w.text for w in words]), why), words[0].start, words[-1].end, run.part)
+
+    def opaque(self, why: str, start: int, end: int, part: int = -1) -> None:
+        self.add(Opaque(why), start, end, part)
+
+    def connect(self, host: str, port: int, direction: str, word: Word, part: int) -> None:
+        self.add(Connect(host, port, direction), word.start, word.end, part)
+
+    def env(self, name: str, access: str, start: int, end: int, part: int) -> None:
+        self.add(Env(name, access), start, end, part)
+
+    def env_set(self, name: str, word: Word, part: int) -> None:
+        """A variable is set for a program, unless it is one that changes nothing."""
+        if assigned(name, True):
+            self.env(name, "set", word.start, word.end, part)
+
+    def ask(self, kind: str, part: int, target: str, extra: str, start: int, end: int) -> None:
+        """A question that only the facts of the host answer; `settle` does."""
+        if self.span is not None:
+            start, end = self.span
+        self.pending.append(Pending(kind, part, target, extra, start, end))

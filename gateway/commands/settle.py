@@ -1,0 +1,263 @@
+"""Turns an analysis into what will really happen here, with the facts that one look at the host gave.
+
+Globs become the files they match, paths get the places their links lead to, names that are not the programs
+they seem to be become `Code`, git's remotes become hosts. A fact that is missing never makes anything milder.
+"""
+
+from __future__ import annotations
+
+from gateway.commands.places import absolute, remote, stream, unescaped
+from gateway.model.effect import HOLE, Code, Connect, Credential, Item, Push, Touch
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from gateway.model.analysis import Analysis, Pending
+    from gateway.model.command import Part
+    from gateway.model.context import Context
+    from gateway.model.facts import Facts, GitFact
+
+MAX_MATCHES = 64
+
+
+def settle(analysis: Analysis, facts: Facts, context: Context) -> Analysis:
+    """The analysis with every question answered. Pure; `facts` may lack any answer."""
+    parts = analysis.parts
+    items: list[Item] = []
+    paths = facts.paths
+    for item in analysis.items:
+        effect = item.effect
+        if not isinstance(effect, Touch):
+            items.append(item)
+            continue
+        kind, path, tree = effect.kind, effect.path, effect.tree
+        if effect.glob:
+            _expand(items, item, kind, path, tree, facts, parts)
+            continue
+        fact = paths.get(path)
+        if fact is not None:
+            real = fact.real if fact.real != path else ""
+            if tree and fact.kind == "file":
+                tree = False
+            elif not real:
+                items.append(item)
+                continue
+            items.append(item.replace(effect=Touch(kind, path, tree, False, real, effect.skips if tree else "")))
+        else:
+            items.append(item)
+    parts = _programs(parts, items, facts)
+    for question in analysis.pending:
+        _SETTLERS[question.kind](items, parts, question, facts, context)
+    return analysis.replace(parts=parts, items=tuple(items), pending=())
+
+
+def _expand(
+    items: list[Item], item: Item, kind: str, pattern: str, tree: bool, facts: Facts, parts: tuple[Part, ...]
+) -> None:
+    """A glob: each file it matches; its own text if there is none; the whole folder if there are too many."""
+    matches = facts.globs.get(pattern)
+    own = not matches and item.part >= 0 and parts[item.part].program == "git"  # it expands what the shell leaves
+    if matches is None or len(matches) > MAX_MATCHES or own:
+        items.append(item.replace(effect=Touch(kind, _literal_folder(pattern), True)))
+        return
+    for path in matches or (unescaped(pattern),):
+        if stream(path):
+            continue
+        fact = facts.paths.get(path)
+        real = fact.real if fact is not None and fact.real != path else ""
+        below = tree and not (fact is not None and fact.kind == "file")
+        skips = item.effect.skips if below else ""  # type: ignore[attr-defined]
+        items.append(item.replace(effect=Touch(kind, path, below, False, real, skips)))
+
+
+def _literal_folder(pattern: str) -> str:
+    """The deepest folder that holds every match."""
+    literal: list[str] = []
+    for segment in pattern.split("/"):
+        bare = unescaped(segment)
+        if "*" in segment.replace("[*]", "") or "?" in segment.replace("[?]", "") or "[" in bare.replace("[[]", ""):
+            break
+        literal.append(bare)
+    return "/".join(literal) or "/"
+
+
+def _programs(parts: tuple[Part, ...], items: list[Item], facts: Facts) -> tuple[Part, ...]:
+    """Names that mean another file than PATH's, or one that the agent could have written, are `Code`."""
+    settled: list[Part] | None = None
+    for index, part in enumerate(parts):
+        if not part.program or not part.described:
+            if not part.described and part.trusted and part.program in facts.untrusted_programs:
+                settled = settled or list(parts)
+                settled[index] = part.replace(trusted=False)
+            continue
+        name = part.argv[0]
+        base = name.rpartition("/")[2]
+        if "/" in name:
+            if facts.programs.get(base) == name and base not in facts.untrusted_programs:
+                settled = settled or list(parts)
+                settled[index] = part.replace(trusted=True)
+                continue
+            why = f"{name} may be another program than {base}"
+        elif base in facts.untrusted_programs:
+            settled = settled or list(parts)
+            settled[index] = part.replace(trusted=False)
+            why = f"{name} lies where it could have been replaced"
+        else:
+            continue
+        items.append(Item(Code(part.program, part.argv, why), part.start, part.end, index))
+    return parts if settled is None else tuple(settled)
+
+
+def _code(items: list[Item], parts: tuple[Part, ...], question: Pending, why: str) -> None:
+    part = parts[question.part]
+    items.append(Item(Code(part.program, part.argv, why), question.start, question.end, question.part))
+
+
+def _glob(items: list[Item], parts: tuple[Part, ...], question: Pending, facts: Facts, _: Context) -> None:
+    pattern = question.target
+    matches = facts.globs.get(pattern)
+    if matches is None or len(matches) > MAX_MATCHES:
+        _code(items, parts, question, "a file's name could be read as an option")
+        return
+    folder = len(_literal_folder(pattern).rstrip("/")) + 1
+    for path in matches:
+        if path[folder : folder + 1] == "-":
+            _code(items, parts, question, f"the file name {path[folder:]} would be read as an option")
+            return
+
+
+def _git(items: list[Item], parts: tuple[Part, ...], question: Pending, facts: Facts, _: Context) -> None:
+    fact = facts.git.get(question.target)
+    if fact is None or not fact.own:
+        _code(items, parts, question, "git runs configuration of a repository that is not the project's")
+        return
+    # What the description says of `.git` holds for the repository's own folder, not for the one git starts in.
+    here = question.target.rstrip("/") + "/.git"
+    there = (fact.top or question.target).rstrip("/") + "/.git"
+    tracked = _reads_only_tracked(parts[question.part])
+    for at, item in enumerate(items):
+        effect = item.effect
+        if item.part != question.part or not isinstance(effect, Touch):
+            continue
+        path = effect.path
+        if path == here or path.startswith(here + "/"):
+            skips = "rest" if effect.tree else ""
+            items[at] = item.replace(effect=effect.replace(path=there + path[len(here) :], real="", skips=skips))
+        elif effect.tree and tracked and effect.kind in ("list", "read"):
+            items[at] = item.replace(effect=effect.replace(skips="untracked"))
+
+
+# Subcommands that look at no file of the work tree which git does not keep, and the options that change that.
+_TRACKED = ("blame", "diff", "diff-files", "diff-index", "grep", "log", "show")
+_UNTRACKED_TOO = frozenset(("--no-index", "--untracked", "--no-exclude-standard"))
+
+
+def _reads_only_tracked(part: Part) -> bool:
+    subcommand = part.subcommands[0] if part.subcommands else ""
+    return part.described and subcommand in _TRACKED and not part.options & _UNTRACKED_TOO
+
+
+def _default_remote(fact: GitFact) -> str:
+    names = [name for name, _ in fact.remotes]
+    return "origin" if "origin" in names or not names else names[0] if len(names) == 1 else ""
+
+
+def _remote(items: list[Item], parts: tuple[Part, ...], question: Pending, facts: Facts, context: Context) -> None:
+    """The host behind a remote's name. An unknown one stays unknown."""
+    direction, _, folder = question.extra.partition(" ")
+    fact = facts.git.get(folder)
+    if fact is None:
+        return
+    urls = dict(fact.remotes)
+    if question.target == "*":
+        chosen = list(urls.values())
+    else:
+        name = question.target or _default_remote(fact)
+        chosen = [urls[name]] if name in urls else []
+        if not question.target and name:
+            for at, item in enumerate(items):
+                effect = item.effect
+                if item.part == question.part and isinstance(effect, Push) and effect.remote == HOLE:
+                    items[at] = item.replace(effect=effect.replace(remote=name))
+    if not chosen:
+        return
+    at = next((i for i, item in enumerate(items) if _unknown_host(item, question.part, direction)), -1)
+    if at < 0:
+        return
+    template = items.pop(at)
+    for url in chosen:
+        place = remote(url)
+        if place is None:
+            items.append(template.replace(effect=Touch("read" if direction == "fetch" else "write", url, True)))
+        elif place[0] == "file":
+            path = "/" + url.split("://", 1)[1].lstrip("/")
+            items.append(template.replace(effect=Touch("read" if direction == "fetch" else "write", path, True)))
+        elif place[0] == "helper":
+            _code(items, parts, question, f"{url} runs a helper program")
+        else:
+            items.append(template.replace(effect=Connect(place[1], place[2], direction)))
+            own = context.home + "/.ssh" if place[0] == "ssh" and context.home else ""
+            items.append(template.replace(effect=Credential("git", own)))
+
+
+def _unknown_host(item: Item, part: int, direction: str) -> bool:
+    effect = item.effect
+    return item.part == part and isinstance(effect, Connect) and effect.host == HOLE and effect.direction == direction
+
+
+def _branch(items: list[Item], parts: tuple[Part, ...], question: Pending, facts: Facts, context: Context) -> None:
+    """`git push` without a ref sends the branch that HEAD is on."""
+    del parts, context
+    fact = facts.git.get(question.extra)
+    if fact is None or not fact.branch:
+        return
+    for at, item in enumerate(items):
+        effect = item.effect
+        same = item.part == question.part and item.start == question.start and item.end == question.end
+        if same and isinstance(effect, Push) and effect.ref == HOLE:
+            items[at] = item.replace(effect=effect.replace(ref=fact.branch))
+
+
+def _into(items: list[Item], parts: tuple[Part, ...], question: Pending, facts: Facts, context: Context) -> None:
+    """A destination that is a folder receives the source's name; one that isn't, or will not be, does not."""
+    del parts, context
+    folder, name = question.target, question.extra
+    fact = facts.paths.get(folder)
+    if fact is not None and fact.kind in ("file", "other"):
+        return
+    if fact is not None and fact.kind == "missing" and not _may_make_folders(items, question.part):
+        return
+    base = fact.real if fact is not None and fact.real else folder
+    path = f"{folder.rstrip('/')}/{name}"
+    real = f"{base.rstrip('/')}/{name}" if base != folder else ""
+    found = facts.paths.get(path)
+    if found is not None and found.real != path:
+        real = found.real
+    for item in items:
+        effect = item.effect
+        if (
+            item.part == question.part
+            and isinstance(effect, Touch)
+            and effect.kind == "write"
+            and effect.path == folder
+        ):
+            items.append(item.replace(effect=Touch("write", path, effect.tree, False, real)))
+            return
+
+
+def _may_make_folders(items: list[Item], part: int) -> bool:
+    """Whether something else on the line could turn a missing path into a folder."""
+    return any(item.part != part and item.effect.kind in ("write", "code", "opaque") for item in items)
+
+
+def _top(items: list[Item], parts: tuple[Part, ...], question: Pending, facts: Facts, context: Context) -> None:
+    """What git names from the top of the repository, and not from the folder it starts in."""
+    del parts, context
+    fact = facts.git.get(question.target)
+    kinds, _, name = question.extra.partition(" ")
+    kind, _, tree = kinds.partition("/")
+    if fact is not None and fact.top and (fact.top != question.target or tree):
+        path = absolute(name or ".", fact.top)
+        items.append(Item(Touch(kind, path, bool(tree)), question.start, question.end, question.part))
+
+
+_SETTLERS = {"glob": _glob, "top": _top, "git": _git, "remote": _remote, "branch": _branch, "into": _into}

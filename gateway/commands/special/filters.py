@@ -1,0 +1,184 @@
+"""Small programs whose words mean more than their kind tells: curl, date, find, jq, ln, tar, unzip."""
+
+from __future__ import annotations
+
+from gateway.model.command import Word
+from gateway.model.effect import HOLE, System, Touch
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from gateway.commands.findings import Findings
+    from gateway.commands.grammar import Invocation
+
+_NAME = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_0123456789")
+
+
+_FILTERS = (
+    "-name", "-iname", "-path", "-ipath", "-wholename", "-iwholename", "-regex", "-iregex", "-size", "-mtime", "-mmin",
+    "-atime", "-amin", "-ctime", "-cmin", "-newer", "-newermt", "-empty", "-perm", "-user", "-group", "-inum", "-links",
+)  # fmt: skip
+
+
+def _find(findings: Findings, run: Invocation) -> None:
+    """What is deleted or changed where a test picks it is something below the folder, not the folder."""
+    if run.options.isdisjoint(_FILTERS):
+        return
+    for at in range(run.first, len(findings.items)):
+        item = findings.items[at]
+        effect = item.effect
+        if isinstance(effect, Touch) and effect.tree and effect.kind in ("write", "delete"):
+            below = f"{effect.path.rstrip('/')}/{HOLE}"
+            findings.items[at] = item.replace(effect=Touch(effect.kind, below))
+
+
+def _date(findings: Findings, run: Invocation) -> None:
+    """An operand that is no format sets the clock (BSD's `-j` only prints)."""
+    for word in run.operands:
+        if word.text[:1] != "+" and "-j" not in run.options:
+            findings.add(System("clock", "set"), word.start, word.end, run.part)
+
+
+def names(program: str) -> set[str]:
+    """The names in a jq program that are no fields and stand in no string."""
+    found: set[str] = set()
+    at = 0
+    size = len(program)
+    strings = 0
+    while at < size:
+        sign = program[at]
+        if sign == '"':
+            at += 1
+            while at < size and program[at] != '"':
+                if program[at : at + 2] == "\\(":
+                    strings += 1
+                at += 2 if program[at] == "\\" else 1
+            at += 1
+        elif sign in _NAME:
+            end = at
+            while end < size and program[end] in _NAME:
+                end += 1
+            if at == 0 or program[at - 1] != ".":
+                found.add(("$" if at and program[at - 1] == "$" else "") + program[at:end])
+            at = end
+        else:
+            at += 1
+    if strings:
+        # Text inside a string may be a program; which names it holds doesn't depend on where it stands.
+        found |= names(program.replace('"', " "))
+    return found
+
+
+def _jq(findings: Findings, run: Invocation) -> None:
+    if "-f" in run.options or not run.operands:
+        return
+    word = run.operands[0]
+    if HOLE in word.text or word.splits:
+        findings.env("*", "read", word.start, word.end, run.part)
+        run.doubts.append("jq's program is not known before the run")
+        return
+    used = names(word.text)
+    if used & {"env", "$ENV", "ENV"}:
+        findings.env("*", "read", word.start, word.end, run.part)
+    if used & {"import", "include", "modulemeta"}:
+        run.doubts.append("jq's program loads modules")
+
+
+def _tar(findings: Findings, run: Invocation) -> None:
+    """An archive `host:file` is reached through a remote shell."""
+    for option, values in run.values:
+        if "-f" in option["names"] and values:
+            text = values[0].text
+            if ":" in text.partition("/")[0] and "--force-local" not in run.options:
+                findings.code(run, f"{text.replace(HOLE, '?')} is reached through a remote shell")
+                findings.connect(HOLE, 0, "send", values[0], run.part)
+    folders = [values[0] for option, values in run.values if "-C" in option["names"] and values]
+    if len(folders) > 1:
+        run.doubts.append("each folder holds for the operands behind it alone")
+    for folder in folders:
+        if any(operand.start < folder.start for operand in run.operands):
+            run.doubts.append("an operand stands before the folder that is changed to")
+
+
+def _curl(findings: Findings, run: Invocation) -> None:
+    """Forms and encoded data name files behind `@` or `<`."""
+    for option, values in run.values:
+        if not values:
+            continue
+        word = values[0]
+        name, equals, value = word.text.partition("=")
+        if "--form" in option["names"]:
+            files = value.partition(";")[0] if equals else word.text
+            if files[:1] in ("@", "<"):
+                pieces = files[1:].split(",")
+            elif HOLE in files[:1]:
+                pieces = [HOLE]
+            else:
+                continue
+        elif {"--data-urlencode", "--url-query"} & set(option["names"]) and "@" in name:
+            pieces = [word.text.partition("@")[2]]
+        else:
+            continue
+        for piece in pieces:
+            if piece != "-":
+                findings.touch("read", Word(piece.strip('"'), word.start, word.end), run.cwds, run.part)
+
+
+def _unzip(findings: Findings, run: Invocation) -> None:
+    """What stands behind the archive's name are members, but for `-d` and `-x`."""
+    del findings
+    if not run.operands:
+        return
+    archive = run.operands[0]
+    for word in run.words:
+        if word.start > archive.start and word.text[:1] == "-" and word.text[:2] not in ("-d", "-x"):
+            run.doubts.append(f"{word.text.replace(HOLE, '?')} stands behind the archive's name")
+
+
+def _ln(findings: Findings, run: Invocation) -> None:
+    """With one operand the link appears in the folder, under the operand's name."""
+    if len(run.operands) == 1 and "-t" not in run.options:
+        word = run.operands[0]
+        name = word.text.rstrip("/").rpartition("/")[2] if word.literal else HOLE
+        findings.touch("write", Word(name, word.start, word.end), run.cwds, run.part)
+
+
+def _split(findings: Findings, run: Invocation) -> None:
+    """The pieces are named by a prefix, which may lead to another folder."""
+    prefixes = [values[0] for option, values in run.values if "--prefix" in option["names"] and values]
+    if run.name == "split":
+        prefixes += run.operands[1:2]
+    for word in prefixes:
+        findings.touch("write", Word(word.text + HOLE, word.start, word.end), run.cwds, run.part)
+
+
+def _strings(findings: Findings, run: Invocation) -> None:
+    """`@file` stands for words that a file holds."""
+    for word in run.words[1:]:
+        if word.text[:1] in ("@", HOLE):
+            findings.touch("read", Word(word.text[1:] or HOLE, word.start, word.end), run.cwds, run.part)
+            run.doubts.append(f"{word.text.replace(HOLE, '?')} takes options from a file")
+
+
+def _ps(findings: Findings, run: Invocation) -> None:
+    """BSD's `e`, in whatever word without a dash, and the column `environ` show what processes hold in variables."""
+    shown = [word for word in run.operands if "e" in word.text or HOLE in word.text]
+    for _, values in run.values:
+        shown += [word for word in values if "environ" in word.text or HOLE in word.text]
+    for word in shown:
+        findings.env("*", "read", word.start, word.end, run.part)
+
+
+HOOKS: dict[str, Callable[[Findings, Invocation], None]] = {
+    "curl": _curl,
+    "date": _date,
+    "find": _find,
+    "jq": _jq,
+    "ln": _ln,
+    "ps": _ps,
+    "split": _split,
+    "strings": _strings,
+    "tar": _tar,
+    "unzip": _unzip,
+}

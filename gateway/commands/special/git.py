@@ -1,0 +1,199 @@
+"""git: configuration that runs programs, remotes, and what a push sends."""
+
+from __future__ import annotations
+
+from gateway.commands.places import remote
+from gateway.commands.special.pathspecs import lines, widen
+from gateway.model.command import Word
+from gateway.model.effect import HOLE, Credential, Push
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from gateway.commands.findings import Findings
+    from gateway.commands.grammar import Invocation
+
+# Settings that only change how git shows or names things. Any other may name a program to run.
+_HARMLESS_SETTINGS = (
+    "color.", "column.", "advice.", "user.name", "user.email", "core.quotepath", "core.abbrev", "core.autocrlf",
+    "core.eol", "core.ignorecase", "core.precomposeunicode", "core.longpaths", "core.safecrlf", "log.date",
+    "log.decorate", "log.showsignature", "log.abbrevcommit", "init.defaultbranch", "diff.renames", "diff.renamelimit",
+    "diff.algorithm", "diff.context", "diff.noprefix", "diff.mnemonicprefix", "diff.wserrorhighlight",
+    "grep.linenumber", "grep.patterntype", "merge.conflictstyle", "merge.renamelimit", "pull.rebase", "pull.ff",
+    "push.autosetupremote", "status.", "gc.auto", "gc.autodetach", "maintenance.auto", "branch.sort",
+    "tag.sort", "versionsort.", "commit.gpgsign=false", "tag.gpgsign=false", "fetch.prune", "rerere.enabled", "pager.",
+)  # fmt: skip
+
+
+def harmless_setting(text: str) -> bool:
+    """Whether `git -c TEXT` can't make git run, fetch or reveal anything."""
+    name, equals, value = text.partition("=")
+    if HOLE in name:
+        return False
+    whole = f"{name.lower()}{equals}{value.lower()}"
+    if name.lower().startswith("pager."):
+        return value.lower() in ("false", "0", "no", "off", "cat")
+    return name.lower().startswith(_HARMLESS_SETTINGS) or whole in (
+        "core.pager=cat",
+        "core.pager=",
+        *_HARMLESS_SETTINGS,
+    )
+
+
+def _git(findings: Findings, run: Invocation) -> None:
+    """Every git command reads the configuration of the repository it starts in."""
+    for option, values in run.values:
+        if "-c" in option["names"] and "git_setting" in option and not harmless_setting(values[0].text):
+            findings.code(run, f"the setting {values[0].text.replace(HOLE, '?')} may run a program")
+    if not run.subcommands or run.subcommands[0] in ("version", "help", "init", "clone"):
+        return
+    widen(findings, run)
+    lines(findings, run)
+    start, end = run.words[0].start, run.words[-1].end
+    if not run.cwds:
+        findings.code(run, "git starts in a folder that is not known before the run")
+    for cwd in run.cwds:
+        findings.git.append(cwd)
+        findings.ask("git", run.part, cwd, "", start, end)
+
+
+def _contact(findings: Findings, run: Invocation, word: Word | None, direction: str) -> str:
+    """The connection to a remote given by its name, URL or path. Returns its name for a push."""
+    start, end = (word.start, word.end) if word is not None else (run.words[0].start, run.words[-1].end)
+    text = word.text if word is not None else ""
+    place = remote(text) if text else None
+    if place is not None and HOLE not in text[:1]:
+        if place[0] == "helper":
+            findings.code(run, f"{text.replace(HOLE, '?')} runs a helper program")
+        elif place[0] == "file":
+            path = Word("/" + text.split("://", 1)[1].lstrip("/"), start, end)
+            findings.touch("read" if direction == "fetch" else "write", path, run.cwds, run.part, True)
+        else:
+            findings.connect(place[1], place[2], direction, word or run.words[0], run.part)
+            own = findings.home + "/.ssh" if place[0] == "ssh" and findings.home else ""
+            findings.add(Credential("git", own), start, end, run.part)
+        return text
+    if word is not None and ("/" in text or text[:1] == ".") and HOLE not in text:
+        findings.touch("read" if direction == "fetch" else "write", word, run.cwds, run.part, True)
+        return text
+    findings.connect(HOLE, 0, direction, word or run.words[0], run.part)
+    if HOLE not in text:
+        for cwd in run.cwds:
+            findings.ask("remote", run.part, text, f"{direction} {cwd}", start, end)
+    return text or HOLE
+
+
+def _fetch(findings: Findings, run: Invocation) -> None:
+    if not run.options.isdisjoint(("--all", "--multiple")) or run.subcommands[-1] == "update":
+        findings.connect(HOLE, 0, "fetch", run.words[0], run.part)
+        for cwd in run.cwds:
+            findings.ask("remote", run.part, "*", f"fetch {cwd}", run.words[0].start, run.words[-1].end)
+        return
+    _contact(findings, run, run.operands[0] if run.operands else None, "fetch")
+
+
+def _push(findings: Findings, run: Invocation) -> None:
+    if "-n" in run.options:
+        _contact(findings, run, run.operands[0] if run.operands else None, "fetch")
+        return
+    operands = run.operands
+    word = operands[0] if operands else None
+    for option, values in run.values:
+        if "--repo" in option["names"] and word is None:
+            word = values[0]
+    name = _contact(findings, run, word, "send")
+    options = run.options
+    force = not options.isdisjoint(("-f", "--force-with-lease", "--mirror", "-d", "--prune"))
+    start, end = run.words[0].start, run.words[-1].end
+    refs = operands[1:]
+    if not options.isdisjoint(("--all", "--mirror")):
+        findings.add(Push(name, HOLE, force), start, end, run.part)
+        return
+    if "--tags" in options:
+        findings.add(Push(name, "refs/tags/" + HOLE, force), start, end, run.part)
+        if not refs:
+            return
+    tag = False
+    for ref in refs:
+        text = ref.text
+        if text == "tag":
+            tag = True
+            continue
+        forced = force or text[:1] == "+" or text[:1] == ":" or text[:2] == "+:"
+        text = text.lstrip("+")
+        source, colon, target = text.partition(":")
+        if colon and not source:
+            forced = True
+        shown = (target if colon else source) or HOLE
+        if ref.splits or ref.pattern is not None:
+            shown = HOLE
+        if shown.startswith("refs/heads/"):
+            shown = shown[11:]
+        elif tag:
+            shown = "refs/tags/" + shown
+        tag = False
+        if shown in ("HEAD", "@"):
+            _current(findings, run, name, forced, ref)
+        else:
+            findings.add(Push(name, shown, forced), ref.start, ref.end, run.part)
+    if not refs:
+        _current(findings, run, name, force, None)
+
+
+def _current(findings: Findings, run: Invocation, name: str, force: bool, word: Word | None) -> None:
+    """The branch that HEAD is on, which only the facts tell."""
+    start, end = (word.start, word.end) if word is not None else (run.words[0].start, run.words[-1].end)
+    findings.add(Push(name, HOLE, force), start, end, run.part)
+    for cwd in run.cwds:
+        findings.ask("branch", run.part, name, cwd, start, end)
+
+
+def _clone(findings: Findings, run: Invocation) -> None:
+    if not run.operands:
+        return
+    source = run.operands[0]
+    place = remote(source.text)
+    if place is None and HOLE not in source.text:
+        findings.touch("read", source, run.cwds, run.part, True)
+    else:
+        _contact(findings, run, source, "fetch")
+    if len(run.operands) > 1:
+        findings.touch("write", run.operands[1], run.cwds, run.part, True)
+        return
+    name = source.text.rstrip("/").removesuffix("/.git").removesuffix(".git").replace(":", "/").rpartition("/")[2]
+    folder = source.replace(text=name or HOLE, splits=False, pattern=None)
+    findings.touch("write", folder, run.cwds, run.part, True)
+
+
+_SHOWN = ("--get", "--get-all", "--get-regexp", "--get-urlmatch", "-l", "--get-color", "--get-colorbool")
+
+
+def _config(findings: Findings, run: Invocation) -> None:
+    """`git config`: shows settings, or changes them in the repository's, the user's or the system's file."""
+    operands = [word.text for word in run.operands]
+    verb = operands[0] if operands else ""
+    shows = not run.options.isdisjoint(_SHOWN) or verb in ("list", "get") or (len(operands) == 1 and verb != "edit")
+    if shows and run.options.isdisjoint(("--unset", "--unset-all", "--remove-section", "-e")):
+        return
+    if "-e" in run.options or verb == "edit":
+        findings.code(run, "git config starts an editor")
+    start, end = run.words[0].start, run.words[-1].end
+    if "--file" in run.options:
+        return
+    if "--global" in run.options:
+        target = f"{findings.home or HOLE}/.gitconfig"
+    elif "--system" in run.options:
+        target = "/etc/gitconfig"
+    else:
+        target = ".git/config"
+    findings.touch("write", run.words[0].replace(text=target, start=start, end=end), run.cwds, run.part)
+
+
+HOOKS: dict[str, Callable[[Findings, Invocation], None]] = {
+    "git": _git,
+    "git_fetch": _fetch,
+    "git_push": _push,
+    "git_clone": _clone,
+    "git_config": _config,
+}

@@ -1,0 +1,242 @@
+"""Programs that read shell text: `bash -c`, `sh` on standard input, `eval`, `trap`, `source`."""
+
+from __future__ import annotations
+
+from gateway.commands.apply import hand, shell_text
+from gateway.model.command import Word
+from gateway.model.effect import HOLE
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from gateway.commands.findings import Findings
+    from gateway.commands.grammar import Invocation
+
+READ_ALIKE = frozenset(("bash", "sh", "dash"))
+
+
+def _shell(findings: Findings, run: Invocation) -> None:
+    start, end = run.words[0].start, run.words[-1].end
+    operands = run.operands
+    if run.name not in READ_ALIKE and (operands or run.stdin):
+        findings.opaque(f"{run.name} may read its text otherwise than bash", start, end, run.part)
+    if operands and operands[0].text[:1] == "+":
+        operands = _after_plus(run)
+    if "-c" in run.options:
+        if operands:
+            shell_text(findings, run, operands[:1], f"{run.name} -c")
+        return
+    if operands and "-s" not in run.options:
+        word = operands[0]
+        if word.text in ("/dev/stdin", "/proc/self/fd/0", "/dev/fd/0", "-"):
+            _standard_input(findings, run, start, end)
+            return
+        findings.touch("read", word, run.cwds, run.part)
+        findings.code(run, f"runs the script {word.text.replace(HOLE, '?')}")
+        return
+    if run.options & {"--version", "--help"}:
+        return
+    _standard_input(findings, run, start, end)
+
+
+def _after_plus(run: Invocation) -> list[Word]:
+    """`+x` switches an option of the shell off; options with a dash may follow it."""
+    words = run.operands
+    at = 0
+    while at < len(words) and words[at].text[:1] in ("+", "-") and words[at].text not in ("-", "--"):
+        text = words[at].text
+        run.options.add(text)
+        if text[0] == "-" and text[1:2] != "-":
+            run.options.update(["-" + letter for letter in text[1:]])
+        elif text[0] == "-":
+            run.doubts.append(f"option {text.replace(HOLE, '?')} behind one with a plus is not described")
+        at += 2 if text[-1] in "oO" else 1
+    if at < len(words) and words[at].text in ("-", "--"):
+        at += 1
+    return words[at:]
+
+
+def _standard_input(findings: Findings, run: Invocation, start: int, end: int) -> None:
+    if run.stdin == "text" and HOLE not in run.stdin_text:
+        findings.script(findings, run.stdin_text, run.cwds, (*run.via, run.name), (start, end), run)
+    elif run.stdin == "file":
+        findings.code(run, f"{run.name} runs the text of a file")
+    elif run.stdin == "":
+        findings.opaque(f"{run.name} runs what it is given later", start, end, run.part)
+    else:
+        findings.opaque(f"{run.name} runs text that is not known before the run", start, end, run.part)
+
+
+def _eval(findings: Findings, run: Invocation) -> None:
+    if run.operands:
+        shell_text(findings, run, run.operands, "eval")
+
+
+def _trap(findings: Findings, run: Invocation) -> None:
+    operands = run.operands
+    if len(operands) > 1 and operands[0].text not in ("-", ""):
+        shell_text(findings, run, operands[:1], "trap")
+
+
+def _source(findings: Findings, run: Invocation) -> None:
+    if run.operands:
+        word = run.operands[0]
+        findings.touch("read", word, run.cwds, run.part)
+        findings.opaque(f"{run.name} runs the text of {word.text.replace(HOLE, '?')}", word.start, word.end, run.part)
+
+
+def _sudo(findings: Findings, run: Invocation) -> None:
+    """sudo, doas, su: with `-s` or `-i` the words are joined for a shell."""
+    at = 0
+    operands = run.operands
+    while at < len(operands) and "=" in operands[at].text.partition("/")[0]:
+        at += 1
+    if at < len(operands):
+        if "-e" in run.options:
+            for word in operands[at:]:
+                findings.touch("write", word, run.cwds, run.part)
+        else:
+            hand(findings, run, tuple(operands[at:]), run.name)
+            if not run.options.isdisjoint(("-s", "-i")) and any(" " in w.text for w in operands[at:]):
+                shell_text(findings, run, operands[at:], f"{run.name} -s")
+    elif not run.options.isdisjoint(("-s", "-i")):
+        _standard_input(findings, run, run.words[0].start, run.words[-1].end)
+
+
+def _su(findings: Findings, run: Invocation) -> None:
+    start, end = run.words[0].start, run.words[-1].end
+    for option, values in run.values:
+        if "-c" in option["names"]:
+            shell_text(findings, run, list(values), f"{run.name} -c")
+            return
+    if not run.options & {"--version", "--help"}:
+        findings.opaque(f"{run.name} starts a shell", start, end, run.part)
+
+
+def _watch(findings: Findings, run: Invocation) -> None:
+    if not run.operands:
+        return
+    if "-x" in run.options:
+        hand(findings, run, tuple(run.operands), "watch")
+    else:
+        shell_text(findings, run, run.operands, "watch")
+
+
+def _env(findings: Findings, run: Invocation) -> None:
+    """`env -S TEXT` splits a text by rules of its own; only one without special signs is understood."""
+    operands = run.operands
+    at = 0
+    for option, values in run.values:
+        if "-S" in option["names"]:
+            value = values[0]
+            words = [Word(piece, value.start, value.end) for piece in _split(value.text)]
+            operands = [*words, *operands]
+            # What follows is the likely reading, for rules that deny.
+            if any(sign in value.text for sign in "\\$#" + HOLE):
+                findings.opaque("env -S splits a text by its own rules", value.start, value.end, run.part)
+            if words and words[0].text[:1] == "-":
+                findings.opaque("env -S holds options", value.start, value.end, run.part)
+                while operands and operands[0].text[:1] == "-":
+                    operands = operands[1:]
+    if operands and operands[0].text == "-":
+        at = 1
+    while at < len(operands):
+        name, equals, _ = operands[at].text.partition("=")
+        if not equals:
+            break
+        if HOLE in name:
+            findings.opaque(
+                "a variable's name is not known before the run", operands[at].start, operands[at].end, run.part
+            )
+        at += 1
+    if at < len(operands):
+        hand(findings, run, tuple(operands[at:]), "env")
+    else:
+        findings.env("*", "read", run.words[0].start, run.words[-1].end, run.part)
+
+
+def _flock(findings: Findings, run: Invocation) -> None:
+    """Behind the file stands a command, or `-c` and one text."""
+    words = run.operands[1:]
+    if len(words) > 1 and words[0].text in ("-c", "--command"):
+        shell_text(findings, run, words[1:], "flock -c")
+    elif words:
+        hand(findings, run, tuple(words), "flock")
+
+
+def _script(findings: Findings, run: Invocation) -> None:
+    """Without `-c` it starts a shell; BSD's takes a command behind the file."""
+    if "-c" in run.options or not run.options.isdisjoint(("--help", "--version")):
+        return
+    findings.opaque("script starts a shell", run.words[0].start, run.words[-1].end, run.part)
+    if len(run.operands) > 1:
+        hand(findings, run, tuple(run.operands[1:]), "script")
+
+
+MAX_WRAPPED = 16
+
+
+def _wrapped(findings: Findings, run: Invocation) -> None:
+    """The command starts somewhere among the words: each word that names a program may be where. The wrapper itself is
+    code, which stands for all that is not known of it; this adds what rules that deny would look for."""
+    words = run.words[1 : 1 + MAX_WRAPPED]
+    first = len(findings.items)
+    for at, word in enumerate(words, 1):
+        text = word.text
+        if HOLE in text:
+            continue
+        if " " in text or ";" in text:
+            shell_text(findings, run, [word], run.name)
+        elif findings.lookup(text[text.rfind("/") + 1 :]) is not None and text not in run.subcommands:
+            hand(findings, run, run.words[at:], run.name)
+    findings.items[first:] = [item for item in findings.items[first:] if item.effect.kind not in ("code", "opaque")]
+
+
+def _split(text: str) -> list[str]:
+    """Words of a text with quotes but without escapes, as `env -S` splits it."""
+    words: list[str] = []
+    word: list[str] | None = None
+    quote = ""
+    for sign in text:
+        if quote:
+            if sign == quote:
+                quote = ""
+            else:
+                word = [*(word or ()), sign]
+        elif sign in "\"'":
+            quote = sign
+            word = word or []
+        elif sign.isspace():
+            if word is not None:
+                words.append("".join(word))
+            word = None
+        else:
+            word = [*(word or ()), sign]
+    if word is not None:
+        words.append("".join(word))
+    return words
+
+
+def _ssh(findings: Findings, run: Invocation) -> None:
+    operands = run.operands
+    if len(operands) > 1:
+        findings.opaque("a command runs on another machine", operands[1].start, operands[-1].end, run.part)
+    elif operands and not run.options & {"-N", "-W", "-O"}:
+        findings.opaque("a shell starts on another machine", operands[0].start, operands[0].end, run.part)
+
+
+HOOKS: dict[str, Callable[[Findings, Invocation], None]] = {
+    "shell": _shell,
+    "eval": _eval,
+    "trap": _trap,
+    "source": _source,
+    "sudo": _sudo,
+    "su": _su,
+    "watch": _watch,
+    "env": _env,
+    "flock": _flock,
+    "script": _script,
+    "ssh": _ssh,
+    "wrapped": _wrapped,
+}

@@ -1,0 +1,179 @@
+"""Words are read as getopt and its kin read them."""
+
+from __future__ import annotations
+
+import pytest
+
+from gateway.commands.grammar import Invocation, read
+from gateway.model.command import Word
+from gateway.model.effect import HOLE
+from gateway.spec.commands import compile_description
+
+GNU = """
+names: [prog]
+numeric: true
+inert: -P|--plain
+flags: -a|--all -b|--both --[no-]color --allow
+values: -n|--number
+optionals: --when -W|--wide
+options:
+  -o|--output: {value: path, does: write}
+  -X: {value: text, harmless: [GET], sets: send}
+  -f: {value: path, does: read}
+operands: [{kind: path, does: read, rest: true}]
+"""
+
+
+def run(text: str, *words: str | Word) -> Invocation:
+    description = compile_description(text, "prog.yaml")
+    found = [Word(word, 0, 0) if isinstance(word, str) else word for word in ("prog", *words)]
+    invocation = Invocation("prog", tuple(found), ("/w",), (), "", "", description)
+    read(invocation)
+    return invocation
+
+
+def shape(invocation: Invocation) -> tuple[set[str], list[str], list[str], list[str]]:
+    values = [f"{option['names'][0]}={words[0].text}" for option, words in invocation.values if words]
+    return invocation.options, values, [word.text for word in invocation.operands], invocation.doubts
+
+
+@pytest.mark.parametrize(
+    ("words", "options", "values", "operands"),
+    [
+        (["x", "-a", "y"], {"-a", "--all"}, [], ["x", "y"]),
+        (["-ab"], {"-a", "--all", "-b", "--both"}, [], []),
+        (["-aoF"], {"-a", "--all", "-o", "--output"}, ["-o=F"], []),
+        (["-ao", "F"], {"-a", "--all", "-o", "--output"}, ["-o=F"], []),
+        (["--output=F", "x"], {"-o", "--output"}, ["-o=F"], ["x"]),
+        (["--output", "F", "x"], {"-o", "--output"}, ["-o=F"], ["x"]),
+        (["--", "-a"], set(), [], ["-a"]),
+        (["-", "x"], set(), [], ["-", "x"]),
+        (["-n5", "x"], {"-n", "--number"}, [], ["x"]),
+        (["-20", "x"], {"-NUM"}, [], ["x"]),
+        (["--when", "x"], {"--when"}, [], ["x"]),
+        (["--when=now", "x"], {"--when"}, [], ["x"]),
+        (["-Wx", "-W", "y"], {"-W", "--wide"}, [], ["y"]),
+        (["--color"], {"--color"}, [], []),
+        (["--no-color"], {"--no-color"}, [], []),
+    ],
+)
+def test_options_and_operands_are_told_apart(
+    words: list[str], options: set[str], values: list[str], operands: list[str]
+) -> None:
+    assert shape(run(GNU, *words)) == (options, values, operands, [])
+
+
+@pytest.mark.parametrize(("value", "doubts"), [("-a", ["-a may be an option of its own"]), ("-5", []), ("-", [])])
+def test_a_value_that_looks_like_an_option_is_doubted(value: str, doubts: list[str]) -> None:
+    assert shape(run(GNU, "-n", value, "x")) == ({"-n", "--number"}, [], ["x"], doubts)
+
+
+@pytest.mark.parametrize(
+    ("words", "doubts"),
+    [
+        (["--frob"], ["option --frob is not described"]),
+        (["-az"], ["option -z is not described"]),
+        (["--outp=F"], ["option --outp is an abbreviation"]),
+        (["--al"], ["option --al is not described"]),
+        (["--all=x"], ["option --all takes no value"]),
+        (["-o"], ["option -o has no value"]),
+        ([f"--{HOLE}"], ["option --? is not described"]),
+        ([f"-a{HOLE}"], ["option -a? is not described"]),
+        ([HOLE], ["? may turn out to be an option"]),
+        ([Word(f"x{HOLE}", 0, 0, True)], [f"x{'?'} may turn out to be an option"]),
+        (["-n", Word(HOLE, 0, 0, True)], ["? may become several words"]),
+    ],
+)
+def test_what_is_not_accounted_for_is_written_down(words: list[str | Word], doubts: list[str]) -> None:
+    assert run(GNU, *words).doubts == doubts
+
+
+@pytest.mark.parametrize("words", [["--", HOLE], [f"x{HOLE}"], [Word("*.py", 0, 0, False, "*.py")]])
+def test_an_operand_that_can_only_be_an_operand_raises_no_doubt(words: list[str | Word]) -> None:
+    assert run(GNU, *words).doubts == []
+
+
+def test_a_glob_that_could_become_an_option_is_remembered() -> None:
+    glob, safe = Word("*", 0, 0, False, "*"), Word("src/*", 0, 0, False, "src/*")
+    assert run(GNU, glob, safe).option_globs == [glob]
+
+
+def test_an_option_with_an_optional_value_counts_without_one_too() -> None:
+    text = "names: [prog]\nflags: -a\noptions: {-O|--open: {optional: text, does: code runs a pager}}"
+    for word in ("-O", "-aO", "--open", "-Ox", "--open=x", "--ope"):
+        assert [option["names"] for option, _ in run(text, word).values] == [["-O", "--open"]]
+
+
+def test_an_abbreviation_yields_the_effects_of_the_option_it_means() -> None:
+    assert shape(run(GNU, "--outp=F"))[:2] == ({"-o", "--output"}, ["-o=F"])
+
+
+def test_a_harmless_value_does_not_set_the_flag() -> None:
+    assert run(GNU, "-X", "GET").flags == set()
+    assert run(GNU, "-XPOST").flags == {"send"}
+
+
+def test_inert_options_are_known_by_their_place() -> None:
+    assert run(GNU, "-a", "--plain", "-P", "-Pa").inert == [2, 3]
+
+
+def test_posix_programs_stop_at_the_first_operand() -> None:
+    text = "names: [prog]\ndialect: posix\nflags: -a\noperands: [{kind: command, rest: true}]"
+    assert shape(run(text, "-a", "x", "-a", "--frob")) == ({"-a"}, [], ["x", "-a", "--frob"], [])
+
+
+def test_single_dash_words_are_whole_options_where_the_program_says_so() -> None:
+    text = "names: [prog]\ndialect: dash\nflags: -name -n\nvalues: -mod\noperands: [{kind: path, rest: true}]"
+    assert shape(run(text, "-name", "--n", "-mod=x", "y")) == ({"-name", "-n", "-mod"}, [], ["y"], [])
+    assert run(text, "-nn").doubts == ["option -nn is not described"]
+
+
+def test_keys_and_values_are_options_where_the_program_says_so() -> None:
+    text = "names: [prog]\ndialect: keys\nvalues: bs=\noptions: {if=: {value: path, does: read}}\noperands: []"
+    assert shape(run(text, "if=a", "bs=1M")) == ({"if=", "bs="}, ["if==a"], [], [])
+    assert run(text, "of=b").doubts == ["option of= is not described"]
+
+
+def test_a_first_word_without_dash_is_a_cluster_whose_values_follow_in_order() -> None:
+    text = """
+names: [prog]
+dashless: true
+flags: -x
+options: {-f: {value: path, does: read}, -C: {value: path, cwd: true}}
+operands: [{kind: path, rest: true}]
+"""
+    assert shape(run(text, "xfC", "a", "d", "m")) == ({"-x", "-f", "-C"}, ["-f=a", "-C=d"], ["m"], [])
+
+
+NESTED = """
+names: [prog]
+inherit: true
+options: {-C: {value: path, cwd: true}}
+subcommands:
+  one|o: {flags: -a, operands: [{kind: text, rest: true}]}
+  two:
+    bare: list
+    subcommands:
+      list: {flags: -v}
+      drop: {operands: [{kind: text}]}
+"""
+
+
+@pytest.mark.parametrize(
+    ("words", "subcommands", "operands", "doubts"),
+    [
+        (["-C", "d", "one", "-a", "x"], ["one"], ["x"], []),
+        (["o", "-C", "d", "x"], ["one"], ["x"], []),
+        (["two"], ["two", "list"], [], []),
+        (["two", "-v"], ["two", "list"], [], []),
+        (["two", "drop", "x"], ["two", "drop"], ["x"], []),
+        (["three", "x"], [], ["three", "x"], ["subcommand three is not described"]),
+        (["two", "frob"], ["two"], ["frob"], ["subcommand frob is not described"]),
+        ([HOLE], [], [HOLE], ["? may turn out to be an option", "subcommand ? is not described"]),
+    ],
+)
+def test_subcommands_are_canonical(
+    words: list[str], subcommands: list[str], operands: list[str], doubts: list[str]
+) -> None:
+    invocation = run(NESTED, *words)
+    assert (invocation.subcommands, shape(invocation)[2], invocation.doubts) == (subcommands, operands, doubts)

@@ -1,0 +1,169 @@
+"""Facts of the host turn an analysis into what will really happen."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from gateway.commands.analyse import Start, analyse
+from gateway.commands.examples import shown
+from gateway.commands.settle import settle
+from gateway.model.context import Context
+from gateway.model.effect import Touch
+from gateway.model.facts import NO_FACTS, Facts, GitFact, PathFact
+
+if TYPE_CHECKING:
+    from gateway.model.analysis import Analysis
+
+CWD = "/home/dev/project"
+CONTEXT = Context(CWD, CWD, "/home/dev", (CWD,))
+SSH_SEND = ("connect github.com:22 send", "credential ~/.ssh")
+BOTH_FETCH = ("connect github.com:22 fetch", "connect host.org:443 fetch", "credential", "credential ~/.ssh")
+OWN = GitFact(CWD, True, "topic", (("origin", "git@github.com:a/b.git"), ("up", "https://host.org/x")))
+
+
+def settled(text: str, facts: Facts, descriptions: dict[str, Any]) -> Analysis:
+    return settle(analyse(text, Start(CWD, "/home/dev"), descriptions.get), facts, CONTEXT)
+
+
+def effects(text: str, facts: Facts, descriptions: dict[str, Any]) -> list[str]:
+    items = settled(text, facts, descriptions).items
+    return sorted({shown(item.effect) for item in items if item.effect.kind != "exec"})
+
+
+def files(**kinds: str) -> Facts:
+    return Facts(paths={f"{CWD}/{name}": PathFact(f"{CWD}/{name}", kind) for name, kind in kinds.items()})
+
+
+@pytest.mark.parametrize(
+    ("matches", "expected"),
+    [
+        ((f"{CWD}/a.py", f"{CWD}/b.py"), ["read a.py", "read b.py"]),
+        ((), ["read *.py"]),
+        (None, ["read . tree"]),
+        (tuple(f"{CWD}/{n}.py" for n in range(65)), ["read . tree"]),
+    ],
+)
+def test_a_glob_becomes_what_it_matches(
+    matches: tuple[str, ...] | None, expected: list[str], descriptions: dict[str, Any]
+) -> None:
+    assert effects("cat *.py", Facts(globs={f"{CWD}/*.py": matches}), descriptions) == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "pattern", "matches", "code"),
+    [
+        ("sort *", "*", ("a", "-oF"), True),
+        ("sort *", "*", ("a", "b"), False),
+        ("sort *", "*", None, True),
+        ("sort -- *", "*", ("-oF",), False),
+        ("sort ./*", "*", ("-oF",), False),
+        ("sort src/*", "src/*", ("src/-oF",), False),
+        ("cat *", "*", ("-oF",), False),
+    ],
+)
+def test_a_file_name_that_would_be_read_as_an_option_is_code(
+    text: str, pattern: str, matches: tuple[str, ...] | None, code: bool, descriptions: dict[str, Any]
+) -> None:
+    found = None if matches is None else tuple(f"{CWD}/{name}" for name in matches)
+    assert ("code" in effects(text, Facts(globs={f"{CWD}/{pattern}": found}), descriptions)) == code
+
+
+def test_a_path_tells_where_its_links_lead(descriptions: dict[str, Any]) -> None:
+    facts = Facts(paths={f"{CWD}/link": PathFact("/etc/passwd", "file")})
+    touched = [item.effect for item in settled("cat link", facts, descriptions).items if item.effect.kind == "read"]
+    assert touched == [Touch("read", f"{CWD}/link", False, False, "/etc/passwd")]
+
+
+def test_a_tree_that_is_a_file_is_that_file(descriptions: dict[str, Any]) -> None:
+    assert effects("rm -r f", files(f="file"), descriptions) == ["delete f"]
+    assert effects("rm -r f", files(f="dir"), descriptions) == ["delete f tree"]
+    assert effects("rm -r f", NO_FACTS, descriptions) == ["delete f tree"]
+
+
+@pytest.mark.parametrize(
+    ("text", "kind", "expected"),
+    [
+        ("cp a d", "dir", ["read a", "write d", "write d/a"]),
+        ("cp a d", "file", ["read a", "write d"]),
+        ("cp a d", "missing", ["read a", "write d"]),
+        ("mkdir d && cp a d", "missing", ["read a", "write d", "write d/a"]),
+    ],
+)
+def test_a_destination_that_is_a_folder_receives_the_source(
+    text: str, kind: str, expected: list[str], descriptions: dict[str, Any]
+) -> None:
+    assert effects(text, files(d=kind), descriptions) == expected
+
+
+def test_a_link_inside_a_destination_folder_is_followed(descriptions: dict[str, Any]) -> None:
+    link = PathFact("/etc/passwd", "file")
+    facts = Facts(paths={f"{CWD}/d": PathFact(f"{CWD}/d", "dir"), f"{CWD}/d/a": link})
+    written = [item.effect for item in settled("cp a d", facts, descriptions).items if item.effect.kind == "write"]
+    assert written == [Touch("write", f"{CWD}/d"), Touch("write", f"{CWD}/d/a", False, False, "/etc/passwd")]
+    assert f"{CWD}/d/a" in analyse("cp a d", Start(CWD, "/home/dev"), descriptions.get).wanted.paths
+
+
+def test_without_facts_a_destination_may_be_a_folder(descriptions: dict[str, Any]) -> None:
+    assert effects("cp a d", NO_FACTS, descriptions) == ["read a", "write d", "write d/a"]
+
+
+@pytest.mark.parametrize(
+    ("text", "facts", "trusted", "code"),
+    [
+        ("cat f", Facts(), True, False),
+        ("cat f", Facts(untrusted_programs=frozenset(("cat",))), False, True),
+        ("/bin/cat f", Facts(programs={"cat": "/bin/cat"}), True, False),
+        ("/bin/cat f", Facts(programs={"cat": "/usr/bin/cat"}), False, True),
+        ("/bin/cat f", Facts(), False, True),
+        ("./cat f", Facts(programs={"cat": "/bin/cat"}), False, True),
+    ],
+)
+def test_a_program_counts_as_itself_only_if_path_gives_that_very_file(
+    text: str, facts: Facts, trusted: bool, code: bool, descriptions: dict[str, Any]
+) -> None:
+    analysis = settled(text, facts, descriptions)
+    assert analysis.parts[0].trusted == trusted
+    assert ("code" in {item.effect.kind for item in analysis.items}) == code
+
+
+@pytest.mark.parametrize(
+    ("fact", "code"), [(OWN, False), (GitFact(CWD, False, "main"), True), (GitFact("", False, ""), True), (None, True)]
+)
+def test_git_outside_the_projects_own_repository_is_code(
+    fact: GitFact | None, code: bool, descriptions: dict[str, Any]
+) -> None:
+    facts = Facts(git={CWD: fact} if fact else {})
+    assert ("code" in effects("git status", facts, descriptions)) == code
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("git push --no-verify", [*SSH_SEND, "push origin topic"]),
+        ("git push --no-verify -f origin HEAD", [*SSH_SEND, "push origin topic force"]),
+        ("git push --no-verify up +a:b", ["connect host.org:443 send", "credential", "push up b force"]),
+        ("git push --no-verify nowhere x", ["connect ? send", "push nowhere x"]),
+        ("git ls-remote up", ["connect host.org:443 fetch", "credential"]),
+        (
+            "git fetch --all",
+            [*BOTH_FETCH, "write .git tree"],
+        ),
+    ],
+)  # fmt: skip
+def test_remotes_and_branches_come_from_the_repository(
+    text: str, expected: list[str], descriptions: dict[str, Any]
+) -> None:
+    assert effects(text, Facts(git={CWD: OWN}), descriptions) == expected
+
+
+def test_a_repository_further_up_is_the_one_that_is_written(descriptions: dict[str, Any]) -> None:
+    facts = Facts(git={f"{CWD}/sub": OWN})
+    assert effects("cd sub && git tag v1", facts, descriptions) == ["write .git tree"]
+
+
+def test_settling_leaves_no_question_and_nothing_to_expand(descriptions: dict[str, Any]) -> None:
+    analysis = settled("cp * d; git push; cat *.py; /x/rm y", NO_FACTS, descriptions)
+    assert analysis.pending == ()
+    assert not any(item.effect.glob for item in analysis.items if isinstance(item.effect, Touch))
