@@ -1,0 +1,139 @@
+"""From a raw call to the one value that is judged, shown, run and recorded.
+
+The tool is found through its aliases, numbers and booleans sent as text are coerced, defaults filled in, paths
+made absolute and lexically normal, URLs brought to one spelling. All complaints come at once, each with its
+JSON path. The disk is never touched.
+"""
+
+from __future__ import annotations
+
+from gateway.errors import CallError, Problem
+from gateway.model.call import Call
+from gateway.tools.argv import command_text
+from gateway.tools.coerce import coerced
+from gateway.tools.frozen import SCALARS, FrozenDict, freeze
+from gateway.tools.paths import UnclearError, absolute, check_text, split_pattern
+from gateway.tools.validate import validate
+from gateway.tools.words import json_path, quoted
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from gateway.model.call import RawCall
+    from gateway.model.context import Context
+    from gateway.tools.registry import Registry
+    from gateway.tools.tool import Tool
+
+
+def canonicalise(registry: Registry, raw: RawCall, context: Context) -> Call:
+    """The canonical, validated form of `raw`. Raises `CallError` with every complaint.
+
+    In a partial call required fields may be missing; what is there is held to the same rules.
+    """
+    return canonicalise_for(registry.tool(raw.tool), raw, context)
+
+
+def canonicalise_for(tool: Tool, raw: RawCall, context: Context) -> Call:
+    """As `canonicalise`, for a tool that was found already."""
+    values = _copied(raw.input)
+    coerce = tool.coerce
+    for name, value in values.items():
+        if value.__class__ in SCALARS:
+            kind = coerce.get(name)
+            if kind is not None:
+                values[name] = coerced(value, kind)
+        else:
+            value = freeze(value, 1)
+            shape = tool.shapes.get(name)
+            values[name] = value if shape is None else shape.apply(value)
+    problems = validate(tool.check_partial if raw.partial else tool.check, values)
+    if tool.internal and not tool.internal.isdisjoint(values):
+        problems = _internal(tool, values, problems)
+    for name, item in tool.defaults:
+        if name not in values:
+            values[name] = item
+    for name in tool.cwd_fields:
+        if values.get(name) is None and context.cwd:
+            values[name] = context.cwd
+    for name, kind, base in tool.canonical:
+        value = values.get(name)
+        if value is None:
+            continue
+        try:
+            if kind == "path" and value.__class__ is str:
+                values[name] = absolute(value, context.cwd, context.home)
+            elif kind != "glob":
+                values[name] = _formed(value, kind, context, tool.open)
+            elif value.__class__ is str:
+                _move_folders(values, name, base, context)
+        except UnclearError as unclear:
+            if not any(problem.path == json_path([name]) for problem in problems):
+                got = f" (got {quoted(value)})" if value else ""
+                problems.append(Problem(unclear.must + got, path=json_path([name]), remedy=unclear.remedy))
+    if problems:
+        raise CallError(problems)
+    if tool.words is not None:
+        shown = command_text(tool.words, values) or ""
+    else:
+        shown = values.get(tool.match, "") if tool.match else ""
+        if shown.__class__ is not str:
+            shown = ""
+        elif tool.shown_base and shown and values.get(tool.shown_base):
+            shown = values[tool.shown_base].rstrip("/") + "/" + shown  # the pattern alone would not tell where
+    annotations = raw.annotations and freeze(raw.annotations)
+    return Call(tool.name, FrozenDict(values), shown, raw.server, annotations)
+
+
+def _copied(given: Any) -> dict[str, Any]:
+    if not hasattr(given, "keys"):
+        raise CallError(Problem(f"input must be an object (got {quoted(given)})", path="$"))
+    values = dict(given)
+    for name in values:
+        if name.__class__ is not str:
+            raise CallError(Problem(f"field names must be text (got {quoted(name)})", path="$"))
+    return values
+
+
+def _internal(tool: Tool, values: dict[str, Any], problems: list[Problem]) -> list[Problem]:
+    """The complaints, with those about internal fields saying what they are about."""
+    sent = [name for name in values if name in tool.internal]
+    paths = {json_path([name]) for name in sent}
+    kept = [problem for problem in problems if problem.path not in paths]
+    return kept + [
+        Problem("must not be sent: only the gateway itself sets it", path=json_path([name]), remedy="leave it out")
+        for name in sent
+    ]
+
+
+def _formed(value: Any, kind: str, context: Context, lenient: bool) -> Any:
+    """A field's value in the canonical form of its kind. Raises `UnclearError`.
+
+    A URL or host of a foreign tool that we cannot read stays as it is: its effect has an unknown host.
+    """
+    if value.__class__ is tuple:
+        return tuple([_formed(item, kind, context, lenient) for item in value])
+    if value.__class__ is not str:
+        return value
+    if kind == "path":
+        return absolute(value, context.cwd, context.home)
+    check_text(value)
+    if kind not in ("url", "https_url", "host"):
+        return value
+    from gateway.tools.urls import host, parse
+
+    try:
+        return host(value) if kind == "host" else parse(value, upgrade=kind == "https_url").text
+    except UnclearError:
+        if lenient:
+            return value
+        raise
+
+
+def _move_folders(values: dict[str, Any], name: str, base: str, context: Context) -> None:
+    """Splits the folders off a pattern and makes them part of the field it is based on."""
+    folder, rest = split_pattern(values[name])
+    if folder:
+        below = values.get(base)
+        values[base] = absolute(folder, below if below.__class__ is str else context.cwd, context.home)
+        values[name] = rest

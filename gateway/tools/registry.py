@@ -1,0 +1,131 @@
+"""Every tool that is declared, found by name or alias."""
+
+from __future__ import annotations
+
+from gateway.errors import CallError, Problem
+from gateway.tools.tool import Tool
+from gateway.tools.words import quoted, suggestion
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from typing import Any
+
+_FOREIGN_KEPT = 1000  # distinct undeclared MCP tools whose compiled form is kept
+_NAME = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.-")
+_LONGEST_NAME = 256
+
+
+class Registry:
+    """The frozen set of declared tools.
+
+    `registry["Read"]` is a callable `Tool`; `tool` also finds aliases and every `mcp__server__tool`. A tool is
+    worked out when it is first asked for: a process that judges one call pays for one tool.
+    """
+
+    __slots__ = ("_entries", "_foreign", "_names", "_tools")
+
+    def __init__(self, compiled: dict[str, Any]) -> None:
+        """`compiled` is what `gateway.spec.tools.compile_tools` gives. It must not be changed afterwards."""
+        self._entries: dict[str, dict[str, Any]] = compiled["tools"]
+        self._names: dict[str, str] = compiled["aliases"]
+        self._tools: dict[str, Tool] = {}
+        self._foreign: dict[str, Tool] = {}
+
+    def __getitem__(self, name: str) -> Tool:
+        """The declared tool of exactly this name; KeyError if there is none."""
+        found = self._tools.get(name)
+        if found is None:
+            found = self._tools[name] = Tool(self._entries[name])
+        return found
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._entries)
+
+    def __len__(self) -> int:
+        return len(self._entries)
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._entries
+
+    def tool(self, name: str) -> Tool:
+        """The tool that a call of this name means. Raises `CallError` if there is none or it is switched off."""
+        if name.__class__ is not str:
+            raise CallError(Problem(f"tool must be a name (got {quoted(name)})"))
+        found = self._tools.get(name) or self._foreign.get(name)
+        if found is None:
+            found = self._find(name)
+        if found.entry["enabled"] is False:
+            raise CallError(
+                Problem(f"tool must be switched on (got {quoted(name)})", remedy="see `gateway tools list`")
+            )
+        return found
+
+    def canonical_name(self, name: str) -> str:
+        """The declared name behind an alias; any other name as it is."""
+        return self._names.get(name, name)
+
+    def names(self) -> tuple[str, ...]:
+        """Every declared name and alias, in the order of the file."""
+        return (*self._entries, *self._names)
+
+    def definitions(self, mode: str = "default", available: frozenset[str] | None = None) -> list[dict[str, Any]]:
+        """The tools as model APIs take them: name, description and input schema, without internal fields.
+
+        `available` names the flags, variables and capabilities that are there, as `flag:x`, `env:X`, `needs:x`;
+        without it every tool counts that is not switched off.
+        """
+        found = []
+        for name in self._entries:
+            tool = self[name]
+            if self.is_enabled(name, available):
+                found.append({"name": name, "description": tool.description(mode), "input_schema": tool.input_schema()})
+        return found
+
+    def is_enabled(self, name: str, available: frozenset[str] | None = None) -> bool:
+        """Whether the tool is offered where `available` is there (None: everything)."""
+        enabled = self._entries[name]["enabled"]
+        if isinstance(enabled, bool):
+            return enabled
+        return available is None or all(f"{kind}:{what}" in available for kind, what in enabled.items())
+
+    def _find(self, name: str) -> Tool:
+        declared = self._names.get(name, name)
+        if declared in self._entries:
+            return self[declared]
+        if is_mcp_name(name):
+            if len(self._foreign) >= _FOREIGN_KEPT:
+                self._foreign.clear()
+            found = self._foreign[name] = Tool(foreign_entry(name))
+            return found
+        remedy = suggestion(name, self.names()) or "see `gateway tools list`"
+        raise CallError(Problem(f"tool must be a known name (got {quoted(name)})", remedy=remedy))
+
+
+def is_mcp_name(name: str) -> bool:
+    """Whether `name` is `mcp__server__tool`: always a known tool, declared or not."""
+    if not name.startswith("mcp__") or len(name) > _LONGEST_NAME or not _NAME.issuperset(name):
+        return False
+    server, _, tool = name[5:].partition("__")
+    return bool(server and tool)
+
+
+def foreign_entry(name: str) -> dict[str, Any]:
+    """The declaration of a tool that nobody declared: takes anything, may do anything."""
+    return {
+        "name": name,
+        "summary": f"The tool `{name}` of an MCP server.",
+        "description": [{"text": f"The tool `{name}` of an MCP server.", "modes": []}],
+        "input": {"type": "object", "properties": {}, "additionalProperties": True},
+        "internal": {},
+        "open": True,
+        "enabled": True,
+        "level": "execute",
+        "read_only": False,
+        "destructive": False,
+        "concurrency_safe": False,
+        "match": None,
+        "kinds": {},
+        "effects": [],
+        "filters": False,
+    }

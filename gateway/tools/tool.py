@@ -1,0 +1,117 @@
+"""One tool, ready for calls: its declaration worked out once, so that a call costs little."""
+
+from __future__ import annotations
+
+from gateway.model.effect import Item, Use
+from gateway.tools.coerce import coercions, shapes
+from gateway.tools.effects import actions
+from gateway.tools.frozen import freeze
+from gateway.tools.validate import compile_validator
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from gateway.model.call import Call
+    from gateway.model.context import Context
+
+_ALTERNATIVES = ("required", "oneOf", "anyOf")
+
+
+class _Documentation:
+    """`Tool.__doc__`: the class's own text, or for one tool what its declaration says."""
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+
+    def __get__(self, tool: Tool | None, _owner: type | None = None) -> str:
+        if tool is None:
+            return self.text
+        from gateway.tools.signature import documentation
+
+        return documentation(tool.entry, tool.description())
+
+
+class Tool:
+    __doc__ = _Documentation(
+        """A declared tool: callable, with the signature and the documentation that its declaration gives it.
+
+        Calling it yields the canonical, validated `Call`; nothing runs. `entry` is the declaration in plain form
+        and must not be changed.
+        """
+    )
+
+    __slots__ = (
+        "actions", "alternatives", "canonical", "check", "check_partial", "coerce", "cwd_fields", "defaults", "entry",
+        "internal", "level", "match", "match_kind", "name", "open", "required", "shapes", "shown_base",
+        "use", "words",
+    )  # fmt: skip
+
+    def __init__(self, entry: dict[str, Any]) -> None:
+        schema = entry["input"]
+        properties: dict[str, Any] = schema.get("properties", {})
+        match = entry["match"] or {"field": "", "kind": ""}
+        self.entry = entry
+        self.name: str = entry["name"]
+        self.level: str = entry["level"]
+        self.open: bool = entry["open"]
+        self.match: str = match["field"]
+        self.match_kind: str = match["kind"]
+        self.internal = frozenset(entry["internal"])
+        self.required = frozenset(schema.get("required", ()))
+        alternatives = (*schema.get("oneOf", ()), *schema.get("anyOf", ()))
+        self.alternatives = [frozenset(part["required"]) for part in alternatives if "required" in part]
+        self.check = compile_validator(schema)
+        self.check_partial = [step for step in self.check if step[0] not in _ALTERNATIVES]
+        self.coerce = coercions(properties)
+        self.shapes = shapes(properties)
+        self.defaults = [(name, freeze(part["default"])) for name, part in properties.items() if "default" in part]
+        self.use = Item(Use(self.name))
+        self.actions = actions(entry)
+        self.words = next((effect["words"] for effect in entry["effects"] if effect["do"] == "argv"), None)
+        self.cwd_fields = [e["field"] for e in entry["effects"] if e.get("default") == "cwd"]
+        # A pattern's folders move into the field it is based on: that one must be absolute before.
+        kinds = [(name, *(kind if isinstance(kind, list) else (kind, ""))) for name, kind in entry["kinds"].items()]
+        self.canonical = sorted(kinds, key=lambda found: found[1] == "glob")
+        self.shown_base = next((base for name, kind, base in kinds if kind == "glob" and name == self.match), "")
+
+    def __call__(self, context: Context | None = None, /, **fields: Any) -> Call:
+        from gateway.model.call import RawCall
+        from gateway.tools.canonical import canonicalise_for
+
+        return canonicalise_for(self, RawCall(self.name, fields), context or _here())
+
+    def __repr__(self) -> str:
+        return f"Tool({self.name!r})"
+
+    def __getattr__(self, name: str) -> Any:
+        # Built when somebody asks, so that no call pays for what only introspection wants.
+        if name == "__name__":
+            return self.name
+        if name == "__signature__":
+            from gateway.tools.signature import signature
+
+            return signature(self.entry)
+        raise AttributeError(f"`Tool` has no attribute `{name}`")
+
+    def description(self, mode: str = "default") -> str:
+        """The text a model gets in a session of this mode."""
+        parts = self.entry["description"]
+        return "\n\n".join([part["text"] for part in parts if not part["modes"] or mode in part["modes"]])
+
+    def input_schema(self) -> dict[str, Any]:
+        """The input schema as a model gets it: nothing internal, and no alternatives at the top level.
+
+        Model APIs refuse those; the description says what belongs together, and a call is held to it.
+        """
+        return {key: part for key, part in self.entry["input"].items() if key not in ("oneOf", "anyOf")}
+
+
+def _here() -> Context:
+    """The process's own folder and home: what a call from Python code means by a relative path."""
+    import os
+
+    from gateway.model.context import Context
+
+    cwd = os.getcwd()
+    return Context(cwd=cwd, root=cwd, home=os.environ.get("HOME", ""))

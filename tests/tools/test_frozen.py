@@ -1,0 +1,34 @@
+"""Data of a judged call cannot change, and still is data."""
+
+from __future__ import annotations
+
+import copy
+import json
+import pickle
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from gateway.tools.frozen import FrozenDict, freeze
+
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.text(max_size=5),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=3), inner, max_size=3),
+    max_leaves=10,
+)
+
+
+@given(JSON)
+def test_frozen_data_is_the_same_data_and_hashable(value):
+    frozen = freeze(value)
+    assert json.loads(json.dumps(frozen)) == value
+    assert freeze(frozen) == frozen
+    assert hash(frozen) == hash(freeze(copy.deepcopy(value)))
+
+
+def test_frozen_data_can_be_copied_and_sent_to_another_process():
+    frozen = freeze({"a": [1, {"b": None}]})
+    assert copy.copy(frozen) is frozen
+    assert copy.deepcopy(frozen) is frozen
+    assert pickle.loads(pickle.dumps(frozen)) == frozen
+    assert isinstance(frozen["a"][1], FrozenDict)
