@@ -1,0 +1,168 @@
+"""The clauses that may speak of an effect, found by index and never by scanning.
+
+A candidate is `(clause, forbids, covers)`: `forbids` is what the index alone says for deny and ask (`YES`, or
+`MAYBE` where a part of the target is unknown); `covers` what it says for allow: `BOTH`, or one end of a link
+(`WRITTEN`, `TARGET`), or 0 where nothing is covered because something is unknown or only part of a tree matches.
+"""
+
+from __future__ import annotations
+
+from gateway.model.effect import HOLE, PATH_KINDS
+from gateway.policy import hosts, paths
+from gateway.policy.predicates import MAYBE, NO, TESTS, YES
+from gateway.policy.table import LANE
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from gateway.model.command import Part
+    from gateway.model.effect import Item
+    from gateway.policy.predicates import Subject
+    from gateway.policy.table import Policy
+
+    Candidate = tuple[int, int, int]
+
+WRITTEN, TARGET, BOTH = 1, 2, 3
+# Stands for any name in a folder: to list a folder shows the names in it, whatever they are.
+ANY_NAME = "*"
+MAX_SEEN = 4096
+
+
+class Finder:
+    """Finds candidates for the effects of one call; remembers what is the same for all of them."""
+
+    __slots__ = ("by_part", "by_tool", "parts", "policy", "subject")
+
+    def __init__(self, policy: Policy, subject: Subject, parts: tuple[Part, ...]) -> None:
+        self.policy = policy
+        self.subject = subject
+        self.parts = parts
+        by_tool = policy.tools.get(subject.call.tool)
+        clauses = [*by_tool, *policy.tool_globs] if by_tool else policy.tool_globs
+        self.by_tool: list[Candidate] = [(clause, YES, BOTH) for clause in clauses] if clauses else []
+        self.by_part: dict[int, list[Candidate]] = {}
+
+    def candidates(self, item: Item) -> list[Candidate]:
+        """Every clause that may hold for this effect."""
+        effect = item.effect
+        kind = effect.kind
+        found = self.by_tool
+        by_kind = self.policy.kinds.get(kind)
+        if by_kind:
+            found = found + [(clause, YES, BOTH) for clause in by_kind]
+        if kind in PATH_KINDS:
+            here = self._by_path(effect)
+            if here:
+                found = found + here
+        elif kind == "connect":
+            found = found + self._by_host(effect.host)  # type: ignore[attr-defined]
+        if item.part >= 0:
+            by_part = self.by_part.get(item.part)
+            if by_part is None:
+                by_part = self.by_part[item.part] = self._by_command(self.parts[item.part])
+            if by_part:
+                found = found + by_part
+        return found
+
+    def _by_path(self, effect: Any) -> list[Candidate]:
+        path, real = effect.path, effect.real
+        if HOLE in path:
+            return _unsure(*paths.lookup_possible(self.policy.paths, path))
+        if effect.tree or effect.kind == "list":
+            forbidden, covered = self._inside(path, effect)
+        else:
+            forbidden = covered = self._lookup(path)
+        if not real or real == path:
+            if forbidden is covered:
+                return [(clause, YES, BOTH) for clause in forbidden]
+            return [(clause, YES, BOTH if clause in covered else 0) for clause in forbidden]
+        if effect.tree or effect.kind == "list":
+            there_forbidden, there_covered = self._inside(real, effect)
+        else:
+            there_forbidden = there_covered = self._lookup(real)
+        return [
+            (clause, YES, WRITTEN * (clause in covered) + TARGET * (clause in there_covered))
+            for clause in dict.fromkeys((*forbidden, *there_forbidden))
+        ]
+
+    def _inside(self, path: str, effect: Any) -> tuple[list[int], list[int]]:
+        """Patterns that hold for everything in a folder, to forbid; and those that cover all of what is touched.
+
+        A pattern that only some of the names match does not forbid the folder: what it names is hidden or looked for.
+        """
+        inside = self._lookup(f"{path}/{ANY_NAME}" if path != "/" else f"/{ANY_NAME}")
+        if not inside or not effect.tree:
+            return inside, inside
+        return inside, paths.lookup_tree(self.policy.paths, path, itself=effect.kind in ("write", "delete"))
+
+    def _lookup(self, path: str) -> list[int]:
+        """Patterns that match a path; asked again and again for the same few folders and files of a session."""
+        seen = self.policy.seen
+        if seen is None:
+            return paths.lookup(self.policy.paths, path)
+        found = seen.get(path)
+        if found is None:
+            found = paths.lookup(self.policy.paths, path)
+            if len(seen) >= MAX_SEEN:
+                seen.clear()
+            seen[path] = found
+        return found
+
+    def _by_host(self, host: str) -> list[Candidate]:
+        return _unsure(*hosts.lookup_possible(self.policy.hosts, host))
+
+    def _by_command(self, part: Part) -> list[Candidate]:
+        """Clauses on commands that hold for this one: found by its program and by the words that stand anywhere in
+        it, then tested once for all of its effects."""
+        policy, subject = self.policy, self.subject
+        commands = policy.commands
+        found: list[int] = []
+        for name in _names(part):
+            entry = commands.get(name)
+            if entry:
+                found += _by_second_word(entry, part)
+        anyone = commands.get("")
+        if anyone:
+            found += _by_second_word(anyone, part)
+        subject.part = part
+        holding: list[Candidate] = []
+        for clause in dict.fromkeys(found) if len(found) > 1 else found:
+            rule, _tests, of_part = policy.clauses[clause]
+            subject.allow = policy.rules[rule][LANE] == "allow"
+            answer = YES
+            for name, argument in of_part:
+                answer = min(answer, TESTS[name](argument, subject))
+                if answer is NO:
+                    break
+            if answer is YES or (answer is MAYBE and not subject.allow):
+                holding.append((clause, answer, BOTH if answer is YES else 0))
+        return holding
+
+
+def _names(part: Part) -> set[str] | tuple[str]:
+    """What a pattern's first word may call the program: its own name, the file's, either in lower case."""
+    program = part.program
+    written = part.argv[0] if part.argv else program
+    if written is program or (written == program and program.islower()):
+        return (program,)
+    base = written[written.rfind("/") + 1 :]
+    return {program, program.lower(), base, base.lower()} - {""}
+
+
+def _by_second_word(entry: dict[str, list[int]], part: Part) -> list[int]:
+    """A second literal word of a pattern can stand anywhere in the command, behind any options."""
+    found = list(entry.get("", ()))
+    if len(entry) == 1 and found:
+        return found
+    words = {*part.argv, *part.subcommands, *part.operands}
+    if not part.literal and any(HOLE in word for word in words):
+        return [clause for clauses in entry.values() for clause in clauses]
+    for word in words:
+        if word and word in entry:
+            found += entry[word]
+    return found
+
+
+def _unsure(certain: list[int], possible: list[int]) -> list[Candidate]:
+    return [(clause, YES, BOTH) for clause in certain] + [(clause, MAYBE, 0) for clause in possible]

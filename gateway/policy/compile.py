@@ -1,0 +1,260 @@
+"""Normal-form rules of every layer compiled into one indexed policy.
+
+The result is plain JSON-able data: it can be kept in a cache and used right after it is read, with no further
+building. Rules are found by what they speak of (path, host, program, tool, kind of effect), never by scanning.
+
+A rule becomes one *clause* for each of its alternatives: `[rule, tests, tests of the command]`, a test being
+`[predicate, argument]`. The predicate that the index answers is not repeated in it.
+"""
+
+from __future__ import annotations
+
+from gateway.errors import ConfigError, Problem
+from gateway.model.decision import LAYERS
+from gateway.model.effect import KINDS, PATH_KINDS
+from gateway.model.value import Value
+from gateway.policy import commandpattern, globs, hosts, paths
+from gateway.policy.predicates import PREDICATES, Anchors
+from gateway.policy.table import DELEGATE, ID, LAYER, LOCK, REST, SILENCES
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+    from typing import Any
+
+LANES = ("deny", "ask", "allow", "require")
+
+
+class Bound(Value):
+    """A policy file's rules, bound to a layer: `level` is enforce, warn or observe; `without` leaves ids out."""
+
+    layer: str
+    file: str
+    rules: Sequence[dict[str, Any]]
+    base: str
+    layer_root: str
+    level: str = "enforce"
+    without: frozenset[str] = frozenset()
+
+
+def compile_policy(bound: Iterable[Bound], *, home: str, fold: bool = False) -> dict[str, Any]:
+    """One policy over all layers. `fold`: paths match in either case, as the file system takes them.
+
+    Raises ConfigError with every pattern, date or reference that is not valid, each with its place.
+    """
+    builder = _Builder(home, fold)
+    for each in bound:
+        for rule in each.rules:
+            if rule["id"] not in each.without:
+                builder.add(each, rule)
+    builder.link_exceptions()
+    if builder.problems:
+        raise ConfigError(builder.problems)
+    return builder.finish()
+
+
+class _Builder:
+    """Collects rules and index entries; one use."""
+
+    def __init__(self, home: str, fold: bool) -> None:
+        self.home = home
+        self.fold = fold
+        self.files: dict[str, int] = {}
+        self.rules: list[list[Any]] = []
+        self.clauses: list[list[Any]] = []
+        self.paths: list[tuple[str, int]] = []
+        self.hosts: list[tuple[str, int]] = []
+        self.commands: dict[str, dict[str, list[int]]] = {}
+        self.tools: dict[str, list[int]] = {}
+        self.tool_globs: list[int] = []
+        self.kinds: dict[str, list[int]] = {}
+        self.requires: list[int] = []
+        self.asks_branch = False
+        self.excepting: list[tuple[int, str]] = []
+        self.problems: list[Problem] = []
+
+    def add(self, bound: Bound, rule: dict[str, Any]) -> None:
+        anchors = anchors_of(bound, rule["lane"], self.home, fold=self.fold)
+        number = len(self.rules)
+        try:
+            rest = [
+                rule["because"],
+                rule["instead"],
+                rule["lock"],
+                _delegate(rule["delegate"], anchors_of(bound, "allow", self.home, fold=self.fold)),
+                rule["require"],
+            ]
+            row = [
+                rule["id"],
+                rule["lane"],
+                LAYERS.index(bound.layer),
+                self.files.setdefault(bound.file, len(self.files)),
+                rule["line"],
+                rule["column"],
+                rule["text"],
+                epoch(rule["expires"]),
+                0 if bound.level == "enforce" else bound.level,
+                [_prepare(when, anchors) for when in rule["except"]],
+                -1,
+                rest if any(rest) else 0,
+            ]
+            self.rules.append(row)
+            if rule["excepts"]:
+                self.excepting.append((number, rule["excepts"]))
+            flat = alternatives(rule["when"])
+            bounds = (rule["delegate"] or {}).get("within") or {}
+            if any("branch" in when for when in (*flat, *rule["except"], bounds)):
+                self.asks_branch = True
+            for when in flat:
+                self._index(number, rule["lane"], when, anchors)
+        except ValueError as error:
+            self.problems.append(
+                Problem(f"rule `{rule['id']}`: {error}", file=bound.file, line=rule["line"], column=rule["column"])
+            )
+
+    def _index(self, rule: int, lane: str, when: dict[str, Any], anchors: Anchors) -> None:
+        """Files the clause under the most selective thing it speaks of."""
+        clause = len(self.clauses)
+        indexed = ""
+        if lane == "require":
+            self.requires.append(clause)
+        elif any(PREDICATES[name].scope == "part" for name in when):
+            self._by_command(lane, when, clause)
+        elif "path" in when and not self._is_wide(when, anchors):
+            indexed = "path"
+            self.paths.extend((anchors.pattern(written), clause) for written in when["path"])
+            when = {"effect": list(PATH_KINDS), **when}
+        elif "host" in when:
+            indexed = "host"
+            self.hosts.extend((pattern, clause) for pattern in when["host"])
+        elif "tool" in when and all(globs.is_literal(name) for name in when["tool"]):
+            for name in when["tool"]:
+                self.tools.setdefault(name, []).append(clause)
+        elif kinds := when.get("effect") or _kinds_of(when):
+            for kind in kinds:
+                self.kinds.setdefault(kind, []).append(clause)
+        else:
+            self.tool_globs.append(clause)
+        tests = _prepare({name: value for name, value in when.items() if name != indexed}, anchors)
+        of_part = [test for test in tests if PREDICATES[test[0]].scope == "part"]
+        self.clauses.append([rule, [test for test in tests if test not in of_part], of_part])
+
+    def _by_command(self, lane: str, when: dict[str, Any], clause: int) -> None:
+        """By program, and by a word that the command must hold. What only speaks of options, by no program."""
+        if "command" in when:
+            for pattern in when["command"]:
+                compiled = commandpattern.compile_pattern(pattern)
+                program, second = commandpattern.first_words(compiled)
+                self._command(program, commandpattern.longest_word(pattern) if lane == "allow" else second, clause)
+        elif "exec" in when:
+            self._exec(when["exec"], clause)
+        else:
+            self._command(None, None, clause)
+
+    def _is_wide(self, when: dict[str, Any], anchors: Anchors) -> bool:
+        """Whether path patterns hold for nearly everything and `path_not` takes most of it back (`//*` but not
+        `//*/**`). Such a clause is found by the kind of effect, so that it does not slow every other look."""
+        if "path_not" not in when or "effect" not in when:
+            return False
+        for written in when["path"]:
+            pattern = anchors.pattern(written).rstrip("/")
+            if pattern in ("", "/*") or f"{anchors.home}/".startswith(pattern + "/"):
+                return True
+            if f"{anchors.base}/".startswith(pattern + "/"):
+                return True
+        return False
+
+    def _command(self, program: str | None, second: str | None, clause: int) -> None:
+        self.commands.setdefault(program or "", {}).setdefault(second or "", []).append(clause)
+
+    def _exec(self, prefix: list[list[str]], clause: int) -> None:
+        seconds = prefix[1] if len(prefix) > 1 and all(map(globs.is_literal, prefix[1])) else [None]
+        for program in prefix[0]:
+            for second in seconds:
+                self._command(program.lower() if globs.is_literal(program) else None, second, clause)
+
+    def link_exceptions(self) -> None:
+        """Lets an allow rule silence the upper rule that it names, where that rule delegates to its layer."""
+        for number, name in self.excepting:
+            layer = self.rules[number][LAYER]
+            for upper, row in enumerate(self.rules):
+                delegate = row[REST][DELEGATE] if row[REST] else None
+                may = delegate and LAYERS.index(delegate[0]) == layer and not row[REST][LOCK]
+                if row[ID] == name and row[LAYER] < layer and may:
+                    self.rules[number][SILENCES] = upper
+
+    def finish(self) -> dict[str, Any]:
+        return {
+            "files": list(self.files),
+            "rules": self.rules,
+            "clauses": self.clauses,
+            "paths": paths.build(self.paths, fold=self.fold),
+            "hosts": hosts.build(self.hosts),
+            "commands": self.commands,
+            "tools": self.tools,
+            "tool_globs": self.tool_globs,
+            "kinds": self.kinds,
+            "requires": self.requires,
+            "asks_branch": self.asks_branch,
+            "delegations": any(row[SILENCES] >= 0 for row in self.rules),
+        }
+
+
+def _kinds_of(when: dict[str, Any]) -> tuple[str, ...]:
+    """The kinds of effect that a clause can only hold for, by the fields it tests."""
+    fields = {
+        "path_not": PATH_KINDS, "holds": PATH_KINDS, "host_not": ("connect",), "port": ("connect",),
+        "direction": ("connect",),
+        "remote": ("push",), "ref": ("push",), "force": ("push",), "access": ("env",), "name": ("env",),
+        "action": ("process", "system"), "what": ("system", "session"), "program": ("credential", "code", "exec"),
+    }  # fmt: skip
+    for name, kinds in fields.items():
+        if name in when:
+            return tuple(kind for kind in KINDS if kind in kinds)
+    return ()
+
+
+def anchors_of(bound: Bound, lane: str, home: str, *, fold: bool = False) -> Anchors:
+    """Patterns at any depth (`.env`, `**/x`): a project's hold in the project. Those of the other layers hold
+    everywhere where they forbid, and in the project where they allow."""
+    widest = bound.layer == "builtin" or (bound.layer != "project" and lane != "allow")
+    return Anchors(bound.base, "/" if widest else bound.base, bound.layer_root, home, lane != "allow", fold)
+
+
+def alternatives(when: dict[str, Any]) -> list[dict[str, Any]]:
+    """One flat set of predicates for each alternative of `any`, and for each pattern of `command`, so that a list of
+    hundreds of commands is looked up by program like hundreds of rules."""
+    rest = {name: value for name, value in when.items() if name != "any"}
+    choices = [{**rest, **choice} for choice in when["any"]] if "any" in when else [rest]
+    return [
+        {**choice, "command": [pattern]} if "command" in choice else choice
+        for choice in choices
+        for pattern in choice.get("command", (None,))
+    ]
+
+
+def _prepare(when: dict[str, Any], anchors: Anchors) -> list[list[Any]]:
+    """Predicates in the order of `PREDICATES`, cheap ones first, with compiled arguments."""
+    unknown = [name for name in when if name not in PREDICATES]
+    if unknown:
+        raise ValueError(f"`{unknown[0]}` is no predicate")
+    return [[name, each.prepare(when[name], anchors)] for name, each in PREDICATES.items() if name in when]
+
+
+def _delegate(delegate: dict[str, Any] | None, anchors: Anchors) -> list[Any] | None:
+    if not delegate:
+        return None
+    return [delegate["to"], epoch(delegate.get("until", "")), _prepare(delegate.get("within") or {}, anchors)]
+
+
+def epoch(text: str) -> float:
+    """Seconds since the epoch of an ISO date or time in UTC; a bare date holds until its end. 0: no limit."""
+    if not text:
+        return 0.0
+    from datetime import UTC, datetime
+
+    moment = datetime.fromisoformat(text)
+    if moment.tzinfo is None:
+        moment = moment.replace(tzinfo=UTC)
+    seconds = moment.timestamp() + (86_400 if len(text) == 10 else 0)
+    return max(seconds, 1.0)  # what was over before the epoch is over, too

@@ -1,0 +1,462 @@
+"""One verdict from one analysed call and one compiled policy.
+
+Every effect that is not a carrier needs its own cover; then the strictest wins. For each effect: any deny
+beats any ask beats any allow, whatever the layer or the order; what no rule speaks of, the mode decides. The
+ceilings of `plan` and `read_only` and the demands of `require` rules hold whatever allows the call.
+"""
+
+from __future__ import annotations
+
+from gateway.model.call import Call
+from gateway.model.decision import LAYERS, Decision
+from gateway.model.effect import CARRIERS, PATH_KINDS, Touch
+from gateway.model.value import Value
+from gateway.model.verdict import Outcome, Reason, Verdict
+from gateway.policy import paths
+from gateway.policy.candidates import BOTH, TARGET, WRITTEN, Finder
+from gateway.policy.modes import classify, is_ceiling, mode_decision
+from gateway.policy.predicates import NO, TESTS, YES, Subject
+from gateway.policy.table import (
+    DELEGATE,
+    DEMANDS,
+    EXCEPT,
+    EXPIRES,
+    LANE,
+    LEVEL,
+    REST,
+    SILENCES,
+    level_rule,
+    mode_rule,
+)  # fmt: skip
+from gateway.policy.unparsed import token_doubts, token_hits
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from gateway.model.analysis import Analysis
+    from gateway.model.context import Context
+    from gateway.model.effect import Item
+    from gateway.model.facts import Facts
+    from gateway.model.rule import Rule
+    from gateway.policy.candidates import Candidate
+    from gateway.policy.modes import Regions
+    from gateway.policy.table import Policy
+
+_NAMES_PROGRAM = ("command", "exec", "program")
+# What needs no cover of its own: a call with nothing else follows its tool's level.
+_WITHOUT_COVER = (*CARRIERS, "session")
+_NO_CALL = Call("", {}, "")
+_USER = LAYERS.index("user")
+_ALLOW, _ASK, _DENY = Decision.ALLOW, Decision.ASK, Decision.DENY
+
+
+class Judged(Value):
+    """What the resolver must know of the tool besides its name. `filters`: it leaves out what policy hides."""
+
+    level: str = "execute"
+    shell: bool = False
+    filters: bool = False
+
+
+def resolve(
+    policy: Policy, call: Call, tool: Judged, analysis: Analysis, context: Context, facts: Facts, regions: Regions
+) -> Verdict:
+    """The verdict on a call with everything that led to it. Pure: same arguments, same verdict."""
+    return _Resolution(policy, call, tool, analysis, context, facts, regions).verdict()
+
+
+def is_protected(policy: Policy, kinds: frozenset[str], context: Context, path: str) -> bool:
+    """Whether an enforced deny or ask speaks of one of these effects on this path: what must be known of a tree
+    that nobody confines."""
+    found = paths.lookup(policy.paths, path)
+    for kind in kinds:
+        for clause in (*found, *_wide_clauses(policy, kind)):
+            excepted = policy.rules[policy.clauses[clause][0]][EXCEPT]
+            if not forbids(policy, clause, kind) or not _speaks_of(policy, clause, kind, path, context):
+                continue
+            if not (excepted and _is_path_excepted(excepted, kind, path, context)):
+                return True
+    return False
+
+
+def _wide_clauses(policy: Policy, kind: str) -> list[int]:
+    """Clauses on paths that are found by the kind of effect."""
+    clauses = policy.clauses
+    return [clause for clause in policy.kinds.get(kind, ()) if any(name == "path" for name, _ in clauses[clause][1])]
+
+
+def _speaks_of(policy: Policy, clause: int, kind: str, path: str, context: Context) -> bool:
+    """Whether a clause's own tests on the path hold, as far as they can be told without the call."""
+    subject = Subject(_NO_CALL, context)
+    subject.effect = Touch(kind, path)
+    return all(
+        TESTS[name](argument, subject) is not NO
+        for name, argument in policy.clauses[clause][1]
+        if name in ("path", "path_not", "holds")
+    )
+
+
+def _is_path_excepted(alternatives: list[list[list[Any]]], kind: str, path: str, context: Context) -> bool:
+    """Whether an exception that speaks of nothing but paths holds; any other cannot be told without the call."""
+    subject = Subject(_NO_CALL, context)
+    subject.effect, subject.allow = Touch(kind, path), True
+    return any(
+        all(
+            name in ("effect", "path", "path_not") and TESTS[name](argument, subject) is YES for name, argument in tests
+        )
+        for tests in alternatives
+    )
+
+
+def forbids(policy: Policy, clause: int, kind: str) -> bool:
+    """Whether a clause on paths belongs to an enforced deny or ask on this kind of effect."""
+    rule, tests, _of_part = policy.clauses[clause]
+    row = policy.rules[rule]
+    if row[LANE] not in ("deny", "ask") or row[LEVEL]:
+        return False
+    return all(name != "effect" or kind in argument for name, argument in tests)
+
+
+class _Resolution:
+    """The work on one call; one use."""
+
+    __slots__ = (
+        "analysis", "carriers", "context", "facts", "finder", "lost", "noted", "policy", "regions", "subject", "tool",
+    )  # fmt: skip
+
+    def __init__(
+        self,
+        policy: Policy,
+        call: Call,
+        tool: Judged,
+        analysis: Analysis,
+        context: Context,
+        facts: Facts,
+        regions: Regions,
+    ) -> None:
+        self.policy = policy
+        self.tool = tool
+        self.analysis = analysis
+        self.context = context
+        self.facts = facts
+        self.regions = regions
+        self.subject = Subject(call, context)
+        self.finder = Finder(policy, self.subject, analysis.parts)
+        self.carriers: list[tuple[int, list[Candidate]]] = []
+        self.lost: list[Reason] = []
+        self.noted: list[Reason] = []
+
+    def verdict(self) -> Verdict:
+        """Each effect judged by itself, then the strictest outcome."""
+        outcomes: list[Outcome] = []
+        carriers_only = True
+        candidates_of = self.finder.candidates
+        for number, item in enumerate(self.analysis.items):
+            kind = item.effect.kind
+            candidates = candidates_of(item)
+            if kind not in _WITHOUT_COVER:
+                carriers_only = False
+                outcomes.append(self._judge(number, item, candidates) if candidates else self._by_mode(number, item))
+            elif candidates:
+                named = self._by_rules(number, item, candidates)
+                if named is not None:
+                    outcomes.append(self._answered_by_mode(named))
+                else:
+                    self.carriers.append((number, candidates))
+        if self.analysis.tokens:
+            outcomes += self._judge_tokens()
+        if carriers_only:
+            outcomes.append(self._by_level())
+        demands: tuple[tuple[str, object], ...] = ()
+        if self.policy.requires:
+            unmet, demands = self._demands()
+            outcomes += unmet
+        deciding = outcomes[0]
+        for outcome in outcomes:
+            if outcome is not deciding and (
+                outcome.decision > deciding.decision
+                or (outcome.decision is deciding.decision and _firmer(outcome.reason, deciding.reason))
+            ):
+                deciding = outcome
+        return Verdict.make((
+            deciding.decision, deciding.reason, tuple(outcomes), tuple(self.lost), tuple(self.noted),
+            self.subject.call, self.analysis, self.context, self.facts, demands,
+        ))  # fmt: skip
+
+    def _judge(self, number: int, item: Item, candidates: list[Candidate]) -> Outcome:
+        """What becomes of an effect that rules may speak of."""
+        found = self._by_rules(number, item, candidates)
+        if found is None:
+            return self._by_mode(number, item)
+        if found.decision is _DENY:
+            return found
+        effect, mode = item.effect, self.context.mode
+        if is_ceiling(mode, classify(effect, self.regions, self.context.confined)):
+            self.lost.append(found.reason.replace(note=f"mode `{mode}` is a ceiling"))
+            return self._by_mode(number, item)
+        if found.decision is _ASK:
+            return self._answered_by_mode(found)
+        return self._unless_below(number, effect, found) if self._is_open_tree(effect) else found
+
+    def _by_mode(self, number: int, item: Item) -> Outcome:
+        """What the mode says of an effect."""
+        effect, mode = item.effect, self.context.mode
+        decision = mode_decision(mode, classify(effect, self.regions, self.context.confined))
+        found = Outcome.make((decision, Reason.make((mode_rule(mode), decision, number, True, ""))))
+        return self._unless_below(number, effect, found) if self._is_open_tree(effect) else found
+
+    def _is_open_tree(self, effect: Any) -> bool:
+        """Whether the effect is on a tree from which nothing will be hidden."""
+        return not self.context.confined and effect.kind in PATH_KINDS and effect.tree and not self.tool.filters
+
+    def _by_rules(self, number: int, item: Item, candidates: list[Candidate]) -> Outcome | None:
+        """The strictest rule that holds for this effect, or None when none does."""
+        policy, now = self.policy, self.context.now
+        self._look_at(item)
+        carrier = item.effect.kind in _WITHOUT_COVER
+        silenced = self._silenced(candidates) if policy.delegations else ()
+        best: Reason | None = None
+        ends: dict[int, Reason] = {}
+        for clause, forbids, covers in candidates:
+            rule, tests, of_part = policy.clauses[clause]
+            row = policy.rules[rule]
+            if 0 < row[EXPIRES] <= now:
+                continue
+            allow = row[LANE] == "allow"
+            if allow:
+                if (
+                    carrier
+                    or not covers
+                    or not self._may_cover(item, tests, of_part)
+                    or self._answer(tests, True) is not YES
+                ):
+                    continue
+                reason = Reason.make((policy.rule(rule), _ALLOW, number, True, ""))
+                if covers != BOTH and not row[LEVEL]:
+                    if covers not in ends or _firmer(reason, ends[covers]):
+                        ends[covers] = reason
+                    continue
+            else:
+                answer = min(forbids, self._answer(tests, False))
+                if answer is NO or (row[EXCEPT] and self._is_excepted(row[EXCEPT])):
+                    continue
+                if answer is YES:
+                    decision = _DENY if row[LANE] == "deny" else _ASK
+                    reason = Reason.make((policy.rule(rule), decision, number, True, ""))
+                else:
+                    reason = Reason(policy.rule(rule), _ASK, number, False, "may match: the target is not fully known")
+            if rule in silenced:
+                self.lost.append(reason.replace(note="excepted by delegation"))
+            elif row[LEVEL]:
+                self.noted.append(reason)
+            elif reason.decision is _ASK and self._is_bypassed(reason.rule):
+                self.lost.append(reason.replace(note="mode `bypass` answers it"))
+            elif (
+                best is None
+                or reason.decision > best.decision
+                or (reason.decision is best.decision and _firmer(reason, best))
+            ):
+                if best is not None:
+                    self.lost.append(best)
+                best = reason
+            else:
+                self.lost.append(reason)
+        if best is None and len(ends) == 2:  # one rule for the link, another for where it leads
+            best = ends[WRITTEN]
+            self.lost.append(ends[TARGET])
+        return None if best is None else Outcome.make((best.decision, best))
+
+    def _look_at(self, item: Item) -> None:
+        self.subject.effect = item.effect
+        self.subject.part = self.analysis.parts[item.part] if item.part >= 0 else None
+
+    def _answer(self, tests: list[list[Any]], allow: bool) -> int:
+        """Whether all predicates hold: the weakest answer."""
+        subject = self.subject
+        subject.allow = allow
+        weakest = YES
+        for name, argument in tests:
+            answer = TESTS[name](argument, subject)
+            if answer < weakest:
+                if answer is NO:
+                    return NO
+                weakest = answer
+        return weakest
+
+    def _may_cover(self, item: Item, tests: list[list[Any]], of_part: list[list[Any]]) -> bool:
+        """What an allow rule can cover at all.
+
+        Nothing but the bare tool covers `opaque`, and that of a shell only when it runs confined. `code` needs a
+        rule that names the program, or confinement. A bare shell covers what its commands do, not redirects.
+        """
+        kind = item.effect.kind
+        if not self.tool.shell:
+            return kind != "opaque" or any(name == "tool" for name, _ in tests)
+        if kind == "opaque":
+            return self.context.confined and any(name == "tool" for name, _ in tests)
+        if kind == "code":
+            return self.context.confined or any(name in _NAMES_PROGRAM for name, _ in (*of_part, *tests))
+        return item.part >= 0 or all(name != "tool" for name, _ in tests)
+
+    def _is_excepted(self, alternatives: list[list[list[Any]]]) -> bool:
+        """Whether an exception holds for this effect, tested as strictly as an allow.
+
+        A shell's call as a whole is never what an exception speaks of: its commands are, each by itself.
+        """
+        if self.subject.effect.kind == "use" and self.analysis.parts:  # type: ignore[union-attr]
+            return True
+        return any(self._answer(tests, True) is YES for tests in alternatives)
+
+    def _silenced(self, candidates: list[Candidate]) -> set[int]:
+        """Upper rules that a lower allow rule may silence for this effect, inside the bounds of their delegation."""
+        silenced: set[int] = set()
+        now = self.context.now
+        for clause, _forbids, covers in candidates:
+            rule, tests, _of_part = self.policy.clauses[clause]
+            row = self.policy.rules[rule]
+            if row[SILENCES] < 0 or row[LEVEL] or covers != BOTH or 0 < row[EXPIRES] <= now:
+                continue
+            _layer, until, within = self.policy.rules[row[SILENCES]][REST][DELEGATE]
+            if until and until <= now:
+                continue
+            if self._answer(tests, True) is YES and self._answer(within, True) is YES:
+                silenced.add(row[SILENCES])
+        return silenced
+
+    def _answered_by_mode(self, outcome: Outcome) -> Outcome:
+        """What the modes `bypass` and `dont_ask` make of a rule's ask."""
+        if outcome.decision is not _ASK:
+            return outcome
+        rule, mode = outcome.reason.rule, self.context.mode
+        if mode == "dont_ask":
+            return Outcome(_DENY, outcome.reason.replace(decision=_DENY, note="nobody is asked in mode `dont_ask`"))
+        if self._is_bypassed(rule):
+            self.lost.append(outcome.reason.replace(note="mode `bypass` answers it"))
+            return Outcome(_ALLOW, Reason(mode_rule(mode), _ALLOW, outcome.reason.item))
+        return outcome
+
+    def _is_bypassed(self, rule: Rule) -> bool:
+        """Whether the mode `bypass` answers this rule's asks. Each is answered by itself: another ask still stands."""
+        if self.context.mode != "bypass" or rule.lane != "ask" or rule.lock:
+            return False
+        return LAYERS.index(rule.source.layer) >= _USER
+
+    def _unless_below(self, number: int, effect: Any, outcome: Outcome) -> Outcome:
+        """A tree that nobody confines or filters: protected paths below it must be ruled out by a look."""
+        rules = [
+            self.policy.clauses[clause][0]
+            for clause in (
+                *paths.lookup_below(self.policy.paths, effect.path),
+                *_wide_clauses(self.policy, effect.kind),
+            )
+            if forbids(self.policy, clause, effect.kind)
+        ]
+        fact = self.facts.trees.get((effect.path, effect.skips))
+        if not rules or outcome.decision is _DENY or (fact is not None and fact.complete and not fact.found):
+            return outcome
+        if fact is not None and fact.found:
+            note = "protected paths lie below it: " + ", ".join(fact.found[:3])
+        else:
+            note = "protected paths may lie below it, and the look at the folder ended at its bound"
+        reasons = [Reason(self.policy.rule(rule), _ASK, number, False, note) for rule in rules]
+        firmest = min(reasons, key=lambda reason: (reason.rule.lane != "deny", _rank(reason)))
+        return self._answered_by_mode(Outcome(_ASK, firmest))
+
+    def _judge_tokens(self) -> list[Outcome]:
+        """Deny and ask rules tried on the words of a text that could not be parsed."""
+        place = next((n for n, item in enumerate(self.analysis.items) if item.effect.kind == "opaque"), 0)
+        rules, tokens = self.policy.rules, self.analysis.tokens
+        reasons = []
+        for rule in token_hits(self.policy, tokens, self.subject):
+            decision = _DENY if rules[rule][LANE] == "deny" else _ASK
+            note = "found among words that cannot be parsed"
+            reasons.append((rule, Reason(self.policy.rule(rule), decision, place, True, note)))
+        for rule in token_doubts(self.policy, tokens, self.subject):
+            note = "may hold: one of the words that cannot be parsed is a path that it protects"
+            reasons.append((rule, Reason(self.policy.rule(rule), _ASK, place, False, note)))
+        outcomes = []
+        for rule, reason in reasons:
+            if rules[rule][LEVEL]:
+                self.noted.append(reason)
+            else:
+                outcomes.append(self._answered_by_mode(Outcome(reason.decision, reason)))
+        return outcomes
+
+    def _by_level(self) -> Outcome:
+        """A call with carriers only: an allow rule may cover it, else its level decides."""
+        policy = self.policy
+        best: Reason | None = None
+        for number, candidates in self.carriers:
+            self._look_at(self.analysis.items[number])
+            for clause, _forbids, covers in candidates:
+                rule, tests, _of_part = policy.clauses[clause]
+                row = policy.rules[rule]
+                if row[LANE] != "allow" or row[LEVEL] or 0 < row[EXPIRES] <= self.context.now:
+                    continue
+                if covers == BOTH and len(self.analysis.parts) <= 1 and self._answer(tests, True) is YES:
+                    reason = Reason(policy.rule(rule), _ALLOW, number)
+                    if best is None or _firmer(reason, best):
+                        best = reason
+        if best is not None:
+            return Outcome(_ALLOW, best)
+        level = "read" if self.tool.shell else self.tool.level
+        decision = Decision[policy.levels.get(level, "allow" if level in ("read", "session") else "ask").upper()]
+        outcome = Outcome(decision, Reason(level_rule(level), decision, 0))
+        if decision is _ASK and self.context.mode in ("dont_ask", "bypass"):
+            decision = mode_decision(self.context.mode, "deep")
+            outcome = Outcome(decision, Reason(mode_rule(self.context.mode), decision, 0))
+        return outcome
+
+    def _demands(self) -> tuple[list[Outcome], tuple[tuple[str, object], ...]]:
+        """What `require` rules ask of the plan, and a denial for each demand that this call does not meet."""
+        unmet: list[Outcome] = []
+        demands: dict[str, object] = {}
+        seen: set[int] = set()
+        for number, item in enumerate(self.analysis.items):
+            self._look_at(item)
+            for clause in self.policy.requires:
+                rule, tests, of_part = self.policy.clauses[clause]
+                row = self.policy.rules[rule]
+                if rule in seen or 0 < row[EXPIRES] <= self.context.now:
+                    continue
+                if self._answer([*of_part, *tests], False) is NO or (row[EXCEPT] and self._is_excepted(row[EXCEPT])):
+                    continue
+                seen.add(rule)
+                note = self._unmet(row[REST][DEMANDS])
+                reason = Reason(self.policy.rule(rule), _DENY if note else _ALLOW, number, True, note)
+                if row[LEVEL]:
+                    self.noted.append(reason)
+                elif note:
+                    unmet.append(Outcome(_DENY, reason))
+                else:
+                    demands.update(row[REST][DEMANDS])
+        return unmet, tuple(sorted(demands.items()))
+
+    def _unmet(self, demands: dict[str, Any]) -> str:
+        """Why a demand is not met, "" if all are. What only a plan can give needs confinement."""
+        for name, value in demands.items():
+            if name == "confined":
+                if self.context.confined != value:
+                    return f"required: confined {str(value).lower()}"
+            elif not self.context.confined:
+                return f"required: {name} {value}, which nobody enforces outside the sandbox"
+            elif (name, value) == ("network", "off") and any(
+                item.effect.kind in ("connect", "push") for item in self.analysis.items
+            ):
+                return "required: network off"
+        return ""
+
+
+def _firmer(reason: Reason, best: Reason) -> bool:
+    """Between equally strict reasons: a rule before the mode, a certain one before a possible one, a locked one, then
+    the upper layer's, then the lower id, so that neither file nor rule order shows in an explanation."""
+    rule, other = reason.rule, best.rule
+    return _rank(reason) < _rank(best) if rule is not other else False
+
+
+def _rank(reason: Reason) -> tuple[bool, bool, bool, int, str, str, int]:
+    rule = reason.rule
+    source = rule.source
+    layer = LAYERS.index(source.layer)
+    return (rule.lane == "mode", not reason.certain, not rule.lock, layer, rule.id, source.file, source.line)

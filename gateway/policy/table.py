@@ -1,0 +1,79 @@
+"""The compiled policy as the resolver reads it: tables of rules and clauses, and the indexes that point into them."""
+
+from __future__ import annotations
+
+from gateway.model.decision import LAYERS
+from gateway.model.rule import Rule
+from gateway.model.source import Source
+from gateway.model.value import Value
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+# Columns of the table of rules. What few rules have stands in `REST`, which is 0 where there is nothing of it:
+# `[because, instead, lock, delegate, demands]`. `LEVEL` is 0 for enforce.
+ID, LANE, LAYER, FILE, LINE, COLUMN, TEXT, EXPIRES, LEVEL, EXCEPT, SILENCES, REST = range(12)
+SHOWN = 12  # the rule as a value, once somebody asked for it
+BECAUSE, INSTEAD, LOCK, DELEGATE, DEMANDS = range(5)
+NOTHING = ("", "", False, None, None)
+
+
+class Policy(Value):
+    """A compiled policy with the settings that decide.
+
+    `rules`: rows as above. `clauses`: `[rule, tests, tests of the command]`, one for each alternative of a rule; a
+    test is `[predicate, argument]`. Everything else maps what a call shows (path, host, program and another word,
+    tool, kind of effect) to clauses. `delegations`, `asks_branch`: whether any rule silences another, or tests the
+    branch. `levels`: verdicts by level that a policy sets. `revision`: digest of everything it was compiled from.
+    `seen`: what the paths index said of paths, kept by a process that judges many calls; None keeps nothing.
+    """
+
+    files: list[str]
+    rules: list[list[Any]]
+    clauses: list[list[Any]]
+    paths: Any
+    hosts: Any
+    commands: dict[str, dict[str, list[int]]]
+    tools: dict[str, list[int]]
+    tool_globs: list[int]
+    kinds: dict[str, list[int]]
+    requires: list[int]
+    delegations: bool
+    asks_branch: bool
+    levels: dict[str, str]
+    revision: str = ""
+    seen: dict[str, list[int]] | None = None
+
+    def rule(self, number: int) -> Rule:
+        """The rule with this number, as verdicts show it."""
+        row = self.rules[number]
+        if len(row) == SHOWN:
+            source = Source(LAYERS[row[LAYER]], self.files[row[FILE]], row[LINE], row[COLUMN])
+            because, instead, lock, _delegate, _demands = row[REST] or NOTHING
+            level = row[LEVEL] or "enforce"
+            row.append(Rule(row[ID], row[LANE], source, row[TEXT], because, instead, lock, level))
+        shown: Rule = row[SHOWN]
+        return shown
+
+
+def mode_rule(mode: str) -> Rule:
+    """The rule that stands for what the mode says."""
+    found = _BUILT_IN.get(mode)
+    if found is None:
+        text = f"what no rule speaks of, mode `{mode}` decides"
+        found = _BUILT_IN[mode] = Rule(f"mode:{mode}", "mode", Source("builtin", ""), text)
+    return found
+
+
+def level_rule(level: str) -> Rule:
+    """The rule that stands for what a tool's level says of a call without effects."""
+    key = f"level:{level}"
+    found = _BUILT_IN.get(key)
+    if found is None:
+        text = f"a call without effects follows its level, `{level}`"
+        found = _BUILT_IN[key] = Rule(key, "mode", Source("builtin", ""), text)
+    return found
+
+
+_BUILT_IN: dict[str, Rule] = {}

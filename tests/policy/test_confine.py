@@ -1,0 +1,17 @@
+"""What would hold a call, as far as it can be told before."""
+
+from __future__ import annotations
+
+import pytest
+
+from gateway.model.call import RawCall
+from gateway.policy.confine import confinement, enforced_by
+
+
+@pytest.mark.parametrize(("mode", "writes"), [("default", ("./**",)), ("plan", ()), ("read_only", ())])
+def test_no_profile_lets_a_call_write_in_a_mode_that_writes_nothing(guard, mode: str, writes: tuple[str, ...]) -> None:
+    user = {"rules": [{"allow": "Bash(npm test)"}], "settings": {"sandbox": {"write": ["./**"]}}}
+    opened = guard({"user": user}, mode=mode)
+    verdict = opened.check(RawCall("Bash", {"command": "npm test"}))
+    held = confinement(verdict, enforced_by(opened.loaded.policy, opened.loaded.settings["sandbox"].value))
+    assert (verdict.decision.word, held.kind, held.writes) == ("allow", "rule", writes)
