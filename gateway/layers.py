@@ -1,0 +1,420 @@
+"""From policy files on disk to one compiled policy.
+
+Reads the files of every layer, follows what they extend, leaves out what a layer may not say, and compiles the
+rest. A broken file is an error that names the file, line and column; it never silently drops another one, and
+nothing is decided while it lasts.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+
+from gateway.cache import digest
+from gateway.errors import ConfigError, Problem
+from gateway.model.decision import LAYERS
+from gateway.model.value import Value
+from gateway.ownership import check_file, check_folder
+from gateway.places import packaged
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+    from typing import Any
+
+    from gateway.places import Places
+    from gateway.policy.compile import Bound
+
+    Parse = Callable[[bytes, str], dict[str, Any]]
+
+PRESETS = ("builtin", "guard", "daily", "ci", "enterprise")
+MAX_EXTENDS = 16
+MAX_EXTENDED = 256
+MAX_BYTES = 8_000_000
+
+TESTS_ENDING = ".tests.yaml"
+
+# What a setting is that no layer sets, where a session may choose another.
+_USUAL = {"mode": "default"}
+
+# Which modes refuse or ask wherever the other one does, ceilings included: what a project may change a mode to.
+_STRICTER = {
+    "bypass": ("accept_edits", "auto", "default", "dont_ask", "plan", "read_only"),
+    "accept_edits": ("default", "dont_ask", "plan", "read_only"),
+    "auto": ("default", "dont_ask", "plan", "read_only"),
+    "default": ("dont_ask", "plan", "read_only"),
+    "dont_ask": (),
+    "plan": ("read_only",),
+    "read_only": ("plan",),
+}
+
+
+class PolicyFile(Value):
+    """One file of a layer as read. `base`: what relative patterns start from; `root`: what `/x` starts from."""
+
+    layer: str
+    path: str
+    content: bytes
+    base: str
+    root: str
+
+
+class Setting(Value):
+    """A single value and the file that set it."""
+
+    value: Any
+    file: str
+    layer: str
+
+
+class Layered(Value):
+    """Everything that was read and bound, before it is compiled.
+
+    `modes`: those that a session may choose, () for any. `included`: path and content of every extended file.
+    `skipped`: what was read but not used, with the reason. `project_digest`: what `gateway policy trust` accepts, ""
+    when the project has no policy.
+    """
+
+    bound: tuple[Bound, ...]
+    settings: dict[str, Setting]
+    modes: tuple[str, ...]
+    files: tuple[PolicyFile, ...]
+    included: tuple[tuple[str, bytes], ...]
+    skipped: tuple[str, ...]
+    project_digest: str
+    project_trusted: bool
+    tests: tuple[tuple[str, dict[str, Any]], ...]
+
+
+def find_files(places: Places, root: str, *, policies: str = "", others: Iterable[str] = ()) -> list[PolicyFile]:
+    """The policy files that apply, layer by layer, `builtin` first.
+
+    `policies`: a folder whose `enterprise.yaml`, `user.yaml`, `project.yaml` and `local.yaml` stand for the layers.
+    `others`: further project roots whose deny and ask rules apply. With no user file at all, the preset `daily`
+    is the user layer. Raises ConfigError for every file that cannot be read and for an enterprise folder that
+    others than root can write.
+    """
+    builtin = packaged("policies/builtin.yaml")
+    found = [_read("builtin", builtin, root, "/")]
+    if policies:
+        found += _from_folder(policies, root)
+        return found
+    for folder in layer_folders(places, root, others):
+        files = read_layer(folder)
+        if folder.layer == "user" and not files:
+            files = [_read("user", packaged("policies/daily.yaml"), root, places.config)]
+        found += files
+    return found
+
+
+class LayerFolder(Value):
+    """Where a layer's `policy.yaml` and `policy.d` lie; `base` and `root` as in `PolicyFile`."""
+
+    layer: str
+    path: str
+    base: str
+    root: str
+
+
+def layer_folders(places: Places, root: str, others: Iterable[str] = ()) -> list[LayerFolder]:
+    """The folders of the layers between `builtin` and the session, upper ones first."""
+    return [
+        LayerFolder("enterprise", places.enterprise, root, places.enterprise),
+        LayerFolder("user", places.config, root, places.config),
+        *(
+            LayerFolder("project", os.path.join(project, ".gateway"), project, project)
+            for project in dict.fromkeys((root, *others))
+        ),
+        LayerFolder("local", local_folder(places, root), root, root),
+    ]
+
+
+def read_layer(folder: LayerFolder) -> list[PolicyFile]:
+    """The files of one layer. Raises ConfigError for one that cannot be read, or that the wrong people can write."""
+    if folder.layer == "enterprise" and _is_there(folder.path):
+        check_folder(folder.path)
+    return _layer(folder.layer, folder.path, folder.base, folder.root)
+
+
+def local_folder(places: Places, root: str) -> str:
+    """Where a user's own rules for one project lie: outside of the repository, keyed by the real path."""
+    return os.path.join(places.state, "projects", digest([os.path.realpath(root)])[:24])
+
+
+def _from_folder(folder: str, root: str) -> list[PolicyFile]:
+    if not os.path.isdir(folder):
+        remedy = "give a folder with enterprise.yaml, user.yaml, project.yaml or local.yaml"
+        raise ConfigError(Problem(f"--policies must be a folder (got `{folder}`)", remedy=remedy))
+    found = []
+    for layer in LAYERS[1:5]:
+        path = os.path.join(folder, f"{layer}.yaml")
+        if os.path.lexists(path):
+            found.append(_read(layer, path, root, root))
+    if not found:
+        remedy = "name a file enterprise.yaml, user.yaml, project.yaml or local.yaml"
+        raise ConfigError(Problem("no policy file in the folder", file=folder, remedy=remedy))
+    return found
+
+
+def _layer(layer: str, folder: str, base: str, root: str) -> list[PolicyFile]:
+    paths = [os.path.join(folder, "policy.yaml")]
+    drop_ins = os.path.join(folder, "policy.d")
+    try:
+        names = sorted(os.listdir(drop_ins))
+    except (FileNotFoundError, NotADirectoryError):
+        names = []
+    except OSError as error:
+        raise ConfigError(Problem(f"cannot be listed: {error.strerror}", file=drop_ins)) from error
+    names = [name for name in names if name.endswith(".yaml") and not name.endswith(TESTS_ENDING)]
+    paths += [os.path.join(drop_ins, name) for name in names]
+    return [_read(layer, path, base, root) for path in paths if _is_there(path)]
+
+
+def _is_there(path: str) -> bool:
+    """Whether something has this name. Raises ConfigError where nobody can tell: it may be a policy."""
+    try:
+        os.lstat(path)
+    except (FileNotFoundError, NotADirectoryError):
+        return False
+    except OSError as error:
+        remedy = "make the folder readable: while it is not, every call is refused"
+        raise ConfigError(Problem(f"cannot be looked at: {error.strerror}", file=path, remedy=remedy)) from error
+    return True
+
+
+def _read(layer: str, path: str, base: str, root: str) -> PolicyFile:
+    return PolicyFile(layer, path, read_file(path), base, root)
+
+
+def read_file(path: str) -> bytes:
+    """A policy file's bytes. Raises ConfigError when it cannot be read; never waits on a FIFO or device."""
+    try:
+        descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
+        with os.fdopen(descriptor, "rb") as file:
+            if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+                raise ConfigError(Problem("a policy file must be a regular file", file=path))
+            content = file.read(MAX_BYTES + 1)
+            if len(content) > MAX_BYTES:
+                raise ConfigError(
+                    Problem(f"a policy file must have at most {MAX_BYTES:,} bytes", file=path, remedy="split it")
+                )
+            return content
+    except OSError as error:
+        remedy = "make it readable, or remove it: while it cannot be read, every call is refused"
+        raise ConfigError(Problem(f"cannot be read: {error.strerror}", file=path, remedy=remedy)) from error
+
+
+def bind(
+    files: Iterable[PolicyFile], parse: Parse, *, root: str, trusted: Callable[[str], bool], all_trusted: bool = False
+) -> Layered:
+    """Parses the files, follows `extends`, and binds every rule to its layer.
+
+    `trusted` says whether a person accepted a project's digest. Raises ConfigError with the problems of all files.
+    """
+    return _Binder(parse, root, trusted, all_trusted).bind(tuple(files))
+
+
+class _Binder:
+    """Follows `extends` and collects; one use."""
+
+    def __init__(self, parse: Parse, root: str, trusted: Callable[[str], bool], all_trusted: bool) -> None:
+        self.parse = parse
+        self.root = root
+        self.is_trusted = trusted
+        self.all_trusted = all_trusted
+        self.problems: list[Problem] = []
+        self.included: dict[str, bytes] = {}
+        self.skipped: list[str] = []
+        self.tests: list[tuple[str, dict[str, Any]]] = []
+
+    def bind(self, files: tuple[PolicyFile, ...]) -> Layered:
+        parsed = [(file, self._expand(file)) for file in files]
+        project = [(file, docs) for file, docs in parsed if file.layer == "project" and file.base == self.root]
+        fingerprint = _fingerprint(project)
+        named = {
+            digest
+            for file, docs in parsed
+            if file.layer == "enterprise"
+            for each in docs
+            for digest in (each.doc.get("settings") or {}).get("trust", ())
+        }
+        trusted = bool(fingerprint) and (self.all_trusted or fingerprint in named or self.is_trusted(fingerprint))
+        bound: list[Bound] = []
+        settings = _Settings()
+        for file, docs in parsed:
+            may_loosen = file.layer != "project" or (trusted and file.base == self.root)
+            for each in docs:
+                bound.append(self._bound(file, each, may_loosen))
+                settings.add(file, each.path, each.doc, may_loosen)
+        settings.settle_mode()
+        self.problems += settings.problems
+        if self.problems:
+            raise ConfigError(self.problems)
+        self.skipped += settings.skipped
+        return Layered(
+            tuple(bound), settings.values, settings.allowed("mode"), files, tuple(self.included.items()),
+            tuple(self.skipped), fingerprint, trusted, tuple(self.tests),
+        )  # fmt: skip
+
+    def _bound(self, file: PolicyFile, each: _Extended, may_loosen: bool) -> Bound:
+        from gateway.policy.compile import Bound
+
+        rules = each.doc["rules"]
+        if not may_loosen:
+            loosening = [rule for rule in rules if rule["lane"] == "allow"]
+            if loosening:
+                self.skipped.append(f"{each.path}: {len(loosening)} allow rules wait until the project is trusted")
+            rules = [rule for rule in rules if rule["lane"] != "allow"]
+        return Bound(file.layer, each.path, rules, file.base, file.root, each.level, each.without)
+
+    def _expand(self, file: PolicyFile) -> list[_Extended]:
+        """A file and, before it, everything it extends."""
+        found: list[_Extended] = []
+        owned = file.layer == "enterprise" and not self.all_trusted
+        self._follow(file.path, file.content, "enforce", frozenset(), (), found, owned)
+        return found
+
+    def _follow(
+        self,
+        path: str,
+        content: bytes,
+        level: str,
+        without: frozenset[str],
+        trail: tuple[str, ...],
+        found: list[_Extended],
+        owned: bool,
+    ) -> None:
+        if path in trail or len(trail) > MAX_EXTENDS:
+            self.problems.append(Problem(f"extends itself through {' > '.join(trail)}", file=path))
+            return
+        if len(found) >= MAX_EXTENDED:
+            raise ConfigError(Problem(f"a file must extend at most {MAX_EXTENDED} others in all", file=path))
+        try:
+            doc = self.parse(content, path)
+        except ConfigError as error:
+            self.problems += error.problems
+            return
+        for each in doc["extends"]:
+            target = _extended_path(each, path)
+            if target is None:
+                message = f"`{each['preset']}` is no preset"
+                remedy = f"one of {', '.join(PRESETS)}"
+                self.problems.append(Problem(message, file=path, line=each.get("line", 0), remedy=remedy))
+                continue
+            try:
+                if owned and "file" in each:
+                    check_file(target)
+                included = self.included[target] = read_file(target)
+            except ConfigError as error:
+                self.problems += error.problems
+                continue
+            self._follow(
+                target,
+                included,
+                _weaker(level, each.get("level", "enforce")),
+                without | frozenset(each.get("without", ())),
+                (*trail, path),
+                found,
+                owned,
+            )
+        found.append(_Extended(path, content, doc, level, without))
+        self.tests += [(path, test) for test in doc.get("tests", ())]
+
+
+class _Extended(Value):
+    """A parsed file with the level and omissions of the way it was reached."""
+
+    path: str
+    content: bytes
+    doc: dict[str, Any]
+    level: str
+    without: frozenset[str]
+
+
+def _extended_path(each: dict[str, Any], path: str) -> str | None:
+    if "file" in each:
+        return os.path.join(os.path.dirname(path), os.path.expanduser(each["file"]))
+    return packaged(f"policies/{each['preset']}.yaml") if each["preset"] in PRESETS else None
+
+
+_LEVELS = ("observe", "warn", "enforce")
+
+
+def _weaker(one: str, other: str) -> str:
+    return one if _LEVELS.index(one) <= _LEVELS.index(other) else other
+
+
+def _fingerprint(project: list[tuple[PolicyFile, list[_Extended]]]) -> str:
+    """A digest over a project's policy files and all they extend, by name and content."""
+    parts: list[bytes | str] = []
+    for file, docs in project:
+        parts.append(os.path.relpath(file.path, file.base))
+        for each in docs:
+            parts += [os.path.basename(each.path), each.content]
+    return digest(parts) if parts else ""
+
+
+class _Settings:
+    """Single values by layer: the lowest layer that sets one wins, unless an upper one locked or bounded it."""
+
+    def __init__(self) -> None:
+        self.values: dict[str, Setting] = {}
+        self.locked: dict[str, str] = {}
+        self.bounds: dict[str, tuple[list[Any], str]] = {}
+        self.skipped: list[str] = []
+        self.problems: list[Problem] = []
+
+    def add(self, file: PolicyFile, path: str, doc: dict[str, Any], may_loosen: bool) -> None:
+        settings = dict(doc.get("settings") or {})
+        settings.pop("trust", None)
+        lock, bounds = settings.pop("lock", ()), settings.pop("bounds", {})
+        for name, value in settings.items():
+            reason = self._refused(file, name, value, may_loosen)
+            if reason:
+                self.skipped.append(f"{path}: setting `{name}` is not used: {reason}")
+            else:
+                self.values[name] = Setting(value, path, file.layer)
+        if file.layer == "project":
+            return
+        for name in lock:
+            self.locked.setdefault(name, file.layer)
+        for name, allowed in bounds.items():
+            if self.locked.get(name, file.layer) != file.layer:
+                self.skipped.append(f"{path}: bounds of `{name}` are not used: layer {self.locked[name]} locked it")
+                continue
+            known = self.bounds.get(name)
+            both = [value for value in allowed if known is None or value in known[0]]
+            self.bounds[name] = (both, path)
+
+    def settle_mode(self) -> None:
+        """Where the layers bound the mode and none that may stay sets it, the first of those they name holds."""
+        allowed, path = self.bounds.get("mode", ([], ""))
+        current = self.values["mode"].value if "mode" in self.values else "default"
+        if "mode" in self.bounds and current not in allowed:
+            if not allowed:
+                remedy = "name a mode that all of them allow"
+                self.problems.append(Problem("no mode lies within the bounds of all layers", file=path, remedy=remedy))
+                return
+            self.values["mode"] = Setting(allowed[0], path, "enterprise")
+
+    def allowed(self, name: str) -> tuple[Any, ...]:
+        """The values of a setting that a session may choose, () for any."""
+        if name in self.locked:
+            return (self.values[name].value if name in self.values else _USUAL[name],)
+        return tuple(self.bounds[name][0]) if name in self.bounds else ()
+
+    def _refused(self, file: PolicyFile, name: str, value: Any, may_loosen: bool) -> str:
+        """Why a value is not taken over, "" if it is."""
+        locked_by = self.locked.get(name)
+        if locked_by and locked_by != file.layer:
+            return f"layer {locked_by} locked it"
+        if name in self.bounds and value not in self.bounds[name][0]:
+            return f"{self.bounds[name][1]} bounds it to {', '.join(map(str, self.bounds[name][0]))}"
+        if file.layer == "project":
+            if name == "mode":
+                current = self.values["mode"].value if "mode" in self.values else "default"
+                if value != current and value not in _STRICTER[current]:
+                    return "a project may choose only stricter modes"
+            elif not may_loosen:
+                return "it waits until the project is trusted"
+        return ""

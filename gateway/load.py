@@ -1,0 +1,304 @@
+"""Start-up: packaged data, tools and policies, each from its compiled form where one can be trusted.
+
+Only a cache miss reads YAML; the modules that can are imported then and not before.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+
+from gateway import prebuilt
+from gateway.cache import Cache, digest
+from gateway.errors import ConfigError, Problem
+from gateway.layers import PolicyFile, Setting, bind, find_files, read_file
+from gateway.model.decision import MODES
+from gateway.model.value import Value
+from gateway.packed import Descriptions, pack
+from gateway.places import COMMANDS, PACKAGE, Places, packaged
+from gateway.policy.table import Policy
+from gateway.tools.registry import Registry
+from gateway.trust import TrustStore
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+    from typing import Any
+
+    from gateway.policy.compile import Bound
+    from gateway.spec.short import ToolName
+
+# Names in either case are the same file where file systems are so by default.
+FOLDS_CASE = sys.platform == "darwin"
+# Variables in which agents say where their session started.
+ROOT_VARIABLES = ("GATEWAY_PROJECT_DIR", "CLAUDE_PROJECT_DIR", "GEMINI_PROJECT_DIR")
+
+
+class Options(Value):
+    """What a front end was told: the same for `check`, the hooks and the library.
+
+    `policies`: a folder that stands for all layers but `builtin`. `mode`: "" to take the policy's. `trust`: project
+    digests to accept for this run. `others`: further project roots whose deny and ask rules apply.
+    """
+
+    cwd: str
+    policies: str = ""
+    mode: str = ""
+    trust: tuple[str, ...] = ()
+    others: tuple[str, ...] = ()
+    root: str = ""
+
+
+class Loaded(Value):
+    """A policy ready to decide, and where everything in it came from."""
+
+    policy: Policy
+    settings: dict[str, Setting]
+    files: tuple[tuple[str, str], ...]
+    skipped: tuple[str, ...]
+    project_digest: str
+    project_trusted: bool
+    mode: str
+
+
+def project_root(cwd: str) -> str:
+    """Where the session started: an agent's own variable when it holds the folder, else git's top, else the folder."""
+    for name in ROOT_VARIABLES:
+        value = os.environ.get(name, "")
+        if value.startswith("/") and os.path.isdir(value):
+            real = os.path.realpath(value)
+            if (cwd + "/").startswith(real + "/"):
+                return real
+    folder = cwd
+    while True:
+        if os.path.lexists(f"{folder}/.git"):
+            return folder or "/"
+        parent = folder[: folder.rfind("/")] if "/" in folder else ""
+        if not parent:
+            return cwd
+        folder = parent
+
+
+def load_policy(places: Places, options: Options, registry: Registry) -> Loaded:
+    """The policy of all layers for one project root.
+
+    Raises ConfigError for whatever is wrong in any file; then nothing may be decided.
+    """
+    files = find_files(places, options.root, policies=options.policies, others=options.others)
+    cache = Cache(places.cache)
+    key = "policy-" + digest(
+        [code_stamp(), places.home, options.root, options.policies, *_texts(files), *registry.names()]
+    )
+    store = TrustStore(places.state)
+
+    def is_trusted(fingerprint: str) -> bool:
+        return fingerprint in options.trust or fingerprint in store.digests(os.path.realpath(options.root))
+
+    entry = cache.read(key)
+    if not (isinstance(entry, dict) and _still_holds(entry, is_trusted)):
+        entry = _compile(files, options, registry, places, is_trusted, bool(options.policies))
+        cache.write(key, entry)
+    return _loaded(entry, options)
+
+
+def policy_from(
+    files: list[PolicyFile],
+    options: Options,
+    registry: Registry,
+    home: str,
+    *,
+    trusted: bool = True,
+    fold: bool = False,
+) -> Loaded:
+    """The policy of files that are at hand: for tests of policies. `trusted`: whether the project's is; `fold`:
+    whether the file system takes names in either case for the same."""
+    nowhere = Places("", "", "", "", home)
+    return _loaded(_compile(files, options, registry, nowhere, lambda _fingerprint: trusted, False, fold), options)
+
+
+def _texts(files: Iterable[PolicyFile]) -> Iterable[bytes | str]:
+    for file in files:
+        yield f"{file.layer}\0{file.path}\0{file.base}"
+        yield file.content
+
+
+def _still_holds(entry: dict[str, Any], is_trusted: Callable[[str], bool]) -> bool:
+    """Whether the files that a cached policy extends, and the project's trust, are as they were."""
+    if entry["fingerprint"] and is_trusted(entry["fingerprint"]) != entry["told"]:
+        return False
+    try:
+        return all(digest([read_file(path)]) == known for path, known in entry["included"])
+    except ConfigError:
+        return False
+
+
+def _compile(
+    files: list[PolicyFile],
+    options: Options,
+    registry: Registry,
+    places: Places,
+    is_trusted: Callable[[str], bool],
+    all_trusted: bool,
+    fold: bool = FOLDS_CASE,
+) -> dict[str, Any]:
+    from gateway.policy.compile import compile_policy
+
+    layered = bind(
+        files,
+        _reader(registry),
+        root=options.root,
+        trusted=is_trusted,
+        all_trusted=all_trusted,
+    )
+    policy = compile_policy(layered.bound, home=places.home, fold=fold)
+    _check_examples(layered.bound, registry, places)
+    included = [[path, digest([content])] for path, content in layered.included]
+    told = is_trusted(layered.project_digest)
+    return {
+        "policy": policy,
+        "settings": {name: list(setting.as_dict().values()) for name, setting in layered.settings.items()},
+        "modes": list(layered.modes),
+        "files": [[file.layer, file.path] for file in layered.files],
+        "included": included,
+        "skipped": list(layered.skipped),
+        "fingerprint": layered.project_digest,
+        "trusted": layered.project_trusted,
+        "told": told,
+        "revision": digest([*_texts(layered.files), repr(included), repr(layered.project_trusted)]),
+    }
+
+
+def _reader(registry: Registry) -> Callable[[bytes, str], dict[str, Any]]:
+    """Reads a policy file; what was shipped is known by its content and needs no YAML."""
+    tools: dict[str, ToolName] = {}
+
+    def read(content: bytes, path: str) -> dict[str, Any]:
+        known = prebuilt.policy(content)
+        if known is not None:
+            return known
+        from gateway.spec.policy import parse_policy
+
+        if not tools:
+            tools.update(tool_names(registry))
+        return parse_policy(content, path, tools)
+
+    return read
+
+
+def _check_examples(bound: tuple[Bound, ...], registry: Registry, places: Places) -> None:
+    """An example of a rule that does not come out as it says is an error like any other in its file."""
+    if any(rule["matches"] or rule["not_matches"] for each in bound for rule in each.rules):
+        from gateway.policytest import check_examples
+
+        problems = check_examples(bound, registry, places)
+        if problems:
+            raise ConfigError(problems)
+
+
+def _loaded(entry: dict[str, Any], options: Options) -> Loaded:
+    settings = {name: Setting(*value) for name, value in entry["settings"].items()}
+    levels = settings["levels"].value if "levels" in settings else {}
+    policy = Policy(**entry["policy"], levels=levels, revision=entry["revision"], seen={})
+    return Loaded(
+        policy,
+        settings,
+        tuple((layer, path) for layer, path in entry["files"]),
+        tuple(entry["skipped"]),
+        entry["fingerprint"],
+        entry["trusted"],
+        _mode(options.mode, settings, entry["modes"]),
+    )
+
+
+def _mode(asked: str, settings: dict[str, Setting], allowed: list[str]) -> str:
+    """The mode of the session: the one asked for, within what the policy's layers left open."""
+    if asked and asked not in MODES:
+        raise ConfigError(Problem(f"--mode must be one of {', '.join(MODES)} (got `{asked}`)"))
+    if asked and allowed and asked not in allowed:
+        remedy = f"the policy leaves open {', '.join(allowed)}"
+        raise ConfigError(Problem(f"--mode must be one that the policy allows (got `{asked}`)", remedy=remedy))
+    return asked or (settings["mode"].value if "mode" in settings else "default")
+
+
+def tool_names(registry: Registry) -> dict[str, ToolName]:
+    """Name or alias of every tool, as the short form of rules needs them."""
+    from gateway.spec.short import ToolName
+
+    names = {}
+    for name in registry.names():
+        tool = registry[registry.canonical_name(name)]
+        fields = tuple(tool.entry["input"].get("properties", ()))
+        names[name] = ToolName(tool.name, tool.match_kind, tool.match, fields)
+    return names
+
+
+def load_tools(places: Places) -> Registry:
+    """The declared tools. Raises ConfigError for a broken `tools.yaml`."""
+    built = prebuilt.tools()
+    if built is not None:
+        return Registry(built["tools"])
+    path = packaged("tools.yaml")
+    content = read_file(path)
+    cache = Cache(places.cache)
+    key = "tools-" + digest([code_stamp(), path, content])
+    compiled = cache.read(key)
+    if compiled is None:
+        from gateway.spec.tools import compile_tools
+
+        compiled = compile_tools(content, path)
+        cache.write(key, compiled)
+    return Registry(compiled)
+
+
+def load_descriptions(places: Places) -> Descriptions:
+    """The packaged descriptions of programs. The first look-up raises ConfigError if one is broken."""
+    if prebuilt.tools() is not None:
+        return Descriptions(prebuilt.commands)
+    return Descriptions(lambda: _packed_descriptions(places))
+
+
+def _packed_descriptions(places: Places) -> bytes:
+    """Those of a checkout, from the cache unless one of their files is another one by now."""
+    with os.scandir(COMMANDS) as entries:
+        stats = sorted(
+            (e.name, (found := e.stat()).st_size, found.st_mtime_ns) for e in entries if e.name.endswith(".yaml")
+        )
+    cache = Cache(places.cache)
+    key = "commands-" + digest([code_stamp(), repr(stats)])
+    packed = cache.read_bytes(key)
+    if packed is None:
+        packed = pack_descriptions()
+        cache.write_bytes(key, packed)
+    return packed
+
+
+def pack_descriptions() -> bytes:
+    """All packaged descriptions, compiled from YAML."""
+    from gateway.spec.commands import compile_description
+
+    paths = [os.path.join(COMMANDS, name) for name in sorted(os.listdir(COMMANDS)) if name.endswith(".yaml")]
+    return pack(compile_description(read_file(path), path) for path in paths)
+
+
+def code_stamp() -> str:
+    """Changes whenever the code that makes compiled forms does, or the tools that rules are read against."""
+    platform = (sys.platform, *sys.version_info[:2])
+    built = prebuilt.tools()
+    if built is not None:
+        return repr((*platform, built["stamp"]))
+    found = os.stat(packaged("tools.yaml"))
+    stamp = [("", *platform), ("tools.yaml", found.st_size, found.st_mtime_ns)]
+    for folder in ("", "model", "shell", "policy", "spec", "tools", "commands", "commands/special"):
+        try:
+            with os.scandir(os.path.join(PACKAGE, folder)) as entries:
+                stamp += [
+                    (folder, e.name, (found := e.stat()).st_size, found.st_mtime_ns)
+                    for e in entries
+                    if e.name.endswith(".py")
+                ]
+        except FileNotFoundError:
+            continue
+    return repr(sorted(stamp))
+
+
+__all__ = ["Descriptions", "Loaded", "Options", "load_descriptions", "load_policy", "load_tools"]

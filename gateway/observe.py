@@ -1,0 +1,375 @@
+"""The only look at the host before a decision: bounded answers to what the analysis wants to know.
+
+Nothing here decides. What could not be found out is missing from the facts, and the stages that follow treat a
+missing fact as unknown. What was resolved is checked again at use, because the world may change in between.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+from fnmatch import translate
+from posixpath import normpath
+
+from gateway.model.effect import HOLE
+from gateway.model.facts import NO_FACTS, Facts, GitFact, PathFact, TreeFact, Wanted
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from gateway.model.context import Context
+
+MAX_GLOB_ENTRIES = 5_000
+MAX_GLOB_MATCHES = 256
+MAX_TREE_ENTRIES = 5_000
+MAX_TREE_FINDINGS = 8
+MAX_GIT_FILE = 1_000_000
+MAX_KEPT_TEXTS = 256
+MAX_PATH = 4096
+MAX_INDEX_FILE = 50_000_000
+
+_O_PATH = getattr(os, "O_PATH", 0)
+# Where a path leads that nobody can follow: anywhere.
+_UNTOLD = PathFact(HOLE, "unknown")
+
+
+class Host:
+    """The machine as it is. Tests hand `observe` a frozen one with the same methods.
+
+    Small files that are asked for again and again (git's) are kept for as long as their stamp stays the same.
+    """
+
+    def __init__(self) -> None:
+        self._kept: dict[str, tuple[tuple[int, ...], str]] = {}
+
+    def path(self, path: str) -> PathFact | None:
+        """Where a path leads; None if that cannot be told (no permission, a loop of links, not a path)."""
+        try:
+            if _O_PATH:
+                return _resolve_by_descriptor(path)
+            return _resolve_by_name(path)
+        except (OSError, ValueError):
+            return None
+
+    def glob(self, pattern: str) -> tuple[str, ...] | None:
+        """Paths that an absolute pattern matches, sorted; None when a bound was hit."""
+        found: list[str] = []
+        try:
+            for path in _expand(pattern, _Budget(MAX_GLOB_ENTRIES)):
+                found.append(path)
+                if len(found) > MAX_GLOB_MATCHES:
+                    return None
+        except (OSError, ValueError, _OutOfBudget):
+            return None
+        return tuple(sorted(found))
+
+    def program(self, name: str, path: str) -> str:
+        """The file that a search path gives for a name, "" if none."""
+        for folder in path.split(":"):
+            candidate = f"{folder or '.'}/{name}"
+            if os.access(candidate, os.X_OK) and os.path.isfile(candidate):
+                return candidate
+        return ""
+
+    def read(self, path: str) -> str:
+        """A small configuration file's text, "" if it cannot be read or is too large."""
+        try:
+            found = os.stat(path)
+            stamp = (found.st_ctime_ns, found.st_mtime_ns, found.st_ino, found.st_size)
+            known = self._kept.get(path)
+            if known is not None and known[0] == stamp:
+                return known[1]
+            if not stat.S_ISREG(found.st_mode) or found.st_size > MAX_GIT_FILE:
+                return ""
+            with open(path, encoding="utf-8", errors="replace") as file:
+                text = file.read(MAX_GIT_FILE)
+        except (OSError, ValueError):
+            return ""
+        if len(self._kept) >= MAX_KEPT_TEXTS:
+            self._kept.clear()
+        self._kept[path] = (stamp, text)
+        return text
+
+    def data(self, path: str) -> bytes:
+        """A file's bytes, empty if it cannot be read or is too large."""
+        try:
+            with open(path, "rb") as file:
+                found = file.read(MAX_INDEX_FILE + 1)
+        except (OSError, ValueError):
+            return b""
+        return found if len(found) <= MAX_INDEX_FILE else b""
+
+    def is_folder(self, path: str) -> bool:
+        """Whether there is a folder, links followed."""
+        return os.path.isdir(path)
+
+    def below(self, tree: str, *, hidden: bool = True) -> Iterator[str]:
+        """Every path below a folder, without following links; raises OSError where it cannot look. `hidden`: with
+        names that start with a dot, and what lies below them."""
+        pending = [tree]
+        while pending:
+            with os.scandir(pending.pop()) as entries:
+                for entry in entries:
+                    if not hidden and entry.name.startswith("."):
+                        continue
+                    yield entry.path
+                    if entry.is_dir(follow_symlinks=False):
+                        pending.append(entry.path)
+
+
+def observe(
+    wanted: Wanted,
+    host: Host,
+    context: Context,
+    *,
+    search_path: str = "",
+    hidden: Callable[[str], bool] | None = None,
+) -> Facts:
+    """The facts for one call. `hidden` says whether deny or ask rules protect a path below a wanted tree.
+
+    Never raises for what the host holds. Work is bounded: entries for each glob and tree, one stat a path.
+    """
+    if not (wanted.paths or wanted.globs or wanted.programs or wanted.git or wanted.trees):
+        return NO_FACTS
+    paths = {path: _look_at(path, host) for path in wanted.paths}
+    globs = {}
+    for pattern in wanted.globs:
+        matches = globs[pattern] = host.glob(pattern)
+        for path in matches or ():
+            paths[path] = _look_at(path, host)
+    programs, untrusted = _programs(wanted.programs, host, context, search_path)
+    git = {folder: git_fact(folder, host, context) for folder in wanted.git}
+    trees = {tree: _look_below(*tree, host, hidden) for tree in wanted.trees} if hidden is not None else {}
+    return Facts(paths, globs, programs, git, trees, untrusted)
+
+
+def _look_at(path: str, host: Host) -> PathFact:
+    """Where a path leads. One that no call to the system takes is not even tried: its links are anybody's guess."""
+    return (host.path(path) if len(path) <= MAX_PATH else None) or _UNTOLD
+
+
+def _programs(
+    names: tuple[str, ...], host: Host, context: Context, search_path: str
+) -> tuple[dict[str, str], frozenset[str]]:
+    """What the search path gives for names, and which of these the agent could have put there.
+
+    A bare name is only looked up where a folder of the search path can be written by the agent: nothing else about
+    it matters. For a program given by path it is told whether the search path gives that very file.
+    """
+    writable = _agent_may_write(context)
+    suspect = any((folder + "/").startswith(writable) or folder[:1] != "/" for folder in search_path.split(":"))
+    programs: dict[str, str] = {}
+    untrusted = []
+    for name in names:
+        base = name[name.rfind("/") + 1 :]
+        if base is name and not suspect:
+            continue
+        found = host.program(base, search_path)
+        programs[base] = name if base is not name and found and _is_same(found, name, host) else found
+        fact = host.path(found) if found else None
+        if found and (
+            fact is None or not found.startswith("/") or found.startswith(writable) or fact.real.startswith(writable)
+        ):
+            untrusted.append(base)
+    return programs, frozenset(untrusted)
+
+
+def _is_same(one: str, other: str, host: Host) -> bool:
+    here, there = host.path(one), host.path(other)
+    return here is not None and there is not None and here.real == there.real and here.kind == "file"
+
+
+def _resolve_by_descriptor(path: str) -> PathFact:
+    """Linux: the kernel resolves the links; the descriptor neither opens a device nor waits for a FIFO."""
+    try:
+        descriptor = os.open(path, _O_PATH | os.O_CLOEXEC)
+    except (FileNotFoundError, NotADirectoryError):
+        return _resolve_by_name(path)
+    try:
+        return PathFact(os.readlink(f"/proc/self/fd/{descriptor}"), _kind(os.fstat(descriptor).st_mode))
+    finally:
+        os.close(descriptor)
+
+
+def _resolve_by_name(path: str) -> PathFact:
+    """Anywhere, and for paths that do not exist yet: as far as they exist, links included."""
+    real = os.path.realpath(path)
+    try:
+        return PathFact(real, _kind(os.stat(real).st_mode))
+    except (FileNotFoundError, NotADirectoryError):
+        return PathFact(real, "missing")
+
+
+def _kind(mode: int) -> str:
+    return "file" if stat.S_ISREG(mode) else "dir" if stat.S_ISDIR(mode) else "other"
+
+
+def _agent_may_write(context: Context) -> tuple[str, ...]:
+    """Folders, each with a slash, in which a program may be anything by the time it runs."""
+    return tuple([f"{folder}/" for folder in (*context.workspace, *context.temp, "/tmp", "/var/tmp")])
+
+
+class _OutOfBudget(Exception):
+    """A bound of the look was hit."""
+
+
+class _Budget:
+    """Counts down the folder entries that one question may look at."""
+
+    def __init__(self, entries: int) -> None:
+        self.left = entries
+
+    def spend(self) -> None:
+        self.left -= 1
+        if self.left < 0:
+            raise _OutOfBudget
+
+
+def _expand(pattern: str, budget: _Budget) -> Iterator[str]:
+    """Matches of an absolute pattern as bash finds them: segment by segment, dot files only when asked for."""
+    segments = pattern.split("/")[1:]
+    return _expand_below("", segments, budget)
+
+
+def _expand_below(folder: str, segments: list[str], budget: _Budget) -> Iterator[str]:
+    head, rest = segments[0], segments[1:]
+    if not any(special in head for special in "*?["):
+        path = f"{folder}/{head}"
+        if rest:
+            yield from _expand_below(path, rest, budget)
+        elif os.path.lexists(path):
+            yield path
+        return
+    import re
+
+    matches = re.compile(translate(head)).match
+    try:
+        with os.scandir(folder or "/") as entries:
+            for entry in entries:
+                budget.spend()
+                name = entry.name
+                if (name[0] == "." and head[0] != ".") or not matches(name):
+                    continue
+                if not rest:
+                    yield f"{folder}/{name}"
+                elif _is_folder(entry):
+                    yield from _expand_below(f"{folder}/{name}", rest, budget)
+    except (FileNotFoundError, NotADirectoryError):
+        return
+
+
+def _is_folder(entry: os.DirEntry[str]) -> bool:
+    """Links count as what they lead to; one that leads in a circle leads nowhere, for bash too."""
+    try:
+        return entry.is_dir()
+    except OSError:
+        return False
+
+
+def _look_below(tree: str, skips: str, host: Host, hidden: Callable[[str], bool]) -> TreeFact:
+    """Protected paths below a tree, as far as a bounded look goes, without what the program leaves out."""
+    if skips == "rest":
+        return TreeFact((), True)
+    found: list[str] = []
+    seen = 0
+    try:
+        for path in host.below(tree, hidden=skips != "hidden"):
+            seen += 1
+            if hidden(path) and not (skips == "untracked" and _is_untracked(path, host)):
+                found.append(path)
+            if seen >= MAX_TREE_ENTRIES or len(found) >= MAX_TREE_FINDINGS:
+                return TreeFact(tuple(found), False)
+    except OSError:
+        return TreeFact(tuple(found), False)
+    return TreeFact(tuple(found), True)
+
+
+def _is_untracked(path: str, host: Host) -> bool:
+    """Whether git certainly does not keep a file: its name stands nowhere in the index of the repository. An index
+    that cannot be read, or that shortens names (version 4), leaves it open."""
+    top = _work_tree(path[: path.rfind("/")], host)
+    index = host.data(f"{top}/.git/index") if top else b""
+    if index[:4] != b"DIRC" or index[4:8] not in (b"\0\0\0\2", b"\0\0\0\3"):
+        return False
+    return os.fsencode(path[len(top) + 1 :]) not in index
+
+
+def git_fact(folder: str, host: Host, context: Context) -> GitFact:
+    """What git would find when it starts in a folder: the nearest `.git` upward, its branch and remotes.
+
+    `own` is False where a repository other than the project's would be used, or where the folder itself looks
+    like a bare repository, because git runs what such a repository's configuration says.
+    """
+    top = _work_tree(folder, host)
+    if not top:
+        return GitFact("", False, "")
+    dot_git = f"{top}/.git"
+    fact = host.path(dot_git)
+    git_folder = fact.real if fact is not None and fact.kind == "dir" else _linked_folder(dot_git, host)
+    head = host.read(f"{git_folder}/HEAD").strip() if git_folder else ""
+    prefix = "ref: refs/heads/"
+    common = _common_folder(git_folder, host)
+    branch = head[len(prefix) :] if head.startswith(prefix) else ""
+    return GitFact(top, _is_own(top, context), branch, _remotes(host.read(f"{common}/config")))
+
+
+def _work_tree(folder: str, host: Host) -> str:
+    path = folder
+    while True:
+        fact = host.path(f"{path}/.git")
+        if fact is not None and fact.kind != "missing":
+            return path or "/"
+        if _looks_bare(path, host):
+            return ""
+        if path in ("", "/"):
+            return ""
+        path = path[: path.rfind("/")]
+
+
+def _looks_bare(path: str, host: Host) -> bool:
+    head = host.path(f"{path}/HEAD")
+    return (
+        head is not None
+        and head.kind != "missing"
+        and all(
+            (fact := host.path(f"{path}/{name}")) is not None and fact.kind == "dir" for name in ("objects", "refs")
+        )
+    )
+
+
+def _linked_folder(dot_git: str, host: Host) -> str:
+    """The folder that a `.git` file points to (worktrees and submodules)."""
+    text = host.read(dot_git).strip()
+    if not text.startswith("gitdir: "):
+        return ""
+    target = text[len("gitdir: ") :]
+    return normpath(target if target.startswith("/") else f"{dot_git[: -len('/.git')]}/{target}")
+
+
+def _common_folder(git_folder: str, host: Host) -> str:
+    shared = host.read(f"{git_folder}/commondir").strip() if git_folder else ""
+    return normpath(shared if shared.startswith("/") else f"{git_folder}/{shared}") if shared else git_folder
+
+
+def _is_own(top: str, context: Context) -> bool:
+    """The project's own repository: its work tree holds the project root, or is one of the workspace's folders."""
+    return bool(context.root) and ((context.root + "/").startswith(top + "/") or top in context.workspace)
+
+
+def _remotes(config: str) -> tuple[tuple[str, str], ...]:
+    """Name and URL of each remote of a git configuration; one with an `insteadOf` anywhere names none, because
+    then the URL is not what is dialled."""
+    if "insteadof" in config.lower() or "[include" in config.lower():
+        return ()
+    remotes: dict[str, str] = {}
+    name = ""
+    for line in config.splitlines():
+        text = line.strip()
+        if text.startswith("["):
+            name = text[9:-2] if text.startswith('[remote "') and text.endswith('"]') else ""
+        elif name and "=" in text:
+            key, _, value = text.partition("=")
+            if key.strip().lower() in ("url", "pushurl"):
+                remotes[f"{name}" if key.strip().lower() == "url" else f"{name} (push)"] = value.strip()
+    return tuple(remotes.items())

@@ -1,0 +1,55 @@
+"""Where everything lies: packaged data, the layers' folders, state and cache.
+
+Data is found the same way from a wheel, an editable install and a checkout: beside the package (wheels carry it
+in `gateway/data`), else at the top of the checkout.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+
+from gateway.model.value import Value
+
+PACKAGE = os.path.dirname(os.path.abspath(__file__))
+CHECKOUT = os.path.dirname(PACKAGE)
+COMMANDS = os.path.join(PACKAGE, "commands")
+DATA = os.path.join(PACKAGE, "data")
+
+
+class Places(Value):
+    """Folders for one user."""
+
+    enterprise: str
+    config: str
+    state: str
+    cache: str
+    home: str
+
+
+def places() -> Places:
+    """The platform's folders for this user, from the environment as it is now."""
+    home = os.path.realpath(os.path.expanduser("~"))
+    if sys.platform == "darwin":
+        enterprise = "/Library/Application Support/gateway"
+    else:
+        enterprise = "/etc/gateway"
+    return Places(
+        enterprise,
+        os.path.join(_xdg("XDG_CONFIG_HOME", home, ".config"), "gateway"),
+        os.path.join(_xdg("XDG_STATE_HOME", home, ".local/state"), "gateway"),
+        os.path.join(_xdg("XDG_CACHE_HOME", home, ".cache"), "gateway"),
+        home,
+    )
+
+
+def _xdg(name: str, home: str, fallback: str) -> str:
+    """A base folder; the standard says to ignore relative values."""
+    value = os.environ.get(name, "")
+    return value if value.startswith("/") else os.path.join(home, fallback)
+
+
+def packaged(name: str) -> str:
+    """The path of a packaged file or folder: `tools.yaml`, `policies`."""
+    inside = os.path.join(DATA, name)
+    return inside if os.path.exists(inside) else os.path.join(CHECKOUT, name)

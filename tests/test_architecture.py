@@ -1,0 +1,187 @@
+"""Who may import whom, and what stays pure. `docs/architecture.md` explains it; this holds it."""
+
+from __future__ import annotations
+
+import ast
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1] / "gateway"
+FILES = sorted(ROOT.rglob("*.py"))
+
+BASE = {"model", "errors"}
+EVERYTHING = {path.relative_to(ROOT).parts[0].removesuffix(".py") for path in FILES} - {"frontends"}
+MAY_IMPORT: dict[str, set[str]] = {
+    "errors": set(),
+    "model": {"errors"},
+    "shell": BASE,
+    "policy": BASE,
+    "commands": BASE | {"shell"},
+    "spec": BASE | {"policy", "tools", "shell", "commands"},  # it turns text into what those compile
+    "tools": BASE,
+    "observe": BASE,
+    "cache": BASE,
+    "packed": BASE,
+    "places": BASE,
+    "prebuilt": BASE | {"cache", "places"},
+    "trust": BASE | {"cache"},
+    "ownership": BASE,
+    "layers": BASE | {"cache", "ownership", "places", "policy"},
+    "nested": BASE | {"observe"},
+    "world": BASE | {"observe"},
+    "load": EVERYTHING - {"engine"},
+    "wheel": EVERYTHING - {"engine"},
+    "policytest": EVERYTHING,
+    "effective": EVERYTHING,
+    "engine": EVERYTHING - {"spec"},
+    "frontends": EVERYTHING | {"frontends"},
+}
+
+PURE = {"model", "shell", "commands", "policy"}
+IMPURE_MODULES = {
+    "os",
+    "io",
+    "subprocess",
+    "socket",
+    "shutil",
+    "tempfile",
+    "time",
+    "random",
+    "logging",
+    "threading",
+    "pathlib",
+}
+IMPURE_CALLS = {"open", "print", "exec", "eval", "input"}
+# The one module that loads the parser's extension modules from disk, once, under a lock.
+ALLOWED = {("shell/parse.py", "threading"), ("shell/parse.py", "os"), ("shell/parse.py", "os.path")}
+
+SLOW_MODULES = {
+    "typing",
+    "dataclasses",
+    "yaml",
+    "jsonschema",
+    "pathspec",
+    "typer",
+    "rich",
+    "anthropic",
+    "inspect",
+    "logging",
+}
+# Only imported when somebody asks for a tool's signature.
+OFF_THE_PATH = {"tools/signature.py"}
+DECISION_PATH = {
+    "model",
+    "shell",
+    "commands",
+    "policy",
+    "tools",
+    "observe",
+    "engine",
+    "load",
+    "cache",
+    "packed",
+    "places",
+    "prebuilt",
+    "layers",
+    "ownership",
+    "trust",
+    "errors",
+}
+
+
+def imports(tree: ast.Module, *, top_level_only: bool = False) -> list[tuple[int, str, tuple[str, ...]]]:
+    """Line, module and names of the imports that really run (those for type checkers do not)."""
+    found = []
+    skipped = {
+        id(inner)
+        for node in ast.walk(tree)
+        if isinstance(node, ast.If) and isinstance(node.test, ast.Name) and node.test.id == "TYPE_CHECKING"
+        for child in node.body
+        for inner in ast.walk(child)
+    }
+    nodes = tree.body if top_level_only else list(ast.walk(tree))
+    for node in nodes:
+        if id(node) in skipped:
+            continue
+        if isinstance(node, ast.Import):
+            found += [(node.lineno, alias.name, ()) for alias in node.names]
+        elif isinstance(node, ast.ImportFrom):
+            assert node.level == 0, f"line {node.lineno}: imports must be absolute"
+            found.append((node.lineno, node.module or "", tuple(alias.name for alias in node.names)))
+    return found
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: str(path.relative_to(ROOT)))
+def test_a_module_imports_only_what_its_place_allows(path: Path) -> None:
+    home = path.relative_to(ROOT).parts[0].removesuffix(".py")
+    if home in {"__init__", "__main__"}:
+        return
+    assert home in MAY_IMPORT, f"`{home}` is new at the top of the package: give it a line in MAY_IMPORT"
+    problems = []
+    for line, module, names in imports(ast.parse(path.read_text(encoding="utf-8"))):
+        top, _, rest = module.partition(".")
+        if top != "gateway":
+            continue
+        targets = {rest.split(".")[0]} if rest else set(names)
+        problems += [
+            f"line {line}: {home} may not import gateway.{target}" for target in targets - MAY_IMPORT[home] - {home}
+        ]
+    assert problems == []
+
+
+@pytest.mark.parametrize(
+    "path",
+    [path for path in FILES if path.relative_to(ROOT).parts[0] in PURE],
+    ids=lambda path: str(path.relative_to(ROOT)),
+)
+def test_the_middle_is_pure(path: Path) -> None:
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    name = str(path.relative_to(ROOT))
+    problems = [
+        f"line {line}: imports {module}"
+        for line, module, _names in imports(tree)
+        if module.split(".")[0] in IMPURE_MODULES and (name, module) not in ALLOWED
+    ]
+    problems += [
+        f"line {node.lineno}: calls {node.func.id}()"
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in IMPURE_CALLS
+    ]
+    assert problems == []
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        path
+        for path in FILES
+        if path.relative_to(ROOT).parts[0].removesuffix(".py") in DECISION_PATH
+        and str(path.relative_to(ROOT)) not in OFF_THE_PATH
+    ],
+    ids=lambda path: str(path.relative_to(ROOT)),
+)
+def test_the_decision_path_imports_nothing_slow(path: Path) -> None:
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    slow = [
+        f"line {line}: imports {module}"
+        for line, module, _names in imports(tree, top_level_only=True)
+        if module.split(".")[0] in SLOW_MODULES
+    ]
+    assert slow == []
+
+
+def test_nothing_imports_the_front_ends_but_front_ends() -> None:
+    offenders = [
+        str(path.relative_to(ROOT))
+        for path in FILES
+        if path.relative_to(ROOT).parts[0] not in {"frontends", "__main__.py"}
+        for _line, module, _names in imports(ast.parse(path.read_text(encoding="utf-8")))
+        if module.startswith("gateway.frontends")
+    ]
+    assert offenders == []
+
+
+def test_only_one_module_knows_the_parser_library() -> None:
+    knowing = {str(path.relative_to(ROOT)) for path in FILES if "tree_sitter" in path.read_text(encoding="utf-8")}
+    assert knowing == {"shell/parse.py"}

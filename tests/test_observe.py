@@ -1,0 +1,200 @@
+"""The look at the host: real files, links, globs, git folders."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from gateway.model.context import Context
+from gateway.model.effect import HOLE
+from gateway.model.facts import Facts, GitFact, PathFact, TreeFact, Wanted
+from gateway.observe import MAX_GLOB_MATCHES, Host, git_fact, observe
+
+
+@pytest.fixture
+def root(tmp_path: Path) -> Path:
+    real = Path(os.path.realpath(tmp_path))
+    (real / "src").mkdir()
+    (real / "src" / "a.py").write_text("a")
+    (real / ".env").write_text("secret")
+    (real / "link").symlink_to("/etc")
+    (real / "dangling").symlink_to(real / "nowhere" / "x")
+    (real / "loop").symlink_to(real / "loop")
+    os.mkfifo(real / "fifo")
+    return real
+
+
+def context(root: Path) -> Context:
+    return Context(str(root), str(root), "/home/nobody", (str(root),))
+
+
+def test_nothing_wanted_is_nothing_looked_at() -> None:
+    assert observe(Wanted(), Host(), Context("/", "/", "/")) == Facts()
+
+
+@pytest.mark.parametrize(
+    ("path", "leads_to", "kind"),
+    [
+        ("src/a.py", "src/a.py", "file"),
+        ("src", "src", "dir"),
+        ("fifo", "fifo", "other"),
+        ("src/new.py", "src/new.py", "missing"),
+        ("new/deep/file", "new/deep/file", "missing"),
+        ("link/hostname-not-there", "/etc/hostname-not-there", "missing"),
+        ("link", "/etc", "dir"),
+        ("dangling", "nowhere/x", "missing"),
+    ],
+)
+def test_a_path_is_followed_as_far_as_it_exists(root: Path, path: str, leads_to: str, kind: str) -> None:
+    assert Host().path(f"{root}/{path}") == PathFact(os.path.join(root, leads_to), kind)
+
+
+@pytest.mark.parametrize("path", ["nul\0", "x" * 5000])
+def test_what_cannot_be_told_is_no_fact(root: Path, path: str) -> None:
+    assert Host().path(f"{root}/{path}") is None
+
+
+def test_a_loop_of_links_leads_nowhere_near(root: Path) -> None:
+    fact = Host().path(f"{root}/loop")
+    assert fact is None or fact.kind != "file"
+
+
+@pytest.mark.parametrize(
+    "pattern", ["*", "*.py", "src/*", "src/*.py", ".*", "[.s]*", "s?c/a.py", "no/*", "*/a.py", "[!s]*", "l*/hostname"]
+)
+def test_a_glob_finds_what_bash_finds(root: Path, pattern: str) -> None:
+    script = f"shopt -s nullglob; printf '%s\\n' {root}/{pattern}"
+    shown = subprocess.run(["bash", "--norc", "-c", script], capture_output=True, text=True, check=True).stdout
+    theirs = {line for line in shown.splitlines() if line and not line.endswith(("/.", "/.."))}
+    assert set(Host().glob(f"{root}/{pattern}") or ()) == theirs
+
+
+def test_a_glob_with_too_many_matches_is_unknown(root: Path) -> None:
+    many = root / "many"
+    many.mkdir()
+    for number in range(MAX_GLOB_MATCHES + 1):
+        (many / str(number)).touch()
+    assert Host().glob(f"{many}/*") is None
+
+
+def test_the_matches_of_a_glob_are_followed_too(root: Path) -> None:
+    facts = observe(Wanted(globs=(f"{root}/l*",)), Host(), context(root))
+    assert (facts.globs, facts.paths[f"{root}/link"].real) == (
+        {f"{root}/l*": (f"{root}/link", f"{root}/loop")},
+        "/etc",
+    )
+
+
+def test_a_program_that_the_agent_can_replace_is_not_trusted(root: Path) -> None:
+    tool = root / "ls"
+    tool.write_text("#!/bin/sh\n")
+    tool.chmod(0o755)
+    facts = observe(Wanted(programs=("ls", "no-such-program")), Host(), context(root), search_path=f"{root}:/usr/bin")
+    assert (dict(facts.programs), facts.untrusted_programs) == (
+        {"ls": str(tool), "no-such-program": ""},
+        frozenset({"ls"}),
+    )
+
+
+def test_protected_paths_below_a_tree_are_found(root: Path) -> None:
+    facts = observe(
+        Wanted(
+            trees=((str(root), ""), (f"{root}/src", ""), (f"{root}/none", ""), (str(root), "hidden"), ("/", "rest"))
+        ),
+        Host(),
+        context(root),
+        hidden=lambda path: path.endswith(".env"),
+    )
+    assert facts.trees == {
+        (str(root), ""): TreeFact((f"{root}/.env",), True),
+        (f"{root}/src", ""): TreeFact((), True),
+        (f"{root}/none", ""): TreeFact((), False),
+        (str(root), "hidden"): TreeFact((), True),
+        ("/", "rest"): TreeFact((), True),
+    }
+
+
+@pytest.mark.parametrize("version", ["2", "3", "4"])
+def test_what_git_keeps_is_told_from_its_index_or_left_open(root: Path, version: str) -> None:
+    git(root, "init", "-b", "trunk")
+    git(root, "config", "index.version", version)
+    (root / "src" / "kept.pem").write_text("x")
+    (root / "src" / "loose.pem").write_text("x")
+    git(root, "add", "src/kept.pem")
+    facts = observe(
+        Wanted(trees=((str(root / "src"), "untracked"),)),
+        Host(),
+        context(root),
+        hidden=lambda path: path.endswith(".pem"),
+    )
+    (fact,) = facts.trees.values()
+    kept, loose = f"{root}/src/kept.pem", f"{root}/src/loose.pem"
+    assert set(fact.found) == ({kept} if version != "4" else {kept, loose})
+
+
+def git(folder: Path, *args: str) -> None:
+    subprocess.run(
+        ["git", "-c", "user.name=t", "-c", "user.email=t@t", *args], cwd=folder, check=True, capture_output=True
+    )
+
+
+def test_the_projects_own_repository_is_known_with_branch_and_remotes(root: Path) -> None:
+    git(root, "init", "-b", "trunk")
+    git(root, "remote", "add", "origin", "https://example.com/x.git")
+    assert git_fact(f"{root}/src", Host(), context(root)) == GitFact(
+        str(root), True, "trunk", (("origin", "https://example.com/x.git"),)
+    )
+
+
+def test_a_nested_repository_is_not_the_projects_own(root: Path) -> None:
+    git(root, "init", "-b", "trunk")
+    nested = root / "vendor"
+    nested.mkdir()
+    git(nested, "init", "-b", "other")
+    assert git_fact(str(nested), Host(), context(root)) == GitFact(str(nested), False, "other")
+
+
+def test_a_folder_that_looks_like_a_bare_repository_is_not_the_projects_own(root: Path) -> None:
+    git(root, "init", "-b", "trunk")
+    bare = root / "bare"
+    bare.mkdir()
+    git(bare, "init", "--bare")
+    assert git_fact(str(bare), Host(), context(root)) == GitFact("", False, "")
+
+
+def test_a_worktree_of_the_project_reads_the_shared_configuration(root: Path, tmp_path: Path) -> None:
+    git(root, "init", "-b", "trunk")
+    git(root, "remote", "add", "origin", "git@example.com:x.git")
+    git(root, "commit", "--allow-empty", "-m", "x")
+    tree = Path(os.path.realpath(tmp_path)) / "tree"
+    git(root, "worktree", "add", "-b", "side", str(tree))
+    fact = git_fact(str(tree), Host(), Context(str(tree), str(tree), "/home/nobody", (str(tree),)))
+    assert fact == GitFact(str(tree), True, "side", (("origin", "git@example.com:x.git"),))
+
+
+def test_a_remote_behind_insteadof_names_no_url(root: Path) -> None:
+    git(root, "init", "-b", "trunk")
+    git(root, "remote", "add", "origin", "x:y")
+    git(root, "config", "url.https://evil.example/.insteadOf", "x:")
+    assert git_fact(str(root), Host(), context(root)).remotes == ()
+
+
+@pytest.mark.parametrize("path", ["loop", "loop/x", "x" * 5000, "x/" * 50_000 + "x"])
+def test_a_path_that_nobody_can_follow_leads_anywhere(root: Path, path: str) -> None:
+    wanted = f"{root}/{path}"
+    assert observe(Wanted((wanted,)), Host(), context(root)).paths == {wanted: PathFact(HOLE, "unknown")}
+
+
+def test_a_name_below_a_file_leads_where_it_says(root: Path) -> None:
+    assert Host().path(f"{root}/src/a.py/x") == PathFact(f"{root}/src/a.py/x", "missing")
+
+
+def test_a_kept_file_is_read_again_when_it_changed_under_the_same_stamp_of_content(root: Path) -> None:
+    path, host = root / "src" / "a.py", Host()
+    before, stamp = host.read(str(path)), os.stat(path)
+    path.write_text("b", encoding="utf-8")
+    os.utime(path, ns=(stamp.st_atime_ns, stamp.st_mtime_ns))
+    assert (before, host.read(str(path))) == ("a", "b")
