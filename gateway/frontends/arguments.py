@@ -1,0 +1,160 @@
+"""The options of `check` and `explain`, declared once: by hand-written parsing, help and typer alike.
+
+`parse` reads the exact forms (`--mode plan`, `--mode=plan`, flags, one argument) without importing anything. What
+it does not understand it leaves to typer, whose commands `typed` builds from the same table.
+"""
+
+from __future__ import annotations
+
+from gateway.model.decision import MODES
+from gateway.model.value import Value
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from typing import Any
+
+
+class Option(Value):
+    """One option. `value`: what stands for its value in help, "" for a flag. `repeats`: it may be given again."""
+
+    name: str
+    help: str
+    value: str = ""
+    repeats: bool = False
+
+    @property
+    def field(self) -> str:
+        """The name of the option in a `Request`."""
+        return self.name.removeprefix("--").replace("-", "_")
+
+
+class Command(Value):
+    """A command with at most one argument."""
+
+    name: str
+    help: str
+    argument: str
+    argument_help: str
+    options: tuple[Option, ...]
+
+
+JSON = Option("--json", "Print JSON instead of text.")
+UNCONFINED = Option("--unconfined", "Answer for a caller that does not run the call in the sandbox.")
+POLICIES = Option(
+    "--policies", "Use the layers DIR/enterprise.yaml, user.yaml, project.yaml and local.yaml only.", "DIR"
+)
+CWD = Option("--cwd", "The folder that the call is made from.", "DIR")
+MODE = Option("--mode", f"The session's mode: {', '.join(MODES)}.", "MODE")
+TRUST = Option("--trust-project", "Accept the project's policy of this digest for this run.", "DIGEST", True)
+
+CHECK = Command(
+    "check",
+    """Say what would become of a call, and why. Nothing runs.
+
+    Exit status: 0 allow, 3 ask, 4 deny, 2 wrong usage or configuration, 1 internal error (treat it as deny).
+    With --batch: 1 or 2 if any line could not be judged, else that of the strictest answer.""",
+    "CALL",
+    "The call, such as 'Bash(rm -rf build)' or 'Read(src/main.py)'.",
+    (
+        Option("--tool", "The call's tool, together with --input.", "NAME"),
+        Option("--input", "The call's whole input as a JSON object; - reads it from standard input.", "JSON"),
+        Option(
+            "--batch", "Judge a call on each line of FILE; - answers each line of standard input as it comes.", "FILE"
+        ),
+        JSON,
+        UNCONFINED,
+        POLICIES,
+        CWD,
+        MODE,
+        TRUST,
+    ),
+)
+
+EXPLAIN = Command(
+    "explain",
+    """Show the commands, words, effects and classes of a shell text, with what policy says of each effect.
+
+    Exit status: 0, or 2 for wrong usage or configuration. It is for people: `gateway check` is for deciding.""",
+    "TEXT",
+    "The text; - reads it from standard input.",
+    (JSON, UNCONFINED, POLICIES, CWD, MODE, TRUST),
+)
+
+
+class Request(Value):
+    """What was asked for: the argument and the options of the table, by name."""
+
+    argument: str | None = None
+    tool: str | None = None
+    input: str | None = None
+    batch: str | None = None
+    json: bool = False
+    unconfined: bool = False
+    policies: str | None = None
+    cwd: str | None = None
+    mode: str | None = None
+    trust_project: tuple[str, ...] = ()
+
+
+def parse(command: Command, words: Sequence[str]) -> Request | None:
+    """The request that the words make, or None when they are anything but its exact forms."""
+    options = {option.name: option for option in command.options}
+    found: dict[str, Any] = {}
+    literal = False
+    at = 0
+    while at < len(words):
+        word = words[at]
+        at += 1
+        if literal or not word.startswith("-") or word == "-":
+            if "argument" in found:
+                return None
+            found["argument"] = word
+            continue
+        if word == "--":
+            literal = True
+            continue
+        name, equals, value = word.partition("=")
+        option = options.get(name)
+        if option is None:
+            return None
+        if not option.value:
+            if equals:
+                return None
+            found[option.field] = True
+            continue
+        if not equals:
+            if at == len(words):
+                return None
+            value = words[at]
+            at += 1
+        found[option.field] = (*found.get(option.field, ()), value) if option.repeats else value
+    return Request(**found)
+
+
+def typed(command: Command, run: Callable[[Request], int]) -> Callable[..., int]:
+    """A function with the signature that makes typer read the same table; it hands a `Request` to `run`."""
+    from inspect import Parameter, Signature
+    from typing import Annotated
+
+    import typer
+
+    def call(**given: Any) -> int:
+        values: dict[str, Any] = {n: tuple(v or ()) if n in repeating else v for n, v in given.items()}
+        return run(Request(**values))
+
+    repeating = {option.field for option in command.options if option.repeats}
+    argument = Annotated[str | None, typer.Argument(metavar=command.argument, help=command.argument_help)]
+    parameters = [Parameter("argument", Parameter.KEYWORD_ONLY, default=None, annotation=argument)]
+    for option in command.options:
+        kind: Any = bool if not option.value else list[str] | None if option.repeats else str | None
+        about = typer.Option(option.name, metavar=option.value or None, help=option.help, show_default=False)
+        default = False if not option.value else None
+        parameters.append(
+            Parameter(option.field, Parameter.KEYWORD_ONLY, default=default, annotation=Annotated[kind, about])
+        )
+    call.__name__ = command.name
+    call.__doc__ = command.help
+    call.__signature__ = Signature(parameters)  # type: ignore[attr-defined]
+    call.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
+    return call

@@ -1,0 +1,82 @@
+"""`gateway check`: the dry run of one call, or of many."""
+
+from __future__ import annotations
+
+import gc
+import sys
+from time import perf_counter_ns
+
+from gateway.errors import EXIT_ALLOW, EXIT_ASK, EXIT_DENY, CallError, ConfigError, Problem
+from gateway.frontends.output import write
+from gateway.frontends.session import change, enforced, open_gateway, read_input
+from gateway.model.decision import Decision
+from gateway.policy.explain import explain
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from gateway.engine import Gateway
+    from gateway.frontends.arguments import Request
+    from gateway.model.call import RawCall
+
+EXIT = {Decision.ALLOW: EXIT_ALLOW, Decision.ASK: EXIT_ASK, Decision.DENY: EXIT_DENY}
+
+
+def run(request: Request) -> int:
+    """Answers the request and gives the exit status. Raises GatewayError."""
+    complaint = misuse(request)
+    if complaint:
+        raise ConfigError(Problem(complaint, remedy="see `gateway check --help`"))
+    gateway = open_gateway(request)
+    if request.batch is not None:
+        from gateway.frontends.batch import run_batch
+
+        gc.freeze()
+        gc.set_threshold(50_000)  # answers are made and forgotten; what is kept hardly ever forms a circle
+        gc.enable()
+        return run_batch(gateway, request.batch)
+    started = perf_counter_ns()
+    verdict = gateway.check(_raw_call(gateway, request))
+    if request.json:
+        from gateway.frontends.jsontext import dumps, pretty
+        from gateway.frontends.style import is_terminal
+
+        found = explain(verdict, enforced=enforced(gateway))
+        found["elapsed_us"] = (perf_counter_ns() - started) // 1000
+        found["change"] = change(gateway, verdict)
+        write((pretty(found) if is_terminal(sys.stdout) else dumps(found)) + "\n")
+    else:
+        from gateway.frontends.style import style_for
+        from gateway.frontends.text import verdict_text
+
+        found = explain(verdict, enforced=enforced(gateway), change=change(gateway, verdict))
+        write(verdict_text(verdict, found, style_for(sys.stdout)))
+    return EXIT[verdict.decision]
+
+
+def misuse(request: Request) -> str:
+    """What is wrong with the combination of options, "" if nothing is."""
+    ways = [name for name in ("argument", "tool", "batch") if getattr(request, name) is not None]
+    if not ways:
+        return "a call must be given, as an argument, with --tool and --input, or with --batch"
+    if len(ways) > 1:
+        return "a call must be given in one way only: as an argument, with --tool and --input, or with --batch"
+    if (request.tool is None) != (request.input is None):
+        return "--tool and --input must be given together"
+    return ""
+
+
+def _raw_call(gateway: Gateway, request: Request) -> RawCall:
+    if request.argument is not None:
+        from gateway.tools.text import parse_call_text
+
+        return parse_call_text(gateway.registry, request.argument)
+    from gateway.frontends.jsontext import MAX_BYTES, read_json
+    from gateway.model.call import RawCall
+
+    text: bytes | str = request.input or ""
+    if text == "-":
+        text = read_input(MAX_BYTES, "--input")
+    fields = read_json(text, "--input")
+    if not isinstance(fields, dict):
+        raise CallError(Problem("--input must be a JSON object", remedy='such as \'{"command": "git status"}\''))
+    return RawCall(request.tool or "", fields)

@@ -1,0 +1,58 @@
+"""JSON in and out of the command line. What two readers could read differently is refused."""
+
+from __future__ import annotations
+
+import json
+
+from gateway.errors import CallError, Problem
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any, NoReturn
+
+MAX_BYTES = 16 << 20
+
+
+def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) != len(pairs):
+        raise ValueError("a key is given twice")
+    return found
+
+
+def _no_constant(name: str) -> NoReturn:
+    raise ValueError(f"`{name}` is no JSON number")
+
+
+def _finite(text: str) -> float:
+    number = float(text)
+    if number - number != 0.0:
+        raise ValueError("a number is too large")
+    return number
+
+
+_decode = json.JSONDecoder(object_pairs_hook=_unique, parse_constant=_no_constant, parse_float=_finite).decode
+dumps = json.JSONEncoder(separators=(",", ":"), check_circular=False).encode
+
+
+def pretty(value: Any) -> str:
+    """For people who look at it: one key a line."""
+    return json.dumps(value, indent=2)
+
+
+def read_json(data: bytes | str, what: str) -> Any:
+    """The value of a JSON text. Raises `CallError` for what is not UTF-8, not JSON, nested too deep, holds a key twice
+    or a number that is none."""
+    if len(data) > MAX_BYTES:
+        raise CallError(Problem(f"{what} must be at most {MAX_BYTES:,} bytes (got {len(data):,})"))
+    try:
+        return _decode(data if isinstance(data, str) else data.decode("utf-8"))
+    except UnicodeDecodeError as error:
+        raise CallError(
+            Problem(f"{what} must be UTF-8 (got byte {data[error.start]:#04x} at {error.start})")
+        ) from error
+    except RecursionError as error:
+        raise CallError(Problem(f"{what} must be nested less deep")) from error
+    except ValueError as error:
+        reason = str(error)
+        raise CallError(Problem(f"{what} must be JSON ({reason[:1].lower()}{reason[1:]})")) from error

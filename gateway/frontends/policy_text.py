@@ -1,0 +1,186 @@
+"""What `gateway policy …` prints for people: the effective policy, test reports, findings, what trust accepts."""
+
+from __future__ import annotations
+
+import json
+import os
+
+from gateway.effective import ACTIVE
+from gateway.frontends.style import columns_of
+from gateway.policy.wording import visible
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+    from typing import Any
+
+    from gateway.effective import Effective, ListedRule, SourceState
+    from gateway.frontends.style import Style
+    from gateway.policy.lint import Finding
+    from gateway.policytest import Report
+
+_PAINT = {"deny": "deny", "ask": "ask", "allow": "allow", "require": "strong"}
+_SEVERITY = {"error": "deny", "warning": "ask", "info": "dim"}
+
+
+def short_path(path: str, root: str, home: str) -> str:
+    """A path as people recognise it: below the project or HOME if it lies there."""
+    if root and path.startswith(root + "/"):
+        path = path[len(root) + 1 :]
+    elif home != "/" and path.startswith(home + "/"):
+        path = "~" + path[len(home) :]
+    return visible(path)
+
+
+def effective_text(found: Effective, home: str, style: Style, *, layer: str = "", only_sources: bool = False) -> str:
+    """The effective policy with the origin of every entry."""
+    sources = [source for source in found.sources if not layer or source.layer == layer]
+    lines = [style.paint("sources", "strong"), *_sources(sources, found, home, style)]
+    if not layer or layer == "project":
+        lines += ["", *_project(found, style)]
+    if only_sources:
+        return "\n".join(lines) + "\n"
+    lines += ["", style.paint("settings", "strong"), *_settings(found, home, layer)]
+    if found.skipped:
+        lines += ["", style.paint("not used", "strong")]
+        lines += [f"  {short_path(reason, found.root, home)}" for reason in found.skipped]
+    rules = [rule for rule in found.rules if not layer or rule.layer == layer]
+    for place, group in _by_file(rules):
+        lines += ["", f"{style.paint('rules', 'strong')}  {place[0]}  {short_path(place[1], found.root, home)}"]
+        lines += _rules(group, style)
+    return "\n".join(lines) + "\n"
+
+
+def _sources(sources: Sequence[SourceState], found: Effective, home: str, style: Style) -> list[str]:
+    paths = [short_path(source.path, found.root, home) for source in sources]
+    widest = max(map(columns_of, paths), default=0)
+    lines = []
+    for source, path in zip(sources, paths, strict=True):
+        padded = path + " " * (widest - columns_of(path))
+        notes = [source.state if source.state != "loaded" else _count(source.rules, "rule")]
+        notes += [f"extended by {short_path(source.via, found.root, home)}"] if source.via else []
+        notes += [f"level {source.level}"] if source.level != "enforce" else []
+        notes += [visible(source.note)] if source.note else []
+        said = ", ".join(notes)
+        if source.state == "broken":
+            said = style.paint(said, "deny")
+        elif source.state == "absent":
+            said = style.paint(said, "dim")
+        lines.append(f"  {source.layer:<11}{padded}  {said}")
+    return lines
+
+
+def _project(found: Effective, style: Style) -> list[str]:
+    if not found.project_digest:
+        return [f"{style.paint('project', 'strong')}  {visible(found.root)}: has no policy"]
+    state = "trusted" if found.project_trusted else "not trusted: its allow rules, settings and tools wait"
+    lines = [f"{style.paint('project', 'strong')}  {visible(found.root)}: {state}", f"  digest {found.project_digest}"]
+    if not found.project_trusted:
+        lines.append("  `gateway policy trust` shows what would be accepted")
+    return lines
+
+
+def _settings(found: Effective, home: str, layer: str) -> list[str]:
+    lines = [f"  mode = {found.mode}" + ("" if "mode" in found.settings else "  (nobody sets it)")]
+    for name, setting in found.settings.items():
+        if layer and setting.layer != layer:
+            continue
+        where = f"{setting.layer}, {short_path(setting.file, found.root, home)}"
+        if name == "mode":
+            lines[0] += f"  ({where})" if setting.value == found.mode else "  (command line)"
+            continue
+        values = setting.value.items() if isinstance(setting.value, dict) else [("", setting.value)]
+        for key, value in values:
+            lines.append(f"  {name}{'.' if key else ''}{key} = {_value(value)}  ({where})")
+    return lines
+
+
+def _value(value: Any) -> str:
+    text = json.dumps(value, ensure_ascii=False) if not isinstance(value, str) else value
+    return visible(text if len(text) <= 160 else text[:157] + "…")
+
+
+def _by_file(rules: Sequence[ListedRule]) -> Iterator[tuple[tuple[str, str], list[ListedRule]]]:
+    groups: dict[tuple[str, str], list[ListedRule]] = {}
+    for rule in rules:
+        groups.setdefault((rule.layer, rule.file), []).append(rule)
+    yield from groups.items()
+
+
+def _rules(group: Sequence[ListedRule], style: Style) -> list[str]:
+    widest = min(max((len(listed.rule["id"]) for listed in group), default=0), 32)
+    lines = []
+    for listed in group:
+        rule = listed.rule
+        flags = [listed.level] if listed.level != "enforce" else []
+        flags += ["locked"] if rule["lock"] else []
+        flags += [listed.state] if listed.state != ACTIVE else []
+        flags += [f"until {rule['expires']}"] if rule["expires"] and listed.state == ACTIVE else []
+        said = f" [{', '.join(flags)}]" if flags else ""
+        text = visible(str(rule["text"]))
+        lane = style.paint(f"{rule['lane']:<8}", _PAINT[rule["lane"]])
+        body = text.removeprefix(rule["lane"] + " ")
+        room = max(style.width - widest - 20 - len(said), 30)
+        body = body if len(body) <= room else body[: room - 1] + "…"
+        line = f"{rule['line']:>5}  {lane}{visible(rule['id']):<{widest}}  {body}{said}"
+        lines.append(style.paint(line, "dim") if listed.state != ACTIVE else line)
+    return lines
+
+
+def _count(number: int, what: str) -> str:
+    return f"{number} {what}{'' if number == 1 else 's'}"
+
+
+def report_text(report: Report, style: Style) -> str:
+    """What failed, what nothing exercised, and the numbers."""
+    fail = style.paint("FAIL", "deny")
+    lines = [f"{fail} {visible(case.file)}:{case.line}: {visible(case.problem)}" for case in report.failures]
+    if report.unexercised:
+        lines.append("never exercised by an example or test:")
+        lines += [f"  {visible(rule.file)}:{rule.line}: {visible(rule.rule)}" for rule in report.unexercised]
+    passed = len(report.cases) - len(report.failures)
+    said = f"{passed} passed, {len(report.failures)} failed; {_count(report.rules, 'rule')}"
+    said += f", {report.coverage:.0f} % exercised"
+    lines.append(style.paint(said, "deny" if report.failures else "allow"))
+    return "\n".join(lines) + "\n"
+
+
+def findings_text(findings: Sequence[Finding], style: Style) -> str:
+    """One finding a paragraph, as compilers print them."""
+    lines = []
+    for finding in findings:
+        place = visible(finding.file) + (f":{finding.line}" if finding.line else "")
+        severity = style.paint(finding.severity, _SEVERITY[finding.severity])
+        lines.append(f"{place}: {severity}[{finding.id}]: rule `{visible(finding.rule)}`: {visible(finding.message)}")
+        if finding.witness:
+            lines.append(f"  shown by: {visible(finding.witness)}")
+        if finding.remedy:
+            lines.append(f"  help: {visible(finding.remedy)}")
+    counts = [sum(finding.severity == severity for finding in findings) for severity in _SEVERITY]
+    if any(counts):
+        said = [
+            _count(number, name) for number, name in zip(counts, ("error", "warning", "remark"), strict=True) if number
+        ]
+        lines.append(", ".join(said))
+    else:
+        lines.append("nothing to say")
+    return "\n".join(lines) + "\n"
+
+
+def trust_text(found: Effective, home: str, style: Style) -> str:
+    """What trusting the project would add to what its deny and ask rules say already."""
+    files = [source for source in found.sources if source.layer == "project" and source.state == "loaded"]
+    lines = [f"{style.paint('project', 'strong')}  {visible(os.path.realpath(found.root))}"]
+    lines += [f"  {short_path(source.path, found.root, home)}  {_count(source.rules, 'rule')}" for source in files]
+    allows = [each for each in found.rules if each.layer == "project" and each.rule["lane"] == "allow"]
+    lines += ["", style.paint("rules that would allow", "strong")] if allows else []
+    for each in allows:
+        place = f"{short_path(each.file, found.root, home)}:{each.rule['line']}"
+        lines.append(f"  {style.paint(visible(each.rule['text']), 'allow')}  ({place})")
+    settings = [(name, setting) for name, setting in found.settings.items() if setting.layer == "project"]
+    lines += ["", style.paint("settings", "strong")] if settings else []
+    lines += [f"  {name} = {_value(setting.value)}" for name, setting in settings]
+    if not allows and not settings:
+        lines += ["", "nothing in it loosens anything: it holds already"]
+    lines += ["", f"digest {found.project_digest}"]
+    return "\n".join(lines) + "\n"

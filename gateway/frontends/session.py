@@ -1,0 +1,85 @@
+"""From what a person asked for on the command line to a gateway that answers."""
+
+from __future__ import annotations
+
+import os
+import sys
+
+from gateway.engine import Gateway
+from gateway.errors import CallError, ConfigError, Problem
+from gateway.load import Options
+from gateway.model.decision import MODES
+from gateway.policy.confine import enforced_by
+from gateway.policy.resolve import Judged
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from gateway.frontends.arguments import Request
+    from gateway.model.verdict import Verdict
+    from gateway.policy.confine import Enforced
+
+
+def open_gateway(request: Request) -> Gateway:
+    """A gateway for the options that `check` and `explain` share. Raises ConfigError."""
+    if not os.path.expanduser("~").startswith("/"):
+        raise ConfigError(Problem("HOME must be set to an absolute path", remedy="run with HOME=/your/home"))
+    mode = request.mode or ""
+    if request.mode is not None:
+        check_mode(mode)
+    return Gateway(
+        Options(
+            cwd=folder(request.cwd, "--cwd"),
+            policies="" if request.policies is None else folder(request.policies, "--policies"),
+            mode=mode,
+            trust=request.trust_project,
+        ),
+        confined=not request.unconfined,
+    )
+
+
+def folder(given: str | None, what: str) -> str:
+    """The absolute path of a folder that is there; the current one if none is given. Raises ConfigError."""
+    if given is None:
+        try:
+            return os.getcwd()
+        except OSError as error:
+            remedy = "change to a folder that exists, or give --cwd"
+            raise ConfigError(Problem(f"the current folder cannot be used: {error.strerror}", remedy=remedy)) from error
+    try:
+        is_folder = os.path.isdir(given)
+    except ValueError:
+        is_folder = False
+    if not is_folder:
+        raise ConfigError(Problem(f"{what} must be a folder that exists (got `{given}`)"))
+    return os.path.abspath(given)
+
+
+def check_mode(mode: object) -> None:
+    """Raises ConfigError if it is no mode."""
+    if mode not in MODES:
+        raise ConfigError(Problem(f"mode must be one of {', '.join(MODES)} (got `{mode}`)"))
+
+
+def enforced(gateway: Gateway) -> Enforced:
+    """What of the gateway's policy holds during every confined call."""
+    profile = gateway.loaded.settings.get("sandbox")
+    return enforced_by(gateway.loaded.policy, profile.value if profile else {})
+
+
+def change(gateway: Gateway, verdict: Verdict) -> str | None:
+    """The smallest change that would alter the verdict."""
+    from gateway.policy.change import smallest_change
+
+    tool = gateway.registry.tool(verdict.call.tool)
+    judged = Judged(tool.level, tool.match_kind == "shell", bool(tool.entry["filters"]))
+    return smallest_change(verdict, judged, gateway.loaded.policy.levels)
+
+
+def read_input(limit: int, what: str) -> bytes:
+    """All of standard input. Raises CallError when it is closed or longer than `limit`."""
+    if sys.stdin is None:
+        raise CallError(Problem(f"{what} must be on standard input (got a closed one)"))
+    data = sys.stdin.buffer.read(limit + 1)
+    if len(data) > limit:
+        raise CallError(Problem(f"{what} must be at most {limit:,} bytes"))
+    return data

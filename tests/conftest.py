@@ -1,0 +1,124 @@
+"""What all tests share: golden files, the engine in a frozen project, and the command line as a process of its own."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from gateway.engine import Gateway
+from gateway.layers import PolicyFile
+from gateway.load import Options, load_tools, policy_from
+from gateway.places import Places, packaged
+from gateway.world import world
+
+TESTS = Path(__file__).parent
+GOLDEN = TESTS / "golden"
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption(
+        "--update-golden",
+        action="store_true",
+        help="write the golden files under tests/golden anew instead of comparing with them; then read the diff",
+    )
+
+
+@pytest.fixture
+def golden(request: pytest.FixtureRequest):
+    """Compares a text with the file of that name under tests/golden, whole."""
+
+    def compare(name: str, text: str) -> None:
+        path = GOLDEN / name
+        if request.config.getoption("--update-golden"):
+            path.write_text(text, encoding="utf-8")
+        known = path.read_text(encoding="utf-8") if path.exists() else ""
+        assert text == known, f"{path} differs; `pytest --update-golden` writes it anew"
+
+    return compare
+
+
+FROZEN = {
+    "home": "/home/dev",
+    "root": "/home/dev/project",
+    "branch": "main",
+    "files": [".git/HEAD", ".git/config", "README.md", "src/a.py", "src/gen/b.py", ".env", "/home/dev/other/c.py"],
+    "links": {"to-src": "/home/dev/project/src", "src/gen/to-a": "/home/dev/project/src/a.py", "loop": "loop"},
+}
+
+
+@pytest.fixture(scope="session")
+def guard(tmp_path_factory: pytest.TempPathFactory):
+    """A gateway in a frozen project, under `builtin` and what the test says of each layer: its rules in long form, or a
+    whole document. No disk is looked at."""
+    nowhere = "/nonexistent/gateway"
+    where = Places(nowhere, nowhere, nowhere, str(tmp_path_factory.mktemp("cache")), FROZEN["home"])
+    tools = load_tools(where)
+    builtin = packaged("policies/builtin.yaml")
+
+    def open_(
+        layers: dict[str, Any] | None = None, *, mode: str = "", confined: bool = True, trusted: bool = True
+    ) -> Gateway:
+        place = world(FROZEN)
+        files = [PolicyFile("builtin", builtin, Path(builtin).read_bytes(), place.root, "/")]
+        for layer, given in (layers or {}).items():
+            document = {"version": 1, **({"rules": given} if isinstance(given, list) else given)}
+            files.append(PolicyFile(layer, f"{layer}.yaml", json.dumps(document).encode(), place.root, place.root))
+        options = Options(place.root, mode=mode, root=place.root)
+        loaded = policy_from(files, options, tools, place.home, trusted=trusted)
+        return Gateway(
+            options, where=where, confined=confined, host=place.host, environment={"PATH": "/usr/bin"}, loaded=loaded
+        )
+
+    return open_
+
+
+@pytest.fixture(scope="session")
+def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A home folder with a project in it that is a git repository. Shared: tests leave it as it is."""
+    folder = tmp_path_factory.mktemp("user") / "home"
+    project = folder / "project"
+    (project / ".git").mkdir(parents=True)
+    (project / ".git" / "HEAD").write_text("ref: refs/heads/main\n", encoding="utf-8")
+    (project / "src").mkdir()
+    (project / "src" / "main.py").write_text("print()\n", encoding="utf-8")
+    return folder
+
+
+@pytest.fixture(scope="session")
+def command(home: Path):
+    """Arguments of `subprocess.run` that make it run `gateway` with these words in the project of `home`."""
+
+    def arguments(*words: str | bytes, cwd: Path | None = None, **env: str | None) -> dict[str, Any]:
+        environment = {
+            "HOME": str(home),
+            "XDG_CACHE_HOME": str(home.parent / "cache"),
+            "PATH": os.environ["PATH"],
+            "PYTHONPATH": str(TESTS.parent),
+            "PYTHONWARNINGS": "error",
+            **env,
+        }
+        return {
+            "args": [sys.executable, "-m", "gateway", *words],
+            "cwd": cwd or home / "project",
+            "env": {name: value for name, value in environment.items() if value is not None},
+        }
+
+    return arguments
+
+
+@pytest.fixture(scope="session")
+def gateway(command):
+    """Runs `gateway` as a process; returns the finished one with its output as bytes. Keywords are the environment."""
+
+    def run(*words: str | bytes, input: bytes | None = None, cwd: Path | None = None, **env: str | None):  # noqa: A002 - as subprocess has it
+        arguments = command(*words, cwd=cwd, **env)
+        stdin = {"stdin": subprocess.DEVNULL} if input is None else {"input": input}
+        return subprocess.run(**arguments, **stdin, capture_output=True, timeout=60, check=False)
+
+    return run

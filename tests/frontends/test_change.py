@@ -1,0 +1,91 @@
+"""The smallest change that is shown does what it says: it is tried here with the policy files that it asks for."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from gateway.frontends.session import change
+
+ALLOWED = [
+    "Bash(mkdir -p build/x)",
+    "Bash(mkdir -p build/x && touch build/x/y)",
+    "Bash(echo hi > src/new.txt)",
+    "Bash(rm -rf build)",
+    "Bash(python3 scripts/run.py --fast)",
+    "Bash(./configure)",
+    "Bash(make 'all of it' a\\*b \"it's\")",
+    "Bash(cp 'a (1).txt' b)",
+    "Bash(cat /srv/data/x > /tmp/../srv/out)",
+    "Write(src/new.py)",
+    "Write(/srv/a [b] *.txt)",
+    "Edit(~/notes.md)",
+    "Read(/srv/data)",
+    "WebFetch(https://docs.python.org/3/)",
+    "mcp__github__create_issue",
+]
+
+
+@pytest.mark.parametrize("mode", ["", "dont_ask"])
+@pytest.mark.parametrize("call", ALLOWED)
+def test_a_proposed_rule_allows_the_call(judge, call: str, mode: str) -> None:
+    guard, verdict = judge(call, mode)
+    said = change(guard, verdict)
+    assert said is not None
+    rules = re.findall(r"`allow: (.+?)`(?:,| and| in)", said)
+    assert rules, said
+    local = "version: 1\nrules:\n" + "".join(f"  - allow: {rule}\n" for rule in rules)
+    assert (verdict.decision.word, judge(call, mode, local=local)[1].decision.word) == (
+        "deny" if mode else "ask",
+        "allow",
+    )
+
+
+@pytest.mark.parametrize(
+    ("call", "wider"),
+    [
+        ("Bash(python3 scripts/run.py --fast)", "Bash(python3 scripts/other.py)"),
+        ("Bash(./configure)", "Bash(./configure --other)"),
+        ("Bash(make all)", "Bash(make install)"),
+        ("Bash(rm -rf build)", "Bash(rm -rf src)"),
+        ("Write(src/new.py)", "Write(src/other.py)"),
+    ],
+)
+def test_a_proposed_rule_allows_no_more_than_it_must(judge, call: str, wider: str) -> None:
+    guard, verdict = judge(call)
+    rules = re.findall(r"`allow: (.+?)`(?:,| and| in)", change(guard, verdict) or "")
+    local = "version: 1\nrules:\n" + "".join(f"  - allow: {rule}\n" for rule in rules)
+    assert (judge(call, local=local)[1].decision.word, judge(wider, local=local)[1].decision.word) == ("allow", "ask")
+
+
+@pytest.mark.parametrize(
+    ("call", "options", "expected"),
+    [
+        ("Bash(cat src/main.py)", {}, None),
+        ("Bash(npm test)", {}, "without rule `tests` (user.yaml:8) it would be asked about"),
+        ("Bash(curl https://x.org)", {}, "rule `no-curl` (user.yaml:12) would need an `except:` that holds for it"),
+        ("Bash(git push -f)", {}, "rule `no-force-push` (enterprise.yaml:4) is locked, no other layer alters it"),
+        (
+            "Bash(docker ps)",
+            {},
+            "rule `ask-docker` (enterprise.yaml:14) is locked, no other layer alters it: a person may agree once",
+        ),
+        ("Write(src/new.py)", {"mode": "plan"}, "in mode `default` it would be asked about"),
+        ("Bash($(cat x))", {}, None),
+        (
+            "Bash(cat $X)",
+            {},
+            "spell the target out, so that rule `secret-files` (builtin.yaml:4) can tell whether it holds",
+        ),
+        (
+            "Bash(kubectl get pods)",
+            {},
+            "allowed with `allow: Bash(kubectl get pods)` in your own policy",
+        ),
+        ("Bash(echo $(", {}, None),
+    ],
+)
+def test_what_else_would_alter_a_verdict(judge, call: str, options: dict[str, str], expected: str | None) -> None:
+    guard, verdict = judge(call if call.endswith(")") else call + ")", **options)
+    assert change(guard, verdict) == expected

@@ -1,0 +1,388 @@
+"""`gateway policy` and `gateway tools` as people run them."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+from typing import Any
+from xml.etree import ElementTree
+
+import pytest
+
+from gateway.frontends.main import run
+from gateway.spec.schema import policy_schema
+
+SHIPPED = Path(__file__).parents[2] / "policies"
+
+
+class Place:
+    """A HOME with a project, and the command line run in it."""
+
+    def __init__(self, base: Path, capture: pytest.CaptureFixture[str]) -> None:
+        self.home = base / "home"
+        self.project = self.home / "project"
+        self.capture = capture
+        self.project.mkdir(parents=True)
+        (self.project / ".git").mkdir()
+
+    def put(self, name: str, text: str) -> Path:
+        path = self.home / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text("version: 1\n" + text, encoding="utf-8")
+        return path
+
+    def run(self, *words: str) -> tuple[int, str, str]:
+        self.capture.readouterr()
+        status = run(list(words))
+        out, err = self.capture.readouterr()
+        return status, out, err
+
+    def data(self, *words: str) -> tuple[int, Any]:
+        status, out, _err = self.run(*words, "--json")
+        return status, json.loads(out)
+
+
+@pytest.fixture
+def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Place:
+    found = Place(tmp_path, capsys)
+    for name in os.environ:
+        if name.startswith(("XDG_", "GATEWAY_")) or name.endswith("_PROJECT_DIR"):
+            monkeypatch.delenv(name)
+    monkeypatch.setenv("HOME", str(found.home))
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    monkeypatch.chdir(found.project)
+    return found
+
+
+USER = ".config/gateway/policy.yaml"
+PROJECT = "project/.gateway/policy.yaml"
+
+
+def test_show_names_the_origin_of_every_source_rule_and_setting(place: Place) -> None:
+    user = place.put(
+        USER,
+        "extends: [{preset: guard, level: warn, without: [power]}]\nsettings: {mode: plan}\n"
+        "rules: [{id: mine, deny: Bash(rm *), lock: true}, {id: old, ask: Bash(x), expires: 2020-01-01}]",
+    )
+    project = place.put(PROJECT, "allow: [Bash(ls x)]\nsettings: {levels: {write: allow}}")
+    status, found = place.data("policy", "show")
+    assert status == 0
+    sources = [(each["layer"], Path(each["path"]).name, each["state"], each["level"]) for each in found["sources"]]
+    assert sources == [
+        ("builtin", "builtin.yaml", "loaded", "enforce"),
+        ("enterprise", "policy.yaml", "absent", "enforce"),
+        ("user", "policy.yaml", "loaded", "enforce"),
+        ("user", "guard.yaml", "loaded", "warn"),
+        ("project", "policy.yaml", "loaded", "enforce"),
+        ("local", "policy.yaml", "absent", "enforce"),
+    ]
+    rules = {
+        each["id"]: (each["layer"], each["file"], each["line"], each["level"], each["state"]) for each in found["rules"]
+    }
+    assert rules["mine"] == ("user", str(user), 4, "enforce", "active")
+    assert rules["old"][-1] == "expired"
+    assert (rules["power"][-2:], rules["force-push"][-2:]) == (("warn", "left out"), ("warn", "active"))
+    assert [each["state"] for each in found["rules"] if each["layer"] == "project"] == ["waits for trust"]
+    assert found["settings"]["mode"] == {"value": "plan", "file": str(user), "layer": "user"}
+    assert found["mode"] == "plan"
+    assert found["not_used"] == [
+        f"{project}: 1 allow rules wait until the project is trusted",
+        f"{project}: setting `levels` is not used: it waits until the project is trusted",
+    ]
+    assert (found["project"]["trusted"], len(found["project"]["digest"]), found["problems"]) == (False, 48, [])
+
+
+def test_show_as_text_has_a_line_for_each_rule_with_its_line_in_the_file(place: Place) -> None:
+    place.put(USER, "rules: [{id: mine, deny: Bash(rm *), lock: true}]")
+    status, out, _err = place.run("policy", "show", "--layer", "user")
+    assert status == 0
+    assert out.splitlines() == [
+        "sources",
+        "  user       ~/.config/gateway/policy.yaml  1 rule",
+        "",
+        "settings",
+        "  mode = default  (nobody sets it)",
+        "",
+        "rules  user  ~/.config/gateway/policy.yaml",
+        "    2  deny    mine  Bash(rm *) lock true [locked]",
+    ]
+
+
+def test_show_works_while_a_file_is_broken_and_says_what_is_wrong(place: Place) -> None:
+    place.put(USER, "dney: []")
+    place.put(PROJECT, "deny: [Bash(rm *)]")
+    status, out, err = place.run("policy", "show")
+    assert status == 2
+    assert "broken, 1 problem" in out
+    assert "Bash(rm *)" in out
+    assert "critical-root" in out
+    assert f"{place.home}/{USER}:2:1: " in err
+    status, found = place.data("policy", "show", "--sources")
+    assert (status, [each["line"] for each in found["problems"]]) == (2, [2])
+    assert "rules" not in found
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("deny: [Read(../x)]", "must not leave the folder"),
+        ("extends: [nonesuch]", "is no preset"),
+        ("rules: [{deny: Bash(rm *), matches: [ls]}]", "must be matched by rule"),
+        ("deny: [Bsah(x)]", "must be a known one"),
+    ],
+)
+def test_show_tells_whatever_keeps_a_policy_from_loading(place: Place, text: str, message: str) -> None:
+    place.put(USER, text)
+    status, found = place.data("policy", "show")
+    assert (status, [message in each["message"] for each in found["problems"]]) == (2, [True])
+    assert any(each["layer"] == "builtin" for each in found["rules"])
+
+
+def test_show_of_a_folder_of_policies(place: Place) -> None:
+    place.put("given/project.yaml", "allow: [Bash(ls x)]")
+    status, found = place.data("policy", "show", "--policies", str(place.home / "given"), "--sources")
+    assert (status, [(each["layer"], each["state"]) for each in found["sources"]]) == (
+        0,
+        [
+            ("builtin", "loaded"),
+            ("enterprise", "absent"),
+            ("user", "absent"),
+            ("project", "loaded"),
+            ("local", "absent"),
+        ],
+    )
+
+
+def test_show_of_a_layer_that_is_none_is_wrong_usage(place: Place) -> None:
+    status, _out, err = place.run("policy", "show", "--layer", "nobody")
+    assert (status, "--layer must be one of builtin" in err) == (2, True)
+
+
+GOOD = "rules: [{id: mine, deny: Bash(rm *), matches: [rm x], not_matches: [ls]}]\ntests: [{call: rm x, expect: deny}]"
+BAD = "rules: [{id: mine, deny: Bash(rm *), matches: [ls & x]}, {id: idle, deny: Bash(mv *)}]"
+
+
+def test_test_runs_the_layers_that_hold_here(place: Place) -> None:
+    place.put(USER, GOOD)
+    assert place.run("policy", "test") == (0, "3 passed, 0 failed; 1 rule, 100 % exercised\n", "")
+
+
+def test_test_tells_what_failed_and_what_nothing_exercised(place: Place) -> None:
+    path = place.put("team.yaml", BAD)
+    status, out, _err = place.run("policy", "test", str(path))
+    assert status == 1
+    assert out.splitlines() == [
+        f"FAIL {path}:2: example in `matches` must be matched by rule `mine` (got `ls & x`)",
+        "never exercised by an example or test:",
+        f"  {path}:2: mine",
+        f"  {path}:2: idle",
+        "0 passed, 1 failed; 2 rules, 0 % exercised",
+    ]
+
+
+@pytest.mark.parametrize(("least", "status"), [("0", 0), ("100", 0), ("50", 0)])
+def test_enough_coverage_is_no_failure(place: Place, least: str, status: int) -> None:
+    path = place.put("team.yaml", GOOD)
+    assert place.run("policy", "test", str(path), "--min-coverage", least)[0] == status
+
+
+def test_too_little_coverage_is_a_failure(place: Place) -> None:
+    path = place.put("team.yaml", GOOD + "\ndeny: [Bash(mv *)]")
+    status, _out, err = place.run("policy", "test", str(path), "--min-coverage", "75")
+    assert (status, err) == (1, "gateway: coverage must be at least 75 % (got 50.0 %)\n")
+
+
+def test_test_writes_junit_that_a_pipeline_can_read(place: Place) -> None:
+    path = place.put("team.yaml", BAD)
+    target = place.home / "report.xml"
+    status, _out, _err = place.run("policy", "test", str(path), "--junit", str(target), "--min-coverage", "50")
+    suites = ElementTree.parse(target).getroot()
+    told = [(case.get("name"), len(case)) for case in suites.iter("testcase")]
+    assert (status, suites.get("tests"), suites.get("failures")) == (1, "2", "2")
+    assert told == [("mine matches ls & x", 1), ("rules exercised", 1)]
+
+
+def test_test_as_json_lists_every_case(place: Place) -> None:
+    path = place.put("team.yaml", GOOD)
+    status, found = place.data("policy", "test", str(path))
+    assert (status, found["passed"], found["failed"], found["coverage"], found["unexercised"]) == (0, 3, 0, 100.0, [])
+    assert [(case["kind"], case["rule"], case["call"], case["problem"]) for case in found["cases"]] == [
+        ("matches", "mine", "rm x", ""),
+        ("not_matches", "mine", "ls", ""),
+        ("test", "", "rm x", ""),
+    ]
+
+
+@pytest.mark.parametrize(
+    "words",
+    [("test", "missing.yaml"), ("lint", "missing.yaml"), ("test", "--min-coverage", "101"),
+     ("test", "--cwd", "/missing"), ("test", "x.yaml", "--policies", "."), ("schema", "nonsense"),
+     ("lint", "--policies", "/missing"), ("nonsense",)],
+)  # fmt: skip
+def test_wrong_usage_is_status_two_and_one_clear_error(place: Place, words: tuple[str, ...]) -> None:
+    status, out, err = place.run("policy", *words)
+    assert (status, out, err.startswith("gateway: "), "Traceback" in err) == (2, "", True, False)
+
+
+@pytest.mark.parametrize("command", ["test", "lint"])
+def test_a_broken_file_is_status_two(place: Place, command: str) -> None:
+    path = place.put("team.yaml", "dney: []")
+    status, _out, err = place.run("policy", command, str(path))
+    assert (status, f"{path}:2:1" in err) == (2, True)
+
+
+def test_lint_finds_and_shows_by_a_call_that_the_engine_confirms(place: Place) -> None:
+    path = place.put("team.yaml", "allow: ['Bash(python3 *)']\ndeny: [Read, 'Bash(rm *)', 'Bash(rm -rf *)']")
+    status, found = place.data("policy", "lint", str(path))
+    told = [(each["id"], each["severity"], each["line"], each["witness"]) for each in found["findings"]]
+    assert (status, told) == (
+        1,
+        [
+            ("opens-interpreter", "warning", 2, "Bash(python3 -c 'import os')"),
+            ("implied", "warning", 3, ""),
+            ("walked-around", "warning", 3, "Bash(cat src/main.py)"),
+        ],
+    )
+
+
+def test_lint_makes_little_of_a_door_that_another_rule_holds(place: Place) -> None:
+    text = "allow: ['Bash(python3 *)']\ndeny: ['Bash(python3 -c *)']"
+    status, found = place.data("policy", "lint", str(place.put("team.yaml", text)))
+    assert (status, [(each["id"], each["severity"], each["witness"]) for each in found["findings"]]) == (
+        0,
+        [("opens-interpreter", "info", "")],
+    )
+
+
+def test_lint_says_of_wrappers_that_what_they_start_needs_its_own_rule(place: Place) -> None:
+    path = place.put("team.yaml", "allow: ['Bash(env *)', 'Bash(xargs *)']")
+    status, found = place.data("policy", "lint", str(path))
+    assert (status, [each["severity"] for each in found["findings"]]) == (0, ["info", "info"])
+
+
+def test_lint_shows_a_rule_that_an_upper_layer_shadows(place: Place) -> None:
+    place.put("given/enterprise.yaml", "rules: [{id: no-git, deny: Bash(git *)}]")
+    place.put("given/user.yaml", "rules: [{id: status, allow: Bash(git status)}]")
+    status, out, _err = place.run("policy", "lint", "--policies", str(place.home / "given"))
+    user, enterprise = (place.home / "given" / f"{name}.yaml" for name in ("user", "enterprise"))
+    shadow = f"deny rule `no-git` (enterprise, {enterprise}:2)"
+    assert status == 1
+    assert out.splitlines() == [
+        f"{user}:2: warning[shadowed]: rule `status`: never decides: {shadow} holds for all of it",
+        "  shown by: Bash(git status)",
+        "  help: remove it, or narrow `no-git`",
+        "1 warning",
+    ]
+
+
+@pytest.mark.parametrize("name", ["builtin", "guard", "daily", "ci", "enterprise", "project.example"])
+def test_the_shipped_policies_lint_clean(place: Place, name: str) -> None:
+    assert place.run("policy", "lint", str(SHIPPED / f"{name}.yaml")) == (0, "nothing to say\n", "")
+
+
+def test_what_holds_on_a_fresh_machine_lints_clean(place: Place) -> None:
+    assert place.run("policy", "lint") == (0, "nothing to say\n", "")
+
+
+def test_the_schema_of_policies_and_of_tools_can_be_had(place: Place) -> None:
+    assert json.loads(place.run("policy", "schema")[1]) == json.loads(json.dumps(policy_schema()))
+    status, out, _err = place.run("policy", "schema", "tools")
+    assert (status, json.loads(out)["title"]) == (0, "tools.yaml")
+
+
+def digest_of(place: Place) -> str:
+    return str(place.data("policy", "show", "--sources")[1]["project"]["digest"])
+
+
+def test_trust_needs_a_person_at_a_terminal_and_shows_what_it_would_accept(place: Place) -> None:
+    place.put(PROJECT, "allow: [Bash(ls x)]\ndeny: [Bash(rm *)]\nsettings: {levels: {write: allow}}")
+    status, out, err = place.run("policy", "trust")
+    assert (status, "trust must be given by a person at a terminal" in err) == (2, True)
+    assert out.splitlines() == [
+        f"project  {place.project}",
+        "  .gateway/policy.yaml  2 rules",
+        "",
+        "rules that would allow",
+        "  allow Bash(ls x)  (.gateway/policy.yaml:2)",
+        "",
+        "settings",
+        '  levels = {"write": "allow"}',
+        "",
+        f"digest {digest_of(place)}",
+    ]
+    assert place.run("policy", "trust", "--list")[1] == "no project is trusted\n"
+
+
+def test_trust_of_exactly_this_content_holds_until_it_changes(place: Place) -> None:
+    place.put(PROJECT, "allow: [Bash(ls x)]")
+    digest = digest_of(place)
+    assert place.run("policy", "trust", "--yes", digest)[:2] == (0, f"trusted {place.project}\n  digest {digest}\n")
+    assert place.data("policy", "show")[1]["project"]["trusted"] is True
+    assert list(json.loads(place.run("policy", "trust", "--list", "--json")[1])[str(place.project)]) == [digest]
+    place.put(PROJECT, "allow: ['Bash(rm *)']")
+    assert place.data("policy", "show")[1]["project"]["trusted"] is False
+    status, _out, err = place.run("policy", "trust", "--yes", digest)
+    assert (status, "--yes must be the digest of the policy" in err) == (2, True)
+
+
+def test_trust_can_be_taken_back(place: Place) -> None:
+    place.put(PROJECT, "allow: [Bash(ls x)]")
+    place.run("policy", "trust", "--yes", digest_of(place))
+    assert place.run("policy", "trust", "--revoke")[:2] == (0, f"{place.project} is trusted no longer\n")
+    assert place.data("policy", "show")[1]["project"]["trusted"] is False
+    assert place.run("policy", "trust", "--revoke")[0] == 2
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("dney: []", "a broken policy must not be trusted"),
+        ("rules: [{deny: Bash(rm *), matches: [ls]}]", "a broken policy"),
+    ],
+)
+def test_a_broken_policy_is_not_trusted(place: Place, text: str, message: str) -> None:
+    place.put(PROJECT, text)
+    status, _out, err = place.run("policy", "trust", "--yes", "x" * 48)
+    assert (status, message in err) == (2, True)
+
+
+def test_a_project_without_a_policy_is_not_trusted(place: Place) -> None:
+    status, _out, err = place.run("policy", "trust")
+    assert (status, "project must have a policy to be trusted" in err) == (2, True)
+
+
+@pytest.mark.parametrize(
+    ("answer", "status", "trusted"), [("y", 0, True), ("yes", 0, True), ("", 1, False), ("n", 1, False)]
+)
+def test_a_persons_answer_at_a_terminal_decides(
+    place: Place, monkeypatch: pytest.MonkeyPatch, answer: str, status: int, trusted: bool
+) -> None:
+    place.put(PROJECT, "allow: [Bash(ls x)]")
+    monkeypatch.setattr("sys.stdin.isatty", lambda: True, raising=False)
+    monkeypatch.setattr("sys.stdin.readline", lambda: answer + "\n", raising=False)
+    monkeypatch.setattr("sys.stdout.isatty", lambda: True, raising=False)
+    assert place.run("policy", "trust")[0] == status
+    assert place.data("policy", "show", "--sources")[1]["project"]["trusted"] is trusted
+
+
+def test_tools_are_listed_with_the_rules_that_speak_of_them(place: Place) -> None:
+    status, found = place.data("tools", "list")
+    tools = {each["name"]: each for each in found}
+    assert (status, tools["Bash"]["match"]["kind"], tools["Edit"]["aliases"]) == (0, "shell", ["MultiEdit"])
+    _status, out, _err = place.run("tools", "list")
+    assert [line.split()[2] for line in out.splitlines() if line.split()[0] in ("Bash", "Grep", "Write")] == [
+        "Edit(path)", "Read(path)", "Bash(command)",
+    ]  # fmt: skip
+
+
+def test_a_tool_is_shown_by_name_or_alias(place: Place) -> None:
+    status, found = place.data("tools", "show", "MultiEdit")
+    assert (status, found["name"], found["effects"]) == (0, "Edit", ["read file_path", "write file_path"])
+    status, out, _err = place.run("tools", "show", "Read")
+    assert (status, out.splitlines()[0]) == (0, "Read  Read a file.")
+
+
+def test_an_unknown_tool_is_an_error_with_a_suggestion(place: Place) -> None:
+    status, _out, err = place.run("tools", "show", "Rea")
+    assert (status, "did you mean `Read`?" in err) == (2, True)
