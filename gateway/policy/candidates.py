@@ -27,17 +27,19 @@ WRITTEN, TARGET, BOTH = 1, 2, 3
 # Stands for any name in a folder: to list a folder shows the names in it, whatever they are.
 ANY_NAME = "*"
 MAX_SEEN = 4096
+_NOBODY: list[tuple[int, int, int]] = []
 
 
 class Finder:
     """Finds candidates for the effects of one call; remembers what is the same for all of them."""
 
-    __slots__ = ("by_part", "by_tool", "parts", "policy", "subject")
+    __slots__ = ("by_part", "by_tool", "kinds", "parts", "policy", "subject")
 
     def __init__(self, policy: Policy, subject: Subject, parts: tuple[Part, ...]) -> None:
         self.policy = policy
         self.subject = subject
         self.parts = parts
+        self.kinds = policy.kinds
         by_tool = policy.tools.get(subject.call.tool)
         clauses = [*by_tool, *policy.tool_globs] if by_tool else policy.tool_globs
         self.by_tool: list[Candidate] = [(clause, YES, BOTH) for clause in clauses] if clauses else []
@@ -48,7 +50,7 @@ class Finder:
         effect = item.effect
         kind = effect.kind
         found = self.by_tool
-        by_kind = self.policy.kinds.get(kind)
+        by_kind = self.kinds.get(kind)
         if by_kind:
             found = found + [(clause, YES, BOTH) for clause in by_kind]
         if kind in PATH_KINDS:
@@ -58,11 +60,22 @@ class Finder:
         elif kind == "connect":
             found = found + self._by_host(effect.host)  # type: ignore[attr-defined]
         if item.part >= 0:
-            by_part = self.by_part.get(item.part)
-            if by_part is None:
-                by_part = self.by_part[item.part] = self._by_command(self.parts[item.part])
+            by_part = self.of_part(item.part)
             if by_part:
                 found = found + by_part
+        return found
+
+    def of_carrier(self, item: Item) -> list[Candidate]:
+        """The same for a carrier, which has no path and no host."""
+        if self.by_tool or item.effect.kind in self.kinds:
+            return self.candidates(item)
+        return self.of_part(item.part) if item.part >= 0 else _NOBODY
+
+    def of_part(self, number: int) -> list[Candidate]:
+        """Clauses on commands that hold for one of the call's commands."""
+        found = self.by_part.get(number)
+        if found is None:
+            found = self.by_part[number] = self._by_command(self.parts[number])
         return found
 
     def _by_path(self, effect: Any) -> list[Candidate]:
@@ -94,6 +107,9 @@ class Finder:
         inside = self._lookup(f"{path}/{ANY_NAME}" if path != "/" else f"/{ANY_NAME}")
         if not inside or not effect.tree:
             return inside, inside
+        rules, clauses = self.policy.rules, self.policy.clauses
+        if all(rules[clauses[clause][0]][LANE] != "allow" for clause in inside):
+            return inside, []
         return inside, paths.lookup_tree(self.policy.paths, path, itself=effect.kind in ("write", "delete"))
 
     def _lookup(self, path: str) -> list[int]:
@@ -117,6 +133,9 @@ class Finder:
         it, then tested once for all of its effects."""
         policy, subject = self.policy, self.subject
         commands = policy.commands
+        program = part.program
+        if program not in commands and "" not in commands and part.argv[:1] == (program,) and program.islower():
+            return _NOBODY
         found: list[int] = []
         for name in _names(part):
             entry = commands.get(name)

@@ -14,7 +14,7 @@ from gateway.model.value import Value
 from gateway.model.verdict import Outcome, Reason, Verdict
 from gateway.policy import paths
 from gateway.policy.candidates import BOTH, TARGET, WRITTEN, Finder
-from gateway.policy.modes import classify, is_ceiling, mode_decision
+from gateway.policy.modes import classify, decisions_of, is_ceiling, mode_decision
 from gateway.policy.predicates import NO, TESTS, YES, Subject
 from gateway.policy.table import (
     DELEGATE,
@@ -122,7 +122,8 @@ class _Resolution:
     """The work on one call; one use."""
 
     __slots__ = (
-        "analysis", "carriers", "context", "facts", "finder", "lost", "noted", "policy", "regions", "subject", "tool",
+        "analysis", "by_mode", "carriers", "context", "facts", "finder", "lost", "mode_rule", "noted", "open_trees",
+        "policy", "regions", "subject", "tool",
     )  # fmt: skip
 
     def __init__(
@@ -143,6 +144,9 @@ class _Resolution:
         self.regions = regions
         self.subject = Subject(call, context)
         self.finder = Finder(policy, self.subject, analysis.parts)
+        self.by_mode = decisions_of(context.mode)
+        self.mode_rule = mode_rule(context.mode)
+        self.open_trees = not context.confined and not tool.filters
         self.carriers: list[tuple[int, list[Candidate]]] = []
         self.lost: list[Reason] = []
         self.noted: list[Reason] = []
@@ -151,14 +155,15 @@ class _Resolution:
         """Each effect judged by itself, then the strictest outcome."""
         outcomes: list[Outcome] = []
         carriers_only = True
-        candidates_of = self.finder.candidates
+        candidates_of, candidates_of_carrier = self.finder.candidates, self.finder.of_carrier
         for number, item in enumerate(self.analysis.items):
-            kind = item.effect.kind
-            candidates = candidates_of(item)
-            if kind not in _WITHOUT_COVER:
+            if item.effect.kind not in _WITHOUT_COVER:
                 carriers_only = False
+                candidates = candidates_of(item)
                 outcomes.append(self._judge(number, item, candidates) if candidates else self._by_mode(number, item))
-            elif candidates:
+                continue
+            candidates = candidates_of_carrier(item)
+            if candidates:
                 named = self._by_rules(number, item, candidates)
                 if named is not None:
                     outcomes.append(self._answered_by_mode(named))
@@ -197,18 +202,18 @@ class _Resolution:
             return self._by_mode(number, item)
         if found.decision is _ASK:
             return self._answered_by_mode(found)
-        return self._unless_below(number, effect, found) if self._is_open_tree(effect) else found
+        return self._unless_below(number, effect, found) if self.open_trees and self._is_tree(effect) else found
 
     def _by_mode(self, number: int, item: Item) -> Outcome:
         """What the mode says of an effect."""
-        effect, mode = item.effect, self.context.mode
-        decision = mode_decision(mode, classify(effect, self.regions, self.context.confined))
-        found = Outcome.make((decision, Reason.make((mode_rule(mode), decision, number, True, ""))))
-        return self._unless_below(number, effect, found) if self._is_open_tree(effect) else found
+        effect = item.effect
+        decision = self.by_mode.get(classify(effect, self.regions, self.context.confined), _DENY)
+        found = Outcome.make((decision, Reason.make((self.mode_rule, decision, number, True, ""))))
+        return self._unless_below(number, effect, found) if self.open_trees and self._is_tree(effect) else found
 
-    def _is_open_tree(self, effect: Any) -> bool:
-        """Whether the effect is on a tree from which nothing will be hidden."""
-        return not self.context.confined and effect.kind in PATH_KINDS and effect.tree and not self.tool.filters
+    @staticmethod
+    def _is_tree(effect: Any) -> bool:
+        return effect.kind in PATH_KINDS and effect.tree
 
     def _by_rules(self, number: int, item: Item, candidates: list[Candidate]) -> Outcome | None:
         """The strictest rule that holds for this effect, or None when none does."""
