@@ -96,8 +96,6 @@ class Gateway:
         """The verdict on a call. Raises CallError for one that cannot be judged as it stands; ConfigError when a
         nested project's policy is broken."""
         context = (context or self.context).replace(now=time.time())
-        if self.loaded.policy.asks_branch:
-            context = context.replace(branch=self._branch(context.root))
         tool = self.registry.tool(raw.tool)
         call = canonicalise(self.registry, raw, context)
         if call.input.get(UNCONFINED_REQUEST) is True:
@@ -114,6 +112,8 @@ class Gateway:
         facts = observe(analysis.wanted, self.host, context, search_path=self.search_path)
         analysis = settle(analysis, facts, context)
         loaded = self._policy_for(analysis, context)
+        if loaded.policy.asks_branch:
+            context = context.replace(branch=self._branch(context.root))
         judged = self._judged(tool)
         if not (context.confined or judged.filters):
             facts = facts.replace(trees=self._look_below(loaded, analysis, context))

@@ -9,7 +9,8 @@ from __future__ import annotations
 
 from gateway.model.effect import HOLE, PATH_KINDS
 from gateway.policy import hosts, paths
-from gateway.policy.predicates import MAYBE, NO, TESTS, YES
+from gateway.policy.answers import MAYBE, NO, YES
+from gateway.policy.predicates import TESTS
 from gateway.policy.table import LANE
 
 TYPE_CHECKING = False

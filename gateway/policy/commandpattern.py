@@ -12,7 +12,8 @@ from __future__ import annotations
 
 from gateway.model.effect import HOLE
 from gateway.policy import automaton, globs
-from gateway.policy.commandreading import NO, SEPARATOR, crude_words, judge, option_test, read, wrap_atoms
+from gateway.policy.answers import NO
+from gateway.policy.commandreading import SEPARATOR, crude_words, judge, option_test, read, wrap_atoms
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

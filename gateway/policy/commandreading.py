@@ -11,6 +11,7 @@ from __future__ import annotations
 from gateway.model.effect import HOLE
 from gateway.model.value import Value
 from gateway.policy import automaton, globs
+from gateway.policy.answers import MAYBE, NO, YES
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -19,7 +20,6 @@ if TYPE_CHECKING:
 
     from gateway.model.command import Part
 
-NO, MAYBE, YES = 0, 1, 2
 SEPARATOR = "\x01"  # stands on both sides of each word of a text that is compared
 _BETWEEN = SEPARATOR + SEPARATOR
 _CHOICES = 2  # up to so many words that may be values, every reading is spelled out

@@ -8,23 +8,20 @@ For deny and ask `MAYBE` counts, for allow it does not.
 
 from __future__ import annotations
 
-import re
-
 from gateway.model.effect import HOLE, PATH_KINDS
 from gateway.model.value import Value
-from gateway.policy import commandpattern, globs, hosts, paths
+from gateway.policy import arguments, commandpattern, globs, hosts, paths
+from gateway.policy.answers import MAYBE, NO, YES, negate
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Callable, Iterator
     from typing import Any
 
     from gateway.model.call import Call
     from gateway.model.command import Part
     from gateway.model.context import Context
     from gateway.model.effect import Effect
-
-NO, MAYBE, YES = 0, 1, 2
 
 
 class Anchors(Value):
@@ -173,11 +170,7 @@ def _host(index: Any, subject: Subject) -> int:
 
 
 def _host_not(index: Any, subject: Subject) -> int:
-    return _negate(_host(index, subject)) if getattr(subject.effect, "host", None) is not None else NO
-
-
-def _negate(answer: int) -> int:
-    return YES - answer
+    return negate(_host(index, subject)) if getattr(subject.effect, "host", None) is not None else NO
 
 
 def _field(name: str) -> Callable[[Any, Subject], int]:
@@ -356,7 +349,7 @@ def _agent(compiled: Any, subject: Subject) -> int:
 
 
 def _depth(test: Any, subject: Subject) -> int:
-    return YES if _compare(test, subject.context.depth) else NO
+    return YES if arguments.compare(test, subject.context.depth) else NO
 
 
 def _mode(modes: Any, subject: Subject) -> int:
@@ -433,112 +426,11 @@ def _server(compiled: Any, subject: Subject) -> int:
 
 
 def _prepare_args(argument: Any, _anchors: Anchors) -> Any:
-    return [[path.split("."), _prepare_test(test)] for path, test in argument.items()]
-
-
-def _prepare_test(test: Any) -> Any:
-    prepared = dict(test)
-    if "glob" in prepared:
-        prepared["glob"] = globs.compile_glob(prepared["glob"])
-    if "not" in prepared:
-        prepared["not"] = _prepare_test(prepared["not"])
-    if "regex" in prepared:
-        from gateway.policy.backtracking import longest_text
-
-        prepared["regex"] = [prepared["regex"], longest_text(prepared["regex"])]
-    return prepared
+    return arguments.prepare(argument)
 
 
 def _args(tests: Any, subject: Subject) -> int:
-    return min((_arg(path, test, subject.call.input) for path, test in tests), default=YES)
-
-
-_ABSENT = object()
-
-
-def _arg(path: list[str], test: Any, value: Any) -> int:
-    for step in path:
-        if isinstance(value, (list, tuple)) and step == "*":
-            rest = path[path.index(step) + 1 :]
-            return max((_arg(rest, test, each) for each in value), default=NO)
-        if isinstance(value, (list, tuple)) and step.isdigit() and int(step) < len(value):
-            value = value[int(step)]
-        elif hasattr(value, "get") and step in value:
-            value = value[step]
-        else:
-            value = _ABSENT
-            break
-    return _test(test, value)
-
-
-def _test(test: Any, value: Any) -> int:
-    if "not" in test:
-        return _negate(_test(test["not"], value))
-    if "absent" in test:
-        return YES if (value is _ABSENT) == test["absent"] else NO
-    if value is _ABSENT:
-        return NO
-    if isinstance(value, str) and (HOLE in value or ("regex" in test and len(value) > test["regex"][1])):
-        return MAYBE
-    holds = True
-    for name, argument in test.items():
-        if name == "glob":
-            holds = isinstance(value, (str, int, float)) and globs.matches(argument, _as_text(value))
-        elif name == "equals":
-            holds = type(value) is type(argument) and value == argument
-        elif name == "in":
-            holds = any(type(value) is type(each) and value == each for each in argument)
-        elif name == "type":
-            holds = _type_of(value) == argument or (argument == "number" and _type_of(value) == "integer")
-        elif name == "regex":
-            holds = isinstance(value, str) and _regex(argument[0]).search(value) is not None
-        else:
-            holds = _compare({name: argument}, value)
-        if not holds:
-            return NO
-    return YES
-
-
-def _as_text(value: Any) -> str:
-    return str(value).lower() if isinstance(value, bool) else str(value)
-
-
-def _type_of(value: Any) -> str:
-    if value is None:
-        return "null"
-    names = {bool: "boolean", int: "integer", float: "number", str: "string", list: "array", tuple: "array"}
-    return names.get(type(value), "object")
-
-
-_compiled: dict[str, re.Pattern[str]] = {}
-
-
-def _regex(text: str) -> re.Pattern[str]:
-    """The compiled expression, kept for good: the module's own cache forgets after 512."""
-    found = _compiled.get(text)
-    if found is None:
-        found = _compiled[text] = re.compile(text)
-    return found
-
-
-def _compare(test: Mapping[str, Any], value: Any) -> bool:
-    """`lt`, `le`, `gt`, `ge`, `equals` on numbers; anything else is no match."""
-    if isinstance(value, bool) or not isinstance(value, (int, float)):
-        return False
-    for name, bound in test.items():
-        if name == "lt":
-            holds = value < bound
-        elif name == "le":
-            holds = value <= bound
-        elif name == "gt":
-            holds = value > bound
-        elif name == "ge":
-            holds = value >= bound
-        else:
-            holds = name == "equals" and value == bound
-        if not holds:
-            return False
-    return True
+    return arguments.answer(tests, subject.call.input)
 
 
 PREDICATES: dict[str, Predicate] = {

@@ -13,9 +13,10 @@ from gateway.model.effect import CARRIERS, PATH_KINDS, Touch
 from gateway.model.value import Value
 from gateway.model.verdict import Outcome, Reason, Verdict
 from gateway.policy import paths
+from gateway.policy.answers import NO, YES
 from gateway.policy.candidates import BOTH, TARGET, WRITTEN, Finder
 from gateway.policy.modes import classify, decisions_of, is_ceiling, mode_decision
-from gateway.policy.predicates import NO, TESTS, YES, Subject
+from gateway.policy.predicates import TESTS, Subject
 from gateway.policy.table import (
     DELEGATE,
     DEMANDS,
@@ -122,8 +123,8 @@ class _Resolution:
     """The work on one call; one use."""
 
     __slots__ = (
-        "analysis", "by_mode", "carriers", "context", "facts", "finder", "lost", "mode_rule", "noted", "open_trees",
-        "policy", "regions", "subject", "tool",
+        "analysis", "carriers", "context", "facts", "finder", "lost", "mode_decisions", "mode_rule", "noted",
+        "open_trees", "policy", "regions", "subject", "tool",
     )  # fmt: skip
 
     def __init__(
@@ -144,7 +145,7 @@ class _Resolution:
         self.regions = regions
         self.subject = Subject(call, context)
         self.finder = Finder(policy, self.subject, analysis.parts)
-        self.by_mode = decisions_of(context.mode)
+        self.mode_decisions = decisions_of(context.mode)
         self.mode_rule = mode_rule(context.mode)
         self.open_trees = not context.confined and not tool.filters
         self.carriers: list[tuple[int, list[Candidate]]] = []
@@ -207,7 +208,7 @@ class _Resolution:
     def _by_mode(self, number: int, item: Item) -> Outcome:
         """What the mode says of an effect."""
         effect = item.effect
-        decision = self.by_mode.get(classify(effect, self.regions, self.context.confined), _DENY)
+        decision = self.mode_decisions.get(classify(effect, self.regions, self.context.confined), _DENY)
         found = Outcome.make((decision, Reason.make((self.mode_rule, decision, number, True, ""))))
         return self._unless_below(number, effect, found) if self.open_trees and self._is_tree(effect) else found
 

@@ -7,7 +7,8 @@ from posixpath import normpath
 
 from gateway.model.effect import HOLE, Touch
 from gateway.policy import commandpattern, paths
-from gateway.policy.predicates import NO, PREDICATES, compiled_command, word_answer
+from gateway.policy.answers import NO
+from gateway.policy.predicates import PREDICATES, compiled_command, word_answer
 from gateway.policy.table import EXPIRES, LANE
 
 TYPE_CHECKING = False

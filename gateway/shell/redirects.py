@@ -20,7 +20,6 @@ if TYPE_CHECKING:
 
 REDIRECT = re.compile(r"([0-9]+|\{[A-Za-z_][A-Za-z0-9_]*\})?(&>>|&>|<<<|<<|<>|>>|>\||>&|<&|>|<)")
 _NET = ("/dev/tcp/", "/dev/udp/")
-_WRITES = frozenset((">", ">>", ">|", "&>", "&>>"))
 
 
 class Feed(tuple[str, str]):

@@ -9,7 +9,8 @@ import pytest
 from gateway.model.call import Call, RawCall
 from gateway.model.context import Context
 from gateway.model.effect import HOLE, Touch
-from gateway.policy.predicates import MAYBE, NO, PREDICATES, YES, Anchors, Subject
+from gateway.policy.answers import MAYBE, NO, YES
+from gateway.policy.predicates import PREDICATES, Anchors, Subject
 
 ANCHORS = Anchors("/p", "/p", "/p", "/home/dev", False)
 
