@@ -7,51 +7,64 @@ A candidate is `(clause, forbids, covers)`: `forbids` is what the index alone sa
 
 from __future__ import annotations
 
-from gateway.model.effect import HOLE, PATH_KINDS
+from gateway.model.effect import CARRIERS, HOLE, PATH_KINDS
 from gateway.policy import hosts, paths
 from gateway.policy.answers import MAYBE, NO, YES
-from gateway.policy.predicates import TESTS
+from gateway.policy.predicates import TESTS, Subject
 from gateway.policy.table import LANE
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
+    from gateway.model.call import Call
     from gateway.model.command import Part
+    from gateway.model.context import Context
     from gateway.model.effect import Item
-    from gateway.policy.predicates import Subject
     from gateway.policy.table import Policy
 
     Candidate = tuple[int, int, int]
 
 WRITTEN, TARGET, BOTH = 1, 2, 3
+# What needs no cover of its own: a call with nothing else follows its tool's level.
+WITHOUT_COVER = (*CARRIERS, "session")
 # Stands for any name in a folder: to list a folder shows the names in it, whatever they are.
 ANY_NAME = "*"
 MAX_SEEN = 4096
 _NOBODY: list[tuple[int, int, int]] = []
 
 
-class Finder:
-    """Finds candidates for the effects of one call; remembers what is the same for all of them."""
+class Finder(Subject):
+    """What is being judged, with the clauses that may speak of it; remembers what is the same for all effects."""
 
-    __slots__ = ("by_part", "by_tool", "kinds", "parts", "policy", "subject")
+    __slots__ = ("by_part", "by_tool", "policy")
 
-    def __init__(self, policy: Policy, subject: Subject, parts: tuple[Part, ...]) -> None:
+    def __init__(self, policy: Policy, call: Call, context: Context, parts: tuple[Part, ...]) -> None:
+        self.call = call
+        self.context = context
         self.policy = policy
-        self.subject = subject
-        self.parts = parts
-        self.kinds = policy.kinds
-        by_tool = policy.tools.get(subject.call.tool)
-        clauses = [*by_tool, *policy.tool_globs] if by_tool else policy.tool_globs
-        self.by_tool: list[Candidate] = [(clause, YES, BOTH) for clause in clauses] if clauses else []
-        self.by_part: dict[int, list[Candidate]] = {}
+        self.by_tool = _NOBODY
+        if policy.tool_globs or call.tool in policy.tools:
+            clauses = [*policy.tools.get(call.tool, ()), *policy.tool_globs]
+            self.by_tool = [(clause, YES, BOTH) for clause in clauses]
+        by_part = {}
+        for number, part in enumerate(parts):
+            found = self._by_command(part)
+            if found:
+                by_part[number] = found
+        self.by_part: dict[int, list[Candidate]] = by_part
+
+    def speaks_of_carriers(self) -> bool:
+        """Whether any clause may hold for the calling of the tool, or for the start of one of the programs."""
+        kinds = self.policy.kinds
+        return bool(self.by_part or self.by_tool or any(kind in kinds for kind in WITHOUT_COVER))
 
     def candidates(self, item: Item) -> list[Candidate]:
         """Every clause that may hold for this effect."""
-        effect = item.effect
+        effect: Any = item.effect
         kind = effect.kind
         found = self.by_tool
-        by_kind = self.kinds.get(kind)
+        by_kind = self.policy.kinds.get(kind)
         if by_kind:
             found = found + [(clause, YES, BOTH) for clause in by_kind]
         if kind in PATH_KINDS:
@@ -59,25 +72,21 @@ class Finder:
             if here:
                 found = found + here
         elif kind == "connect":
-            found = found + self._by_host(effect.host)  # type: ignore[attr-defined]
-        if item.part >= 0:
-            by_part = self.of_part(item.part)
-            if by_part:
-                found = found + by_part
+            found = found + self._by_host(effect.host)
+        if item.part in self.by_part:
+            found = found + self.by_part[item.part]
         return found
 
-    def of_carrier(self, item: Item) -> list[Candidate]:
-        """The same for a carrier, which has no path and no host."""
-        if self.by_tool or item.effect.kind in self.kinds:
-            return self.candidates(item)
-        return self.of_part(item.part) if item.part >= 0 else _NOBODY
-
-    def of_part(self, number: int) -> list[Candidate]:
-        """Clauses on commands that hold for one of the call's commands."""
-        found = self.by_part.get(number)
-        if found is None:
-            found = self.by_part[number] = self._by_command(self.parts[number])
-        return found
+    def answer(self, tests: list[list[Any]]) -> int:
+        """Whether all predicates hold for what is looked at, in the lane that `allow` says: the weakest answer."""
+        weakest = YES
+        for name, argument in tests:
+            answer = TESTS[name](argument, self)
+            if answer < weakest:
+                if answer is NO:
+                    return NO
+                weakest = answer
+        return weakest
 
     def _by_path(self, effect: Any) -> list[Candidate]:
         path, real = effect.path, effect.real
@@ -132,10 +141,10 @@ class Finder:
     def _by_command(self, part: Part) -> list[Candidate]:
         """Clauses on commands that hold for this one: found by its program and by the words that stand anywhere in
         it, then tested once for all of its effects."""
-        policy, subject = self.policy, self.subject
+        policy = self.policy
         commands = policy.commands
-        program = part.program
-        if program not in commands and "" not in commands and part.argv[:1] == (program,) and program.islower():
+        program, argv = part.program, part.argv
+        if program not in commands and argv and argv[0] == program and program.islower() and "" not in commands:
             return _NOBODY
         found: list[int] = []
         for name in _names(part):
@@ -145,17 +154,15 @@ class Finder:
         anyone = commands.get("")
         if anyone:
             found += _by_second_word(anyone, part)
-        subject.part = part
+        if not found:
+            return _NOBODY
+        self.part = part
         holding: list[Candidate] = []
         for clause in dict.fromkeys(found) if len(found) > 1 else found:
             rule, _tests, of_part = policy.clauses[clause]
-            subject.allow = policy.rules[rule][LANE] == "allow"
-            answer = YES
-            for name, argument in of_part:
-                answer = min(answer, TESTS[name](argument, subject))
-                if answer is NO:
-                    break
-            if answer is YES or (answer is MAYBE and not subject.allow):
+            self.allow = policy.rules[rule][LANE] == "allow"
+            answer = self.answer(of_part)
+            if answer is YES or (answer is MAYBE and not self.allow):
                 holding.append((clause, answer, BOTH if answer is YES else 0))
         return holding
 
@@ -175,12 +182,12 @@ def _by_second_word(entry: dict[str, list[int]], part: Part) -> list[int]:
     found = list(entry.get("", ()))
     if len(entry) == 1 and found:
         return found
-    words = {*part.argv, *part.subcommands, *part.operands}
-    if not part.literal and any(HOLE in word for word in words):
+    if not part.literal and any(HOLE in word for word in (*part.argv, *part.operands)):
         return [clause for clauses in entry.values() for clause in clauses]
-    for word in words:
-        if word and word in entry:
-            found += entry[word]
+    for words in (part.argv, part.subcommands, part.operands):
+        for word in words:
+            if word in entry and word:
+                found += entry[word]
     return found
 
 

@@ -109,11 +109,6 @@ def mode_decision(mode: str, row: str) -> Decision:
     return table.get(row, Decision.DENY) if table else Decision.DENY
 
 
-def decisions_of(mode: str) -> dict[str, Decision]:
-    """What `mode` says of each class; of an unknown mode nothing, which `mode_decision` takes for a refusal."""
-    return _DECISIONS.get(mode) or {}
-
-
 def is_ceiling(mode: str, row: str) -> bool:
     """True if the mode refuses this class of effect whatever allows it (`plan` and `read_only`)."""
     return mode in CEILINGS and _DECISIONS[mode][row] is Decision.DENY

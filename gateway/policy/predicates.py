@@ -54,11 +54,16 @@ class Subject:
 
     __slots__ = ("allow", "call", "context", "effect", "part")
 
+    call: Call
+    context: Context
+    effect: Effect | None
+    part: Part | None
+    allow: bool
+
     def __init__(self, call: Call, context: Context) -> None:
         self.call = call
         self.context = context
-        self.effect: Effect | None = None
-        self.part: Part | None = None
+        self.effect = self.part = None
         self.allow = False
 
 

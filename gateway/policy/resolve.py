@@ -9,13 +9,13 @@ from __future__ import annotations
 
 from gateway.model.call import Call
 from gateway.model.decision import LAYERS, Decision
-from gateway.model.effect import CARRIERS, PATH_KINDS, Touch
+from gateway.model.effect import PATH_KINDS, Touch
 from gateway.model.value import Value
 from gateway.model.verdict import Outcome, Reason, Verdict
 from gateway.policy import paths
 from gateway.policy.answers import NO, YES
-from gateway.policy.candidates import BOTH, TARGET, WRITTEN, Finder
-from gateway.policy.modes import classify, decisions_of, is_ceiling, mode_decision
+from gateway.policy.candidates import BOTH, TARGET, WITHOUT_COVER, WRITTEN, Finder
+from gateway.policy.modes import classify, is_ceiling, mode_decision
 from gateway.policy.predicates import TESTS, Subject
 from gateway.policy.table import (
     DELEGATE,
@@ -45,11 +45,13 @@ if TYPE_CHECKING:
     from gateway.policy.table import Policy
 
 _NAMES_PROGRAM = ("command", "exec", "program")
-# What needs no cover of its own: a call with nothing else follows its tool's level.
-_WITHOUT_COVER = (*CARRIERS, "session")
 _NO_CALL = Call("", {}, "")
 _USER = LAYERS.index("user")
 _ALLOW, _ASK, _DENY = Decision.ALLOW, Decision.ASK, Decision.DENY
+
+
+_SAID: dict[str, dict[tuple[str, int], Outcome]] = {}
+_KEPT = 16
 
 
 class Judged(Value):
@@ -119,13 +121,24 @@ def forbids(policy: Policy, clause: int, kind: str) -> bool:
     return all(name != "effect" or kind in argument for name, argument in tests)
 
 
-class _Resolution:
-    """The work on one call; one use."""
+def _outcomes_of(mode: str) -> dict[tuple[str, int], Outcome]:
+    """What a mode said of the first few effects of calls, by class of effect and place: the same few values always."""
+    return _SAID.get(mode) or _SAID.setdefault(mode, {})
 
-    __slots__ = (
-        "analysis", "carriers", "context", "facts", "finder", "lost", "mode_decisions", "mode_rule", "noted",
-        "open_trees", "policy", "regions", "subject", "tool",
-    )  # fmt: skip
+
+def _by_mode(mode: str, row: str, number: int) -> Outcome:
+    decision = mode_decision(mode, row)
+    found = Outcome(decision, Reason(mode_rule(mode), decision, number))
+    if number < _KEPT:
+        _outcomes_of(mode)[row, number] = found
+    return found
+
+
+class _Resolution(Finder):
+    """The work on one call; one use. One object does all of it, because a dozen such calls are judged in the time
+    that making another three would take."""
+
+    __slots__ = ("analysis", "carriers", "facts", "lost", "noted", "open_trees", "outcomes", "regions", "tool")
 
     def __init__(
         self,
@@ -137,16 +150,12 @@ class _Resolution:
         facts: Facts,
         regions: Regions,
     ) -> None:
-        self.policy = policy
+        Finder.__init__(self, policy, call, context, analysis.parts)
         self.tool = tool
         self.analysis = analysis
-        self.context = context
         self.facts = facts
         self.regions = regions
-        self.subject = Subject(call, context)
-        self.finder = Finder(policy, self.subject, analysis.parts)
-        self.mode_decisions = decisions_of(context.mode)
-        self.mode_rule = mode_rule(context.mode)
+        self.outcomes = _outcomes_of(context.mode)
         self.open_trees = not context.confined and not tool.filters
         self.carriers: list[tuple[int, list[Candidate]]] = []
         self.lost: list[Reason] = []
@@ -156,20 +165,21 @@ class _Resolution:
         """Each effect judged by itself, then the strictest outcome."""
         outcomes: list[Outcome] = []
         carriers_only = True
-        candidates_of, candidates_of_carrier = self.finder.candidates, self.finder.of_carrier
+        silent = not self.speaks_of_carriers()
         for number, item in enumerate(self.analysis.items):
-            if item.effect.kind not in _WITHOUT_COVER:
+            if item.effect.kind not in WITHOUT_COVER:
                 carriers_only = False
-                candidates = candidates_of(item)
+                candidates = self.candidates(item)
                 outcomes.append(self._judge(number, item, candidates) if candidates else self._by_mode(number, item))
                 continue
-            candidates = candidates_of_carrier(item)
-            if candidates:
-                named = self._by_rules(number, item, candidates)
-                if named is not None:
-                    outcomes.append(self._answered_by_mode(named))
-                else:
-                    self.carriers.append((number, candidates))
+            if silent:
+                continue
+            candidates = self.candidates(item)
+            named = self._by_rules(number, item, candidates) if candidates else None
+            if named is not None:
+                outcomes.append(self._answered_by_mode(named))
+            elif candidates:
+                self.carriers.append((number, candidates))
         if self.analysis.tokens:
             outcomes += self._judge_tokens()
         if carriers_only:
@@ -187,7 +197,7 @@ class _Resolution:
                 deciding = outcome
         return Verdict.make((
             deciding.decision, deciding.reason, tuple(outcomes), tuple(self.lost), tuple(self.noted),
-            self.subject.call, self.analysis, self.context, self.facts, demands,
+            self.call, self.analysis, self.context, self.facts, demands,
         ))  # fmt: skip
 
     def _judge(self, number: int, item: Item, candidates: list[Candidate]) -> Outcome:
@@ -208,8 +218,8 @@ class _Resolution:
     def _by_mode(self, number: int, item: Item) -> Outcome:
         """What the mode says of an effect."""
         effect = item.effect
-        decision = self.mode_decisions.get(classify(effect, self.regions, self.context.confined), _DENY)
-        found = Outcome.make((decision, Reason.make((self.mode_rule, decision, number, True, ""))))
+        row = classify(effect, self.regions, self.context.confined)
+        found = self.outcomes.get((row, number)) or _by_mode(self.context.mode, row, number)
         return self._unless_below(number, effect, found) if self.open_trees and self._is_tree(effect) else found
 
     @staticmethod
@@ -220,7 +230,7 @@ class _Resolution:
         """The strictest rule that holds for this effect, or None when none does."""
         policy, now = self.policy, self.context.now
         self._look_at(item)
-        carrier = item.effect.kind in _WITHOUT_COVER
+        carrier = item.effect.kind in WITHOUT_COVER
         silenced = self._silenced(candidates) if policy.delegations else ()
         best: Reason | None = None
         ends: dict[int, Reason] = {}
@@ -274,21 +284,13 @@ class _Resolution:
         return None if best is None else Outcome.make((best.decision, best))
 
     def _look_at(self, item: Item) -> None:
-        self.subject.effect = item.effect
-        self.subject.part = self.analysis.parts[item.part] if item.part >= 0 else None
+        self.effect = item.effect
+        self.part = self.analysis.parts[item.part] if item.part >= 0 else None
 
     def _answer(self, tests: list[list[Any]], allow: bool) -> int:
         """Whether all predicates hold: the weakest answer."""
-        subject = self.subject
-        subject.allow = allow
-        weakest = YES
-        for name, argument in tests:
-            answer = TESTS[name](argument, subject)
-            if answer < weakest:
-                if answer is NO:
-                    return NO
-                weakest = answer
-        return weakest
+        self.allow = allow
+        return self.answer(tests)
 
     def _may_cover(self, item: Item, tests: list[list[Any]], of_part: list[list[Any]]) -> bool:
         """What an allow rule can cover at all.
@@ -310,7 +312,8 @@ class _Resolution:
 
         A shell's call as a whole is never what an exception speaks of: its commands are, each by itself.
         """
-        if self.subject.effect.kind == "use" and self.analysis.parts:  # type: ignore[union-attr]
+        effect = self.effect
+        if effect is not None and effect.kind == "use" and self.analysis.parts:
             return True
         return any(self._answer(tests, True) is YES for tests in alternatives)
 
@@ -374,11 +377,11 @@ class _Resolution:
         place = next((n for n, item in enumerate(self.analysis.items) if item.effect.kind == "opaque"), 0)
         rules, tokens = self.policy.rules, self.analysis.tokens
         reasons = []
-        for rule in token_hits(self.policy, tokens, self.subject):
+        for rule in token_hits(self.policy, tokens, self):
             decision = _DENY if rules[rule][LANE] == "deny" else _ASK
             note = "found among words that cannot be parsed"
             reasons.append((rule, Reason(self.policy.rule(rule), decision, place, True, note)))
-        for rule in token_doubts(self.policy, tokens, self.subject):
+        for rule in token_doubts(self.policy, tokens, self):
             note = "may hold: one of the words that cannot be parsed is a path that it protects"
             reasons.append((rule, Reason(self.policy.rule(rule), _ASK, place, False, note)))
         outcomes = []
