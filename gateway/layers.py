@@ -19,7 +19,7 @@ from gateway.places import packaged
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Mapping, Sequence
     from typing import Any
 
     from gateway.places import Places
@@ -60,11 +60,17 @@ class PolicyFile(Value):
 
 
 class Setting(Value):
-    """A single value and the file that set it."""
+    """A value, and the file and layer that set it last. A section (`sandbox`, `limits`, `levels`) is set key by key:
+    `origins` says which file and layer set each key that stands in it."""
 
     value: Any
     file: str
     layer: str
+    origins: Mapping[str, Sequence[str]] = {}
+
+    def layers(self) -> tuple[str, ...]:
+        """Every layer that set something of it."""
+        return tuple({self.layer, *(layer for _file, layer in self.origins.values())})
 
 
 class Layered(Value):
@@ -373,7 +379,7 @@ class _Settings:
             if reason:
                 self.skipped.append(f"{path}: setting `{name}` is not used: {reason}")
             else:
-                self.values[name] = Setting(value, path, file.layer)
+                self._set(name, value, path, file.layer)
         if file.layer == "project":
             return
         for name in lock:
@@ -385,6 +391,22 @@ class _Settings:
             known = self.bounds.get(name)
             both = [value for value in allowed if known is None or value in known[0]]
             self.bounds[name] = (both, path)
+
+    def _set(self, name: str, value: Any, path: str, layer: str) -> None:
+        """Takes a value over; of a section the keys that are not locked, beside those that other layers set."""
+        if not isinstance(value, dict):
+            self.values[name] = Setting(value, path, layer)
+            return
+        before = self.values.get(name, Setting({}, path, layer))
+        free = {}
+        for key, each in value.items():
+            locked_by = self.locked.get(f"{name}.{key}")
+            if locked_by and locked_by != layer:
+                self.skipped.append(f"{path}: setting `{name}.{key}` is not used: layer {locked_by} locked it")
+            else:
+                free[key] = each
+        origins = {**before.origins, **dict.fromkeys(free, (path, layer))}
+        self.values[name] = Setting({**before.value, **free}, path, layer, origins)
 
     def settle_mode(self) -> None:
         """Where the layers bound the mode and none that may stay sets it, the first of those they name holds."""

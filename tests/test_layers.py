@@ -343,3 +343,19 @@ def test_all_problems_of_all_files_are_told_at_once(here: Places) -> None:
     with pytest.raises(ConfigError) as caught:
         bound(files, here)
     assert [problem.file for problem in caught.value.problems] == ["/user.yaml", "/project.yaml"]
+
+
+def test_a_section_is_set_key_by_key_and_a_lock_holds_for_its_key_alone(here: Places) -> None:
+    files = [
+        file("enterprise", here, "settings: {limits: {memory_mb: 512, seconds: 60}, lock: [limits.memory_mb]}"),
+        file("user", here, "settings: {limits: {memory_mb: 4096, seconds: 600, files: 64}}"),
+    ]
+    found = bound(files, here)
+    limits = found.settings["limits"]
+    assert limits.value == {"memory_mb": 512, "seconds": 600, "files": 64}
+    assert {key: layer for key, (_file, layer) in limits.origins.items()} == {
+        "memory_mb": "enterprise",
+        "seconds": "user",
+        "files": "user",
+    }
+    assert found.skipped == ("/user.yaml: setting `limits.memory_mb` is not used: layer enterprise locked it",)

@@ -108,7 +108,7 @@ def _as_data(found: Effective, layer: str, only_sources: bool) -> dict[str, Any]
         return data
     data["mode"] = found.mode
     data["settings"] = {
-        name: setting.as_dict() for name, setting in found.settings.items() if not layer or setting.layer == layer
+        name: setting.as_dict() for name, setting in found.settings.items() if not layer or layer in setting.layers()
     }
     data["not_used"] = list(found.skipped)
     data["rules"] = [

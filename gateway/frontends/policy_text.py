@@ -83,15 +83,18 @@ def _project(found: Effective, style: Style) -> list[str]:
 def _settings(found: Effective, home: str, layer: str) -> list[str]:
     lines = [f"  mode = {found.mode}" + ("" if "mode" in found.settings else "  (nobody sets it)")]
     for name, setting in found.settings.items():
-        if layer and setting.layer != layer:
+        if layer and layer not in setting.layers():
             continue
         where = f"{setting.layer}, {short_path(setting.file, found.root, home)}"
         if name == "mode":
             lines[0] += f"  ({where})" if setting.value == found.mode else "  (command line)"
             continue
-        values = setting.value.items() if isinstance(setting.value, dict) else [("", setting.value)]
-        for key, value in values:
-            lines.append(f"  {name}{'.' if key else ''}{key} = {_value(value)}  ({where})")
+        if not isinstance(setting.value, dict):
+            lines.append(f"  {name} = {_value(setting.value)}  ({where})")
+            continue
+        for key, value in setting.value.items():
+            file, set_by = setting.origins[key]
+            lines.append(f"  {name}.{key} = {_value(value)}  ({set_by}, {short_path(file, found.root, home)})")
     return lines
 
 

@@ -85,8 +85,10 @@ def read_settings(node: Node, complaints: Complaints) -> dict[str, Any]:
 
 
 def lockable() -> tuple[str, ...]:
-    """Names that `lock:` may hold: whole settings."""
-    return tuple(name for name in SETTINGS if name not in ("trust", "lock", "bounds"))
+    """Names that `lock:` may hold: whole settings, and single keys of those that are sections."""
+    whole = tuple(name for name in SETTINGS if name not in ("trust", "lock", "bounds"))
+    sections = {"levels": LEVELS, "sandbox": SANDBOX, "limits": LIMITS}
+    return (*whole, *(f"{section}.{key}" for section, keys in sections.items() for key in keys))
 
 
 def _sandbox(node: Node, complaints: Complaints) -> dict[str, Any]:

@@ -84,7 +84,7 @@ def test_show_names_the_origin_of_every_source_rule_and_setting(place: Place) ->
     assert rules["old"][-1] == "expired"
     assert (rules["power"][-2:], rules["force-push"][-2:]) == (("warn", "left out"), ("warn", "active"))
     assert [each["state"] for each in found["rules"] if each["layer"] == "project"] == ["waits for trust"]
-    assert found["settings"]["mode"] == {"value": "plan", "file": str(user), "layer": "user"}
+    assert found["settings"]["mode"] == {"value": "plan", "file": str(user), "layer": "user", "origins": {}}
     assert found["mode"] == "plan"
     assert found["not_used"] == [
         f"{project}: 1 allow rules wait until the project is trusted",

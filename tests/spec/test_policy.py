@@ -148,7 +148,7 @@ SECTIONS = [
     ("settings: {limits: {seconds: 1e3}}", 2, 30, "`seconds` must be an integer from 1 to 1000000000 (got `1e3`)", "write it in plain decimal digits, without quotes"),
     ("settings: {limits: {second: 5}}", 2, 21, "`limits` must not have the key `second`", "did you mean `seconds`?"),
     ("settings: {sandbox: {network: no}}", 2, 31, "`network` must be `off`, `listed` or `open` (got `no`)", ""),
-    ("settings: {lock: [modes]}", 2, 19, "`lock` must be `mode`, `levels`, `sandbox`, `limits`, `approvers`, `workspace` or `pause` (got `modes`)", "did you mean `mode`?"),
+    ("settings: {lock: [modes]}", 2, 19, "`lock` must be a known word (got `modes`)", "did you mean `mode`?"),
     ("settings: {bounds: {levels: x}}", 2, 21, "`bounds` must not have the key `levels`", "known are `mode`"),
     ("tests: [{call: Bash(ls)}]", 2, 9, "test must have the key `expect`", "write `expect: allow`, `ask` or `deny`"),
     ("tests: [{tool: Bash, expect: ask}]", 2, 9, "test must have either `call`, or `tool` and `input`", ""),
