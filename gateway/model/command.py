@@ -9,12 +9,27 @@ from gateway.model.value import Value
 UNPARSED = "words that cannot be parsed"
 
 
+class Names(Value):
+    """What is known of a word that names files which only the run will tell.
+
+    `below`: folders (absolute) that hold each of them, () when the word is a glob, whose pattern tells. `asks`: what
+    the host must answer before that holds, as kinds and targets of `Pending`: names that could be read as an option
+    ("dash"), or that blanks would take apart ("blanks", "names"). `skips`: what of the folders they certainly do not
+    name (`Touch.skips`).
+    """
+
+    below: tuple[str, ...] = ()
+    asks: tuple[tuple[str, str], ...] = ()
+    skips: str = ""
+
+
 class Word(Value):
     """A word of the shell after quote removal.
 
     `text` holds `HOLE` for each part that is not known before the run. `splits`: it may become any number of
     words (unquoted expansion). `pattern`: the word is an active glob, given as an `fnmatch` pattern in which
-    quoted special characters are bracketed; None otherwise. Spans are in code points of the analysed text.
+    quoted special characters are bracketed; None otherwise. `names`: the unknown word is known to name files of
+    some folders. Spans are in code points of the analysed text.
     """
 
     text: str
@@ -22,6 +37,7 @@ class Word(Value):
     end: int
     splits: bool = False
     pattern: str | None = None
+    names: Names | None = None
 
     @property
     def literal(self) -> bool:
@@ -35,7 +51,9 @@ class Simple(Value):
     `words`: name first. `cwds`: the folders it may run in (absolute, lexically normal), () when unknown.
     `via`: what hands it over ("xargs", "bash -c", "timeout"), outermost first, () when it is written directly.
     `stdin`: "" inherited, "pipe", "file", or "text" (here-document or here-string, then `stdin_text` holds
-    it, with `HOLE` for unknown parts). `assigned`: names set for this command only (`FOO=1 cmd`).
+    it, with `HOLE` for unknown parts). `assigned`: names set for this command only (`FOO=1 cmd`). `feeder`: the span of
+    what is piped into it; `shares`: others read from the same pipe. `calls`: it calls a function of the text, whose
+    body stands among the commands with the arguments of this call.
     """
 
     words: tuple[Word, ...]
@@ -46,6 +64,9 @@ class Simple(Value):
     stdin: str = ""
     stdin_text: str = ""
     assigned: tuple[str, ...] = ()
+    feeder: tuple[int, int] | None = None
+    shares: bool = False
+    calls: bool = False
 
 
 class Part(Value):

@@ -81,7 +81,8 @@ class Touch(Effect):
     is still a pattern of the shell (only between the parse and the look at the host). `real` is where the
     path leads after links are resolved, empty when nobody looked or when it is the same. `skips`: what of a tree
     the program leaves out by itself: "hidden" (names that start with a dot), "untracked" (files that git does not
-    keep), or "rest" (everything but its own store, whose protected files it does not touch).
+    keep), "rest" (everything but its own store, whose protected files it does not touch), or all but files of some
+    names: "only", and each pattern of names behind a NUL.
     """
 
     kind: str
@@ -97,12 +98,14 @@ class Touch(Effect):
 
 
 class Connect(Effect):
-    """A host is contacted. `port` 0: not known. `direction`: fetch, send or listen."""
+    """A host is contacted. `port` 0: not known. `direction`: fetch, send or listen. `sends`: files whose content may
+    leave with it, as paths and where their links lead; `/**` behind a folder stands for all that lies below."""
 
     kind = "connect"
     host: str
     port: int
     direction: str
+    sends: tuple[str, ...] = ()
 
     @property
     def target(self) -> str:

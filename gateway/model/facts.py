@@ -11,13 +11,15 @@ if TYPE_CHECKING:
 
 class Wanted(Value):
     """Questions for the host. `globs` are absolute `fnmatch` patterns; `git` are folders git would start in; `trees`
-    are folders with what the program leaves out of them by itself (`Touch.skips`)."""
+    are folders with what the program leaves out of them by itself (`Touch.skips`); `names` are folders whose files'
+    names become words again, which only matters where nothing confines the call."""
 
     paths: tuple[str, ...] = ()
     globs: tuple[str, ...] = ()
     programs: tuple[str, ...] = ()
     git: tuple[str, ...] = ()
     trees: tuple[tuple[str, str], ...] = ()
+    names: tuple[str, ...] = ()
 
 
 class PathFact(Value):
@@ -31,12 +33,16 @@ class PathFact(Value):
 class GitFact(Value):
     """What git would find from a folder. `top`: the work tree's folder, "" if none. `own`: it is the project's own
     repository, whose `.git` agents cannot change. `branch`: HEAD's branch, "" if detached or unknown. `remotes`:
-    name to URL."""
+    name to URL, "" if that is not known; ` (push)` stands behind the name where it is pushed elsewhere. `pushes`: what
+    a push without a ref sends: "" the branch of HEAD, "settings" what the repository's settings say, "force" the same
+    by force. `defaults`: the remotes that are fetched from and pushed to where none is named, "" if nothing says so."""
 
     top: str
     own: bool
     branch: str
     remotes: tuple[tuple[str, str], ...] = ()
+    pushes: str = ""
+    defaults: tuple[str, str] = ("", "")
 
 
 class TreeFact(Value):
@@ -51,7 +57,8 @@ class Facts(Value):
 
     `programs` maps the base name of a program given by path to that path if PATH gives that very file, else to what
     PATH gives, "" if nothing; bare names stand there only where it matters. `untrusted_programs`: names that PATH
-    finds in a folder that the agent can write."""
+    finds in a folder that the agent can write. `names`: whether no name below a folder holds a blank, a quote or a sign
+    of globs."""
 
     paths: Mapping[str, PathFact] = {}
     globs: Mapping[str, tuple[str, ...] | None] = {}
@@ -59,6 +66,7 @@ class Facts(Value):
     git: Mapping[str, GitFact] = {}
     trees: Mapping[tuple[str, str], TreeFact] = {}
     untrusted_programs: frozenset[str] = frozenset()
+    names: Mapping[str, bool] = {}
 
 
 NO_FACTS = Facts()

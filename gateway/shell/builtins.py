@@ -6,8 +6,8 @@ They also are ordinary simple commands of the result; their effects on the world
 from __future__ import annotations
 
 from gateway.model.effect import HOLE
-from gateway.shell import variables
-from gateway.shell.state import State, is_number, join, lexical
+from gateway.shell import functions, variables
+from gateway.shell.state import Elements, State, is_number, join, lexical
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -34,17 +34,13 @@ def run(walk: Walk, words: Sequence[Word], raws: Sequence[tuple[int, int]]) -> W
         while rest < len(words) and words[rest].text in ("-p", "--"):
             rest += 1
         if rest < len(words) and words[rest].text[:2] not in ("-v", "-V", "-p"):
-            return run(walk, words[rest:], raws[rest:]) if words[rest].literal else walk.forget()
+            if not words[rest].literal:
+                return walk.forget()
+            if words[rest].text not in walk.bodies:  # a function is not what it runs
+                return run(walk, words[rest:], raws[rest:])
         return walk.state, walk.state
     if name in walk.functions:
-        act = None
-        moves, wild = walk.functions[name]
-        if walk.calls_may_fail:
-            walk.may_fail()
-        if wild:
-            return walk.forget()
-        if moves:
-            walk.state = walk.state.move(())
+        return functions.call(walk, words)
     if act is not None:
         return act(walk, words, raws)
     return walk.state, walk.state
@@ -158,6 +154,7 @@ def _foreign(walk: Walk, words: Sequence[Word], _raws: object) -> Ways:
 
 
 def _trap(walk: Walk, words: Sequence[Word], _raws: object) -> Ways:
+    walk.runs_later = True
     signals = [word.text for word in words[2:]]
     if len(words) < 3 or words[1].text in ("-", "-p", "-l") or all(signal in ("EXIT", "0") for signal in signals):
         return walk.state, walk.state
@@ -172,6 +169,7 @@ def _alias(walk: Walk, words: Sequence[Word], _raws: object) -> Ways:
             walk.unknown("an alias whose name is not known", word.start, word.end)
         elif equals:
             walk.shadow(name, (True, True))
+            walk.runs_later = True
     return walk.state, walk.state
 
 
@@ -186,29 +184,54 @@ def _shopt(walk: Walk, words: Sequence[Word], _raws: object) -> Ways:
     return walk.state, walk.state
 
 
+_READING = ("keyword", "posix", "history", "histexpand", "braceexpand", "noglob")
+
+
 def _set(walk: Walk, words: Sequence[Word], _raws: object) -> Ways:
     named = False
-    for word in words[1:]:
+    for at, word in enumerate(words[1:], 1):
         text = word.text
         if named:
             named = False
-            if text in ("keyword", "posix", "history", "histexpand") or not word.literal:
+            if text in _READING or not word.literal:
                 walk.unknown("an option that changes how the shell reads text", *variables.span_of(words))
             walk.physical = walk.physical or text == "physical"
             walk.all_exported = walk.all_exported or text == "allexport"
         elif text in ("--", "-"):
+            if text == "--" or at + 1 < len(words):
+                _positional(walk, words[at + 1 :])
             break
         elif text[:1] in ("-", "+") and len(text) > 1 and word.literal:
             named = text[-1] == "o"
-            if "k" in text or "H" in text:
+            if not _CHANGES_READING.isdisjoint(text):
                 walk.unknown("an option that changes how the shell reads text", *variables.span_of(words))
             walk.physical = walk.physical or "P" in text
             walk.all_exported = walk.all_exported or "a" in text
         elif HOLE in text[:1]:
             walk.unknown("an option that changes how the shell reads text", *variables.span_of(words))
+            walk.state = walk.state.without({"@"})
             break
         else:
+            _positional(walk, words[at:])
             break
+    return walk.state, walk.state
+
+
+_CHANGES_READING = frozenset("kHBf")
+
+
+def _positional(walk: Walk, words: Sequence[Word]) -> None:
+    given = functions.arguments_of(words)
+    walk.state = walk.state.without({"@"}) if given is None else walk.state.assign("@", given)
+
+
+def _shift(walk: Walk, words: Sequence[Word], _raws: object) -> Ways:
+    own = walk.state.values.get("@")
+    by = 1 if len(words) == 1 else int(words[1].text) if words[1].text.isdecimal() and words[1].literal else -1
+    if isinstance(own, Elements) and 0 <= by <= len(own.texts) and len(words) < 3:
+        walk.state = walk.state.assign("@", Elements(own.texts[by:]))
+        return walk.state, walk.state
+    walk.state = walk.state.without({"@"})
     return walk.state, walk.state
 
 
@@ -229,6 +252,7 @@ _ACTIONS: dict[str, Callable[[Walk, Sequence[Word], Sequence[tuple[int, int]]], 
     "read": variables.read,
     "return": _return,
     "set": _set,
+    "shift": _shift,
     "shopt": _shopt,
     "trap": _trap,
     "unset": variables.unset,

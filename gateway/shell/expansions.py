@@ -6,6 +6,7 @@ import re
 
 from gateway.model.effect import HOLE
 from gateway.shell.arithmetic import evaluate, plain_subscript
+from gateway.shell.folding import folded
 from gateway.shell.simple import bracket_end
 from gateway.shell.state import ASSIGNED
 
@@ -89,7 +90,7 @@ def _operator(walk: Walk, region: Region, name: str, value: str, at: int, elemen
         problem = evaluate(walk, at + 1, end, children)
         if problem:
             walk.unknown(problem, region.start, region.end)
-        return HOLE
+        return _folded(rest, value, element)
     consumed_variables(walk, at, end, region)
     for child in children.values():
         walk.region(child)
@@ -101,7 +102,12 @@ def _operator(walk: Walk, region: Region, name: str, value: str, at: int, elemen
         walk.set_variable(name, ASSIGNED, region.start, region.end)
     if operator in "-=?" and value and HOLE not in value and not element:
         return value
-    return HOLE
+    return _folded(rest, value, element)
+
+
+def _folded(rest: str, value: str, element: bool) -> str:
+    result = None if element or HOLE in value else folded(rest, value)
+    return HOLE if result is None else result
 
 
 def _subscript(walk: Walk, name: str, start: int, end: int, region: Region) -> None:

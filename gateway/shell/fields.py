@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from gateway.model.command import Word
+from gateway.model.command import Names, Word
 from gateway.model.effect import HOLE
 from gateway.shell.braces import MAX_LETTERS, TooMany, expand
 
@@ -34,7 +34,7 @@ def brace(pieces: list[Piece]) -> list[list[Piece]]:
         for atom in word:
             if isinstance(atom, tuple):
                 merged.append(atom)
-            elif merged and merged[-1][0] in "ni" and (atom.isalnum() or atom == "_"):
+            elif merged and merged[-1][0] in "nil" and (atom.isalnum() or atom == "_"):
                 raise TooMany  # to bash the letter belongs to the variable's name
             elif merged and merged[-1][0] == "u":
                 merged[-1] = ("u", merged[-1][1] + atom)
@@ -47,6 +47,11 @@ def brace(pieces: list[Piece]) -> list[list[Piece]]:
 
 def split(host: Host, pieces: list[Piece], start: int, end: int) -> list[Word]:
     """Field splitting and globs."""
+    only = [piece for piece in pieces if piece[1] or piece[0] == "u"]
+    if len(only) == 1 and only[0][0] in "gl":
+        text, _, pattern = only[0][1].partition("\x01")
+        asks = (("blanks", pattern),) if only[0][0] == "l" else ()
+        return [Word(text, start, end, False, pattern, Names((), asks))]
     fields = [_Field()]
     for kind, part in pieces:
         field = fields[-1]
@@ -55,6 +60,14 @@ def split(host: Host, pieces: list[Piece], start: int, end: int) -> list[Word]:
         elif kind == "u":
             field.add(part, quoted=False)
             field.kept = True
+        elif kind == "e":
+            for index, text in enumerate(part.split("\x01")):
+                if index:
+                    fields.append(_Field())
+                fields[-1].add(text, quoted=True)
+        elif kind in "gl":
+            field.add(HOLE, quoted=True)
+            field.splits = field.splits or kind == "l"
         elif kind == "m" or HOLE in part or not host.splits_plainly() or "\\" in part:
             field.add(part if HOLE in part and host.splits_plainly() else HOLE, quoted=True)
             field.splits = True

@@ -8,10 +8,9 @@ from __future__ import annotations
 from gateway.model.command import Word
 from gateway.model.effect import HOLE
 from gateway.shell.guards import MAX_DEPTH, MAX_REPEATS, MAX_TURNS, Refused
-from gateway.shell.redirects import INHERITED, PIPE, may_not_open
-from gateway.shell.script import Function
+from gateway.shell.redirects import may_not_open
 from gateway.shell.simple import read_simple, read_tail
-from gateway.shell.state import ASSIGNED, NUMBER, State, is_number, join
+from gateway.shell.state import ASSIGNED, NUMBER, Elements, Glob, Output, State, is_number, join, text_of
 from gateway.shell.words import plain_word
 
 TYPE_CHECKING = False
@@ -20,6 +19,7 @@ if TYPE_CHECKING:
 
     from gateway.shell.builtins import Ways
     from gateway.shell.nodes import Node
+    from gateway.shell.state import Content
     from gateway.shell.walk import Walk
 
 
@@ -119,10 +119,14 @@ def chain(walk: Walk, node: Node, state: State) -> Ways:
 
 def pipeline(walk: Walk, node: Node, state: State) -> Ways:
     outer = walk.feed
-    for index, child in enumerate(node.children):
+    children = node.children
+    for index, child in enumerate(children):
+        if index:
+            before = children[index - 1]
+            start, end = before.start + walk.offset, before.end + walk.offset
+            errors_too = "&" in walk.text[end : child.start + walk.offset]
+            walk.feed = ("pipe", "", None if errors_too else (start, end), child.kind != "simple")
         run(walk, child, state)
-        if not index:
-            walk.feed = PIPE
     walk.feed = outer
     return state, state
 
@@ -248,16 +252,18 @@ def each(walk: Walk, node: Node, state: State) -> Ways:
     name = walk.text[start:end]
     walk.state = state
     words = walk.list_words(words_node.start + walk.offset, words_node.end + walk.offset, lines=False)
+    if words_node.start == words_node.end and isinstance(own := walk.state.values.get("@"), Elements):
+        words = [plain_word(text, start, end) for text in own.texts]
     if not (name.isidentifier() and name.isascii()):
         walk.unknown("a loop over what is no name", start, end)
         return walk.forget()
     chosen = walk.text.startswith("select", node.start + walk.offset)  # by a person, in any order, or nothing
-    known: str | int = ASSIGNED
+    known: Content = ASSIGNED
     if words and not chosen and all(word.literal and is_number(word.text) for word in words):
         known = NUMBER
     value = plain_word(HOLE, start, end)
 
-    def turn(word: Word, content: str | int) -> Callable[[State], State | None]:
+    def turn(word: Word, content: Content) -> Callable[[State], State | None]:
         def once(before: State) -> State | None:
             walk.state = before
             walk.assign(name, word, content, walk.all_exported)
@@ -267,15 +273,34 @@ def each(walk: Walk, node: Node, state: State) -> Ways:
 
     used = name in walk.text[body.start + walk.offset : body.end + walk.offset]
     few = len(words) <= MAX_TURNS and walk.repeats + len(words) <= MAX_REPEATS
-    if words and not chosen and (used or len(words) == 1) and few and all(word.literal for word in words):
+    contents = [_taken(walk, word) for word in words] if words and not chosen else []
+    known_turns = bool(contents) and all(content is not ASSIGNED for content in contents)
+    one_each = all(isinstance(content, str) for content in contents)
+    if known_turns and one_each and (used or len(words) == 1) and few:
         walk.repeats += len(words)
         turns = [turn(plain_word(word.text, start, end), word.text) for word in words]
         after = unrolled(walk, walk.state, turns)
+    elif known_turns and not one_each and used and few:
+        after = walk.state
+        for word, content in zip(words, contents, strict=True):
+            shown = word if isinstance(content, Glob) else plain_word(text_of(content), start, end)
+            after = loop(walk, after, turn(Word(shown.text, start, end, shown.splits, shown.pattern), content))
     else:
         if len(words) == 1 and not chosen:
             value = Word(words[0].text, start, end, words[0].splits, words[0].pattern)
         after = loop(walk, walk.state, turn(value, known))
     return after, after
+
+
+def _taken(walk: Walk, word: Word) -> Content:
+    """What a loop's variable holds for one of its words, each time around."""
+    if word.literal:
+        return word.text
+    if word.pattern is not None and word.names is None and not word.splits and HOLE not in word.text:
+        return Glob(word.text, word.pattern, walk.state.cwds)
+    if word.splits and word.text == HOLE and (output := walk.output_at(word.start, word.end)):
+        return Output(output.start, output.end, "word")
+    return ASSIGNED
 
 
 def counted(walk: Walk, node: Node, state: State) -> Ways:
@@ -315,27 +340,6 @@ def case(walk: Walk, node: Node, state: State) -> Ways:
     return ok, fail
 
 
-def function(walk: Walk, node: Node, state: State) -> Ways:
-    name_node, body = node.children
-    start, end = name_node.start + walk.offset, name_node.end + walk.offset
-    name = walk.text[start:end]
-    walk.defers = True
-    walk.functions_found.append(Function(name, start, node.end + walk.offset))
-    if any(letter in "\\'\"`$<>{}*?[" for letter in name):
-        walk.unknown("a function whose name is not plain", start, end)
-    outer = (walk.written, walk.moved, walk.wild, walk.in_function, walk.feed)
-    walk.written, walk.moved, walk.wild, walk.in_function = set(), False, False, True
-    walk.feed = INHERITED
-    run(walk, body, State(() if walk.changes_folder else state.cwds, {}, (), None))
-    written, moved, wild = walk.written, walk.moved, walk.wild
-    walk.written, walk.moved, walk.wild, walk.in_function, walk.feed = outer
-    walk.volatile |= written
-    walk.written |= written
-    walk.shadow(name, (moved, wild))
-    state = state.without(written)
-    return state, state
-
-
 def failed(walk: Walk, node: Node, state: State) -> Ways:
     """What the grammar could not place: the statements in it, for the deny lanes."""
     walk.unknown("the grammar does not accept this", node.start + walk.offset, node.end + walk.offset)
@@ -350,6 +354,8 @@ def strange(walk: Walk, node: Node, state: State) -> Ways:
     walk.state = state
     return walk.forget()
 
+
+from gateway.shell import functions  # noqa: E402  # it reads bodies with `run`
 
 _STATEMENTS: dict[str, Callable[[Walk, Node, State], Ways]] = {
     "sequence": sequence,
@@ -367,7 +373,7 @@ _STATEMENTS: dict[str, Callable[[Walk, Node, State], Ways]] = {
     "for": each,
     "for arithmetic": counted,
     "case": case,
-    "function": function,
+    "function": functions.define,
     "error": failed,
     "unknown": strange,
 }

@@ -6,7 +6,7 @@ from bisect import bisect_right
 
 from gateway.model.command import Simple
 from gateway.shell.guards import MAX_COMMANDS, Refused
-from gateway.shell.script import Assignment, Function, Redirect, Script, Unknown
+from gateway.shell.script import Assignment, Flow, Function, Redirect, Script, Unknown
 from gateway.shell.tokens import tokens
 
 TYPE_CHECKING = False
@@ -27,6 +27,7 @@ class Found:
         self.unknowns: list[Unknown] = []
         self.functions_found: list[Function] = []
         self.env: list[tuple[str, int, int]] = []
+        self.flows: list[Flow] = []
         self.shadowed: set[str] = set()
 
     def add(self, command: Simple) -> None:
@@ -36,10 +37,18 @@ class Found:
 
     def marks(self) -> tuple[int, ...]:
         return (len(self.commands), len(self.redirects), len(self.assignments), len(self.unknowns), len(self.env),
-                len(self.functions_found))  # fmt: skip
+                len(self.functions_found), len(self.flows))  # fmt: skip
 
     def _lists(self) -> tuple[list[Any], ...]:
-        return (self.commands, self.redirects, self.assignments, self.unknowns, self.env, self.functions_found)
+        return (
+            self.commands,
+            self.redirects,
+            self.assignments,
+            self.unknowns,
+            self.env,
+            self.functions_found,
+            self.flows,
+        )
 
     def cut(self, marks: tuple[int, ...]) -> None:
         """Forget what was found since, to read it again."""
@@ -69,6 +78,7 @@ class Found:
             final,
             tuple(self.functions_found),
             tuple(sorted({each[1:] for each in self.env})) if self.env else (),
+            tuple(self.flows),
         )
 
 
@@ -89,6 +99,11 @@ def _placed(each: Any, place: Callable[[int, bool], int]) -> Any:
     changes: dict[str, Any] = {"start": place(each.start, False), "end": place(each.end, True)}
     if isinstance(each, Simple):
         changes["words"] = tuple(_placed(word, place) for word in each.words)
+        if each.feeder is not None:
+            changes["feeder"] = (place(each.feeder[0], False), place(each.feeder[1], True))
+    elif isinstance(each, Flow):
+        if each.source is not None:
+            changes["source"] = (place(each.source[0], False), place(each.source[1], True))
     elif isinstance(each, Redirect):
         changes["word"] = _placed(each.word, place)
     elif isinstance(each, Assignment):

@@ -14,6 +14,8 @@ MAX_CONTINUATIONS = 2_000
 MAX_KEYWORDS = 400  # of `time`, `coproc`, `!`
 MAX_TESTS = 200  # of `[[`
 MAX_REPEATS = 48  # how often loop bodies are read again until their state is stable
+MAX_CALLS = 64  # how many calls of functions are followed
+MAX_NESTED_CALLS = 8
 MAX_TURNS = 16  # a loop over so many known words is read once for each
 
 # Tab and newline are the only control characters with a meaning of their own; bash, terminals and people disagree

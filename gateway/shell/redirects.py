@@ -9,7 +9,7 @@ from gateway.model.effect import HOLE
 from gateway.shell.script import Redirect
 from gateway.shell.state import NUMBER
 from gateway.shell.tildes import tilde_pieces
-from gateway.shell.words import read_word, value_word, words_of
+from gateway.shell.words import plain_word, read_word, text_in, value_word, words_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -22,15 +22,13 @@ REDIRECT = re.compile(r"([0-9]+|\{[A-Za-z_][A-Za-z0-9_]*\})?(&>>|&>|<<<|<<|<>|>>
 _NET = ("/dev/tcp/", "/dev/udp/")
 
 
-class Feed(tuple[str, str]):
-    """Where standard input comes from: `("", "")` inherited, or pipe, file or text with the text."""
+Feed = tuple[str, str, "tuple[int, int] | None", bool]
+"""Where standard input comes from: "" inherited, or pipe, file or text with the text; the span of what is piped into
+it; whether others read from the same pipe."""
 
-    __slots__ = ()
-
-
-INHERITED = Feed(("", ""))
-PIPE = Feed(("pipe", ""))
-FILE = Feed(("file", ""))
+INHERITED: Feed = ("", "", None, False)
+PIPE: Feed = ("pipe", "", None, False)
+FILE: Feed = ("file", "", None, False)
 
 
 def read_redirect(walk: Walk, found: re.Match[str], end: int, into: list[Redirect]) -> tuple[int, Feed | None]:
@@ -47,8 +45,8 @@ def read_redirect(walk: Walk, found: re.Match[str], end: int, into: list[Redirec
             walk.unknown("a here-document that is not understood", start, end)
             return end, None
         content = _body(walk, region)
-        into.append(Redirect("text", value_word([("q", content)], start, region.end), start, region.end, walk.cwds))
-        return region.end, Feed(("text", content)) if feeds else None
+        into.append(Redirect("text", plain_word(content, region.inner, region.stop), start, region.end, walk.cwds))
+        return region.end, ("text", content, None, False) if feeds else None
     while at < end and walk.text[at] in " \t":
         at += 1
     begin = at
@@ -56,7 +54,7 @@ def read_redirect(walk: Walk, found: re.Match[str], end: int, into: list[Redirec
         pieces, at = read_word(walk, begin, end)
         word = value_word(tilde_pieces(walk, pieces, value=True), begin, at)
         into.append(Redirect("text", word, start, at, walk.cwds))
-        return at, Feed(("text", word.text + "\n")) if feeds else None
+        return at, ("text", word.text + "\n", None, False) if feeds else None
     pieces, at = read_word(walk, begin, end)
     if at == begin:
         walk.unknown("a redirection without a target", start, end)
@@ -64,7 +62,12 @@ def read_redirect(walk: Walk, found: re.Match[str], end: int, into: list[Redirec
     words = words_of(walk, pieces, begin, at)
     word = words[0] if len(words) == 1 else Word(HOLE, begin, at, True)
     into += [Redirect(kind, word, start, at, walk.cwds) for kind in _kinds(operator, word)]
-    return at, FILE if feeds and operator in ("<", "<>", "<&") else None
+    if not feeds or operator not in ("<", "<>", "<&"):
+        return at, None
+    region = walk.regions.get(begin)
+    if operator == "<" and region is not None and region.kind == "input" and region.end == at:
+        return at, ("pipe", "", walk.inner_span(region), True)
+    return at, FILE
 
 
 def _kinds(operator: str, word: Word) -> tuple[str, ...]:
@@ -104,7 +107,7 @@ def _body(walk: Walk, region: Region) -> str:
         walk.regions = {child.start: child for child in region.children}
         pieces, _ = read_word(walk, region.inner, region.stop, quoted_text=True)
         walk.regions = outer
-        text = "".join(part for _, part in pieces)
+        text = text_in(pieces)
     if region.strip:
         text = "\n".join(line.lstrip("\t") for line in text.split("\n"))
     return text

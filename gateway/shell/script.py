@@ -41,6 +41,16 @@ class Unknown(Value):
     end: int
 
 
+class Flow(Value):
+    """A part of a word that is not known before the run. `source`: the span of the commands whose output it is, None
+    if it is anything else. `how`: "all" of the output, or one "word" or "line" of it."""
+
+    start: int
+    end: int
+    source: tuple[int, int] | None = None
+    how: str = "all"
+
+
 class Function(Value):
     """A function is defined."""
 
@@ -56,7 +66,7 @@ class Script(Value):
     `if`), in the order of their start. `shadowed`: names that this text makes functions or aliases. `reads_env`:
     variables expanded that the text did not set itself; `expansions`: where any variable is. `tokens`: the words by a
     crude split when there are `unknowns`, else (). `final_cwds`: the folders the shell may be in at the end, () when
-    unknown.
+    unknown. `flows`: the unknown parts of words.
     """
 
     commands: tuple[Simple, ...] = ()
@@ -69,3 +79,4 @@ class Script(Value):
     final_cwds: tuple[str, ...] = ()
     functions: tuple[Function, ...] = ()
     expansions: tuple[tuple[int, int], ...] = ()
+    flows: tuple[Flow, ...] = ()

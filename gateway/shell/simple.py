@@ -14,7 +14,7 @@ from gateway.shell import builtins
 from gateway.shell.guards import RESERVED
 from gateway.shell.redirects import REDIRECT, Feed, may_not_open, read_redirect
 from gateway.shell.script import Assignment, Redirect
-from gateway.shell.state import ASSIGNED, NUMBER, join
+from gateway.shell.state import ASSIGNED, NUMBER, Elements, join
 from gateway.shell.tildes import tilde_pieces
 from gateway.shell.words import PLAIN_LETTERS, PLAIN_NAME, plain_word, read_word, value_word, words_of
 
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
     from gateway.shell.builtins import Ways
     from gateway.shell.regions import Region
+    from gateway.shell.state import Content
     from gateway.shell.walk import Walk
 
 PLAIN_COMMAND = re.compile(rf"[A-Za-z_./][{PLAIN_NAME}]*(?: +[{PLAIN_LETTERS}]+)*").fullmatch
@@ -39,7 +40,7 @@ def plain_words(raw: str, start: int) -> tuple[Word, ...]:
     for text in raw.split(" "):
         if text:
             end = start + len(text)
-            words.append(_make(Word, (text, start, end, False, None)))
+            words.append(_make(Word, (text, start, end, False, None, None)))
             start = end + 1
         else:
             start += 1
@@ -58,7 +59,9 @@ def read_simple(walk: Walk, start: int, end: int, feed: Feed, via: tuple[str, ..
         words = plain_words(raw, start)
         name = words[0].text
         if not needs_care(name) and name not in walk.functions:
-            walk.add(_make(Simple, (words, start, end, walk.state.cwds, via, feed[0], feed[1], ())))
+            walk.add(
+                _make(Simple, (words, start, end, walk.state.cwds, via, feed[0], feed[1], (), feed[2], feed[3], False))
+            )
             return walk.state, walk.state
     return Reader(walk, start, end, feed, via).read()
 
@@ -75,12 +78,13 @@ class Reader:
         self.words: list[Word] = []
         self.raws: list[tuple[int, int]] = []
         self.redirects: list[Redirect] = []
-        self.assigned: list[tuple[str, Word, str | int, int]] = []
+        self.assigned: list[tuple[str, Word, Content, int]] = []
         self.is_test = False
 
     def read(self) -> Ways:
         walk, text = self.walk, self.walk.text
         before = walk.state
+        walk.reading = (self.start, self.end)
         writes = len(walk.assignments)
         at, end = self.start, self.end
         started = False
@@ -145,6 +149,8 @@ class Reader:
             made = words_of(walk, pieces, at, end, declares=declares)
             self.words += made
             self.raws += [(at, end)] * len(made)
+            if walk.flows and walk.flows[-1].start >= at:
+                walk.blur(at, end, len(made) == 1)
             if walk.globs_may_fail and not all(word.literal for word in made):
                 walk.may_fail()
         return end
@@ -174,9 +180,9 @@ class Reader:
             self.subscript(name, *subscript)
         region = walk.regions.get(behind)
         if region is not None and region.kind == "array":
-            self.array(region, name)
+            elements = self.array(region, name)
             word = Word(HOLE, behind, region.end, True)
-            known: str | int = ASSIGNED
+            known: Content = ASSIGNED if elements is None or adds or subscript else elements
             end = region.end
         else:
             pieces, end = read_word(walk, behind, self.end)
@@ -186,15 +192,16 @@ class Reader:
         walk.remember(name, known)
         return end
 
-    def known(self, name: str, word: Word, start: int, end: int, adds: bool, element: bool) -> str | int:
+    def known(self, name: str, word: Word, start: int, end: int, adds: bool, element: bool) -> Content:
         walk = self.walk
         if element:
             return ASSIGNED
-        value: str | int = word.text
-        if HOLE in word.text and walk.numeric_source(start, end):
-            value = NUMBER
-        elif value == HOLE:
-            value = ASSIGNED
+        value: Content = word.text
+        if HOLE in word.text:
+            if walk.numeric_source(start, end):
+                value = NUMBER
+            elif value == HOLE:
+                value = walk.output_at(start, end) or ASSIGNED
         if name in walk.integers and not walk.is_numeric_value(value):
             walk.unknown("an integer variable evaluates what it is set to", start, end)
         if adds:
@@ -217,13 +224,15 @@ class Reader:
         if problem:
             walk.unknown(problem, start, end)
 
-    def array(self, region: Region, name: str) -> None:
-        """Read the elements between the parentheses."""
+    def array(self, region: Region, name: str) -> Elements | None:
+        """Read the elements between the parentheses; None if they are not known, or have subscripts."""
         walk, text = self.walk, self.walk.text
         walk.seen.add(region.start)
         outer = walk.regions
         walk.regions = {child.start: child for child in region.children}
         at, end = region.inner, region.stop
+        words: list[Word] = []
+        plain = name not in walk.integers and name not in walk.associative
         while at < end:
             letter = text[at]
             if letter in " \t\n":
@@ -235,6 +244,7 @@ class Reader:
                     break
                 continue
             begin = at
+            plain = plain and letter != "["
             if (
                 letter == "["
                 and (close := bracket_end(text, at, end, walk.regions)) > 0
@@ -243,18 +253,21 @@ class Reader:
                 self.subscript(name, at + 1, close)
                 at = text.index("=", close) + 1
             pieces, at = read_word(walk, at, end)
-            words_of(walk, pieces, begin, at)
+            words += words_of(walk, pieces, begin, at)
             if at == begin or (at < end and text[at] not in " \t\n"):
                 walk.unknown("an array that is not understood", region.start, region.end)
                 break
         walk.regions = outer
+        return Elements(tuple([word.text for word in words])) if plain and all(w.literal for w in words) else None
 
     # The end.
 
     def finish(self) -> Ways:
         walk = self.walk
         if not self.words:
-            for name, _, known, _ in self.assigned:
+            for name, word, known, _ in self.assigned:
+                if name == "GLOBIGNORE":
+                    walk.unknown("a variable that changes what globs match", word.start, word.end)
                 walk.keep(name, known)
             self.emit(-1)
             return walk.state, walk.state
@@ -266,7 +279,14 @@ class Reader:
         if words[0].text == "trap":
             walk.defers = True
             cwds = () if walk.changes_folder else cwds
-        walk.add(_make(Simple, (words, self.start, self.end, cwds, self.via, self.feed[0], self.feed[1], names)))
+        feed = self.feed
+        calls = words[0].text in walk.bodies
+        walk.add(
+            _make(
+                Simple,
+                (words, self.start, self.end, cwds, self.via, feed[0], feed[1], names, feed[2], feed[3], calls),
+            )
+        )
         if self.redirects or names:
             self.emit(part)
         first = words[0]
@@ -288,6 +308,7 @@ class Reader:
             return walk.state, walk.state
         walk.assigned_here = frozenset(names)
         before = walk.state
+        walk.current_feed = self.feed
         ways = builtins.run(walk, words, self.raws)
         walk.assigned_here = frozenset()
         return (ways[0], join(ways[1], before)) if may_not_open(self.redirects) else ways

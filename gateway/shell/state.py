@@ -8,6 +8,9 @@ from gateway.model.value import Value
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
+    from typing import TypeAlias
+
+    Content: TypeAlias = "str | int | Output | Glob | Elements"
 
 ASSIGNED = 0  # set by the text, to something that is not known
 NUMBER = 1  # set by the text, to some integer
@@ -23,17 +26,39 @@ DYNAMIC = FROZEN | frozenset(
 NUMERIC = frozenset(("RANDOM", "SRANDOM", "SECONDS", "LINENO", "UID", "EUID", "PPID", "BASHPID", "EPOCHSECONDS"))
 
 
+class Output(Value):
+    """What the commands in a span print, or one "word" or "line" of it (`how`)."""
+
+    start: int
+    end: int
+    how: str = "all"
+
+
+class Glob(Value):
+    """One of the paths that a glob matches, seen from some folders; the glob's own text if it matches nothing."""
+
+    text: str
+    pattern: str
+    cwds: tuple[str, ...]
+
+
+class Elements(Value):
+    """The known elements of an array, or the positional parameters."""
+
+    texts: tuple[str, ...]
+
+
 class State(Value):
     """`cwds`: where the shell may be, () when unknown. `values`: variables whose content, or at least origin, is
     known; a text may hold `HOLE`. `old`: the folders before the last `cd`. `stack`: those that `pushd` keeps, None when
     unknown."""
 
     cwds: tuple[str, ...]
-    values: Mapping[str, str | int]
+    values: Mapping[str, Content]
     old: tuple[str, ...] = ()
     stack: tuple[tuple[str, ...], ...] | None = ()
 
-    def assign(self, name: str, value: str | int) -> State:
+    def assign(self, name: str, value: Content) -> State:
         if isinstance(value, str) and len(value) > MAX_VALUE:
             value = ASSIGNED
         return State(self.cwds, {**self.values, name: value}, self.old, self.stack)
@@ -49,7 +74,7 @@ class State(Value):
         return State(cwds, self.values, self.cwds, self.stack)
 
 
-def is_number(value: str | int | None) -> bool:
+def is_number(value: Content | None) -> bool:
     """Whether arithmetic may read the value: it names nothing and expands nothing."""
     if value is NUMBER:
         return True
@@ -84,8 +109,8 @@ def _either(first: tuple[str, ...], second: tuple[str, ...]) -> tuple[str, ...]:
     return both if len(both) <= MAX_CWDS else ()
 
 
-def _common(first: Mapping[str, str | int], second: Mapping[str, str | int]) -> dict[str, str | int]:
-    result: dict[str, str | int] = {}
+def _common(first: Mapping[str, Content], second: Mapping[str, Content]) -> dict[str, Content]:
+    result: dict[str, Content] = {}
     for name, value in first.items():
         other = second.get(name)
         if other is None:
@@ -97,7 +122,7 @@ def _common(first: Mapping[str, str | int], second: Mapping[str, str | int]) -> 
     return result
 
 
-def text_of(value: str | int | None) -> str:
+def text_of(value: Content | None) -> str:
     return value if isinstance(value, str) else HOLE
 
 

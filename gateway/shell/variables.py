@@ -6,7 +6,7 @@ import re
 
 from gateway.model.effect import HOLE
 from gateway.shell.script import Assignment
-from gateway.shell.state import ASSIGNED, NUMBER, is_number, numeric
+from gateway.shell.state import ASSIGNED, NUMBER, Output, is_number, numeric
 from gateway.shell.words import plain_word
 
 TYPE_CHECKING = False
@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
     from gateway.model.command import Word
     from gateway.shell.builtins import Ways
+    from gateway.shell.state import Content
     from gateway.shell.walk import Walk
 
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
@@ -50,6 +51,8 @@ def _declare_one(walk: Walk, word: Word, raw: tuple[int, int], flags: str, built
     if not found and word.literal:
         return
     exported = builtin == "export" or "x" in flags
+    if "f" in flags:
+        walk.runs_later = True  # other shells are given the function
     sure = _SURE_FLAGS.issuperset(flags) or (builtin == "export" and flags == "n")
     if found and (not sure or (builtin == "local" and not walk.in_function)):
         # Whether this sets anything, which variable of that name, and to which letters, is not followed.
@@ -72,6 +75,8 @@ def _declare_one(walk: Walk, word: Word, raw: tuple[int, int], flags: str, built
     rest = text[found.end() :]
     if not rest:
         walk.declared(name, word, exported or walk.all_exported)
+        if builtin == "local":  # hides what it held
+            walk.remember(name, ASSIGNED)
         if "i" in flags:
             walk.integers.add(name)
         if builtin == "readonly" or "r" in flags:
@@ -82,7 +87,7 @@ def _declare_one(walk: Walk, word: Word, raw: tuple[int, int], flags: str, built
     value = text.partition("=")[2]
     at = word.text.find("=")
     raw_at = walk.text.find("=", *raw)
-    known: str | int = value
+    known: Content = value
     if rest[0] != "=" or value == HOLE:
         known = NUMBER if rest[0] == "=" and raw_at >= 0 and walk.numeric_source(raw_at + 1, raw[1]) else ASSIGNED
     if "i" in flags:
@@ -93,17 +98,25 @@ def _declare_one(walk: Walk, word: Word, raw: tuple[int, int], flags: str, built
 
 
 def unset(walk: Walk, words: Sequence[Word], _raws: object) -> Ways:
+    walk.runs_later = True  # it may take a function away
     for word in words[1:]:
         if not _plain_target(walk, word):
             return walk.forget()
         if word.text[:1] != "-":
             walk.drop(word.text.partition("[")[0])
+            plain = len(words) == 2 and word.literal and word.text.isidentifier() and not walk.in_function
+            if plain and word.text not in walk.frozen and word.text not in ("HOME", "IFS", "OLDPWD", "PWD"):
+                walk.remember(word.text, "")
     return walk.state, walk.state
 
 
 def read(walk: Walk, words: Sequence[Word], _raws: object) -> Ways:
     named = False
     takes = ""  # the option whose value the next word is
+    line = _line(walk, words)
+    if line is not None:
+        walk.set_variable(words[-1].text, line, words[-1].start, words[-1].end)
+        return walk.state, walk.state
     for word in words[1:]:
         text = word.text
         if takes and takes != "a":
@@ -122,6 +135,14 @@ def read(walk: Walk, words: Sequence[Word], _raws: object) -> Ways:
     if not named:
         walk.set_variable("REPLY", ASSIGNED, *span_of(words))
     return walk.state, walk.state
+
+
+def _line(walk: Walk, words: Sequence[Word]) -> Output | None:
+    """What `read -r NAME` gets where only other `read`s share the pipe: a line of what is piped in."""
+    source = walk.current_feed[2]
+    if source is None or len(words) != 3 or words[1].text != "-r" or not words[2].literal:
+        return None
+    return Output(*source, "line") if _NAME.fullmatch(words[2].text) else None
 
 
 def mapfile(walk: Walk, words: Sequence[Word], _raws: object) -> Ways:

@@ -6,7 +6,7 @@ from gateway.model.command import Simple, Word
 from gateway.model.effect import HOLE
 from gateway.shell import flow
 from gateway.shell.flat import flat
-from gateway.shell.found import NOTHING, Found, unfolded
+from gateway.shell.found import NOTHING, unfolded
 from gateway.shell.guards import (
     MAX_DEPTH,
     MAX_PARSED,
@@ -16,12 +16,17 @@ from gateway.shell.guards import (
     may_have_regions,
     odd_character,
 )
-from gateway.shell.redirects import INHERITED, PIPE
-from gateway.shell.script import Assignment, Script, Unknown
+from gateway.shell.redirects import INHERITED
+from gateway.shell.script import Script
 from gateway.shell.simple import PLAIN_COMMAND, needs_care, plain_words
 from gateway.shell.skeleton import skeleton
-from gateway.shell.state import ASSIGNED, DYNAMIC, FROZEN, NUMBER, NUMERIC, State, is_number, join, numeric, text_of
-from gateway.shell.words import plain_word, read_word, words_of
+from gateway.shell.state import (
+    Output,
+    State,
+    join,
+)
+from gateway.shell.values import Values
+from gateway.shell.words import read_word, words_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -41,13 +46,15 @@ def read(text: str, *, cwds: tuple[str, ...], home: str, variables: Mapping[str,
     if len(text) <= MAX_TEXT and PLAIN_COMMAND(text):
         words = plain_words(text, 0)
         if not needs_care(words[0].text):
-            command = _make(Simple, (words, 0, len(text), cwds, (), "", "", ()))
-            script: Script = _make(Script, ((command,), (), (), (), NOTHING, (), (), cwds, (), ()))
+            command = _make(Simple, (words, 0, len(text), cwds, (), "", "", (), None, False, False))
+            script: Script = _make(Script, ((command,), (), (), (), NOTHING, (), (), cwds, (), (), ()))
             return script
     moves = splits = False
     attributed: frozenset[str] = frozenset()
+    followed: frozenset[str] = frozenset()
+    tried = False
     while True:
-        walk = Walk(cwds, home, variables, moves, splits, attributed)
+        walk = Walk(cwds, home, variables, moves, splits, attributed, followed)
         end: State | None = None
         try:
             if len(text) > MAX_TEXT:
@@ -67,11 +74,24 @@ def read(text: str, *, cwds: tuple[str, ...], home: str, variables: Mapping[str,
         if walk.defers and not walk.attributed <= attributed:
             attributed |= walk.attributed
             continue
+        if walk.functions and (hoped := walk.plain_functions()) != followed and (not tried or not followed <= hoped):
+            followed, tried = NOTHING if tried else hoped, True
+            continue
         return walk.script(text, end.cwds if end else ())
 
 
-class Walk(Found):
+class Walk(Values):
     """One reading. What was found so far, and where the reading stands."""
+
+    feed = current_feed = INHERITED
+    reading: tuple[int, int] | None = None  # the simple command that is being read
+    offset = 0
+    loose = False
+    timed: frozenset[int] = frozenset()
+    # Bounds.
+    depth = 0
+    parsed = 0
+    repeats = 0
 
     def __init__(
         self,
@@ -81,43 +101,10 @@ class Walk(Found):
         moves: bool = False,
         splits: bool = False,
         attributed: frozenset[str] = NOTHING,
+        followed: frozenset[str] = NOTHING,
     ) -> None:
-        super().__init__()
-        # The text and the substitutions in it that can be met now.
-        self.text = ""
-        self.regions: dict[int, Region] = {}
-        self.seen: set[int] = set()
-        self.feed = INHERITED
-        # The state, and what holds from some point on whatever happens.
-        self.given: dict[str, str] = dict(variables)
-        if home:
-            self.given.setdefault("HOME", home)
-        old = self.given.get("OLDPWD", "")
-        self.state = State(cwds, self.given, (old,) if old else ())
-        self.functions: dict[str, tuple[bool, bool]] = {}  # whether a call moves, and whether it may do anything
-        self.volatile: set[str] = set(attributed)
-        self.frozen: set[str] = set()
-        self.attributed: set[str] = set()  # names that bash may change, or not, when they are set
-        self.integers: set[str] = set()
-        self.associative: set[str] = set()
-        self.assigned_here: frozenset[str] = frozenset()
-        self.own_pwd = True
-        self.changes_folder = moves
-        self.plain_fields = not splits and "IFS" not in self.given
-        self.leaves_folder = self.sets_fields = self.defers = False
-        self.trapped = self.physical = self.all_exported = self.in_function = False
-        self.moved = self.wild = False
-        self.written: set[str] = set()
-        self.jump: State | None = None  # the states in which the loop around is left or begun again
-        self.skipped: State | None = None  # those in which an expansion that fails leaves the line
-        self.calls_may_fail = self.globs_may_fail = False
-        # Bounds.
-        self.offset = 0
-        self.depth = 0
-        self.parsed = 0
-        self.repeats = 0
-        self.loose = False
-        self.timed: frozenset[int] = frozenset()
+        super().__init__(cwds, home, variables, moves, splits, attributed, followed)
+        self.seen: set[int] = set()  # the substitutions of the text that were met
 
     # Texts.
 
@@ -234,7 +221,7 @@ class Walk(Found):
         outer = (self.state, self.feed, self.in_function)
         self.in_function = False
         if kind == "output":
-            self.feed = PIPE
+            self.feed = ("pipe", "", self.reading, True)
         if kind == "backtick":
             self.backtick(region)
         else:
@@ -258,6 +245,9 @@ class Walk(Found):
             raise Refused("nested too deeply", region.start, region.end)
         marks = self.marks()
         last = region.stop
+        # Places outside mean nothing inside, whose own are moved behind it.
+        self.feed, self.reading = (self.feed[0], self.feed[1], None, True), None
+        self.state = self.state.without({n for n, v in self.state.values.items() if isinstance(v, Output)})
         try:
             self.whole("".join(inside))
         except Refused as refusal:
@@ -268,58 +258,6 @@ class Walk(Found):
                        else (where[at] if at < len(where) else last))  # fmt: skip
         self.depth -= 1
 
-    def variable(self, name: str, start: int, end: int) -> str:
-        """The value of a variable that a word reads, with `HOLE` for what is not known."""
-        self.read_variable(name, start, end)
-        if name == "PWD" and self.own_pwd:
-            return self.state.cwds[0] if len(self.state.cwds) == 1 else HOLE
-        if name == "OLDPWD" and self.own_pwd:
-            return self.state.old[0] if len(self.state.old) == 1 else HOLE
-        if name == "_":
-            return HOLE
-        return text_of(self.state.values.get(name))
-
-    def holds_number(self, name: str) -> bool:
-        return self.plain_fields and self.state.values.get(name) is NUMBER
-
-    def tilde(self, name: str) -> str:
-        """What `~name` stands for."""
-        if not name:
-            return text_of(self.state.values.get("HOME"))
-        if name == "+":
-            return self.state.cwds[0] if len(self.state.cwds) == 1 else HOLE
-        if name == "-":
-            return self.state.old[0] if len(self.state.old) == 1 else HOLE
-        return HOLE
-
-    def splits_plainly(self) -> bool:
-        """Whether unquoted expansions are split at blanks, as long as nobody changed IFS."""
-        return self.plain_fields
-
-    def read_variable(self, name: str, start: int, end: int) -> None:
-        """Note that a variable is read; without its name if the text itself set it."""
-        value = self.state.values.get(name)
-        is_given = (value is None or value is self.given.get(name)) and name != "_"
-        self.env.append((name if is_given else "", start, end))
-
-    def numeric_source(self, start: int, end: int) -> bool:
-        """Whether a word as written is surely a number: `$((…))`, `$#`, `${#x}`, a variable that holds one."""
-        text = self.text
-        if text[start : start + 1] == '"' and text[end - 1 : end] == '"' and end - start > 2:
-            start, end = start + 1, end - 1
-        region = self.regions.get(start)
-        if region is not None:
-            inside = text[region.inner : region.stop]
-            return region.end == end and (
-                region.kind == "arithmetic"
-                or (region.kind == "parameter" and (inside[:1] == "#" or numeric(self.state, inside)))
-            )
-        raw = text[start:end]
-        return raw in ("$#", "$?", "$$") or (raw[:1] == "$" and numeric(self.state, raw[1:]))
-
-    def is_numeric_value(self, value: str | int) -> bool:
-        return is_number(value)
-
     def evaluate_text(self, expression: str, start: int, end: int) -> str:
         """`arithmetic.evaluate` for a text that is an expression after quote removal (`let`)."""
         outer = (self.text, self.regions)
@@ -329,80 +267,3 @@ class Walk(Found):
         self.text, self.regions = outer
         self.shift(marks, lambda _, is_end: end if is_end else start)
         return problem
-
-    # What built-ins and assignments change.
-
-    def remember(self, name: str, value: str | int) -> None:
-        """A variable now holds a value."""
-        self.written.add(name)
-        if name in ("PWD", "OLDPWD"):
-            self.own_pwd = False
-        if name in self.frozen or name in FROZEN:
-            self.may_fail()
-            value = ASSIGNED
-        elif name in self.volatile or self.trapped or name in DYNAMIC:
-            value = NUMBER if name in NUMERIC or (name == "OPTIND" and is_number(value)) else ASSIGNED
-        self.state = self.state.assign(name, value)
-
-    def keep(self, name: str, value: str | int) -> None:
-        """As `remember`, for the rest of the text and not for one command alone."""
-        self.sets_fields = self.sets_fields or name == "IFS"
-        self.remember(name, value)
-
-    def assign(self, name: str, word: Word, known: str | int, exported: bool) -> None:
-        if name in self.integers and not is_number(known):
-            self.unknown("an integer variable evaluates what it is set to", word.start, word.end)
-        self.keep(name, known)
-        self.assignments.append(Assignment(name, word, word.start, word.end, -1, exported))
-
-    def declared(self, name: str, word: Word, exported: bool) -> None:
-        """A variable gets an attribute and keeps its value."""
-        value = text_of(self.state.values.get(name))
-        self.assignments.append(
-            Assignment(name, plain_word(value, word.start, word.end), word.start, word.end, -1, exported)
-        )
-
-    def set_variable(self, name: str, value: str | int, start: int, end: int) -> None:
-        self.assign(name, plain_word(text_of(value), start, end), value, self.all_exported)
-
-    def drop(self, name: str) -> None:
-        """A variable is unset."""
-        self.keep(name, ASSIGNED)
-
-    def forget(self) -> Ways:
-        """Foreign code may have run in this shell."""
-        self.wild = self.leaves_folder = True
-        self.plain_fields = False
-        self.state = self.state.forget()
-        return self.state, self.state
-
-    def freeze(self, name: str) -> None:
-        """A variable becomes read-only: setting it fails from here on, which ends the line."""
-        self.frozen.add(name)
-        self.attributed.add(name)
-
-    def may_fail(self) -> None:
-        """An expansion or assignment may fail here. Bash then goes on behind the end of the line, whatever was to come
-        before that."""
-        if self.in_function:
-            self.calls_may_fail = True
-        self.skipped = join(self.skipped, self.state)
-
-    def next_line(self, state: State) -> State:
-        """What holds at the start of a line, if `state` does when the line before it was not left."""
-        joined = join(state, self.skipped) or state
-        self.skipped = None
-        return joined
-
-    def shadow(self, name: str, calls: tuple[bool, bool]) -> None:
-        self.shadowed.add(name)
-        self.functions[name] = calls
-
-    @property
-    def cwds(self) -> tuple[str, ...]:
-        return self.state.cwds
-
-    def unknown(self, why: str, start: int, end: int) -> None:
-        if self.text:  # the grammar may count the line end that was added for it
-            end = min(end, len(self.text))
-        self.unknowns.append(Unknown(why, min(start, end), end))

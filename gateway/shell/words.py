@@ -2,7 +2,8 @@
 
 A word is read into pieces: ("u", text) unquoted letters, ("q", text) quoted ones, ("x", text) an unquoted expansion
 that is split and globbed, ("n", text) the same of a bare `$NAME`, ("i", text) a bare `$NAME` that is a number,
-("m", text) a quoted expansion that may be several words (`"$@"`). Unknown parts are `HOLE`.
+("m", text) a quoted expansion that may be several words (`"$@"`), ("e", texts) one whose words are known, joined by
+`BETWEEN`. ("g", glob) and, unquoted, ("l", glob) stand for one path that a glob matches. Unknown parts are `HOLE`.
 """
 
 from __future__ import annotations
@@ -34,9 +35,14 @@ if TYPE_CHECKING:
         def tilde(self, name: str) -> str: ...
         def splits_plainly(self) -> bool: ...
         def holds_number(self, name: str) -> bool: ...
+        def glob_of(self, name: str) -> str: ...
+        def elements(self, name: str) -> tuple[str, ...] | None: ...
+        def expanded(self, start: int, end: int) -> None: ...
+        def note(self, start: int, end: int, region: Region | None, name: str) -> None: ...
 
 
 Piece = tuple[str, str]
+BETWEEN = "\x01"  # a control character, which no text that is read holds
 
 PLAIN_NAME = r"A-Za-z0-9_./:,@%+\-"
 PLAIN_LETTERS = "=" + PLAIN_NAME
@@ -44,13 +50,14 @@ _RUN = re.compile(r"""[^\\'"`$ \t\n;&|()<>]+""")
 _DOUBLE_RUN = re.compile(r'[^\\"`$]+')
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _ACTIVE = re.compile(r"[*?\[{~]")
+_PLAIN_TEXT = re.compile(rf"[{PLAIN_LETTERS}]+\Z")
 _SPECIAL = "?#$!-*@0123456789_"
 _make: Any = tuple.__new__  # the class's own checks cost more than reading a plain word
 
 
 def plain_word(text: str, start: int, end: int) -> Word:
     """A word that says what it is. Made without the checks of the class: most words are these."""
-    word: Word = _make(Word, (text, start, end, False, None))
+    word: Word = _make(Word, (text, start, end, False, None, None))
     return word
 
 
@@ -105,6 +112,7 @@ def read_word(host: Host, at: int, end: int, *, quoted_text: bool = False) -> tu
             at = _read_region(host, at, False, pieces)
         elif letter in "<>" and at in host.regions and host.regions[at].kind in ("input", "output"):
             host.region(host.regions[at])
+            host.note(at, host.regions[at].end, host.regions[at], "")
             pieces.append(("q", "/dev/fd/" + HOLE))
             at = host.regions[at].end
         else:
@@ -152,6 +160,11 @@ def _read_region(host: Host, at: int, quoted: bool, pieces: list[Piece]) -> int:
     if region is None:
         raise Refused("a substitution where none was expected", at, at + 1)
     value, several = host.region(region)
+    inside = host.text[region.inner : region.stop] if region.kind == "parameter" else ""
+    if inside and _expanded(host, inside, region.start, region.end, quoted, pieces):
+        return region.end
+    if HOLE in value:
+        host.note(region.start, region.end, region, inside)
     if quoted:
         pieces.append(("m" if several else "q", value))
     else:
@@ -168,9 +181,16 @@ def _read_dollar(host: Host, at: int, end: int, quoted: bool, pieces: list[Piece
     found = _NAME.match(text, at + 1, end)
     if found:
         value = host.variable(found[0], at, found.end())
+        if HOLE in value:
+            if _expanded(host, found[0], at, found.end(), quoted, pieces):
+                return found.end()
+            host.note(at, found.end(), None, found[0])
         pieces.append(("q" if quoted else "i" if host.holds_number(found[0]) else "n", value))
         return found.end()
     if follower and follower in _SPECIAL:
+        if _expanded(host, follower, at, at + 2, quoted, pieces):
+            return at + 2
+        host.note(at, at + 2, None, follower)
         pieces.append(("m" if quoted and follower == "@" else "q" if quoted else "x", HOLE))
         if follower in "#?$" and host.splits_plainly():
             pieces[-1] = ("q", HOLE)  # a number, whatever it is
@@ -182,6 +202,8 @@ def _read_dollar(host: Host, at: int, end: int, quoted: bool, pieces: list[Piece
         if close >= end:
             raise Refused("a single quote is not closed", at, end)
         decoded = decode(text[at + 2 : close])
+        if decoded is None:
+            host.note(at, close + 1, None, "")
         pieces.append(("x", HOLE) if decoded is None else ("q", decoded))
         return close + 1
     if not quoted and follower == '"':
@@ -192,11 +214,33 @@ def _read_dollar(host: Host, at: int, end: int, quoted: bool, pieces: list[Piece
     return at + 1
 
 
+def _expanded(host: Host, name: str, start: int, end: int, quoted: bool, pieces: list[Piece]) -> bool:
+    """The piece of a variable that holds a path of a glob, or of known elements; False if it is neither."""
+    glob = host.glob_of(name)
+    if glob:
+        pieces.append(("g" if quoted else "l", glob))
+        host.note(start, end, None, "")
+        return True
+    texts = host.elements(name)
+    if texts is None:
+        return False
+    host.expanded(start, end)
+    if len(texts) == 1 and HOLE not in texts[0]:
+        pieces.append(("q" if quoted else "n", texts[0]))
+        return True
+    plain = quoted or (host.splits_plainly() and all(text and _PLAIN_TEXT.match(text) for text in texts))
+    joined = quoted and "*" in name[-2:]
+    if not texts or not plain or joined or any(BETWEEN in text or HOLE in text for text in texts):
+        return False
+    pieces.append(("e", BETWEEN.join(texts)))
+    return True
+
+
 def words_of(host: Host, pieces: list[Piece], start: int, end: int, *, declares: bool = False) -> list[Word]:
     """The words that bash makes of one word's pieces: after brace, tilde, splitting; globs stay patterns."""
     text = ""
     for kind, part in pieces:
-        if kind in "xnm" or (kind == "u" and _ACTIVE.search(part)):
+        if kind in "xnmgle" or (kind == "u" and _ACTIVE.search(part)):
             break
         text += part
     else:
@@ -223,7 +267,12 @@ def words_of(host: Host, pieces: list[Piece], start: int, end: int, *, declares:
 
 def value_word(pieces: list[Piece], start: int, end: int) -> Word:
     """One word of pieces that are neither split nor globbed: an assigned value, a here-string."""
-    return plain_word("".join(part for _, part in pieces), start, end)
+    return plain_word(text_in(pieces), start, end)
+
+
+def text_in(pieces: list[Piece]) -> str:
+    """The text of pieces that stay one word, with `HOLE` for what only the run will tell."""
+    return "".join([HOLE if kind in "gle" else part for kind, part in pieces])
 
 
 def _is_assignment(text: str) -> bool:

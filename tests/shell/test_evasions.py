@@ -69,7 +69,7 @@ def test_the_hidden_command_is_found(read, text):
 
 
 UNDECIDABLE = [
-    "$x rm", "${x:-rm} y", "$(echo rm) y", "`echo rm` y", "$BASH -c 'rm x'", "set -- rm x; $@",
+    "$x rm", "${x:-rm} y", "$(echo rm) y", "`echo rm` y", "$BASH -c 'rm x'", "set -- rm $y; $@ x",
     "read c <<< rm; $c x", "${!a} rm", "$_ rm", "coproc rm x", "coproc X { rm x; }", "x='a[$(rm x)]'; echo $((x))",
     "x='a[$(rm x)]'; let x", "declare -i x='a[$(rm x)]'", "[[ -v 'a[$(rm x)]' ]]", "test -v 'a[$(rm x)]'",
     "[ -v 'a[$(rm x)]' ]", "printf -v 'a[$(rm x)]' y", "read 'a[$(rm x)]'", "unset 'a[$(rm x)]'",
