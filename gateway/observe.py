@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import os
 import stat
-from fnmatch import translate
-from posixpath import normpath
+from fnmatch import fnmatchcase
 
 from gateway.model.effect import HOLE
-from gateway.model.facts import NO_FACTS, Facts, GitFact, PathFact, TreeFact, Wanted
+from gateway.model.facts import NO_FACTS, Facts, PathFact, TreeFact, Wanted
+from gateway.repository import git_fact, work_tree
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -104,6 +104,33 @@ class Host:
         """Whether there is a folder, links followed."""
         return os.path.isdir(path)
 
+    def is_link(self, path: str) -> bool:
+        """Whether a name is a link, wherever it leads."""
+        return os.path.islink(path)
+
+    def stamp(self, path: str) -> tuple[int, int, int, int]:
+        """What changes whenever something is added to a folder, taken from it or renamed in it; the times come first,
+        in nanoseconds. Links are not followed. Raises OSError where nothing is."""
+        found = os.lstat(path)
+        return found.st_mtime_ns, found.st_ctime_ns, found.st_ino, found.st_dev
+
+    def entries(self, folder: str) -> list[tuple[str, str]]:
+        """The names in a folder, each with its kind: dir, file, link or other. Raises OSError where it cannot look."""
+        with os.scandir(folder) as found:
+            return [
+                (
+                    each.name,
+                    "dir"
+                    if each.is_dir(follow_symlinks=False)
+                    else "link"
+                    if each.is_symlink()
+                    else "file"
+                    if each.is_file(follow_symlinks=False)
+                    else "other",
+                )
+                for each in found
+            ]
+
     def below(self, tree: str, *, hidden: bool = True) -> Iterator[str]:
         """Every path below a folder, without following links; raises OSError where it cannot look. `hidden`: with
         names that start with a dot, and what lies below them."""
@@ -130,7 +157,7 @@ def observe(
 
     Never raises for what the host holds. Work is bounded: entries for each glob and tree, one stat a path.
     """
-    if not (wanted.paths or wanted.globs or wanted.programs or wanted.git or wanted.trees):
+    if not (wanted.paths or wanted.globs or wanted.programs or wanted.git or wanted.trees or wanted.names):
         return NO_FACTS
     paths = {path: _look_at(path, host) for path in wanted.paths}
     globs = {}
@@ -141,7 +168,8 @@ def observe(
     programs, untrusted = _programs(wanted.programs, host, context, search_path)
     git = {folder: git_fact(folder, host, context) for folder in wanted.git}
     trees = {tree: _look_below(*tree, host, hidden) for tree in wanted.trees} if hidden is not None else {}
-    return Facts(paths, globs, programs, git, trees, untrusted)
+    names = {} if context.confined else {folder: _are_plain(folder, host) for folder in wanted.names}
+    return Facts(paths, globs, programs, git, trees, untrusted, names)
 
 
 def _look_at(path: str, host: Host) -> PathFact:
@@ -228,8 +256,9 @@ class _Budget:
 
 def _expand(pattern: str, budget: _Budget) -> Iterator[str]:
     """Matches of an absolute pattern as bash finds them: segment by segment, dot files only when asked for."""
-    segments = pattern.split("/")[1:]
-    return _expand_below("", segments, budget)
+    special = min([at for at in map(pattern.find, "*?[") if at >= 0], default=len(pattern))
+    folder, _, rest = pattern[:special].rpartition("/")
+    return _expand_below(folder, (rest + pattern[special:]).split("/"), budget)
 
 
 def _expand_below(folder: str, segments: list[str], budget: _Budget) -> Iterator[str]:
@@ -241,15 +270,12 @@ def _expand_below(folder: str, segments: list[str], budget: _Budget) -> Iterator
         elif os.path.lexists(path):
             yield path
         return
-    import re
-
-    matches = re.compile(translate(head)).match
     try:
         with os.scandir(folder or "/") as entries:
             for entry in entries:
                 budget.spend()
                 name = entry.name
-                if (name[0] == "." and head[0] != ".") or not matches(name):
+                if (name[0] == "." and head[0] != ".") or not fnmatchcase(name, head):
                     continue
                 if not rest:
                     yield f"{folder}/{name}"
@@ -273,103 +299,72 @@ def _look_below(tree: str, skips: str, host: Host, hidden: Callable[[str], bool]
         return TreeFact((), True)
     found: list[str] = []
     seen = 0
+    pending = [tree]
+    behind: set[str] = set()
     try:
-        for path in host.below(tree, hidden=skips != "hidden"):
-            seen += 1
-            if hidden(path) and not (skips == "untracked" and _is_untracked(path, host)):
-                found.append(path)
-            if seen >= MAX_TREE_ENTRIES or len(found) >= MAX_TREE_FINDINGS:
-                return TreeFact(tuple(found), False)
+        while pending:
+            for path in host.below(pending.pop(), hidden=skips != "hidden"):
+                seen += 1
+                if hidden(path) and not (skips == "untracked" and _is_untracked(path, host)) and _is_named(path, skips):
+                    found.append(path)
+                elif skips not in _FOLLOWS_NO_LINK and host.is_link(path):
+                    fact = host.path(path)
+                    if fact is not None and hidden(fact.real) and _is_named(path, skips):
+                        found.append(path)
+                    elif fact is not None and fact.kind == "dir" and _is_elsewhere(fact.real, (tree, *behind)):
+                        behind.add(fact.real)
+                        pending.append(fact.real)
+                if seen >= MAX_TREE_ENTRIES or len(found) >= MAX_TREE_FINDINGS:
+                    return TreeFact(tuple(found), False)
     except OSError:
         return TreeFact(tuple(found), False)
     return TreeFact(tuple(found), True)
 
 
+def _is_elsewhere(folder: str, seen: tuple[str, ...]) -> bool:
+    """Whether a folder lies below none of those that are looked at anyway, nor in the view of the system."""
+    return not any((folder + "/").startswith(each.rstrip("/") + "/") for each in (*seen, *_PLAIN_FOLDERS))
+
+
+# What leaves these out does not follow links either; of any other program nobody knows.
+_FOLLOWS_NO_LINK = ("untracked", "hidden")
+# Nothing in them is protected at a depth that a look could reach.
+_PLAIN_FOLDERS = ("/usr", "/opt", "/lib", "/bin")
+
+
+def _is_named(path: str, skips: str) -> bool:
+    """Whether a tree's reader looks at files of this name, in whichever case; at all, unless it says which."""
+    what, *names = skips.split("\0")
+    name = path[path.rfind("/") + 1 :].lower()
+    return what != "only" or any(fnmatchcase(name, each.lower()) for each in names)
+
+
+_DIVIDING = frozenset(" \t\n'\"\\*?[")
+
+
+def _are_plain(tree: str, host: Host) -> bool:
+    """Whether every name below a folder stays one word when it is read as one again, and no link leads out of it; False
+    where a bound was hit."""
+    seen = 0
+    base = host.path(tree)
+    try:
+        for path in host.below(tree):
+            seen += 1
+            if seen >= MAX_TREE_ENTRIES or not _DIVIDING.isdisjoint(path[len(tree) :]):
+                return False
+            fact = host.path(path)
+            if base is None or fact is None or not fact.real.startswith(base.real.rstrip("/") + "/"):
+                return False
+    except OSError:
+        return False
+    return True
+
+
 def _is_untracked(path: str, host: Host) -> bool:
     """Whether git certainly does not keep a file: its name stands nowhere in the index of the repository. An index
     that cannot be read, or that shortens names (version 4), leaves it open."""
-    top = _work_tree(path[: path.rfind("/")], host)
+    top = work_tree(path[: path.rfind("/")], host)
     index = host.data(f"{top}/.git/index") if top else b""
     if index[:4] != b"DIRC" or index[4:8] not in (b"\0\0\0\2", b"\0\0\0\3"):
         return False
-    return os.fsencode(path[len(top) + 1 :]) not in index
-
-
-def git_fact(folder: str, host: Host, context: Context) -> GitFact:
-    """What git would find when it starts in a folder: the nearest `.git` upward, its branch and remotes.
-
-    `own` is False where a repository other than the project's would be used, or where the folder itself looks
-    like a bare repository, because git runs what such a repository's configuration says.
-    """
-    top = _work_tree(folder, host)
-    if not top:
-        return GitFact("", False, "")
-    dot_git = f"{top}/.git"
-    fact = host.path(dot_git)
-    git_folder = fact.real if fact is not None and fact.kind == "dir" else _linked_folder(dot_git, host)
-    head = host.read(f"{git_folder}/HEAD").strip() if git_folder else ""
-    prefix = "ref: refs/heads/"
-    common = _common_folder(git_folder, host)
-    branch = head[len(prefix) :] if head.startswith(prefix) else ""
-    return GitFact(top, _is_own(top, context), branch, _remotes(host.read(f"{common}/config")))
-
-
-def _work_tree(folder: str, host: Host) -> str:
-    path = folder
-    while True:
-        fact = host.path(f"{path}/.git")
-        if fact is not None and fact.kind != "missing":
-            return path or "/"
-        if _looks_bare(path, host):
-            return ""
-        if path in ("", "/"):
-            return ""
-        path = path[: path.rfind("/")]
-
-
-def _looks_bare(path: str, host: Host) -> bool:
-    head = host.path(f"{path}/HEAD")
-    return (
-        head is not None
-        and head.kind != "missing"
-        and all(
-            (fact := host.path(f"{path}/{name}")) is not None and fact.kind == "dir" for name in ("objects", "refs")
-        )
-    )
-
-
-def _linked_folder(dot_git: str, host: Host) -> str:
-    """The folder that a `.git` file points to (worktrees and submodules)."""
-    text = host.read(dot_git).strip()
-    if not text.startswith("gitdir: "):
-        return ""
-    target = text[len("gitdir: ") :]
-    return normpath(target if target.startswith("/") else f"{dot_git[: -len('/.git')]}/{target}")
-
-
-def _common_folder(git_folder: str, host: Host) -> str:
-    shared = host.read(f"{git_folder}/commondir").strip() if git_folder else ""
-    return normpath(shared if shared.startswith("/") else f"{git_folder}/{shared}") if shared else git_folder
-
-
-def _is_own(top: str, context: Context) -> bool:
-    """The project's own repository: its work tree holds the project root, or is one of the workspace's folders."""
-    return bool(context.root) and ((context.root + "/").startswith(top + "/") or top in context.workspace)
-
-
-def _remotes(config: str) -> tuple[tuple[str, str], ...]:
-    """Name and URL of each remote of a git configuration; one with an `insteadOf` anywhere names none, because
-    then the URL is not what is dialled."""
-    if "insteadof" in config.lower() or "[include" in config.lower():
-        return ()
-    remotes: dict[str, str] = {}
-    name = ""
-    for line in config.splitlines():
-        text = line.strip()
-        if text.startswith("["):
-            name = text[9:-2] if text.startswith('[remote "') and text.endswith('"]') else ""
-        elif name and "=" in text:
-            key, _, value = text.partition("=")
-            if key.strip().lower() in ("url", "pushurl"):
-                remotes[f"{name}" if key.strip().lower() == "url" else f"{name} (push)"] = value.strip()
-    return tuple(remotes.items())
+    return os.fsencode(path[len(top) + 1 :]) + b"\0" not in index  # every name ends so

@@ -4,11 +4,13 @@
 
     {home: /home/dev, root: /home/dev/project, branch: main,
      files: [src/main.py, /etc/passwd], folders: [build], links: {out: /tmp/x},
-     remotes: {origin: "https://git.example.com/x.git"}, contents: {.git/info: text}, untrusted_programs: [git]}
+     remotes: {origin: "https://git.example.com/x.git"}, contents: {.git/info: text}, untrusted_programs: [git],
+     untracked: [.env]}
 
 Relative paths start at `root`, a link's relative target at the link's folder. Folders are those that the files
 imply. A folder with `.git/HEAD` is a repository; the one at `root` has the branch and the remotes. Every program
-is found as `/usr/bin/<name>`, except untrusted ones, which lie in a folder of the project.
+is found as `/usr/bin/<name>`, except untrusted ones, which lie in a folder of the project. Where `untracked` is given,
+git keeps all other files of the project; else nobody can tell what it keeps.
 """
 
 from __future__ import annotations
@@ -54,6 +56,7 @@ class FrozenHost(Host):
         for path in (*self._files, *self._links, *self._folders):
             while (path := dirname(path)) not in self._folders:
                 self._folders.add(path)
+        self._untracked = None if "untracked" not in world else {self._place(path) for path in world["untracked"]}
         self._branch = str(world.get("branch") or "")
         self._remotes = dict(world.get("remotes") or {})
 
@@ -138,9 +141,34 @@ class FrozenHost(Host):
         fact = self.path(path)
         return fact is not None and fact.kind == "dir"
 
-    def data(self, path: str) -> bytes:  # noqa: ARG002 - the same for every path
-        """Nothing: a frozen repository has no index."""
-        return b""
+    def is_link(self, path: str) -> bool:
+        """Whether a name is a link, wherever it leads."""
+        return path in self._links
+
+    def stamp(self, path: str) -> tuple[int, int, int, int]:
+        """Always the same for what is there: nothing changes here. Raises FileNotFoundError where nothing is."""
+        if path not in self._folders and path not in self._files and path not in self._links:
+            raise FileNotFoundError(path)
+        return (0, 0, 0, 0)
+
+    def entries(self, folder: str) -> list[tuple[str, str]]:
+        """The names in a folder, each with its kind: dir, file or link. Raises FileNotFoundError for no folder."""
+        if folder not in self._folders:
+            raise FileNotFoundError(folder)
+        inside = folder.rstrip("/") + "/"
+        return [
+            (name, "link" if inside + name in self._links else "dir" if inside + name in self._folders else "file")
+            for name in self._names(folder)
+        ]
+
+    def data(self, path: str) -> bytes:
+        """Of the project's index what is asked of one: its first signs, and the names of the files that git keeps."""
+        if self._untracked is None or path != f"{self._root}/.git/index":
+            return b""
+        below = f"{self._root}/"
+        inside = (file for file in self._files - self._untracked if file.startswith(below))
+        kept = sorted(file for file in inside if not file.startswith(f"{below}.git/"))
+        return b"DIRC\0\0\0\2" + b"\0".join(file[len(below) :].encode() for file in kept) + b"\0"
 
     def below(self, tree: str, *, hidden: bool = True) -> Iterator[str]:
         """Every path below a folder, without following links; `hidden`: with what starts with a dot."""

@@ -10,8 +10,8 @@ import pytest
 
 from gateway.model.context import Context
 from gateway.model.effect import HOLE
-from gateway.model.facts import Facts, GitFact, PathFact, TreeFact, Wanted
-from gateway.observe import MAX_GLOB_MATCHES, Host, git_fact, observe
+from gateway.model.facts import Facts, PathFact, TreeFact, Wanted
+from gateway.observe import MAX_GLOB_MATCHES, Host, observe
 
 
 @pytest.fixture
@@ -139,47 +139,6 @@ def git(folder: Path, *args: str) -> None:
     subprocess.run(
         ["git", "-c", "user.name=t", "-c", "user.email=t@t", *args], cwd=folder, check=True, capture_output=True
     )
-
-
-def test_the_projects_own_repository_is_known_with_branch_and_remotes(root: Path) -> None:
-    git(root, "init", "-b", "trunk")
-    git(root, "remote", "add", "origin", "https://example.com/x.git")
-    assert git_fact(f"{root}/src", Host(), context(root)) == GitFact(
-        str(root), True, "trunk", (("origin", "https://example.com/x.git"),)
-    )
-
-
-def test_a_nested_repository_is_not_the_projects_own(root: Path) -> None:
-    git(root, "init", "-b", "trunk")
-    nested = root / "vendor"
-    nested.mkdir()
-    git(nested, "init", "-b", "other")
-    assert git_fact(str(nested), Host(), context(root)) == GitFact(str(nested), False, "other")
-
-
-def test_a_folder_that_looks_like_a_bare_repository_is_not_the_projects_own(root: Path) -> None:
-    git(root, "init", "-b", "trunk")
-    bare = root / "bare"
-    bare.mkdir()
-    git(bare, "init", "--bare")
-    assert git_fact(str(bare), Host(), context(root)) == GitFact("", False, "")
-
-
-def test_a_worktree_of_the_project_reads_the_shared_configuration(root: Path, tmp_path: Path) -> None:
-    git(root, "init", "-b", "trunk")
-    git(root, "remote", "add", "origin", "git@example.com:x.git")
-    git(root, "commit", "--allow-empty", "-m", "x")
-    tree = Path(os.path.realpath(tmp_path)) / "tree"
-    git(root, "worktree", "add", "-b", "side", str(tree))
-    fact = git_fact(str(tree), Host(), Context(str(tree), str(tree), "/home/nobody", (str(tree),)))
-    assert fact == GitFact(str(tree), True, "side", (("origin", "git@example.com:x.git"),))
-
-
-def test_a_remote_behind_insteadof_names_no_url(root: Path) -> None:
-    git(root, "init", "-b", "trunk")
-    git(root, "remote", "add", "origin", "x:y")
-    git(root, "config", "url.https://evil.example/.insteadOf", "x:")
-    assert git_fact(str(root), Host(), context(root)).remotes == ()
 
 
 @pytest.mark.parametrize("path", ["loop", "loop/x", "x" * 5000, "x/" * 50_000 + "x"])

@@ -8,23 +8,25 @@ What is not understood stands among the items as `Code` or `Opaque` with its rea
 from __future__ import annotations
 
 from gateway.commands import special
-from gateway.commands.apply import apply
+from gateway.commands.apply import apply, reach
 from gateway.commands.findings import Findings
 from gateway.commands.grammar import Invocation, read
+from gateway.commands.parts import crude_words, function_call, leave_out, mark_expanded, parted
 from gateway.commands.places import absolute
-from gateway.commands.variables import assigned, secret
+from gateway.commands.variables import assigned, secret, zone_file
 from gateway.model.analysis import Analysis
 from gateway.model.command import UNPARSED, Part, Word
-from gateway.model.effect import HOLE, Code, Connect, Exec, Item, Opaque, Touch
+from gateway.model.effect import HOLE, Code, Connect, Exec, Item, Opaque
 from gateway.model.facts import Wanted
 from gateway.model.value import Value
 from gateway.shell import walk
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Mapping, Sequence
     from typing import Any
 
+    from gateway.commands.printed import Printed
     from gateway.shell.script import Script, Unknown
 
     Description = dict[str, Any]
@@ -33,16 +35,23 @@ if TYPE_CHECKING:
 MAX_DEPTH = 16
 MAX_CRUDE_COMMANDS = 64
 MAX_CRUDE_WORDS = 64
+NOTHING: frozenset[int] = frozenset()
+# What these read from a pipe changes nothing of what they do.
+_FILTERS = frozenset(
+    ("head", "tail", "grep", "egrep", "fgrep", "rg", "sort", "uniq", "wc", "cat", "less", "more", "sed", "awk", "cut",
+     "tr", "jq", "tee", "nl", "column", "tac", "rev", "fold", "paste", "base64", "gzip", "md5sum", "sha256sum")
+)  # fmt: skip
 
 
 class Start(Value):
     """Where a text starts to run. `variables`: what is known of the shell's variables; `depth`: how many shells
-    already stand around the text."""
+    already stand around the text; `second_opinion`: another parser has to find the same commands."""
 
     cwd: str
     home: str
     variables: Mapping[str, str] = {}
     depth: int = 0
+    second_opinion: bool = False
 
 
 class _Analyst(Findings):
@@ -59,7 +68,15 @@ class _Analyst(Findings):
 def analyse(text: str, start: Start, lookup: Lookup) -> Analysis:
     """Everything that running `text` in bash is predicted to do, before anybody looked at the host."""
     script = walk.read(text, cwds=(start.cwd,) if start.cwd else (), home=start.home, variables=start.variables)
+    if start.second_opinion:
+        script = _doubted(text, script)
     return analyse_script(script, start, lookup)
+
+
+def _doubted(text: str, script: Script) -> Script:
+    from gateway.shell.secondopinion import with_second_opinion  # only policies that ask for it pay for it
+
+    return with_second_opinion(text, script)
 
 
 def analyse_script(script: Script, start: Start, lookup: Lookup) -> Analysis:
@@ -79,17 +96,20 @@ def analyse_words(words: tuple[str, ...], start: Start, lookup: Lookup) -> Analy
         at += len(text) + 1
     if found:
         _simple(findings, tuple(found), (start.cwd,) if start.cwd else (), (), "", "", True)
+        if _sends_something(findings.items, 0):
+            from gateway.commands.crossing import sends_own
+
+            sends_own(findings)
     return _analysis(findings)
 
 
 def _analysis(findings: _Analyst) -> Analysis:
-    wanted = Wanted(
-        _once(findings.paths),
-        _once(findings.globs),
-        _once(findings.programs),
-        _once(findings.git),
+    pending = tuple(dict.fromkeys(findings.pending)) if len(findings.pending) > 1 else tuple(findings.pending)
+    names = _once([each.target for each in pending if each.kind == "names"]) if pending else ()
+    wanted = Wanted.make(
+        (_once(findings.paths), _once(findings.globs), _once(findings.programs), _once(findings.git), (), names)
     )
-    return Analysis(tuple(findings.parts), tuple(findings.items), findings.tokens, wanted, tuple(findings.pending))
+    return Analysis.make((tuple(findings.parts), tuple(findings.items), findings.tokens, wanted, pending))
 
 
 def _once(texts: list[str]) -> tuple[str, ...]:
@@ -97,14 +117,27 @@ def _once(texts: list[str]) -> tuple[str, ...]:
 
 
 def _script(
-    findings: _Analyst, text: str, cwds: tuple[str, ...], via: tuple[str, ...], span: tuple[int, int], run: Invocation
+    findings: _Analyst,
+    text: str,
+    cwds: tuple[str, ...],
+    via: tuple[str, ...],
+    span: tuple[int, int],
+    run: Invocation | int,
 ) -> None:
-    """A text that a command hands to a shell. Its places are those of the words that hold it."""
+    """A text that a command (or its part) hands to a shell. Its places are those of the words that hold it."""
     if findings.start.depth + len(via) > MAX_DEPTH:
-        findings.opaque("shells are nested too deep", span[0], span[1], run.part)
+        part = run if isinstance(run, int) else run.part
+        findings.opaque("shells are nested too deep", span[0], span[1], part)
         findings.tokens += tuple(text.split())
         return
     script = walk.read(text, cwds=cwds, home=findings.home, variables={})
+    if findings.start.second_opinion:
+        script = _doubted(text, script)
+    from gateway.commands.dialects import read_otherwise  # for texts inside of texts alone
+
+    if read_otherwise(text, script.commands, via, not isinstance(run, int)):
+        part = run if isinstance(run, int) else run.part
+        findings.opaque("another shell than bash may read this text otherwise", span[0], span[1], part)
     outer = findings.span
     if outer is None:
         findings.span = span
@@ -117,25 +150,65 @@ def _script(
 def _run_script(findings: _Analyst, script: Script, via: tuple[str, ...]) -> None:
     if script.shadowed:
         findings.shadowed |= script.shadowed
-    for command in script.commands:
+    outer_pipes = findings.pipes
+    commands, flows, expansions = script.commands, script.flows, script.expansions
+    pipes = None
+    if flows or len(commands) > 1 or script.redirects or outer_pipes is not None:
+        import gateway.commands.crossing as crossing  # most texts are one command and never need it
+
+        pipes = findings.pipes = crossing.pipes_of(script, findings, findings.shadowed, outer_pipes)
+    first = len(findings.items)
+    places: list[int] = []
+    for command in commands:
         outer = command.via
         place = len(findings.parts)
-        _simple(
-            findings,
-            command.words,
-            command.cwds,
-            via + outer if outer else via,
-            command.stdin,
-            command.stdin_text,
-            not via and not outer,
-        )
-        if script.expansions and not via:
-            _mark_expanded(findings, place, command.words, script.expansions)
+        places.append(place)
+        words = command.words
+        resolved: frozenset[int] = NOTHING
+        given = None
+        if pipes is not None:
+            if flows:
+                words, resolved = pipes.resolved(command)
+                if not words:
+                    words, resolved = command.words, NOTHING
+            if (command.feeder is not None or command.stdin == "file") and words[0].text not in _FILTERS:
+                given = pipes.given(command)
+        if command.calls:
+            function_call(findings, command, via)
+        else:
+            _simple(
+                findings,
+                words,
+                command.cwds,
+                via + outer if outer else via,
+                command.stdin,
+                command.stdin_text,
+                not via and not outer,
+                given,
+            )
+        if (expansions or resolved) and not via:
+            mark_expanded(findings, place, words, expansions, resolved)
     for redirect in script.redirects:
         _redirect(findings, redirect.kind, redirect.word, redirect.cwds)
+    if pipes is None and _sends_something(findings.items, first):
+        import gateway.commands.crossing as crossing
+
+        pipes = crossing.pipes_of(script, findings, findings.shadowed)
+    if pipes is not None:
+        places.append(len(findings.parts))
+        crossing.cross(findings, pipes, places, first)
+    findings.pipes = outer_pipes
     for assignment in script.assignments:
+        if (
+            assignment.name == "IFS"
+            and assignment.part >= 0
+            and script.commands[assignment.part].words[0].text == "read"
+        ):
+            continue  # how `read` divides its line; what it sets is unknown anyway
         if assigned(assignment.name, assignment.exported or assignment.part >= 0):
             findings.env(assignment.name, "set", assignment.start, assignment.end, -1)
+        if file := zone_file(assignment.name, assignment.value.text):
+            findings.touch("read", Word(file, assignment.start, assignment.end), (), -1)
     for name, start, end in script.reads_env:
         if secret(name):
             findings.env(name, "read", start, end, -1)
@@ -147,19 +220,12 @@ def _run_script(findings: _Analyst, script: Script, via: tuple[str, ...]) -> Non
             _crude_commands(findings, script.tokens, script.unknowns[0], via)
 
 
-def _mark_expanded(
-    findings: _Analyst, place: int, words: tuple[Word, ...], expansions: tuple[tuple[int, int], ...]
-) -> None:
-    """Notes which words hold the value of a variable: their text is known, but it is not what is written."""
-    expanded = tuple(
-        [
-            at
-            for at, word in enumerate(words)
-            if any(word.start <= start and end <= word.end for start, end in expansions)
-        ]
-    )
-    if expanded:
-        findings.parts[place] = findings.parts[place].replace(expanded=expanded)
+def _sends_something(items: list[Item], first: int) -> bool:
+    for at in range(first, len(items)):
+        effect = items[at].effect
+        if isinstance(effect, Connect) and effect.direction == "send":
+            return True
+    return False
 
 
 def _crude_commands(findings: _Analyst, tokens: tuple[str, ...], unknown: Unknown, via: tuple[str, ...]) -> None:
@@ -180,6 +246,14 @@ def _crude_commands(findings: _Analyst, tokens: tuple[str, ...], unknown: Unknow
             words = tuple([Word(text, unknown.start, unknown.end) for text in texts])
             _simple(findings, words, (findings.start.cwd,), (*via, UNPARSED), "", "", False)
     findings.span = outer
+
+
+_RUNS_CODE = frozenset(("code", "package"))
+
+
+def _folders(outer: tuple[str, ...], inner: tuple[str, ...]) -> tuple[str, ...]:
+    """Where a command runs that an option sends elsewhere (`make -C`): rules may mean either folder."""
+    return tuple(dict.fromkeys(outer + inner)) if inner else ()
 
 
 def _redirect(findings: _Analyst, kind: str, word: Word, cwds: tuple[str, ...]) -> None:
@@ -206,7 +280,7 @@ def _command(
         findings.opaque("commands are nested too deep", words[0].start, words[-1].end, run.part)
         findings.tokens += tuple([word.text for word in words])
         return
-    _simple(findings, words, cwds, via, stdin, stdin_text, False)
+    _simple(findings, words, cwds, via, stdin, stdin_text, False, run.given)
 
 
 def _simple(
@@ -217,6 +291,7 @@ def _simple(
     stdin: str,
     stdin_text: str,
     direct: bool,
+    given: Printed | None = None,
 ) -> None:
     """One simple command: its part and its items."""
     first = words[0]
@@ -233,7 +308,7 @@ def _simple(
             break
     part = len(findings.parts)
     if not name or first.splits or first.pattern is not None or HOLE in name:
-        options, operands = _crude(argv)
+        options, operands = crude_words(argv)
         findings.parts.append(
             Part(argv, start, end, "", (), operands, options, False, literal, direct, False, via, (), (), (), cwds)
         )
@@ -247,11 +322,17 @@ def _simple(
         findings.programs.append(name)
     description = findings.lookup(base) if base else None
     folded = ""
-    if description is None and base != base.lower() and (description := findings.lookup(base.lower())) is not None:
-        folded = base
-        base = base.lower()
+    also: Sequence[Description] = ()
+    if description is None or "also" in description:
+        description, also = parted(description)
+        if description is None and base != base.lower():
+            description, more = parted(findings.lookup(base.lower()))
+            also = (*also, *more)
+            if description is not None:
+                folded = base
+                base = base.lower()
     if description is None or (base in findings.shadowed and trusted):
-        options, operands = _crude(argv)
+        options, operands = crude_words(argv)
         redefined = base in findings.shadowed
         why = f"{base} is redefined in this text" if redefined else f"{name} is not described"
         program = description["name"] if description is not None and "several" not in description else base
@@ -278,23 +359,36 @@ def _simple(
         if trusted:
             findings.programs.append(base)
         findings.items.append(Item(Code(program, argv, why), start, end, part))
+        if "/" in name and findings.pipes is not None:
+            from gateway.commands.crossing import run_written
+
+            run_written(findings, first, cwds, via, part)
+        if also:
+            from gateway.commands.joined import join  # only where a layer adds to a program
+
+            join(findings, also, program, words, cwds, via, stdin, stdin_text, part)
         return
     program = base if "several" in description else description["name"]
+    if given is not None and given.text is not None and stdin == "pipe":
+        stdin, stdin_text = "text", given.text
     run = Invocation(program, words, cwds, via, stdin, stdin_text, description)
+    run.given = given
     run.part = part
     run.first = len(findings.items)
     read(run)
     if trusted and "builtin" not in description:
         findings.programs.append(base)
     findings.parts.append(None)  # type: ignore[arg-type]  # its place in the order; replaced below
-    findings.items.append(Item(Exec(program, argv), start, end, part))
+    findings.items.append(Item.make((Exec.make((program, argv)), start, end, part)))
     apply(findings, run)
     spec = run.spec
     if "special" in spec:
         for hook in spec["special"]:
             special.HOOKS[hook](findings, run)
     if "skips" in spec:
-        _leave_out(findings, run, *spec["skips"])
+        leave_out(findings, run, *spec["skips"])
+    if "classes" in spec and not _RUNS_CODE.isdisjoint(spec["classes"]):
+        reach(findings, run)
     doubts = run.doubts
     if folded:
         doubts.append(f"{folded} is {base} only where file names ignore case")
@@ -302,55 +396,22 @@ def _simple(
         for why in dict.fromkeys(doubts):
             findings.items.append(Item(Code(program, argv, why), start, end, part))
     for word in run.option_globs:
+        if word.names is not None and word.pattern is None:
+            for question, target in word.names.asks:
+                if question == "dash":
+                    findings.ask(question, part, target, "", word.start, word.end)
+            continue
         for cwd in cwds:
             findings.ask("glob", part, absolute(word.pattern or "", cwd), "", word.start, word.end)
     operands = tuple([word.text for word in run.operands])
     if run.after:
         operands += tuple([word.text for word in run.after])
-    findings.parts[part] = Part(
-        argv,
-        start,
-        end,
-        program,
-        tuple(run.subcommands),
-        operands,
-        frozenset(run.options),
-        not doubts,
-        literal,
-        direct,
-        trusted,
-        via,
-        tuple(spec.get("classes", ())),
-        tuple(run.inert),
-        (),
-        cwds,
-    )
+    findings.parts[part] = Part.make(
+        (argv, start, end, program, tuple(run.subcommands), operands, frozenset(run.options), not doubts, literal,
+         direct, trusted, via, tuple(spec.get("classes", ())), tuple(run.inert), (),
+         cwds if run.cwds == cwds else _folders(cwds, run.cwds))
+    )  # fmt: skip
+    if also:
+        from gateway.commands.joined import join
 
-
-def _leave_out(findings: _Analyst, run: Invocation, what: str, unless: list[str]) -> None:
-    """The program leaves something out of the trees it reads, unless an option says otherwise."""
-    if run.has(unless) or run.doubts:
-        return
-    for at in range(run.first, len(findings.items)):
-        item = findings.items[at]
-        effect = item.effect
-        if isinstance(effect, Touch) and effect.tree and effect.kind in ("list", "read"):
-            findings.items[at] = item.replace(effect=effect.replace(skips=what))
-
-
-def _crude(argv: tuple[str, ...]) -> tuple[frozenset[str], tuple[str, ...]]:
-    """Options and operands of a program that nobody described: every spelling that could be meant."""
-    options: set[str] = set()
-    operands: list[str] = []
-    for at, text in enumerate(argv):
-        if not at:
-            continue
-        if text[:1] == "-" and len(text) > 1:
-            options.add(text)
-            if text[:2] == "--":
-                options.add(text.partition("=")[0])
-            else:
-                options.update(["-" + letter for letter in text[1:]])
-        else:
-            operands.append(text)
-    return frozenset(options), tuple(operands)
+        join(findings, also, program, words, cwds, via, stdin, stdin_text, part)

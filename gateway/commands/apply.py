@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from gateway.commands.elsewhere import hand_elsewhere
+from gateway.commands.inputs import with_found, with_input
 from gateway.commands.places import absolute, host_of, remote
 from gateway.commands.special.pathspecs import revision
 from gateway.model.command import Word
-from gateway.model.effect import HOLE, Credential, Process, System, Touch
+from gateway.model.effect import HOLE, Credential, Process, System
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -44,6 +46,38 @@ def apply(findings: Findings, run: Invocation) -> None:
     for effect in spec["effects"]:
         if _present(run, effect):
             _fixed(findings, run, effect)
+
+
+_PLAIN_PATH = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789/._-+@~")
+_LABELS = ("bazel", "bazelisk", "earthly", "buck2", "pants", "gn")  # for which `//x:y` is no path
+_SCRATCH = ("/tmp/", "/var/tmp/", "/dev/shm/")
+
+
+def reach(findings: Findings, run: Invocation) -> None:
+    """A program that runs code says little of what its words do, but a path among them that leads out of the folder it
+    starts in is at least read; in a folder for scratch, where all may be read, it may be written."""
+    for before, word in zip(run.words, run.words[1:], strict=False):
+        if word.text in ("-", "/dev/stdin") and before.text in ("-f", "--file", "--makefile"):
+            findings.opaque(f"{run.name} is told by its input what to do", word.start, word.end, run.part)
+        text = word.text
+        if "/" not in text and ".." not in text:
+            continue
+        text = text[text.rfind("=") + 1 :]
+        leads = (
+            (text[:1] == "/" and (text[:2] != "//" or run.name not in _LABELS))
+            or text[:2] == "~/"
+            or text == ".."
+            or text[:3] == "../"
+            or "/../" in text
+        )
+        if not leads or not word.literal or not _PLAIN_PATH.issuperset(text):
+            continue
+        if not any(item.part == run.part and item.effect.kind == "code" for item in findings.items[run.first :]):
+            return
+        if (text + "/").startswith(_SCRATCH):
+            findings.touch("write", Word(text, word.start, word.end), run.cwds, run.part)
+        else:
+            findings.touch("read", Word(text, word.start, word.end), run.cwds, run.part)
 
 
 def _change_folder(run: Invocation, word: Word) -> None:
@@ -215,13 +249,20 @@ def _value(findings: Findings, run: Invocation, kind: str, slot: Spec, word: Wor
             _contact(findings, run, slot, word, place)
     elif kind == "@path":
         # `curl -d @file`: a value that names a file only behind a sign.
-        if word.text[:1] == "@":
+        if word.text[:1] == "@" and (word.text != "@-" or "dash" in slot):
             findings.touch("read", Word(word.text[1:], word.start, word.end), run.cwds, run.part)
         elif word.text[:1] == HOLE:
             findings.touch("read", word, run.cwds, run.part)
         for effect in does:
             if _present(run, effect):
                 _effect(findings, run, effect, word)
+    elif kind == "file-url":
+        # `aws … --filters file://x`: a text, or the name of a file that holds it.
+        head, mark, rest = word.text.partition("://")
+        if mark and head in ("file", "fileb"):
+            findings.touch("read", Word(rest, word.start, word.end), run.cwds, run.part)
+        elif word.text[:1] == HOLE:
+            findings.touch("read", word, run.cwds, run.part)
     elif kind == "assignment":
         _assignment(findings, run, word)
     elif kind == "revision":
@@ -339,76 +380,14 @@ def _hand(findings: Findings, run: Invocation, words: tuple[Word, ...], slot: Sp
     if not words:
         return
     via = slot.get("via") or run.name
+    if "elsewhere" in slot:
+        hand_elsewhere(findings, run, words, via)
+        return
     if "adds" in slot:
-        words = _with_input(run, words)
+        for each in with_input(run, words):
+            hand(findings, run, each, via)
+        return
     if "braces" in slot:
-        _with_found(findings, run, words, via, "appends" in slot, not _IN_ITS_FOLDER.isdisjoint(slot.get("names", ())))
+        with_found(findings, run, words, via, slot)
     else:
         hand(findings, run, words, via)
-
-
-_IN_ITS_FOLDER = frozenset(("-execdir", "-okdir"))
-
-
-def _with_found(
-    findings: Findings, run: Invocation, words: tuple[Word, ...], via: str, appends: bool, inside: bool
-) -> None:
-    """`find -exec`, `fd -x`: `{}` is something below the one folder that is searched, if it is one. `inside`: the
-    command starts in the folder of what was found, so that other paths are relative to nobody knows where."""
-    ignored = run.spec.get("ignored", ())
-    roots = [word for word in run.operands[len(run.spec["lead"]) :] if word.text not in ignored]
-    if not roots:
-        roots = [Word(".", words[0].start, words[0].end)]
-    base = roots[0].text.rstrip("/") if len(roots) == 1 and roots[0].literal else HOLE
-    outer = run.cwds
-    if inside:
-        base = absolute(base or "/", outer[0]) if base != HOLE and len(outer) == 1 else HOLE
-        run.cwds = ()
-    name = f"{base}/{HOLE}" if base != HOLE else HOLE
-    if appends and not any("{" in word.text for word in words):
-        words = (*words, Word("{}", words[-1].start, words[-1].end))
-    first = len(findings.items)
-    hand(findings, run, tuple([_filled(word, name) for word in words]), via)
-    run.cwds = outer
-    if base == HOLE:
-        return
-    for cwd in run.cwds or ("",):
-        folder = absolute(base or "/", cwd)
-        if HOLE in folder:
-            continue
-        below = f"{folder.rstrip('/')}/{HOLE}"
-        for at in range(first, len(findings.items)):
-            effect = findings.items[at].effect
-            # What is found lies below the folder: unlike other holes, this one can't lead out of it.
-            if isinstance(effect, Touch) and effect.path == below:
-                findings.items[at] = findings.items[at].replace(effect=Touch(effect.kind, folder, True))
-                findings.paths.append(folder)
-
-
-_FOUND = ("{}", "{.}", "{//}", "{/}", "{/.}")
-
-
-def _filled(word: Word, name: str) -> Word:
-    """The word with the marks for what was found filled in: the path itself alone, or something unknown."""
-    text = word.text
-    if text == "{}":
-        return word.replace(text=name)
-    for mark in _FOUND:
-        text = text.replace(mark, HOLE)
-    return word.replace(text=text) if text != word.text else word
-
-
-def _with_input(run: Invocation, words: tuple[Word, ...]) -> tuple[Word, ...]:
-    """xargs: the input's words stand at the end, or where the replacement mark stands."""
-    mark = ""
-    for option, values in run.values:
-        if "-I" in option["names"] or "-i" in option["names"]:
-            mark = values[0].text if values else "{}"
-            if HOLE in mark or not mark:
-                run.doubts.append("what xargs replaces is not known before the run")
-                mark = ""
-    if mark:
-        words = tuple([w.replace(text=w.text.replace(mark, HOLE)) if mark in w.text else w for w in words])
-        if run.options.isdisjoint(("-n", "-L", "-l")):
-            return words
-    return (*words, Word(HOLE, words[-1].start, words[-1].end, True))

@@ -67,13 +67,17 @@ def effects(call: str, lookup: Callable[[str], Description | None]) -> list[str]
 
 def failures(description: Description, lookup: Callable[[str], Description | None]) -> list[str]:
     """What is wrong with a description's examples, one text for each; empty if all hold."""
-    found: list[str] = []
-    lines = description.get("lines", {})
+    return [f"line {line}: {message}" for line, _column, message in failing(description, lookup)]
+
+
+def failing(description: Description, lookup: Callable[[str], Description | None]) -> list[tuple[int, int, str]]:
+    """The same with line and column of each."""
+    found = []
+    places = description.get("lines", {})
     for call, expected in description["examples"].items():
         actual = effects(call, lookup)
         if sorted(actual) != sorted(expected):
-            found.append(
-                f"line {lines.get(call, 0)}: example must do what it says (`{call}` says"
-                f" [{', '.join(expected)}], does [{', '.join(actual)}])"
-            )
+            says = f"`{call}` says [{', '.join(expected)}], does [{', '.join(actual)}]"
+            line, column = places.get(call, (0, 0))
+            found.append((line, column, f"example must do what it says ({says})"))
     return found

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from gateway.commands.places import absolute, escaped, stream
-from gateway.commands.variables import assigned
+from gateway.commands.variables import assigned, zone_file
 from gateway.model.analysis import Pending
+from gateway.model.command import Word
 from gateway.model.effect import HOLE, Code, Connect, Effect, Env, Item, Opaque, Touch
 
 TYPE_CHECKING = False
@@ -13,7 +14,8 @@ if TYPE_CHECKING:
     from typing import Any
 
     from gateway.commands.grammar import Invocation
-    from gateway.model.command import Part, Word
+    from gateway.commands.pipes import Pipes
+    from gateway.model.command import Part
 
     Description = dict[str, Any]
 
@@ -31,6 +33,7 @@ class Findings:
         "parts",
         "paths",
         "pending",
+        "pipes",
         "programs",
         "script",
         "span",
@@ -57,18 +60,33 @@ class Findings:
         self.git: list[str] = []
         self.pending: list[Pending] = []
         self.span: tuple[int, int] | None = None
+        self.pipes: Pipes | None = None
 
     def add(self, effect: Effect, start: int, end: int, part: int = -1) -> None:
         """One item. Inside a text that is handed on, places are those of the word that holds the text."""
         if self.span is not None:
             start, end = self.span
-        self.items.append(Item(effect, start, end, part))
+        self.items.append(Item.make((effect, start, end, part)))
 
     def touch(self, kind: str, word: Word, cwds: tuple[str, ...], part: int, tree: bool = False) -> None:
         """The effect of `kind` on the path that a word names, in each folder the command may run in."""
         text, start, end, pattern = word.text, word.start, word.end, word.pattern
         if self.span is not None:
             start, end = self.span
+        if word.names is not None:
+            for question, target in word.names.asks:
+                if question != "dash":
+                    if question == "blanks":
+                        for cwd in cwds or ("",):
+                            self.ask(question, part, absolute(target, escaped(cwd)), "", start, end)
+                    else:
+                        self.ask(question, part, target, "", start, end)
+            for folder in word.names.below:
+                skips = word.names.skips if kind in ("list", "read") else ""
+                self.items.append(Item(Touch(kind, folder, True, False, "", skips), start, end, part))
+                self.paths.append(folder)
+            if word.names.below:
+                return
         for cwd in cwds or ("",):
             if pattern is not None and HOLE not in text:
                 path = absolute(pattern, escaped(cwd))
@@ -83,7 +101,7 @@ class Findings:
                 if path[:5] == "/dev/" and stream(path):
                     continue
                 self.paths.append(path)
-            self.items.append(Item(Touch(kind, path, tree), start, end, part))
+            self.items.append(Item.make((Touch.make((kind, path, tree, False, "", "")), start, end, part)))
 
     def code(self, run: Invocation, why: str) -> None:
         """The command runs something that its description does not tell."""
@@ -103,9 +121,14 @@ class Findings:
         """A variable is set for a program, unless it is one that changes nothing."""
         if assigned(name, True):
             self.env(name, "set", word.start, word.end, part)
+        if file := zone_file(name, word.text.partition("=")[2]):
+            self.touch("read", Word(file, word.start, word.end), (), part)
 
     def ask(self, kind: str, part: int, target: str, extra: str, start: int, end: int) -> None:
-        """A question that only the facts of the host answer; `settle` does."""
+        """A question that only the facts of the host answer; `settle` does. Asked twice, it counts once."""
         if self.span is not None:
             start, end = self.span
-        self.pending.append(Pending(kind, part, target, extra, start, end))
+        question = Pending(kind, part, target, extra, start, end)
+        self.pending.append(question)
+        if kind == "dash" or kind == "blanks":
+            self.globs.append(target)

@@ -7,17 +7,22 @@ for is written down in `doubts`, in words for people; the caller makes `Code` of
 
 from __future__ import annotations
 
-from gateway.model.command import Word
+from gateway.commands.options import dashless, keyed, may_be_option, shown, take, unlisted, until
 from gateway.model.effect import HOLE
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
+    from gateway.commands.printed import Printed
+    from gateway.model.command import Word
+
     Spec = dict[str, Any]
 
-GLOB_STARTS = ("*", "?", "[")
-_DIGITS = frozenset("0123456789")
+# What a program does that only prints its version or help.
+_NOTHING: Spec = {
+    "name": "", "options": {}, "table": [], "lead": [], "tail": [], "rest": None, "operands": False, "effects": [],
+}  # fmt: skip
 
 
 class Invocation:
@@ -35,6 +40,7 @@ class Invocation:
         "doubts",
         "first",
         "flags",
+        "given",
         "inert",
         "name",
         "operands",
@@ -80,6 +86,7 @@ class Invocation:
         self.doubts: list[str] = []
         self.inert: list[int] = []
         self.option_globs: list[Word] = []
+        self.given: Printed | None = None
 
     def has(self, names: list[str]) -> bool:
         """Whether any of these options or flags is present."""
@@ -93,6 +100,10 @@ def read(run: Invocation) -> None:
     total = len(words)
     operands = run.operands
     at = 1
+    if "alone" in spec and total == 2 and words[1].text in spec["alone"]:
+        run.options.add(words[1].text)
+        run.spec = _NOTHING
+        return
     options = spec["options"]
     dialect = spec["dialect"]
     children = spec.get("subcommands")
@@ -100,7 +111,7 @@ def read(run: Invocation) -> None:
         operands.extend(words[1:])
         return
     if "dashless" in spec and total > 1 and words[1].text[:1] not in ("-", "", HOLE):
-        at = _dashless(run, spec, words)
+        at = dashless(run, spec, words)
     if children and (bare := spec.get("bare")) and (total == 1 or words[1].text[:1] == "-"):
         spec = _descend(run, spec, bare)
         options, dialect, children = spec["options"], spec["dialect"], spec.get("subcommands")
@@ -120,9 +131,9 @@ def read(run: Invocation) -> None:
                 if "sets" in option and "harmless" not in option:
                     run.flags.update(option["sets"])
                 if "until" in option:
-                    at = _until(run, option, words, at)
+                    at = until(run, option, words, at)
                 elif arity := option.get("arity", 0):
-                    at = _take(run, option, words, at, arity, None)
+                    at = take(run, option, words, at, arity, None)
                 elif "does" in option:
                     run.values.append((option, ()))
                 continue
@@ -137,23 +148,27 @@ def read(run: Invocation) -> None:
                     operands.extend(rest)
                 break
             if dialect != "keys":
-                at = _unlisted(run, spec, words, at, text)
+                at = unlisted(run, spec, words, at, text)
                 continue
         if dialect == "keys":
-            at = _key(run, spec, words, at)
+            at = keyed(run, spec, words, at)
             continue
         if word.splits or word.pattern is not None or text[:1] == HOLE:
-            _may_be_option(run, spec, word)
+            may_be_option(run, spec, word)
         if children is not None:
             child = children.get(text)
+            named: str | None = None
+            if child is None and "prefixes" in spec and HOLE not in text:
+                named = text
+                child = next((place for prefix, place in spec["prefixes"] if text.startswith(prefix)), None)
             if child is not None:
-                canonical = spec.get("canonical")
-                named: str | None = canonical.get(text) if canonical is not None else None
+                if (canonical := spec.get("canonical")) is not None:
+                    named = canonical.get(text, named)
                 spec = spec["nested"][child]
                 run.subcommands.append(named or spec["name"])
                 run.spec = spec
                 options, dialect, children = spec["options"], spec["dialect"], spec.get("subcommands")
-                if children and (bare := spec.get("bare")) and (at == total or words[at].text[:1] == "-"):
+                while children and (bare := spec.get("bare")) and (at == total or words[at].text[:1] == "-"):
                     spec = _descend(run, spec, bare)
                     options, dialect, children = spec["options"], spec["dialect"], spec.get("subcommands")
                 if dialect == "none":
@@ -166,7 +181,7 @@ def read(run: Invocation) -> None:
                 at -= 1
                 continue
             if not spec["operands"]:
-                run.doubts.append(f"subcommand {_shown(text)} is not described")
+                run.doubts.append(f"subcommand {shown(text)} is not described")
             children = None
         operands.append(word)
         if dialect == "posix":
@@ -177,218 +192,7 @@ def read(run: Invocation) -> None:
 
 def _descend(run: Invocation, spec: Spec, name: str) -> Spec:
     child: Spec = spec["nested"][spec["subcommands"][name]]
-    run.subcommands.append(spec.get("canonical", {}).get(name, child["name"]))
+    if name != "*":
+        run.subcommands.append(spec.get("canonical", {}).get(name, child["name"]))
     run.spec = child
     return child
-
-
-def _shown(text: str) -> str:
-    return text.replace(HOLE, "?")
-
-
-def _may_be_option(run: Invocation, spec: Spec, word: Word) -> None:
-    """An operand that the run may turn into an option, or into several words."""
-    if "harmless" in spec:
-        return
-    if not word.splits and word.text[:1] != HOLE:
-        if word.pattern is None or not word.pattern.startswith(GLOB_STARTS):
-            return
-        if HOLE not in word.text:
-            run.option_globs.append(word)
-            return
-    run.doubts.append(f"{_shown(word.text)} may turn out to be an option")
-
-
-def _take(run: Invocation, option: Spec, words: tuple[Word, ...], at: int, arity: int, glued: Word | None) -> int:
-    """The values of an option: the glued one first, then as many of the next words as it takes."""
-    taken = [glued] if glued is not None else []
-    while len(taken) < arity:
-        if at >= len(words):
-            run.doubts.append(f"option {option['names'][0]} has no value")
-            return at
-        word = words[at]
-        if word.splits or (word.pattern is not None and option["kinds"][len(taken)] not in ("path", "command")):
-            run.doubts.append(f"{_shown(word.text)} may become several words")
-        if _looks_like_option(run, option, word.text):
-            run.doubts.append(f"{_shown(word.text)} may be an option of its own")
-        taken.append(word)
-        at += 1
-    _valued(run, option, tuple(taken))
-    return at
-
-
-def _looks_like_option(run: Invocation, option: Spec, text: str) -> bool:
-    """Whether versions of a program could disagree with the description: an option instead of a value."""
-    if text[:1] != "-" or len(text) == 1 or text[1] in _DIGITS or run.spec["dialect"] in ("dash", "keys"):
-        return False
-    return "harmless" not in run.spec and "pattern" not in option.get("sets", ())
-
-
-def _next(run: Invocation, option: Spec, words: tuple[Word, ...], at: int, arity: int) -> int:
-    """The values of an option that has none glued to it: the next words, or none if a value is optional."""
-    if arity:
-        return _take(run, option, words, at, arity, None)
-    if "does" in option:
-        run.values.append((option, ()))
-    return at
-
-
-def _valued(run: Invocation, option: Spec, taken: tuple[Word, ...]) -> None:
-    if "harmless" in option:
-        if taken and taken[0].text in option["harmless"]:
-            return
-        run.flags.update(option.get("sets", ()))
-    if "does" in option or "special" in option:
-        run.values.append((option, taken))
-
-
-def _glued(word: Word, text: str) -> Word:
-    """The value inside an option's own word. A glob there is matched against the whole word, so hardly ever."""
-    if word.pattern is not None:
-        for sign in GLOB_STARTS:
-            text = text.replace(sign, HOLE)
-    return Word(text, word.start, word.end, word.splits)
-
-
-def _until(run: Invocation, option: Spec, words: tuple[Word, ...], at: int) -> int:
-    """The words of a command that ends at a mark (`find -exec … ;`)."""
-    start = at
-    braces = "+" in option["until"]
-    while at < len(words):
-        text = words[at].text
-        # find ends a command at `+` only directly behind `{}`.
-        if text in option["until"] and not (braces and text == "+" and words[at - 1].text != "{}"):
-            break
-        at += 1
-    if at == len(words) and ";" in option["until"] and "open" not in option:
-        run.doubts.append(f"option {option['names'][0]} has no end")
-    run.values.append((option, words[start:at]))
-    return at + 1
-
-
-def _unlisted(run: Invocation, spec: Spec, words: tuple[Word, ...], at: int, text: str) -> int:
-    """A word that starts with a dash and is not listed as such: glued values, clusters, abbreviations."""
-    word = words[at - 1]
-    options = spec["options"]
-    table = spec["table"]
-    if word.splits:
-        run.doubts.append(f"{_shown(text)} may become several words")
-    if text[:2] == "--" or spec["dialect"] == "dash":
-        name, equals, value = text.partition("=")
-        index = options.get(name)
-        if index is None and spec["dialect"] == "dash":
-            index = options.get(name[1:] if name[:2] == "--" else "-" + name)
-        if index is None and spec["dialect"] != "dash" and HOLE not in name and len(name) > 2:
-            found = {i for spelling, i in options.items() if spelling.startswith(name)}
-            if len(found) == 1:
-                index = found.pop()
-                run.doubts.append(f"option {_shown(name)} is an abbreviation")
-        if index is None:
-            _unknown_option(run, spec, name)
-            return at
-        option = table[index]
-        run.options.update(option["names"])
-        if "inert" in option:
-            run.inert.append(at - 1)
-        if "sets" in option and "harmless" not in option:
-            run.flags.update(option["sets"])
-        if "until" in option:
-            if equals:
-                run.doubts.append(f"option {name} with a glued command is not described")
-            return _until(run, option, words, at)
-        arity = option.get("arity", 0)
-        if arity or "optional" in option:
-            if equals:
-                return _take(run, option, words, at, arity or 1, _glued(word, value))
-            return _next(run, option, words, at, arity)
-        if equals and spec["dialect"] != "dash":
-            run.doubts.append(f"option {name} takes no value")
-        if "does" in option:
-            run.values.append((option, ()))
-        return at
-    return _cluster(run, spec, words, at, text)
-
-
-def _cluster(run: Invocation, spec: Spec, words: tuple[Word, ...], at: int, text: str) -> int:
-    """Short options in one word; the first that takes a value takes what is left of the word, or the next."""
-    word = words[at - 1]
-    options = spec["options"]
-    inert = True
-    if "numeric" in spec and _DIGITS.issuperset(text[1:]):
-        run.options.add("-NUM")
-        return at
-    position = 1
-    while position < len(text):
-        index = options.get("-" + text[position])
-        position += 1
-        if index is None:
-            if "numeric" in spec and text[position - 1] in _DIGITS:
-                run.options.add("-NUM")
-                continue
-            # Which of the other letters are options nobody can tell: to a rule that denies, all are.
-            run.options.add(text)
-            run.options.update(["-" + letter for letter in text[position:] if letter != HOLE])
-            _unknown_option(
-                run, spec, text if len(text) == 2 or text[position - 1] == HOLE else "-" + text[position - 1]
-            )
-            return at
-        option = spec["table"][index]
-        run.options.update(option["names"])
-        if "inert" not in option:
-            inert = False
-        if "sets" in option and "harmless" not in option:
-            run.flags.update(option["sets"])
-        if "until" in option:
-            return _until(run, option, words, at)
-        arity = option.get("arity", 0)
-        if arity or "optional" in option:
-            rest = text[position:]
-            if rest:
-                return _take(run, option, words, at, arity or 1, _glued(word, rest))
-            return _next(run, option, words, at, arity)
-        if "does" in option:
-            run.values.append((option, ()))
-    if inert:
-        run.inert.append(at - 1)
-    return at
-
-
-def _unknown_option(run: Invocation, spec: Spec, name: str) -> None:
-    run.options.add(name)
-    if "harmless" not in spec:
-        run.doubts.append(f"option {_shown(name)} is not described")
-
-
-def _key(run: Invocation, spec: Spec, words: tuple[Word, ...], at: int) -> int:
-    """An operand `key=value` (dd)."""
-    word = words[at - 1]
-    key, equals, value = word.text.partition("=")
-    index = spec["options"].get(key + equals)
-    if index is None:
-        _unknown_option(run, spec, key + equals)
-        return at
-    option = spec["table"][index]
-    run.options.update(option["names"])
-    if "does" in option:
-        run.values.append((option, (_glued(word, value),)))
-    return at
-
-
-def _dashless(run: Invocation, spec: Spec, words: tuple[Word, ...]) -> int:
-    """The old form of tar and ps: a first word of option letters, whose values follow in their order."""
-    at = 2
-    for letter in words[1].text:
-        index = spec["options"].get(letter)
-        if index is None:
-            index = spec["options"].get("-" + letter)
-        if index is None:
-            _unknown_option(run, spec, letter)
-            continue
-        option = spec["table"][index]
-        run.options.update(option["names"])
-        run.flags.update(option.get("sets", ()))
-        if arity := option.get("arity", 0):
-            at = _take(run, option, words, at, arity, None)
-        elif "does" in option:
-            run.values.append((option, ()))
-    return at

@@ -7,7 +7,7 @@ they seem to be become `Code`, git's remotes become hosts. A fact that is missin
 from __future__ import annotations
 
 from gateway.commands.places import absolute, remote, stream, unescaped
-from gateway.model.effect import HOLE, Code, Connect, Credential, Item, Push, Touch
+from gateway.model.effect import HOLE, Code, Connect, Credential, Item, Opaque, Push, Touch
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -45,8 +45,13 @@ def settle(analysis: Analysis, facts: Facts, context: Context) -> Analysis:
         else:
             items.append(item)
     parts = _programs(parts, items, facts)
+    started: list[Pending] = []
     for question in analysis.pending:
         _SETTLERS[question.kind](items, parts, question, facts, context)
+        if question.kind == "git":
+            started.append(question)
+    if started:
+        _own_stores(items, parts, started, facts)
     return analysis.replace(parts=parts, items=tuple(items), pending=())
 
 
@@ -108,6 +113,9 @@ def _programs(parts: tuple[Part, ...], items: list[Item], facts: Facts) -> tuple
 
 
 def _code(items: list[Item], parts: tuple[Part, ...], question: Pending, why: str) -> None:
+    if question.part < 0:
+        items.append(Item(Opaque(why), question.start, question.end))
+        return
     part = parts[question.part]
     items.append(Item(Code(part.program, part.argv, why), question.start, question.end, question.part))
 
@@ -123,32 +131,61 @@ def _glob(items: list[Item], parts: tuple[Part, ...], question: Pending, facts: 
         if path[folder : folder + 1] == "-":
             _code(items, parts, question, f"the file name {path[folder:]} would be read as an option")
             return
+    if _makes_option(items, pattern, question.part):
+        _code(items, parts, question, "a file that is made on the same line could be read as an option")
+
+
+def _makes_option(items: list[Item], pattern: str, part: int) -> bool:
+    """Whether another command of the text may make a name for the pattern to match that begins with a dash."""
+    folder = _literal_folder(pattern).rstrip("/")
+    for item in items:
+        effect = item.effect
+        if isinstance(effect, Touch) and effect.kind == "write" and item.part != part:
+            path = effect.real or effect.path
+            if HOLE in path or path.startswith(folder + "/-"):
+                return True
+            around = (path + "/").startswith(folder + "/") or (folder + "/").startswith(path + "/")
+            if effect.tree and effect.skips != "rest" and around:
+                return True
+    return False
 
 
 def _git(items: list[Item], parts: tuple[Part, ...], question: Pending, facts: Facts, _: Context) -> None:
     fact = facts.git.get(question.target)
     if fact is None or not fact.own:
         _code(items, parts, question, "git runs configuration of a repository that is not the project's")
-        return
-    # What the description says of `.git` holds for the repository's own folder, not for the one git starts in.
-    here = question.target.rstrip("/") + "/.git"
-    there = (fact.top or question.target).rstrip("/") + "/.git"
-    tracked = _reads_only_tracked(parts[question.part])
+
+
+def _own_stores(items: list[Item], parts: tuple[Part, ...], started: list[Pending], facts: Facts) -> None:
+    """What the description says of `.git` holds for the repository's own folder, not for the one git starts in. One
+    pass for all runs of git: a text may hold thousands."""
+    stores: dict[int, list[tuple[str, str, bool]]] = {}
+    for question in started:
+        fact = facts.git.get(question.target)
+        if fact is not None and fact.own:
+            here = question.target.rstrip("/") + "/.git"
+            there = (fact.top or question.target).rstrip("/") + "/.git"
+            tracked = _reads_only_tracked(parts[question.part])
+            stores.setdefault(question.part, []).append((here, there, tracked))
     for at, item in enumerate(items):
-        effect = item.effect
-        if item.part != question.part or not isinstance(effect, Touch):
-            continue
-        path = effect.path
-        if path == here or path.startswith(here + "/"):
-            skips = "rest" if effect.tree else ""
-            items[at] = item.replace(effect=effect.replace(path=there + path[len(here) :], real="", skips=skips))
-        elif effect.tree and tracked and effect.kind in ("list", "read"):
-            items[at] = item.replace(effect=effect.replace(skips="untracked"))
+        for here, there, tracked in stores.get(item.part, ()):
+            effect = items[at].effect
+            if not isinstance(effect, Touch):
+                break
+            path = effect.path
+            if path == here or path.startswith(here + "/"):
+                skips = "rest" if effect.tree else ""
+                items[at] = item.replace(effect=effect.replace(path=there + path[len(here) :], real="", skips=skips))
+            elif effect.tree and tracked and effect.kind in ("list", "read"):
+                items[at] = item.replace(effect=effect.replace(skips="untracked"))
 
 
+_PUSHED = " (push)"
 # Subcommands that look at no file of the work tree which git does not keep, and the options that change that.
-_TRACKED = ("blame", "diff", "diff-files", "diff-index", "grep", "log", "show")
-_UNTRACKED_TOO = frozenset(("--no-index", "--untracked", "--no-exclude-standard"))
+_TRACKED = ("blame", "diff", "diff-files", "diff-index", "grep", "log", "show", "stash")
+_UNTRACKED_TOO = frozenset(
+    ("--no-index", "--untracked", "--no-exclude-standard", "--include-untracked", "--only-untracked")
+)
 
 
 def _reads_only_tracked(part: Part) -> bool:
@@ -156,8 +193,10 @@ def _reads_only_tracked(part: Part) -> bool:
     return part.described and subcommand in _TRACKED and not part.options & _UNTRACKED_TOO
 
 
-def _default_remote(fact: GitFact) -> str:
-    names = [name for name, _ in fact.remotes]
+def _default_remote(fact: GitFact, direction: str) -> str:
+    if said := fact.defaults[direction == "send"]:
+        return said
+    names = [name for name, _ in fact.remotes if not name.endswith(_PUSHED)]
     return "origin" if "origin" in names or not names else names[0] if len(names) == 1 else ""
 
 
@@ -171,15 +210,17 @@ def _remote(items: list[Item], parts: tuple[Part, ...], question: Pending, facts
     if question.target == "*":
         chosen = list(urls.values())
     else:
-        name = question.target or _default_remote(fact)
-        chosen = [urls[name]] if name in urls else []
+        name = question.target or _default_remote(fact, direction)
+        pushed = urls.get(name + _PUSHED) if direction == "send" else None
+        url = urls.get(name) if pushed is None else pushed
+        chosen = [] if url is None else [url]
         if not question.target and name:
             for at, item in enumerate(items):
                 effect = item.effect
                 if item.part == question.part and isinstance(effect, Push) and effect.remote == HOLE:
                     items[at] = item.replace(effect=effect.replace(remote=name))
-    if not chosen:
-        return
+    if not all(chosen) or not chosen:
+        return  # the host stays unknown
     at = next((i for i, item in enumerate(items) if _unknown_host(item, question.part, direction)), -1)
     if at < 0:
         return
@@ -208,13 +249,14 @@ def _branch(items: list[Item], parts: tuple[Part, ...], question: Pending, facts
     """`git push` without a ref sends the branch that HEAD is on."""
     del parts, context
     fact = facts.git.get(question.extra)
-    if fact is None or not fact.branch:
+    if fact is None or not (fact.branch or fact.pushes):
         return
     for at, item in enumerate(items):
         effect = item.effect
         same = item.part == question.part and item.start == question.start and item.end == question.end
         if same and isinstance(effect, Push) and effect.ref == HOLE:
-            items[at] = item.replace(effect=effect.replace(ref=fact.branch))
+            known = {"force": True} if fact.pushes == "force" else {} if fact.pushes else {"ref": fact.branch}
+            items[at] = item.replace(effect=effect.replace(**known))
 
 
 def _into(items: list[Item], parts: tuple[Part, ...], question: Pending, facts: Facts, context: Context) -> None:
@@ -255,9 +297,130 @@ def _top(items: list[Item], parts: tuple[Part, ...], question: Pending, facts: F
     fact = facts.git.get(question.target)
     kinds, _, name = question.extra.partition(" ")
     kind, _, tree = kinds.partition("/")
-    if fact is not None and fact.top and (fact.top != question.target or tree):
+    if fact is not None and fact.top and (fact.top != question.target or (tree and name)):
         path = absolute(name or ".", fact.top)
         items.append(Item(Touch(kind, path, bool(tree)), question.start, question.end, question.part))
 
 
-_SETTLERS = {"glob": _glob, "top": _top, "git": _git, "remote": _remote, "branch": _branch, "into": _into}
+def _modules(items: list[Item], parts: tuple[Part, ...], question: Pending, facts: Facts, _: Context) -> None:
+    """A Python program that starts in a folder loads modules from there first."""
+    from gateway.commands.special.pythonfolder import shadowed
+
+    why = shadowed(question.target, question.extra, facts, items)
+    if why:
+        _code(items, parts, question, why)
+
+
+def _dash(items: list[Item], parts: tuple[Part, ...], question: Pending, facts: Facts, _: Context) -> None:
+    """Names that stand bare: one that begins with a dash is an option."""
+    matches = facts.globs.get(question.target)
+    made = _makes_option(items, question.target, question.part)
+    if matches is None or made or any("/-" in path[path.rfind("/") :] for path in matches):
+        _code(items, parts, question, "a file's name could be read as an option")
+
+
+_DIVIDING = frozenset(" \t\n*?[\\")
+
+
+def _blanks(items: list[Item], parts: tuple[Part, ...], question: Pending, facts: Facts, _: Context) -> None:
+    """An unquoted variable that holds a match of a glob is split and matched again."""
+    matches = facts.globs.get(question.target)
+    folder = len(_literal_folder(question.target).rstrip("/"))
+    if matches is None or any(not _DIVIDING.isdisjoint(path[folder:]) for path in matches):
+        _code(items, parts, question, "a file's name would be taken apart")
+
+
+def _names(items: list[Item], parts: tuple[Part, ...], question: Pending, facts: Facts, context: Context) -> None:
+    """What a listing names, read as words again. In the sandbox nothing is opened that was not predicted."""
+    if not context.confined and not facts.names.get(question.target):
+        _code(items, parts, question, f"a file's name below {question.target} may be taken apart")
+
+
+def _parts(items: list[Item], parts: tuple[Part, ...], question: Pending, facts: Facts, context: Context) -> None:
+    del facts
+    if not context.confined:
+        _code(items, parts, question, "a line that is read may be a part of a name")
+
+
+MAX_SENT = 64
+
+
+def _sends(items: list[Item], parts: tuple[Part, ...], question: Pending, facts: Facts, context: Context) -> None:
+    """Notes on a connection which files' content may leave with it. What goes out in an address is sent, too."""
+    del parts, facts, context
+    before, own, places = question.extra.split(";")
+    sources = {int(part) for part in before.split(",") if part}
+    readers = sources | {int(part) for part in own.split(",") if part}
+    spans = {(int(start), int(end)) for start, _, end in [each.partition("-") for each in places.split(",") if each]}
+    sent: list[str] = []
+    for item in items:
+        effect = item.effect
+        if item.part not in readers and not (item.part < 0 and (item.start, item.end) in spans):
+            continue
+        if isinstance(effect, Touch):
+            if effect.kind == "read":
+                end = "/**" if effect.tree else ""
+                sent += [path + end for path in (effect.path, effect.real) if path]
+        elif effect.kind in ("code", "opaque") and item.part in sources:
+            sent.append(HOLE)
+    if not sent:
+        return
+    kept = tuple(dict.fromkeys(sent))
+    if len(kept) > MAX_SENT:
+        kept = (*kept[:MAX_SENT], HOLE)
+    for at, item in enumerate(items):
+        effect = item.effect
+        same = item.part == question.part and item.start == question.start and item.end == question.end
+        if same and isinstance(effect, Connect) and effect.target == question.target:
+            direction = "send" if effect.direction == "fetch" else effect.direction
+            items[at] = item.replace(effect=effect.replace(direction=direction, sends=kept))
+
+
+def _made(items: list[Item], parts: tuple[Part, ...], question: Pending, facts: Facts, context: Context) -> None:
+    """A file that is opened for reading, but made where it is missing."""
+    del parts, context
+    fact = facts.paths.get(question.target)
+    if fact is None or fact.kind not in ("file", "other"):
+        items.append(Item(Touch("write", question.target), question.start, question.end, question.part))
+
+
+def _file(items: list[Item], parts: tuple[Part, ...], question: Pending, facts: Facts, _: Context) -> None:
+    """What is a file is read; where there is none, a program of a similar name would be run."""
+    fact = facts.paths.get(question.target)
+    if fact is None or fact.kind != "file":
+        _code(items, parts, question, f"{question.target} may stand for a program")
+
+
+def _installed(items: list[Item], parts: tuple[Part, ...], question: Pending, facts: Facts, _: Context) -> None:
+    """What is installed already needs no registry."""
+    del parts
+    if any((fact := facts.paths.get(path)) and fact.kind in ("file", "other") for path in question.extra.split("\0")):
+        items[:] = [
+            item
+            for item in items
+            if not (
+                item.part == question.part
+                and isinstance(item.effect, Connect)
+                and item.effect.host == question.target
+                and item.effect.direction == "fetch"
+            )
+        ]
+
+
+_SETTLERS = {
+    "glob": _glob,
+    "top": _top,
+    "git": _git,
+    "remote": _remote,
+    "branch": _branch,
+    "into": _into,
+    "dash": _dash,
+    "blanks": _blanks,
+    "names": _names,
+    "parts": _parts,
+    "sends": _sends,
+    "modules": _modules,
+    "made": _made,
+    "file": _file,
+    "installed": _installed,
+}

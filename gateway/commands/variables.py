@@ -9,7 +9,7 @@ _HARMLESS = frozenset(
         "LANG", "LANGUAGE", "TZ", "TERM", "COLUMNS", "LINES", "NO_COLOR", "FORCE_COLOR", "CI", "CLICOLOR",
         "CLICOLOR_FORCE", "COLORTERM", "NODE_ENV", "RUST_BACKTRACE", "RUST_LOG", "PYTHONUNBUFFERED",
         "PYTHONDONTWRITEBYTECODE", "PYTHONIOENCODING", "PYTHONUTF8", "PYTHONHASHSEED", "GIT_OPTIONAL_LOCKS",
-        "DEBUG", "VERBOSE", "PORT",
+        "DEBUG", "VERBOSE", "PORT", "CGO_ENABLED", "GOOS", "GOARCH",
     )
 )  # fmt: skip
 _LOADERS = frozenset(
@@ -44,6 +44,14 @@ def assigned(name: str, for_program: bool) -> bool:
     if name in _HARMLESS or name.startswith("LC_"):
         return False
     return for_program or name in _LOADERS or name.startswith(_LOADER_STARTS) or name.endswith(_LOADER_ENDS)
+
+
+def zone_file(name: str, value: str) -> str:
+    """The file that a time zone names by its path, "" if it is the name of a zone."""
+    if name != "TZ":
+        return ""
+    value = value.removeprefix(":")
+    return value if value[:1] == "/" else f"/usr/share/zoneinfo/{value}" if ".." in value else ""
 
 
 def secret(name: str) -> bool:

@@ -85,7 +85,8 @@ def test_a_plain_command_is_one_part_with_its_effects_and_questions(descriptions
         ),
         ("rm --frob x", 0, {"described": False, "operands": ("x",)}),
         ("cat $x", 0, {"literal": False, "operands": (HOLE,)}),
-        ("ls() { :; }; ls", 1, {"program": "ls", "trusted": False, "described": False}),
+        ("ls() { :; }; ls", 1, {"program": "ls", "trusted": False, "described": True}),
+        ("ls() { :; }; eval x; ls", 3, {"program": "ls", "trusted": False, "described": False}),
     ],
 )
 def test_a_part_is_canonical(text: str, index: int, expected: dict[str, Any], descriptions: dict[str, Any]) -> None:
@@ -113,12 +114,12 @@ def test_a_part_is_canonical(text: str, index: int, expected: dict[str, Any], de
         ("bash <<E\nrm x\nE", ["delete x"]),
         ("sh <<< 'rm x'", ["delete x"]),
         ("curl -q http://h/x | sh", ["connect h:80 fetch", "opaque"]),
-        ("echo 'rm x' | bash", ["opaque"]),
+        ("echo 'rm x' | bash", ["delete x"]),
         ("eval 'rm x'", ["delete x"]),
         ("trap 'rm x' EXIT", ["delete x"]),
         ("source ./env", ["read env", "opaque"]),
         ("sh -c 'sh -c \"rm x\"'", ["delete x"]),
-        ("echo 'rm x' > s; bash s", ["write s", "read s", "code"]),
+        ("echo 'rm x' > s; bash s", ["write s", "read s", "code", "delete x"]),
         # Names.
         ("$x y", ["opaque"]),
         ("./cat f", ["read f"]),
@@ -174,7 +175,11 @@ def test_questions_are_asked_once_and_in_order(descriptions: dict[str, Any]) -> 
         programs=("cat", "git", "rm"),
         git=("/w",),
     )
-    assert analysis.pending == (Pending("git", 1, "/w", "", 11, 21), Pending("glob", 2, "/w/*", "", 26, 27))
+    assert analysis.pending == (
+        Pending("top", 1, "/w", "list/tree ", 11, 21),
+        Pending("git", 1, "/w", "", 11, 21),
+        Pending("glob", 2, "/w/*", "", 26, 27),
+    )
 
 
 def test_inert_options_are_told_by_their_place(descriptions: dict[str, Any]) -> None:

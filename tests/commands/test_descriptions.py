@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +11,7 @@ import pytest
 
 import gateway.commands
 from gateway.commands.examples import failures
-from gateway.commands.special import HOOKS
+from gateway.commands.special import HOOKS, MODULES
 from gateway.errors import ConfigError
 from gateway.spec.commands import EFFECTS, KINDS, compile_description
 
@@ -34,6 +35,11 @@ def test_a_compiled_description_survives_json_and_names_known_hooks(file: Path) 
         return own.union(*(hooks(child) for child in spec.get("nested", ())))
 
     assert hooks(description) <= set(HOOKS)
+
+
+@pytest.mark.parametrize("module", MODULES)
+def test_a_module_of_hooks_has_those_that_are_looked_for_in_it(module: str) -> None:
+    assert set(import_module(f"gateway.commands.special.{module}").HOOKS) == set(MODULES[module].split())
 
 
 def test_a_false_example_is_reported_with_its_line() -> None:

@@ -177,3 +177,55 @@ def test_subcommands_are_canonical(
 ) -> None:
     invocation = run(NESTED, *words)
     assert (invocation.subcommands, shape(invocation)[2], invocation.doubts) == (subcommands, operands, doubts)
+
+
+OPEN = """
+names: [prog]
+alone: --version version
+code: runs the project
+subcommands:
+  list-keys: {operands: []}
+  list-*: {flags: -a, operands: [{kind: text, rest: true}]}
+  "*":
+    bare: "*"
+    subcommands: {show: {operands: []}, "*": {code: changes something}}
+"""
+
+
+@pytest.mark.parametrize(
+    ("words", "effects"),
+    [
+        (["--version"], []),
+        (["version"], []),
+        (["--version", "x"], ["code", "code"]),
+        (["-v"], ["code"]),
+        ([HOLE], ["code"]),
+        ([], ["code"]),
+    ],
+)
+def test_a_word_that_only_prints_something_does_so_as_the_only_argument(words: list[str], effects: list[str]) -> None:
+    assert [effect["kind"] for effect in run(OPEN, *words).spec["effects"]] == effects
+
+
+@pytest.mark.parametrize(
+    ("words", "subcommands", "doubts"),
+    [
+        (["list-x", "-a", "y"], ["list-x"], []),
+        (["list-keys", "y"], ["list-keys"], []),
+        (["users", "show"], ["users", "show"], []),
+        (["users", "drop"], ["users", "drop"], []),
+        (["users"], ["users"], []),
+        (["users", "--now"], ["users"], []),
+        ([f"list-{HOLE}"], [], [f"subcommand list-{'?'} is not described"]),
+    ],
+)
+def test_a_star_stands_for_the_subcommands_that_have_no_name_of_their_own(
+    words: list[str], subcommands: list[str], doubts: list[str]
+) -> None:
+    invocation = run(OPEN.replace("code: runs the project\n", ""), *words)
+    assert (invocation.subcommands, invocation.doubts) == (subcommands, doubts)
+
+
+def test_what_stands_behind_an_open_subcommand_is_never_nothing() -> None:
+    for words in (["users"], ["users", "drop"], ["users", "--now"]):
+        assert [effect["kind"] for effect in run(OPEN, *words).spec["effects"]] == ["code", "code"]

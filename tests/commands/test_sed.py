@@ -36,7 +36,9 @@ def test_a_script_that_does_more_says_so(script: str, found: list[tuple[str, str
     assert scan(script) == found
 
 
-@pytest.mark.parametrize("script", ["s/a/b", "s/[/]/x/", "k", "s/a/b/q", "y/a", "/a", "px", "v"])
+@pytest.mark.parametrize(
+    "script", ["s/a/b", "s/[/]/x/", "k", "s/a/b/q", "y/a", "/a", "px", "s/[[:alpha:]/]/x/", "vw x"]
+)
 def test_a_script_that_is_not_understood_is_refused(script: str) -> None:
     with pytest.raises(SedError):
         scan(script)

@@ -129,6 +129,22 @@ def test_a_program_counts_as_itself_only_if_path_gives_that_very_file(
 
 
 @pytest.mark.parametrize(
+    ("pushes", "pushed"),
+    [
+        ("", ["push origin topic"]),
+        ("settings", ["push origin ?"]),
+        ("force", ["push origin ? force"]),
+    ],
+)
+def test_a_push_without_a_ref_sends_what_the_settings_say(
+    pushes: str, pushed: list[str], descriptions: dict[str, Any]
+) -> None:
+    facts = Facts(git={CWD: OWN.replace(pushes=pushes)})
+    found = effects("git push --no-verify origin", facts, descriptions)
+    assert [effect for effect in found if effect.startswith("push")] == pushed
+
+
+@pytest.mark.parametrize(
     ("fact", "code"), [(OWN, False), (GitFact(CWD, False, "main"), True), (GitFact("", False, ""), True), (None, True)]
 )
 def test_git_outside_the_projects_own_repository_is_code(
@@ -156,6 +172,33 @@ def test_remotes_and_branches_come_from_the_repository(
     text: str, expected: list[str], descriptions: dict[str, Any]
 ) -> None:
     assert effects(text, Facts(git={CWD: OWN}), descriptions) == expected
+
+
+HERE = ("origin", "git@example.com:x/y.git")
+
+
+@pytest.mark.parametrize(
+    ("remotes", "defaults", "text", "expected"),
+    [
+        pytest.param((HERE, ("origin (push)", "https://fork.org/r")), ("", ""), "git push --no-verify origin a",
+                     ["connect fork.org:443 send", "credential", "push origin a"], id="pushed-elsewhere"),
+        pytest.param((HERE, ("origin (push)", "https://fork.org/r")), ("", ""), "git ls-remote origin",
+                     ["connect example.com:22 fetch", "credential ~/.ssh"], id="fetched-where-it-was"),
+        pytest.param((HERE, ("origin (push)", "")), ("", ""), "git push --no-verify origin a",
+                     ["connect ? send", "push origin a"], id="pushed-nobody-knows-where"),
+        pytest.param((HERE, ("fork", "https://fork.org/r")), ("", "fork"), "git push --no-verify",
+                     ["connect fork.org:443 send", "credential", "push fork topic"], id="the-default-for-pushes"),
+    ],
+)  # fmt: skip
+def test_a_push_goes_where_the_repository_says(
+    remotes: tuple[tuple[str, str], ...],
+    defaults: tuple[str, str],
+    text: str,
+    expected: list[str],
+    descriptions: dict[str, Any],
+) -> None:
+    facts = Facts(git={CWD: OWN.replace(remotes=remotes, defaults=defaults)})
+    assert effects(text, facts, descriptions) == expected
 
 
 def test_a_repository_further_up_is_the_one_that_is_written(descriptions: dict[str, Any]) -> None:

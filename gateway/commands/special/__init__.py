@@ -1,12 +1,11 @@
 """What YAML can't tell: programs whose words are a language of their own.
 
 `HOOKS` maps the name that a description's `special:` gives to a function, which runs after the description was
-applied and adds items, doubts and hand-overs.
+applied and adds items, doubts and hand-overs. A module is loaded when a call first needs one of its hooks: a process
+that answers one question needs few of them.
 """
 
 from __future__ import annotations
-
-from gateway.commands.special import awk, builtins, filters, git, sed, shells
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -15,11 +14,40 @@ if TYPE_CHECKING:
     from gateway.commands.findings import Findings
     from gateway.commands.grammar import Invocation
 
+# Each module of this folder with the hooks it has.
+MODULES = {
+    "awk": "awk",
+    "builtins": "alias command kill let names printf set test",
+    "compressors": "ar compressor",
+    "containers": "mounts",
+    "filters": "curl date find ln page parents parted ps split strings tar unzip",
+    "git": "git git_clone git_config git_fetch git_push",
+    "javascript": "node",
+    "jq": "jq",
+    "namepatterns": "grep_names rg_names",
+    "oneliners": "oneliner",
+    "perl": "perl",
+    "python": "python",
+    "recipes": "make",
+    "requests": "go_modules httpie media service sysctl yq",
+    "sed": "sed",
+    "servers": "mysql psql",
+    "shells": "each_shell env eval flock npx script shell source ssh su sudo trap watch wrapped",
+    "sqlite": "duckdb sqlite",
+}
+
+
+def _later(module: str, name: str) -> Callable[[Findings, Invocation], None]:
+    """A hook that loads its module when it is first called; from then on the module's own stands in its place."""
+
+    def hook(findings: Findings, run: Invocation) -> None:
+        loaded = __import__(f"gateway.commands.special.{module}", fromlist=("HOOKS",))
+        HOOKS[name] = loaded.HOOKS[name]
+        HOOKS[name](findings, run)
+
+    return hook
+
+
 HOOKS: dict[str, Callable[[Findings, Invocation], None]] = {
-    **awk.HOOKS,
-    **builtins.HOOKS,
-    **filters.HOOKS,
-    **git.HOOKS,
-    **sed.HOOKS,
-    **shells.HOOKS,
+    name: _later(module, name) for module, names in MODULES.items() for name in names.split()
 }

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from gateway.commands.apply import shell_text
+from gateway.commands.variables import secret
 from gateway.model.command import Word
 from gateway.model.effect import HOLE
 
@@ -14,8 +15,11 @@ if TYPE_CHECKING:
     from gateway.commands.grammar import Invocation
 
 _NAME = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_0123456789")
-_OPERATOR_WORDS = frozenset(("print", "printf", "return", "in", "case", "else", "do", "delete"))
+_OPERATOR_WORDS = frozenset(("print", "printf", "return", "in", "case", "else", "do", "delete", "exit"))
 _ENDS = frozenset((";", "}", "{", "\n"))
+# Behind these a statement goes on in the next line.
+_OPEN = frozenset((",", "&&", "||", "do", "else", "?", ":"))
+_DIGITS = frozenset("0123456789")
 
 
 class AwkError(Exception):
@@ -43,6 +47,14 @@ def tokens(program: str) -> list[str]:
         elif sign == "/" and _regex_may_start(found):
             at = _closing(program, at + 1, "/") + 1
             found.append("/re/")
+        elif sign == "/" and found[-1] == ")" and _may_be_read_otherwise(program, at):
+            raise AwkError
+        elif sign in _DIGITS or (sign == "." and program[at + 1 : at + 2] in _DIGITS and at + 1 < size):
+            end = at
+            while end < size and (program[end] in _NAME or program[end] == "."):
+                end += 1
+            found.append("0")
+            at = end
         elif sign in _NAME:
             end = at
             while end < size and program[end] in _NAME:
@@ -60,24 +72,50 @@ def tokens(program: str) -> list[str]:
     return found
 
 
+def _may_be_read_otherwise(program: str, at: int) -> bool:
+    """Behind a bracket a slash divides, or starts the expression of a statement without a block: where the other
+    reading would hide or show something, nobody should choose."""
+    line = program[at + 1 :].partition("\n")[0]
+    between, slash, _ = line.partition("/")
+    return bool(slash) and any(sign in between for sign in '"#{};')
+
+
 def _closing(program: str, at: int, quote: str) -> int:
-    inside = False
     while at < len(program):
         sign = program[at]
         if sign == "\\":
             at += 2
             continue
         if quote == "/" and sign == "[":
-            inside = True
-        elif quote == "/" and sign == "]":
-            inside = False
-        elif sign == quote:
-            if inside:
-                raise AwkError
+            at = _bracket(program, at + 1)
+            continue
+        if sign == quote:
             return at
-        elif sign == "\n":
+        if sign == "\n":
             raise AwkError
         at += 1
+    raise AwkError
+
+
+def _bracket(program: str, at: int) -> int:
+    """Behind the set that starts here. A slash in it ends the expression for some versions and not for others."""
+    at += program[at : at + 1] == "^"
+    at += program[at : at + 1] == "]"
+    while at < len(program):
+        sign = program[at]
+        if sign == "[" and program[at + 1 : at + 2] in (":", ".", "="):
+            end = program.find(program[at + 1] + "]", at + 2)
+            if end < 0 or "/" in program[at:end]:
+                raise AwkError
+            at = end + 2
+        elif sign == "\\" and program[at + 1 : at + 2] != "\n":
+            at += 2
+        elif sign in "/\n\\":
+            raise AwkError
+        elif sign == "]":
+            return at + 1
+        else:
+            at += 1
     raise AwkError
 
 
@@ -87,6 +125,8 @@ def _regex_may_start(found: list[str]) -> bool:
     last = found[-1]
     if last in _OPERATOR_WORDS:
         return True
+    if last in ("$", "getline"):
+        raise AwkError
     return not (last[0] in _NAME or last[0] == '"' or last in (")", "]", "$", "++", "--", "/re/"))
 
 
@@ -104,7 +144,7 @@ def scan(program: str) -> list[tuple[str, str | None]]:
         if word in ("print", "printf"):
             printing, depth = True, 0
         elif word in _ENDS:
-            printing = False
+            printing = printing and word == "\n" and words[at - 1] in _OPEN
         elif word in ("(", "["):
             depth += 1
         elif word in (")", "]"):
@@ -112,7 +152,9 @@ def scan(program: str) -> list[tuple[str, str | None]]:
         elif word == ">>" or (word == ">" and printing and depth <= 0):
             found.append(("write", literal))
         elif word == "|&":
-            found.append(("run", None))
+            before = words[at - 1] if at else ""
+            host = next((one[1:] for one in (following, before) if one[:6] == '"/inet'), None)
+            found.append(("run", None) if host is None else ("connect", host))
         elif word == "|":
             if following == "getline":
                 before = words[at - 1] if at else ""
@@ -139,8 +181,10 @@ def scan(program: str) -> list[tuple[str, str | None]]:
                     found.append(("read", name[1:] if known else None))
                     break
         elif word == "ENVIRON":
-            found.append(("environment", None))
-        elif word in ("@", "ARGV", "ARGC", "SYMTAB"):
+            name = words[at + 2] if at + 3 < len(words) and following == "[" and words[at + 3] == "]" else ""
+            known = name[:1] == '"' and "\\" not in name
+            found.append(("environment", name[1:] if known else None))
+        elif word in ("@", "ARGV", "ARGC", "SYMTAB", "FUNCTAB"):
             found.append(("load", None))
     return found
 
@@ -152,7 +196,10 @@ def _awk(findings: Findings, run: Invocation) -> None:
         if not operands:
             return
         programs, operands = operands[:1], operands[1:]
+    edits = any(values[0].text == "inplace" for option, values in run.values if "-i" in option["names"])
     for word in operands:
+        if edits:
+            findings.touch("write", word, run.cwds, run.part)
         name, equals, _ = word.text.partition("=")
         if not (equals and name.isidentifier() and name.isascii()) and word.text != "-":
             findings.touch("read", word, run.cwds, run.part)
@@ -176,7 +223,13 @@ def _effect(findings: Findings, run: Invocation, word: Word, what: str, argument
         else:
             shell_text(findings, run, [Word(argument, word.start, word.end)], "awk")
     elif what == "environment":
-        findings.env("*", "read", word.start, word.end, run.part)
+        if argument is None or secret(argument):
+            findings.env(argument or "*", "read", word.start, word.end, run.part)
+    elif what == "connect":
+        pieces = (argument or "").split("/")
+        host = pieces[4] if len(pieces) > 5 and "\\" not in pieces[4] else HOLE
+        port = int(pieces[5]) if host != HOLE and pieces[5].isascii() and pieces[5].isdigit() else 0
+        findings.connect("0.0.0.0" if host == "0" else host.lower(), port, "send", word, run.part)
     elif what == "load":
         run.doubts.append("awk's program changes what it reads")
     elif argument is not None and argument.startswith("/inet"):

@@ -1,4 +1,4 @@
-"""Small programs whose words mean more than their kind tells: curl, date, find, jq, ln, tar, unzip."""
+"""Small programs whose words mean more than their kind tells: curl, date, find, ln, tar, unzip."""
 
 from __future__ import annotations
 
@@ -11,9 +11,6 @@ if TYPE_CHECKING:
 
     from gateway.commands.findings import Findings
     from gateway.commands.grammar import Invocation
-
-_NAME = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_0123456789")
-
 
 _FILTERS = (
     "-name", "-iname", "-path", "-ipath", "-wholename", "-iwholename", "-regex", "-iregex", "-size", "-mtime", "-mmin",
@@ -40,53 +37,17 @@ def _date(findings: Findings, run: Invocation) -> None:
             findings.add(System("clock", "set"), word.start, word.end, run.part)
 
 
-def names(program: str) -> set[str]:
-    """The names in a jq program that are no fields and stand in no string."""
-    found: set[str] = set()
-    at = 0
-    size = len(program)
-    strings = 0
-    while at < size:
-        sign = program[at]
-        if sign == '"':
-            at += 1
-            while at < size and program[at] != '"':
-                if program[at : at + 2] == "\\(":
-                    strings += 1
-                at += 2 if program[at] == "\\" else 1
-            at += 1
-        elif sign in _NAME:
-            end = at
-            while end < size and program[end] in _NAME:
-                end += 1
-            if at == 0 or program[at - 1] != ".":
-                found.add(("$" if at and program[at - 1] == "$" else "") + program[at:end])
-            at = end
-        else:
-            at += 1
-    if strings:
-        # Text inside a string may be a program; which names it holds doesn't depend on where it stands.
-        found |= names(program.replace('"', " "))
-    return found
-
-
-def _jq(findings: Findings, run: Invocation) -> None:
-    if "-f" in run.options or not run.operands:
-        return
-    word = run.operands[0]
-    if HOLE in word.text or word.splits:
-        findings.env("*", "read", word.start, word.end, run.part)
-        run.doubts.append("jq's program is not known before the run")
-        return
-    used = names(word.text)
-    if used & {"env", "$ENV", "ENV"}:
-        findings.env("*", "read", word.start, word.end, run.part)
-    if used & {"import", "include", "modulemeta"}:
-        run.doubts.append("jq's program loads modules")
+# What tar is told to do, in whichever spelling; or that it only tells of itself.
+_TAR_DOES = frozenset((
+    "-c", "-x", "-t", "-r", "-u", "-A", "-d", "--delete", "--test-label", "--help", "--version", "--usage",
+    "--show-defaults", "-?",
+))  # fmt: skip
 
 
 def _tar(findings: Findings, run: Invocation) -> None:
     """An archive `host:file` is reached through a remote shell."""
+    if run.options.isdisjoint(_TAR_DOES):
+        run.doubts.append("nothing says what tar is to do")
     for option, values in run.values:
         if "-f" in option["names"] and values:
             text = values[0].text
@@ -170,12 +131,46 @@ def _ps(findings: Findings, run: Invocation) -> None:
         findings.env("*", "read", word.start, word.end, run.part)
 
 
+_PARTING = (";", "\n", "#(", "://")
+
+
+def _parted(findings: Findings, run: Invocation) -> None:
+    """A word may end the command and start another, or name something elsewhere: what stands behind is not followed."""
+    del findings
+    for word in run.words[1:]:
+        text = word.text
+        if HOLE in text or any(sign in text for sign in _PARTING) or text.startswith(("github.com", "gitlab.com")):
+            run.doubts.append(f"{text.replace(HOLE, '?')} may mean more than it is described to")
+
+
+def _page(findings: Findings, run: Invocation) -> None:
+    """A name with a slash is a file, which is shown as it is."""
+    for word in run.operands:
+        if "/" in word.text or HOLE in word.text or "-l" in run.options:
+            findings.touch("read", word, run.cwds, run.part)
+
+
+def _kept_parents(findings: Findings, run: Invocation) -> None:
+    """`cp --parents` makes the whole path of each source below the target."""
+    if "--parents" not in run.options:
+        return
+    targets = [values[0] for option, values in run.values if "-t" in option["names"]]
+    sources = run.operands if targets else run.operands[:-1]
+    for target in targets or run.operands[-1:]:
+        for source in sources:
+            path = f"{target.text.rstrip('/')}/{source.text.lstrip('/')}" if source.literal and target.literal else HOLE
+            deep = not run.options.isdisjoint(("-r", "-a"))
+            findings.touch("write", Word(path, target.start, target.end), run.cwds, run.part, deep)
+
+
 HOOKS: dict[str, Callable[[Findings, Invocation], None]] = {
     "curl": _curl,
     "date": _date,
     "find": _find,
-    "jq": _jq,
     "ln": _ln,
+    "page": _page,
+    "parents": _kept_parents,
+    "parted": _parted,
     "ps": _ps,
     "split": _split,
     "strings": _strings,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from gateway.commands.places import remote
-from gateway.commands.special.pathspecs import lines, widen
+from gateway.commands.special.pathspecs import lines, whole, widen
 from gateway.model.command import Word
 from gateway.model.effect import HOLE, Credential, Push
 
@@ -50,6 +50,7 @@ def _git(findings: Findings, run: Invocation) -> None:
         return
     widen(findings, run)
     lines(findings, run)
+    whole(findings, run)
     start, end = run.words[0].start, run.words[-1].end
     if not run.cwds:
         findings.code(run, "git starts in a folder that is not known before the run")

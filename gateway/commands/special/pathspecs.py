@@ -80,6 +80,20 @@ def _magic(findings: Findings, run: Invocation, kind: str, rest: str, cwd: str, 
     return cwd
 
 
+# Subcommands that look at the whole work tree when no path is named, wherever in it they start, and the kind of it.
+_WHOLE = {"status": "list", "diff": "read", "diff-index": "read", "diff-files": "read", "stash": "read"}
+
+
+def whole(findings: Findings, run: Invocation) -> None:
+    """`git status` and `git diff` in a folder tell of the whole work tree, unless paths are named."""
+    kind = _WHOLE.get(run.subcommands[0] if run.subcommands else "")
+    if kind is None or run.after or any(word.text != "." for word in run.operands) or "--relative" in run.options:
+        return
+    start, end = run.words[0].start, run.words[-1].end
+    for cwd in run.cwds:
+        findings.ask("top", run.part, cwd, f"{kind}/tree ", start, end)
+
+
 def lines(findings: Findings, run: Invocation) -> None:
     """`git log -L 1,5:file` shows the lines of a file."""
     for option, values in run.values:

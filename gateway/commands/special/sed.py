@@ -49,6 +49,8 @@ def scan(script: str) -> list[tuple[str, str]]:
             while at < size and script[at] not in ";\n} \t":
                 at += 1
             at = _ended(script, at)
+        elif sign == "v":
+            at = _ended(script, _skip(script, at, " .0123456789"))
         elif sign in "rRwW":
             end = _line_end(script, at)
             found.append(("read" if sign in "rR" else "write", script[at:end].strip()))
@@ -113,6 +115,12 @@ def _part(script: str, at: int, delimiter: str, pattern: bool) -> int:
             # A bracket directly behind the opening one is itself meant.
             at += 2 if script[at + 1 : at + 2] == "^" else 1
             at += script[at : at + 1] == "]"
+            continue
+        if inside and sign == "[" and script[at + 1 : at + 2] in (":", ".", "="):
+            end = script.find(script[at + 1] + "]", at + 2)
+            if end < 0 or delimiter in script[at:end]:
+                raise SedError
+            at = end + 2
             continue
         if sign == "]":
             inside = False

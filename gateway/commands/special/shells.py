@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from gateway.commands.apply import hand, shell_text
+from gateway.commands.crossing import behind_text, known_of, run_written
+from gateway.commands.elsewhere import hand_elsewhere
 from gateway.model.command import Word
 from gateway.model.effect import HOLE
 
@@ -32,8 +34,13 @@ def _shell(findings: Findings, run: Invocation) -> None:
         if word.text in ("/dev/stdin", "/proc/self/fd/0", "/dev/fd/0", "-"):
             _standard_input(findings, run, start, end)
             return
+        if behind_text(findings, run, word):
+            return
         findings.touch("read", word, run.cwds, run.part)
+        if run.options == {"-n"} and len(run.words) == 3:  # it is only read for its grammar
+            return
         findings.code(run, f"runs the script {word.text.replace(HOLE, '?')}")
+        run_written(findings, word, run.cwds, (*run.via, run.name), run.part)
         return
     if run.options & {"--version", "--help"}:
         return
@@ -58,10 +65,17 @@ def _after_plus(run: Invocation) -> list[Word]:
 
 
 def _standard_input(findings: Findings, run: Invocation, start: int, end: int) -> None:
-    if run.stdin == "text" and HOLE not in run.stdin_text:
-        findings.script(findings, run.stdin_text, run.cwds, (*run.via, run.name), (start, end), run)
+    if run.stdin == "text":
+        text = run.stdin_text
+        if HOLE in text:
+            findings.opaque(f"{run.name} runs text that is not known before the run", start, end, run.part)
+            text = known_of(text)
+        findings.script(findings, text, run.cwds, (*run.via, run.name), (start, end), run)
     elif run.stdin == "file":
         findings.code(run, f"{run.name} runs the text of a file")
+        if run.given is not None and run.given.text is not None:
+            text = known_of(run.given.text)
+            findings.script(findings, text, run.cwds, (*run.via, run.name), (start, end), run)
     elif run.stdin == "":
         findings.opaque(f"{run.name} runs what it is given later", start, end, run.part)
     else:
@@ -82,8 +96,11 @@ def _trap(findings: Findings, run: Invocation) -> None:
 def _source(findings: Findings, run: Invocation) -> None:
     if run.operands:
         word = run.operands[0]
+        if behind_text(findings, run, word):
+            return
         findings.touch("read", word, run.cwds, run.part)
         findings.opaque(f"{run.name} runs the text of {word.text.replace(HOLE, '?')}", word.start, word.end, run.part)
+        run_written(findings, word, run.cwds, (*run.via, run.name), run.part)
 
 
 def _sudo(findings: Findings, run: Invocation) -> None:
@@ -121,6 +138,12 @@ def _watch(findings: Findings, run: Invocation) -> None:
         hand(findings, run, tuple(run.operands), "watch")
     else:
         shell_text(findings, run, run.operands, "watch")
+
+
+def _each_shell(findings: Findings, run: Invocation) -> None:
+    """Each operand is a text of its own for a shell."""
+    for word in run.operands:
+        shell_text(findings, run, [word], run.name)
 
 
 def _env(findings: Findings, run: Invocation) -> None:
@@ -193,6 +216,28 @@ def _wrapped(findings: Findings, run: Invocation) -> None:
     findings.items[first:] = [item for item in findings.items[first:] if item.effect.kind not in ("code", "opaque")]
 
 
+_PARENTS = 6
+
+
+def _npx(findings: Findings, run: Invocation) -> None:
+    """A package's program that is installed, here or in a folder above, is run as it is: nothing is fetched."""
+    _wrapped(findings, run)
+    name = run.words[1].text if len(run.words) > 1 else ""
+    if not run.words[1:] or HOLE in name or not name.replace("-", "").replace("_", "").isalnum() or name[0] == "-":
+        return
+    if len(run.cwds) != 1 or HOLE in run.cwds[0]:
+        return
+    folder = run.cwds[0]
+    places = []
+    for _ in range(_PARENTS):
+        places.append(f"{folder.rstrip('/')}/node_modules/.bin/{name}")
+        if folder in ("/", ""):
+            break
+        folder = folder[: folder.rfind("/")] or "/"
+    findings.paths.extend(places)
+    findings.ask("installed", run.part, "registry.npmjs.org", "\0".join(places), run.words[0].start, run.words[-1].end)
+
+
 def _split(text: str) -> list[str]:
     """Words of a text with quotes but without escapes, as `env -S` splits it."""
     words: list[str] = []
@@ -221,6 +266,7 @@ def _split(text: str) -> list[str]:
 def _ssh(findings: Findings, run: Invocation) -> None:
     operands = run.operands
     if len(operands) > 1:
+        hand_elsewhere(findings, run, tuple(operands[1:]), "ssh", joined=True)
         findings.opaque("a command runs on another machine", operands[1].start, operands[-1].end, run.part)
     elif operands and not run.options & {"-N", "-W", "-O"}:
         findings.opaque("a shell starts on another machine", operands[0].start, operands[0].end, run.part)
@@ -234,9 +280,11 @@ HOOKS: dict[str, Callable[[Findings, Invocation], None]] = {
     "sudo": _sudo,
     "su": _su,
     "watch": _watch,
+    "each_shell": _each_shell,
     "env": _env,
     "flock": _flock,
     "script": _script,
     "ssh": _ssh,
     "wrapped": _wrapped,
+    "npx": _npx,
 }

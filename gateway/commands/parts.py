@@ -1,0 +1,107 @@
+"""Parts of commands that no description speaks of, and what is noted on parts and items afterwards."""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+
+from gateway.model.command import Part, Word
+from gateway.model.effect import Exec, Item, Touch
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from gateway.commands.findings import Description, Findings
+    from gateway.commands.grammar import Invocation
+    from gateway.model.command import Simple
+
+
+def parted(description: Description | None) -> tuple[Description | None, Sequence[Description]]:
+    """The description by itself, None if nobody gave one, and those that add to it."""
+    if description is None or "also" not in description:
+        return description, ()
+    return None if "undescribed" in description else description, description["also"]
+
+
+def function_call(findings: Findings, command: Simple, via: tuple[str, ...]) -> None:
+    """A call of a function whose body stands among the commands: it does nothing by itself."""
+    argv = tuple([word.text for word in command.words])
+    options, operands = crude_words(argv)
+    part = len(findings.parts)
+    start, end = findings.span or (command.start, command.end)
+    literal = all(word.literal for word in command.words)
+    via += command.via
+    findings.parts.append(
+        Part(
+            argv,
+            start,
+            end,
+            argv[0],
+            (),
+            operands,
+            options,
+            True,
+            literal,
+            not via,
+            False,
+            via,
+            (),
+            (),
+            (),
+            command.cwds,
+        )
+    )
+    findings.items.append(Item(Exec(argv[0], argv), start, end, part))
+
+
+def mark_expanded(
+    findings: Findings,
+    place: int,
+    words: tuple[Word, ...],
+    expansions: tuple[tuple[int, int], ...],
+    resolved: frozenset[int],
+) -> None:
+    """Notes which words hold the value of a variable: their text is known, but it is not what is written."""
+    expanded = tuple([at for at, word in enumerate(words) if at in resolved or _holds(word, expansions)])
+    if expanded:
+        findings.parts[place] = findings.parts[place].replace(expanded=expanded)
+
+
+def _holds(word: Word, expansions: tuple[tuple[int, int], ...]) -> bool:
+    """Whether an expansion stands inside a word."""
+    for at in range(bisect_left(expansions, (word.start, 0)), len(expansions)):
+        start, end = expansions[at]
+        if start >= word.end:
+            return False
+        if end <= word.end:
+            return True
+    return False
+
+
+def leave_out(findings: Findings, run: Invocation, what: str, unless: list[str]) -> None:
+    """The program leaves something out of the trees it reads, unless an option says otherwise."""
+    if run.has(unless) or run.doubts:
+        return
+    for at in range(run.first, len(findings.items)):
+        item = findings.items[at]
+        effect = item.effect
+        if isinstance(effect, Touch) and effect.tree and effect.kind in ("list", "read"):
+            findings.items[at] = item.replace(effect=effect.replace(skips=what))
+
+
+def crude_words(argv: tuple[str, ...]) -> tuple[frozenset[str], tuple[str, ...]]:
+    """Options and operands of a program that nobody described: every spelling that could be meant."""
+    options: set[str] = set()
+    operands: list[str] = []
+    for at, text in enumerate(argv):
+        if not at:
+            continue
+        if text[:1] == "-" and len(text) > 1:
+            options.add(text)
+            if text[:2] == "--":
+                options.add(text.partition("=")[0])
+            else:
+                options.update(["-" + letter for letter in text[1:]])
+        else:
+            operands.append(text)
+    return frozenset(options), tuple(operands)

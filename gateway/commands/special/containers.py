@@ -1,0 +1,49 @@
+"""Containers: which folders of this machine they are given."""
+
+from __future__ import annotations
+
+from gateway.model.command import Word
+from gateway.model.effect import HOLE
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from gateway.commands.findings import Findings
+    from gateway.commands.grammar import Invocation
+
+_SOURCES = frozenset(("source", "src"))
+_READ_ONLY = frozenset(("readonly", "ro", "readonly=true", "ro=true", "readonly=1", "ro=1"))
+
+
+def _mounts(findings: Findings, run: Invocation) -> None:
+    """`-v SOURCE:PLACE[:OPTIONS]` and `--mount type=bind,source=…`: a source with a slash is a folder here, any other
+    the name of a volume."""
+    for option, values in run.values:
+        if not values:
+            continue
+        word = values[0]
+        if "--volume" in option["names"]:
+            source, colon, rest = word.text.partition(":")
+            if not colon:
+                continue
+            only_read = "ro" in rest.rpartition(":")[2].split(",")
+        elif "--mount" in option["names"]:
+            fields = word.text.split(",")
+            found = [value for name, _, value in (field.partition("=") for field in fields) if name in _SOURCES]
+            source = found[0] if found else ""
+            only_read = not _READ_ONLY.isdisjoint(fields)
+        else:
+            continue
+        if not word.literal or HOLE in source:
+            source = HOLE
+        elif "/" not in source and source[:1] != ".":
+            continue
+        path = Word(source, word.start, word.end)
+        findings.touch("read", path, run.cwds, run.part, True)
+        if not only_read:
+            findings.touch("write", path, run.cwds, run.part, True)
+            findings.touch("delete", path, run.cwds, run.part, True)
+
+
+HOOKS: dict[str, Callable[[Findings, Invocation], None]] = {"mounts": _mounts}

@@ -1,0 +1,152 @@
+"""Programs whose words tell by a sign what they are: HTTPie's items, gh's hosts, media, settings, yq's expressions."""
+
+from __future__ import annotations
+
+from gateway.commands.places import host_of
+from gateway.model.command import Word
+from gateway.model.effect import HOLE, Connect, System
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from gateway.commands.findings import Findings
+    from gateway.commands.grammar import Invocation
+
+_METHODS = frozenset(("GET", "HEAD", "OPTIONS", "POST", "PUT", "PATCH", "DELETE"))
+_QUIET_METHODS = frozenset(("GET", "HEAD", "OPTIONS"))
+
+
+def _httpie(findings: Findings, run: Invocation) -> None:
+    """`[METHOD] URL [ITEM…]`: `k=v`, `k:=v` are data, `k@f`, `k=@f`, `k:=@f` files, `k:v` headers, `k==v` a query."""
+    words = list(run.operands)
+    if not words:
+        return
+    method = ""
+    if words[0].text.isalpha() and words[0].text.isupper() and len(words) > 1:
+        method = words.pop(0).text
+    url, items = words[0], words[1:]
+    unsure = any(HOLE in word.text or not word.literal for word in (url, *items))
+    sends = unsure or "send" in run.flags or bool(run.stdin) or "--raw" in run.options
+    sends = sends or (bool(method) and method not in _QUIET_METHODS)
+    for word in items:
+        name, file = _item(word.text)
+        sends = sends or name
+        if file:
+            sends = True
+            path = Word(file, word.start, word.end)
+            findings.touch("read", path, run.cwds, run.part)
+    if any("--session" in option["names"] and "/" in values[0].text for option, values in run.values if values):
+        run.doubts.append("a session is kept in a file of its own")
+    text = url.text
+    if text[:1] == ":":
+        text = "localhost" + (text if text[1:2].isdigit() else text[1:])
+    if text[:3] == "://":
+        text = text[3:]
+    _, host, port = host_of(text, "https" if run.name in ("https", "xhs") else "http")
+    findings.connect(
+        host if url.literal else HOLE, port if url.literal else 0, "send" if sends else "fetch", url, run.part
+    )
+
+
+def _item(text: str) -> tuple[bool, str]:
+    """Whether an item is part of what is sent, and the file it names."""
+    for at, sign in enumerate(text):
+        rest = text[at:]
+        if sign == "\\":
+            return True, HOLE
+        if rest[:2] == "==":
+            return False, rest[3:] if rest[2:3] == "@" else ""
+        for mark in (":=@", "=@", "@"):
+            if rest.startswith(mark):
+                return True, rest[len(mark) :].partition(";type=")[0]
+        if rest[:2] == ":=" or sign == "=":
+            return True, ""
+        if sign == ":":
+            return False, rest[2:] if rest[1:2] == "@" else ""
+    return True, ""
+
+
+_SERVICES = {"gh": "api.github.com", "hub": "api.github.com", "glab": "gitlab.com"}
+
+
+def _service(findings: Findings, run: Invocation) -> None:
+    """`-R HOST/OWNER/NAME`, a URL as the repository or an operand, `--hostname HOST`: another host is asked."""
+    suspects = [word for word in run.operands if "://" in word.text]
+    host = ""
+    for option, values in run.values:
+        if not values:
+            continue
+        if "--hostname" in option["names"]:
+            host = values[0].text
+        elif "-R" in option["names"]:
+            suspects.append(values[0])
+    for word in suspects:
+        text = word.text
+        if HOLE in text:
+            host = HOLE
+        elif "://" in text:
+            host = host_of(text)[1]
+        elif text.count("/") == 2:
+            host = text.partition("/")[0]
+    usual = _SERVICES[run.name]
+    if not host or host.lower() in (usual, "github.com" if usual != "gitlab.com" else usual):
+        return
+    host = HOLE if HOLE in host else host.lower()
+    for at in range(run.first, len(findings.items)):
+        item = findings.items[at]
+        if isinstance(item.effect, Connect) and item.effect.host == usual:
+            findings.items[at] = item.replace(effect=Connect(host, 443, item.effect.direction))
+
+
+def _media(findings: Findings, run: Invocation) -> None:
+    """ffprobe and ImageMagick take `protocol:rest` and `coder:file`, which reach further than a file."""
+    del findings
+    for word in [*run.operands, *[values[0] for _, values in run.values if values]]:
+        if ":" in word.text.partition("/")[0] or HOLE in word.text[:1] or word.text[:1] == "@":
+            run.doubts.append(f"{word.text.replace(HOLE, '?')} may be more than a file")
+
+
+def _modules(findings: Findings, run: Invocation) -> None:
+    """`go list -m host/path@version` asks the host, or the proxy on its behalf."""
+    for word in run.operands:
+        if "@" in word.text or HOLE in word.text or "-versions" in run.options:
+            findings.connect(HOLE, 0, "fetch", word, run.part)
+
+
+def _sysctl(findings: Findings, run: Invocation) -> None:
+    """`name=value` sets, `name` shows."""
+    for word in run.operands:
+        if "=" in word.text or HOLE in word.text:
+            findings.add(System("kernel", word.text), word.start, word.end, run.part)
+
+
+# Of both programs of this name: one has a language of its own, one hands the expression to jq.
+_LOADING = ("load", "import", "include", "modulemeta", "input", "system", "eval")
+
+
+def _yq(findings: Findings, run: Invocation) -> None:
+    """An expression that loads files, or asks for variables."""
+    words = [values[0] for option, values in run.values if "--expression" in option["names"] and values]
+    if not words and "given" not in run.flags:
+        words = run.operands[:1]
+        if len(run.operands) == 1:
+            # What names a file is no expression.
+            findings.touch("read", run.operands[0], run.cwds, run.part)
+    for word in words:
+        if HOLE in word.text or not word.literal:
+            run.doubts.append("the expression is not known before the run")
+        elif any(name in word.text for name in _LOADING):
+            run.doubts.append("the expression may load files or run programs")
+        if HOLE in word.text or "env" in word.text.lower():
+            findings.env("*", "read", word.start, word.end, run.part)
+
+
+HOOKS: dict[str, Callable[[Findings, Invocation], None]] = {
+    "httpie": _httpie,
+    "go_modules": _modules,
+    "media": _media,
+    "service": _service,
+    "sysctl": _sysctl,
+    "yq": _yq,
+}

@@ -1,0 +1,113 @@
+"""One-line programs of ruby, php and lua: a short list of words is understood, everything else is not."""
+
+from __future__ import annotations
+
+import pytest
+
+from gateway.commands.special.oneliners import LANGUAGES, understood
+
+
+@pytest.mark.parametrize(
+    ("language", "program"),
+    [
+        ("ruby", "puts 1+1"),
+        ("ruby", 'puts "abc".upcase'),
+        ("ruby", "p [1,2,3].sum"),
+        ("ruby", "puts RUBY_VERSION"),
+        ("ruby", "puts Math.sqrt(2)"),
+        ("ruby", "puts Time.now.year"),
+        ("ruby", "puts (1..10).sum"),
+        ("php", "echo 1+1;"),
+        ("php", "echo PHP_VERSION;"),
+        ("php", "echo json_encode([1,2]), PHP_EOL;"),
+        ("php", 'echo strtoupper("abc");'),
+        ("php", 'var_dump(1 == "1");'),
+        ("php", 'echo date("Y-m-d");'),
+        ("php", 'print_r(explode(",", "a,b"));'),
+        ("lua", "print(1+1)"),
+        ("lua", "print(_VERSION)"),
+        ("lua", 'print(math.pi, string.format("%d", 3))'),
+        ("lua", 'print(#"abc", 2^10)'),
+    ],
+)
+def test_a_program_that_only_prints_is_understood(language: str, program: str) -> None:
+    assert understood(program, LANGUAGES[language])
+
+
+@pytest.mark.parametrize(
+    ("language", "program"),
+    [
+        ("ruby", "`x`"),
+        ("ruby", 'system "x"'),
+        ("ruby", "%x(x)"),
+        ("ruby", 'puts "#{`x`}"'),
+        ("ruby", 'eval "1"'),
+        ("ruby", 'open("|x")'),
+        ("ruby", "puts <<`E`\nx\nE"),
+        ("ruby", 'puts 1.send(:system, "x")'),
+        ("ruby", 'Kernel.exec "x"'),
+        ("ruby", 'require "x"'),
+        ("ruby", 'puts IO.read("x")'),
+        ("ruby", 'File.write("x","y")'),
+        ("ruby", "puts [1].map(&:x)"),
+        ("ruby", "puts $0"),
+        ("ruby", 'exec("x")'),
+        ("ruby", "p ENV"),
+        ("ruby", "puts [1].each{|x| x}"),
+        ("ruby", 'spawn "x"'),
+        ("ruby", '"x".instance_eval("y")'),
+        ("ruby", "puts ::File"),
+        ("ruby", '1.method("system").call("x")'),
+        ("ruby", 'load "x"'),
+        ("ruby", 'puts "a" "#$0"'),
+        ("ruby", "BEGIN{system 1}"),
+        ("ruby", "__END__"),
+        ("php", 'system("x");'),
+        ("php", "`x`;"),
+        ("php", '"system"("x");'),
+        ("php", '("sys"."tem")("x");'),
+        ("php", 'eval("1");'),
+        ("php", 'include "x";'),
+        ("php", 'file_put_contents("x","y");'),
+        ("php", '$a="system"; $a("x");'),
+        ("php", 'echo "${x}";'),
+        ("php", 'array_map("system",["x"]);'),
+        ("php", '[new X,"y"]();'),
+        ("php", "?><?php system(1);"),
+        ("php", "echo `x`;"),
+        ("php", 'usort($a,"system");'),
+        ("php", 'unserialize("x");'),
+        ("php", 'shell_exec("x");'),
+        ("php", 'require "x";'),
+        ("php", 'echo file_get_contents("/etc/shadow");'),
+        ("php", 'assert("x");'),
+        ("php", 'preg_replace("/a/e","x","y");'),
+        ("php", "X::y();"),
+        ("php", "die(1);"),
+        ("php", "json_encode(new X);"),
+        ("php", 'str_replace ("a","b","c")("x");'),
+        ("php", 'print ("system")("x");'),
+        ("lua", 'os.execute("x")'),
+        ("lua", 'io.popen("x")'),
+        ("lua", 'io.open("x","w")'),
+        ("lua", 'require("x")'),
+        ("lua", 'load("x")()'),
+        ("lua", 'loadstring("x")'),
+        ("lua", 'dofile("x")'),
+        ("lua", '_G["os"]["execute"]("x")'),
+        ("lua", "print(string.dump(print))"),
+        ("lua", "debug.getregistry()"),
+        ("lua", 'getmetatable("").__index'),
+        ("lua", "math.x()"),
+        ("lua", "print[[x]]"),
+        ("lua", 'package.loadlib("x")'),
+        ("lua", 'string.format("x")("y")'),
+        ("lua", 'print"x"("y")'),
+        ("lua", "_ENV.os"),
+        ("lua", "local a=1"),
+        ("lua", "-- x"),
+        ("lua", "function f() end"),
+    ],
+)
+def test_a_program_with_anything_else_is_not_understood(language: str, program: str) -> None:
+    assert not understood(program, LANGUAGES[language])

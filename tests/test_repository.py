@@ -1,0 +1,82 @@
+"""What git would find: real repositories, work trees and bare folders."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from gateway.model.context import Context
+from gateway.model.facts import GitFact
+from gateway.observe import Host
+from gateway.repository import git_fact
+
+
+@pytest.fixture
+def root(tmp_path: Path) -> Path:
+    real = Path(os.path.realpath(tmp_path)) / "project"
+    (real / "src").mkdir(parents=True)
+    return real
+
+
+def context(root: Path) -> Context:
+    return Context(str(root), str(root), "/home/nobody", (str(root),))
+
+
+def git(folder: Path, *args: str) -> None:
+    subprocess.run(
+        ["git", "-c", "user.name=t", "-c", "user.email=t@t", *args], cwd=folder, check=True, capture_output=True
+    )
+
+
+def test_the_projects_own_repository_is_known_with_branch_and_remotes(root: Path) -> None:
+    git(root, "init", "-b", "trunk")
+    git(root, "remote", "add", "origin", "https://example.com/x.git")
+    assert git_fact(f"{root}/src", Host(), context(root)) == GitFact(
+        str(root), True, "trunk", (("origin", "https://example.com/x.git"),)
+    )
+
+
+def test_a_nested_repository_is_not_the_projects_own(root: Path) -> None:
+    git(root, "init", "-b", "trunk")
+    nested = root / "vendor"
+    nested.mkdir()
+    git(nested, "init", "-b", "other")
+    assert git_fact(str(nested), Host(), context(root)) == GitFact(str(nested), False, "other")
+
+
+def test_a_folder_that_looks_like_a_bare_repository_is_not_the_projects_own(root: Path) -> None:
+    git(root, "init", "-b", "trunk")
+    bare = root / "bare"
+    bare.mkdir()
+    git(bare, "init", "--bare")
+    assert git_fact(str(bare), Host(), context(root)) == GitFact("", False, "")
+
+
+def test_a_worktree_of_the_project_reads_the_shared_configuration(root: Path, tmp_path: Path) -> None:
+    git(root, "init", "-b", "trunk")
+    git(root, "remote", "add", "origin", "git@example.com:x.git")
+    git(root, "commit", "--allow-empty", "-m", "x")
+    tree = Path(os.path.realpath(tmp_path)) / "tree"
+    git(root, "worktree", "add", "-b", "side", str(tree))
+    fact = git_fact(str(tree), Host(), Context(str(tree), str(tree), "/home/nobody", (str(tree),)))
+    assert fact == GitFact(str(tree), True, "side", (("origin", "git@example.com:x.git"),))
+
+
+def test_the_repositorys_own_settings_choose_the_remote_and_what_is_pushed(root: Path) -> None:
+    git(root, "init", "-b", "trunk")
+    git(root, "remote", "add", "fork", "git@example.com:me/x.git")
+    git(root, "config", "remote.pushDefault", "fork")
+    git(root, "config", "push.default", "upstream")
+    assert git_fact(str(root), Host(), context(root)) == GitFact(
+        str(root), True, "trunk", (("fork", "git@example.com:me/x.git"),), "settings", ("", "fork")
+    )
+
+
+def test_of_settings_that_git_would_not_read_nothing_is_known(root: Path) -> None:
+    git(root, "init", "-b", "trunk")
+    with (root / ".git" / "config").open("a") as config:
+        config.write('[remote "origin"]\nurl = x:y\n[open\n')
+    assert git_fact(str(root), Host(), context(root)) == GitFact(str(root), True, "trunk", (), "settings")
