@@ -44,7 +44,7 @@ def smallest_change(verdict: Verdict, tool: Judged, levels: Mapping[str, str]) -
     `tool` and `levels` are what the verdict was resolved with. The verdict's policy is not needed: rules combine
     by strictness for each effect, so what its rules said stands, and only what the mode decided can change.
     """
-    trial = _Trial(verdict, tool, dict(levels))
+    trial = Trial(verdict, tool, dict(levels))
     if verdict.decision is Decision.ALLOW:
         return _without_cover(verdict, trial)
     in_the_way = _in_the_way(verdict)
@@ -64,7 +64,7 @@ def smallest_change(verdict: Verdict, tool: Judged, levels: Mapping[str, str]) -
 _BECOMES = {Decision.ALLOW: "allowed", Decision.ASK: "asked about", Decision.DENY: "denied"}
 
 
-class _Trial:
+class Trial:
     """Resolves the analysis of a verdict again, under other rules or another mode."""
 
     def __init__(self, verdict: Verdict, tool: Judged, levels: dict[str, str]) -> None:
@@ -75,7 +75,11 @@ class _Trial:
 
     def decision(self, proposals: Iterable[Proposal], mode: str = "") -> Decision:
         """The verdict's decision if these allow rules stood beside its policy."""
-        again = self._resolve([_rule(each) for each in proposals], mode)
+        return self.under([_rule(each) for each in proposals], mode)
+
+    def under(self, rules: list[dict[str, Any]], mode: str = "") -> Decision:
+        """The same for rules in normal form."""
+        again = self.resolved(rules, mode)
         if again is None:
             return self.verdict.decision
         anew = {outcome.reason.item: outcome.decision for outcome in again.outcomes}
@@ -84,7 +88,8 @@ class _Trial:
             for outcome in self.verdict.outcomes
         )
 
-    def _resolve(self, rules: list[dict[str, Any]], mode: str) -> Verdict | None:
+    def resolved(self, rules: list[dict[str, Any]], mode: str) -> Verdict | None:
+        """The verdict under these rules alone, None where they cannot be compiled."""
         from gateway.policy.compile import Bound, compile_policy
 
         verdict = self.verdict
@@ -155,14 +160,14 @@ def _listed(texts: Iterable[str]) -> str:
     return found[0] if len(found) == 1 else f"{', '.join(found[:-1])} and {found[-1]}"
 
 
-def _without_cover(verdict: Verdict, trial: _Trial) -> str | None:
+def _without_cover(verdict: Verdict, trial: Trial) -> str | None:
     """For an allowed call: the one rule without which it would not be."""
     covered = [outcome for outcome in verdict.outcomes if outcome.reason.rule.lane == "allow"]
     rules = {(outcome.reason.rule.id, outcome.reason.rule.source): outcome.reason.rule for outcome in covered}
     if len(rules) != 1:
         return None
     also = {reason.item for reason in verdict.lost if reason.rule.lane == "allow" and not reason.note}
-    again = trial._resolve([], "")  # noqa: SLF001 - its own module
+    again = trial.resolved([], "")
     if again is None:
         return None
     left = [outcome for outcome in again.outcomes if _is_only_cover(outcome, covered, also)]
@@ -177,7 +182,7 @@ def _is_only_cover(outcome: Outcome, covered: list[Outcome], also: set[int]) -> 
     return item not in also and any(each.reason.item == item for each in covered)
 
 
-def _proposals(verdict: Verdict, trial: _Trial) -> list[Proposal]:
+def _proposals(verdict: Verdict, trial: Trial) -> list[Proposal]:
     """The narrowest rules that together allow the call, [] if none of those that are tried do."""
     uncovered = [
         o.reason.item for o in verdict.outcomes if o.decision is verdict.decision and o.reason.rule.lane == "mode"
@@ -216,11 +221,11 @@ def _exactly(part: Part) -> Proposal | None:
     """A rule on the very words of a command; None where words cannot spell one."""
     if not (part.direct and part.literal) or not all(word.isprintable() for word in part.argv):
         return None
-    text = " ".join(map(_spelled, part.argv))
+    text = " ".join(map(spelled, part.argv))
     return _command(text) if _is_balanced(text) and not part.argv[0].endswith(":") else None
 
 
-def _spelled(word: str) -> str:
+def spelled(word: str) -> str:
     """A word as a command pattern that matches it and nothing else."""
     return "".join("\\" + c if c in " \"'\\*" else c for c in word) or "''"
 
@@ -256,7 +261,7 @@ def _effect_rule(effect: Any, verdict: Verdict) -> Proposal | None:
     if kind in PATH_KINDS:
         if HOLE in effect.path or effect.real not in ("", effect.path):
             return None
-        path = _pattern(effect.path, verdict)
+        path = path_pattern(effect.path, verdict)
         if kind == "delete":
             return Proposal(f'{{effect: delete, path: "{path}"}}', {"effect": ["delete"], "path": [path]})
         name, kinds = ("Edit", ["list", "read", "write"]) if kind == "write" else ("Read", ["list", "read"])
@@ -272,13 +277,13 @@ def _effect_rule(effect: Any, verdict: Verdict) -> Proposal | None:
     return None
 
 
-def _pattern(path: str, verdict: Verdict) -> str:
+def path_pattern(path: str, verdict: Verdict) -> str:
     """The pattern that matches exactly this path, as people would write it."""
     root, home = verdict.context.root, verdict.context.home
     spelled = escape(path)
     if root and path.startswith(root + "/"):
         inside = escape(path[len(root) + 1 :])
-        return inside if "/" in inside else f"./{inside}"
+        return inside if "/" in inside and inside[0] not in "~!" else f"./{inside}"
     if home and path.startswith(home + "/"):
         return f"~/{escape(path[len(home) + 1 :])}"
     return f"/{spelled}"

@@ -204,7 +204,7 @@ def _kinds_of(when: dict[str, Any]) -> tuple[str, ...]:
     """The kinds of effect that a clause can only hold for, by the fields it tests."""
     fields = {
         "path_not": PATH_KINDS, "holds": PATH_KINDS, "host_not": ("connect",), "port": ("connect",),
-        "direction": ("connect",),
+        "direction": ("connect",), "sends": ("connect",),
         "remote": ("push",), "ref": ("push",), "force": ("push",), "access": ("env",), "name": ("env",),
         "action": ("process", "system"), "what": ("system", "session"), "program": ("credential", "code", "exec"),
     }  # fmt: skip

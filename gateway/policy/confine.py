@@ -13,7 +13,7 @@ from gateway.model.value import Value
 from gateway.policy import hosts, paths
 from gateway.policy.modes import CEILINGS, HARMLESS_SINKS, SYSTEM_VIEW
 from gateway.policy.table import ID, LANE, LEVEL
-from gateway.policy.wording import UNKNOWN, target, visible
+from gateway.policy.wording import target, visible
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -123,72 +123,163 @@ def _some(names: tuple[str, ...], most: int = 4) -> str:
     return shown if len(names) <= most else f"{shown} and {len(names) - most} more"
 
 
+class Reach(Value):
+    """Something on the disk that was predicted to be touched. `path`: what must be reachable for it, a folder or, with
+    `alone`, one file; `named`: the path as the call has it; `real`: where that leads, "" when it is the same; `tree`:
+    everything below it too; `kind`: of the effect; `rule`: id of the rule that allowed it, "" for none."""
+
+    path: str
+    named: str
+    real: str = ""
+    alone: bool = False
+    tree: bool = False
+    kind: str = "read"
+    rule: str = ""
+
+
+class Contact(Value):
+    """A host that was predicted to be contacted. `port` 0: not known."""
+
+    host: str
+    port: int
+    rule: str = ""
+
+
+class Grants(Value):
+    """What a verdict lets a confined call do, before anybody looks where it lies: the one derivation behind what is
+    shown and what is enforced. What is not fully known is not granted, but left in `unknown`. `profiled`: the sandbox
+    profile holds on top. `network`: off, listed or open."""
+
+    kind: str
+    profiled: bool = False
+    reads: tuple[Reach, ...] = ()
+    writes: tuple[Reach, ...] = ()
+    contacts: tuple[Contact, ...] = ()
+    network: str = "off"
+    credentials: tuple[Reach, ...] = ()
+    unknown: tuple[str, ...] = ()
+
+
+def grants_of(verdict: Verdict, profile: Mapping[str, Any]) -> Grants:
+    """What is granted to a call that runs confined. Pure. The verdict must not be a denial."""
+    context, facts = verdict.context, verdict.facts
+    workspace = tuple(folder + "/" for folder in context.workspace)
+    near = workspace + _SYSTEM_FOLDERS
+    temp = tuple(folder + "/" for folder in context.temp)
+    rules = {
+        outcome.reason.item: outcome.reason.rule.id
+        for outcome in verdict.outcomes
+        if outcome.reason.rule.lane == "allow"
+    }
+    reads: dict[Reach, None] = {}
+    writes: dict[Reach, None] = {}
+    contacts: dict[Contact, None] = {}
+    credentials: dict[Reach, None] = {}
+    unknown: dict[str, None] = {}
+
+    def is_own(path: str) -> bool:
+        """Temporary folders are the call's own, and nothing of the host's is in them but the workspace."""
+        return (path + "/").startswith(temp) and not (path + "/").startswith(workspace)
+
+    may_write = context.mode not in CEILINGS
+    for number, item in enumerate(verdict.analysis.items):
+        effect: Any = item.effect
+        kind = effect.kind
+        if kind in PATH_KINDS:
+            path = effect.path
+            if HOLE in path or HOLE in effect.real:
+                unknown[f"{kind} {target(effect)}"] = None
+            elif kind in ("read", "list"):
+                real = effect.real or path
+                if not is_own(real) and not ((path + "/").startswith(near) and (real + "/").startswith(near)):
+                    rule = rules.get(number, "")
+                    reads[Reach(real, path, effect.real, False, effect.tree, kind, rule)] = None
+            elif may_write and path not in HARMLESS_SINKS:
+                reached = _written(effect, item.part < 0, facts, rules.get(number, ""))
+                writes.update(dict.fromkeys([each for each in reached if not is_own(each.path)]))
+        elif kind == "connect" and effect.direction != "listen":
+            if HOLE in effect.host:
+                unknown[f"connect {target(effect)}"] = None
+            else:
+                contacts[Contact(effect.host, effect.port, rules.get(number, ""))] = None
+        elif kind == "credential" and effect.path:
+            if HOLE in effect.path:
+                unknown[f"credential {target(effect)}"] = None
+            else:
+                credentials[Reach(effect.path, effect.path, kind=kind, rule=rules.get(number, ""))] = None
+    who, profiled = _who(verdict, rules)
+    network = "listed" if contacts else "off"
+    if profiled:
+        asked = profile.get("network") or ("listed" if profile.get("hosts") else "off")
+        if asked == "open" or (asked == "listed" and profile.get("hosts")):
+            network = asked
+    if dict(verdict.demands).get("network") == "off":
+        network, contacts = "off", {}
+    return Grants(
+        who, profiled, tuple(reads), tuple(writes), tuple(contacts), network, tuple(credentials), tuple(unknown)
+    )
+
+
+def _who(verdict: Verdict, rules: Mapping[int, str]) -> tuple[str, bool]:
+    """Who approved, and whether the profile holds: a person if anything is asked, else a rule if any was needed. What
+    a rule covers of a call that a person agrees to keeps the profile if nobody knows what it does."""
+    if verdict.decision is not Decision.ASK:
+        return ("rule", True) if rules else ("analysis", False)
+    items = verdict.analysis.items
+    return "person", any(items[number].effect.kind in ("code", "opaque") for number in rules)
+
+
+def _written(effect: Touch, by_shell: bool, facts: Facts, rule: str) -> list[Reach]:
+    """Where the sandbox must let a change through. A redirect writes a file that is there in its place; everything
+    else may put a new one there, which takes the folder, and takes the link's own folder for what is named by a link.
+    """
+    path, kind, tree = effect.path, effect.kind, effect.tree
+    fact = facts.paths.get(path)
+    there = fact.kind if fact is not None else "unknown"
+    real = effect.real or path
+    if kind == "write":
+        if by_shell and there == "file" and not tree:
+            return [Reach(real, path, effect.real, True, False, kind, rule)]
+        if tree or there == "dir":
+            return [Reach(real, path, effect.real, False, tree, kind, rule)]
+        places = [folder_of(real), folder_of(path)]
+    else:
+        places = [folder_of(path)]
+    return [Reach(place, path, effect.real, False, tree, kind, rule) for place in dict.fromkeys(places)]
+
+
+def folder_of(path: str) -> str:
+    """The folder that a path lies in."""
+    return path[: path.rfind("/")] or "/"
+
+
 def confinement(verdict: Verdict, enforced: Enforced = NOTHING_KNOWN) -> Confinement:
-    """What would hold this call. Pure: the plan that is enforced is made when the call runs."""
+    """What would hold this call, in short. Pure: the plan that is enforced is made from the same grants."""
     if verdict.decision is Decision.DENY:
         return _NOT_RUN
     context = verdict.context
     if not context.confined:
         runs_code = any(item.effect.kind in ("code", "opaque") for item in verdict.analysis.items)
         return Confinement("none", unenforced=enforced.paths + enforced.hosts if runs_code else ())
-    reads: dict[str, None] = dict.fromkeys((SYSTEM, *context.workspace))
-    near = tuple(folder + "/" for folder in context.workspace) + _SYSTEM_FOLDERS
-    writes: dict[str, None] = {}
-    contacted: dict[str, None] = {}
-    credentials: dict[str, None] = {}
-    for item in verdict.analysis.items:
-        effect: Any = item.effect
-        kind = effect.kind
-        if kind in ("read", "list"):
-            path = effect.real or effect.path
-            if not (path + "/").startswith(near):
-                reads[target(effect)] = None
-        elif kind in ("write", "delete"):
-            if effect.path not in HARMLESS_SINKS:
-                writes[_nearest(effect, verdict.facts)] = None
-        elif kind == "connect":
-            contacted[target(effect)] = None
-        elif kind == "credential":
-            credentials[target(effect)] = None
-    network = "listed" if contacted else "off"
-    who = _who(verdict)
-    if who == "rule":
-        profile = dict(enforced.profile)
-        reads.update(dict.fromkeys(profile.get("read", ())))
+    profile = dict(enforced.profile)
+    grants = grants_of(verdict, profile)
+    reads = [SYSTEM, *context.workspace, *[each.path + ("/**" if each.tree else "") for each in grants.reads]]
+    writes = [each.path for each in grants.writes]
+    contacted = [f"{each.host}:{each.port}" if each.port else each.host for each in grants.contacts]
+    if grants.profiled:
+        reads += profile.get("read", ())
         if context.mode not in CEILINGS:
-            writes.update(dict.fromkeys(profile.get("write", ())))
-        if profile.get("network") == "open":
-            network = "open"
-        elif profile.get("network") == "listed":
-            contacted.update(dict.fromkeys(profile.get("hosts", ())))
-            network = "listed" if contacted else "off"
-    demands = dict(verdict.demands)
-    if demands.get("network") == "off":
-        network, contacted = "off", {}
+            writes += profile.get("write", ())
+        if grants.network == "listed" and profile.get("network", "listed") == "listed":
+            contacted += profile.get("hosts", ())
     return Confinement(
-        who, tuple(reads), tuple(writes), tuple(contacted), network, tuple(credentials), enforced.paths,
-        verdict.demands,
+        grants.kind, _once(reads), _once(writes), _once(contacted), grants.network,
+        _once([each.path for each in grants.credentials]), enforced.paths, verdict.demands,
     )  # fmt: skip
 
 
+def _once(texts: list[str]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(texts))
+
+
 _NOT_RUN = Confinement("not_run")
-
-
-def _who(verdict: Verdict) -> str:
-    """Who approved: a person if anything is asked, else a rule if any was needed."""
-    if verdict.decision is Decision.ASK:
-        return "person"
-    return "rule" if any(outcome.reason.rule.lane == "allow" for outcome in verdict.outcomes) else "analysis"
-
-
-def _nearest(effect: Touch, facts: Facts) -> str:
-    """Where the sandbox must let a write through: the file or folder that is there, else the folder it comes in."""
-    path = effect.real or effect.path
-    if HOLE in path:
-        return path.replace(HOLE, UNKNOWN)
-    fact = facts.paths.get(effect.path)
-    if effect.tree or (fact is not None and fact.kind == "dir"):
-        return path if effect.kind == "write" else path[: path.rfind("/")] or "/"
-    if effect.kind == "write" and fact is not None and fact.kind == "file":
-        return path
-    return path[: path.rfind("/")] or "/"

@@ -11,7 +11,7 @@ from gateway.model.effect import HOLE, PATH_KINDS
 from gateway.policy.confine import NOTHING_KNOWN, confinement
 from gateway.policy.modes import CEILINGS
 from gateway.policy.normalised import normalised
-from gateway.policy.wording import phrase, quote, shortened, target, visible
+from gateway.policy.wording import UNKNOWN, phrase, quote, shortened, target, visible
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -261,6 +261,8 @@ def effect_of(item: Item, decided: Outcome | None) -> dict[str, Any]:
     elif kind == "connect":
         found["known"] = HOLE not in effect.host
         found["direction"] = effect.direction
+        if effect.sends:
+            found["sends"] = [path.replace(HOLE, UNKNOWN) for path in effect.sends]
     elif kind in ("code", "opaque"):
         found["why"] = effect.why
     elif kind == "env":

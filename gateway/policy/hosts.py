@@ -44,11 +44,14 @@ _LABEL = frozenset("abcdefghijklmnopqrstuvwxyz0123456789-_")
 
 
 def build(patterns: Iterable[tuple[str, int]]) -> Index:
-    """The index over `(pattern, id)`. Raises ValueError, without the place, for what is no pattern."""
+    """The index over `(pattern, id)`, with the patterns as written. Raises ValueError, without the place, for what is
+    no pattern."""
     index: Index = {"any": [], "names": {}, "below": {}, "networks": {"4": {}, "6": {}}, "single": [], "every": []}
+    index["written"] = written = []
     globs: list[tuple[list[str], int, int]] = []
     for pattern, number in patterns:
         index["every"].append(number)
+        written.append([pattern, number])
         if pattern == "private":
             index["single"].append(number)
         for each in GROUPS.get(pattern.lower(), (pattern,)):
@@ -199,3 +202,20 @@ def _add(index: Index, globs: list[tuple[list[str], int, int]], pattern: str, nu
     # Read backwards, with an empty label at the end: a pattern that reaches it is as long as the name.
     segments = [label if label != "*" else "?*" for label in reversed(rest)]
     globs.append(([*segments, "?*" if below else ""], trie.HERE, number))
+
+
+def host_and_port(text: str) -> tuple[str, int]:
+    """A host pattern and a port, 0 for none, of `host`, `host:port` or `[address]:port`. ValueError for anything
+    else; the pattern itself is not looked at."""
+    if text.startswith("["):
+        host, closing, rest = text[1:].partition("]")
+        if not closing or (rest and rest[0] != ":"):
+            raise ValueError(f"an address in brackets must be followed by nothing or by `:port` (got `{text}`)")
+        port = rest[1:] if rest else "0"
+    elif text.count(":") == 1:
+        host, _, port = text.partition(":")
+    else:
+        host, port = text, "0"  # a bare IPv6 address has no port
+    if not (port.isascii() and port.isdecimal()) or not 0 <= int(port) < 65536:
+        raise ValueError(f"a port must be a number from 1 to 65535 (got `{text}`)")
+    return host, int(port)

@@ -14,13 +14,13 @@ if TYPE_CHECKING:
     from gateway.policy.compile import Bound
     from gateway.policy.predicates import Anchors
 
-PATH_PREDICATES = ("path", "path_not", "cwd")
+PATH_PREDICATES = ("path", "path_not", "cwd", "sends")
 OF_PART = ("command", "exec", "option", "option_not")
 
 # The kinds of effect that have what a predicate tests.
 FIELDS: dict[str, tuple[str, ...]] = {
     **dict.fromkeys(("path", "path_not", "holds"), PATH_KINDS),
-    **dict.fromkeys(("host", "host_not", "port", "direction"), ("connect",)),
+    **dict.fromkeys(("host", "host_not", "port", "direction", "sends"), ("connect",)),
     **dict.fromkeys(("remote", "ref", "force"), ("push",)),
     **dict.fromkeys(("name", "access"), ("env",)),
     "action": ("process", "system"),

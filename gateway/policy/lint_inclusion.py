@@ -184,6 +184,7 @@ _INCLUDES: dict[str, Callable[[Any, str, dict[str, Any]], bool]] = {
     "args": _args,
     "path": _any_of(path_includes),
     "path_not": _none_of(path_includes),
+    "sends": _any_of(path_includes),
     "cwd": _any_of(path_includes),
     "host": _any_of(host_includes),
     "host_not": _none_of(host_includes),

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 SYSTEM_VIEW = (
     "/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32", "/opt", "/etc", "/nix/store", "/System", "/Library",
     "/private/etc", "/proc/cpuinfo", "/proc/meminfo", "/proc/loadavg", "/proc/uptime", "/proc/version",
+    "/proc/sys", "/proc/stat", "/proc/self/status",
     "/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom", "/dev/tty", "/dev/stdin", "/dev/stdout",
     "/dev/stderr", "/dev/fd",
 )  # fmt: skip

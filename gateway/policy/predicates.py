@@ -10,12 +10,12 @@ from __future__ import annotations
 
 from gateway.model.effect import HOLE, PATH_KINDS
 from gateway.model.value import Value
-from gateway.policy import arguments, commandpattern, globs, hosts, paths
+from gateway.policy import arguments, commandtests, globs, hosts, paths
 from gateway.policy.answers import MAYBE, NO, YES, negate
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable
     from typing import Any
 
     from gateway.model.call import Call
@@ -124,6 +124,26 @@ def _path(index: Any, subject: Subject) -> int:
     return YES if paths.lookup(index, path) or (real != path and paths.lookup(index, real)) else NO
 
 
+def _sends(index: Any, subject: Subject) -> int:
+    """A file whose content may leave with the connection. Allow: all of them, and each known."""
+    sent: tuple[str, ...] = getattr(subject.effect, "sends", ())
+    found = [_sent(index, each, subject.allow) for each in sent]
+    if not found:
+        return NO
+    return min(found) if subject.allow else max(found)
+
+
+def _sent(index: Any, sent: str, allow: bool) -> int:
+    tree = sent.endswith("/**")
+    path = sent[:-3] or "/" if tree else sent
+    if HOLE in path:
+        certain, possible = paths.lookup_possible(index, path)
+        return YES if certain and not allow else MAYBE if possible else NO
+    if tree and not allow:  # of a tree, some may leave; what a rule forbids below it is not handed over
+        return YES if paths.lookup(index, path) or paths.lookup_tree(index, path, itself=False) else NO
+    return YES if (paths.lookup_tree if tree else paths.lookup)(index, path) else NO
+
+
 def _path_not(index: Any, subject: Subject) -> int:
     """True of paths that none of the patterns match; an unknown path may be one. Allow: of nothing in a tree either."""
     effect = subject.effect
@@ -203,141 +223,6 @@ def _port(ports: Any, subject: Subject) -> int:
 def _force(wanted: Any, subject: Subject) -> int:
     force = getattr(subject.effect, "force", None)
     return NO if force is None else YES if force == wanted else NO
-
-
-def _prepare_command(argument: Any, _anchors: Anchors) -> Any:
-    for pattern in argument:
-        commandpattern.compile_pattern(pattern)  # raises for what is none; the text itself is what is kept
-    return argument
-
-
-def compiled_command(text: str) -> Any:
-    """The compiled form of a command pattern, kept for good: a call looks at few of thousands."""
-    found = _commands.get(text)
-    if found is None:
-        found = _commands[text] = commandpattern.compile_pattern(text)
-    return found
-
-
-_commands: dict[str, Any] = {}
-
-
-def _command(patterns: Any, subject: Subject) -> int:
-    """The short form. Allow: the words as written, of a command written directly, whose name nobody shadows."""
-    part = subject.part
-    if part is None:
-        return NO
-    if not subject.allow:
-        return max([commandpattern.matches_deny(compiled_command(pattern), part) for pattern in patterns])
-    if not part.direct or not part.argv:
-        return NO
-    home = subject.context.home
-    for words in _as_written(part):
-        for pattern in patterns:
-            compiled = compiled_command(pattern)
-            if commandpattern.matches_allow(compiled, words):
-                return YES
-            if "~" in pattern and commandpattern.matches_allow(compiled, _with_tilde(words, home)):
-                return YES
-    return NO
-
-
-def _with_tilde(words: tuple[str, ...], home: str) -> tuple[str, ...]:
-    """The words with the home folder spelled as people write it, for patterns that do so too."""
-    below = home + "/"
-    return tuple(["~" + word[len(home) :] if word == home or word.startswith(below) else word for word in words])
-
-
-def _as_written(part: Part) -> Iterator[tuple[str, ...]]:
-    """The words that an allow may match: inert options left out, what came from a variable unknown. A path as the
-    name stands for itself, and for the bare name where PATH gives that very file."""
-    words = part.argv
-    if part.inert or part.expanded:
-        known = [HOLE if place in part.expanded else word for place, word in enumerate(words)]
-        words = tuple([word for place, word in enumerate(known) if place not in part.inert])
-    if "/" in words[0]:
-        yield words
-        if part.trusted:
-            yield (words[0][words[0].rfind("/") + 1 :], *words[1:])
-    elif part.trusted:
-        yield words
-
-
-def _exec(prefix: Any, subject: Subject) -> int:
-    """The canonical program, subcommands and operands start with these words."""
-    part = subject.part
-    if part is None:
-        return NO
-    if subject.allow and not (part.direct and part.trusted):
-        return NO
-    found = _named(prefix[0], part, subject.allow)
-    words = (*part.subcommands, *part.operands)
-    if found is NO or len(words) < len(prefix) - 1:
-        return NO
-    for place, alternatives in enumerate(prefix[1:]):
-        answer = word_answer(alternatives, words[place])
-        if answer is NO:
-            return NO
-        found = min(found, answer)
-    return found
-
-
-def word_answer(alternatives: Any, word: str) -> int:
-    """Whether a word is one of these: literal ones by look-up, then globs."""
-    literals, patterns = alternatives
-    if word in literals:
-        return YES
-    if HOLE in word:
-        return MAYBE
-    return YES if patterns and any(globs.matches(pattern, word) for pattern in patterns) else NO
-
-
-def _named(alternatives: Any, part: Part, allow: bool) -> int:
-    """Whether this is the name of the program. Programs that one description serves share its name, and each is found
-    by its own as well; an allow speaks only of the name as written."""
-    if not part.argv:
-        return word_answer(alternatives, part.program)
-    name = part.argv[0]
-    own = word_answer(alternatives, name[name.rfind("/") + 1 :])
-    return own if allow or own is YES else max(own, word_answer(alternatives, part.program))
-
-
-def _prepare_exec(argument: Any, _anchors: Anchors) -> Any:
-    return [_prepare_words(alternatives) for alternatives in argument]
-
-
-def _prepare_words(alternatives: Any) -> Any:
-    compiled = [globs.compile_glob(word) for word in alternatives]
-    literals = [literal for glob in compiled if (literal := globs.literal(glob)) is not None]
-    return [literals, [glob for glob in compiled if globs.literal(glob) is None]]
-
-
-def _option(names: Any, subject: Subject) -> int:
-    """Any of these options is there. Allow: in a command written directly, spelled in full."""
-    part = subject.part
-    if part is None or (subject.allow and not (part.direct and part.trusted)):
-        return NO
-    if any(name in part.options for name in names) or (not subject.allow and _is_abbreviated(names, part)):
-        return YES
-    return NO if part.literal else MAYBE
-
-
-def _option_not(names: Any, subject: Subject) -> int:
-    """None of these options is there, which allow takes for granted only where none may be abbreviated."""
-    part = subject.part
-    if part is None or any(name in part.options for name in names):
-        return NO
-    if subject.allow and (not (part.direct and part.trusted) or _is_abbreviated(names, part)):
-        return NO
-    return YES if part.literal else MAYBE
-
-
-def _is_abbreviated(names: Any, part: Part) -> bool:
-    """Whether a program without description may read one of its options as an abbreviation of these."""
-    if part.described:
-        return False
-    given = [word.partition("=")[0] for word in part.options if len(word) > 2 and word.startswith("--")]
-    return any(name.startswith(word) for name in names for word in given)
 
 
 def _program(compiled: Any, subject: Subject) -> int:
@@ -450,10 +335,10 @@ PREDICATES: dict[str, Predicate] = {
     "cwd": Predicate("call", _prepare_paths, _cwd),
     "confined": Predicate("call", _same, _confined),
     "time": Predicate("call", _prepare_time, _time),
-    "command": Predicate("part", _prepare_command, _command),
-    "exec": Predicate("part", _prepare_exec, _exec),
-    "option": Predicate("part", _same, _option),
-    "option_not": Predicate("part", _same, _option_not),
+    "command": Predicate("part", commandtests.prepare_command, commandtests.command),
+    "exec": Predicate("part", commandtests.prepare_exec, commandtests.executes),
+    "option": Predicate("part", _same, commandtests.option),
+    "option_not": Predicate("part", _same, commandtests.option_not),
     "effect": Predicate("effect", _same, _effect),
     "path": Predicate("effect", _prepare_paths, _path),
     "path_not": Predicate("effect", _prepare_paths, _path_not),
@@ -462,6 +347,7 @@ PREDICATES: dict[str, Predicate] = {
     "host_not": Predicate("effect", _prepare_hosts, _host_not),
     "port": Predicate("effect", _same, _port),
     "direction": Predicate("effect", _same, _field("direction")),
+    "sends": Predicate("effect", _prepare_paths, _sends),
     "remote": Predicate("effect", _globs, _field_glob("remote")),
     "ref": Predicate("effect", _globs, _field_glob("ref")),
     "force": Predicate("effect", _same, _force),

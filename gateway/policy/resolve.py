@@ -7,16 +7,15 @@ ceilings of `plan` and `read_only` and the demands of `require` rules hold whate
 
 from __future__ import annotations
 
-from gateway.model.call import Call
 from gateway.model.decision import LAYERS, Decision
-from gateway.model.effect import PATH_KINDS, Touch
+from gateway.model.effect import PATH_KINDS
 from gateway.model.value import Value
 from gateway.model.verdict import Outcome, Reason, Verdict
 from gateway.policy import paths
 from gateway.policy.answers import NO, YES
 from gateway.policy.candidates import BOTH, TARGET, WITHOUT_COVER, WRITTEN, Finder
 from gateway.policy.modes import classify, is_ceiling, mode_decision
-from gateway.policy.predicates import TESTS, Subject
+from gateway.policy.protected import forbids_kind, wide_clauses
 from gateway.policy.table import (
     DELEGATE,
     DEMANDS,
@@ -36,6 +35,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from gateway.model.analysis import Analysis
+    from gateway.model.call import Call
     from gateway.model.context import Context
     from gateway.model.effect import Item
     from gateway.model.facts import Facts
@@ -45,7 +45,6 @@ if TYPE_CHECKING:
     from gateway.policy.table import Policy
 
 _NAMES_PROGRAM = ("command", "exec", "program")
-_NO_CALL = Call("", {}, "")
 _USER = LAYERS.index("user")
 _ALLOW, _ASK, _DENY = Decision.ALLOW, Decision.ASK, Decision.DENY
 
@@ -67,58 +66,6 @@ def resolve(
 ) -> Verdict:
     """The verdict on a call with everything that led to it. Pure: same arguments, same verdict."""
     return _Resolution(policy, call, tool, analysis, context, facts, regions).verdict()
-
-
-def is_protected(policy: Policy, kinds: frozenset[str], context: Context, path: str) -> bool:
-    """Whether an enforced deny or ask speaks of one of these effects on this path: what must be known of a tree
-    that nobody confines."""
-    found = paths.lookup(policy.paths, path)
-    for kind in kinds:
-        for clause in (*found, *_wide_clauses(policy, kind)):
-            excepted = policy.rules[policy.clauses[clause][0]][EXCEPT]
-            if not forbids(policy, clause, kind) or not _speaks_of(policy, clause, kind, path, context):
-                continue
-            if not (excepted and _is_path_excepted(excepted, kind, path, context)):
-                return True
-    return False
-
-
-def _wide_clauses(policy: Policy, kind: str) -> list[int]:
-    """Clauses on paths that are found by the kind of effect."""
-    clauses = policy.clauses
-    return [clause for clause in policy.kinds.get(kind, ()) if any(name == "path" for name, _ in clauses[clause][1])]
-
-
-def _speaks_of(policy: Policy, clause: int, kind: str, path: str, context: Context) -> bool:
-    """Whether a clause's own tests on the path hold, as far as they can be told without the call."""
-    subject = Subject(_NO_CALL, context)
-    subject.effect = Touch(kind, path)
-    return all(
-        TESTS[name](argument, subject) is not NO
-        for name, argument in policy.clauses[clause][1]
-        if name in ("path", "path_not", "holds")
-    )
-
-
-def _is_path_excepted(alternatives: list[list[list[Any]]], kind: str, path: str, context: Context) -> bool:
-    """Whether an exception that speaks of nothing but paths holds; any other cannot be told without the call."""
-    subject = Subject(_NO_CALL, context)
-    subject.effect, subject.allow = Touch(kind, path), True
-    return any(
-        all(
-            name in ("effect", "path", "path_not") and TESTS[name](argument, subject) is YES for name, argument in tests
-        )
-        for tests in alternatives
-    )
-
-
-def forbids(policy: Policy, clause: int, kind: str) -> bool:
-    """Whether a clause on paths belongs to an enforced deny or ask on this kind of effect."""
-    rule, tests, _of_part = policy.clauses[clause]
-    row = policy.rules[rule]
-    if row[LANE] not in ("deny", "ask") or row[LEVEL]:
-        return False
-    return all(name != "effect" or kind in argument for name, argument in tests)
 
 
 def _outcomes_of(mode: str) -> dict[tuple[str, int], Outcome]:
@@ -357,9 +304,9 @@ class _Resolution(Finder):
             self.policy.clauses[clause][0]
             for clause in (
                 *paths.lookup_below(self.policy.paths, effect.path),
-                *_wide_clauses(self.policy, effect.kind),
+                *wide_clauses(self.policy, effect.kind),
             )
-            if forbids(self.policy, clause, effect.kind)
+            if forbids_kind(self.policy, clause, effect.kind)
         ]
         fact = self.facts.trees.get((effect.path, effect.skips))
         if not rules or outcome.decision is _DENY or (fact is not None and fact.complete and not fact.found):

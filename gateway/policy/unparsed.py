@@ -8,7 +8,8 @@ from posixpath import normpath
 from gateway.model.effect import HOLE, Touch
 from gateway.policy import commandpattern, paths
 from gateway.policy.answers import NO
-from gateway.policy.predicates import PREDICATES, compiled_command, word_answer
+from gateway.policy.commandtests import compiled_command, word_answer
+from gateway.policy.predicates import PREDICATES
 from gateway.policy.table import EXPIRES, LANE
 
 TYPE_CHECKING = False

@@ -81,7 +81,18 @@ def _touch(effect: Any) -> str:
 
 def _connect(effect: Any) -> str:
     where = "a host that is not known before the run" if HOLE in effect.host else quote(target(effect))
-    return {"fetch": "fetches from ", "send": "sends to ", "listen": "listens on "}[effect.direction] + where
+    verb = {"fetch": "fetches from ", "send": "sends to ", "listen": "listens on "}[effect.direction]
+    return verb + where + _sent(effect)
+
+
+def _sent(effect: Any) -> str:
+    """Which files' content may leave with a connection."""
+    if not effect.sends:
+        return ""
+    named = [quote(path) for path in effect.sends if HOLE not in path][:3]
+    more = len(effect.sends) - len(named)
+    others = ["something that is not known before the run" if not named else "more"] if more else []
+    return ", with what may come from " + " and ".join([*named, *others])
 
 
 def _env(effect: Any) -> str:

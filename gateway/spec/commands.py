@@ -10,6 +10,7 @@ A file describes one program, or several that read their words alike:
     values: -m|--max-count          # options with a value that means nothing to us
     optionals: --color              # options with a value only if it is glued
     inert: --no-pager               # flags that change nothing a rule could mean
+    alone: --version version        # words that, as the only argument, print something and do nothing else
     options:                        # options that do something
       -f|--file: {value: path, does: read, sets: pattern}
     operands:                       # positions in order; one may be `rest`
@@ -18,52 +19,56 @@ A file describes one program, or several that read their words alike:
     effects: [{do: "read . tree", unless: [--help]}]
     examples: {"grep x f": [read f]}
 
-`subcommands` nest the same keys (`add|stage` are one, `push pull` are two that read their words alike);
-`groups` with `use` share options; `code: WHY` says that the program runs what nobody can tell. What a
-description does not list is never nothing: the engine makes code of it.
+`subcommands` nest the same keys (`add|stage` are one, `push pull` are two that read their words alike, `list-*` stands
+for all that start so and are not named otherwise);
+`groups` with `use` share options; a command with `elsewhere: true` runs in a container or on another machine: rules
+see its words, its paths are not this machine's. `code: WHY` says that the program runs what nobody can tell. What
+a description does not list is never nothing: the engine makes code of it.
 The result holds dicts, lists, texts, numbers, booleans and None alone.
 """
 
 from __future__ import annotations
 
+from gateway.spec.commandkeys import (
+    CLASSES,
+    DIALECTS,
+    DIRECTIONS,
+    EFFECT,
+    EFFECTS,
+    KINDS,
+    OPTION,
+    PATH_KINDS,
+    SKIPS,
+    SLOT,
+    SPEC,
+    TOP,
+    UNKNOWN_OPTIONS,
+)
 from gateway.spec.yamltext import Complaints, Node, load
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Iterable
     from typing import Any
 
     Spec = dict[str, Any]
 
-DIALECTS = ("gnu", "posix", "dash", "keys", "none")
-KINDS = ("text", "number", "path", "@path", "url", "host", "remote", "revision", "command", "shell", "assignment")
-CLASSES = ("search", "read", "list", "silent", "write", "network", "package", "vcs", "process", "destructive", "code")
-PATH_KINDS = ("list", "read", "write", "delete")
-EFFECTS = (*PATH_KINDS, "code", "opaque", "connect", "credential", "env", "process", "system")
-SKIPS = ("hidden",)
-DIRECTIONS = ("fetch", "send", "listen")
-
-_SPEC_KEYS = frozenset((
-    "classes", "dialect", "unknown_options", "numeric", "dashless", "assign", "ignored", "inert", "flags", "values",
-    "optionals", "options", "operands", "effects", "code", "after", "subcommands", "bare", "default", "use", "special",
-    "inherit", "skips",
-))  # fmt: skip
-_TOP_KEYS = _SPEC_KEYS | {"names", "programs", "about", "builtin", "groups", "examples"}
-_SLOT_KEYS = frozenset((
-    "kind", "does", "tree", "when", "unless", "optional", "default", "default_when", "rest", "into", "direction",
-    "port", "scheme", "via", "adds", "dash",
-))  # fmt: skip
-_OPTION_KEYS = frozenset((
-    "value", "optional", "does", "tree", "when", "sets", "inert", "cwd", "until", "open", "harmless", "direction",
-    "port", "scheme", "via", "braces", "dash", "keep", "git_setting", "appends",
-))  # fmt: skip
-_EFFECT_KEYS = frozenset(("do", "when", "unless"))
+_SPEC_KEYS = frozenset(SPEC)
+_TOP_KEYS = _SPEC_KEYS | frozenset(TOP)
+_SLOT_KEYS = frozenset(SLOT)
+_OPTION_KEYS = frozenset(OPTION)
+_EFFECT_KEYS = frozenset(EFFECT)
 
 
-def compile_description(text: str | bytes, file: str) -> Spec:
-    """The compiled description of one file. ConfigError with every problem and its place."""
+def compile_description(text: str | bytes, file: str, layer: str = "") -> Spec:
+    """The compiled description of one file. ConfigError with every problem and its place.
+
+    `layer`: the one that brings the file, "" for a shipped one. What speaks of the gateway's own code is for shipped
+    descriptions, and for the enterprise layer, whose descriptions stand in their place.
+    """
     root = load(text, file)
     complaints = Complaints(file)
-    compiled = _Compiler(complaints).program(root)
+    compiled = _Compiler(complaints, layer).program(root)
     complaints.raise_any()
     return compiled
 
@@ -71,9 +76,11 @@ def compile_description(text: str | bytes, file: str) -> Spec:
 class _Compiler:
     """Compiles one file; complaints gather what is wrong."""
 
-    def __init__(self, complaints: Complaints) -> None:
+    def __init__(self, complaints: Complaints, layer: str = "") -> None:
         self.complaints = complaints
+        self.layer = layer
         self.groups: dict[str, Node] = {}
+        self.open: list[str] = []  # the groups that are being read, one in another
 
     def program(self, root: Node) -> Spec:
         if not self._mapping(root, _TOP_KEYS, "description"):
@@ -83,6 +90,8 @@ class _Compiler:
         if not names or (several and root.get("names") is not None):
             self.complaints.at(root, "description must have either names or programs", "add `names: [program]`")
             return {}
+        given = root.get("names") or root.get("programs") or root
+        self._check_names(given)
         groups = root.get("groups")
         if groups is not None and self._is(groups, dict, "groups", "a mapping"):
             self.groups = groups.value
@@ -92,12 +101,24 @@ class _Compiler:
             compiled["several"] = True
         if self._boolean(root.get("builtin")):
             compiled["builtin"] = True
+            if self.layer:
+                remedy = "leave it out: what bash has built in is known"
+                self.complaints.at_key(
+                    root.get("builtin") or root, "builtin must be left to shipped descriptions", remedy
+                )
+        compiled["place"] = [given.line, given.column]
         examples = root.get("examples")
         compiled["examples"] = {}
         if examples is not None and self._is(examples, dict, "examples", "a mapping"):
             compiled["examples"] = {call: self._texts(found) for call, found in examples.value.items()}
-            compiled["lines"] = {call: found.key_line for call, found in examples.value.items()}
+            compiled["lines"] = {call: [found.key_line, found.key_column] for call, found in examples.value.items()}
         return compiled
+
+    def _check_names(self, names: Node) -> None:
+        for node in names:
+            name = node.value
+            if name.__class__ is str and (not name or "/" in name or not name.isprintable() or " " in name):
+                self.complaints.at(node, f"name must be that of a program, without its folder (got {node.shown})")
 
     def spec(self, node: Node, name: str, parent: Spec | None) -> Spec:
         """One grammar: the program's own or a subcommand's."""
@@ -137,15 +158,24 @@ class _Compiler:
             compiled["subcommands"] = {}
             compiled["nested"] = []
             for spellings, child in children.value.items():
+                if not spellings.split():
+                    self.complaints.at_key(child, "subcommand must have a name (got nothing)")
+                    continue
                 first = spellings.split()[0].partition("|")[0]
                 for names in (one.split("|") for one in spellings.split()):
                     for spelling in names:
+                        if spelling.endswith("*"):
+                            compiled.setdefault("prefixes", []).append([spelling[:-1], len(compiled["nested"])])
+                            if spelling != "*":
+                                continue
                         if spelling in compiled["subcommands"]:
                             self.complaints.at_key(child, f"subcommand must be unique (got `{spelling}` again)")
                         compiled["subcommands"][spelling] = len(compiled["nested"])
                         if names[0] != first:
                             compiled.setdefault("canonical", {})[spelling] = names[0]
                 compiled["nested"].append(self.spec(child, first, compiled))
+            if "prefixes" in compiled:
+                compiled["prefixes"].sort(key=lambda found: -len(found[0]))
         for key in ("bare", "default"):
             if (chosen := node.get(key)) is not None:
                 if chosen.value not in compiled.get("subcommands", {}):
@@ -160,19 +190,25 @@ class _Compiler:
             group = self.groups.get(used.value) if used.value.__class__ is str else None
             if group is None:
                 self.complaints.at(used, f"group must be one of this file's groups (got {used.shown})")
+            elif used.value in self.open:
+                self.complaints.at(used, f"group must not use itself (got {used.shown})")
             elif self._mapping(group, _SPEC_KEYS, "group"):
+                self.open.append(used.value)
                 self._grammar(group, compiled)
+                self.open.pop()
         unknown = node.get("unknown_options")
         if unknown is not None:
-            self._choice(unknown, ("harmless",), "unknown_options")
+            self._choice(unknown, UNKNOWN_OPTIONS, "unknown_options")
             compiled["harmless"] = True
         for key in ("numeric", "dashless", "assign"):
             if self._boolean(node.get(key)):
                 compiled[key] = True
+        if (alone := node.get("alone")) is not None:
+            compiled["alone"] = [*compiled.get("alone", ()), *self._words(alone)]
         if (ignored := node.get("ignored")) is not None:
             compiled["ignored"] = self._texts(ignored)
         if (special := node.get("special")) is not None:
-            compiled["special"] = [*compiled.get("special", ()), *self._texts(special)]
+            compiled["special"] = [*compiled.get("special", ()), *self._hooks(special)]
         for key, extra in (("flags", {}), ("inert", {"inert": True}), ("values", {"arity": 1, "kinds": ["text"]})):
             for word in self._words(node.get(key)):
                 self._add(compiled, word, dict(extra), node)
@@ -189,12 +225,24 @@ class _Compiler:
                 self._operand(operand, compiled)
         if (after := node.get("after")) is not None:
             compiled["after"] = self._slot(after)
-        if (code := node.get("code")) is not None:
+        if (code := node.get("code")) is not None and self._is(code, str, "code", "text"):
             compiled["effects"].append({"kind": "code", "target": str(code.value)})
             if not compiled["operands"]:
                 self._open(compiled)
         if (effects := node.get("effects")) is not None:
             compiled["effects"] += self._effects(effects)
+
+    def _hooks(self, node: Node) -> list[str]:
+        from gateway.commands.special import HOOKS
+
+        found = self._texts(node)
+        if self.layer not in ("", "enterprise"):
+            remedy = "say it with the other keys; the part that they cannot say is `code`"
+            self.complaints.at_key(node, "special must be left to shipped descriptions", remedy)
+        for name in found:
+            if name not in HOOKS:
+                self.complaints.at(node, f"special must be one of {', '.join(sorted(HOOKS))} (got `{name}`)")
+        return found
 
     @staticmethod
     def _open(compiled: Spec) -> None:
@@ -228,6 +276,8 @@ class _Compiler:
         kinds = value if value is not None else optional
         if kinds is not None:
             option["kinds"] = [self._choice(kind, KINDS, "kind of value") for kind in kinds]
+            if not option["kinds"]:
+                self.complaints.at(kinds, "value must have a kind (got an empty list)", "leave it out for no value")
             option["kinds"] = ["text" if kind == "number" else kind for kind in option["kinds"]]
             if value is not None:
                 option["arity"] = len(option["kinds"])
@@ -241,12 +291,16 @@ class _Compiler:
         for key in ("sets", "until", "harmless", "when"):
             if node.get(key) is not None:
                 option[key] = self._texts(node.get(key))
+        if (until := node.get("until")) is not None and kinds is not None:
+            self.complaints.at_key(until, "until must stand without a value", "leave out `value` and `optional`")
         for key in ("inert", "braces", "git_setting", "dash", "keep", "open", "appends"):
             if self._boolean(node.get(key)):
                 option[key] = True
         if (cwd := node.get("cwd")) is not None:
             if cwd.value not in (True, "operands"):
                 self.complaints.at(cwd, f"cwd must be true or operands (got {cwd.shown})")
+            if "arity" not in option:
+                self.complaints.at(cwd, "cwd must stand beside a value", "add `value: path`")
             option["cwd"] = cwd.value
         self._details(node, option)
         return option
@@ -274,7 +328,7 @@ class _Compiler:
         for key in ("when", "unless", "default_when"):
             if node.get(key) is not None:
                 slot[key] = self._texts(node.get(key))
-        for key in ("optional", "into", "adds", "dash"):
+        for key in ("optional", "into", "adds", "dash", "elsewhere"):
             if self._boolean(node.get(key)):
                 slot[key] = True
         self._details(node, slot)
@@ -358,11 +412,12 @@ class _Compiler:
         self.complaints.at(node, f"{what} must be {rule} (got {node.shown})")
         return False
 
-    def _choice(self, node: Node, allowed: tuple[str, ...], what: str) -> str:
-        if node.value in allowed:
+    def _choice(self, node: Node, allowed: Iterable[str], what: str) -> str:
+        words = tuple(allowed)
+        if node.value in words:
             return str(node.value)
-        self.complaints.at(node, f"{what} must be one of {', '.join(allowed)} (got {node.shown})")
-        return allowed[0]
+        self.complaints.at(node, f"{what} must be one of {', '.join(words)} (got {node.shown})")
+        return words[0]
 
     def _boolean(self, node: Node | None) -> bool:
         if node is None:

@@ -238,6 +238,7 @@ READERS: dict[str, Reader] = {
     "host_not": _hosts,
     "port": _ports,
     "direction": _words(DIRECTIONS),
+    "sends": _texts,
     "remote": _texts,
     "ref": _texts,
     "force": _boolean,

@@ -12,7 +12,8 @@ from gateway.spec.argtests import COMPARISONS, MAX_REGEX, TYPES
 from gateway.spec.policy import EXTENDS_LEVELS, KEYS, TESTS, VERSION
 from gateway.spec.predicates import ACCESS, DAYS, DIRECTIONS, HELD
 from gateway.spec.rules import DELEGATES, FIELDS, ID_PATTERN
-from gateway.spec.settings import APPROVERS, DECISIONS, LIMITS, NETWORKS, SANDBOX, SETTINGS, lockable
+from gateway.spec.sandbox import INJECT, NETWORKS, PERMITS, SANDBOX, WEAKER
+from gateway.spec.settings import APPROVERS, AUDIT, DECISIONS, LIMITS, REQUIRED, SETTINGS, lockable
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -123,6 +124,7 @@ def _predicates() -> dict[str, Any]:
             [443, [80, 443]],
         ),
         "direction": ("which way data goes", _one_or_many(_enum(DIRECTIONS)), ["fetch"]),
+        "sends": ("files whose content leaves with a connection", words, ["**/*.pem", "src/**"]),
         "remote": ("globs over the remote of a push", words, ["origin"]),
         "ref": ("globs over the ref of a push", words, ["main", "wip/*"]),
         "force": ("whether a push rewrites history", _BOOLEAN, [True]),
@@ -236,18 +238,41 @@ def _rule() -> dict[str, Any]:
 def _settings() -> dict[str, Any]:
     lists = {name: _texts() for name in SANDBOX}
     variables = {"type": "object", "additionalProperties": {"type": "string"}}
+    header = {"type": "string", "pattern": "^[A-Za-z0-9_-]+$"}
+    source = {"type": "string", "pattern": "^(env:[A-Za-z_][A-Za-z0-9_]*|file:(/|~/).*)$"}
+    injection = _closed(
+        {"host": dict(_TEXT), "header": header, "source": source, "template": dict(_TEXT)},
+        INJECT,
+        required=["host", "header", "source"],
+    )
+    sandbox = {
+        **lists,
+        "network": _enum(NETWORKS),
+        "set": variables,
+        "weaker": _one_or_many(_enum(WEAKER)),
+        "permit": _one_or_many(_enum(PERMITS)),
+        "inject": {"type": "array", "items": injection},
+    }
     count = {"type": "integer", "minimum": 1}
+    audit = {
+        "required": _enum(REQUIRED),
+        "sync": _BOOLEAN,
+        "file_mb": {**count, "maximum": 10**6},
+        "keep": {"type": "integer", "minimum": 0, "maximum": 10**6},
+    }
     properties = {
         "mode": _enum(MODES),
         "levels": _closed({level: _enum(DECISIONS) for level in LEVELS}),
-        "sandbox": _closed({**lists, "network": _enum(NETWORKS), "set": variables}, SANDBOX),
+        "sandbox": _closed(sandbox, SANDBOX),
         "limits": _closed(dict.fromkeys(LIMITS, count), LIMITS),
         "approvers": _one_or_many(_enum(APPROVERS)),
+        "audit": _closed(audit, AUDIT),
         "workspace": _texts(),
         "trust": _texts(),
         "lock": _one_or_many(_enum(lockable())),
         "bounds": _closed({"mode": _one_or_many(_enum(MODES))}),
         "pause": _BOOLEAN,
+        "second_opinion": _BOOLEAN,
     }
     return {"description": "Single values of this layer.", **_closed(properties, SETTINGS)}
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from gateway.model.decision import LEVELS, MODES
 from gateway.spec import read
+from gateway.spec.sandbox import SANDBOX, read_sandbox
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -12,7 +13,6 @@ if TYPE_CHECKING:
     from gateway.spec.yamltext import Complaints, Node
 
 DECISIONS = ("allow", "ask", "deny")
-NETWORKS = ("off", "listed", "open")
 APPROVERS = ("console", "remote", "auto", "refuse")
 
 SETTINGS = {
@@ -21,22 +21,13 @@ SETTINGS = {
     "sandbox": "what a call that runs confined by a rule may do beyond what was predicted",
     "limits": "bounds on every call",
     "approvers": "who is asked, in this order",
+    "audit": "how the record of decisions and outcomes is kept",
     "workspace": "folders that count as the workspace besides the project root",
     "trust": "digests of project policies that count as trusted; only the enterprise layer's are used",
-    "lock": "settings that no lower layer may set",
+    "lock": "settings that no lower layer may set; with `commands`, lower layers' descriptions of programs only add",
     "bounds": "values that lower layers may choose from",
     "pause": "whether a person at a terminal may pause the gateway",
-}
-SANDBOX = {
-    "read": "path patterns that may be read",
-    "write": "path patterns that may be written",
-    "hide": "path patterns that do not exist inside",
-    "hosts": "hosts that may be reached",
-    "network": "off: none; listed: only `hosts`; open: any",
-    "sockets": "paths of local sockets that may be connected to",
-    "env": "globs over names of environment variables that are passed on",
-    "set": "environment variables that are set",
-    "weaker": "names of the weaker forms of confinement that may stand in where the full one cannot be built",
+    "second_opinion": "whether a second parser has to find the same commands in a shell text",
 }
 LIMITS = {
     "seconds": "wall time of one call",
@@ -44,10 +35,19 @@ LIMITS = {
     "memory_mb": "memory of one call's processes together",
     "processes": "processes of one call at a time",
     "files": "open files of one process",
-    "disk_mb": "what one call may write",
+    "file_mb": "size of one file that is written",
+    "disk_mb": "growth of what one call may write",
+    "output_mb": "what is kept of each of a call's two outputs",
     "output_characters": "what a model is shown of one result",
     "concurrent_calls": "calls that run at the same time",
 }
+AUDIT = {
+    "required": "calls that do not run unless they are recorded: those with effects, all of them, or nothing",
+    "sync": "whether each record waits for the disk, and not for the kernel alone",
+    "file_mb": "size at which a new file begins",
+    "keep": "how many full files stay, 0 for all",
+}
+REQUIRED = ("effects", "all", "nothing")
 _MOST = 10**9
 
 
@@ -64,12 +64,14 @@ def read_settings(node: Node, complaints: Complaints) -> dict[str, Any]:
                 level: read.choice(item, f"`{level}`", DECISIONS, complaints) for level, item in levels.items()
             }
         elif name == "sandbox":
-            found[name] = _sandbox(value, complaints)
+            found[name] = read_sandbox(value, complaints)
         elif name == "limits":
             limits = read.known_keys(value, what, LIMITS, complaints)
             found[name] = {
                 limit: read.integer(item, f"`{limit}`", complaints, 1, _MOST) for limit, item in limits.items()
             }
+        elif name == "audit":
+            found[name] = _audit(read.known_keys(value, what, AUDIT, complaints), complaints)
         elif name == "approvers":
             found[name] = read.choices(value, what, APPROVERS, complaints)
         elif name in ("workspace", "trust"):
@@ -84,21 +86,21 @@ def read_settings(node: Node, complaints: Complaints) -> dict[str, Any]:
     return found
 
 
+def _audit(given: dict[str, Node], complaints: Complaints) -> dict[str, Any]:
+    found: dict[str, Any] = {}
+    for name, value in given.items():
+        what = f"`{name}`"
+        if name == "required":
+            found[name] = read.choice(value, what, REQUIRED, complaints)
+        elif name == "sync":
+            found[name] = read.boolean(value, what, complaints)
+        else:
+            found[name] = read.integer(value, what, complaints, 0 if name == "keep" else 1, 10**6)
+    return found
+
+
 def lockable() -> tuple[str, ...]:
     """Names that `lock:` may hold: whole settings, and single keys of those that are sections."""
     whole = tuple(name for name in SETTINGS if name not in ("trust", "lock", "bounds"))
-    sections = {"levels": LEVELS, "sandbox": SANDBOX, "limits": LIMITS}
-    return (*whole, *(f"{section}.{key}" for section, keys in sections.items() for key in keys))
-
-
-def _sandbox(node: Node, complaints: Complaints) -> dict[str, Any]:
-    found: dict[str, Any] = {}
-    for name, value in read.known_keys(node, "`sandbox`", SANDBOX, complaints).items():
-        if name == "network":
-            found[name] = read.choice(value, "`network`", NETWORKS, complaints)
-        elif name == "set":
-            variables = read.mapping(value, "`set`", complaints)
-            found[name] = {key: read.text(item, f"`{key}`", complaints, empty=True) for key, item in variables.items()}
-        else:
-            found[name] = read.texts(value, f"`{name}`", complaints, empty=True)
-    return found
+    sections = {"levels": LEVELS, "sandbox": SANDBOX, "limits": LIMITS, "audit": AUDIT}
+    return (*whole, "commands", *(f"{section}.{key}" for section, keys in sections.items() for key in keys))

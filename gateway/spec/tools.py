@@ -40,7 +40,7 @@ VERSION = 1
 ENTRY_KEYS = (
     "summary", "description", "input", "internal", "output", "open", "enabled", "level", "read_only", "destructive",
     "concurrency_safe", "match", "effects", "canonical", "filters", "handler", "max_result_chars", "defer",
-    "always_load", "search_hint", "aliases", "render", "reviewer", "examples",
+    "always_load", "search_hint", "aliases", "render", "reviewer", "private", "examples",
 )  # fmt: skip
 REQUIRED_KEYS = ("summary", "description", "input", "handler", "examples")
 INPUT_KEYS = ("type", "properties", "required", "anyOf", "oneOf", "description")
@@ -134,7 +134,8 @@ class _Entry:
             "search_hint": self._line("search_hint"),
             "aliases": read.texts(keys["aliases"], "alias", complaints) if "aliases" in keys else [],
             "render": self._render(properties),
-            "reviewer": self._reviewer(properties),
+            "reviewer": self._fields("reviewer", "field that the reviewer sees", properties),
+            "private": self._fields("private", "field that the record keeps no content of", properties),
             "examples": self._examples(),
             **{key: self._flag(key) for key in _FLAGS},
         }
@@ -257,11 +258,9 @@ class _Entry:
             }
         return found
 
-    def _reviewer(self, properties: dict[str, Any]) -> list[str]:
-        node = self.keys.get("reviewer")
-        if node is None:
-            return []
-        return read.choices(node, "field that the reviewer sees", properties, self.complaints)
+    def _fields(self, key: str, what: str, properties: dict[str, Any]) -> list[str]:
+        node = self.keys.get(key)
+        return [] if node is None else read.choices(node, what, properties, self.complaints)
 
     def _examples(self) -> list[dict[str, Any]]:
         node = self.keys.get("examples")

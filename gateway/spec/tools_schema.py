@@ -103,6 +103,7 @@ def _tool() -> Schema:
         "aliases": _said("Old names that models may still use.", _one_or_many(_TEXT)),
         "render": _said("How the tool looks to a person.", _render()),
         "reviewer": _said("The fields that an automatic reviewer sees.", _one_or_many(_TEXT)),
+        "private": _said("The fields of which the record keeps size and digest only.", _one_or_many(_TEXT)),
         "examples": _said(
             "Calls and what they must give; run when the file is loaded.",
             {"type": "array", "minItems": 1, "items": {"$ref": "#/$defs/example"}},

@@ -102,8 +102,8 @@ def test_an_empty_policy_says_its_version_at_least(tools):
 
 
 PREDICATE_KEYS = (
-    "known are `tool`, `effect`, `path`, `path_not`, `holds`, `host`, `host_not`, `port`, `direction`, `remote`, `ref`, `force`, "
-    "`command`, `exec`, `option`, `option_not`, `args`, `name`, `access`, `action`, `what`, `program`, `agent`, `depth`, "
+    "known are `tool`, `effect`, `path`, `path_not`, `holds`, `host`, `host_not`, `port`, `direction`, `sends`, `remote`, `ref`, "
+    "`force`, `command`, `exec`, `option`, `option_not`, `args`, `name`, `access`, `action`, `what`, `program`, `agent`, `depth`, "
     "`mode`, `branch`, `cwd`, `confined`, `time`, `annotations` or `server`"
 )
 KINDS = (

@@ -138,6 +138,7 @@ rules:
             {"effect": ["connect"], "host_not": ["*.example.com"], "port": [443]},
         ),
         ("{direction: [send, listen], port: [80, 443]}", {"direction": ["send", "listen"], "port": [80, 443]}),
+        ("{effect: connect, sends: '**/*.pem'}", {"effect": ["connect"], "sends": ["**/*.pem"]}),
         ("{exec: git push}", {"exec": [["git"], ["push"]]}),
         ("{exec: [[npm, pnpm], run]}", {"exec": [["npm", "pnpm"], ["run"]]}),
         ("{exec: git push, option: [-f, --force]}", {"exec": [["git"], ["push"]], "option": ["-f", "--force"]}),

@@ -19,8 +19,9 @@ from gateway.spec.argtests import TESTS as VALUE_TESTS
 from gateway.spec.policy import KEYS, TESTS, parse_policy
 from gateway.spec.predicates import READERS
 from gateway.spec.rules import FIELDS, LANES, REQUIREMENTS
+from gateway.spec.sandbox import SANDBOX
 from gateway.spec.schema import policy_schema
-from gateway.spec.settings import LIMITS, SANDBOX, SETTINGS
+from gateway.spec.settings import AUDIT, LIMITS, SETTINGS
 
 SCHEMA = policy_schema()
 VALIDATOR = jsonschema.Draft202012Validator(SCHEMA)
@@ -41,8 +42,10 @@ ACCEPTED = [
     "version: 1\nrules: [{deny: {annotations: {a: true}, args: {a: x, b: 5, c: [1], d: {not: {glob: x}}, e: {ge: 1, lt: 2}, f: null}}}]",
     "version: 1\nrules: [{deny: {args: {a: {absent: true}, b: {in: [x]}, c: {type: string, regex: x}, d: {equals: {x: [1]}}}}}]",
     "version: 1\nsettings: {mode: plan, levels: {read: ask}, approvers: console, workspace: [x], lock: mode, bounds: {mode: [plan]}, pause: true}",
-    "version: 1\nsettings: {sandbox: {read: a, write: [b], hide: [], hosts: c, network: listed, sockets: d, env: e, set: {A: b}, weaker: x}}",
-    "version: 1\nsettings: {limits: {seconds: 1, cpu_seconds: 1, memory_mb: 1, processes: 1, files: 1, disk_mb: 1, output_characters: 1}}",
+    "version: 1\nsettings: {sandbox: {read: ./a, write: [~/b], hide: [], hosts: c, network: listed, sockets: //d, env: e, set: {A: b}, weaker: landlock}}",
+    "version: 1\nsettings: {sandbox: {permit: [ptrace, perf], inject: [{host: a.org, header: X-Key, source: 'env:A', template: 'Bearer {}'}]}}",
+    "version: 1\nsettings: {audit: {required: all, sync: true, file_mb: 8, keep: 0}, lock: [audit, audit.keep]}",
+    "version: 1\nsettings: {limits: {seconds: 1, cpu_seconds: 1, memory_mb: 1, processes: 1, files: 1, file_mb: 1, disk_mb: 1, output_mb: 1, output_characters: 1}}",
     "version: 1\ntests: [{call: x, expect: ask, rule: a, mode: plan, unconfined: true, cwd: b, id: c}, {tool: A, input: {}, expect: deny}]",
 ]
 
@@ -63,6 +66,11 @@ REFUSED = [
     "version: 1\nrules: [{deny: {args: {a: {gtt: 1}}}}]",
     "version: 1\nsettings: {mode: x}",
     "version: 1\nsettings: {limits: {seconds: 0}}",
+    "version: 1\nsettings: {sandbox: {weaker: [nothing]}}",
+    "version: 1\nsettings: {sandbox: {permit: [everything]}}",
+    "version: 1\nsettings: {sandbox: {inject: [{host: a.org, header: 'a b', source: 'env:A'}]}}",
+    "version: 1\nsettings: {sandbox: {inject: [{host: a.org, header: X, source: A}]}}",
+    "version: 1\nsettings: {sandbox: {inject: [{host: a.org, header: X}]}}",
     "version: 1\ntests: [{call: x}]",
     "version: 1\ntests: [{tool: x, expect: ask}]",
     "version: 1\nextends: [{level: warn}]",
@@ -100,6 +108,7 @@ def test_the_keys_of_every_mapping_are_the_parsers():
         (definitions["settings"], SETTINGS),
         (settings["sandbox"], SANDBOX),
         (settings["limits"], LIMITS),
+        (settings["audit"], AUDIT),
         (settings["levels"], LEVELS),
         (definitions["test"], TESTS),
     ]
@@ -156,7 +165,7 @@ leaves = st.sampled_from(
     ]
 )
 keys = st.sampled_from(
-    sorted({*FIELDS, *READERS, *VALUE_TESTS, *SETTINGS, *SANDBOX, *LIMITS, *TESTS, *REQUIREMENTS, "preset"})
+    sorted({*FIELDS, *READERS, *VALUE_TESTS, *SETTINGS, *SANDBOX, *LIMITS, *AUDIT, *TESTS, *REQUIREMENTS, "preset"})
 )
 shapes = st.recursive(
     leaves, lambda inner: st.lists(inner, max_size=2) | st.dictionaries(keys, inner, max_size=3), max_leaves=8

@@ -80,6 +80,7 @@ def test_what_is_left_out_has_fail_closed_defaults():
         "aliases": [],
         "render": {},
         "reviewer": [],
+        "private": [],
         "examples": [{"line": 8, "column": 16, "call": {}, "verdict": "ask"}],
         "defer": False,
         "always_load": False,
@@ -134,6 +135,7 @@ def test_every_key_of_an_entry_is_read():
         "aliases": ["Old", "Older"],
         "render": {"call": {"condensed": "T {file}", "full": "T {file} {n}"}, "result": "{message}"},
         "reviewer": ["file", "n"],
+        "private": ["n"],
     }
     assert set(tool) == set(ENTRY_KEYS)
     assert ORACLE.is_valid({"version": 1, "tools": {"T": tool}})
@@ -189,6 +191,7 @@ def test_every_key_of_an_entry_is_read():
             "result": {"full": [{"field": "message"}]},
         },
         "reviewer": ["file", "n"],
+        "private": ["n"],
     }
     assert {key: found[key] for key in wanted} == wanted
 
@@ -362,6 +365,10 @@ def with_fields(fields, **more):
         (
             SMALLEST | {"reviewer": ["m"]},
             ["t.yaml:9:16: field that the reviewer sees must be `file` or `n` (got `m`)"],
+        ),
+        (
+            SMALLEST | {"private": ["m"]},
+            ["t.yaml:9:15: field that the record keeps no content of must be `file` or `n` (got `m`)"],
         ),
         (
             SMALLEST | {"render": {"call": "{m}"}},

@@ -1,0 +1,71 @@
+"""Whether rules that forbid speak of a path, asked of what lies below a tree before anybody decides."""
+
+from __future__ import annotations
+
+from gateway.model.call import Call
+from gateway.model.effect import Touch
+from gateway.policy import paths
+from gateway.policy.answers import NO, YES
+from gateway.policy.predicates import TESTS, Subject
+from gateway.policy.table import EXCEPT, LANE, LEVEL
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from gateway.model.context import Context
+    from gateway.policy.table import Policy
+
+_NO_CALL = Call("", {}, "")
+
+
+def is_protected(policy: Policy, kinds: frozenset[str], context: Context, path: str) -> bool:
+    """Whether an enforced deny or ask speaks of one of these effects on this path: what must be known of a tree
+    that nobody confines."""
+    found = paths.lookup(policy.paths, path)
+    for kind in kinds:
+        for clause in (*found, *wide_clauses(policy, kind)):
+            excepted = policy.rules[policy.clauses[clause][0]][EXCEPT]
+            if not forbids_kind(policy, clause, kind) or not _speaks_of(policy, clause, kind, path, context):
+                continue
+            if not (excepted and _is_path_excepted(excepted, kind, path, context)):
+                return True
+    return False
+
+
+def wide_clauses(policy: Policy, kind: str) -> list[int]:
+    """Clauses on paths that are found by the kind of effect."""
+    clauses = policy.clauses
+    return [clause for clause in policy.kinds.get(kind, ()) if any(name == "path" for name, _ in clauses[clause][1])]
+
+
+def _speaks_of(policy: Policy, clause: int, kind: str, path: str, context: Context) -> bool:
+    """Whether a clause's own tests on the path hold, as far as they can be told without the call."""
+    subject = Subject(_NO_CALL, context)
+    subject.effect = Touch(kind, path)
+    return all(
+        TESTS[name](argument, subject) is not NO
+        for name, argument in policy.clauses[clause][1]
+        if name in ("path", "path_not", "holds")
+    )
+
+
+def _is_path_excepted(alternatives: list[list[list[Any]]], kind: str, path: str, context: Context) -> bool:
+    """Whether an exception that speaks of nothing but paths holds; any other cannot be told without the call."""
+    subject = Subject(_NO_CALL, context)
+    subject.effect, subject.allow = Touch(kind, path), True
+    return any(
+        all(
+            name in ("effect", "path", "path_not") and TESTS[name](argument, subject) is YES for name, argument in tests
+        )
+        for tests in alternatives
+    )
+
+
+def forbids_kind(policy: Policy, clause: int, kind: str) -> bool:
+    """Whether a clause on paths belongs to an enforced deny or ask on this kind of effect."""
+    rule, tests, _of_part = policy.clauses[clause]
+    row = policy.rules[rule]
+    if row[LANE] not in ("deny", "ask") or row[LEVEL]:
+        return False
+    return all(name != "effect" or kind in argument for name, argument in tests)

@@ -1,0 +1,89 @@
+"""The environment of a confined call: an allowlist. What nobody named is not passed on, and what looks like login
+material only where somebody named exactly that variable. Pure."""
+
+from __future__ import annotations
+
+from gateway.policy import globs
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+    from typing import Any
+
+USUAL = (
+    "LANG", "LANGUAGE", "LC_*", "TZ", "TERM", "COLORTERM", "COLUMNS", "LINES", "NO_COLOR", "FORCE_COLOR", "CLICOLOR",
+    "CLICOLOR_FORCE", "USER", "LOGNAME", "SHELL", "CI",
+)  # fmt: skip
+USUAL_PATH = ("/usr/local/sbin", "/usr/local/bin", "/usr/sbin", "/usr/bin", "/sbin", "/bin")
+# Those that the plan makes itself, and those that would make bash read or run something before the command.
+BUILT = ("PATH", "HOME", "TMPDIR", "PWD", "OLDPWD")
+NEVER = ("BASH_ENV", "ENV", "SHELLOPTS", "BASHOPTS", "PROMPT_COMMAND", "PS4", "BASH_FUNC_*", "BASH_XTRACEFD")
+_SECRETS = (
+    "*TOKEN*", "*SECRET*", "*PASSWORD*", "*PASSWD*", "*PASSPHRASE*", "*CREDENTIAL*", "*PRIVATE*", "*COOKIE*",
+    "*APIKEY*", "*API_KEY*", "*ACCESS_KEY*", "*_KEY", "*_KEYS", "*_KEY_ID", "*_PAT", "*_PWD", "*_AUTH", "*_DSN",
+    "*_AUTH_*", "KEY_*", "*CONNECTION_STRING*",
+)  # fmt: skip
+# They make programs load or obey something: only by their exact names.
+_LOADERS = (
+    "LD_*", "DYLD_*", "GIT_*", "PYTHONSTARTUP", "PYTHONINSPECT", "PERL5OPT", "PERL5DB", "RUBYOPT", "NODE_OPTIONS",
+    "JAVA_TOOL_OPTIONS", "_JAVA_OPTIONS", "SSH_*", "DBUS_*", "GPG_*",
+)  # fmt: skip
+
+
+def environment_of(
+    given: Mapping[str, str],
+    profile: Mapping[str, Any],
+    *,
+    home: str,
+    search_path: tuple[str, ...],
+    sockets: Iterable[str],
+) -> tuple[tuple[str, str], ...]:
+    """All variables of the call, sorted. `sockets`: paths that it may connect to; the variable that names ssh's agent
+    is passed on only with its socket."""
+    exact = {name for name in profile.get("env", ()) if globs.is_literal(name)}
+    wide = _compiled([name for name in (*USUAL, *profile.get("env", ())) if name not in exact])
+    found: dict[str, str] = {"LANG": "C.UTF-8"}
+    for name, value in given.items():
+        if not is_name(name) or _any(_NEVER, name) or name in BUILT or "\0" in value:
+            continue
+        named = name in exact
+        if named or (_any(wide, name) and not is_secret(name, value) and not _any(_LOADING, name)):
+            found[name] = value
+    agent = given.get("SSH_AUTH_SOCK", "")
+    if agent and agent in tuple(sockets):
+        found["SSH_AUTH_SOCK"] = agent
+    elif "SSH_AUTH_SOCK" in found:
+        del found["SSH_AUTH_SOCK"]
+    found.update({name: value for name, value in dict(profile.get("set", {})).items() if is_settable(name)})
+    found.update({"PATH": ":".join(search_path or USUAL_PATH), "HOME": home, "TMPDIR": "/tmp"})
+    return tuple(sorted(found.items()))
+
+
+def is_secret(name: str, value: str = "") -> bool:
+    """Whether a variable looks like login material, by its name or because its value is a URL with a password."""
+    if _any(_SECRET, name.upper()):
+        return True
+    _, mark, rest = value.partition("://")
+    authority = rest.partition("/")[0]
+    return bool(mark) and ":" in authority.rpartition("@")[0]
+
+
+def is_settable(name: str) -> bool:
+    """Whether a policy may set this variable."""
+    return is_name(name) and name not in BUILT and not _any(_NEVER, name)
+
+
+def is_name(name: str) -> bool:
+    """Whether a text is the name of a variable as shells have them."""
+    return name.isascii() and name.replace("_", "a").isalnum() and not name[:1].isdigit()
+
+
+def _compiled(patterns: Iterable[str]) -> list[Any]:
+    return [globs.compile_glob(pattern) for pattern in patterns]
+
+
+def _any(compiled: list[Any], name: str) -> bool:
+    return any(globs.matches(pattern, name) for pattern in compiled)
+
+
+_NEVER, _SECRET, _LOADING = _compiled(NEVER), _compiled(_SECRETS), _compiled(_LOADERS)

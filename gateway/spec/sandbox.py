@@ -1,0 +1,142 @@
+"""The `sandbox:` setting: what a call that runs confined sees and may do beyond what was predicted of it.
+
+What would be no grant, or an ambiguous one, when a call runs is refused here, with the place in the file.
+"""
+
+from __future__ import annotations
+
+from gateway.policy import hosts, paths, variables
+from gateway.spec import read
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from gateway.spec.yamltext import Complaints, Node
+
+NETWORKS = ("off", "listed", "open")
+WEAKER = ("landlock", "landlock-unscoped", "none")
+PERMITS = ("ptrace", "perf", "namespaces")
+SANDBOX = {
+    "read": "paths that may be read: `~/x`, `./x`, `//x`, with `*` for whole names on the way, and `/**` at the end",
+    "write": "paths that may be written, written like those of `read`",
+    "hide": "path patterns of what must not be seen inside",
+    "hosts": "hosts that may be reached, with a port other than 80 and 443 as `host:port`",
+    "network": "off: none; listed: only `hosts`; open: any public one",
+    "sockets": "paths of local sockets that may be connected to",
+    "env": "globs over names of environment variables that are passed on; what looks like a secret only by its name",
+    "set": "environment variables that are set",
+    "weaker": "names of the weaker forms of confinement that may stand in where the full one cannot be built",
+    "permit": "system calls that are let through for debuggers and browsers",
+    "inject": "headers that are added to requests outside of the sandbox, which never sees their values",
+}
+INJECT = {
+    "host": "the host whose requests get the header",
+    "header": "the header's name",
+    "source": "where the value is taken from: `env:NAME` or `file:PATH`",
+    "template": "the header's value, with `{}` where the secret goes",
+}
+_TOKEN = frozenset("abcdefghijklmnopqrstuvwxyz0123456789-_")
+
+
+def read_sandbox(node: Node, complaints: Complaints) -> dict[str, Any]:
+    """The profile that the file sets, checked, as plain data."""
+    found: dict[str, Any] = {}
+    for name, value in read.known_keys(node, "`sandbox`", SANDBOX, complaints).items():
+        what = f"`{name}`"
+        if name == "network":
+            found[name] = read.choice(value, what, NETWORKS, complaints)
+        elif name == "weaker":
+            found[name] = read.choices(value, what, WEAKER, complaints)
+        elif name == "permit":
+            found[name] = read.choices(value, what, PERMITS, complaints)
+        elif name == "set":
+            given = read.mapping(value, what, complaints)
+            found[name] = {key: read.text(item, f"`{key}`", complaints, empty=True) for key, item in given.items()}
+            for key, item in given.items():
+                if not variables.is_settable(key):
+                    complaints.at_key(
+                        item, f"`set` must not hold `{key}`", "the sandbox makes it, or nobody may set it"
+                    )
+        elif name == "inject":
+            found[name] = [_injection(item, complaints) for item in read.sequence(value, what, complaints)]
+        else:
+            found[name] = read.texts(value, what, complaints, empty=True)
+            check = _CHECKS.get(name)
+            for item in value if check is not None else ():
+                if item.value.__class__ is str and item.value:
+                    check(item, what, complaints)  # type: ignore[misc]
+    return found
+
+
+def _injection(node: Node, complaints: Complaints) -> dict[str, str]:
+    given = read.known_keys(node, "an entry of `inject`", INJECT, complaints)
+    found = {name: read.text(value, f"`{name}`", complaints) for name, value in given.items()}
+    for name in ("host", "header", "source"):
+        if name not in found and isinstance(node.value, dict):
+            complaints.at(node, f"an entry of `inject` must have `{name}`")
+    host, header, source = (found.get(name) for name in ("host", "header", "source"))
+    if host and not _is_single(host):
+        complaints.at(given["host"], f"`host` must be one host's name, or `*.` and a name (got `{host}`)")
+    if header and not _TOKEN.issuperset(header.lower()):
+        complaints.at(given["header"], f"`header` must be a header's name (got `{header}`)")
+    if source and not _is_source(source):
+        complaints.at(given["source"], f"`source` must be `env:NAME` or `file:/PATH` (got `{source}`)")
+    template = found.get("template")
+    if template and (template.count("{}") != 1 or not template.isprintable()):
+        complaints.at(given["template"], f"`template` must be one line with `{{}}` in it once (got `{template}`)")
+    return found
+
+
+def _is_single(host: str) -> bool:
+    name = host.removeprefix("*.")
+    if "*" in name or "." not in name or "/" in name:
+        return False
+    try:
+        hosts.build([(host, 0)])
+    except ValueError:
+        return False
+    return True
+
+
+def _is_source(source: str) -> bool:
+    kind, _, rest = source.partition(":")
+    return (kind == "env" and variables.is_name(rest)) or (kind == "file" and rest.startswith(("/", "~/")))
+
+
+def _check_place(node: Node, what: str, complaints: Complaints) -> None:
+    """A pattern that stands for whole files or folders."""
+    pattern = str(node.value)
+    if pattern.startswith("/") and not pattern.startswith("//"):
+        complaints.at(node, f"each entry of {what} must say where it starts (got `{pattern}`)", f"write `/{pattern}`")
+        return
+    inner = pattern.removesuffix("/**").removesuffix("/*")
+    if "**" in inner or not pattern.startswith(("~", "./", "//", "../")):
+        remedy = "start it with `./`, `~/` or `//`, and name each folder on the way"
+        complaints.at(node, f"each entry of {what} must stand for whole files or folders (got `{pattern}`)", remedy)
+        return
+    _check_pattern(node, what, complaints)
+
+
+def _check_pattern(node: Node, what: str, complaints: Complaints) -> None:
+    try:
+        paths.build([(paths.normalise(str(node.value), base="/b/b/b/b", layer_root="/", home="/h/h"), 0)])
+    except ValueError as error:
+        complaints.at(node, f"each entry of {what} must be a path pattern: {error}")
+
+
+def _check_host(node: Node, what: str, complaints: Complaints) -> None:
+    try:
+        host, _port = hosts.host_and_port(str(node.value))
+        hosts.build([(host, 0)])
+    except ValueError as error:
+        complaints.at(node, f"each entry of {what} must be a host: {error}")
+
+
+_CHECKS = {
+    "read": _check_place,
+    "write": _check_place,
+    "sockets": _check_place,
+    "hide": _check_pattern,
+    "hosts": _check_host,
+}

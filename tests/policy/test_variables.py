@@ -1,0 +1,56 @@
+"""The environment of a confined call."""
+
+# ruff: noqa: E501  one case a line
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from gateway.policy.variables import environment_of, is_secret, is_settable
+
+BUILT = {"HOME": "/h", "LANG": "C.UTF-8", "PATH": "/usr/bin", "TMPDIR": "/tmp"}
+CASES: dict[str, tuple[dict[str, str], dict[str, Any], dict[str, str]]] = {
+    "nothing is passed on by itself": ({"FOO": "1", "HOME": "/x", "PATH": "/y", "TMPDIR": "/z"}, {}, {}),
+    "what every program may know is": ({"LANG": "de", "LC_TIME": "en", "TERM": "x"}, {}, {"LANG": "de", "LC_TIME": "en", "TERM": "x"}),
+    "globs name more": ({"GO_A": "1", "GOX": "2"}, {"env": ["GO_*"]}, {"GO_A": "1"}),
+    "a glob passes no secrets": ({"A_TOKEN": "1", "A_KEY": "2", "A": "3"}, {"env": ["A*"]}, {"A": "3"}),
+    "a glob passes no URL with a password": ({"A_URL": "postgres://me:pw@host/db", "B_URL": "https://host/"}, {"env": ["*_URL"]}, {"B_URL": "https://host/"}),
+    "exactly named, a secret is passed on": ({"A_TOKEN": "1"}, {"env": ["A_TOKEN"]}, {"A_TOKEN": "1"}),
+    "a glob passes nothing that makes programs load something": ({"LD_PRELOAD": "x", "NODE_OPTIONS": "-r x"}, {"env": ["*"]}, {}),
+    "what bash would obey is never passed on": ({"BASH_ENV": "x", "ENV": "y", "BASH_FUNC_ls%%": "z"}, {"env": ["BASH_ENV", "ENV", "*"]}, {}),
+    "names that are none are left out": ({"a b": "1", "A.B": "2", "": "3"}, {"env": ["*"]}, {}),
+    "values are set": ({}, {"set": {"CI": "1", "A_TOKEN": "x"}}, {"CI": "1", "A_TOKEN": "x"}),
+    "what the sandbox makes cannot be set": ({}, {"set": {"PATH": "/evil", "HOME": "/y", "LD_X": "z"}}, {"LD_X": "z"}),
+    "ssh's agent is named only with its socket": ({"SSH_AUTH_SOCK": "/run/agent"}, {"env": ["SSH_AUTH_SOCK"]}, {}),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_the_environment_is_an_allowlist(name: str) -> None:
+    given, profile, expected = CASES[name]
+    found = environment_of(given, profile, home="/h", search_path=("/usr/bin",), sockets=())
+    assert found == tuple(sorted({**BUILT, **expected}.items()))
+
+
+def test_with_its_socket_the_agent_is_named() -> None:
+    found = environment_of({"SSH_AUTH_SOCK": "/run/a"}, {}, home="/h", search_path=(), sockets=("/run/a",))
+    assert dict(found)["SSH_AUTH_SOCK"] == "/run/a"
+
+
+@pytest.mark.parametrize(
+    "name", ["GITHUB_TOKEN", "AWS_SECRET_ACCESS_KEY", "DB_PASSWORD", "API_KEY", "npm_config__auth_token"]
+)
+def test_these_look_like_login_material(name: str) -> None:
+    assert is_secret(name)
+
+
+@pytest.mark.parametrize("name", ["LANG", "KEYBOARD", "MONKEY", "AUTHOR", "JAVA_HOME"])
+def test_these_do_not(name: str) -> None:
+    assert not is_secret(name)
+
+
+@pytest.mark.parametrize(("name", "expected"), [("CI", True), ("PATH", False), ("BASH_ENV", False), ("A=B", False)])
+def test_what_may_be_set(name: str, expected: bool) -> None:
+    assert is_settable(name) is expected

@@ -1,0 +1,82 @@
+"""The `sandbox` setting: what would be no grant, or an ambiguous one, is refused when it is read."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from gateway.errors import ConfigError
+from gateway.spec.policy import parse_policy
+from gateway.spec.sandbox import SANDBOX
+from gateway.spec.settings import LIMITS
+
+MISTAKES = [
+    ("read: [build]", "each entry of `read` must stand for whole files or folders (got `build`)"),
+    ("write: ['**/build']", "each entry of `write` must stand for whole files or folders (got `**/build`)"),
+    ("write: [~/a/**/b]", "each entry of `write` must stand for whole files or folders (got `~/a/**/b`)"),
+    ("read: [/etc/x]", "each entry of `read` must say where it starts (got `/etc/x`)"),
+    ("sockets: [/run/x]", "each entry of `sockets` must say where it starts (got `/run/x`)"),
+    ("hide: ['[x']", "each entry of `hide` must be a path pattern"),
+    ("hosts: ['https://a.org']", "each entry of `hosts` must be a host"),
+    ("hosts: ['a.org:99999']", "each entry of `hosts` must be a host: a port must be a number from 1 to 65535"),
+    ("weaker: [nothing]", "`weaker` must be"),
+    ("permit: [all]", "`permit` must be"),
+    ("set: {PATH: /x}", "`set` must not hold `PATH`"),
+    ("set: {BASH_ENV: /x}", "`set` must not hold `BASH_ENV`"),
+    ("inject: [{host: a.org, header: X}]", "an entry of `inject` must have `source`"),
+    ("inject: [{host: '*', header: X, source: 'env:A'}]", "`host` must be one host's name"),
+    ("inject: [{host: a.org, header: 'X Y', source: 'env:A'}]", "`header` must be a header's name"),
+    ("inject: [{host: a.org, header: X, source: 'secret'}]", "`source` must be `env:NAME` or `file:/PATH`"),
+    ("inject: [{host: a.org, header: X, source: 'env:A', template: none}]", "`template` must be one line"),
+    (
+        "inject: [{host: a.org, header: X, source: 'env:A', value: x}]",
+        "an entry of `inject` must not have the key `value`",
+    ),
+    ("writes: []", "`sandbox` must not have the key `writes`"),
+]
+
+
+@pytest.mark.parametrize(("text", "message"), MISTAKES, ids=[text for text, _ in MISTAKES])
+def test_a_mistake_is_told_when_the_file_is_read(tools, text: str, message: str) -> None:
+    with pytest.raises(ConfigError) as caught:
+        parse_policy(f"version: 1\nsettings:\n  sandbox:\n    {text}\n", "p.yaml", tools)
+    assert message in str(caught.value)
+    assert caught.value.problems[0].line == 4
+
+
+def test_a_whole_profile(tools) -> None:
+    text = """\
+version: 1
+settings:
+  sandbox:
+    read: [~/.cargo/bin/**, "//opt/tools/*/bin"]
+    write: ./**
+    hide: ["*.pem", "./secret/**"]
+    hosts: [pypi.org, "*.acme.example:8443", "[::1]:80"]
+    network: listed
+    sockets: [//run/user/agent]
+    env: [LANG, LC_*]
+    set: {CI: "1"}
+    weaker: landlock
+    permit: [ptrace, perf]
+    inject: [{host: "*.acme.example", header: X-Key, source: "file:~/key"}]
+"""
+    assert parse_policy(text, "p.yaml", tools)["settings"]["sandbox"] == {
+        "read": ["~/.cargo/bin/**", "//opt/tools/*/bin"],
+        "write": ["./**"],
+        "hide": ["*.pem", "./secret/**"],
+        "hosts": ["pypi.org", "*.acme.example:8443", "[::1]:80"],
+        "network": "listed",
+        "sockets": ["//run/user/agent"],
+        "env": ["LANG", "LC_*"],
+        "set": {"CI": "1"},
+        "weaker": ["landlock"],
+        "permit": ["ptrace", "perf"],
+        "inject": [{"host": "*.acme.example", "header": "X-Key", "source": "file:~/key"}],
+    }
+
+
+def test_every_key_is_documented() -> None:
+    text = (Path(__file__).parents[2] / "docs" / "sandbox.md").read_text(encoding="utf-8")
+    assert [key for key in (*SANDBOX, *LIMITS) if f"\n| `{key}` |" not in text] == []
