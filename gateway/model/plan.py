@@ -1,0 +1,104 @@
+"""What one call can see and do while it runs: the promise that a sandbox keeps.
+
+A plan is made by `gateway.sandbox.plan` from a verdict, and kept by a backend. It is plain data: the same verdict,
+policy and survey of the host give the same plan, whatever backend there is.
+"""
+
+from __future__ import annotations
+
+from gateway.model.value import Value
+
+READ, WRITE, FIXED, HIDDEN = "read", "write", "fixed", "hidden"
+
+
+class Mount(Value):
+    """A path of the host that the call sees at the same place.
+
+    `path` is absolute, resolved and exists. `access`: read; write (also create, rename and delete below it, not of it);
+    fixed (readable, and neither it nor a folder on the way to it can be changed, renamed or replaced, though it lies
+    below something writable); hidden (there, but neither readable nor listable). `rule`: id of the rule it comes from,
+    "" for what every call gets.
+    """
+
+    path: str
+    access: str
+    folder: bool = True
+    rule: str = ""
+
+
+class Endpoint(Value):
+    """Hosts and a port that may, or must not, be reached. `host`: a host pattern as policies write it: a name,
+    `*.suffix` (not the suffix itself), an address, a network, a group (`metadata`), or `*`. `port` 0: the ports of the
+    web, 80 and 443, and those that `Network.ports` names; in a deny, every port."""
+
+    host: str
+    port: int = 0
+    rule: str = ""
+
+
+class Injection(Value):
+    """A header that is added to requests to a host outside the sandbox; the command never sees the value.
+
+    `source`: where the value is taken from when the request is sent: `env:NAME` or `file:PATH`. `template` holds `{}`
+    where the value goes."""
+
+    host: str
+    header: str
+    source: str
+    template: str = "{}"
+
+
+class Network(Value):
+    """`mode`: off (its own loopback only), listed (`allow` only), open (any public host). Denies win in every mode.
+    Private, loopback, link-local and metadata addresses are refused unless `allow` names that very name or address."""
+
+    mode: str = "off"
+    allow: tuple[Endpoint, ...] = ()
+    deny: tuple[Endpoint, ...] = ()
+    ports: tuple[int, ...] = ()
+    inject: tuple[Injection, ...] = ()
+
+
+class Limits(Value):
+    """Bounds on the call's whole tree of processes, 0: none. Times in seconds, sizes in bytes; `files`: open files of
+    one process; `file_size`: of one file; `disk`: growth of what it may write, soft; `output`: kept of each stream."""
+
+    seconds: float = 120.0
+    cpu_seconds: float = 0.0
+    memory: int = 0
+    processes: int = 0
+    files: int = 0
+    file_size: int = 0
+    disk: int = 0
+    output: int = 0
+
+
+class SandboxPlan(Value):
+    """The whole promise.
+
+    `mounts`: sorted by path; the deepest one that holds a path decides; what no mount holds does not exist.
+    `links`: links outside of every mount: those of the top folder as the host has them (`/bin` to `usr/bin`), and
+    names under which the call knows what lies elsewhere. `private`: folders that are empty, writable and gone when
+    the call ends (/tmp, HOME); mounts below them show through. `cwd`: where the command starts. `environment`: all
+    of it, sorted. `watched`: writable folders in which protected names that appear are taken into quarantine.
+    `weaker`: names of weaker forms that policy permits (`landlock`, `none`). `permits`: what is left out of the
+    filter of system calls by name (`ptrace`, `perf`, `namespaces`). `held`: links in writable folders whose names
+    are protected: no mount can hold a link, so they are compared and put back when the call ends. `withheld`: what
+    was predicted or asked for and is not granted, each with the reason, for people. `files`: resolved paths at
+    which the call sees this content, read-only, instead of what the host has there (`resolv.conf`: what
+    `Egress.files` gives).
+    """
+
+    mounts: tuple[Mount, ...]
+    links: tuple[tuple[str, str], ...]
+    private: tuple[str, ...]
+    cwd: str
+    environment: tuple[tuple[str, str], ...]
+    network: Network
+    limits: Limits
+    watched: tuple[str, ...] = ()
+    weaker: tuple[str, ...] = ()
+    permits: tuple[str, ...] = ()
+    held: tuple[str, ...] = ()
+    withheld: tuple[tuple[str, str], ...] = ()
+    files: tuple[tuple[str, bytes], ...] = ()

@@ -1,0 +1,1 @@
+"""Confinement: a plan made from the verdict, and backends that keep it."""

@@ -1,0 +1,114 @@
+"""The arguments that make bubblewrap keep a plan. Pure: the same plan and circumstances give the same words."""
+
+from __future__ import annotations
+
+import os
+
+from gateway.model.value import Value
+from gateway.sandbox.mounts import BIND, COVER, MASK, PRIVATE, READ_ONLY, steps
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from gateway.model.plan import Limits, SandboxPlan
+    from gateway.sandbox.mounts import Step
+
+MARKER = "/.gateway"  # an empty file that says, to whoever asks, that this is a sandbox
+PRIVATE_SIZE = 1 << 30
+_COVER_SIZE = 1 << 20
+# With these the command may write to some files of /proc: then what is the machine's own there is shut one by one.
+_NEED_PROC = frozenset(("ptrace", "namespaces"))
+
+
+class Given(Value):
+    """Circumstances that a plan does not hold.
+
+    `gate`, `status`, `built`: descriptors of the filter of system calls, of bubblewrap's reports, and of the file that
+    is made last. `sources`: for each step that needs one, in order, a descriptor of what to mount, or its path where
+    bubblewrap takes no descriptors. `machine`: files and folders of /proc that are the machine's own and may be
+    written by somebody. `nested`: whether user namespaces can be switched off inside. `contents`: descriptors of
+    what the plan's `files` hold, in order.
+    """
+
+    gate: int
+    status: int
+    built: int
+    sources: tuple[int | str, ...]
+    machine: tuple[str, ...] = ()
+    terminal: bool = False
+    nested: bool = True
+    contents: tuple[int, ...] = ()
+
+
+def arguments(plan: SandboxPlan, given: Given, made: tuple[Step, ...] | None = None) -> list[bytes]:
+    """Every option, in order. `made`: the plan's steps, if they are known already."""
+    made = steps(plan.mounts, plan.private) if made is None else made
+    words: list[str | int] = [
+        *("--unshare-user", "--unshare-pid", "--unshare-net", "--unshare-ipc", "--unshare-uts", "--unshare-cgroup-try"),
+        *("--cap-drop", "ALL", "--die-with-parent", "--hostname", "sandbox"),
+    ]
+    if given.nested and "namespaces" not in plan.permits:
+        words.append("--disable-userns")
+    if not given.terminal:
+        words.append("--new-session")
+    for name, value in plan.environment:
+        words += ("--setenv", name, value)
+    private = tuple(f"{folder}/" for folder in plan.private)
+    inside = [link for link in plan.links if link[0].startswith(private)]
+    for path, target in plan.links:
+        if not path.startswith(private):
+            words += ("--symlink", target, path)
+    words += ("--proc", "/proc", "--dev", "/dev")
+    size = private_size(plan.limits)
+    words += ("--perms", "1777", "--size", size, "--tmpfs", "/dev/shm")
+    words += _mounted(made, given.sources, size)
+    for (path, _content), descriptor in zip(plan.files, given.contents, strict=True):
+        words += ("--perms", "0444", "--ro-bind-data", descriptor, path)
+    for path, target in inside:  # a private folder is empty when it is mounted
+        words += ("--symlink", target, path)
+    if _NEED_PROC.isdisjoint(plan.permits):
+        words += ("--remount-ro", "/proc")
+    else:
+        for path in given.machine:
+            words += ("--ro-bind", path, path)
+    words += ("--file", given.built, MARKER)
+    for step in made:
+        if step.kind == COVER:
+            words += ("--remount-ro", step.path)
+    words += ("--remount-ro", "/dev", "--remount-ro", "/", "--chdir", plan.cwd)
+    words += ("--seccomp", given.gate, "--json-status-fd", given.status)
+    return [os.fsencode(word) if isinstance(word, str) else b"%d" % word for word in words]
+
+
+def shows_host(step: Step) -> bool:
+    """Whether a step needs a source: an object of the host, or one that stands in for it."""
+    return step.kind in (BIND, READ_ONLY, MASK)
+
+
+def private_size(limits: Limits) -> int:
+    """The most that one private folder takes; it is memory."""
+    return min((bound for bound in (limits.disk, limits.memory) if bound), default=PRIVATE_SIZE)
+
+
+def _mounted(made: tuple[Step, ...], sources: tuple[int | str, ...], size: int) -> list[str | int]:
+    words: list[str | int] = []
+    places = iter(sources)
+    for step in made:
+        if step.kind == PRIVATE:
+            words += ("--perms", "1777" if step.path == "/tmp" else "0700", "--size", size, "--tmpfs", step.path)
+        elif step.kind == COVER:
+            words += ("--perms", "0111", "--size", _COVER_SIZE, "--tmpfs", step.path)
+        else:
+            words += _bound(_option(step), next(places), step.path)
+    return words
+
+
+def _option(step: Step) -> str:
+    if step.path.startswith("/dev/"):
+        return "dev-bind"  # else the device would be there and not open
+    return "bind" if step.kind == BIND else "ro-bind"
+
+
+def _bound(option: str, source: int | str, path: str) -> tuple[str | int, ...]:
+    if isinstance(source, int):
+        return (f"--{option}-fd", source, path)
+    return (f"--{option}", source, path)

@@ -1,0 +1,185 @@
+"""Whether bubblewrap holds on this machine: found by running the real thing, with attempts to get out.
+
+That everything holds is remembered for later processes, for this boot, user, program and form of the arguments. Only
+the best answer is: a record that is stale or was tampered with leads to a start that fails, never to a weaker sandbox.
+"""
+
+from __future__ import annotations
+
+import os
+import select
+
+from gateway.model.plan import FIXED, HIDDEN, READ, WRITE, Limits, Mount, Network, SandboxPlan
+from gateway.sandbox.base import Probe, SandboxError, Streams
+from gateway.sandbox.bubblewrap_arguments import Given, arguments
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from gateway.sandbox.bubblewrap import Bubblewrap
+
+WORKS = "ordinary use works"
+REMEDY = "allow user namespaces here (`gateway doctor` says how), or permit the weaker form `landlock` in the policy"
+_PATIENCE_MS = 20_000
+# Words of the shell itself only, so that the sandbox has two processes. Each attempt that works prints what it did.
+SCRIPT = r"""
+{ true >> "$OUTSIDE/new"; } 2>/dev/null && echo "write a file outside"
+{ read -r line < "$OUTSIDE/secret"; } 2>/dev/null && echo "read a file outside"
+{ read -r line < hidden; } 2>/dev/null && echo "read a hidden file"
+{ true >> fixed/file; } 2>/dev/null && echo "write a protected file"
+{ true >> /proc/sys/kernel/core_pattern; } 2>/dev/null && echo "open core_pattern for writing"
+set -- /proc/[0-9]*; [ $# -eq 2 ] || echo "see processes outside"
+while read -r key value; do
+  case "$key $value" in
+    "CapEff: 0000000000000000"|"CapBnd: 0000000000000000"|"CapPrm: 0000000000000000"|"CapInh: 0000000000000000") ;;
+    "CapAmb: 0000000000000000"|"NoNewPrivs: 1"|"Seccomp: 2") ;;
+    Cap*|NoNewPrivs:*|Seccomp:*) echo "act with $key $value" ;;
+  esac
+done < /proc/self/status
+while read -r name _; do
+  case "$name" in lo:*|Inter-*|face) ;; *) echo "reach the network ($name)" ;; esac
+done < /proc/net/dev
+{ true >> new; } 2>/dev/null && read -r line < fixed/file && echo "ordinary use works"
+"""
+_TOPS = ("bin", "lib", "lib32", "lib64", "libx32", "sbin")
+
+
+def probe(backend: Bubblewrap) -> Probe:
+    """Tries it, unless it is known to hold."""
+    try:
+        program = backend.program()
+    except SandboxError as error:
+        return Probe(False, error.reason, error.remedy)
+    degraded = () if program.nested else ("user namespaces inside are refused by the filter of system calls only",)
+    if known(program.key):
+        return Probe(True, f"{program.path}, tried earlier since the machine started")
+    broken = attempt(backend)
+    if broken:
+        return Probe(False, f"{program.path}: {broken}", REMEDY)
+    if program.nested and program.by_descriptor:
+        remember(program.key)
+    return Probe(True, program.path, degraded=degraded)
+
+
+def attempt(backend: Bubblewrap) -> str:
+    """What is wrong, "" if it holds."""
+    import shutil
+    import tempfile
+
+    try:
+        top = os.path.realpath(tempfile.mkdtemp(prefix="gateway-probe-"))
+    except OSError as error:
+        return f"it cannot be tried: {error}"
+    try:
+        plan = _world(top)
+        said = _said(backend, plan)
+    except (SandboxError, OSError) as error:
+        return str(error)
+    finally:
+        shutil.rmtree(top, ignore_errors=True)
+    if said[-1:] != [WORKS]:
+        return "ordinary use does not work inside"
+    return f"inside one can {', '.join(said[:-1])}" if said[1:] else ""
+
+
+def _world(top: str) -> SandboxPlan:
+    """A workspace and something beside it, and a plan that shows only the first."""
+    inside, outside = f"{top}/inside", f"{top}/outside"
+    for folder in (inside, f"{inside}/fixed", outside):
+        os.mkdir(folder)
+    for file in (f"{inside}/hidden", f"{inside}/fixed/file", f"{outside}/secret"):
+        with open(file, "w", encoding="ascii") as handle:
+            handle.write("secret\n")
+    mounts = {
+        inside: Mount(inside, WRITE),
+        f"{inside}/fixed": Mount(f"{inside}/fixed", FIXED),
+        f"{inside}/hidden": Mount(f"{inside}/hidden", HIDDEN, folder=False),
+    }
+    links = {}
+    for name in _TOPS:
+        if os.path.islink(f"/{name}"):
+            links[f"/{name}"] = os.readlink(f"/{name}")
+        elif os.path.isdir(f"/{name}"):
+            mounts[f"/{name}"] = Mount(f"/{name}", READ)
+    for path in ("/usr", "/nix/store"):
+        if os.path.isdir(path):
+            mounts[os.path.realpath(path)] = Mount(os.path.realpath(path), READ)
+    return SandboxPlan(
+        tuple(mounts[path] for path in sorted(mounts)),
+        tuple(sorted(links.items())),
+        ("/tmp",),
+        inside,
+        (("OUTSIDE", outside),),
+        Network(),
+        Limits(),
+    )
+
+
+def _said(backend: Bubblewrap, plan: SandboxPlan) -> list[str]:
+    """What the script prints. Nothing when it does not end."""
+    nowhere = os.open(os.devnull, os.O_RDWR | os.O_CLOEXEC)
+    answer = os.memfd_create("gateway-answer", os.MFD_CLOEXEC)
+    try:
+        running = backend.start(plan, ["/bin/sh", "-c", SCRIPT], Streams(nowhere, answer, nowhere))
+        running.release()
+        poll = select.poll()
+        poll.register(running.exited, select.POLLIN)
+        try:
+            if not poll.poll(_PATIENCE_MS):
+                return []
+        finally:
+            running.kill()
+            running.wait()
+            running.close()
+        return os.pread(answer, 1 << 16, 0).decode("utf-8", "replace").splitlines()
+    finally:
+        os.close(answer)
+        os.close(nowhere)
+
+
+def known(key: str) -> bool:
+    """Whether everything held when this program was last tried."""
+    try:
+        with open(_record(), encoding="utf-8") as file:
+            return file.read() == _line(key)
+    except (OSError, UnicodeDecodeError):
+        return False
+
+
+def remember(key: str) -> None:
+    """Keeps that everything held. Nothing is kept where nothing can be written."""
+    path = _record()
+    try:
+        os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
+        new = f"{path}.{os.getpid()}"
+        with open(new, "w", encoding="utf-8") as file:
+            file.write(_line(key))
+        os.replace(new, path)
+    except OSError:
+        return
+
+
+def forget() -> None:
+    """Has it tried again, by the next process that asks."""
+    try:
+        os.unlink(_record())
+    except OSError:
+        return
+
+
+def _record() -> str:
+    from gateway.places import places
+
+    return os.path.join(places().state, "run", "bubblewrap-holds")
+
+
+def _line(key: str) -> str:
+    """What the answer depends on."""
+    import hashlib
+
+    from gateway.sandbox.seccomp import refusals
+
+    plan = SandboxPlan((Mount("/a", WRITE),), (), ("/b",), "/a", (), Network(), Limits())
+    form = repr((arguments(plan, Given(3, 4, 5, (6,))), refusals(), SCRIPT))
+    with open("/proc/sys/kernel/random/boot_id", encoding="ascii") as file:
+        boot = file.read().strip()
+    return f"{boot} {os.geteuid()} {key} {hashlib.sha256(form.encode()).hexdigest()}\n"

@@ -1,0 +1,154 @@
+"""One HTTP request from a client to the host that was dialled, and its answer back.
+
+Every connection carries one request: the next one is a new connection and a new decision.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+
+from gateway.sandbox.egress import http
+from gateway.sandbox.egress.streams import StreamError, relay
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from gateway.sandbox.egress.http import Request
+    from gateway.sandbox.egress.streams import Stream
+
+HEAD_SECONDS = 30.0
+DRAIN_SECONDS = 2.0
+MAX_DRAINED = 1 << 20
+MAX_LINE = 512
+MAX_TRAILERS = 16384
+
+
+async def read_request(client: Stream) -> Request:
+    """Raises http.HttpError, StreamError, TimeoutError."""
+    async with asyncio.timeout(HEAD_SECONDS):
+        return http.request_of(await client.until(b"\r\n\r\n", http.MAX_HEAD))
+
+
+async def refuse(client: Stream, status: int, phrase: str, body: str) -> None:
+    """Answers for itself, in words, and says no more."""
+    text = body.encode("ascii", "replace") + b"\n"
+    phrase = "".join(each for each in phrase if " " <= each < "\x7f")[:200]
+    with contextlib.suppress(OSError, TimeoutError):
+        await client.send(
+            f"HTTP/1.1 {status} {phrase}\r\nContent-Type: text/plain; charset=utf-8\r\n"
+            f"Content-Length: {len(text)}\r\nConnection: close\r\nX-Gateway: refused\r\n\r\n".encode("ascii")
+            + text
+        )
+        await client.pipe.finish()
+        async with asyncio.timeout(DRAIN_SECONDS):
+            await client.drain(MAX_DRAINED)
+
+
+def request_head(request: Request, host: bytes, added: tuple[tuple[bytes, bytes], ...]) -> bytes:
+    """The head that the server gets: in origin form, for this connection only, with headers that were added outside
+    instead of those the command wrote under the same names."""
+    # Servers that turn headers into variables read `_` and `-` alike.
+    replaced = {name.lower().replace(b"_", b"-") for name, _value in added}
+    lines = [request.method + b" " + request.path + b" " + request.version, b"Host: " + host]
+    named = {
+        each.strip().lower() for name, value in request.fields if name == b"connection" for each in value.split(b",")
+    }
+    for name, value in request.fields:
+        if name in http.HOP or name == b"host" or name.replace(b"_", b"-") in replaced:
+            continue
+        if name in named and name not in (b"content-length", b"transfer-encoding"):
+            continue
+        lines.append(name + b": " + value)
+    lines += [name + b": " + value for name, value in added]
+    lines += [b"Connection: Upgrade", b"Upgrade: websocket"] if request.upgrade else [b"Connection: close"]
+    return b"\r\n".join(lines) + b"\r\n\r\n"
+
+
+async def exchange(client: Stream, server: Stream, request: Request, head: bytes) -> None:
+    """Sends the request, its body included, and carries the answer back. Raises http.HttpError or StreamError when
+    either side breaks the protocol; then the connection must be cut."""
+    await server.send(head)
+    if request.expects and request.length:
+        await client.send(b"HTTP/1.1 100 Continue\r\n\r\n")
+    upload = asyncio.ensure_future(_upload(client, server, request))
+    answer = asyncio.ensure_future(_answer(client, server, request))
+    try:
+        await asyncio.wait((upload, answer), return_when=asyncio.FIRST_COMPLETED)
+        if upload.done() and isinstance(upload.exception(), (http.HttpError, StreamError)):
+            upload.result()  # what the client sent is broken: nobody may take it for a whole request
+        # A server may answer, and close, before it has read everything.
+        await answer
+    finally:
+        for task in (upload, answer):
+            task.cancel()
+        await asyncio.gather(upload, answer, return_exceptions=True)
+
+
+async def _upload(client: Stream, server: Stream, request: Request) -> None:
+    with contextlib.suppress(OSError):
+        await copy_body(client, server, request.length)
+
+
+async def _answer(client: Stream, server: Stream, request: Request) -> None:
+    while True:
+        try:
+            text = await server.until(b"\r\n\r\n", http.MAX_HEAD)
+        except StreamError:
+            raise http.HttpError("the server ended without an answer") from None
+        status, head = http.response_of(text)
+        if status == 101 and request.upgrade:
+            await client.send(_response_head(head, b"Upgrade"))
+            await relay(client, server)
+            return
+        if status == 101:
+            raise http.HttpError("the server changes to another protocol without being asked")
+        length = http.response_length(request.method, status, head)
+        final = status >= 200
+        await client.send(_response_head(head, b"close" if final else b""))
+        if final:
+            break
+    await copy_body(server, client, length)
+    await client.pipe.finish()
+
+
+def _response_head(head: http.Head, connection: bytes) -> bytes:
+    version, status, phrase = head.start
+    lines = [version + b" " + status + b" " + phrase]
+    dropped = (b"connection", b"keep-alive", b"proxy-connection")
+    lines += [name + b": " + value for name, value in head.fields if name not in dropped]
+    if connection:
+        lines.append(b"Connection: " + connection)
+    return b"\r\n".join(lines) + b"\r\n\r\n"
+
+
+async def copy_body(source: Stream, target: Stream, length: int | None) -> None:
+    """A body of some bytes, in chunks (-1), or up to the end of the connection (None). Raises http.HttpError and
+    StreamError when it is not whole."""
+    if length is None:
+        while data := await source.some():
+            await target.send(data)
+        return
+    if length >= 0:
+        await _copy(source, target, length)
+        return
+    while size := http.chunk_size(await source.until(b"\n", MAX_LINE)):
+        await target.send(f"{size:x}\r\n".encode("ascii"))
+        await _copy(source, target, size)
+        if await source.exactly(2) != b"\r\n":
+            raise http.HttpError("a chunk is longer than it says")
+        await target.send(b"\r\n")
+    most = MAX_TRAILERS
+    while (line := await source.until(b"\n", most)) != b"\r\n":  # trailers are dropped
+        most -= len(line)
+        if not line.endswith(b"\r\n") or most <= 0:
+            raise http.HttpError("the trailers are broken")
+    await target.send(b"0\r\n\r\n")
+
+
+async def _copy(source: Stream, target: Stream, length: int) -> None:
+    while length:
+        data = await source.some(min(length, 65536))
+        if not data:
+            raise StreamError("the connection ended within a body")
+        length -= len(data)
+        await target.send(data)

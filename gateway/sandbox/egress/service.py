@@ -1,0 +1,152 @@
+"""The only way out of confined calls: one `Egress` for a process, one session for a call."""
+
+from __future__ import annotations
+
+import os
+import threading
+import weakref
+
+from gateway.sandbox.base import SandboxError
+from gateway.sandbox.egress import authority, surroundings
+from gateway.sandbox.egress.authority import Authority, AuthorityError
+from gateway.sandbox.egress.decide import rules_of
+from gateway.sandbox.egress.listeners import Namespaces, network_of
+from gateway.sandbox.egress.loop import Loop
+from gateway.sandbox.egress.session import Session
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    import ssl
+    from collections.abc import Callable
+
+    from gateway.model.plan import Network
+    from gateway.model.result import Violation
+    from gateway.sandbox.egress.dial import Dialler, Resolve, Route
+    from gateway.sandbox.egress.names import Names
+    from gateway.sandbox.egress.report import Report
+    from gateway.sandbox.egress.serve import Outside
+
+
+class Egress:
+    """Opens listeners in the network namespaces of calls and serves them from one background thread.
+
+    Thread-safe. The helper process and the thread start with the first call, or with `start`. In a fork of the process
+    it begins anew: sessions belong to the parent alone. `resolve` finds the addresses of a name, `route` the place to
+    connect to for an address and a port, `trust` names a file of certificates instead of the system's.
+    """
+
+    def __init__(self, resolve: Resolve | None = None, route: Route | None = None, trust: str = "") -> None:
+        self._resolve, self._route, self._trust = resolve, route, trust
+        self._lock = threading.Lock()
+        self._namespaces = Namespaces()
+        self._loop = Loop()
+        self._authority = Authority()
+        self._dialler: Dialler | None = None
+        self._trusted: ssl.SSLContext | None = None
+        self._sessions: set[Session] = set()
+        me = weakref.ref(self)
+        if hasattr(os, "register_at_fork"):
+            os.register_at_fork(after_in_child=lambda: _begin_anew(me()))
+
+    def environment(self, network: Network) -> tuple[tuple[str, str], ...]:
+        """The variables a command needs under a network, sorted by name; known before it starts. () without one."""
+        return surroundings.variables(network, self._intercepts(network))
+
+    def files(self, network: Network) -> tuple[tuple[str, bytes], ...]:
+        """Files that the call must see with this content, by resolved path, for tools that know no proxy. Raises
+        SandboxError when certificates are needed and cannot be made."""
+        if not self._intercepts(network):
+            return surroundings.files(network, b"")
+        try:
+            return surroundings.files(network, authority.system_bundle() + b"\n" + self._authority.certificate())
+        except AuthorityError as error:
+            raise SandboxError(f"headers cannot be added to encrypted requests: {error}") from None
+
+    def start(self) -> None:
+        """Starts what the first call would start, without waiting for it. Raises SandboxError."""
+        with self._lock:
+            self._namespaces.start()
+            self._loop.start()
+
+    def attach(self, pid: int, network: Network, report: Callable[[Violation], None]) -> Session:
+        """Listeners inside the network namespace of a process, which need not have finished setting it up.
+
+        `report` is told of the first refusal of each kind, from the background thread; `Session.violations` has all
+        with their counts. Raises SandboxError; then nothing is left behind.
+        """
+        try:
+            rules = rules_of(network)
+        except ValueError as error:
+            raise SandboxError(f"the network of this call is not clear: {error}") from None
+        self.start()
+        namespace = network_of(pid)
+        try:
+            session = Session(
+                self._loop, self._namespaces, rules, report, self.environment(network), self._dial,
+                lambda made, names: self._outside(network, made, names), self._sessions.discard,
+            )  # fmt: skip
+            session.open(namespace)
+        except BaseException:
+            os.close(namespace)
+            raise
+        self._sessions.add(session)
+        return session
+
+    def close(self) -> None:
+        """Closes every session, ends the thread and the helper, deletes the keys. It starts again when used again."""
+        for session in tuple(self._sessions):
+            session.close()
+        with self._lock:
+            self._loop.close()
+            self._namespaces.close()
+            self._authority.close()
+            self._dialler = None
+
+    def __enter__(self) -> Egress:
+        return self
+
+    def __exit__(self, *_error: object) -> None:
+        self.close()
+
+    def _intercepts(self, network: Network) -> bool:
+        return bool(network.inject) and network.mode != "off" and authority.available()
+
+    def _dial(self) -> Dialler:
+        """Shared, so that a name is not resolved anew for every call. Made in the thread, when it is needed."""
+        if self._dialler is None:
+            from gateway.sandbox.egress.dial import Dialler, resolve_with_system, straight
+
+            self._dialler = Dialler(self._resolve or resolve_with_system, self._route or straight)
+        return self._dialler
+
+    def _outside(self, network: Network, report: Report, names: Names) -> Outside:
+        from gateway.sandbox.egress.serve import Outside
+
+        certificates = self._authority if self._intercepts(network) else None
+        return Outside(rules_of(network), self._dial(), report, certificates, self._certificates, names.host_at)
+
+    def _certificates(self) -> ssl.SSLContext:
+        """What servers outside are verified with."""
+        import ssl
+
+        if self._trusted is None:
+            context = ssl.create_default_context(cafile=self._trust or None)
+            context.minimum_version = ssl.TLSVersion.TLSv1_2
+            context.set_alpn_protocols(["http/1.1"])
+            self._trusted = context
+        return self._trusted
+
+    def _forget(self) -> None:
+        self._lock = threading.Lock()
+        for session in self._sessions:
+            session.drop()
+        self._sessions = set()
+        self._loop.forget()
+        self._namespaces.forget()
+        self._authority.forget()
+        self._dialler = None
+
+
+def _begin_anew(egress: Egress | None) -> None:
+    if egress is not None:
+        egress._forget()  # noqa: SLF001  # of this module

@@ -1,0 +1,85 @@
+"""What the command is given so that its programs find the proxy: variables and files. Constant for a `Network`."""
+
+from __future__ import annotations
+
+import os
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from gateway.model.plan import Network
+
+# Below 1024: a command without capabilities can neither take this port nor miss it.
+PROXY_ADDRESS, PROXY_PORT = "127.0.0.1", 808
+DNS_ADDRESS, DNS_PORT = "127.0.0.1", 53
+CERTIFICATES = "/run/gateway-certificates.pem"
+_PROXY = f"http://{PROXY_ADDRESS}:{PROXY_PORT}"
+_OURSELVES = "localhost,127.0.0.1,127.0.0.0/8,::1,.localhost"
+# ALL_PROXY is an HTTP proxy too: programs without a SOCKS library (httpx) fail to start on `socks5h`.
+_VARIABLES = tuple(
+    (spelling, value)
+    for name, value in (
+        ("ALL_PROXY", _PROXY), ("HTTP_PROXY", _PROXY), ("HTTPS_PROXY", _PROXY), ("NO_PROXY", _OURSELVES),
+    )
+    for spelling in (name, name.lower())
+)  # fmt: skip
+# Each replaces the certificates a program trusts, but NODE_EXTRA_CA_CERTS, which adds to them: the file holds all.
+_TRUST = (
+    "AWS_CA_BUNDLE", "CARGO_HTTP_CAINFO", "CURL_CA_BUNDLE", "DENO_CERT", "GIT_SSL_CAINFO", "NODE_EXTRA_CA_CERTS",
+    "PIP_CERT", "REQUESTS_CA_BUNDLE", "SSL_CERT_FILE",
+)  # fmt: skip
+# The name that sandboxes give themselves; others keep the host's.
+HOSTNAME, OWN_ADDRESS = "sandbox", "127.0.1.1"
+_HOSTS = "127.0.0.1 localhost\n::1 localhost ip6-localhost ip6-loopback\n{own} {names}\n"
+_RESOLVER = f"nameserver {DNS_ADDRESS}\noptions timeout:25 attempts:1\n"
+
+
+def variables(network: Network, certificates: bool) -> tuple[tuple[str, str], ...]:
+    """Names and values, sorted. `certificates`: requests to some hosts are answered with certificates of ours."""
+    if network.mode == "off":
+        return ()
+    trust = tuple((name, CERTIFICATES) for name in _TRUST) if certificates else ()
+    return tuple(sorted(_VARIABLES + trust))
+
+
+def own_names() -> tuple[str, ...]:
+    """The names by which a sandbox may know itself."""
+    return tuple(dict.fromkeys((HOSTNAME, os.uname().nodename.lower())))
+
+
+def files(network: Network, certificates: bytes) -> tuple[tuple[str, bytes], ...]:
+    """Files of the host that the call must see with other content, as resolved paths: how names are looked up. The
+    resolver and the hosts file of the host speak of addresses that do not exist inside.
+
+    What does not exist here is left out: without a resolv.conf programs ask 127.0.0.1 by themselves.
+    """
+    if network.mode == "off":
+        return ()
+    found = []
+    for path, content in (
+        (
+            "/etc/hosts",
+            _HOSTS.format(own=OWN_ADDRESS, names=" ".join(own_names())).encode(),
+        ),
+        ("/etc/nsswitch.conf", _switch(_read("/etc/nsswitch.conf"))),
+        ("/etc/resolv.conf", _RESOLVER.encode()),
+    ):
+        real = os.path.realpath(path)
+        if os.path.isfile(real):
+            found.append((real, content))
+    if certificates:
+        found.append((CERTIFICATES, certificates))
+    return tuple(sorted(found))
+
+
+def _switch(text: bytes) -> bytes:
+    """Hosts from the hosts file and DNS, whatever services the host asks beside them."""
+    kept = [line for line in text.splitlines() if not line.strip().lower().startswith(b"hosts:")]
+    return b"\n".join([*kept, b"hosts: files dns", b""])
+
+
+def _read(path: str) -> bytes:
+    try:
+        with open(path, "rb") as file:
+            return file.read()
+    except OSError:
+        return b""

@@ -1,0 +1,209 @@
+"""The gateway's side of the launcher that `gateway.sandbox.confined` is: starts it, gives it orders, starts it again.
+
+One launcher serves a process for its whole life. It ends with the process, however that ends.
+"""
+
+from __future__ import annotations
+
+import array
+import marshal
+import os
+import socket
+import sys
+import threading
+import weakref
+
+from gateway.sandbox.base import SandboxError
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    import subprocess
+    from collections.abc import Sequence
+    from typing import Any
+
+    from gateway.sandbox.base import Streams
+
+_SCRIPT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "confined.py")
+_PATIENCE = 20.0
+_AGAIN = "run it again; if that does not help, see `gateway doctor`"
+
+
+class Launcher:
+    """Safe to use from several threads, and after a fork. `free`: for calls that policy lets run unconfined."""
+
+    def __init__(self, *, free: bool = False) -> None:
+        self._options = ("free",) if free else ()
+        self._lock = threading.Lock()
+        self._owner = 0
+        self._process: subprocess.Popen[bytes] | None = None
+        self._end: weakref.finalize[..., Launcher] | None = None
+        self._orders: socket.socket | None = None
+
+    def start(self, order: dict[str, Any], streams: Streams, keep: Sequence[int]) -> Held:
+        """Has a call confined; its command waits. Raises SandboxError."""
+        targets = [0, 1, 2, *keep]
+        if len(set(targets)) != len(targets) or len(targets) > 200:
+            raise SandboxError("descriptors to keep must be different from each other and from 0, 1 and 2")
+        order = {**order, "targets": targets, "terminal": streams.terminal}
+        memory = os.memfd_create("gateway-order", os.MFD_CLOEXEC)
+        ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        try:
+            with open(os.dup(memory), "wb") as file:
+                file.write(marshal.dumps(order))
+            given = [theirs.fileno(), memory, streams.stdin, streams.stdout, streams.stderr, *keep]
+            self._send(array.array("i", given))
+            theirs.close()
+            return Held(ours, order["private"])
+        except BaseException:
+            ours.close()
+            raise
+        finally:
+            theirs.close()
+            os.close(memory)
+
+    def stop(self) -> None:
+        """Ends the launcher and with it whatever it still runs. The next order starts another."""
+        with self._lock:
+            self._forget()
+
+    def _send(self, given: array.array[int]) -> None:
+        rights = [(socket.SOL_SOCKET, socket.SCM_RIGHTS, given)]
+        with self._lock:
+            for attempt in (1, 2):
+                orders = self._running()
+                try:
+                    orders.sendmsg([b"call"], rights)
+                    return
+                except OSError as error:
+                    self._forget()
+                    if attempt == 2:
+                        raise SandboxError(f"the launcher of confined calls cannot be reached: {error}") from error
+
+    def _running(self) -> socket.socket:
+        known = self._process is not None and self._owner == os.getpid() and self._process.poll() is None
+        if self._orders is not None and known:
+            return self._orders
+        self._forget()
+        return self._launch()
+
+    def _launch(self) -> socket.socket:
+        import subprocess
+
+        if not sys.executable:
+            raise SandboxError("the launcher of confined calls cannot be started: this Python has no program file")
+        ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        try:
+            process = subprocess.Popen(
+                [sys.executable, "-I", "-S", "-E", "-B", _SCRIPT, str(theirs.fileno()), *self._options],
+                env={},
+                cwd="/",
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.DEVNULL,
+                stderr=subprocess.DEVNULL,
+                pass_fds=(theirs.fileno(),),
+            )
+            theirs.close()
+            ours.settimeout(_PATIENCE)
+            greeting = ours.recv(64)
+            ours.settimeout(None)
+        except (OSError, ValueError) as error:
+            ours.close()
+            raise SandboxError(f"the launcher of confined calls cannot be started: {error}", _AGAIN) from error
+        finally:
+            theirs.close()
+        if not greeting:
+            ours.close()
+            status = process.wait()
+            raise SandboxError(f"the launcher of confined calls ended at once (status {status})", _AGAIN)
+        self._owner, self._process, self._orders = os.getpid(), process, ours
+        self._end = weakref.finalize(self, _end, self._owner, process, ours)
+        return ours
+
+    def _forget(self) -> None:
+        self._orders = self._process = None
+        if self._end is not None:
+            self._end()
+            self._end = None
+
+
+def _end(owner: int, process: subprocess.Popen[bytes], orders: socket.socket) -> None:
+    """Ends a launcher, which goes when nobody can give it orders any more."""
+    orders.close()
+    if owner == os.getpid():
+        process.wait()
+    else:
+        process.returncode = 0  # another process waits for it
+
+
+class Held:
+    """A call that the launcher confined: `gateway.sandbox.base.Running`."""
+
+    def __init__(self, talk: socket.socket, private: bytes) -> None:
+        """Waits until the call is confined. Raises SandboxError when it could not be."""
+        self._talk = talk
+        self._private = private
+        self._lock = threading.Lock()
+        self._status: int | None = None
+        self.failure = ""
+        talk.settimeout(_PATIENCE)
+        try:
+            said = talk.recv(4096)
+        except OSError as error:
+            raise SandboxError(f"the call could not be confined: {error}", _AGAIN) from error
+        talk.settimeout(None)
+        word, _, rest = said.partition(b" ")
+        if word != b"ready":
+            reason = rest.decode("utf-8", "replace") or "its supervisor ended"
+            raise SandboxError(f"the call could not be confined: {reason}", "" if rest else _AGAIN)
+        self.root, self.pid = map(int, rest.split())
+        try:
+            self.exited = os.pidfd_open(self.root)
+        except OSError as error:
+            raise SandboxError(f"the call's supervisor has gone: {error.strerror}", _AGAIN) from error
+
+    def release(self) -> None:
+        """Lets the command start. Raises SandboxError when its supervisor has gone."""
+        if not self._say(b"go"):
+            raise SandboxError("the call's supervisor has gone before the command could start", _AGAIN)
+
+    def signal(self, number: int) -> None:
+        """Passes a signal on to the command and what it runs in the foreground."""
+        self._say(b"signal %d" % number)
+
+    def kill(self) -> None:
+        """Ends the whole tree at once."""
+        self._say(b"end")
+
+    def _say(self, what: bytes) -> bool:
+        try:
+            self._talk.send(what)
+        except OSError:
+            return False
+        return True
+
+    def wait(self) -> int:
+        """The command's exit status, once every process of the call has ended."""
+        with self._lock:
+            if self._status is None:
+                said = b"?"
+                while said and not said.startswith(b"ended "):
+                    try:
+                        said = self._talk.recv(4096)
+                    except OSError:
+                        said = b""
+                # A supervisor that says nothing was killed, and the launcher ends what it left behind.
+                _word, status, failure = said.split(b" ", 2) if said else (b"", b"137", b"the supervisor was killed")
+                self._status = int(status)
+                self.failure = failure.decode("utf-8", "replace")
+        return self._status
+
+    def close(self) -> None:
+        """Gives back descriptors and what is left of the private folder."""
+        self._talk.close()
+        if self.exited >= 0:
+            os.close(self.exited)
+            self.exited = -1
+        if self._private and os.path.isdir(self._private):
+            from gateway.sandbox.confined import remove
+
+            remove(self._private)

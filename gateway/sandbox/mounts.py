@@ -1,0 +1,97 @@
+"""The mounts of a plan in the order in which they are made, for a backend that builds a file system from nothing.
+
+Pure. What is said of a path holds for it wherever it can be moved to: all folders between something writable and a path
+below it that is kept from being changed or seen are pinned, so that neither they nor it can be renamed or replaced.
+A pin is a mount of the folder over itself. The pins in a writable folder are buried under a second mount of it: the
+kernel still refuses to rename what is a mount point anywhere in this sandbox, and no rename or hard link within the
+writable folder meets the border of a mount.
+"""
+
+from __future__ import annotations
+
+from gateway.model.plan import FIXED, HIDDEN, READ, WRITE, Mount
+from gateway.model.value import Value
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+BIND, READ_ONLY, MASK, COVER, PRIVATE = "bind", "read-only", "mask", "cover", "private"
+
+
+class Step(Value):
+    """One mount at `path`.
+
+    bind, read-only: the host's own object at the same path. mask: an object that nobody may open instead of it. cover:
+    an empty folder that may be passed through but not listed, for what is hidden except for something below it.
+    private: an empty writable folder. `inner`: its mount point lies on the host, below something that is mounted
+    writable, so that a running command could meddle with it; `folder`: what it is.
+    """
+
+    kind: str
+    path: str
+    folder: bool = True
+    inner: bool = False
+
+
+def steps(mounts: Iterable[Mount], private: Iterable[str]) -> tuple[Step, ...]:
+    """What to mount, parents before what lies in them."""
+    wanted = {_parts(path): Mount(path, PRIVATE) for path in private}
+    wanted |= {_parts(mount.path): mount for mount in mounts}  # a mount says more than an empty folder
+    order = sorted(wanted)
+    around = {parts: _nearest(parts, wanted) for parts in order}
+    pins = _pins(order, wanted, around)
+    found: list[Step] = []
+    for parts in order:
+        mount = wanted[parts]
+        inner = _inside_writable(parts, wanted, around)
+        if mount.access == HIDDEN and mount.folder and any(around[other] == parts for other in order):
+            found.append(Step(COVER, mount.path, True, inner))
+            continue
+        kind = {WRITE: BIND, READ: READ_ONLY, FIXED: READ_ONLY, HIDDEN: MASK, PRIVATE: PRIVATE}[mount.access]
+        step = Step(kind, mount.path, mount.folder, inner)
+        found.append(step)
+        if parts in pins:
+            found += [Step(BIND, path, True, True) for path in pins[parts]]
+            found.append(step)
+    return tuple(found)
+
+
+def _parts(path: str) -> tuple[str, ...]:
+    return tuple(part for part in path.split("/") if part)
+
+
+def _nearest(parts: tuple[str, ...], wanted: dict[tuple[str, ...], Mount]) -> tuple[str, ...] | None:
+    """The deepest of the wanted ones that this one lies in."""
+    for length in range(len(parts) - 1, -1, -1):
+        if parts[:length] in wanted:
+            return parts[:length]
+    return None
+
+
+def _inside_writable(
+    parts: tuple[str, ...], wanted: dict[tuple[str, ...], Mount], around: dict[tuple[str, ...], tuple[str, ...] | None]
+) -> bool:
+    """Whether a folder of the host that it lies in is mounted writable."""
+    outer = around[parts]
+    while outer is not None and wanted[outer].access != PRIVATE:
+        if wanted[outer].access == WRITE:
+            return True
+        outer = around[outer]
+    return False
+
+
+def _pins(
+    order: list[tuple[str, ...]],
+    wanted: dict[tuple[str, ...], Mount],
+    around: dict[tuple[str, ...], tuple[str, ...] | None],
+) -> dict[tuple[str, ...], list[str]]:
+    """For each writable folder the folders in it that must stay where they are, outer ones first."""
+    found: dict[tuple[str, ...], set[tuple[str, ...]]] = {}
+    for parts in order:
+        outer = around[parts]
+        if outer is None or wanted[outer].access != WRITE:
+            continue
+        between = {parts[:length] for length in range(len(outer) + 1, len(parts))}
+        found.setdefault(outer, set()).update(between)
+    return {outer: ["/" + "/".join(parts) for parts in sorted(between)] for outer, between in found.items() if between}

@@ -1,0 +1,51 @@
+"""The network of a plan: the hosts that were predicted, those of the profile, and what rules leave of both. Pure."""
+
+from __future__ import annotations
+
+from gateway.model.plan import Endpoint, Network
+from gateway.policy.hostrules import within
+from gateway.policy.hosts import host_and_port
+from gateway.sandbox.profile import injections_of
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from gateway.policy.confine import Grants
+    from gateway.policy.hostrules import Only, Refused
+    from gateway.sandbox.profile import Profile
+
+OFF = Network()
+BY_PROFILE = "sandbox"
+
+
+def network_of(
+    grants: Grants, profile: Profile, refused: tuple[Refused, ...], only: tuple[Only, ...]
+) -> tuple[Network, list[tuple[str, str]]]:
+    """The network, and what is withheld of it with the reason."""
+    if grants.network == "off":
+        return OFF, []
+    withheld: list[tuple[str, str]] = []
+    shut = next((each for each in refused if each.host == "*" and not each.port), None)
+    asked = dict.fromkeys(Endpoint(each.host, each.port, each.rule) for each in grants.contacts)
+    if grants.profiled:
+        for text in profile.sandbox.get("hosts", ()):
+            host, port = host_and_port(text)
+            if not any(each.host == host and each.port == port for each in asked):
+                asked[Endpoint(host, port, BY_PROFILE)] = None
+    mode = grants.network
+    if mode == "open" and only:
+        # Everything, held to lists, is the first list held to the others.
+        mode = "listed"
+        asked.update(dict.fromkeys(Endpoint(host, 0, only[0].rule) for host in only[0].hosts))
+    allow = []
+    for each in asked:
+        rule = shut.rule if shut else next((one.rule for one in only if not within(each.host, one.hosts)), "")
+        if rule:
+            withheld.append((f"connect {each.host}", f"rule `{rule}` refuses it"))
+        else:
+            allow.append(each)
+    if shut or (mode == "listed" and not allow):
+        return OFF, withheld
+    deny = tuple(Endpoint(each.host, each.port, each.rule) for each in refused)
+    inject = injections_of(profile) if grants.profiled else ()
+    allow.sort(key=lambda each: (each.host, each.port, each.rule))
+    return Network(mode, tuple(allow), deny, (), inject), withheld

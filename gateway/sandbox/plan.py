@@ -1,0 +1,382 @@
+"""From a verdict, the sandbox profile and one look at the host to the plan that a sandbox keeps. Pure.
+
+A call gets what everything needs to run (the system view, toolchains, an empty HOME and /tmp of its own), the workspace
+to read, and then what was predicted of it; a rule's approval adds the profile. From all that is taken what policy
+denies. What cannot be said in mounts, or is not fully known, is not granted.
+"""
+
+from __future__ import annotations
+
+from gateway.model.decision import Decision
+from gateway.model.effect import HOLE
+from gateway.model.plan import FIXED, HIDDEN, READ, WRITE, Mount, SandboxPlan
+from gateway.model.value import Value
+from gateway.policy.confine import folder_of, grants_of
+from gateway.policy.modes import CEILINGS
+from gateway.policy.standing import HIDE_SETTING
+from gateway.policy.variables import environment_of
+from gateway.sandbox.base import SandboxError
+from gateway.sandbox.network import BY_PROFILE, network_of
+from gateway.sandbox.profile import OF_THE_KERNEL, limits_of
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+    from typing import Any
+
+    from gateway.model.verdict import Verdict
+    from gateway.policy.confine import Reach
+    from gateway.sandbox.index import Mark
+    from gateway.sandbox.profile import Profile
+    from gateway.sandbox.survey import Place, Survey
+
+MAX_MOUNTS = 1_000
+OWN = "gateway"
+_STRENGTH = {READ: 0, WRITE: 1}
+
+
+def plan_of(verdict: Verdict, profile: Profile, survey: Survey) -> SandboxPlan:
+    """The plan for a call that is to run confined. Raises SandboxError where nothing that keeps to the policy would let
+    the call do what it was approved for, or nothing may run."""
+    if verdict.decision is Decision.DENY or not verdict.context.confined:
+        raise SandboxError("the call is not to run confined", "there is no plan for it")
+    return _Planning(verdict, profile, survey).plan()
+
+
+class Agreed(Value):
+    """The paths that a call itself names, with where they lead: the verdict spoke of these very names, so that rules
+    on names in general were answered for them."""
+
+    reads: frozenset[str]
+    writes: frozenset[str]
+    deletes: frozenset[str]
+
+
+def agreed_of(verdict: Verdict) -> Agreed:
+    """What the call names to read, to write and to delete."""
+    found: dict[str, set[str]] = {"read": set(), "write": set(), "delete": set()}
+    for item in verdict.analysis.items:
+        effect: Any = item.effect
+        if effect.kind in found and HOLE not in effect.path and HOLE not in effect.real:
+            found[effect.kind].update((effect.path, effect.real or effect.path))
+    return Agreed(*[frozenset(paths) for paths in found.values()])
+
+
+class _Planning:
+    """The work on one plan; one use."""
+
+    def __init__(self, verdict: Verdict, profile: Profile, survey: Survey) -> None:
+        self.verdict = verdict
+        self.context = verdict.context
+        self.profile = profile
+        self.survey = survey
+        self.grants = grants_of(verdict, profile.sandbox)
+        self.may_write = verdict.context.mode not in CEILINGS
+        self.mounts: dict[str, Mount] = {}
+        self.links: dict[str, str] = {}
+        self.sockets: list[str] = []
+        self.secret: set[str] = set()
+        self.opened: set[str] = set()
+        self.withheld: dict[tuple[str, str], None] = {}
+        self.agreed = agreed_of(verdict)
+
+    def plan(self) -> SandboxPlan:
+        context, survey, sandbox = self.context, self.survey, self.profile.sandbox
+        for each in self.grants.unknown:
+            self._withhold(each, "it is not fully known before the run")
+        self._common()
+        self._predicted()
+        if self.grants.profiled:
+            self._by_profile()
+        self._prune()
+        searched, held = self._protect()
+        private = self._private()
+        network, refused = network_of(self.grants, self.profile, survey.refused, survey.only)
+        self.withheld.update(dict.fromkeys(refused))
+        if len(self.mounts) > MAX_MOUNTS:
+            raise SandboxError(f"the plan would need more than {MAX_MOUNTS:,} mounts", "work in a smaller folder")
+        search_path = tuple(each for each in survey.search_path if self._is_visible(each))
+        return SandboxPlan(
+            tuple(self.mounts[path] for path in sorted(self.mounts)),
+            tuple(sorted(self.links.items())),
+            private,
+            context.cwd,
+            environment_of(survey.variables, sandbox, home=survey.home, search_path=search_path, sockets=self.sockets),
+            network,
+            limits_of(self.profile),
+            searched,
+            tuple(sandbox.get("weaker", ())),
+            tuple(sandbox.get("permit", ())) if self.grants.profiled else (),
+            held,
+            tuple(self.withheld),
+        )
+
+    def _withhold(self, what: str, why: str) -> None:
+        self.withheld[what, why] = None
+
+    def _grant(self, path: str, access: str, *, folder: bool = True, rule: str = "") -> None:
+        known = self.mounts.get(path)
+        if known is None or _STRENGTH[known.access] < _STRENGTH[access]:
+            self.mounts[path] = Mount(path, access, folder, rule)
+
+    def _open(self, folder: str, rule: str) -> None:
+        """A folder that the call was predicted to change something in."""
+        self._grant(folder, WRITE, rule=rule)
+        self.opened.add(folder)
+
+    def _common(self) -> None:
+        """What every call sees."""
+        self.links.update(self.survey.links)
+        for path in (*self.survey.system, *self.survey.tools):
+            place = self.survey.places[path]
+            rule = place.standing.hidden or place.below.hidden
+            if rule:
+                self._withhold(f"`{path}`", f"rule `{rule}` hides what lies in it")
+            else:
+                self._grant(place.real, READ, folder=place.kind == "dir")
+        for folder in self.context.workspace:
+            self._grant(folder, READ)
+        for repository in self.survey.repositories:
+            for folder in repository.folders:
+                self._grant(folder, READ)
+
+    def _predicted(self) -> None:
+        """What the call was predicted to read and change, and its own login material."""
+        for each in self.grants.reads:
+            self._read(each, self.survey.places[each.path])
+        for each in self.grants.writes:
+            folders = next(
+                (one.folders for one in self.survey.repositories if (each.named + "/").startswith(one.link + "/")), None
+            )
+            if folders is None:
+                self._write(each, self.survey.places[each.path])
+            for folder in folders or ():
+                self._open(folder, each.rule)
+        for each in self.grants.credentials:
+            place = self.survey.places[each.path]
+            if place.kind in ("dir", "file", "other") and not self._is_home_or_above(place.real):
+                self._grant(place.real, READ, folder=place.kind == "dir", rule=each.rule)
+                self.secret.add(place.real)
+                if place.kind == "other":
+                    self.sockets.append(each.path)
+                self._link(each.path, place.real)
+
+    def _read(self, reach: Reach, place: Place) -> None:
+        what = f"{reach.kind} {reach.named}"
+        if place.kind == "missing" or _is_below(place.real, OF_THE_KERNEL):
+            return  # there is nothing, or the call has one of its own
+        hidden = place.standing.hidden or (place.below.hidden if place.kind == "dir" else "")
+        if place.kind == "unknown":
+            self._withhold(what, "nobody can tell where it leads")
+        elif hidden and not (place.real in self.agreed.reads and hidden != HIDE_SETTING):
+            self._withhold(what, f"rule `{hidden}` hides it")
+        elif self._is_home_or_above(place.real) and not (reach.tree and place.real == self.context.home):
+            self._withhold(what, "the home folder and what lies above it are shown as the sandbox has them")
+        else:
+            self._grant(place.real, READ, folder=place.kind == "dir", rule=reach.rule)
+            self._link(reach.named, reach.real)
+
+    def _write(self, reach: Reach, place: Place) -> None:
+        what = f"{reach.kind} {reach.named}"
+        if reach.alone and place.kind == "file":
+            self._grant(place.real, WRITE, folder=False, rule=reach.rule)
+            self._link(reach.named, reach.real)
+            return
+        if not place.near or _is_below(place.near, OF_THE_KERNEL):
+            self._withhold(what, "nobody can tell where it leads" if not place.near else "it is the sandbox's own")
+        elif self._is_home_or_above(place.near):
+            raise SandboxError(
+                f"`{reach.named}` cannot be changed without `{place.near}` as a whole, which no sandbox is given",
+                "let the person make a folder for it, or change the file in its place",
+            )
+        else:
+            self._open(place.near, reach.rule)
+            self._link(reach.named, reach.real)
+
+    def _by_profile(self) -> None:
+        """What the settings add to a rule's approval."""
+        sandbox = self.profile.sandbox
+        for pattern in sandbox.get("read", ()):
+            for path, place in self._roots(pattern):
+                if place.kind in ("dir", "file"):
+                    self._from_profile(pattern, path, place, READ)
+        for pattern in sandbox.get("write", ()) if self.may_write else ():
+            for path, place in self._roots(pattern):
+                if place.kind in ("dir", "file"):
+                    self._from_profile(pattern, path, place, WRITE)
+        for pattern in sandbox.get("sockets", ()):
+            for path, place in self._roots(pattern):
+                if place.kind == "other":
+                    self._from_profile(pattern, path, place, READ)
+                    if place.real in self.mounts:
+                        self.sockets += [path, place.real]
+
+    def _roots(self, pattern: str) -> Iterator[tuple[str, Place]]:
+        found = self.survey.roots.get(pattern)
+        if found is None:
+            self._withhold(f"setting `{pattern}`", "it stands for too many files, or for none that can be told")
+        for path in found or ():
+            yield path, self.survey.places[path]
+
+    def _from_profile(self, pattern: str, path: str, place: Place, access: str) -> None:
+        standing, below, folder = place.standing, place.below, place.kind == "dir"
+        rule = standing.hidden or (below.hidden if folder else "")
+        if access == WRITE and not rule:
+            rule = below.fixed or below.kept if folder else standing.fixed or standing.kept
+        if rule:
+            self._withhold(f"setting `{pattern}`", f"rule `{rule}` forbids it")
+        elif self._is_home_or_above(place.real) or _is_below(place.real, OF_THE_KERNEL):
+            self._withhold(f"setting `{pattern}`", f"`{place.real}` is never granted as a whole")
+        elif self._is_astray(path, place.real):
+            self._withhold(f"setting `{pattern}`", f"a link in a folder that calls may change leads to `{place.real}`")
+        else:
+            self._grant(place.real, access, folder=folder, rule=BY_PROFILE)
+            self._link(path, place.real)
+
+    def _is_astray(self, path: str, real: str) -> bool:
+        """Whether a path lies in a folder that calls may change, and leads out of it: they could have made the link."""
+        bases = {folder: folder for folder in self.context.workspace}
+        for pattern in self.profile.sandbox.get("write", ()):
+            bases.update({each: self.survey.places[each].real for each in self.survey.roots.get(pattern) or ()})
+        return any(
+            path.startswith(base + "/") and not (real + "/").startswith(there + "/") for base, there in bases.items()
+        )
+
+    def _is_home_or_above(self, path: str) -> bool:
+        return path == "/" or (self.context.home + "/").startswith(path + "/")
+
+    def _link(self, path: str, real: str) -> None:
+        """The name under which the call knows something that lies elsewhere."""
+        if real and real != path:
+            self.links[path] = real
+
+    def _prune(self) -> None:
+        """Leaves out what another mount gives anyhow, and links that a mount shows as they are."""
+        for path in sorted(self.mounts):
+            above = self._above(path)
+            if above is not None and _STRENGTH[above.access] >= _STRENGTH[self.mounts[path].access]:
+                del self.mounts[path]
+        top = dict(self.survey.links)
+        for path in list(self.links):
+            under_link = any(path.startswith(link + "/") for link in self.links)
+            if path not in top and (under_link or path in self.mounts or self._above(path) is not None):
+                del self.links[path]
+
+    def _above(self, path: str) -> Mount | None:
+        """The deepest mount that a path lies in, not counting one at the path itself."""
+        while path != "/":
+            path = folder_of(path)
+            found = self.mounts.get(path)
+            if found is not None:
+                return found
+        return None
+
+    def _protect(self) -> tuple[tuple[str, ...], tuple[str, ...]]:
+        """Hides and fixes names in what is granted. Gives the folders in which new names can be told from old ones,
+        and links that no mount can hold."""
+        granted = dict(self.mounts)
+        hidden: dict[str, Mount] = {}
+        fixed: dict[str, Mount] = {}
+        kept: dict[str, Mount] = {}
+        held: set[str] = set()
+        for path in self.survey.own:
+            if path in granted or self._above(path) is not None:
+                hidden[path] = Mount(path, HIDDEN, True, OWN)
+        for mark in self.survey.marks:
+            path = mark.path
+            mount = granted.get(path) or self._above(path)
+            if mount is None or path in hidden:
+                continue
+            if mark.hidden or mark.closed:
+                if mark.kind != "link" and not self._may_read(mark):
+                    hidden[path] = Mount(path, HIDDEN, mark.kind == "dir", mark.hidden)
+                continue
+            against_change, against_loss = self._left_of(mark)
+            if mount.access != WRITE or not (against_change or against_loss):
+                continue
+            if mark.kind == "link":
+                held.add(path)
+            elif against_change and path not in self.opened:
+                fixed[path] = Mount(path, FIXED, mark.kind == "dir", against_change)
+            elif path not in granted:
+                kept[path] = Mount(path, WRITE, mark.kind == "dir", against_change or against_loss)
+        outer = {path: mount for path, mount in fixed.items() if not self._is_held(path, fixed)}
+        for path, mount in kept.items():
+            if not self._is_held(path, fixed) and not any(each.startswith(path + "/") for each in outer):
+                self.mounts[path] = mount
+        self.mounts.update(outer)
+        self.mounts.update({path: mount for path, mount in hidden.items() if not _is_inside(path, hidden)})
+        for path in [each for each in self.mounts if _is_inside(each, hidden) and each not in self.secret]:
+            if path in granted:
+                self._withhold(f"`{path}`", f"it lies in `{next(_above_of(path, hidden))}`, which is hidden")
+            del self.mounts[path]
+        writable = [path for path, mount in granted.items() if mount.access == WRITE and mount.folder]
+        watched = [path for path in writable if _is_below(path, self.survey.searched)]
+        return tuple(sorted(watched)), tuple(sorted(each for each in held if not self._is_held(each, fixed)))
+
+    def _is_held(self, path: str, fixed: dict[str, Mount]) -> bool:
+        """Whether a path lies in something fixed, with nothing in between that was opened for the call."""
+        for above in _above_of(path, {*fixed, *self.opened}):
+            return above in fixed
+        return False
+
+    def _left_of(self, mark: Mark) -> tuple[str, str]:
+        """The rules that keep a name from being changed and from being lost, without those that the call itself was
+        judged by. A rule that speaks of both is answered for both: no mount holds one without the other."""
+        written, deleted = mark.path in self.agreed.writes, mark.path in self.agreed.deletes
+        same = mark.fixed == mark.kept
+        return (
+            "" if written or (deleted and same) else mark.fixed,
+            "" if deleted or (written and same) else mark.kept,
+        )
+
+    def _may_read(self, mark: Mark) -> bool:
+        """Whether the call itself names this to read, or it is login material that it was granted."""
+        if mark.path in self.secret or any(mark.path.startswith(each + "/") for each in self.secret):
+            return True
+        return mark.path in self.agreed.reads and bool(mark.hidden) and mark.hidden not in (HIDE_SETTING, OWN)
+
+    def _private(self) -> tuple[str, ...]:
+        """The call's own folders. Where it starts must be there, be it empty."""
+        context = self.context
+        above = tuple(each for each in self.survey.system if (each + "/").startswith(context.home.rstrip("/") + "/"))
+        found = [each for each in context.temp if each not in self.mounts]
+        if context.home.startswith("/") and not above and context.home not in self.mounts:
+            found.append(context.home)
+        mount = self.mounts.get(context.cwd) or self._above(context.cwd)
+        if mount is not None and mount.access == HIDDEN:
+            raise SandboxError(
+                f"the working directory `{context.cwd}` is hidden by rule `{mount.rule}`", "start elsewhere"
+            )
+        if mount is None and context.cwd not in found and context.cwd != "/":
+            found.append(context.cwd)
+        return tuple(sorted(found))
+
+    def _is_visible(self, path: str) -> bool:
+        """Whether the call sees a path, by itself or through a link."""
+        for _ in range(8):
+            link = next(_above_of(path, self.links, itself=True), None)
+            if link is None:
+                break
+            target = self.links[link]
+            path = (target if target.startswith("/") else "/" + target) + path[len(link) :]
+        mount = self.mounts.get(path) or self._above(path)
+        return mount is not None and mount.access != HIDDEN
+
+
+def _is_below(path: str, folders: Iterable[str]) -> bool:
+    return any((path + "/").startswith(folder + "/") for folder in folders)
+
+
+def _is_inside(path: str, folders: Iterable[str]) -> bool:
+    """Whether a path lies in one of some folders, strictly."""
+    return next(_above_of(path, folders), None) is not None
+
+
+def _above_of(path: str, folders: Any, *, itself: bool = False) -> Iterator[str]:
+    if itself and path in folders:
+        yield path
+    while path not in ("/", ""):
+        path = folder_of(path)
+        if path in folders:
+            yield path

@@ -1,0 +1,390 @@
+"""The look at the host that a plan needs: what is there of all that a call is to see, where it lies, and what policy
+says of names in it. Bounded; nothing is decided here.
+
+What changes under our hands is looked at for each call. Kept between calls are only listings of folders that prove by
+their stamp to be unchanged, and what was read off a policy or a search path.
+"""
+
+from __future__ import annotations
+
+from threading import Lock
+
+from gateway.model.decision import Decision
+from gateway.model.value import Value
+from gateway.policy import paths
+from gateway.policy.confine import folder_of, grants_of
+from gateway.policy.hostrules import HostRules
+from gateway.policy.modes import CEILINGS, SYSTEM_VIEW
+from gateway.policy.standing import FREE, PathRules
+from gateway.sandbox.base import SandboxError
+from gateway.sandbox.index import Listings, Tree, anchored
+from gateway.sandbox.plan import agreed_of
+from gateway.sandbox.profile import OF_THE_KERNEL, profile_of
+from gateway.sandbox.repositories import repository_of
+from gateway.sandbox.roots import places_of
+from gateway.sandbox.toolchains import Toolchains
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from gateway.engine import Gateway
+    from gateway.load import Loaded
+    from gateway.model.verdict import Verdict
+    from gateway.observe import Host
+    from gateway.policy.confine import Grants
+    from gateway.policy.hostrules import Only, Refused
+    from gateway.policy.standing import Protection, Standing
+    from gateway.sandbox.index import Mark
+    from gateway.sandbox.profile import Profile
+    from gateway.sandbox.repositories import Repository
+
+MAX_TREES = 64
+_TEMPORARY = ("/tmp/", "/var/tmp/", "/dev/shm/", "/private/tmp/")
+
+
+class Place(Value):
+    """Where a path leads. `kind`: dir, file, other, missing or unknown; `near`: the nearest folder that is there, ""
+    where nobody can tell; `standing`: how it stands with the rules, `below`: how all that lies in it does."""
+
+    real: str
+    kind: str
+    near: str
+    standing: Standing = FREE
+    below: Standing = FREE
+
+
+class Survey(Value):
+    """What was found, for one call.
+
+    `system`: folders of the system view; `links`: links of the top folder. `tools`: folders that programs on the search
+    path need; `search_path`: its entries that are there. `places`: by path, for all that the call or the profile
+    names. `roots`: by pattern of the profile, the paths it stands for, None where that cannot be told. `marks`: names
+    on the disk that rules speak of, complete below `searched`; elsewhere only those that rules name from the top.
+    `own`: the gateway's own folders. `refused`, `only`: what rules leave of the network. `variables`: the environment
+    that the call may inherit from.
+    """
+
+    home: str
+    system: tuple[str, ...]
+    links: tuple[tuple[str, str], ...]
+    tools: tuple[str, ...]
+    search_path: tuple[str, ...]
+    places: Mapping[str, Place]
+    roots: Mapping[str, tuple[str, ...] | None]
+    repositories: tuple[Repository, ...]
+    marks: tuple[Mark, ...]
+    searched: tuple[str, ...]
+    own: tuple[str, ...]
+    refused: tuple[Refused, ...]
+    only: tuple[Only, ...]
+    variables: Mapping[str, str]
+
+
+class Surveyor:
+    """Looks at the host for the calls of one gateway. Safe to use from several threads."""
+
+    def __init__(self, gateway: Gateway) -> None:
+        self._gateway = gateway
+        self._host: Host = gateway.host
+        self._lock = Lock()
+        self._rules: dict[str, tuple[PathRules, HostRules]] = {}
+        self._trees: dict[tuple[str, int], Tree] = {}
+        self._tools: dict[tuple[object, ...], tuple[str, ...]] = {}
+        self._plain: dict[str, tuple[str, ...] | None] = {}
+        self._system: tuple[object, tuple[str, ...], tuple[tuple[str, str], ...]] | None = None
+        self.listings = Listings(gateway.host)
+
+    def survey(self, verdict: Verdict, environment: Mapping[str, str] | None = None) -> Survey:
+        """What the plan for a call must know. `environment`: the caller's, the gateway's own by default. Raises
+        SandboxError when a bound is hit: then nobody knows what the call would see."""
+        if verdict.decision is Decision.DENY or not verdict.context.confined:
+            raise SandboxError("the call is not to run confined", "there is no plan for it")
+        loaded = self._gateway.loaded_for(verdict)
+        profile = profile_of(loaded.settings)
+        path_rules, host_rules = self._rules_of(loaded, profile)
+        with self._lock:
+            look = _Look(self, verdict, profile, path_rules.in_force(verdict.context, verdict))
+            return look.survey(host_rules, self._gateway.environment if environment is None else environment)
+
+    def protection(self, verdict: Verdict) -> Protection:
+        """How any name stands with the rules that count for a call: for what appears while it runs."""
+        loaded = self._gateway.loaded_for(verdict)
+        return self._rules_of(loaded, profile_of(loaded.settings))[0].in_force(verdict.context, verdict)
+
+    def marks(self, verdict: Verdict, folder: str) -> tuple[Mark, ...]:
+        """The names below a folder that rules speak of now, but for those that the call itself was judged to change:
+        the same quick look as for a plan, for a sweep after the call. Raises SandboxError as `survey`."""
+        protection, agreed = self.protection(verdict), agreed_of(verdict)
+        with self._lock:
+            found = self.tree(folder, protection).marks()
+        return tuple(each for each in found if each.path not in agreed.writes and each.path not in agreed.deletes)
+
+    def rule_on(self, verdict: Verdict, path: str) -> str:
+        """The rule that protects a name from what a call may do unseen, "" for none: for names that appear."""
+        agreed = agreed_of(verdict)
+        if path in agreed.writes or path in agreed.deletes:
+            return ""
+        found = self.protection(verdict).of(path)
+        return found.fixed or found.hidden
+
+    def _rules_of(self, loaded: Loaded, profile: Profile) -> tuple[PathRules, HostRules]:
+        found = self._rules.get(loaded.policy.revision)
+        if found is None:
+            found = PathRules(loaded.policy, self._hidden(profile)), HostRules(loaded.policy)
+            with self._lock:
+                if len(self._rules) >= 16:
+                    self._rules.clear()
+                    self._trees.clear()
+                self._rules[loaded.policy.revision] = found
+        return found
+
+    def _hidden(self, profile: Profile) -> object:
+        """The index over the profile's `hide` patterns; None without any."""
+        patterns = profile.sandbox.get("hide", ())
+        if not patterns:
+            return None
+        context = self._gateway.context
+        base = context.root or context.cwd
+        normal = [
+            paths.normalise(each, base=base, layer_root="/", home=context.home, any_depth=True) for each in patterns
+        ]
+        return paths.build([(each, -1) for each in normal])
+
+    def tree(self, root: str, protection: Protection) -> Tree:
+        """The remembered look at a tree. The caller holds the lock."""
+        key = (root, id(protection))
+        found = self._trees.get(key)
+        if found is None or found.protection is not protection:
+            if len(self._trees) >= MAX_TREES:
+                self._trees.clear()
+            found = self._trees[key] = Tree(root, self._host, protection)
+        return found
+
+    def tools(self, search_path: tuple[str, ...], covered: tuple[str, ...]) -> tuple[str, ...]:
+        """The folders that programs on a search path need, looked for again when one of its folders has changed. The
+        caller holds the lock."""
+        key = (search_path, covered, *[_stamp(each, self._host) for each in search_path])
+        found = self._tools.get(key)
+        if found is None:
+            if len(self._tools) >= MAX_TREES:
+                self._tools.clear()
+            home = self._gateway.context.home
+            shared = tuple(each for each in _TEMPORARY if not (home + "/").startswith(each))
+            look = Toolchains(self._host, home, covered, shared)
+            found = self._tools[key] = look.of(search_path)
+        return found
+
+    def roots(self, pattern: str) -> tuple[str, ...] | None:
+        """The places that a pattern of the profile stands for; without wildcards on the way they are always the same.
+        The caller holds the lock."""
+        if pattern in self._plain:
+            return self._plain[pattern]
+        context = self._gateway.context
+        found = places_of(pattern, self._host, base=context.root or context.cwd, home=context.home)
+        if not any(sign in pattern.removesuffix("/**") for sign in "*?[\\"):
+            self._plain[pattern] = found
+        return found
+
+    def system_view(self) -> tuple[tuple[str, ...], tuple[tuple[str, str], ...]]:
+        """The folders of the system view that are there, and the links of the top folder. The caller holds the lock."""
+        stamp = tuple(_stamp(each, self._host) for each in ("/", "/nix"))
+        if self._system is None or self._system[0] != stamp:
+            self._system = (stamp, *_system_view(self._host))
+        return self._system[1], self._system[2]
+
+    @property
+    def host(self) -> Host:
+        """The machine that is looked at."""
+        return self._host
+
+    @property
+    def own(self) -> tuple[str, ...]:
+        """The gateway's own folders, as they are configured."""
+        where = self._gateway.places
+        return tuple(each for each in (where.config, where.state, where.cache) if each.startswith("/"))
+
+
+class _Look:
+    """The look for one call; one use."""
+
+    def __init__(self, surveyor: Surveyor, verdict: Verdict, profile: Profile, protection: Protection) -> None:
+        self.surveyor = surveyor
+        self.host = surveyor.host
+        self.verdict = verdict
+        self.context = verdict.context
+        self.profile = profile.sandbox
+        self.protection = protection
+        self.grants: Grants = grants_of(verdict, profile.sandbox)
+        self.places: dict[str, Place] = {}
+        self.marks: dict[str, Mark] = {}
+        self.searched: dict[str, None] = {}
+
+    def survey(self, host_rules: HostRules, environment: Mapping[str, str]) -> Survey:
+        context = self.context
+        system, links = self.surveyor.system_view()
+        roots = self._roots()
+        repositories = self._repositories()
+        named = [each.path for each in (*self.grants.reads, *self.grants.writes, *self.grants.credentials)]
+        named += [each.named for each in self.grants.writes]
+        for path in (*context.workspace, context.cwd, context.home, *named):
+            self._place(path)
+        for found in roots.values():
+            for path in found or ():
+                if _stamp(path, self.host) is None:  # most caches that a profile names are on few machines
+                    self.places[path] = Place(path, "missing", "")
+                else:
+                    self._place(path)
+        search_path = tuple(dict.fromkeys(self._entries(environment.get("PATH", ""))))
+        covered = tuple(f"{each}/" for each in (*system, *context.workspace))
+        tools = self.surveyor.tools(search_path, covered)
+        for path in (*system, *tools):
+            self._place(path)
+        self._mark(system, tools, roots, repositories)
+        refused, only = host_rules.in_force(self.verdict)
+        return Survey(
+            context.home,
+            system,
+            links,
+            tools,
+            search_path,
+            self.places,
+            roots,
+            repositories,
+            tuple(self.marks.values()),
+            tuple(self.searched),
+            tuple(
+                dict.fromkeys(place.real for path in self.surveyor.own if (place := self._place(path)).kind == "dir")
+            ),
+            refused,
+            only,
+            environment,
+        )
+
+    def _place(self, path: str) -> Place:
+        found = self.places.get(path)
+        if found is None:
+            fact = self.host.path(path)
+            if fact is None:
+                found = Place(path, "unknown", "")
+            else:
+                near = fact.real if fact.kind == "dir" else self._nearest(folder_of(fact.real))
+                found = Place(fact.real, fact.kind, near)
+                if fact.kind != "missing":
+                    rules = self.protection
+                    found = found.replace(standing=rules.of(fact.real), below=rules.below(fact.real))
+            self.places[path] = found
+        return found
+
+    def _nearest(self, folder: str) -> str:
+        while not self.host.is_folder(folder):
+            if folder == "/":
+                return ""
+            folder = folder_of(folder)
+        return folder
+
+    def _roots(self) -> dict[str, tuple[str, ...] | None]:
+        """The places that the profile's patterns stand for."""
+        if not self.grants.profiled:
+            return {}
+        kinds: tuple[str, ...] = ("read", "sockets")
+        if self.context.mode not in CEILINGS:
+            kinds = ("read", "sockets", "write")
+        patterns = dict.fromkeys(pattern for kind in kinds for pattern in self.profile.get(kind, ()))
+        return {each: self.surveyor.roots(each) for each in patterns}
+
+    def _repositories(self) -> tuple[Repository, ...]:
+        tops = dict.fromkeys((*self.context.workspace, *(fact.top for fact in self.verdict.facts.git.values())))
+        found = [repository_of(top, self.host) for top in tops if top and top != "/"]
+        return tuple(each for each in found if each is not None)
+
+    def _entries(self, search_path: str) -> Iterable[str]:
+        for entry in search_path.split(":"):
+            if entry.startswith("/") and "\0" not in entry and self.host.is_folder(entry):
+                yield entry
+
+    def _mark(
+        self,
+        system: tuple[str, ...],
+        tools: tuple[str, ...],
+        roots: dict[str, tuple[str, ...] | None],
+        repositories: tuple[Repository, ...],
+    ) -> None:
+        """Looks for names that rules speak of: everywhere in the workspace, in repositories, and in what the call
+        itself names; by full paths only in the system, toolchains and the profile's places."""
+        # What every call sees, searched or not; of what is the kernel's a call has its own.
+        given = tuple(f"{each}/" for each in (*system, *OF_THE_KERNEL))
+        for root in self.context.workspace:
+            self._search(root)
+        for repository in repositories:
+            for folder in repository.folders:
+                self._search(folder)
+        for each in (*self.grants.reads, *self.grants.writes):
+            place = self.places[each.path]
+            if each.kind in ("write", "delete"):
+                if not each.alone and place.near != self.context.home:
+                    self._search(place.near)
+            elif place.kind == "dir" and not (place.real + "/").startswith(given):
+                self._search(place.real)
+        for folder in (*system, *tools):
+            self._probe(folder, hiding=True)
+        for pattern, found in roots.items():
+            hiding = pattern not in self.profile.get("write", ())
+            for path in found or ():
+                place = self.places[path]
+                if place.kind == "dir" and not self._is_searched(place.real):
+                    self._probe(place.real, hiding=hiding)
+
+    def _is_above_home(self, folder: str) -> bool:
+        return folder == "/" or (folder != self.context.home and (self.context.home + "/").startswith(folder + "/"))
+
+    def _is_searched(self, folder: str) -> bool:
+        return any((folder + "/").startswith(known + "/") for known in self.searched)
+
+    def _search(self, folder: str) -> None:
+        """All marks below a folder, unless a look from further up found them: one that ended at a mark did not."""
+        if not folder or folder in self.searched or self._is_above_home(folder):
+            return
+        if self._is_searched(folder) and not any(
+            (folder + "/").startswith(mark.path + "/") for mark in self.marks.values()
+        ):
+            return
+        self._add(self.surveyor.tree(folder, self.protection).marks())
+        self.searched[folder] = None
+
+    def _probe(self, folder: str, *, hiding: bool) -> None:
+        self._add(anchored(folder, self.surveyor.listings, self.protection, hiding=hiding))
+
+    def _add(self, marks: Iterable[Mark]) -> None:
+        for mark in marks:
+            self.marks.setdefault(mark.path, mark)
+
+
+def _system_view(host: Host) -> tuple[tuple[str, ...], tuple[tuple[str, str], ...]]:
+    """The folders of the system view that are there, and the links of the top folder to wherever they lead."""
+    links = []
+    try:
+        top = host.entries("/")
+    except OSError as error:
+        raise SandboxError(f"the root of the file system cannot be listed: {error.strerror}") from error
+    for name, kind in sorted(top):
+        if kind == "link":
+            fact = host.path(f"/{name}")
+            if fact is not None and fact.kind != "missing":
+                links.append((f"/{name}", fact.real[1:]))
+    linked = {link for link, _ in links}
+    system = []
+    for folder in SYSTEM_VIEW:
+        if folder in linked or folder.startswith(("/dev/", "/proc/")):
+            continue
+        fact = host.path(folder)
+        if fact is not None and fact.kind == "dir" and fact.real == folder:
+            system.append(folder)
+    return tuple(system), tuple(links)
+
+
+def _stamp(path: str, host: Host) -> object:
+    try:
+        return host.stamp(path)
+    except OSError:
+        return None

@@ -1,0 +1,290 @@
+"""Refusals by the sandbox read off what a command printed, told apart from ordinary failures.
+
+The kernel tells nobody whom it refused, but programs complain. A complaint counts only if the plan does refuse what it
+is about: a file that its owner made unreadable, or one that is missing for everybody, yields nothing. Such a finding is
+a hint and never certain. Pure but for what it asks about files outside.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from os import geteuid, stat
+from os.path import lexists
+from posixpath import dirname, join, normpath
+
+from gateway.model.plan import FIXED, HIDDEN, READ, WRITE
+from gateway.model.result import Violation
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from re import Pattern
+
+    from gateway.model.plan import Mount, SandboxPlan
+
+MOST = 20
+MOST_LINES = 400
+_READ_ONLY, _DENIED, _MISSING, _BUSY = "read-only", "denied", "missing", "busy"
+_PHRASES = (
+    ("read-only file system", _READ_ONLY),
+    ("erofs", _READ_ONLY),
+    ("os error 30", _READ_ONLY),
+    ("permission denied", _DENIED),
+    ("operation not permitted", _DENIED),
+    ("eacces", _DENIED),
+    ("eperm", _DENIED),
+    ("device or resource busy", _BUSY),
+    ("no such file or directory", _MISSING),
+    ("enoent", _MISSING),
+    ("directory nonexistent", _MISSING),
+)
+# Words before or after a path that show that it was to be changed.
+_CHANGES = (
+    "cannot create", "cannot touch", "cannot remove", "cannot move", "cannot overwrite", "can't create", "cannot make",
+    "cannot write", "could not write", "unable to create", "could not create", "failed to create", "failed to write",
+    "failed to open for writing", "could not lock", "unable to write", "opening output file", "open output file",
+    "couldn't open", "mkdir", "unlink", "rename", "rmdir", "changing permissions", "cannot change", "setting times",
+    "cannot set", "copyfile", "symlink", "cannot rename", "failed to remove", "dirty",
+)  # fmt: skip
+_NOT_PATHS = frozenset(("open", "read", "write", "stat", "mkdir"))
+_LOOPBACK = ("127.", "::1", "localhost", "0.0.0.0")
+_OWN = ("/proc", "/dev", "/sys")
+
+
+def hints(
+    plan: SandboxPlan, status: int, stderr_tail: bytes, exists: Callable[[str], bool] = lexists
+) -> tuple[Violation, ...]:
+    """What the plan seems to have refused, each once, with how often it was complained of. `exists`: whether there is
+    something at a path outside the sandbox."""
+    found: dict[tuple[str, str], Violation] = {}
+    lines = stderr_tail.decode("utf-8", "surrogateescape").splitlines()[-MOST_LINES:]
+    for number, line in enumerate(lines):
+        for violation in _of_line(plan, line, lines[max(0, number - 3) : number], exists):
+            key = (violation.kind, violation.target)
+            known = found.get(key)
+            found[key] = violation if known is None else known.replace(count=known.count + 1)
+            if len(found) >= MOST:
+                return tuple(found.values())
+    for violation in _of_end(plan, status, lines):
+        found.setdefault((violation.kind, violation.target), violation)
+    return tuple(found.values())
+
+
+def _of_line(plan: SandboxPlan, line: str, before: list[str], exists: Callable[[str], bool]) -> Iterator[Violation]:
+    lower = line.lower()
+    error = next((error for phrase, error in _PHRASES if phrase in lower), "")
+    if error:
+        candidates = list(_paths(line))
+        changes = any(word in lower for word in _CHANGES)
+        if not candidates and "os error" in lower:  # Rust tells the path some lines before
+            for earlier in reversed(before):
+                candidates = list(_paths(earlier))
+                if candidates:
+                    changes = any(word in earlier.lower() for word in _CHANGES)
+                    break
+        for candidate in candidates:
+            violation = _of_path(plan, candidate, error, changes, exists)
+            if violation is not None:
+                yield violation
+                return
+    yield from _of_network(plan, line, lower)
+
+
+@cache
+def _quoted() -> Pattern[str]:
+    import re
+
+    return re.compile(r"'([^']+)'|\u2018([^\u2019]+)\u2019|`([^`']+)[`']|\"([^\"]+)\"")
+
+
+@cache
+def _before() -> Pattern[str]:
+    import re
+
+    # What stands right before ": Permission denied" and the like.
+    return re.compile(
+        r"(?:^|: )([^:'\"\u2018`]+?): (?:\[Errno \d+\] |Cannot open: )?"
+        r"(?:read-only|permission|operation|no such|device|directory nonexistent)",
+        re.IGNORECASE,
+    )
+
+
+@cache
+def _absolute() -> Pattern[str]:
+    import re
+
+    return re.compile(r"(?<![\w.])/[^\s:'\"\u2018\u2019`]+")
+
+
+def _paths(line: str) -> Iterator[str]:
+    """What may be the path that a complaint is about, likeliest first."""
+    found = [next(each for each in match.groups() if each is not None) for match in _quoted().finditer(line)]
+    for match in _before().finditer(line):
+        text = match[1].strip()
+        if " /" in text:
+            found.append(text[text.rindex(" /") + 1 :])
+        found += [text, text.rpartition(" ")[2]]
+    found += [match[0] for match in _absolute().finditer(line)]
+    for text in dict.fromkeys(found):
+        if text and text not in _NOT_PATHS and "\0" not in text and len(text) < 4096:
+            yield text
+
+
+def _of_path(
+    plan: SandboxPlan, text: str, error: str, changes: bool, exists: Callable[[str], bool]
+) -> Violation | None:
+    absolute = text.startswith("/")
+    path = _linked(plan, normpath(text if absolute else f"{plan.cwd}/{text}"))
+    mount = _ruling(plan, path)
+    access = "" if mount is None else mount.access
+    if mount is not None and access == HIDDEN and error in (_DENIED, _READ_ONLY, _BUSY):
+        hint = f"hidden by policy rule {mount.rule}" if mount.rule else "hidden from this call"
+        return Violation("read", path, mount.rule, "output", f"{hint}: ask the person for what you need of it", False)
+    if mount is not None and access == FIXED and (error in (_READ_ONLY, _BUSY) or (error == _DENIED and changes)):
+        by = f" by policy rule {mount.rule}" if mount.rule else ""
+        return Violation(
+            "write", path, mount.rule, "output", f"protected{by}: show the person the change instead", False
+        )
+    if error == _BUSY:
+        below = next((each for each in plan.mounts if each.access == FIXED and _within(each.path, path)), None)
+        if below is not None:
+            hint = f"it holds {below.path}, which is protected, so it cannot be moved or removed"
+            return Violation("write", path, below.rule, "output", hint, False)
+        return None
+    if access == WRITE:
+        return None
+    if access in (READ, FIXED):
+        # What is not there cannot be read, so who was denied it wanted to make it.
+        denied = error == _DENIED and ((absolute and (changes or not exists(path))) or _is_ours(path))
+        if error == _READ_ONLY or denied:
+            return Violation("write", path, mount.rule if mount else "", "output", _writable(plan), False)
+        return None
+    there = exists(path) or (changes and exists(dirname(path)))
+    if not (absolute or there) or any(_within(path, own) for own in _OWN):
+        return None
+    private = next((each for each in plan.private if _within(path, each)), "")
+    if private:
+        known = exists(path)
+        if error in (_MISSING, _DENIED) and path != private and (known or (there and dirname(path) != private)):
+            hint = f"this call has a {private} of its own, which starts empty"
+            return Violation("read" if known else "write", path, "", "output", hint, False)
+        return None
+    if error == _MISSING and not there:
+        return None
+    if error == _READ_ONLY or changes:
+        return Violation("write", path, "", "output", _writable(plan), False)
+    readable = _some([each.path for each in plan.mounts if each.access in (READ, WRITE)])
+    return Violation("read", path, "", "output", f"not granted to this call, which can read {readable}", False)
+
+
+def _is_ours(path: str) -> bool:
+    """Whether this user may read and write it, or make it in its folder, so that only a sandbox would deny it."""
+    for each, bits in ((path, 0o600), (dirname(path), 0o700)):
+        try:
+            found = stat(each)
+        except OSError:
+            continue
+        return found.st_uid == geteuid() and found.st_mode & bits == bits
+    return False
+
+
+def _writable(plan: SandboxPlan) -> str:
+    roots = [each.path for each in plan.mounts if each.access == WRITE]
+    own = ["$TMPDIR"] if "/tmp" in plan.private else []
+    return f"writing is granted in {_some([*roots, *own])}" if roots or own else "this call may not write anywhere"
+
+
+def _some(paths: list[str], most: int = 6) -> str:
+    shown = ", ".join(paths[:most]) or "nothing"
+    return shown if len(paths) <= most else f"{shown} and {len(paths) - most} more"
+
+
+def _within(path: str, folder: str) -> bool:
+    return (path + "/").startswith(folder.rstrip("/") + "/")
+
+
+def _linked(plan: SandboxPlan, path: str) -> str:
+    for link, target in plan.links:
+        if _within(path, link):
+            return normpath(join(dirname(link), target) + path[len(link) :])
+    return path
+
+
+def _ruling(plan: SandboxPlan, path: str) -> Mount | None:
+    return max(
+        (each for each in plan.mounts if _within(path, each.path)), key=lambda each: len(each.path), default=None
+    )
+
+
+@cache
+def _unresolved() -> Pattern[str]:
+    import re
+
+    name = r"['\"\u2018]?(?P<{}>[A-Za-z0-9_.:-]+)"
+    forms = (
+        "could not resolve host(?:name)?:? " + name.format("a"),
+        "getaddrinfo (?:enotfound|eai_again|eai_fail) " + name.format("b"),
+        "lookup " + name.format("c") + r"(?: on \S+)?:? (?:no such host|temporary|server misbehaving|dial|.*refused)",
+        "failed to connect to " + name.format("d"),
+        "connect (?:enetunreach|ehostunreach|econnrefused) " + name.format("e"),
+        "unable to resolve host address " + name.format("f"),
+        r"(?:can't connect to|connect to|connecting to) (?:remote host )?\(?" + name.format("g"),
+        "failed to lookup address information: " + name.format("h"),
+    )
+    return re.compile("|".join(forms), re.IGNORECASE)
+
+
+_UNREACHED = (
+    "network is unreachable", "temporary failure in name resolution", "name or service not known", "enetunreach",
+    "address family not supported", "nodename nor servname", "eafnosupport", "name resolution error",
+    "failed to lookup address", "could not resolve",
+)  # fmt: skip
+
+
+def _of_network(plan: SandboxPlan, line: str, lower: str) -> Iterator[Violation]:
+    match = _unresolved().search(line)
+    if match is None and not any(phrase in lower for phrase in _UNREACHED):
+        return
+    host = ""
+    if match is not None:
+        host = next(group for group in match.groups() if group).rstrip(".:").lower()
+        head, _, port = host.rpartition(":")
+        host = head if head and port.isdecimal() and ":" not in head else host
+    if host.startswith(_LOOPBACK):
+        return
+    network = plan.network
+    if network.mode == "off":
+        hint = "no network is granted to this call; ask for the host if you need it"
+        yield Violation("net", host or "network", "", "output", hint, False)
+        return
+    if not host:
+        return
+    denied = next((each for each in network.deny if _is_host(host, each.host)), None)
+    if denied is not None:
+        yield Violation("net", host, denied.rule, "output", f"denied by policy rule {denied.rule}", False)
+    elif network.mode == "listed" and not any(_is_host(host, each.host) for each in network.allow):
+        hint = f"this call may reach {_some([each.host for each in network.allow])}"
+        yield Violation("net", host, "", "output", hint, False)
+
+
+def _is_host(name: str, pattern: str) -> bool:
+    return pattern in ("*", name) or (pattern.startswith("*.") and name.endswith(pattern[1:]) and name != pattern[2:])
+
+
+_ENDS = (
+    (152, "cpu_seconds", "cpu time limit exceeded", "processor time"),
+    (153, "file_size", "file size limit exceeded", "size of one file"),
+    (0, "files", "too many open files", "open files"),
+    (0, "processes", "fork: retry: resource temporarily unavailable", "processes"),
+    (0, "memory", "cannot allocate memory", "memory"),
+)
+
+
+def _of_end(plan: SandboxPlan, status: int, lines: list[str]) -> Iterator[Violation]:
+    text = "\n".join(lines).lower()
+    for ended, name, phrase, what in _ENDS:
+        limit = getattr(plan.limits, name)
+        if limit and ((ended and status == ended) or (ended == 0 and phrase in text)):
+            yield Violation("limit", name, "", "output", f"the limit on {what} is {limit:,}", False)
+    if status == 159:
+        yield Violation("kernel", "system call", "", "filter", "a system call that no confined command may make", False)

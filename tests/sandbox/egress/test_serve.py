@@ -1,0 +1,630 @@
+"""One connection of a client: what it sends, what it gets, what is dialled, and what is reported."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import socket
+import ssl
+import threading
+from typing import TYPE_CHECKING
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from gateway.model.plan import Endpoint, Injection, Network
+from gateway.model.result import Violation
+from gateway.sandbox.egress import authority
+from gateway.sandbox.egress import serve as serving
+from gateway.sandbox.egress.addresses import Host
+from gateway.sandbox.egress.authority import Authority
+from gateway.sandbox.egress.decide import Rules
+from gateway.sandbox.egress.dial import Dialler
+from gateway.sandbox.egress.report import Report
+
+from .conftest import PUBLIC, Outside
+from .test_protocols import hello, named, with_extension
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from pathlib import Path
+
+GOOD = Network("listed", (Endpoint("good.example", 0, "good"), Endpoint("good.example", 9000, "raw")))
+GET = b"GET http://good.example/x HTTP/1.1\r\nHost: good.example\r\n\r\n"
+WHO = Host("good.example")
+
+
+class Talk:
+    """What a client got, and what was reported."""
+
+    def __init__(self, got: bytes, violations: tuple[Violation, ...]) -> None:
+        self.got, self.violations = got, violations
+        self.status = int(got.split(b" ")[1]) if got.startswith(b"HTTP/") else 0
+
+    def reported(self) -> list[tuple[str, str, str]]:
+        return [(each.kind, each.target, each.rule) for each in self.violations]
+
+
+@pytest.fixture
+def speak(outside: Outside) -> Callable[..., Talk]:
+    """Sends bytes over a connection to the proxy, or to a host that was dialled, and reads to the end."""
+
+    def talk(
+        network: Network,
+        sent: bytes,
+        dialled: tuple[Host, int] | None = None,
+        client: Callable[[socket.socket], bytes] | None = None,
+        *,
+        maker: Authority | None = None,
+        trust: Callable[[], ssl.SSLContext] = ssl.create_default_context,
+        inside: dict[str, Host] | None = None,
+    ) -> Talk:
+        named = inside or {}
+        ours, theirs = socket.socketpair()
+        ours.settimeout(20)
+        report = Report(lambda _violation: None)
+        got: list[bytes] = []
+
+        def run() -> None:
+            if client is not None:
+                got.append(client(ours))
+                return
+            with contextlib.suppress(ConnectionError):  # some are cut off
+                ours.sendall(sent)
+                ours.shutdown(socket.SHUT_WR)
+            with contextlib.suppress(ConnectionError):
+                while data := ours.recv(65536):
+                    got.append(data)
+
+        async def serve() -> None:
+            async with asyncio.timeout(20):
+                shared = serving.Outside(
+                    Rules(network), Dialler(outside.resolve, outside.route), report, maker, trust, named.get
+                )
+                await serving.Connection(shared, theirs).run(dialled)
+
+        thread = threading.Thread(target=run)
+        thread.start()
+        try:
+            asyncio.run(serve())
+        finally:
+            theirs.close()
+            thread.join()
+            ours.close()
+        return Talk(b"".join(got), report.all())
+
+    return talk
+
+
+@pytest.fixture
+def raw() -> Iterator[Callable[[bytes], tuple[tuple[str, int], list[bytes]]]]:
+    """Servers that read one whole stream or head, and answer with given bytes."""
+    listeners = []
+    threads = []
+
+    def start(answer: bytes) -> tuple[tuple[str, int], list[bytes]]:
+        listener = socket.create_server(("127.0.0.1", 0))
+        got: list[bytes] = []
+
+        def run() -> None:
+            while True:
+                try:
+                    connection, _from = listener.accept()
+                except OSError:
+                    return
+                with connection:
+                    connection.settimeout(10)
+                    data = b""
+                    try:
+                        while not (data.endswith((b"\r\n\r\n", b"END"))) and (more := connection.recv(65536)):
+                            data += more
+                        got.append(data)
+                        connection.sendall(answer)
+                    except OSError:
+                        got.append(data)
+
+        thread = threading.Thread(target=run, daemon=True)
+        thread.start()
+        listeners.append(listener)
+        threads.append(thread)
+        return listener.getsockname(), got
+
+    yield start
+    for each in listeners:
+        each.shutdown(socket.SHUT_RDWR)
+        each.close()
+    for thread in threads:
+        thread.join(10)
+
+
+OK = b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\nConnection: keep-alive\r\n\r\nhello"
+
+
+def test_an_allowed_request_is_forwarded_in_origin_form(speak, outside, raw) -> None:
+    place, got = raw(OK)
+    outside.serve("good.example", 80, place)
+    sent = (
+        b"GET http://good.example/x?y HTTP/1.1\r\nHost: good.example\r\n"
+        b"Proxy-Authorization: x\r\nProxy-Connection: y\r\n"
+        b"Connection: keep-alive, x-mine\r\nX-Mine: 1\r\nAccept: */*\r\n\r\n"
+    )
+    talk = speak(GOOD, sent)
+    assert talk.got == b"HTTP/1.1 200 OK\r\ncontent-length: 5\r\nConnection: close\r\n\r\nhello"
+    assert got == [b"GET /x?y HTTP/1.1\r\nHost: good.example\r\naccept: */*\r\nConnection: close\r\n\r\n"]
+    assert (talk.violations, outside.dialled) == ((), [(PUBLIC, 80)])
+
+
+def test_a_request_behind_the_first_one_is_never_forwarded(speak, outside, raw) -> None:
+    place, got = raw(OK)
+    outside.serve("good.example", 80, place)
+    speak(GOOD, GET + GET.replace(b"/x", b"/second"))
+    speak(GOOD, GET + b"GET http://bad.example/ HTTP/1.1\r\nHost: bad.example\r\n\r\n")
+    assert [each.split(b" ")[1] for each in got] == [b"/x", b"/x"]
+
+
+def test_a_denied_host_is_refused_in_words_and_never_resolved(speak, outside) -> None:
+    talk = speak(GOOD, b"GET http://bad.example/ HTTP/1.1\r\nHost: bad.example\r\n\r\n")
+    head, _, body = talk.got.partition(b"\r\n\r\n")
+    assert head.split(b"\r\n")[0] == b"HTTP/1.1 403 Refused by gateway: bad.example:80 (rule: none allows it)"
+    assert body.decode() == (
+        "The gateway refused this connection.\nhost: bad.example:80\nrule: none allows it\n"
+        "reason: this host is not among those that this call may reach\n"
+        "what to do: bad.example:80: this host is not among those that this call may reach; "
+        "do without it, or ask for a rule that allows this host and port.\n"
+    )
+    hint = "bad.example:80: this host is not among those that this call may reach; "
+    hint += "do without it, or ask for a rule that allows this host and port."
+    assert talk.violations == (Violation("net", "bad.example:80", "", "proxy", hint),)
+    assert (outside.asked, outside.dialled) == ([], [])
+
+
+@pytest.mark.parametrize(
+    ("sent", "answer"),
+    [
+        (b"CONNECT bad.example:443 HTTP/1.1\r\nHost: bad.example:443\r\n\r\n", b"HTTP/1.1 403 "),
+        (b"CONNECT good.example:25 HTTP/1.1\r\nHost: good.example:25\r\n\r\n", b"HTTP/1.1 403 "),
+        (b"GET https://bad.example/ HTTP/1.1\r\nHost: bad.example\r\n\r\n", b"HTTP/1.1 403 "),
+        (b"\5\1\0" + named(b"bad.example"), b"\5\0\5\2"),
+        (b"\5\1\0\5\1\0\1\1\1\1\1\0\x50", b"\5\0\5\2"),
+    ],
+    ids=["CONNECT", "another port", "https to the proxy", "SOCKS name", "SOCKS address"],
+)
+def test_each_way_to_a_denied_host_is_refused(speak, outside, sent: bytes, answer: bytes) -> None:
+    outside.names["good.example"] = [PUBLIC]
+    talk = speak(GOOD, sent)
+    assert talk.got.startswith(answer)
+    assert [each.kind for each in talk.violations] == ["net"]
+    assert outside.dialled == []
+
+
+@pytest.mark.parametrize(
+    ("sent", "answer"),
+    [
+        (b"GET http://good.example/ HTTP/1.1\r\nHost: bad.example\r\n\r\n", b"HTTP/1.1 400 "),
+        (b"GET http://good.example@bad.example/ HTTP/1.1\r\nHost: good.example\r\n\r\n", b"HTTP/1.1 400 "),
+        (b"GET /x HTTP/1.1\r\nHost: good.example\r\n\r\n", b"HTTP/1.1 400 "),
+        (GET[:-2] + b"Content-Length: 1\r\nTransfer-Encoding: chunked\r\n\r\n", b"HTTP/1.1 400 "),
+        (GET.replace(b"\r\n", b"\n") + b"\r\n\r\n", b"HTTP/1.1 400 "),
+        (b"GET http://good.example/ HTTP/1.1\r\nX: " + b"a" * 70000, b"HTTP/1.1 431 "),
+        (b"\4\1\0\x50\1\1\1\1\0", b"\0\x5b"),
+        (b"\5\1\2", b"\5\xff"),
+        (b"\5\1\0" + named(b"good.example\0.bad.example"), b"\5\0\5\1"),
+        (b"\5\1\0\5\2\0\1\1\1\1\1\0\x50", b"\5\0\5\7"),
+    ],
+    ids=[
+        "Host disagrees", "user name", "no URL", "two lengths", "bare LF", "endless head", "SOCKS4", "password", "NUL",
+        "BIND",
+    ],
+)  # fmt: skip
+def test_each_malformed_request_is_refused_and_reported(speak, outside, sent: bytes, answer: bytes) -> None:
+    outside.names["good.example"] = [PUBLIC]
+    talk = speak(GOOD, sent)
+    assert talk.got.startswith(answer)
+    assert talk.reported() == [("net", "proxy", "")]
+    assert outside.dialled == []
+
+
+@pytest.mark.parametrize("address", ["10.0.0.1", "127.0.0.1", "169.254.169.254", "::1", "fd00::1", "::ffff:10.0.0.1"])
+def test_a_name_that_leads_inside_is_refused(speak, outside, address: str) -> None:
+    outside.names["a.good.example"] = [address]
+    talk = speak(Network("listed", (Endpoint("*.good.example", 0, "below"),)), GET.replace(b"good", b"a.good"))
+    assert (talk.status, outside.dialled) == (403, [])
+    assert [each.target for each in talk.violations] == ["a.good.example:80"]
+    assert "no rule names that host or address" in talk.violations[0].hint
+
+
+def test_the_own_address_of_this_host_counts_as_inside(speak, outside, raw, monkeypatch) -> None:
+    place, _got = raw(OK)
+    outside.serve("good.example", 80, place)
+    wide = Network("listed", (Endpoint("*.example", 0, "below"),))
+    assert speak(wide, GET).status == 200
+    monkeypatch.setattr("gateway.sandbox.egress.dial.is_own", lambda _address: True)
+    refused = speak(wide, GET)
+    assert (refused.status, "this host's own address" in refused.violations[0].hint) == (403, True)
+    assert speak(GOOD, GET).status == 200  # named
+
+
+def test_only_public_addresses_of_a_name_are_dialled_the_next_when_one_fails(speak, outside, raw) -> None:
+    place, _got = raw(OK)
+    outside.names["a.good.example"] = ["10.0.0.1", "93.184.216.35", PUBLIC]
+    outside.places[PUBLIC, 80] = place
+    talk = speak(Network("listed", (Endpoint("*.good.example"),)), GET.replace(b"good", b"a.good"))
+    assert talk.status == 200
+    assert outside.dialled == [("93.184.216.35", 80), (PUBLIC, 80)]
+
+
+@pytest.mark.parametrize(
+    ("names", "why"),
+    [({}, "could not be resolved"), ({"good.example": [PUBLIC]}, "cannot be reached")],
+    ids=["absent", "down"],
+)
+def test_a_host_that_does_not_answer_is_no_violation(speak, outside, names: dict[str, list[str]], why: str) -> None:
+    outside.names = names
+    talk = speak(GOOD, GET)
+    assert (talk.status, why in talk.got.decode(), talk.violations) == (502, True, ())
+
+
+BODY = b"POST http://good.example/x HTTP/1.1\r\nHost: good.example\r\n"
+
+
+@pytest.mark.parametrize(
+    ("sent", "arrived"),
+    [
+        (BODY + b"Content-Length: 3\r\n\r\nEND more", b"END"),
+        (BODY + b"Transfer-Encoding: chunked\r\n\r\n3;x=y\r\nEND\r\n0\r\nT: x\r\n\r\nmore", b"3\r\nEND\r\n0\r\n\r\n"),
+    ],
+    ids=["by length", "in chunks"],
+)
+def test_a_body_is_forwarded_and_nothing_behind_it(speak, outside, raw, sent: bytes, arrived: bytes) -> None:
+    place, got = raw(OK)
+    outside.serve("good.example", 80, place)
+    assert speak(GOOD, sent).status == 200
+    assert arrived.startswith(got[0].partition(b"\r\n\r\n")[2])
+
+
+@pytest.mark.parametrize(
+    "sent",
+    [
+        BODY + b"Content-Length: 9\r\n\r\nEND",
+        BODY + b"Transfer-Encoding: chunked\r\n\r\n3\r\nENDx\r\n0\r\n\r\n",
+        BODY + b"Transfer-Encoding: chunked\r\n\r\n0x3\r\nEND\r\n0\r\n\r\n",
+    ],
+    ids=["cut off", "chunk too long", "odd size"],
+)
+def test_a_broken_body_is_never_passed_off_as_whole(speak, outside, sent: bytes) -> None:
+    listener = socket.create_server(("127.0.0.1", 0))
+    listener.settimeout(20)
+    outside.serve("good.example", 80, listener.getsockname())
+    got = []
+
+    def read() -> None:
+        with listener.accept()[0] as connection:
+            data = b""
+            while more := connection.recv(65536):
+                data += more
+            got.append(data)
+
+    thread = threading.Thread(target=read)
+    thread.start()
+    talk = speak(GOOD, sent)
+    thread.join(10)
+    listener.close()
+    assert talk.status == 502
+    assert not got[0].endswith(b"0\r\n\r\n")
+    assert len(got[0].partition(b"\r\n\r\n")[2]) < 9
+
+
+@pytest.mark.parametrize(
+    ("answer", "status"),
+    [
+        (b"", 502),
+        (b"garbage\r\n\r\n", 502),
+        (b"HTTP/1.1 101 Go\r\nUpgrade: x\r\n\r\n", 502),
+        (b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n", 502),
+        (b"HTTP/1.1 103 Early\r\n\r\n" + OK, 103),
+        (b"HTTP/1.1 200 OK\r\n\r\nto the end", 200),
+    ],
+    ids=["nothing", "no HTTP", "another protocol", "two lengths", "a word before", "no length"],
+)
+def test_what_servers_answer_is_read_strictly_too(speak, outside, raw, answer: bytes, status: int) -> None:
+    outside.serve("good.example", 80, raw(answer)[0])
+    assert speak(GOOD, GET).status == status
+
+
+def test_web_sockets_go_on_after_the_server_agreed(speak, outside, raw) -> None:
+    place, got = raw(b"HTTP/1.1 101 Switching\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n\r\nframes")
+    outside.serve("good.example", 80, place)
+    talk = speak(GOOD, GET[:-2] + b"Upgrade: websocket\r\nConnection: Upgrade\r\n\r\n")
+    assert talk.got.endswith(b"Connection: Upgrade\r\n\r\nframes")
+    assert b"Upgrade: websocket\r\n" in got[0]
+
+
+@pytest.mark.parametrize(
+    "sent",
+    [
+        b"CONNECT good.example:9000 HTTP/1.1\r\nHost: good.example:9000\r\n\r\nDATA END",
+        b"\5\1\0" + named(b"good.example", 9000) + b"DATA END",
+    ],
+    ids=["CONNECT", "SOCKS"],
+)
+def test_a_tunnel_carries_bytes_both_ways(speak, outside, raw, sent: bytes) -> None:
+    place, got = raw(b"BACK")
+    outside.serve("good.example", 9000, place)
+    assert speak(GOOD, sent).got.endswith(b"BACK")
+    assert got == [b"DATA END"]
+
+
+@pytest.mark.parametrize("target", [b"127.1.0.1:9000", b"127.1.0.2:9000"], ids=["ours", "nobody's"])
+def test_a_client_that_looked_the_name_up_first_reaches_that_name(speak, outside, raw, target: bytes) -> None:
+    place, got = raw(b"BACK")
+    outside.serve("good.example", 9000, place)
+    sent = b"CONNECT " + target + b" HTTP/1.1\r\nHost: " + target + b"\r\n\r\nDATA END"
+    talk = speak(GOOD, sent, inside={"127.1.0.1": WHO})
+    ours = target == b"127.1.0.1:9000"
+    assert (talk.got.endswith(b"BACK"), talk.status, len(got), len(talk.violations)) == (
+        (True, 200, 1, 0) if ours else (False, 403, 0, 1)
+    )
+
+
+def test_a_server_that_speaks_first_is_heard(speak, outside) -> None:
+    listener = socket.create_server(("127.0.0.1", 0))
+    listener.settimeout(20)
+    outside.serve("good.example", 9000, listener.getsockname())
+
+    def server() -> None:
+        with listener.accept()[0] as connection:
+            connection.sendall(b"220 hello\r\n")
+            connection.recv(100)
+
+    thread = threading.Thread(target=server)
+    thread.start()
+
+    def client(connection: socket.socket) -> bytes:
+        connection.sendall(b"CONNECT good.example:9000 HTTP/1.1\r\nHost: good.example:9000\r\n\r\n")
+        data = b""
+        while not data.endswith(b"hello\r\n"):
+            data += connection.recv(100)
+        connection.sendall(b"QUIT")
+        connection.shutdown(socket.SHUT_WR)
+        return data
+
+    talk = speak(GOOD, b"", client=client)
+    thread.join(10)
+    listener.close()
+    assert talk.got.endswith(b"\r\n\r\n220 hello\r\n")
+
+
+TUNNEL = b"CONNECT good.example:%d HTTP/1.1\r\nHost: good.example:%d\r\n\r\n"
+
+
+@pytest.mark.parametrize("port", [443, 9000])
+def test_the_name_in_a_handshake_must_be_the_one_that_was_dialled(speak, outside, raw, port: int) -> None:
+    place, got = raw(b"SERVER")
+    outside.serve("good.example", port, place)
+    talk = speak(GOOD, TUNNEL % (port, port) + hello("good.example"))
+    assert (talk.got[-6:], len(got[0]), talk.violations) == (b"SERVER", len(hello("good.example")), ())
+    for other, why in (
+        (hello("bad.example"), "asks for another name (bad.example)"),
+        (hello(None), "asks for no name"),
+        (with_extension(0xFE0D, b"x", hello("good.example")), "encrypted (ECH)"),
+    ):
+        got.clear()
+        talk = speak(GOOD, TUNNEL % (port, port) + other)
+        assert talk.got.endswith(b"\x15\3\3\0\2\2\x31")  # the alert: access denied
+        assert talk.reported() == [("net", f"good.example:{port}", "")]
+        assert why in talk.violations[0].hint
+        assert b"".join(got) == b""
+
+
+def test_only_tls_goes_through_port_443(speak, outside, raw) -> None:
+    place, got = raw(b"SERVER")
+    outside.serve("good.example", 443, place)
+    talk = speak(GOOD, TUNNEL % (443, 443) + b"SSH-2.0-x\r\nEND")
+    assert "only TLS is let through" in talk.violations[0].hint
+    assert b"".join(got) == b""
+
+
+@pytest.mark.parametrize(
+    ("sent", "status", "reported"),
+    [
+        (b"GET /x HTTP/1.1\r\nHost: good.example\r\n\r\n", 200, []),
+        (b"GET http://good.example/x HTTP/1.1\r\nHost: good.example\r\n\r\n", 200, []),
+        (b"GET /x HTTP/1.1\r\nHost: bad.example\r\n\r\n", 400, [("net", "good.example:80", "")]),
+        (b"GET /x HTTP/1.1\r\nHost: good.example:81\r\n\r\n", 400, [("net", "good.example:80", "")]),
+        (b"GET http://bad.example/x HTTP/1.1\r\nHost: bad.example\r\n\r\n", 400, [("net", "good.example:80", "")]),
+        (b"GET https://good.example/x HTTP/1.1\r\nHost: good.example\r\n\r\n", 400, [("net", "good.example:80", "")]),
+        (b"CONNECT good.example:443 HTTP/1.1\r\nHost: good.example\r\n\r\n", 400, [("net", "good.example:80", "")]),
+        (hello("good.example") + b"\r\n\r\n", 400, [("net", "good.example:80", "")]),
+    ],
+    ids=["plain", "absolute", "Host disagrees", "port disagrees", "URL disagrees", "https", "CONNECT", "TLS"],
+)
+@pytest.mark.parametrize("way", ["dialled", "CONNECT", "SOCKS"])
+def test_port_80_is_read_as_http_for_the_dialled_name(
+    speak, outside, raw, way: str, sent: bytes, status: int, reported: list[tuple[str, str, str]]
+) -> None:
+    place, got = raw(OK)
+    outside.serve("good.example", 80, place)
+    before = {"dialled": b"", "CONNECT": TUNNEL % (80, 80), "SOCKS": b"\5\1\0" + named(b"good.example", 80)}[way]
+    talk = speak(GOOD, before + sent, dialled=(WHO, 80) if way == "dialled" else None)
+    assert f"HTTP/1.1 {status} ".encode() in talk.got
+    assert talk.reported() == reported
+    assert len(got) == (status == 200)
+
+
+def test_a_refused_port_of_a_dialled_name_is_explained_or_cut(speak) -> None:
+    only_tls = Network("listed", (Endpoint("good.example", 443, "tls"),))
+    talk = speak(only_tls, b"GET /x HTTP/1.1\r\nHost: good.example\r\n\r\n", dialled=(WHO, 80))
+    assert (talk.status, talk.reported()) == (403, [("net", "good.example:80", "")])
+    talk = speak(only_tls, b"SSH-2.0", dialled=(WHO, 22))
+    assert (talk.got, talk.reported()) == (b"", [("net", "good.example:22", "")])
+
+
+def test_the_same_refusal_is_counted_not_repeated() -> None:
+    told: list[Violation] = []
+    report = Report(told.append)
+    for _ in range(3):
+        report.refused("net", "bad.example:80", "r", "proxy", "why")
+    for number in range(300):
+        report.add("dns", f"n{number}", "", "dns", "h")
+    found = report.all()
+    assert told[0] == found[0].replace(count=1)
+    assert (found[0].count, len(found), found[-1].target, found[-1].count) == (3, 101, "…", 201)
+    assert len(told) == 101
+
+
+def test_nothing_in_a_report_can_paint_a_terminal() -> None:
+    report = Report(lambda _violation: None)
+    report.add("dns", "a\x1b[2Jb\n", "", "dns", "x\r")
+    assert (report.all()[0].target, report.all()[0].hint) == ("a\\x1b[2Jb\\x0a", "x\\x0d")
+
+
+@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(
+    st.one_of(
+        st.binary(max_size=200),
+        st.binary(max_size=60).map(lambda tail: b"\5\1\0\5\1\0" + tail),
+        st.binary(max_size=60).map(lambda tail: b"CONNECT " + tail + b"\r\n\r\n"),
+    )
+)
+def test_no_bytes_open_a_way_out(speak, outside, data: bytes) -> None:
+    speak(Network("listed", (Endpoint("never.example", 1, "never"),)), data)
+    assert outside.dialled == []
+
+
+needs_openssl = pytest.mark.skipif(not authority.available(), reason="the openssl program is not installed")
+SECRET = Injection("good.example", "X-Api-Key", "env:GATEWAY_TEST_SECRET", "Key {}")
+WITH_SECRET = GOOD.replace(inject=(SECRET,))
+
+
+@pytest.fixture(scope="module")
+def maker() -> Iterator[Authority]:
+    made = Authority()
+    yield made
+    made.close()
+
+
+@pytest.fixture
+def trust(maker: Authority, tmp_path: Path) -> Callable[[], ssl.SSLContext]:
+    path = tmp_path / "ca.pem"
+    path.write_bytes(maker.certificate())
+    return lambda: ssl.create_default_context(cafile=str(path))
+
+
+@needs_openssl
+@pytest.mark.parametrize("url", ["http", "https"])
+def test_a_header_is_added_outside_and_never_in_the_clear(
+    speak, outside, web, maker, trust, monkeypatch, url: str
+) -> None:
+    monkeypatch.setenv("GATEWAY_TEST_SECRET", "s3cret\n")
+    seen: list[dict[str, str]] = []
+    outside.serve("good.example", 443, web(context=maker.context("good.example"), seen=seen))
+    outside.serve("good.example", 80, web(seen=seen))
+    sent = f"GET {url}://good.example/x HTTP/1.1\r\nHost: good.example\r\nx-api-key: mine\r\nX_Api_Key: mine\r\n\r\n"
+    talk = speak(WITH_SECRET, sent.encode(), trust=trust)
+    assert talk.got.endswith(b"\r\n\r\nhello")
+    assert outside.dialled == [(PUBLIC, 443)]
+    assert seen == [
+        {
+            "line": "GET /x HTTP/1.1",
+            "body": "",
+            "Host": "good.example",
+            "X-Api-Key": "Key s3cret",
+            "Connection": "close",
+        }
+    ]
+    assert speak(GOOD, sent.encode(), trust=trust).status == 200  # the same without the injection
+    assert "mine" in str(seen[1])
+
+
+@needs_openssl
+@pytest.mark.parametrize("way", ["CONNECT", "dialled"])
+def test_a_header_is_added_to_encrypted_requests(speak, outside, web, maker, trust, monkeypatch, way: str) -> None:
+    monkeypatch.setenv("GATEWAY_TEST_SECRET", "s3cret")
+    seen: list[dict[str, str]] = []
+    outside.serve("good.example", 443, web(context=maker.context("good.example"), seen=seen))
+
+    def client(connection: socket.socket) -> bytes:
+        if way == "CONNECT":
+            connection.sendall(TUNNEL % (443, 443))
+            assert connection.recv(1000).startswith(b"HTTP/1.1 200 ")
+        with trust().wrap_socket(connection, server_hostname="good.example") as secure:
+            secure.sendall(b"POST /x HTTP/1.1\r\nHost: good.example\r\nContent-Length: 2\r\n\r\nhi")
+            data = b""
+            while more := secure.recv(1000):
+                data += more
+            return data
+
+    talk = speak(WITH_SECRET, b"", (WHO, 443) if way == "dialled" else None, client, maker=maker, trust=trust)
+    assert talk.got.endswith(b"\r\n\r\nhello")
+    assert (seen[0]["body"], seen[0]["X-Api-Key"]) == ("hi", "Key s3cret")
+
+
+@needs_openssl
+def test_a_host_in_an_encrypted_request_must_be_the_dialled_one_too(speak, outside, maker, trust) -> None:
+    outside.names["good.example"] = [PUBLIC]
+
+    def client(connection: socket.socket) -> bytes:
+        with trust().wrap_socket(connection, server_hostname="good.example") as secure:
+            secure.sendall(b"GET /x HTTP/1.1\r\nHost: bad.example\r\n\r\n")
+            return secure.recv(1000)
+
+    talk = speak(WITH_SECRET, b"", (WHO, 443), client, maker=maker, trust=trust)
+    assert (talk.status, talk.reported(), outside.dialled) == (400, [("net", "good.example:443", "")], [])
+
+
+@needs_openssl
+def test_a_server_with_another_certificate_never_gets_the_header(
+    speak, outside, web, maker, trust, monkeypatch
+) -> None:
+    monkeypatch.setenv("GATEWAY_TEST_SECRET", "s3cret")
+    seen: list[dict[str, str]] = []
+    outside.serve("good.example", 443, web(context=maker.context("bad.example"), seen=seen))
+    talk = speak(WITH_SECRET, GET, trust=trust)
+    assert (talk.status, seen) == (502, [])
+    assert b"did not answer as it should" in talk.got
+
+
+@pytest.mark.parametrize(
+    ("change", "why"),
+    [
+        ({"source": "env:GATEWAY_TEST_MISSING"}, "env:GATEWAY_TEST_MISSING: it is not set"),
+        ({"source": "file:/nonexistent/key"}, "file:/nonexistent/key: No such file or directory"),
+        ({"source": "cmd:date"}, "is no source"),
+        ({"header": "Host"}, "`Host` is no header that can be added"),
+        ({"header": "A: b"}, "`A: b` is no header that can be added"),
+        ({"source": "env:GATEWAY_TEST_BROKEN"}, "cannot be sent in a header"),
+        ({"source": "env:GATEWAY_TEST_EMPTY"}, "cannot be sent in a header"),
+    ],
+    ids=["no variable", "no file", "no source", "framing", "no name", "a line break inside", "empty"],
+)
+def test_a_header_that_cannot_be_added_stops_the_request(
+    speak, outside, monkeypatch, change: dict[str, str], why: str
+) -> None:
+    monkeypatch.setenv("GATEWAY_TEST_SECRET", "s3cret")
+    monkeypatch.setenv("GATEWAY_TEST_BROKEN", "hush\r\nX: y")
+    monkeypatch.setenv("GATEWAY_TEST_EMPTY", " ")
+    outside.names["good.example"] = [PUBLIC]
+    talk = speak(GOOD.replace(inject=(SECRET.replace(**change),)), GET)
+    assert (talk.status, outside.dialled) == (502, [])
+    assert why in talk.violations[0].hint
+    assert b"hush" not in talk.got
+    assert "hush" not in talk.violations[0].hint
+
+
+def test_a_header_from_a_file_is_read_when_it_is_sent(speak, outside, raw, tmp_path) -> None:
+    place, got = raw(OK)
+    outside.serve("good.example", 9000, place)
+    (tmp_path / "key").write_text("first\n")
+    network = GOOD.replace(inject=(SECRET.replace(source=f"file:{tmp_path}/key", template="{}"),))
+    sent = GET.replace(b"good.example", b"good.example:9000")
+    speak(network, sent)
+    (tmp_path / "key").write_text("second")
+    speak(network, sent)
+    assert [each.split(b"X-Api-Key: ")[1].split(b"\r\n")[0] for each in got] == [b"first", b"second"]
+
+
+def test_trace_would_show_the_header(speak, outside) -> None:
+    outside.names["good.example"] = [PUBLIC]
+    talk = speak(WITH_SECRET, GET.replace(b"GET", b"TRACE"))
+    assert (talk.status, outside.dialled) == (403, [])

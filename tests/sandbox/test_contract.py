@@ -1,0 +1,134 @@
+"""Every backend that works here holds what the contract says; the same without a backend does not."""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from gateway.sandbox.base import SandboxError
+from gateway.sandbox.bubblewrap import Bubblewrap
+from gateway.sandbox.contract import CHECKS, SECRET, Check, worked
+from gateway.sandbox.landlock import Landlock
+
+_spec = importlib.util.spec_from_file_location("sandbox_world", Path(__file__).with_name("world.py"))
+assert _spec is not None
+assert _spec.loader is not None
+worlds = importlib.util.module_from_spec(_spec)
+_spec.loader.exec_module(worlds)
+
+NOBODY = 65534
+# What the fallback does not hold during a call, or does not allow: it says so itself, and what is protected is looked
+# after when the call has ended.
+LANDLOCK_DIFFERS = {
+    "a hook is planted",
+    "a protected file is written",
+    "a protected file is replaced",
+    "a protected file is removed",
+    "a protected folder is exchanged with its parent",
+    "a protected folder is moved",
+    "another process is seen",
+    "a server answers on its own loopback",
+    "a socket in the workspace works",
+    "semaphores shared by processes work",
+}
+
+
+@pytest.fixture(scope="module")
+def backend():
+    backend = Bubblewrap()
+    probe = backend.probe()
+    if not probe.works:
+        pytest.skip(f"bubblewrap does not hold here: {probe.reason}")
+    return backend
+
+
+@pytest.fixture
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setenv("SECRET", SECRET)
+    top = tmp_path / "a world"
+    top.mkdir()
+    with worlds.world(top) as made:
+        yield made
+
+
+@pytest.mark.parametrize("check", CHECKS, ids=lambda check: check.name)
+def test_it_works_without_a_backend(check: Check, here) -> None:
+    reason = worlds.lacking(check)
+    if reason:
+        pytest.skip(reason)
+    status = worlds.unconfined(check, here)
+    assert worked(check, status, here.found(check.proof)), f"status {status}"
+
+
+@pytest.mark.parametrize("check", CHECKS, ids=lambda check: check.name)
+def test_bubblewrap_holds_it(check: Check, here, backend: Bubblewrap) -> None:
+    reason = worlds.lacking(check)
+    if reason:
+        pytest.skip(reason)
+    status, output = worlds.confined(backend, here.plan(check), check.text)
+    assert worked(check, status, here.found(check.proof)) is check.use, output
+    if not check.use:
+        assert SECRET.encode() not in output
+
+
+@pytest.fixture(scope="module")
+def landlock():
+    backend = Landlock()
+    probe = backend.probe()
+    if not probe.works:
+        pytest.skip(f"Landlock does not hold here: {probe.reason}")
+    if probe.degraded and len(probe.degraded) > 3:
+        pytest.skip("this kernel's Landlock holds less than what the table says")
+    return backend
+
+
+@pytest.mark.parametrize("check", CHECKS, ids=lambda check: check.name)
+def test_landlock_holds_it_or_says_that_it_cannot(check: Check, here, landlock: Landlock) -> None:
+    reason = worlds.lacking(check)
+    if reason:
+        pytest.skip(reason)
+    plan = here.plan(check, least=True).replace(weaker=("landlock",))
+    if landlock.missing(plan):
+        assert check.theme == "hidden"
+        with pytest.raises(SandboxError, match="cannot keep this plan"):
+            worlds.confined(landlock, plan, check.text)
+        return
+    status, output = worlds.confined(landlock, plan, check.text)
+    wanted = check.use is not (check.name in LANDLOCK_DIFFERS)
+    assert worked(check, status, here.found(check.proof)) is wanted, output
+
+
+def test_what_the_fallback_lacks_is_in_the_table_of_checks() -> None:
+    assert {check.name for check in CHECKS} >= LANDLOCK_DIFFERS
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="this run is by an ordinary user already")
+@pytest.mark.skipif(shutil.which("setpriv") is None, reason="setpriv is not installed")
+def test_the_same_holds_for_an_ordinary_user() -> None:
+    import tempfile
+
+    with tempfile.TemporaryDirectory(prefix="gateway-contract-") as folder:
+        os.chmod(folder, 0o755)
+        os.chown(folder, NOBODY, NOBODY)
+        done = subprocess.run(
+            [
+                "setpriv", "--reuid", str(NOBODY), "--regid", str(NOBODY), "--clear-groups", "--inh-caps=-all",
+                "--bounding-set=-all", sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider",
+                "--basetemp", f"{folder}/tests", __file__,
+            ],
+            cwd=Path(__file__).parents[2],
+            env={"HOME": folder, "PATH": os.environ["PATH"], "TMPDIR": folder, "PYTHONDONTWRITEBYTECODE": "1"},
+            capture_output=True,
+            text=True,
+            timeout=300,
+            check=False,
+        )  # fmt: skip
+    if "Permission denied" in done.stderr or "PermissionError" in done.stderr:
+        pytest.skip("an ordinary user cannot read this checkout")
+    assert done.returncode == 0, done.stdout[-4000:] + done.stderr[-2000:]

@@ -1,0 +1,650 @@
+"""The plan of a confined call, whole, in a frozen world; and what no plan may ever hold."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from gateway.engine import Gateway
+from gateway.frontends.plan import plan_data, plan_text, planned
+from gateway.frontends.style import Style
+from gateway.layers import PolicyFile
+from gateway.load import Options, load_tools, policy_from
+from gateway.model.decision import Decision
+from gateway.model.plan import FIXED, HIDDEN, READ, WRITE, Endpoint, Injection, Mount, Network, SandboxPlan
+from gateway.places import Places, packaged
+from gateway.sandbox.base import SandboxError
+from gateway.sandbox.plan import plan_of
+from gateway.sandbox.profile import USUAL_LIMITS, profile_of
+from gateway.sandbox.survey import Surveyor
+from gateway.tools.text import parse_call_text
+from gateway.world import world
+
+NOWHERE = "/nonexistent/gateway"
+HOME, ROOT = "/home/dev", "/home/dev/project"
+WORLD = yaml.safe_load((Path(__file__).parents[1] / "worlds" / "confined.yaml").read_text(encoding="utf-8"))
+SECRETS, WIRING, REPOSITORY = "secret-files", "gateway-and-agent-wiring", "protected-repository-files"
+PROJECT, SANDBOX = "protected-project-files", "sandbox"
+CALLER = {
+    "PATH": "/home/dev/.cargo/bin:/usr/local/bin:/usr/bin:/bin:relative:/nowhere",
+    "LANG": "de_DE.UTF-8",
+    "NPM_TOKEN": "verysecret",
+    "LD_PRELOAD": "/tmp/evil.so",
+    "EDITOR": "vi",
+    "SSH_AUTH_SOCK": "/tmp/agent",
+}
+USER = {
+    "settings": {
+        "sandbox": {
+            "write": ["./**", "~/.cache/**", "~/.npm/**"],
+            "read": ["~/other/notes.txt"],
+            "hosts": ["registry.npmjs.org", "local.example:8443"],
+            "env": ["EDITOR", "*_TOKEN"],
+            "set": {"CI": "1"},
+        }
+    },
+    "rules": [{"id": "tests", "allow": "Bash(npm test)"}],
+}
+
+
+class Planner:
+    """A gateway in the frozen world, and the plans that it makes."""
+
+    def __init__(
+        self,
+        user: dict[str, Any] | None = None,
+        *,
+        mode: str = "",
+        scene: dict[str, Any] | None = None,
+        environment: dict[str, str] | None = None,
+        builtin: bool = True,
+        cache: str = NOWHERE,
+    ) -> None:
+        place = world(WORLD if scene is None else scene)
+        where = Places(NOWHERE, NOWHERE, NOWHERE, cache, place.home)
+        tools = load_tools(where)
+        files = []
+        if builtin:
+            path = packaged("policies/builtin.yaml")
+            files.append(PolicyFile("builtin", path, Path(path).read_bytes(), place.root, "/"))
+        text = json.dumps({"version": 1, **(USER if user is None else user)}).encode()
+        files.append(PolicyFile("user", "user.yaml", text, place.root, place.root))
+        options = Options(place.root, mode=mode, root=place.root)
+        self.gateway = Gateway(
+            options,
+            where=where,
+            host=place.host,
+            environment=CALLER if environment is None else environment,
+            loaded=policy_from(files, options, tools, place.home),
+        )
+        self.gateway.places = where.replace(cache=f"{place.home}/.cache/gateway")
+        self.surveyor = Surveyor(self.gateway)
+
+    def verdict(self, call: str):
+        return self.gateway.check(parse_call_text(self.gateway.registry, call))
+
+    def plan(self, call: str) -> SandboxPlan:
+        verdict = self.verdict(call)
+        return plan_of(verdict, profile_of(self.gateway.loaded.settings), self.surveyor.survey(verdict))
+
+
+@pytest.fixture(scope="module")
+def planner(tmp_path_factory: pytest.TempPathFactory):
+    cache = str(tmp_path_factory.mktemp("cache"))
+    known: dict[str, Planner] = {}
+
+    def open_(user: dict[str, Any] | None = None, **options: Any) -> Planner:
+        key = json.dumps([user, options], sort_keys=True)
+        if key not in known:
+            known[key] = Planner(user, cache=cache, **options)
+        return known[key]
+
+    return open_
+
+
+ALWAYS = (
+    Mount("/etc", READ),
+    Mount("/etc/shadow", HIDDEN, False, SECRETS),
+    Mount("/etc/ssl/private", HIDDEN, True, SECRETS),
+    Mount("/home/dev/.cargo/bin", READ),
+    Mount("/home/dev/.rustup", READ),
+    Mount(ROOT, READ),
+    Mount(f"{ROOT}/.env", HIDDEN, False, SECRETS),
+    Mount(f"{ROOT}/config/.env.production", HIDDEN, False, SECRETS),
+    Mount("/usr", READ),
+)
+ENVIRONMENT = (
+    ("CI", "1"),
+    ("EDITOR", "vi"),
+    ("HOME", HOME),
+    ("LANG", "de_DE.UTF-8"),
+    ("PATH", "/home/dev/.cargo/bin:/usr/local/bin:/usr/bin:/bin"),
+    ("TMPDIR", "/tmp"),
+)
+BASE = SandboxPlan(
+    ALWAYS,
+    (("/bin", "usr/bin"), ("/lib", "usr/lib")),
+    (HOME, "/tmp", "/var/tmp"),
+    ROOT,
+    ENVIRONMENT,
+    Network(),
+    USUAL_LIMITS,
+)
+METADATA = tuple(
+    Endpoint(host, 0, "metadata-addresses")
+    for host in ("metadata", "metadata.azure.internal", "metadata.packet.net", "metadata.tencentyun.com")
+)
+GIT = (
+    Mount(f"{ROOT}/.git", WRITE),
+    Mount(f"{ROOT}/.git/config", FIXED, False, REPOSITORY),
+    Mount(f"{ROOT}/.git/hooks", FIXED, True, REPOSITORY),
+)
+# What is protected in a project that may be written as a whole.
+HELD = (
+    Mount(f"{ROOT}/.envrc", FIXED, False, PROJECT),
+    Mount(f"{ROOT}/.git/config", FIXED, False, REPOSITORY),
+    Mount(f"{ROOT}/.git/hooks", FIXED, True, REPOSITORY),
+    Mount(f"{ROOT}/.vscode/settings.json", FIXED, False, PROJECT),
+)
+
+
+def mounts(*more: Mount, without: tuple[str, ...] = ()) -> tuple[Mount, ...]:
+    """Those of every call with others on top, the later one where both have a path."""
+    found = {mount.path: mount for mount in (*ALWAYS, *more) if mount.path not in without}
+    return tuple(found[path] for path in sorted(found))
+
+
+WHOLE = mounts(Mount(ROOT, WRITE), *HELD)
+CALLS = {
+    "listing gets nothing writable and no network": ("Bash(ls)", BASE),
+    "reading a file of the project takes nothing more": ("Bash(cat src/main.py)", BASE),
+    "a search through the tree does not see what is hidden in it": ("Bash(grep -r x .)", BASE),
+    "a new file takes the folder that it comes in": (
+        "Bash(touch build/x)",
+        BASE.replace(mounts=mounts(Mount(f"{ROOT}/build", WRITE)), watched=(f"{ROOT}/build",)),
+    ),
+    "a file in folders that are not there takes the nearest one that is": (
+        "Bash(mkdir -p build/new/deep)",
+        BASE.replace(mounts=mounts(Mount(f"{ROOT}/build", WRITE)), watched=(f"{ROOT}/build",)),
+    ),
+    "where that is the project, what is protected in it stays as it is": (
+        "Bash(mkdir -p fresh/b)",
+        BASE.replace(mounts=WHOLE, watched=(ROOT,)),
+    ),
+    "a redirect into a file that is there takes that file alone": (
+        "Bash(echo x > README.md)",
+        BASE.replace(mounts=mounts(Mount(f"{ROOT}/README.md", WRITE, False))),
+    ),
+    "a redirect into a new file takes its folder": (
+        "Bash(echo x > docs/new.md)",
+        BASE.replace(mounts=mounts(Mount(f"{ROOT}/docs", WRITE)), watched=(f"{ROOT}/docs",)),
+    ),
+    "deleting a file takes its folder": (
+        "Bash(rm build/app.js)",
+        BASE.replace(mounts=mounts(Mount(f"{ROOT}/build", WRITE)), watched=(f"{ROOT}/build",)),
+    ),
+    "deleting a folder takes the one that it lies in": (
+        "Bash(rm -r build/keep)",
+        BASE.replace(mounts=mounts(Mount(f"{ROOT}/build", WRITE)), watched=(f"{ROOT}/build",)),
+    ),
+    "moving takes both folders": (
+        "Bash(mv a/one.txt docs/two.txt)",
+        BASE.replace(
+            mounts=mounts(Mount(f"{ROOT}/a", WRITE), Mount(f"{ROOT}/docs", WRITE)),
+            watched=(f"{ROOT}/a", f"{ROOT}/docs"),
+        ),
+    ),
+    "a fetch reaches the remote's host and its own key, and changes only the repository": (
+        "Bash(git fetch)",
+        BASE.replace(
+            mounts=mounts(*GIT, Mount(f"{HOME}/.ssh", READ)),
+            network=Network("listed", (Endpoint("github.com", 22),), METADATA),
+            watched=(f"{ROOT}/.git",),
+        ),
+    ),
+    "a fetch from another remote reaches that one": (
+        "Bash(git fetch backup)",
+        BASE.replace(
+            mounts=mounts(*GIT),
+            network=Network("listed", (Endpoint("git.example.com", 443),), METADATA),
+            watched=(f"{ROOT}/.git",),
+        ),
+    ),
+    "tests that a rule allows get the profile": (
+        "Bash(npm test)",
+        BASE.replace(
+            mounts=mounts(
+                Mount(ROOT, WRITE, True, SANDBOX),
+                *HELD,
+                Mount(f"{HOME}/.cache", WRITE, True, SANDBOX),
+                Mount(f"{HOME}/.cache/gateway", HIDDEN, True, "gateway"),
+                Mount(f"{HOME}/other/notes.txt", READ, False, SANDBOX),
+            ),
+            network=Network(
+                "listed",
+                (Endpoint("local.example", 8443, SANDBOX), Endpoint("registry.npmjs.org", 0, SANDBOX)),
+                METADATA,
+            ),
+            watched=(ROOT,),
+        ),
+    ),
+    "a download that a person agrees to reaches that host": (
+        "Bash(curl https://example.org/x -o build/x)",
+        BASE.replace(
+            mounts=mounts(Mount(f"{ROOT}/build", WRITE)),
+            network=Network("listed", (Endpoint("example.org", 443),), METADATA),
+            watched=(f"{ROOT}/build",),
+        ),
+    ),
+    "an unknown host is not reached": (
+        "Bash(curl $URL)",
+        BASE.replace(withheld=(("connect ?", "it is not fully known before the run"),)),
+    ),
+    "what a person agrees to read elsewhere is that file": (
+        "Bash(cat ~/other/notes.txt)",
+        BASE.replace(mounts=mounts(Mount(f"{HOME}/other/notes.txt", READ, False))),
+    ),
+    "a tree elsewhere is seen without what is hidden in it": (
+        "Bash(grep -r x /srv/data)",
+        BASE.replace(mounts=mounts(Mount("/srv/data", READ), Mount("/srv/data/.env", HIDDEN, False, SECRETS))),
+    ),
+    "a link in the project leads where the call was judged to go": (
+        "Bash(cat linked/table.csv)",
+        BASE.replace(mounts=mounts(Mount("/srv/data/table.csv", READ, False))),
+    ),
+    "a protected file that a person agrees to change can be changed, and its neighbours cannot": (
+        "Bash(cp README.md .git/hooks/pre-commit)",
+        BASE.replace(
+            mounts=mounts(
+                Mount(f"{ROOT}/.git/hooks", WRITE),
+                Mount(f"{ROOT}/.git/hooks/pre-commit.sample", FIXED, False, REPOSITORY),
+            ),
+            watched=(f"{ROOT}/.git/hooks",),
+        ),
+    ),
+    "the listing of the home folder is that of the sandbox": (
+        "Bash(ls ~)",
+        BASE.replace(
+            withheld=(
+                (
+                    "list /home/dev",
+                    "the home folder and what lies above it are shown as the sandbox has them",
+                ),
+            )
+        ),
+    ),
+    "temporary files are the call's own": ("Bash(cp README.md /tmp/x)", BASE),
+}
+
+
+@pytest.mark.parametrize("name", CALLS)
+def test_the_plan_is_what_was_predicted(planner, name: str) -> None:
+    call, expected = CALLS[name]
+    assert planner().plan(call) == expected
+
+
+def test_login_material_is_opened_and_nothing_beside_it(planner) -> None:
+    scene = {**WORLD, "files": [*WORLD["files"], "/home/dev/.npmrc"]}
+    found = planner(scene=scene).plan("Bash(npm view react version)")
+    assert (found.mounts, found.network.allow) == (
+        mounts(Mount(f"{HOME}/.npmrc", READ, False)),
+        (Endpoint("registry.npmjs.org", 443),),
+    )
+
+
+@pytest.mark.parametrize("mode", ["plan", "read_only"])
+@pytest.mark.parametrize("call", ["ls", "npm test", "cat src/main.py > /dev/null"])
+def test_modes_that_write_nothing_have_nothing_writable_but_what_is_gone_afterwards(
+    planner, mode: str, call: str
+) -> None:
+    found = planner(mode=mode).plan(f"Bash({call})")
+    assert ([each for each in found.mounts if each.access == WRITE], found.watched, found.private) == (
+        [],
+        (),
+        BASE.private,
+    )
+
+
+def test_what_is_refused_or_run_by_the_agent_itself_has_no_plan(planner) -> None:
+    opened = planner()
+    denied = opened.verdict("Bash(cat .env)")
+    loose = opened.verdict("Bash(ls)")
+    loose = loose.replace(context=loose.context.replace(confined=False))
+    for each in (denied, loose):
+        with pytest.raises(SandboxError, match="not to run confined"):
+            opened.surveyor.survey(each)
+
+
+@pytest.mark.parametrize("call", ["touch ~/x", "git clone https://example.org/a.git ~/b", "rm ~/.bashrc-old"])
+def test_the_home_folder_is_never_writable_as_a_whole(planner, call: str) -> None:
+    with pytest.raises(SandboxError, match="cannot be changed without `/home/dev` as a whole"):
+        planner().plan(f"Bash({call})")
+
+
+def profile(**sandbox: Any) -> dict[str, Any]:
+    return {"rules": USER["rules"], "settings": {"sandbox": sandbox}}
+
+
+PROFILES = {
+    "the home folder is no grant": ({"read": ["~/**"]}, "setting `~/**`", "`/home/dev` is never granted as a whole"),
+    "nor is the whole disk": ({"write": ["//**"]}, "setting `//**`", "it stands for too many files, or for none"),
+    "login material is hidden from it": (
+        {"read": ["~/.ssh/**"]},
+        "setting `~/.ssh/**`",
+        f"rule `{SECRETS}` forbids it",
+    ),
+    "what the system runs is not writable by it": (
+        {"write": ["//usr/local/**"]},
+        "setting `//usr/local/**`",
+        "rule `protected-start-entries` forbids it",
+    ),
+    "a link in a folder that calls may write leads nowhere": (
+        {"write": ["./linked/**"]},
+        "setting `./linked/**`",
+        "a link in a folder that calls may change leads to `/srv/data`",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", PROFILES)
+def test_what_a_profile_cannot_grant_is_withheld_with_the_reason(planner, name: str) -> None:
+    sandbox, what, why = PROFILES[name]
+    found = planner(profile(**sandbox)).plan("Bash(npm test)")
+    assert found.mounts == ALWAYS
+    assert [(each[0], each[1].startswith(why)) for each in found.withheld] == [(what, True)]
+
+
+def test_stars_on_the_way_stand_for_what_is_there(planner) -> None:
+    scene = {
+        **WORLD,
+        "files": [
+            *WORLD["files"],
+            f"{HOME}/.nvm/versions/node/v18/bin/node",
+            f"{HOME}/.nvm/versions/node/v20/bin/node",
+        ],
+    }
+    found = planner(profile(read=["~/.nvm/versions/node/*/bin/**"]), scene=scene).plan("Bash(npm test)")
+    assert found.mounts == mounts(
+        *(Mount(f"{HOME}/.nvm/versions/node/{version}/bin", READ, True, SANDBOX) for version in ("v18", "v20"))
+    )
+
+
+def test_hidden_patterns_of_the_profile_hide_from_every_call(planner) -> None:
+    opened = planner(profile(hide=["docs/**", "*.csv"]))
+    for call in ("ls", "cat docs/guide.md", "npm test"):
+        found = {each.path: each for each in opened.plan(f"Bash({call})").mounts}
+        assert found[f"{ROOT}/docs/guide.md"] == Mount(f"{ROOT}/docs/guide.md", HIDDEN, False, "sandbox.hide")
+
+
+def test_permits_and_headers_come_with_a_rule_only(planner) -> None:
+    header = {
+        "host": "registry.npmjs.org",
+        "header": "Authorization",
+        "source": "env:NPM_TOKEN",
+        "template": "Bearer {}",
+    }
+    opened = planner(profile(permit=["ptrace"], inject=[header], hosts=["registry.npmjs.org"], weaker=["landlock"]))
+    by_rule, by_person = opened.plan("Bash(npm test)"), opened.plan("Bash(npm view react version)")
+    assert (by_rule.permits, by_rule.network.inject, by_rule.weaker) == (
+        ("ptrace",),
+        (Injection("registry.npmjs.org", "Authorization", "env:NPM_TOKEN", "Bearer {}"),),
+        ("landlock",),
+    )
+    assert (by_person.permits, by_person.network.inject, by_person.weaker) == ((), (), ("landlock",))
+
+
+def test_a_person_who_agrees_to_the_rest_of_a_line_leaves_a_rule_its_profile(planner) -> None:
+    opened = planner()
+    alone, both = opened.plan("Bash(npm test)"), opened.plan("Bash(npm test; rm build/app.js)")
+    assert both == alone.replace(mounts=both.mounts, watched=both.watched)
+    assert {each.path: each.access for each in both.mounts} == {each.path: each.access for each in alone.mounts}
+
+
+HOST_RULES = {
+    "a denied host is refused by its rule": (
+        {"id": "no", "deny": {"effect": "connect", "host": ["*.evil.example", "private"]}},
+        {"network": "open"},
+        Network("open", (), (Endpoint("*.evil.example", 0, "no"), Endpoint("private", 0, "no"))),
+        (),
+    ),
+    "a port may be denied by itself": (
+        {"id": "no", "deny": {"effect": "connect", "port": 22}},
+        {"network": "open"},
+        Network("open", (), (Endpoint("*", 22, "no"),)),
+        (),
+    ),
+    "only some hosts, of an open network": (
+        {"id": "ours", "deny": {"effect": "connect", "host_not": ["*.acme.example"]}},
+        {"network": "open"},
+        Network("listed", (Endpoint("*.acme.example", 0, "ours"),)),
+        (),
+    ),
+    "only some hosts, of listed ones": (
+        {"id": "ours", "deny": {"effect": "connect", "host_not": ["*.acme.example"]}},
+        {"hosts": ["wiki.acme.example", "pypi.org", "*.git.acme.example", "*.example"]},
+        Network("listed", (Endpoint("*.git.acme.example", 0, SANDBOX), Endpoint("wiki.acme.example", 0, SANDBOX))),
+        (("connect pypi.org", "rule `ours` refuses it"), ("connect *.example", "rule `ours` refuses it")),
+    ),
+    "every host but exceptions is the same": (
+        {"id": "ours", "deny": {"effect": "connect", "host": "*"}, "except": [{"host": "wiki.acme.example"}]},
+        {"hosts": ["wiki.acme.example", "pypi.org"]},
+        Network("listed", (Endpoint("wiki.acme.example", 0, SANDBOX),)),
+        (("connect pypi.org", "rule `ours` refuses it"),),
+    ),
+    "no connections at all": (
+        {"id": "none", "deny": {"effect": "connect"}},
+        {"network": "open", "hosts": ["pypi.org"]},
+        Network(),
+        (("connect pypi.org", "rule `none` refuses it"),),
+    ),
+    "sending cannot be told from fetching inside code": (
+        {"id": "none", "deny": {"effect": "connect", "direction": "send"}},
+        {"hosts": ["pypi.org"]},
+        Network(),
+        (("connect pypi.org", "rule `none` refuses it"),),
+    ),
+    "a rule of another mode does not count": (
+        {"id": "none", "deny": {"effect": "connect", "mode": "plan"}},
+        {"hosts": ["pypi.org"]},
+        Network("listed", (Endpoint("pypi.org", 0, SANDBOX),)),
+        (),
+    ),
+    "a required lack of network wins over the profile": (
+        {"id": "off", "require": {"network": "off"}, "for": {"effect": "code"}},
+        {"hosts": ["pypi.org"]},
+        Network(),
+        (),
+    ),
+}
+
+
+@pytest.mark.parametrize("name", HOST_RULES)
+def test_rules_on_hosts_hold_for_code(planner, name: str) -> None:
+    rule, sandbox, network, withheld = HOST_RULES[name]
+    found = planner({"rules": [*USER["rules"], rule], "settings": {"sandbox": sandbox}}, builtin=False).plan(
+        "Bash(npm test)"
+    )
+    assert (found.network, found.withheld) == (network, withheld)
+
+
+def test_a_worktree_of_another_repository_takes_that_repository_with_it(planner) -> None:
+    other = "/home/dev/main/.git"
+    scene = {
+        "home": HOME,
+        "root": ROOT,
+        "files": ["README.md", f"{other}/config", f"{other}/objects/aa/b", f"{other}/hooks/pre-push", "/usr/bin/git"],
+        "contents": {
+            ".git": f"gitdir: {other}/worktrees/wt\n",
+            f"{other}/HEAD": "ref: refs/heads/main\n",
+            f"{other}/worktrees/wt/gitdir": f"{ROOT}/.git\n",
+            f"{other}/worktrees/wt/commondir": "../..\n",
+            f"{other}/worktrees/wt/HEAD": "ref: refs/heads/topic\n",
+        },
+    }
+    opened = planner(scene=scene, mode="accept_edits")
+    reading = {each.path: each.access for each in opened.plan("Bash(ls)").mounts}
+    writing = {each.path: each.access for each in opened.plan("Bash(git commit -m x)").mounts}
+    assert (reading, writing) == (
+        {"/usr": READ, ROOT: READ, other: READ},
+        {"/usr": READ, ROOT: READ, other: WRITE, f"{other}/config": FIXED, f"{other}/hooks": FIXED},
+    )
+
+
+@pytest.mark.parametrize("named", ["/home/dev/.ssh", "/home/dev/other", "../other"])
+def test_a_git_file_that_nothing_confirms_opens_nothing(planner, named: str) -> None:
+    files = [each for each in WORLD["files"] if not each.startswith(".git/")]
+    scene = {**WORLD, "files": files, "contents": {".git": f"gitdir: {named}\n"}}
+    assert planner(scene=scene).plan("Bash(ls)").mounts == ALWAYS
+
+
+# --- what no plan may hold ------------------------------------------------------------------------------------------
+
+TEXTS = (
+    "ls", "ls -la ~", "cat src/main.py", "cat .env", "cat ~/.ssh/id_ed25519", "grep -r x .", "grep -r x ~/other",
+    "touch build/x", "echo x > build/y", "echo x > README.md", "rm -r build", "mv a docs", "cp linked/table.csv docs",
+    "git fetch", "git commit -m x", "git add .", "npm test", "npm install", "npm test; rm -r build", "curl https://a.org",
+    "curl -o docs/x https://b.org", "python x.py", "make", "$x y", "sed -i s/a/b/ docs/guide.md", "cat < .envrc",
+    "tee .git/hooks/pre-commit", "rm .vscode/settings.json", "ssh host ls", "scp x host:y", "aws s3 ls",
+    "find . -delete",
+)  # fmt: skip
+PATHS = (
+    "./**",
+    "docs/**",
+    "src/**",
+    "**/*.md",
+    "**/.env*",
+    "~/.cache/**",
+    "//etc/**",
+    "build",
+    "**/.git/**",
+    "~/other/**",
+)
+DENIES = st.builds(
+    lambda kinds, path: {"id": "drawn", "deny": {"effect": kinds, "path": [path]}},
+    st.lists(st.sampled_from(["read", "write", "delete"]), min_size=1, max_size=3, unique=True),
+    st.sampled_from(PATHS),
+)
+RULES = st.lists(
+    st.sampled_from([
+        {"id": "all", "allow": "Bash"},
+        {"id": "edits", "allow": "Edit(docs/**)"},
+        {"id": "git", "allow": "Bash(git *)"},
+        {"id": "web", "allow": {"effect": "connect"}},
+    ]),
+    max_size=3,
+    unique_by=lambda each: each["id"],
+)  # fmt: skip
+MODES = st.sampled_from(["default", "accept_edits", "plan", "bypass", "dont_ask"])
+QUICK = settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+
+
+def drawn(planner, rules: list[dict[str, Any]], mode: str, text: str) -> tuple[Any, SandboxPlan | None]:
+    user = {"rules": [*USER["rules"], *rules], "settings": USER["settings"]}
+    opened = planner(user, mode=mode)
+    verdict = opened.verdict(f"Bash({text})")
+    try:
+        return verdict, plan_of(verdict, profile_of(opened.gateway.loaded.settings), opened.surveyor.survey(verdict))
+    except SandboxError:
+        return verdict, None
+
+
+def access(plan: SandboxPlan, path: str) -> str:
+    """What the deepest mount that holds a path makes of it."""
+    found = [each for each in plan.mounts if path == each.path or path.startswith(each.path + "/")]
+    return max(found, key=lambda each: len(each.path)).access if found else ""
+
+
+def everything(planner) -> list[str]:
+    host = planner().gateway.host
+    return [path for path in host.below("/") if host.path(path).kind == "file" and host.path(path).real == path]
+
+
+@QUICK
+@given(st.data())
+def test_no_plan_makes_a_denied_path_readable_or_writable(planner, data: st.DataObject) -> None:
+    deny = data.draw(DENIES)
+    verdict, plan = drawn(planner, [*data.draw(RULES), deny], data.draw(MODES), data.draw(st.sampled_from(TEXTS)))
+    if plan is None:
+        return
+    alone = planner({"rules": [deny]}, builtin=False)
+    # Names at any depth are looked for in the project and in what the call names, not in caches and the system.
+    near = [path for path in everything(planner) if path.startswith((ROOT, "/etc"))]
+    for path in near:
+        standing = alone.surveyor.protection(verdict).of(path)
+        found = access(plan, path)
+        if standing.hidden and not (path.startswith("/etc") and deny["deny"]["path"][0][:2] == "**"):
+            assert found in ("", HIDDEN), path
+        if standing.fixed:
+            assert found != WRITE, path
+
+
+@QUICK
+@given(rules=RULES, mode=MODES, text=st.sampled_from(TEXTS))
+def test_by_analysis_nothing_is_writable_but_where_a_change_was_predicted(planner, rules, mode: str, text: str) -> None:
+    verdict, plan = drawn(planner, rules, mode, text)
+    if plan is None or any(each.reason.rule.lane == "allow" for each in verdict.outcomes):
+        return
+    predicted = [
+        place
+        for item in verdict.analysis.items
+        if item.effect.kind in ("write", "delete")
+        for place in (item.effect.path, item.effect.real or item.effect.path)
+    ]
+    for mount in plan.mounts:
+        if mount.access == WRITE:
+            assert any(place == mount.path or place.startswith(mount.path + "/") for place in predicted), mount
+
+
+@QUICK
+@given(rules=RULES, mode=MODES, text=st.sampled_from(TEXTS), deny=DENIES)
+def test_one_more_deny_never_adds_a_grant(planner, rules, mode: str, text: str, deny) -> None:
+    _, before = drawn(planner, rules, mode, text)
+    verdict, after = drawn(planner, [*rules, deny], mode, text)
+    if after is None:
+        return
+    assert before is not None or verdict.decision is Decision.DENY
+    strength = {"": 0, HIDDEN: 0, READ: 1, FIXED: 1, WRITE: 2}
+    for path in everything(planner):
+        assert strength[access(after, path)] <= strength[access(before, path)], path
+    assert set(after.network.allow) <= set(before.network.allow)
+
+
+@QUICK
+@given(rules=RULES, mode=st.sampled_from(["plan", "read_only"]), text=st.sampled_from(TEXTS))
+def test_ceilings_leave_nothing_writable(planner, rules, mode: str, text: str) -> None:
+    _, plan = drawn(planner, rules, mode, text)
+    if plan is not None:
+        assert [each for each in plan.mounts if each.access == WRITE] == []
+
+
+@pytest.mark.parametrize(
+    ("name", "call"),
+    [
+        ("by-rule", "npm test"),
+        ("fetch", "git fetch"),
+        ("unknown-host", "curl $URL"),
+        ("protected", "cp README.md .git/hooks/pre-commit"),
+    ],
+)
+def test_people_see_the_plan_like_this(planner, golden, name: str, call: str) -> None:
+    found = plan_data(planner().plan(f"Bash({call})"))
+    text = plan_text(found, Style())
+    golden(f"plan-{name}.txt", f"$ gateway check --plan 'Bash({call})'\n{text}")
+    assert "verysecret" not in text + json.dumps(found)
+
+
+def test_where_there_can_be_no_plan_people_see_why(planner) -> None:
+    opened = planner()
+    found = planned(opened.gateway, opened.verdict("Bash(touch ~/x)"))
+    assert found == {
+        "error": "`/home/dev/x` cannot be changed without `/home/dev` as a whole, which no sandbox is given",
+        "remedy": "let the person make a folder for it, or change the file in its place",
+    }
+    text = plan_text(found, Style())
+    assert " ".join(text.split()) == f"no plan {found['error']} help {found['remedy']}"

@@ -1,0 +1,151 @@
+"""A scratch world in which checks of the contract run, under a backend and without any."""
+
+from __future__ import annotations
+
+import os
+import select
+import shutil
+import socket
+import stat
+import subprocess
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+from gateway.model.plan import READ, Mount, SandboxPlan
+from gateway.sandbox.base import Streams
+from gateway.sandbox.contract import FILES, SECRET, Check, plan_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+PATH = "/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin"
+TOPS = ("bin", "lib", "lib32", "lib64", "libx32", "sbin")
+
+
+def system() -> tuple[tuple[Mount, ...], tuple[tuple[str, str], ...]]:
+    """The system's folders as mounts, and the links of the top folder."""
+    mounts, links = [Mount("/etc", READ), Mount("/usr", READ)], []
+    for name in TOPS:
+        if os.path.islink(f"/{name}"):
+            links.append((f"/{name}", os.readlink(f"/{name}")))
+        elif os.path.isdir(f"/{name}"):
+            mounts.append(Mount(f"/{name}", READ))
+    return tuple(mounts), tuple(links)
+
+
+class World:
+    """Its folder, and what the texts of checks find in their environment."""
+
+    def __init__(self, top: Path, environment: dict[str, str], descriptor: int) -> None:
+        self.top = top
+        self.environment = environment
+        self.descriptor = descriptor
+
+    def plan(self, check: Check, *, least: bool = False) -> SandboxPlan:
+        return plan_of(check, str(self.top), *system(), self.environment, least=least)
+
+    def found(self, path: str) -> str:
+        try:
+            return (self.top / path).read_text(encoding="utf-8")
+        except OSError:
+            return ""
+
+
+@contextmanager
+def world(top: Path) -> Iterator[World]:
+    """A fresh one, with a process, a listener, sockets and a descriptor outside."""
+    for name, text in FILES:
+        path = top / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, encoding="utf-8")
+    outside = top / "outside"
+    outsider = subprocess.Popen(["sleep", "1000"], cwd=outside, env={"SECRET": SECRET})
+    descriptor = os.open(outside, os.O_RDONLY)
+    os.set_inheritable(descriptor, True)
+    abstract = f"gateway-{os.getpid()}-{top.name}"
+    with (
+        socket.create_server(("127.0.0.1", 0)) as listener,
+        socket.socket(socket.AF_UNIX) as nameless,
+        socket.socket(socket.AF_UNIX) as named,
+    ):
+        nameless.bind(f"\0{abstract}")
+        nameless.listen()
+        here = os.open(outside, os.O_PATH)
+        named.bind(f"/proc/self/fd/{here}/socket")  # the folder's own path may be too long for an address
+        named.listen()
+        os.close(here)
+        environment = {
+            "ABSTRACT": abstract,
+            "FD": str(descriptor),
+            "HOME": str(top / "home"),
+            "OUTSIDE": str(outside),
+            "OUTSIDER": str(outsider.pid),
+            "PATH": PATH,
+            "PORT": str(listener.getsockname()[1]),
+        }
+        try:
+            yield World(top, environment, descriptor)
+        finally:
+            outsider.kill()
+            outsider.wait()
+            os.close(descriptor)
+
+
+def lacking(check: Check) -> str:
+    """Why a check cannot be made on this machine or by this user, "" if it can."""
+    for need in check.needs:
+        if need == "root" and os.geteuid() != 0:
+            return "only root could do this"
+        if need == "sysrq" and not os.path.exists("/proc/sysrq-trigger"):
+            return "this kernel has no such keys"
+        if need == "af_alg":
+            try:
+                socket.socket(38, 5, 0).close()
+            except OSError:
+                return "this kernel offers no ciphers to programs"
+        if need not in ("root", "sysrq", "af_alg") and shutil.which(need, path=PATH) is None:
+            return f"{need} is not installed"
+    return ""
+
+
+def confined(backend: Any, plan: SandboxPlan, text: str | list[str]) -> tuple[int, bytes]:
+    """Status and output of a text under a backend."""
+    argv = ["/bin/sh", "-c", text] if isinstance(text, str) else text
+    nowhere = os.open(os.devnull, os.O_RDWR | os.O_CLOEXEC)
+    output = os.memfd_create("output")
+    try:
+        running = backend.start(plan, argv, Streams(nowhere, output, output))
+        running.release()
+        poll = select.poll()
+        poll.register(running.exited, select.POLLIN)
+        try:
+            assert poll.poll(30_000), "it did not end"
+        finally:
+            if not poll.poll(0):
+                running.kill()
+            status = running.wait()
+            running.close()
+        return status, os.pread(output, 1 << 20, 0)
+    finally:
+        os.close(output)
+        os.close(nowhere)
+
+
+def unconfined(check: Check, here: World) -> int:
+    """Status of a check's twin."""
+    done = subprocess.run(
+        ["/bin/sh", "-c", check.twin or check.text],
+        cwd=here.top / "ws",
+        env={**here.environment, "SECRET": SECRET},
+        pass_fds=(here.descriptor,),
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        timeout=30,
+        check=False,
+    )
+    return done.returncode
+
+
+def mode(path: Path) -> int:
+    return stat.S_IMODE(path.lstat().st_mode)
