@@ -1,0 +1,168 @@
+"""`gateway exec`: a shell command, judged and run confined, with the caller's own streams and signals.
+
+The command gets the caller's descriptors themselves, so that nothing of ours stands between a program and its pipe or
+terminal. Only standard error is read along where nobody could tell the difference, to say what the sandbox refused.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+
+from gateway.errors import ConfigError, GatewayError, Problem
+from gateway.execution import Executor
+from gateway.frontends.output import complain, problems_of
+from gateway.frontends.session import open_gateway
+from gateway.frontends.style import style_for
+from gateway.policy.wording import visible
+from gateway.sandbox.run import NOT_RUN, Ways
+from gateway.sandbox.shell import quoted
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from gateway.approval.base import Approver, Question
+    from gateway.execution import Execution
+    from gateway.frontends.arguments import Request
+    from gateway.model.result import Violation
+    from gateway.sandbox.base import Running
+
+# What a caller, or the keys of a terminal, send to the command through us. The command has a session of its own.
+PASSED_ON = (
+    signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT, signal.SIGUSR1, signal.SIGUSR2, signal.SIGWINCH,
+)  # fmt: skip
+
+
+def run(request: Request) -> int:
+    """Runs the command and gives its exit status. Raises ConfigError for wrong usage."""
+    text = _text(request)
+    seconds = _seconds(request.timeout)
+    try:
+        with Executor(open_gateway(request, binding=True), approver=_approvers(), front="exec") as executor:
+            done = executor.run(text, ways=_ways(), seconds=seconds, started=_pass_signals_on)
+    except GatewayError as error:
+        for problem in problems_of(error):
+            complain(f"gateway: nothing ran: {problem['message']}\n")
+        return NOT_RUN
+    if request.report is not None:
+        _write_report(request.report, done)
+    _tell(done)
+    return done.result.status
+
+
+def _text(request: Request) -> str:
+    """The shell text to judge and to run. Raises ConfigError."""
+    if request.argument is not None:
+        remedy = f"write `gateway exec -- {visible(request.argument)} ...`"
+        raise ConfigError(Problem("the command must stand behind --", remedy=remedy))
+    if (request.command is None) == (not request.words):
+        remedy = "see `gateway exec --help`"
+        raise ConfigError(Problem("a command must be given, behind -- or with -c, and not both", remedy=remedy))
+    return quoted(request.words) if request.command is None else request.command
+
+
+def _seconds(given: str | None) -> float | None:
+    if given is None:
+        return None
+    try:
+        seconds = float(given)
+    except ValueError:
+        seconds = 0.0
+    if not 0 < seconds < 1e9:
+        raise ConfigError(Problem(f"--timeout must be a number of seconds above 0 (got `{visible(given)}`)"))
+    return seconds
+
+
+def _ways() -> Ways:
+    """The caller's own streams. Standard error is captured and handed on at once unless it is a terminal, or goes where
+    standard output goes too: there the order of the two would be lost."""
+    stdin, stdout, stderr = (_open(number) for number in range(3))
+    if os.isatty(stderr) or _same(stdout, stderr):
+        return Ways(stdin, stdout, stderr)
+    return Ways(stdin, stdout, -1, stderr)
+
+
+def _open(number: int) -> int:
+    """The caller's descriptor, or the null device where the caller closed it."""
+    try:
+        os.fstat(number)
+    except OSError:
+        return os.open(os.devnull, os.O_RDWR | os.O_CLOEXEC)
+    return number
+
+
+def _same(one: int, other: int) -> bool:
+    return os.path.sameopenfile(one, other)
+
+
+def _approvers() -> tuple[Approver, ...]:
+    """Who can be asked: the person at the terminal, if somebody is there who uses one of our streams."""
+    if not (_is_terminal(0) or _is_terminal(2)):
+        return ()
+    from gateway.approval.console import Console
+
+    return (Console(_question),)
+
+
+def _is_terminal(number: int) -> bool:
+    try:
+        return os.isatty(number)
+    except OSError:
+        return False
+
+
+def _question(question: Question, number: int) -> str:
+    from gateway.frontends.question import question_text
+
+    with os.fdopen(os.dup(number), "w", encoding="utf-8") as terminal:
+        return question_text(question, style_for(terminal))
+
+
+def _pass_signals_on(running: Running) -> None:
+    for number in PASSED_ON:
+        if signal.getsignal(number) is not signal.SIG_IGN:
+            signal.signal(number, lambda received, _frame: running.signal(received))
+
+    def stop(_number: int, _frame: object) -> None:
+        # Both stop, and go on together: the command's own group is not the terminal's, so no key reaches it.
+        running.signal(signal.SIGSTOP)
+        os.kill(os.getpid(), signal.SIGSTOP)
+        running.signal(signal.SIGCONT)
+
+    if signal.getsignal(signal.SIGTSTP) is not signal.SIG_IGN:
+        signal.signal(signal.SIGTSTP, stop)
+
+
+def _write_report(path: str, done: Execution) -> None:
+    from gateway.frontends.jsontext import pretty
+    from gateway.policy.explain import explain
+
+    result = done.result.as_dict()
+    for stream in ("stdout", "stderr"):
+        result[stream] = result[stream].decode("utf-8", "replace")
+    result["violations"] = [each.as_dict() for each in done.result.violations]
+    try:
+        with open(path, "w", encoding="utf-8", errors="backslashreplace") as file:
+            file.write(pretty({"verdict": explain(done.verdict), "result": result}) + "\n")
+    except OSError as error:
+        complain(f"gateway: the report cannot be written: {error}\n")
+
+
+def _tell(done: Execution) -> None:
+    """What the person or agent who called must know besides what the command printed."""
+    result = done.result
+    lines = []
+    if result.ended in ("refused", "failed"):
+        lines.append(f"refused: {result.reason}" if result.ended == "refused" else f"nothing ran: {result.reason}")
+    elif result.reason:
+        lines.append(f"stopped: {result.reason}" if result.ended != "exited" else result.reason)
+    lines += map(_violation, result.violations)
+    if result.degraded and result.violations:
+        lines.append(f"held by the weaker form `{result.backend}`: {'; '.join(result.degraded)}")
+    for line in lines:
+        complain(f"gateway: {visible(line)}\n")
+
+
+def _violation(found: Violation) -> str:
+    what = f"{found.kind} {found.target}" + (f" ({found.count} times)" if found.count > 1 else "")
+    rule = f" [{found.rule}]" if found.rule else ""
+    return f"{'blocked' if found.certain else 'probably blocked'}: {what}{rule}: {found.hint}"
