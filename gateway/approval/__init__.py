@@ -1,0 +1,1 @@
+"""Who is asked where policy asks, and what becomes of the answer."""

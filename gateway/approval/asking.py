@@ -1,0 +1,159 @@
+"""From a verdict that asks to a grant: remembered answers, the question, and what happened meanwhile.
+
+What runs is what was shown. After the answer the call is judged and planned once more, with the policy files as they
+are by then; if anything is another than it was shown, it is asked about again, a few times at most.
+"""
+
+from __future__ import annotations
+
+import time
+
+from gateway.approval.base import Question, checked, no, scopes_of
+from gateway.approval.digests import identity
+from gateway.approval.offer import later, offered
+from gateway.approval.saved import SavedRules, entry_of, rule_id
+from gateway.errors import GatewayError
+from gateway.load import tool_names
+from gateway.model.decision import Decision
+from gateway.model.grant import ALWAYS, SESSION
+from gateway.model.value import Value
+from gateway.policy.wording import shortened, visible
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from gateway.approval.base import Answer, Approver
+    from gateway.approval.grants import Grants
+    from gateway.engine import Gateway
+    from gateway.model.grant import Grant
+    from gateway.model.plan import SandboxPlan
+    from gateway.model.verdict import Verdict
+
+MAX_ROUNDS = 3
+
+
+class Judgement(Value):
+    """A call as it is judged at some moment: by whom, how, and what it would run inside."""
+
+    gateway: Gateway
+    verdict: Verdict
+    plan: SandboxPlan | None
+
+    def same(self, other: Judgement) -> bool:
+        """Whether both say the same of the same call, by the same policy."""
+        return self.identity() == other.identity() and self.plan == other.plan
+
+    def identity(self) -> Grant:
+        """What a question about it is about."""
+        return identity(self.verdict, self.gateway.loaded_for(self.verdict).policy.revision)
+
+
+class Approval(Value):
+    """What became of asking: the judgement that was answered, and the grant. `grant`: None when nothing was answered;
+    `refusal`: why the call does not run, "" if it may."""
+
+    judgement: Judgement
+    grant: Grant | None
+    refusal: str
+
+
+class Asking:
+    """Asks for one session. Safe to use from several threads, if the approvers are."""
+
+    def __init__(self, approvers: Sequence[Approver], grants: Grants | None = None) -> None:
+        """`approvers`: who can be asked; the setting of that name says who is, and in which order. `grants`: where
+        answers for the session are kept; None: there is no session, and none is offered."""
+        self._approvers = tuple(approvers)
+        self._grants = grants
+
+    def approve(
+        self,
+        first: Judgement,
+        again: Callable[[], Judgement],
+        cancelled: Callable[[], bool] = lambda: False,
+    ) -> Approval:
+        """Whether a call that policy asks about may run. `again` judges the same call anew, as of now."""
+        judgement = first
+        for _ in range(MAX_ROUNDS):
+            asked = judgement.identity()
+            known = self._grants.use(asked, time.time()) if self._grants is not None else None
+            if known is not None:
+                return Approval(judgement, known, "" if known.allow else "It was refused before, for this session.")
+            question = self._question(judgement, cancelled)
+            answer, name = self._answer(question, judgement)
+            if not answer.allow:
+                return self._refused(judgement, asked, answer, name)
+            now = again()
+            if now.verdict.decision is Decision.ALLOW:
+                return Approval(now, None, "")
+            if now.verdict.decision is Decision.DENY:
+                return Approval(now, None, "It was approved, but policy refuses it by now.")
+            if judgement.same(now):
+                return self._granted(judgement, question, asked, answer)
+            judgement = now
+        return Approval(judgement, None, "What it would do was another each time that it was asked about.")
+
+    def _question(self, judgement: Judgement, cancelled: Callable[[], bool]) -> Question:
+        gateway, verdict = judgement.gateway, judgement.verdict
+        possible = scopes_of(verdict, session=True, always=True)
+        rule = offered(gateway, verdict) if ALWAYS in possible else ""
+        may = scopes_of(verdict, session=self._grants is not None, always=bool(rule))
+        if not rule:
+            return Question(verdict, judgement.plan, may, cancelled=cancelled)
+        file = _saved(gateway).path
+        return Question(verdict, judgement.plan, may, rule, file, later(gateway, verdict), cancelled)
+
+    def _answer(self, question: Question, judgement: Judgement) -> tuple[Answer, str]:
+        """The first answer of those who may be asked, and who gave it; a refusal and "" where nobody did."""
+        setting = judgement.gateway.loaded_for(judgement.verdict).settings.get("approvers")
+        chosen = self._approvers if setting is None else _in_order(self._approvers, setting.value)
+        for approver in chosen:
+            found = approver.ask(question)
+            if found is not None:
+                return checked(found, question), approver.name
+        if self._approvers and not chosen and setting is not None:
+            return no("policy", f"policy lets only {', '.join(_names(setting.value))} be asked"), ""
+        return no("nobody"), ""
+
+    def _refused(self, judgement: Judgement, asked: Grant, answer: Answer, name: str) -> Approval:
+        grant = asked.replace(allow=False, scope=answer.scope, by=answer.by)
+        if answer.scope == SESSION and self._grants is not None:
+            self._grants.add(grant)
+        said = "It was not approved" if name else "There is nobody to ask, so it is refused"
+        return Approval(judgement, grant, said + (f": {visible(answer.note)}." if answer.note else "."))
+
+    def _granted(self, judgement: Judgement, question: Question, asked: Grant, answer: Answer) -> Approval:
+        now = time.time()
+        if 0 < answer.until <= now:
+            return Approval(judgement, None, "It was approved for a time that is over.")
+        grant = asked.replace(allow=True, scope=answer.scope, by=answer.by, until=answer.until)
+        if answer.scope == SESSION and self._grants is not None:
+            left = int(answer.uses) - 1 if answer.uses else -1
+            self._grants.add(grant.replace(uses=left))
+        if answer.scope == ALWAYS:
+            call = judgement.verdict.call
+            shown = visible(shortened(f"{call.tool}({call.shown})" if call.shown else call.tool, 200))
+            entry = entry_of(question.always, shown=shown, by=answer.by, now=now, until=answer.until)
+            try:
+                _saved(judgement.gateway).save(rule_id(question.always, answer.until), entry)
+            except GatewayError as error:
+                problem = visible(str(error).split("\n", 1)[0])
+                return Approval(judgement, None, f"It was approved for good, but that cannot be kept: {problem}.")
+            grant = grant.replace(saved=question.always)
+        return Approval(judgement, grant, "")
+
+
+def _in_order(approvers: Sequence[Approver], setting: object) -> list[Approver]:
+    """Those that the setting names before `refuse`, in its order."""
+    names = _names(setting)
+    before = names[: names.index("refuse")] if "refuse" in names else names
+    return [approver for name in before for approver in approvers if approver.name == name]
+
+
+def _names(setting: object) -> list[str]:
+    return list(setting) if isinstance(setting, (list, tuple)) else [str(setting)]
+
+
+def _saved(gateway: Gateway) -> SavedRules:
+    return SavedRules(gateway.places, gateway.options.root, tool_names(gateway.registry))

@@ -1,0 +1,98 @@
+"""A question to whoever may approve a call, and the answer. What is not a clear yes is a no."""
+
+from __future__ import annotations
+
+from gateway.model.decision import Decision
+from gateway.model.grant import ALWAYS, ONCE, SCOPES, SESSION
+from gateway.model.value import Value
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Protocol
+
+    from gateway.model.plan import SandboxPlan
+    from gateway.model.verdict import Verdict
+
+
+class Answer(Value):
+    """`scope`: once, session or always. `by`: who answered. `rule`: the exact rule that was saved, "" for none.
+
+    `uses` and `until` limit an answer for the session: how often it may be used, this time included, 0 without limit;
+    and until when, in seconds since the epoch, 0 without limit. `until` also ends a saved rule. `note`: what whoever
+    asked for the call should know of a refusal.
+    """
+
+    allow: bool
+    scope: str
+    by: str
+    rule: str = ""
+    uses: int = 0
+    until: float = 0.0
+    note: str = ""
+
+
+class Question(Value):
+    """What is asked: the verdict that asks and the plan that the call would run inside.
+
+    `may`: the scopes that an answer may have. `always`: the rule that "always" would save, tried to let this call run,
+    "" where there is none; `file`: where it would be saved; `later`: what code that it covers would run inside from
+    then on, in words, which may be more than `plan`: the sandbox profile comes on top. `cancelled` says whether the
+    answer is of use no longer.
+    """
+
+    verdict: Verdict
+    plan: SandboxPlan | None
+    may: tuple[str, ...] = (ONCE,)
+    always: str = ""
+    file: str = ""
+    later: str = ""
+    cancelled: Callable[[], bool] = lambda: False
+
+
+if TYPE_CHECKING:
+
+    class Approver(Protocol):
+        """Somebody who may be asked. `name`: one of the setting `approvers`."""
+
+        @property
+        def name(self) -> str: ...
+
+        def ask(self, question: Question) -> Answer | None:
+            """The answer; None where nobody is there to give one, so that the next approver may be asked."""
+
+
+def no(by: str, note: str = "", scope: str = ONCE) -> Answer:
+    """A refusal."""
+    return Answer(False, scope, by, note=note)
+
+
+def scopes_of(verdict: Verdict, *, session: bool, always: bool) -> tuple[str, ...]:
+    """What an ask may be answered with: a locked one once; a rule's once or for the session; the mode's for good too.
+
+    `session`: whether there is a session that remembers; `always`: whether there is a rule to save.
+    """
+    asking = [outcome.reason.rule for outcome in verdict.outcomes if outcome.decision is Decision.ASK]
+    if verdict.decision is not Decision.ASK or not asking:
+        return ()
+    if any(rule.lock for rule in asking):
+        return (ONCE,)
+    by_mode = all(rule.lane == "mode" for rule in asking)
+    held = {ONCE: True, SESSION: session, ALWAYS: always and by_mode}
+    return tuple(scope for scope in SCOPES if held[scope])
+
+
+def checked(answer: object, question: Question) -> Answer:
+    """The answer if it is one to this question; a refusal for anything else."""
+    if not isinstance(answer, Answer):
+        return no("nobody", "the answer was none")
+    if answer.allow is False:
+        return answer if answer.scope in (ONCE, SESSION) else answer.replace(scope=ONCE)
+    if answer.allow is not True or answer.scope not in question.may:
+        return no(answer.by, "the answer was not among those that this question has")
+    limits = (answer.uses, answer.until)
+    if any(type(each) not in (int, float) or not each >= 0 for each in limits) or answer.uses != int(answer.uses):
+        return no(answer.by, "the limits of the answer cannot be read")
+    if answer.scope == ALWAYS and (answer.rule not in ("", question.always) or not question.always or answer.uses):
+        return no(answer.by, "the rule in the answer is not the one that was shown")
+    return answer

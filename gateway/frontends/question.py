@@ -1,0 +1,108 @@
+"""A question to a person, as the terminal shows it: the verdict, everything that would run and what it would do, the
+plan in short, and what "always" would save. Nothing that matters is cut, and nothing in it is invisible."""
+
+from __future__ import annotations
+
+from gateway.approval.confusable import findings, with_escapes
+from gateway.frontends.jsontext import pretty
+from gateway.frontends.plan import summary_text
+from gateway.frontends.style import Style, columns_of, wrapped
+from gateway.frontends.text import MAX_LISTED, verdict_text
+from gateway.model.decision import Decision
+from gateway.model.grant import ALWAYS
+from gateway.policy.explain import explain
+from gateway.policy.wording import phrase, visible
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from typing import Any
+
+    from gateway.approval.base import Question
+    from gateway.model.effect import Effect
+    from gateway.model.verdict import Verdict
+
+
+def question_text(question: Question, style: Style) -> str:
+    """All that a person needs to answer."""
+    verdict = question.verdict
+    said = verdict_text(verdict, explain(verdict), style)
+    sections = [said, _call(verdict, style), _asked(verdict, said, style), _look_again(verdict, style)]
+    if question.plan is not None:
+        sections.append(summary_text(question.plan, style))
+    else:
+        sections.append(_titled("runs", ["without the sandbox"], style))
+    if ALWAYS in question.may:
+        file = visible(question.file)
+        home = verdict.context.home
+        file = "~" + file[len(home) :] if file.startswith(home + "/") else file
+        lines = [f"would save in {file}:", with_escapes(visible(question.always))]
+        if question.later:
+            lines.append(f"from then on, without a question, inside: {visible(question.later)}")
+        sections.append(_titled("always", lines, style))
+    return "\n".join(section for section in sections if section)
+
+
+def _titled(title: str, lines: Iterable[str], style: Style) -> str:
+    shown = [part for line in lines for part in wrapped(line, style.width - 2)]
+    return "\n".join([style.paint(title, "strong"), *(f"  {line}" for line in shown)]) + "\n" if shown else ""
+
+
+def _call(verdict: Verdict, style: Style) -> str:
+    """The whole call, line by line, where the verdict does not show it as it is: what it says is what runs."""
+    call = verdict.call
+    if verdict.analysis.parts or verdict.analysis.tokens:
+        lines = call.shown.split("\n")
+        if call.input.get("run_in_background"):
+            lines.append("in the background")
+        elif len(lines) == 1 and columns_of(visible(lines[0])) <= style.width - 2 and not findings(call.shown):
+            return ""
+    else:
+        lines = pretty(call.input).split("\n")
+    shown = [style.paint("the whole call", "strong")]
+    for line in lines:  # each with a mark, so that no line of a call looks like one of ours
+        first, *rest = wrapped(with_escapes(visible(line)), style.width - 4)
+        shown += [f"  | {first}", *(f"  : {more}" for more in rest)]
+    return "\n".join(shown) + "\n"
+
+
+def _asked(verdict: Verdict, said: str, style: Style) -> str:
+    """What is asked about, each effect in full and once, with where links lead and the rule that asks; nothing where
+    the verdict says all of it."""
+    lines: dict[str, None] = {}
+    whole = True
+    for outcome in verdict.outcomes:
+        if outcome.decision is Decision.ASK:
+            effect: Any = verdict.analysis.items[outcome.reason.item].effect
+            lines[f"it {_full(effect)} [{visible(outcome.reason.rule.id)}]"] = None
+            targets = [effect.target, getattr(effect, "real", ""), *getattr(effect, "sends", ())]
+            whole = whole and all(visible(target) in said for target in targets)
+    return "" if whole and len(lines) <= MAX_LISTED else _titled("asked about", lines, style)
+
+
+def _full(effect: Effect) -> str:
+    """What an effect does, with its target in full."""
+    said = phrase(effect)
+    target = visible(effect.target)
+    return with_escapes(said if "…" not in said or target in said else f"{said}: {target}")
+
+
+def _look_again(verdict: Verdict, style: Style) -> str:
+    """Words that may be taken for others, wherever in the call they stand."""
+    call = verdict.call
+    texts = [call.shown, *_texts(call.input), *(item.effect.target for item in verdict.analysis.items)]
+    found = {finding: None for text in texts for finding in findings(text)}
+    lines = []
+    for each in found:
+        seems = f"is not `{visible(each.seems)}`: " if each.seems else "may not be what it seems: "
+        lines.append(f"`{with_escapes(visible(each.word))}` {seems}{visible(each.why)}")
+    return _titled("look again", lines, style)
+
+
+def _texts(value: Any) -> list[str]:
+    """Every text in an input, at any depth."""
+    if isinstance(value, str):
+        return [value]
+    if isinstance(value, dict):
+        return [text for name, item in value.items() for text in (name, *_texts(item))]
+    return [text for item in value for text in _texts(item)] if isinstance(value, (list, tuple)) else []

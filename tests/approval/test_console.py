@@ -1,0 +1,180 @@
+"""The dialog at a terminal, on a pair of pseudo-terminals; and that nobody is asked where nobody can be."""
+
+from __future__ import annotations
+
+import os
+import pty
+import subprocess
+import sys
+import threading
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from gateway.approval.base import Answer, Question, no
+from gateway.approval.console import Console
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+RULE = "allow: {command: make}"
+ALL = ("once", "session", "always")
+
+
+class Person:
+    """Sits at the other end of a terminal: reads what is shown, and types when the question stands there."""
+
+    def __init__(self, types: bytes | None) -> None:
+        self.master, self.slave = pty.openpty()
+        self.types = types
+        self.seen = b""
+        self._thread = threading.Thread(target=self._sit)
+        self._thread.start()
+
+    def _sit(self) -> None:
+        while b"Run it?" not in self.seen or not self.seen.endswith(b"] "):
+            self.seen += os.read(self.master, 4096)
+        if self.types is None:
+            os.close(self.master)
+            self.master = -1
+        else:
+            os.write(self.master, self.types)
+
+    def leave(self) -> None:
+        self._thread.join()
+        for descriptor in (self.master, self.slave):
+            if descriptor >= 0:
+                os.close(descriptor)
+
+
+@pytest.fixture
+def ask(judged) -> Iterator:
+    """Asks a person who types this; gives the answer and what was on the screen."""
+    people = []
+
+    def asked(types: bytes | None, may: tuple[str, ...] = ALL, *, before: bytes = b"", seconds: float = 60.0):
+        person = Person(types)
+        people.append(person)
+        if before:
+            os.write(person.master, before)
+        console = Console(
+            lambda _question, _number: "the question\n",
+            streams=(person.slave, person.slave),
+            by="ann",
+            seconds=seconds,
+        )
+        return console.ask(Question(judged("make a").verdict, None, may, RULE)), person
+
+    yield asked
+    for person in people:
+        person.leave()
+
+
+def yes(scope: str, rule: str = "") -> Answer:
+    return Answer(True, scope, "ann", rule)
+
+
+@pytest.mark.parametrize(
+    ("types", "may", "expected"),
+    [
+        pytest.param(b"y\n", ALL, yes("once"), id="once"),
+        pytest.param(b"yes\n", ALL, yes("once"), id="once, in a word"),
+        pytest.param(b" y \n", ALL, yes("once"), id="with blanks"),
+        pytest.param(b"s\n", ALL, yes("session"), id="for the session"),
+        pytest.param(b"a\n", ALL, yes("always", RULE), id="always"),
+        pytest.param(b"n\n", ALL, no("ann"), id="no"),
+        pytest.param(b"N\n", ALL, no("ann", scope="session"), id="no for the session"),
+        pytest.param(b"N\n", ("once",), no("ann"), id="no for the session where there is none"),
+        pytest.param(b"\n", ALL, no("ann"), id="nothing but the key"),
+        pytest.param(b"\x04", ALL, no("ann", "no answer came"), id="the end of input"),
+        pytest.param(None, ALL, no("ann", "the terminal is gone"), id="the terminal is closed"),
+        pytest.param(b"a\n", ("once",), no("ann", "that was none of the answers"), id="always where it is not offered"),
+        pytest.param(b"s\n", ("once",), no("ann", "that was none of the answers"), id="a session where there is none"),
+        pytest.param(b"Y\n", ALL, no("ann", "that was none of the answers"), id="another letter"),
+        pytest.param(b"yy\n", ALL, no("ann", "that was none of the answers"), id="a key twice"),
+        pytest.param(b"y\nrm -rf /\n", ALL, no("ann", "that was none of the answers"), id="a text that was pasted"),
+        pytest.param(b"\xff\xfe\n", ALL, no("ann", "that was none of the answers"), id="no text"),
+        pytest.param(b"y" * 300 + b"\n", ALL, no("ann", "that was none of the answers"), id="far too much"),
+    ],
+)
+def test_an_answer_is_one_of_the_keys_and_everything_else_is_a_no(ask, types: bytes, may, expected: Answer) -> None:
+    assert ask(types, may)[0] == expected
+
+
+def test_silence_is_a_no(ask) -> None:
+    assert ask(b"", seconds=0.01)[0] == no("ann", "no answer came")
+
+
+def test_what_was_typed_before_the_question_is_no_answer(ask) -> None:
+    assert ask(b"n\n", before=b"y\n")[0] == no("ann")
+
+
+def test_only_the_answers_that_are_possible_are_shown(ask) -> None:
+    shown = [ask(b"n\n", may)[1].seen.replace(b"\r\n", b"\n").decode() for may in (ALL, ("once",))]
+    expected = (
+        "the question\n\n  y  once\n  s  for this session\n  a  always: save the rule shown above\n  n  no\n"
+        "  N  no, and not again in this session\nRun it? [y/s/a/n/N] "
+    )
+    assert shown[0].endswith(expected)
+    assert shown[1].endswith("the question\n\n  y  once\n  n  no\nRun it? [y/n] ")
+
+
+def test_a_call_that_was_cancelled_is_not_waited_for(judged) -> None:
+    reading, writing = os.pipe()
+    with open(os.devnull, "wb") as nowhere:
+        console = Console(lambda _question, _number: "", streams=(reading, nowhere.fileno()), by="ann")
+        question = Question(judged("make a").verdict, None, cancelled=lambda: True)
+        assert console.ask(question) == no("ann", "no answer came")
+    os.close(reading)
+    os.close(writing)
+
+
+AT_ITS_TERMINAL = """
+import fcntl, os, sys, termios
+from gateway.approval.base import Question
+from gateway.approval.console import Console
+where = sys.argv[1]
+if where != "no terminal":
+    fcntl.ioctl(0, termios.TIOCSCTTY, 0)
+if where == "the background":
+    child = os.fork()
+    if child:
+        os.waitpid(child, 0)
+        os._exit(0)
+    os.setpgid(0, 0)
+answer = Console(lambda question, number: "question ", by="ann").ask(Question(None, None))
+os.write(int(sys.argv[2]), repr(answer).encode())
+"""
+
+
+@pytest.mark.parametrize(
+    ("where", "expected"),
+    [
+        ("the foreground", repr(yes("once"))),
+        ("the background", "None"),
+        ("no terminal", "None"),
+    ],
+)
+def test_a_person_is_asked_at_the_terminal_of_the_session_and_nowhere_else(where: str, expected: str) -> None:
+    master, slave = pty.openpty()
+    reading, writing = os.pipe()
+    process = subprocess.Popen(
+        [sys.executable, "-c", AT_ITS_TERMINAL, where, str(writing)],
+        stdin=slave,
+        stdout=subprocess.DEVNULL,
+        start_new_session=True,
+        pass_fds=(writing,),
+        env={**os.environ, "PYTHONPATH": str(Path(__file__).parents[2])},
+    )
+    os.close(writing)
+    os.close(slave)
+    seen = b""
+    if where == "the foreground":
+        while not seen.endswith(b"] "):
+            seen += os.read(master, 4096)
+        os.write(master, b"y\n")
+    with open(reading, "rb") as told:
+        assert told.read().decode() == expected
+    assert process.wait(timeout=60) == 0
+    os.close(master)

@@ -1,0 +1,217 @@
+"""The rule that "always" would save: it lets the very call run, and nothing that was not shown."""
+
+from __future__ import annotations
+
+from copy import copy
+from functools import cache
+from typing import TYPE_CHECKING, Any
+
+import pytest
+import yaml
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+
+from gateway.approval.offer import later, offered
+from gateway.model.call import RawCall
+from gateway.model.decision import Decision
+
+if TYPE_CHECKING:
+    from gateway.engine import Gateway
+    from gateway.model.verdict import Verdict
+
+EXACT = [
+    ("mkdir -p build/x", '{command: "mkdir -p build/x", effect: write, path: "build/x", path_not: "build/x/**"}'),
+    ("rm -rf build", '{command: "rm -rf build", effect: delete, path: "./build"}'),
+    ("touch 'a b*'", '{command: "touch a\\\\ b\\\\*", effect: write, path: "./a b\\\\*", path_not: "./a b\\\\*/**"}'),
+    ("echo hi > out.txt", '{effect: write, path: "./out.txt", path_not: "./out.txt/**"}'),
+    ("sed -n 1p /srv/x", '{command: "sed -n 1p /srv/x", effect: read, path: "//srv/x", path_not: "//srv/x/**"}'),
+    ("grep -r x /srv", '{command: "grep -r x /srv", effect: read, path: "//srv"}'),
+    ("python3 src/a.py --fast", '{command: "python3 src/a.py --fast", effect: code, cwd: ".", confined: true}'),
+    ("cd src && python3 a.py", '{command: "python3 a.py", effect: code, cwd: "./src", confined: true}'),
+    ("./configure", '{command: "./configure", effect: code, cwd: ".", confined: true}'),
+    (
+        "curl https://x.org/y",
+        '{command: "curl https://x.org/y", effect: connect, direction: fetch, host: "x.org", port: 443}',
+    ),
+    (
+        "mkdir a && rm -r b",
+        (
+            '[{command: "mkdir a", effect: write, path: "./a", path_not: "./a/**"}, '
+            '{command: "rm -r b", effect: delete, path: "./b"}]'
+        ),
+    ),
+    (RawCall("Read", {"file_path": "/srv/x"}), '{effect: read, path: "//srv/x", path_not: "//srv/x/**"}'),
+    (
+        RawCall("Write", {"file_path": "src/a.py", "content": ""}),
+        '{effect: write, path: "src/a.py", path_not: "src/a.py/**"}',
+    ),
+    (
+        RawCall("WebFetch", {"url": "https://x.org/y", "prompt": "p"}),
+        '{effect: connect, direction: fetch, host: "x.org", port: 443}',
+    ),
+    (RawCall("mcp__git__log", {"a": 1}), '{tool: "mcp__git__log"}'),
+]
+
+
+@pytest.mark.parametrize(("call", "rule"), EXACT, ids=[str(call)[:60] for call, _ in EXACT])
+def test_the_rule_says_what_was_shown(judged, call: Any, rule: str) -> None:
+    asked = judged(call)
+    assert offered(asked.gateway, asked.verdict) == f"allow: {rule}"
+    assert judged(call, local(f"allow: {rule}")).verdict.decision is Decision.ALLOW
+
+
+NEVER = {
+    "an interpreter that reads what it runs": "python3",
+    "one that is told to": "make -f -",
+    "text from a pipe": "cat README.md | bash",
+    "statements that are typed in": "sqlite3 x.db",
+    "a text that another program makes": "$(cat README.md)",
+    "a program that a variable names": "$X a",
+    "what a wrapper runs": "timeout 5 python3 src/a.py",
+    "what find runs": "find src -exec touch {} ;",
+    "names that only the run tells": "rm *.log",
+    "a variable that changes how programs load": "LD_PRELOAD=x ls",
+    "a file that a variable names": "F=x; touch $F",
+    "a process": "kill 12",
+    "data that leaves": "curl -T README.md https://x.org/",
+    "names with what cannot be seen": "touch 'a\tb'",
+    "a mixed line, one half of which no rule should cover": "mkdir a && kill 12",
+    "nothing that is asked": "ls",
+    "something that is denied": "rm -rf /",
+}
+
+
+@pytest.mark.parametrize("case", NEVER)
+def test_what_a_rule_should_not_cover_is_not_offered(judged, case: str) -> None:
+    asked = judged(NEVER[case])
+    assert offered(asked.gateway, asked.verdict) == ""
+
+
+def test_code_is_offered_only_where_it_runs_confined(judged) -> None:
+    inside, outside = judged("./configure"), judged("./configure", confined=False)
+    assert offered(inside.gateway, inside.verdict) != ""
+    assert (outside.verdict.decision, offered(outside.gateway, outside.verdict)) == (Decision.ASK, "")
+
+
+PROFILE = {"user": {"settings": {"sandbox": {"write": ["./build/**"], "network": "open"}}}}
+
+
+@pytest.mark.parametrize(
+    ("call", "expected"),
+    [
+        ("./configure", "by rule: reads the system's files, /home/dev/project; writes ./build/**; any network"),
+        ("touch a", ""),
+    ],
+    ids=["code", "effects that are known"],
+)
+def test_what_code_may_do_once_a_rule_covers_it_is_said(judged, call: str, expected: str) -> None:
+    asked = judged(call, PROFILE)
+    assert later(asked.gateway, asked.verdict) == expected
+
+
+@pytest.mark.parametrize("lock", [False, True])
+def test_what_a_rule_asks_about_is_not_offered(judged, lock: bool) -> None:
+    asked = judged("rm -rf build", {"user": [{"id": "r", "ask": "Bash(rm *)", "lock": lock}]})
+    assert (asked.verdict.decision, offered(asked.gateway, asked.verdict)) == (Decision.ASK, "")
+
+
+def test_a_protected_path_is_not_offered(judged) -> None:
+    asked = judged("touch .envrc")
+    assert (asked.verdict.decision, offered(asked.gateway, asked.verdict)) == (Decision.ASK, "")
+
+
+def test_nothing_is_offered_where_the_local_layer_does_not_count(judged) -> None:
+    asked = judged("rm -rf build")
+    gateway = copy(asked.gateway)
+    gateway.options = gateway.options.replace(policies="/some/folder")
+    assert (offered(asked.gateway, asked.verdict) != "", offered(gateway, asked.verdict)) == (True, "")
+
+
+FOLDERS = ["", "cd src && ", "cd /tmp && "]
+PLAIN = [
+    "mkdir a", "mkdir a/b", "mkdir -p a/b", "touch a", "touch a/b", "touch src/gen/b.py", "rm a", "rm -r a",
+    "rm -rf src/gen", "cp src/a.py a", "cp src/a.py src", "mv a b", "echo x > a", "echo x >> a/b", "cat /srv/x",
+    "cat /srv/x/y", "ls /srv", "ls -R /srv", "grep -r x /srv", "python3 src/a.py", "python3 src/a.py -v",
+    "python3 src/a.py < README.md", "python3", "./configure", "curl https://x.org/y", "curl https://x.org/z",
+    "curl -o a https://x.org/y", "curl https://y.org/", "wget https://x.org/y", "git add .", "git commit -m x",
+    "git commit --amend", "ln -s /srv a", "touch to-src/x", "tee a", "rm to-src/a.py", "sudo touch a",
+    "bash -c 'touch a'", "xargs touch a", "find . -name a -delete", "touch $X", "LD_PRELOAD=a touch a",
+]  # fmt: skip
+CALLS: list[Any] = [folder + text for text in PLAIN for folder in FOLDERS]
+CALLS += [RawCall("Read", {"file_path": path}) for path in ("/srv/x", "/srv/x/y", "/srv")]
+CALLS += [RawCall("Write", {"file_path": path, "content": ""}) for path in ("a", "a/b", "to-src/x", "src/x", "/srv/x")]
+CALLS += [RawCall("Glob", {"pattern": "*", "path": path}) for path in ("/srv", "/srv/x")]
+CALLS += [RawCall("WebFetch", {"url": url, "prompt": "p"}) for url in ("https://x.org/y", "http://x.org/y")]
+CALLS += [RawCall(tool, {"x": 1}) for tool in ("mcp__git__log", "mcp__git__push")]
+
+
+def local(rule: str) -> dict[str, Any]:
+    """The local layer with a rule as it is saved."""
+    return {"local": [{"id": "always-1", **yaml.safe_load(rule)}]}
+
+
+@pytest.fixture(scope="session")
+def verdicts(judged):
+    """The verdict on a call of the list, and the rule offered for another one; each worked out once."""
+
+    @cache
+    def gateway(rule: str, mode: str) -> Gateway:
+        return judged("true", local(rule) if rule else None, mode=mode).gateway
+
+    @cache
+    def verdict(number: int, rule: str, mode: str) -> Verdict:
+        call = CALLS[number]
+        return gateway(rule, mode).check(call if isinstance(call, RawCall) else RawCall("Bash", {"command": call}))
+
+    @cache
+    def rule(number: int, mode: str) -> str:
+        return offered(gateway("", mode), verdict(number, "", mode))
+
+    return verdict, rule
+
+
+def effects(verdict: Verdict, decision: Decision) -> set[Any]:
+    """The effects of a verdict that got this decision; of a link both ends, which are shown both."""
+    found = [verdict.analysis.items[o.reason.item].effect for o in verdict.outcomes if o.decision is decision]
+    return {end for effect in found for end in _ends(effect)}
+
+
+def _is_shown(effect: Any, shown: set[Any]) -> bool:
+    """Whether it was shown, by itself or as a part of a tree."""
+    return effect in shown or (hasattr(effect, "tree") and effect.replace(tree=True) in shown)
+
+
+def _ends(effect: Any) -> list[Any]:
+    if not getattr(effect, "real", ""):
+        return [effect]
+    return [effect.replace(real=""), effect.replace(path=effect.real, real="")]
+
+
+numbers = st.sampled_from(range(len(CALLS)))
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    shown=numbers,
+    others=st.lists(numbers, min_size=20, max_size=40),
+    mode=st.sampled_from(["default", "accept_edits", "plan"]),
+)
+def test_a_saved_rule_lets_its_call_run_and_no_effect_that_was_not_shown(
+    verdicts, shown: int, others: list[int], mode: str
+) -> None:
+    verdict, rule_of = verdicts
+    rule = rule_of(shown, mode)
+    before = verdict(shown, "", mode)
+    assume(rule)
+    assert (before.decision, verdict(shown, rule, mode).decision) == (Decision.ASK, Decision.ALLOW)
+    for other in others:
+        was, now = verdict(other, "", mode), verdict(other, rule, mode)
+        opened = effects(was, Decision.ASK) & effects(now, Decision.ALLOW)
+        assert {each for each in opened if not _is_shown(each, effects(before, Decision.ASK))} == set()
+        assert effects(was, Decision.DENY) <= effects(now, Decision.DENY)
+        assert now.decision <= was.decision
+
+
+def test_most_of_the_calls_that_the_property_looks_at_have_a_rule(verdicts) -> None:
+    _verdict, rule_of = verdicts
+    assert sum(bool(rule_of(number, "default")) for number in range(len(CALLS))) > len(CALLS) // 3

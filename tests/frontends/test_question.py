@@ -1,0 +1,78 @@
+"""What a person is shown before they answer, whole."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from gateway.approval.base import Question
+from gateway.approval.offer import later, offered
+from gateway.frontends.question import question_text
+from gateway.frontends.style import Style
+from gateway.model.call import RawCall
+from gateway.model.plan import Endpoint, Limits, Mount, Network, SandboxPlan
+from gateway.policy.wording import visible
+
+PLAN = SandboxPlan(
+    (Mount("/home/dev/project", "read"), Mount("/home/dev/project/build", "write"), Mount("/usr", "read")),
+    (),
+    ("/tmp",),
+    "/home/dev/project",
+    (("HOME", "/home/dev"), ("TOKEN", "secret")),
+    Network("listed", (Endpoint("x.org", 443, "mode:default"),)),
+    Limits(),
+    withheld=(("read /srv/\u202ex", "rule `r` hides it"),),
+)
+FILE = "/home/dev/.local/state/gateway/projects/0/policy.d/approved.yaml"
+LINK = {"user": [{"id": "look", "ask": {"effect": "write", "path": "src/**"}, "because": "it is generated"}]}
+SHOWN: dict[str, tuple[Any, Any]] = {
+    "always": ("rm -rf build", None),
+    "code": ("python3 src/a.py --fast", {"user": {"settings": {"sandbox": {"write": ["./build/**"]}}}}),
+    "rule": ("touch src/gen/to-a", LINK),
+    "confusable": ("mkdir \u0441url; touch na\u00efve", None),
+    "lines": ("mkdir one &&\n  mkdir two   # both\nrm three", None),
+    "many": ("mkdir " + " ".join(f"a/very/long/path/to/a/folder/number/{n}" for n in range(15)), None),
+    "fields": (RawCall("Write", {"file_path": "notes/p\u0430ss.txt", "content": "one\ntwo\u202e"}), None),
+}
+
+
+@pytest.mark.parametrize("name", SHOWN)
+def test_the_text_of_a_question(guard, golden, name: str) -> None:
+    call, layers = SHOWN[name]
+    gateway = guard(layers)
+    verdict = gateway.check(call if isinstance(call, RawCall) else RawCall("Bash", {"command": call}))
+    rule = offered(gateway, verdict)
+    may = ("once", "session", "always") if rule else ("once", "session")
+    text = question_text(Question(verdict, PLAN, may, rule, FILE, later(gateway, verdict)), Style(100))
+    golden(f"question-{name}.txt", text)
+
+
+TRICKS = {
+    **SHOWN,
+    "the order of writing": ("mkdir a\u202eb; rm '\u2066c'", None),
+    "nothing to see": ("rm '\u200bc' '\u3164' '\ufe0f' '\U000e0041'", None),
+    "the cursor": ("echo 'a\x1b[2K\r\x9b2Jb\x08' > x", None),
+    "lines": ("echo a\u2028b\x85c > x", None),
+}
+
+
+@pytest.mark.parametrize("name", TRICKS)
+def test_nothing_in_it_is_invisible_or_moves_the_cursor(guard, name: str) -> None:
+    call, layers = TRICKS[name]
+    verdict = guard(layers).check(call if isinstance(call, RawCall) else RawCall("Bash", {"command": call}))
+    text = question_text(Question(verdict, PLAN), Style(100))
+    assert [character for character in text if visible(character) != character and character != "\n"] == []
+    assert "secret" not in text
+
+
+def test_every_effect_that_is_asked_about_stands_there_in_full(guard) -> None:
+    paths = [f"{'deep/' * 30}{number}" for number in range(40)]
+    verdict = guard().check(RawCall("Bash", {"command": "touch " + " ".join(paths)}))
+    text = question_text(Question(verdict, None), Style(60)).replace("\n  ", "").replace("\n", "")
+    assert [path for path in paths if f":/home/dev/project/{path}[mode" not in text.replace(" ", "")] == []
+
+
+def test_a_call_that_runs_without_the_sandbox_says_so(guard) -> None:
+    verdict = guard(confined=False).check(RawCall("Bash", {"command": "make a"}))
+    assert question_text(Question(verdict, None), Style(100)).endswith("runs\n  without the sandbox\n")
