@@ -1,0 +1,120 @@
+"""How lines of the record hold together: each holds a number and the digest of the line before it.
+
+The head (number and digest of the last line) and what was removed by rotation stand in the seal, a small file of fixed
+size whose own digest is keyed. Pure.
+"""
+
+from __future__ import annotations
+
+import json
+from _blake2 import blake2b
+from functools import lru_cache
+
+from gateway.model.value import Value
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+START = "0" * 64
+NEWLINE = b"\n"
+_MAGIC = "gateway-audit-1"
+
+
+def digest(data: bytes) -> str:
+    """Of a line with its end, or of what stands in the place of one."""
+    return blake2b(data, digest_size=32).hexdigest()
+
+
+def link(number: int, before: str, body: str) -> bytes:
+    """The line of a JSON object's text (ASCII, not empty), as the one that follows that with the digest `before`."""
+    return f'{{"n":{number},"prev":"{before}",{body[1:]}\n'.encode("ascii")
+
+
+def follows(line: bytes, number: int, before: str) -> bool:
+    """Whether a line is whole, is JSON, and says that it has this number and follows that digest."""
+    if not line.startswith(f'{{"n":{number},"prev":"{before}",'.encode("ascii")) or not line.endswith(NEWLINE):
+        return False
+    return read(line) is not None
+
+
+def read(line: bytes) -> dict[str, Any] | None:
+    """A line's content, or None for one that is no record."""
+    try:
+        found = json.loads(line)
+    except (ValueError, RecursionError):
+        return None
+    if not isinstance(found, dict) or type(found.get("n")) is not int or not isinstance(found.get("prev"), str):
+        return None
+    return found if isinstance(found.get("kind"), str) else None
+
+
+class Followed(Value):
+    """How far a stretch of bytes goes on with the chain: the last number and digest, and how many bytes that took."""
+
+    number: int
+    head: str
+    size: int
+
+
+def follow(data: bytes, number: int, head: str) -> Followed:
+    """Takes the lines from the start of `data` that go on behind (`number`, `head`)."""
+    at = 0
+    while True:
+        end = data.find(NEWLINE, at) + 1
+        if not end:
+            return Followed(number, head, at)
+        line = data[at:end]
+        if not follows(line, number + 1, head):
+            return Followed(number, head, at)
+        number, head, at = number + 1, digest(line), end
+
+
+def mark_body(mark: str, at: str, **more: Any) -> str:
+    """The JSON object of a mark."""
+    return json.dumps({"kind": "mark", "at": at, "mark": mark, **more}, separators=(",", ":"))
+
+
+class Seal(Value):
+    """Where the record stands. `segment`: the number of the file that is written to, `size`: its bytes; `count` and
+    `head`: number and digest of the last line. `first`: the oldest file that is kept; `base` and `base_head`: number
+    and digest of the last line before it."""
+
+    segment: int = 1
+    size: int = 0
+    count: int = 0
+    head: str = START
+    first: int = 1
+    base: int = 0
+    base_head: str = START
+
+
+def pack(seal: Seal, key: bytes) -> bytes:
+    """The seal's file, always of the same size, so that writing it never needs more of the disk."""
+    start, end = _frame(seal.segment, seal.first, seal.base, seal.base_head)
+    text = f"{start}{seal.size:014} {seal.count:014} {seal.head}{end}"
+    return f"{text}{blake2b(text.encode(), key=key, digest_size=16).hexdigest()}\n".encode()
+
+
+@lru_cache(8)
+def _frame(segment: int, first: int, base: int, base_head: str) -> tuple[str, str]:
+    """What stays the same while one file is written to."""
+    return f"{_MAGIC} {segment:010} ", f" {first:010} {base:014} {base_head} "
+
+
+def unpack(data: bytes, key: bytes) -> Seal | None:
+    """The seal, or None if this is not what `pack` made with this key."""
+    words = data.split(b" ")
+    if len(words) != 9 or len(data) != SEAL_SIZE:
+        return None
+    try:
+        numbers = [int(words[place]) for place in (1, 2, 3, 5, 6)]
+        heads = [words[place].decode("ascii") for place in (4, 7)]
+    except (ValueError, UnicodeDecodeError):
+        return None
+    segment, size, count, first, base = numbers
+    seal = Seal(segment, size, count, heads[0], first, base, heads[1])
+    return seal if pack(seal, key) == data else None
+
+
+SEAL_SIZE = len(pack(Seal(), b""))

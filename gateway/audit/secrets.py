@@ -1,0 +1,306 @@
+"""What looks like a secret in a text, by its form or by the name that stands before it. In time linear in the text: no
+expression here can go back over what it took.
+
+What has neither a known form nor a name is found only where it looks random: long, with letters of both cases and
+digits in no order. Hexadecimal digits are not taken for secrets: most are digests.
+"""
+
+from __future__ import annotations
+
+import re
+from itertools import pairwise
+
+from gateway.policy.variables import is_secret
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+# Forms that issuers gave their tokens so that they can be found.
+_FORMS = (
+    ("github", r"gh[pousr]_[A-Za-z0-9]{16,255}+|github_pat_[A-Za-z0-9_]{20,255}+"),
+    ("gitlab", r"gl(?:pat|rt|dt|cbt|ptt|ft|imt|agent|soat|oas)-[A-Za-z0-9_.-]{16,255}+"),
+    ("anthropic", r"sk-ant-[A-Za-z0-9_-]{16,255}+"),
+    ("openai", r"sk-[A-Za-z0-9_-]{20,255}+"),
+    ("slack", r"xox[a-z]-[A-Za-z0-9-]{10,255}+|xapp-[A-Za-z0-9-]{10,255}+"),
+    ("slack", r"hooks\.slack\.com/(?:services|workflows|triggers)/[A-Za-z0-9/_-]{8,255}+"),
+    ("discord", r"discord(?:app)?\.com/api/webhooks/[A-Za-z0-9/_-]{8,255}+"),
+    ("aws", r"A(?:KIA|SIA|BIA|CCA|ROA)[A-Z2-7]{16}"),
+    ("google", r"AIza[A-Za-z0-9_-]{35}|ya29\.[A-Za-z0-9_-]{20,2048}+|GOCSPX-[A-Za-z0-9_-]{20,64}+"),
+    ("npm", r"npm_[A-Za-z0-9]{36}"),
+    ("pypi", r"pypi-[A-Za-z0-9_-]{32,512}+"),
+    ("rubygems", r"rubygems_[a-f0-9]{48}"),
+    ("hugging-face", r"hf_[A-Za-z0-9]{30,64}+"),
+    ("sendgrid", r"SG\.[A-Za-z0-9_-]{16,64}+\.[A-Za-z0-9_-]{16,128}+"),
+    ("mailgun", r"key-[a-f0-9]{32}"),
+    ("stripe", r"[srp]k_(?:live|test)_[A-Za-z0-9]{16,255}+|whsec_[A-Za-z0-9+/=]{16,255}+"),
+    ("square", r"sq0[a-z]{3}-[A-Za-z0-9_-]{22,64}+"),
+    ("shopify", r"shp(?:at|ca|pa|ss)_[a-fA-F0-9]{32}"),
+    ("digitalocean", r"do[opr]_v1_[a-f0-9]{64}"),
+    ("databricks", r"dapi[a-f0-9]{32}"),
+    ("docker", r"dckr_(?:pat|oat)_[A-Za-z0-9_-]{20,64}+"),
+    ("atlassian", r"ATATT3[A-Za-z0-9_=-]{20,512}+"),
+    ("linear", r"lin_(?:api|oauth)_[A-Za-z0-9]{20,64}+"),
+    ("figma", r"figd_[A-Za-z0-9_-]{20,64}+"),
+    ("notion", r"ntn_[A-Za-z0-9]{30,64}+"),
+    ("grafana", r"gl(?:sa|c)_[A-Za-z0-9_+/=]{20,512}+"),
+    ("new-relic", r"NRAK-[A-Z0-9]{27}"),
+    ("sentry", r"sntry[su]_[A-Za-z0-9_+/=-]{20,512}+"),
+    ("tailscale", r"tskey-[A-Za-z0-9-]{16,128}+"),
+    ("postman", r"PMAK-[A-Za-z0-9-]{30,128}+"),
+    ("groq", r"gsk_[A-Za-z0-9]{40,64}+"),
+    ("xai", r"xai-[A-Za-z0-9]{40,128}+"),
+    ("vault", r"hv[sbr]\.[A-Za-z0-9_-]{20,255}+"),
+    ("telegram", r"[0-9]{8,10}+:AA[A-Za-z0-9_-]{33}"),
+    ("age", r"AGE-SECRET-KEY-1[0-9A-Z]{50,64}+"),
+    ("jwt", r"eyJ[A-Za-z0-9_-]{8,8192}+\.[A-Za-z0-9_-]{8,8192}+(?:\.[A-Za-z0-9_-]{1,2048}+)?"),
+)
+# What stands before a value, and the value. Values are as shells, JSON and headers write them: quoted (perhaps without
+# an end), or up to where a word ends.
+_PLAIN = r"[^\s\"'&;|<>,}\\]++|\\[^\"'\s]"
+_QUOTED = r"""\$?'[^']*+'?|"[^"\\]*+(?:\\.[^"\\]*+)*"?|\\["'][^"'\\]*+(?:\\["'])?"""
+# Loops over groups are greedy and not possessive, because early versions of Python 3.11 do those wrong. Nothing that
+# can fail follows them, so nothing goes back over them either.
+_VALUE = rf"""(?:{_QUOTED}|{_PLAIN})(?:{_PLAIN}|'[^'\s]*+'|"[^"\s]*+")*"""
+_NAME = r"(?<![\w.-])(-{0,2}+[A-Za-z_][\w.-]{0,100}+)"
+_ASSIGNED = rf"""{_NAME}(\\?["']?(?:\s{{0,3}}+:{{1,2}}+=?\s{{0,3}}+|\s{{1,3}}+={{1,2}}+\s{{1,3}}+|={{1,2}}+))"""
+_GIVEN = r"(?<![\w-])(--?[A-Za-z][\w-]{1,60}+)(\s{1,3}+)"
+_HEADER = r"(?i:(?<![\w-])((?:proxy-)?authorization|(?:set-)?cookie2?)(\s{0,3}+[:=]\s{0,3}+))"
+_HEADER_VALUE = r"[^\"'\r\n]{1,8192}+"
+_BEARER = r"(?i:(?<![\w-])(bearer|token)(\s{1,3}+))"
+_BEARER_VALUE = r"[A-Za-z0-9+/=_.~-]{16,8192}+"
+_AUTHORITY = r"(://)([^\s/?#@:\"']{0,255}+:)"
+_AUTHORITY_VALUE = r"[^\s/?#@\"']{1,1024}+(?=@)"
+_ALONE = r"(://)()"
+_ALONE_VALUE = r"[^\s/?#@:\"']{16,1024}+(?=@)"
+_USER = r"(?<![\w-])(-[uU]|--user|--proxy-user)(\s{0,3}+=?\s{0,3}+[\"']?[^\s:\"']{1,200}+:)"
+_PASS = r"(?<![\w-])(pass:)()"
+_WORD = r"[^\s\"']{1,1024}+"
+_PROGRAMS = (
+    (r"(?<![\w-])(?:mysql|mariadb)[\w-]{0,20}+(?=[\s\"'])", r"(\s-)(p)"),
+    (r"(?<![\w-])sshpass(?=[\s\"'])", r"(\s-)(p\s{0,3}+)"),
+    (r"(?<![\w-])redis-cli(?=[\s\"'])", r"(\s-)(a\s{1,3}+)"),
+)
+_EXPANDS = r"\"?(?:\$(?!')|\{\{|<|%\()"  # what a shell or a template puts there
+_RANDOM = r"[A-Za-z0-9+/_=-]{32,8192}+"
+_PRIVATE = ("-----BEGIN ", "PRIVATE KEY", "-----END ")
+# One of these stands in the lower-case form of every text that any expression above finds something in, or a long word
+# with a digit does.
+_TRACES = (
+    "token", "secret", "pass", "credential", "private", "cookie", "key", "_pat", "-pat", ".pat", "pwd", "auth", "dsn",
+    "connection", "-u", "bearer", "sig=", "sig:", "sig\"", "signature", "hooks", "mysql", "mariadb", "redis-cli",
+)  # fmt: skip
+_WORDS = bytes(each if (chr(each).isalnum() and each < 128) or each in b"_.+-" else 32 for each in range(256))
+_DIGITS = frozenset(b"0123456789")
+_HARMLESS = ("", "true", "false", "none", "null", "yes", "no", "on", "off")
+_ALSO_SECRET = ("pass", "auth", "sig", "signature", "x_amz_signature")
+_NOT_SECRET = ("_stdin", "_file", "_fd", "_env", "_path", "_dir", "_prompt", "_keyring")
+_LONG = 16
+_SHORTEST = 4  # a shorter one would be found everywhere
+MARK = "[redacted:"
+
+
+def may_hold(text: str) -> bool:
+    """Whether it is worth looking: quick, and never False for a text, or for JSON in ASCII with that text in it, in
+    which `redact` finds something."""
+    low = text.lower()
+    for trace in _TRACES:
+        if trace in low:
+            return True
+    if "://" in low and "@" in low:
+        return True
+    words = text.encode("utf-8", "replace").translate(_WORDS).split()
+    if not words or max(map(len, words)) < _LONG:
+        return False
+    long = [word for word in words if len(word) >= _LONG]
+    return not _DIGITS.isdisjoint(b"".join(long)) or _finder().any_form.search(b" ".join(long).decode()) is not None
+
+
+def redact(text: str) -> tuple[str, list[str]]:
+    """The text with every secret replaced by a mark, and what was replaced."""
+    work = _Work(text)
+    work.private_keys()
+    finder = _finder()
+    if finder.any_form.search(work.text):
+        for name, form in finder.forms:
+            work.all(form, name)
+    for head, value, is_value_secret in finder.steps:
+        work.text = work.values(head, value, is_value_secret, work.text)
+    for program, option in finder.programs:
+        if program.search(work.text):
+            work.options(program, option, finder.word)
+    work.random(finder.random)
+    return work.text, work.found
+
+
+class _Finder:
+    """The expressions, compiled when the first text is looked at."""
+
+    def __init__(self) -> None:
+        self.forms = [(name, re.compile(rf"(?<![A-Za-z0-9])(?:{form})")) for name, form in _FORMS]
+        self.any_form = re.compile("(?<![A-Za-z0-9])(?:" + "|".join(form for _name, form in _FORMS) + ")")
+        self.steps = [
+            (re.compile(head), re.compile(value), test)
+            for head, value, test in (
+                (_AUTHORITY, _AUTHORITY_VALUE, _any),
+                (_ALONE, _ALONE_VALUE, _any),
+                (_HEADER, _HEADER_VALUE, _in_header),
+                (_ASSIGNED, _VALUE, _named),
+                (_GIVEN, _VALUE, _given),
+                (_BEARER, _BEARER_VALUE, _with_digit),
+                (_USER, _WORD, _no_number),
+                (_PASS, _WORD, _any),
+            )
+        ]
+        self.word = re.compile(_WORD)
+        self.programs = [(re.compile(program), re.compile(option)) for program, option in _PROGRAMS]
+        self.random = re.compile(_RANDOM)
+        self.expands = re.compile(_EXPANDS)
+        self.ends = re.compile(r"([|;&\n])")
+        self.quotes = re.compile(r"[\"'\\\n]")
+
+
+_known: list[_Finder] = []
+
+
+def _finder() -> _Finder:
+    if not _known:
+        _known.append(_Finder())
+    return _known[0]
+
+
+class _Work:
+    """A text on its way through the steps."""
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+        self.found: list[str] = []
+
+    def private_keys(self) -> None:
+        """Blocks from `-----BEGIN … PRIVATE KEY-----` to their end, or to that of the text."""
+        begin, private, end = _PRIVATE
+        text, kept, at = self.text, [], 0
+        while (start := text.find(begin, at)) >= 0:
+            rest = text.find(private, start, start + 80)
+            if rest < 0:
+                kept.append(text[at : start + len(begin)])
+                at = start + len(begin)
+                continue
+            stop = text.find(end, rest)
+            close = -1 if stop < 0 else text.find("-----", stop + len(end))
+            kept.append(f"{text[at:start]}{MARK}private-key]")
+            at = len(text) if close < 0 else close + 5
+            self.found.append(text[start:at])
+        self.text = "".join(kept) + text[at:] if kept else text
+
+    def all(self, expression: re.Pattern[str], name: str) -> None:
+        """Replaces whatever the expression finds."""
+
+        def replaced(match: re.Match[str]) -> str:
+            self.found.append(match.group())
+            return f"{MARK}{name}]"
+
+        self.text = expression.sub(replaced, self.text)
+
+    def values(self, head: re.Pattern[str], value: re.Pattern[str], test: Callable[[str, str], bool], text: str) -> str:
+        """The text with the values behind heads replaced where the test says so of the head's first group and the
+        value. What is not replaced is looked at again for heads."""
+        kept, done, at = [], 0, 0
+        while (before := head.search(text, at)) is not None:
+            at = before.end()
+            # A value is read only where it can be a secret, so that none is read again and again.
+            if not test(before.group(1), "") or _finder().expands.match(text, at):
+                continue
+            found = value.match(text, at)
+            if found is None or not test(before.group(1), found.group()):
+                continue
+            if MARK in found.group():
+                at = found.end()
+                continue
+            kept += [text[done : found.start()], f"{MARK}value]"]
+            done = at = found.end()
+            self.found.append(found.group())
+        return "".join(kept) + text[done:]
+
+    def options(self, program: re.Pattern[str], option: re.Pattern[str], word: re.Pattern[str]) -> None:
+        """Replaces values of a program's option, from the program to the end of its command."""
+        parts = _finder().ends.split(self.text)
+        for place, part in enumerate(parts):
+            match = program.search(part)
+            if match is not None:
+                parts[place] = part[: match.end()] + self.values(option, word, _any, part[match.end() :])
+        self.text = "".join(parts)
+
+    def random(self, expression: re.Pattern[str]) -> None:
+        """Replaces what looks random."""
+
+        def replaced(match: re.Match[str]) -> str:
+            if not looks_random(match.group()):
+                return match.group()
+            self.found.append(match.group())
+            return f"{MARK}random]"
+
+        self.text = expression.sub(replaced, self.text)
+
+
+def pieces(found: Iterable[str]) -> list[str]:
+    """What of the texts that were replaced may stand elsewhere once quotes were taken off, the longest first."""
+    parts = {part for text in found for part in (text, *_finder().quotes.split(text)) if len(part) >= _SHORTEST}
+    return sorted(parts, key=len, reverse=True)
+
+
+def looks_random(text: str) -> bool:
+    """Whether letters of both cases and digits follow each other as they do in no name, path or sentence."""
+    kinds = [0 if each.isdigit() else 1 if each.islower() else 2 if each.isupper() else 3 for each in text]
+    counted = [kinds.count(kind) for kind in (0, 1, 2)]
+    changes = sum(one != other for one, other in pairwise(kinds))
+    return min(counted) >= 2 and changes * 5 >= len(text) * 2
+
+
+# Tests of a head's name and of the value behind it. An empty value asks for the name alone.
+
+
+def _any(_name: str, _value: str) -> bool:
+    return True
+
+
+def _in_header(_name: str, value: str) -> bool:
+    """A header's value, unless the part behind its scheme is the shell's to fill in."""
+    return not value or (bool(value.strip()) and not value.split()[-1].startswith("$"))
+
+
+def _named(name: str, value: str) -> bool:
+    """A value behind a name that secrets have."""
+    return has_secret_name(name) and (not value or (is_value(value) and not _is_count(name, value)))
+
+
+def _given(name: str, value: str) -> bool:
+    """The word behind such an option."""
+    return not value.startswith("-") and _named(name, value)
+
+
+def _with_digit(_name: str, value: str) -> bool:
+    return not value or not _DIGITS.isdisjoint(value.encode())
+
+
+def _no_number(_name: str, value: str) -> bool:
+    """A password behind a user's name; numbers are a user and a group."""
+    return not value.isdecimal()
+
+
+def has_secret_name(name: str) -> bool:
+    """Whether a name of a variable, option, header or field is one that secrets have."""
+    plain = name.lstrip("-").replace("-", "_").replace(".", "_").lower()
+    if plain.endswith(_NOT_SECRET) or plain.startswith(("no_", "with_")):
+        return False
+    last = plain.rpartition("_")[2]
+    return plain in _ALSO_SECRET or last in ("pass", "apikey") or is_secret(plain)
+
+
+def is_value(value: str) -> bool:
+    """Not a word that says yes or no, and not what is put there later."""
+    return value.strip("\\\"'").lower() not in _HARMLESS and _finder().expands.match(value) is None
+
+
+def _is_count(name: str, value: str) -> bool:
+    return name.lower().endswith("tokens") and value.strip("\"'").isdecimal()

@@ -1,0 +1,203 @@
+"""Whether the record is as it was written: every line whole and behind the one it was written behind, none removed,
+none added, up to what the seal says of its end.
+
+What this cannot tell: that somebody who can write as this user made all of it anew, key and seal included, or put a
+record at its end. Against that helps a head that was kept elsewhere: `holds` looks for it.
+"""
+
+from __future__ import annotations
+
+import os
+
+from gateway.audit import chain, files
+from gateway.audit.reading import Moment
+from gateway.model.record import MARK
+from gateway.model.value import Value
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from gateway.audit.reading import Line, Part
+
+
+class Broken(Value):
+    """The first link that does not hold. `number`: of the record it is about; `line` counts from 1 in `file`, 0 for
+    the file as a whole."""
+
+    why: str
+    number: int
+    file: str = ""
+    line: int = 0
+
+
+class Verified(Value):
+    """`records`: lines that hold, `first` to `last`; `head`: the digest of the last one. `notes`: what is no sign of a
+    change, but worth knowing."""
+
+    records: int
+    first: int
+    last: int
+    head: str
+    files: int
+    broken: Broken | None = None
+    notes: tuple[str, ...] = ()
+
+
+def verify(folder: str, holds: tuple[int, str] | None = None) -> Verified:
+    """Looks at every byte of the record. `holds`: number and digest of a head that was seen before and must be in it.
+    Raises AuditError where there is a record that cannot be read."""
+    with Moment(folder) as moment:
+        return _Walk(moment, holds).result()
+
+
+class _BreakError(Exception):
+    def __init__(self, broken: Broken) -> None:
+        self.broken = broken
+
+
+class _Walk:
+    """Goes through the files once."""
+
+    def __init__(self, moment: Moment, holds: tuple[int, str] | None) -> None:
+        self._moment = moment
+        self._seal = moment.seal
+        self._holds = holds
+        self._notes: list[str] = []
+        self._number, self._head = 0, chain.START
+        self._records = 0
+        self._is_sealed = self._is_held = False
+        self._before: tuple[str, int] = ("", 0)  # where the record stands that was passed last
+
+    def result(self) -> Verified:
+        """What was found, up to the first broken link."""
+        broken = None
+        try:
+            self._walk()
+        except _BreakError as error:
+            broken = error.broken
+        first = 0 if not self._records else self._number - self._records + 1
+        return Verified(
+            self._records, first, self._number, self._head, len(self._moment.parts), broken, tuple(self._notes)
+        )
+
+    def _walk(self) -> None:
+        moment, seal = self._moment, self._seal
+        if seal is None:
+            if moment.parts or moment.raw:
+                why = "the seal is missing or damaged: where the record ends cannot be told"
+                raise _BreakError(Broken(why, 0, os.path.join(moment.folder, files.SEAL)))
+            if self._holds is not None:
+                raise _BreakError(Broken("there is no record", self._holds[0]))
+            return
+        self._number, self._head = seal.base, seal.base_head
+        self._look_at_head()
+        expected = seal.first
+        for part in moment.parts:
+            if part.segment < seal.first:  # rotation was about to remove it
+                continue
+            if part.segment != expected:
+                raise _BreakError(Broken(f"the file {files.name_of(expected)} is missing", self._number + 1))
+            expected += 1
+            self._file(part)
+        if self._number < seal.count:
+            raise _BreakError(Broken(f"{_range(self._number + 1, seal.count)} missing at the end", self._number + 1))
+        if not self._is_sealed:
+            raise _BreakError(Broken("this record is another one than was sealed", seal.count))
+        if self._number > seal.count:
+            more = self._number - seal.count
+            self._notes.append(
+                f"{_count(more, 'record')} behind the seal: a writer was killed, the next one seals them"
+            )
+        self._look_for_held(seal)
+
+    def _file(self, part: Part) -> None:
+        odd: Line | None = None  # a line that does not fit; the mark behind a torn one makes it fit
+        number = 0
+        for line in self._moment.lines(part):
+            number += 1
+            if not chain.follows(line.data, self._number + 1, self._head):
+                if odd is not None:
+                    raise self._unfitting(odd, number - 1)
+                odd = line
+                continue
+            found = chain.read(line.data) or {}
+            if odd is not None and not _closes(found, odd):
+                raise self._unfitting(odd, number - 1)
+            if found["kind"] == MARK:
+                self._mark(found, part, number)
+            odd = None
+            self._number, self._head = self._number + 1, chain.digest(line.data)
+            self._before = (part.path, number)
+            self._records += 1
+            self._look_at_head()
+        if odd is None:
+            return
+        if odd.data.endswith(chain.NEWLINE) or self._seal is None or self._number < self._seal.count:
+            raise self._unfitting(odd, number)
+        self._notes.append(f"{len(odd.data)} bytes of a torn record at the end: the next writer closes them off")
+
+    def _mark(self, found: dict[str, Any], part: Part, line: int) -> None:
+        """What a writer found. A torn line is a killed writer's; everything else is a loss or a change."""
+        mark = found.get("mark")
+        if mark == "torn":
+            self._notes.append(f"a torn record of {found.get('bytes')} bytes was closed off by record {found['n']}")
+        elif mark != "next":
+            why = _MARKS.get(str(mark), f"it is a mark `{mark}` that is not known here")
+            raise _BreakError(Broken(why, found["n"], part.path, line))
+
+    def _unfitting(self, line: Line, number: int) -> _BreakError:
+        """What is wrong with a line that does not go on where the one before it ended."""
+        path, expected = line.part.path, self._number + 1
+        found = chain.read(line.data)
+        if found is None:
+            return _BreakError(Broken("this line is no record: it was changed or put there", expected, path, number))
+        said = found["n"]
+        if said == expected and found["prev"] != self._head and self._before[1]:
+            why = f"this record was changed: record {expected} was written behind another one"
+            return _BreakError(Broken(why, self._number, *self._before))
+        if said > expected:
+            missing = _range(expected, said - 1)
+            return _BreakError(Broken(f"{missing} missing before this line", expected, path, number))
+        if said < expected:
+            return _BreakError(Broken(f"this line is record {said} again, or out of order", expected, path, number))
+        return _BreakError(Broken("this line was changed or put there", expected, path, number))
+
+    def _look_at_head(self) -> None:
+        """Compares with what the seal and the caller know of the record that was just passed."""
+        if self._seal is not None and self._number == self._seal.count:
+            self._is_sealed = self._head == self._seal.head
+        if self._holds is not None and self._number == self._holds[0]:
+            self._is_held = self._head == self._holds[1]
+
+    def _look_for_held(self, seal: chain.Seal) -> None:
+        if self._holds is None or self._is_held:
+            return
+        number = self._holds[0]
+        if number < seal.base:
+            self._notes.append(f"record {number} was removed by rotation: its digest cannot be compared any more")
+            return
+        raise _BreakError(Broken("the head that was given is not in the record: it was made anew, or cut", number))
+
+
+_MARKS = {
+    "foreign": "lines before this one were put there by somebody else",
+    "short": "records before this one were removed, or lost when the machine stopped",
+    "missing": "a file with records before this one was removed",
+    "seal": "the seal was missing or damaged before this record: what was removed then cannot be told",
+}
+
+
+def _closes(mark: dict[str, Any], odd: Line) -> bool:
+    """Whether a record is the mark that closed off this torn line."""
+    data = odd.data.removesuffix(chain.NEWLINE)
+    said = (mark.get("kind"), mark.get("mark"), mark.get("bytes"), mark.get("digest"))
+    return said == (MARK, "torn", len(data), chain.digest(data))
+
+
+def _range(first: int, last: int) -> str:
+    return f"record {first} is" if first == last else f"records {first} to {last} are"
+
+
+def _count(number: int, what: str) -> str:
+    return f"{number} {what}{'' if number == 1 else 's'}"

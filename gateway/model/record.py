@@ -1,0 +1,77 @@
+"""What the record holds: one value for each line, as it is read back."""
+
+from __future__ import annotations
+
+from gateway.model.value import Value
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from typing import Any
+
+DECISION, OUTCOME, MARK = "decision", "outcome", "mark"
+
+
+class DecisionRecord(Value):
+    """A call and what was decided on it.
+
+    `number` counts all lines of the record, without gaps. `id` joins it with its outcome. `at`: UTC. `input` is
+    redacted, `redacted` says in how many places; `call` is a keyed digest of the tool and the whole input, so that
+    equal calls can be told without knowing them. `rule`: id, layer, file and line. `effects`: kind and target of each,
+    and `more` that were left out. `plan`: a keyed digest of what the sandbox was to keep, "" where there was none;
+    `network`: its mode. `policy`: the revision that decided. `grant`: what allowed it beside policy.
+    """
+
+    number: int
+    id: str
+    at: str
+    front: str
+    tool: str
+    input: Mapping[str, Any]
+    decision: str
+    rule: tuple[str, str, str, int]
+    reason: str = ""
+    effects: tuple[tuple[str, str], ...] = ()
+    more: int = 0
+    call: str = ""
+    cwd: str = ""
+    mode: str = ""
+    session: str = ""
+    agent: str = ""
+    depth: int = 0
+    confined: bool = True
+    plan: str = ""
+    network: str = ""
+    policy: str = ""
+    grant: Mapping[str, Any] | None = None
+    redacted: int = 0
+
+
+class OutcomeRecord(Value):
+    """What became of the call whose decision has the same `id`. Fields are those of `Result`; `output`: bytes of
+    standard output and error, whether kept or not. Each violation is kind, target, rule, source and count."""
+
+    number: int
+    id: str
+    at: str
+    ended: str
+    status: int
+    seconds: float = 0.0
+    output: tuple[int, int] = (0, 0)
+    reason: str = ""
+    violations: tuple[tuple[str, str, str, str, int], ...] = ()
+    backend: str = ""
+    degraded: tuple[str, ...] = ()
+
+
+class MarkRecord(Value):
+    """Something that a writer found wrong with the record and closed off. `mark`: torn (a line that was not written to
+    its end), foreign (lines that are no part of the chain), short (lines are missing at the end), missing (a file is
+    gone), seal (the seal was missing or damaged), or next: nothing was wrong, a new file begins. `bytes` and `digest`
+    are those of what was closed off."""
+
+    number: int
+    at: str
+    mark: str
+    bytes: int = 0
+    digest: str = ""
