@@ -6,6 +6,7 @@ Whoever judges one command unpacks what that command needs. All of it together w
 from __future__ import annotations
 
 import json
+from _thread import allocate_lock
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -13,7 +14,8 @@ if TYPE_CHECKING:
     from typing import Any
 
 # What only the tests of a description look at.
-_LEFT_OUT = ("examples", "lines")
+_LEFT_OUT = ("examples", "lines", "place")
+_FEW = 32
 
 
 def pack(descriptions: Iterable[dict[str, Any]]) -> bytes:
@@ -48,6 +50,9 @@ class Descriptions:
         """`read` gives what `pack` made; whatever it raises comes out of the first look-up."""
         self._read = read
         self._names: dict[str, list[int]] | None = None
+        self._asked = 0
+        self._reading = allocate_lock()
+        self._heading = b""
         self._texts = b""
         self._unpacked: dict[str, Any] = {}
 
@@ -55,7 +60,7 @@ class Descriptions:
         """The compiled description of a program, None if nobody described it."""
         found = self._unpacked.get(name)
         if found is None:
-            place = self._index().get(name)
+            place = self._place(name)
             if place is None:
                 return None
             found = json.loads(self._texts[place[0] : place[1]])
@@ -68,10 +73,30 @@ class Descriptions:
         """Every name that is described."""
         return tuple(self._index())
 
+    def _place(self, name: str) -> list[int] | None:
+        """Where a name's text lies. The index is searched, not parsed, while few names were asked for."""
+        if self._names is not None or self._asked >= _FEW:
+            return self._index().get(name)
+        self._asked += 1
+        key = _dump(name) + b":"
+        at = self._head().find(key)
+        if at < 0:
+            return None
+        start = at + len(key)
+        place: list[int] = json.loads(self._heading[start : self._heading.index(b"]", start) + 1])
+        return place
+
+    def _head(self) -> bytes:
+        if not self._heading:
+            with self._reading:  # to compile all of it takes a while, so threads wait for the one that does
+                if not self._heading:
+                    heading, _, self._texts = self._read().partition(b"\n")
+                    self._heading = heading
+        return self._heading
+
     def _index(self) -> dict[str, list[int]]:
         if self._names is None:
-            head, _, self._texts = self._read().partition(b"\n")
-            self._names = json.loads(head)
+            self._names = json.loads(self._head())
         return self._names
 
 
