@@ -6,6 +6,16 @@
     verdict = guard.check(RawCall("Bash", {"command": "git push --force"}))
     verdict.decision, verdict.reason.rule.id, verdict.reason.rule.source
 
+`Executor` judges a shell text and runs it confined; a `Session` keeps the working folder from call to call.
+
+    with gateway.Executor(guard) as executor:
+        done = executor.run("npm test")
+        done.result.status, done.result.stdout, done.result.violations
+
+`explain` is for other tools: the commands, words, effects and classes of a shell text as plain data.
+
+    gateway.explain("git push --force | tee log")["commands"][0]["effects"]
+
 `analyse_shell` is the recogniser by itself: what a shell text is predicted to do.
 Names are loaded when they are first used, so that `import gateway` costs nothing.
 """
@@ -14,12 +24,16 @@ from __future__ import annotations
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from gateway.commands.analyse import Start
     from gateway.commands.analyse import analyse as analyse_shell
     from gateway.engine import Gateway
     from gateway.errors import CallError, ConfigError, GatewayError
+    from gateway.execution import Execution, Executor, Session
+    from gateway.frontends.explanation import Explanation, explain
     from gateway.load import Options
     from gateway.model.call import Call, RawCall
     from gateway.model.decision import Decision
+    from gateway.model.result import Result, Violation
     from gateway.model.verdict import Verdict
 
 __version__ = "0.1.0.dev0"
@@ -29,12 +43,20 @@ __all__ = [
     "CallError",
     "ConfigError",
     "Decision",
+    "Execution",
+    "Executor",
+    "Explanation",
     "Gateway",
     "GatewayError",
     "Options",
     "RawCall",
+    "Result",
+    "Session",
+    "Start",
     "Verdict",
+    "Violation",
     "analyse_shell",
+    "explain",
 ]
 
 _HOMES = {
@@ -42,12 +64,20 @@ _HOMES = {
     "CallError": "gateway.errors",
     "ConfigError": "gateway.errors",
     "Decision": "gateway.model.decision",
+    "Execution": "gateway.execution",
+    "Executor": "gateway.execution",
+    "Explanation": "gateway.frontends.explanation",
     "Gateway": "gateway.engine",
     "GatewayError": "gateway.errors",
     "Options": "gateway.load",
     "RawCall": "gateway.model.call",
+    "Result": "gateway.model.result",
+    "Session": "gateway.execution",
+    "Start": "gateway.commands.analyse",
     "Verdict": "gateway.model.verdict",
+    "Violation": "gateway.model.result",
     "analyse_shell": "gateway.commands.analyse",
+    "explain": "gateway.frontends.explanation",
 }
 
 

@@ -8,9 +8,10 @@ from __future__ import annotations
 import os
 import time
 
+from gateway.descriptions import ADDS, Layered, compile_files, entries, find_descriptions
 from gateway.errors import ConfigError, Problem
 from gateway.layers import PolicyFile, bind, find_files, layer_folders, read_file, read_layer
-from gateway.load import Options, tool_names
+from gateway.load import Options, load_descriptions, tool_names
 from gateway.model.decision import LAYERS
 from gateway.model.value import Value
 from gateway.places import Places, packaged
@@ -22,7 +23,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Any
 
-    from gateway.layers import Layered, Setting
+    from gateway.descriptions import Entry
+    from gateway.layers import Layered as LayeredPolicy
+    from gateway.layers import Setting
     from gateway.tools.registry import Registry
 
 _NO_PLACES = Places("", "", "", "", "")  # for a folder of policies, which stands for all of them
@@ -40,6 +43,18 @@ class SourceState(Value):
     via: str = ""
     level: str = "enforce"
     note: str = ""
+
+
+class DescribedPrograms(Value):
+    """One file that describes programs. `state` as of a source; `describes`: the names that it speaks for, `adds`:
+    those of which it only adds to what is known. `waits`: it would describe more if the project were trusted."""
+
+    layer: str
+    path: str
+    state: str
+    describes: tuple[str, ...] = ()
+    adds: tuple[str, ...] = ()
+    waits: bool = False
 
 
 class ListedRule(Value):
@@ -66,12 +81,14 @@ class Effective(Value):
     kept_digests: tuple[str, ...]
     problems: tuple[Problem, ...]
     bound: tuple[Bound, ...]
+    commands: tuple[DescribedPrograms, ...] = ()
 
 
 def effective(places: Places, options: Options, registry: Registry) -> Effective:
     """The policy for `options.root`. Raises ConfigError only for what is wrong outside of policy files."""
     problems: list[Problem] = []
     files, sources = _read_all(places, options, problems)
+    described = _descriptions(places, options, problems)
     parse = _Parser(registry)
     store = TrustStore(places.state)
     kept = store.digests(os.path.realpath(options.root)) if options.root else frozenset()
@@ -79,8 +96,8 @@ def effective(places: Places, options: Options, registry: Registry) -> Effective
     def is_trusted(digest: str) -> bool:
         return digest in options.trust or digest in kept
 
-    def bound_by(some: list[PolicyFile], trusted: Callable[[str], bool], all_trusted: bool) -> Layered:
-        return bind(some, parse, root=options.root, trusted=trusted, all_trusted=all_trusted)
+    def bound_by(some: list[PolicyFile], trusted: Callable[[str], bool], all_trusted: bool) -> LayeredPolicy:
+        return bind(some, parse, root=options.root, trusted=trusted, all_trusted=all_trusted, descriptions=described)
 
     good = []
     for file in files:
@@ -96,7 +113,8 @@ def effective(places: Places, options: Options, registry: Registry) -> Effective
         problems += error.problems
         layered = bound_by([file for file in good if file.layer == "builtin"], is_trusted, False)
     whole = bound_by([file for file in good if file in layered.files], lambda _digest: True, True)
-    problems += _compile_problems(layered.bound, places, registry)
+    compiled, listed = _programs(described, layered, places, problems)
+    problems += _compile_problems(layered.bound, places, registry, compiled)
     settings = layered.settings
     mode = options.mode or (settings["mode"].value if "mode" in settings else "default")
     return Effective(
@@ -111,7 +129,47 @@ def effective(places: Places, options: Options, registry: Registry) -> Effective
         tuple(sorted(kept)),
         tuple(dict.fromkeys(problems)),
         layered.bound,
+        listed,
     )
+
+
+def _descriptions(places: Places, options: Options, problems: list[Problem]) -> list[PolicyFile]:
+    """The layers' descriptions of programs; none of them if one cannot be read."""
+    try:
+        return find_descriptions(places, options.root, policies=options.policies)
+    except ConfigError as error:
+        problems += error.problems
+        return []
+
+
+def _programs(
+    files: list[PolicyFile], layered: LayeredPolicy, places: Places, problems: list[Problem]
+) -> tuple[tuple[Entry, ...], tuple[DescribedPrograms, ...]]:
+    """The descriptions that hold, and every file with what it does."""
+    shipped = load_descriptions(places)
+    good = files
+    try:
+        compiled = compile_files(files, shipped)
+    except ConfigError as error:
+        problems += error.problems
+        broken = {problem.file for problem in error.problems}
+        good = [file for file in files if file.path not in broken]
+        compiled = compile_files(good, shipped)
+    found = entries(compiled, trusted=layered.project_trusted, locked_by=layered.commands_locked_by)
+    trusted = entries(compiled, trusted=True, locked_by=layered.commands_locked_by)
+    known, would = Layered(shipped, found), Layered(shipped, trusted)
+    listed = []
+    for file in files:
+        if file not in good:
+            listed.append(DescribedPrograms(file.layer, file.path, "broken"))
+            continue
+        at = good.index(file)
+        names = tuple(found[at][2]["names"])
+        adds = tuple(name for name in names if known.role(name, found[at]) == ADDS)
+        waits = any(would.role(name, trusted[at]) != ADDS for name in adds)
+        speaks = tuple(name for name in names if name not in adds)
+        listed.append(DescribedPrograms(file.layer, file.path, "loaded", speaks, adds, waits))
+    return tuple(found), tuple(listed)
 
 
 class _Parser:
@@ -226,11 +284,13 @@ def _listed(whole: tuple[Bound, ...], layered: tuple[Bound, ...]) -> list[Listed
     return found
 
 
-def _compile_problems(bound: tuple[Bound, ...], places: Places, registry: Registry) -> list[Problem]:
+def _compile_problems(
+    bound: tuple[Bound, ...], places: Places, registry: Registry, commands: tuple[Entry, ...]
+) -> list[Problem]:
     from gateway.policytest import check_examples
 
     try:
         compile_policy(bound, home=places.home)
     except ConfigError as error:
         return list(error.problems)
-    return check_examples(bound, registry, places)
+    return check_examples(bound, registry, places, commands)

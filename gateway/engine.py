@@ -10,16 +10,18 @@ import time
 from functools import partial
 
 from gateway.commands.settle import settle
-from gateway.load import Descriptions, Loaded, Options, load_descriptions, load_policy, load_tools, project_root
+from gateway.load import Loaded, Options, load_descriptions, load_policy, load_tools, project_root, with_layers
 from gateway.model.analysis import Analysis
 from gateway.model.context import Context
 from gateway.model.effect import HOLE, PATH_KINDS
 from gateway.model.facts import Wanted
 from gateway.nested import NestedProjects
-from gateway.observe import Host, git_fact, observe
+from gateway.observe import Host, observe
 from gateway.places import Places, places
 from gateway.policy.modes import regions_of
-from gateway.policy.resolve import Judged, is_protected, resolve
+from gateway.policy.protected import is_protected
+from gateway.policy.resolve import Judged, resolve
+from gateway.repository import git_fact
 from gateway.tools.canonical import canonicalise
 from gateway.tools.effects import effects_of
 
@@ -27,6 +29,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from gateway.descriptions import Lookup
     from gateway.model.call import RawCall
     from gateway.model.effect import Item
     from gateway.model.facts import TreeFact
@@ -63,11 +66,14 @@ class Gateway:
         self.host = host or Host()
         self.environment = dict(os.environ if environment is None else environment)
         self.registry: Registry = load_tools(self.places)
-        self.describe: Descriptions = load_descriptions(self.places)
         self.loaded: Loaded = loaded or load_policy(self.places, self.options, self.registry)
+        self.describe: Lookup = with_layers(load_descriptions(self.places), self.loaded)
         self.search_path = self.environment.get("PATH", "")
+        second = self.loaded.settings.get("second_opinion")
+        self.second_opinion = second is not None and second.value is True
         self._wider: dict[frozenset[str], Loaded] = {}
         self._judged_tools: dict[str, Judged] = {}
+        self._is_fixed = loaded is not None
         # `--policies` stands for all layers: no other file counts.
         self._projects = None if self.options.policies else NestedProjects(self.host, self.options.root)
         self.context = self._context(confined)
@@ -107,6 +113,8 @@ class Gateway:
             from gateway.commands.analyse import Start, analyse  # calls that are no command do without the grammar
 
             start = Start(context.cwd, context.home, {"HOME": context.home, "PWD": context.cwd})
+            if self.second_opinion:
+                start = start.replace(second_opinion=True)
             analysis = analyse(text, start, self.describe)
             analysis = analysis.replace(items=items + analysis.items)
         facts = observe(analysis.wanted, self.host, context, search_path=self.search_path)
@@ -138,6 +146,32 @@ class Gateway:
         kinds = frozenset(item.effect.kind for item in analysis.items if item.effect.kind in PATH_KINDS)
         hidden = partial(is_protected, loaded.policy, kinds, context)
         return observe(Wanted(trees=tuple(trees)), self.host, context, hidden=hidden).trees
+
+    def loaded_for(self, verdict: Verdict) -> Loaded:
+        """The policy that a call was judged by, nested projects' rules included."""
+        return self._policy_for(verdict.analysis, verdict.context)
+
+    def renewed(self) -> Gateway:
+        """This gateway, while the policy files say what they said when it was loaded; else one that has read them anew.
+        Raises ConfigError when they are broken."""
+        if self._is_fixed:
+            return self
+        known = [(self.options, self.loaded)]
+        known += [
+            (self.options.replace(others=tuple(sorted(each))), loaded) for each, loaded in list(self._wider.items())
+        ]
+        if all(
+            load_policy(self.places, options, self.registry).policy.revision == loaded.policy.revision
+            for options, loaded in known
+        ):
+            return self
+        return Gateway(
+            self.options,
+            where=self.places,
+            confined=self.context.confined,
+            host=self.host,
+            environment=self.environment,
+        )
 
     def _policy_for(self, analysis: Analysis, context: Context) -> Loaded:
         """The policy, with the deny and ask rules of every other project that the call reaches into."""

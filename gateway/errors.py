@@ -2,7 +2,8 @@
 
     GatewayError
     ├── ConfigError   a file, setting or flag of ours is wrong: nothing is decided, exit 2
-    └── CallError     the call itself is wrong: the caller can repair it
+    ├── CallError     the call itself is wrong: the caller can repair it
+    └── AuditError    the record cannot be written or read: what needs a record does not run
 
 Anything else that escapes a stage is our own fault; the engine turns it into a refusal (rule `internal-error`).
 Messages follow one form: `<thing> must be <rule> (got <value>)`, lower case, no full stop, with the
@@ -77,3 +78,12 @@ class CallError(GatewayError):
             problems = Problem(problems)
         self.problems: tuple[Problem, ...] = (problems,) if isinstance(problems, Problem) else tuple(problems)
         super().__init__("\n".join(map(str, self.problems)))
+
+
+class AuditError(GatewayError):
+    """The record cannot be written or read. `remedy`: what a person can do about it."""
+
+    def __init__(self, reason: str, remedy: str = "") -> None:
+        super().__init__(f"{reason}; {remedy}" if remedy else reason)
+        self.reason = reason
+        self.remedy = remedy

@@ -34,6 +34,9 @@ MAX_BYTES = 8_000_000
 
 TESTS_ENDING = ".tests.yaml"
 
+# What `lock` calls the describing of programs.
+COMMANDS = "commands"
+
 # What a setting is that no layer sets, where a session may choose another.
 _USUAL = {"mode": "default"}
 
@@ -60,8 +63,8 @@ class PolicyFile(Value):
 
 
 class Setting(Value):
-    """A value, and the file and layer that set it last. A section (`sandbox`, `limits`, `levels`) is set key by key:
-    `origins` says which file and layer set each key that stands in it."""
+    """A value, and the file and layer that set it last. A section (`sandbox`, `limits`, `levels`, `audit`) is set key
+    by key: `origins` says which file and layer set each key that stands in it."""
 
     value: Any
     file: str
@@ -78,7 +81,8 @@ class Layered(Value):
 
     `modes`: those that a session may choose, () for any. `included`: path and content of every extended file.
     `skipped`: what was read but not used, with the reason. `project_digest`: what `gateway policy trust` accepts, ""
-    when the project has no policy.
+    when the project has no policy. `commands_locked_by`: the layer below which descriptions of programs only add, "" if
+    there is none.
     """
 
     bound: tuple[Bound, ...]
@@ -90,22 +94,26 @@ class Layered(Value):
     project_digest: str
     project_trusted: bool
     tests: tuple[tuple[str, dict[str, Any]], ...]
+    commands_locked_by: str = ""
 
 
-def find_files(places: Places, root: str, *, policies: str = "", others: Iterable[str] = ()) -> list[PolicyFile]:
+def find_files(
+    places: Places, root: str, *, policies: str = "", others: Iterable[str] = (), binding: bool = False
+) -> list[PolicyFile]:
     """The policy files that apply, layer by layer, `builtin` first.
 
-    `policies`: a folder whose `enterprise.yaml`, `user.yaml`, `project.yaml` and `local.yaml` stand for the layers.
-    `others`: further project roots whose deny and ask rules apply. With no user file at all, the preset `daily`
+    `policies`: a folder whose `enterprise.yaml`, `user.yaml`, `project.yaml` and `local.yaml` stand for the layers;
+    `binding`: the machine's own enterprise layer holds beside them. `others`: further project roots whose deny and ask
+    rules apply. With no user file at all, the preset `daily`
     is the user layer. Raises ConfigError for every file that cannot be read and for an enterprise folder that
     others than root can write.
     """
     builtin = packaged("policies/builtin.yaml")
     found = [_read("builtin", builtin, root, "/")]
+    folders = layer_folders(places, root, others)
     if policies:
-        found += _from_folder(policies, root)
-        return found
-    for folder in layer_folders(places, root, others):
+        return [*found, *(read_layer(folders[0]) if binding else ()), *_from_folder(policies, root)]
+    for folder in folders:
         files = read_layer(folder)
         if folder.layer == "user" and not files:
             files = [_read("user", packaged("policies/daily.yaml"), root, places.config)]
@@ -211,13 +219,20 @@ def read_file(path: str) -> bytes:
 
 
 def bind(
-    files: Iterable[PolicyFile], parse: Parse, *, root: str, trusted: Callable[[str], bool], all_trusted: bool = False
+    files: Iterable[PolicyFile],
+    parse: Parse,
+    *,
+    root: str,
+    trusted: Callable[[str], bool],
+    all_trusted: bool = False,
+    descriptions: Iterable[PolicyFile] = (),
 ) -> Layered:
     """Parses the files, follows `extends`, and binds every rule to its layer.
 
-    `trusted` says whether a person accepted a project's digest. Raises ConfigError with the problems of all files.
+    `trusted` says whether a person accepted a project's digest, which covers the project's `descriptions` of programs
+    too. Raises ConfigError with the problems of all files.
     """
-    return _Binder(parse, root, trusted, all_trusted).bind(tuple(files))
+    return _Binder(parse, root, trusted, all_trusted).bind(tuple(files), tuple(descriptions))
 
 
 class _Binder:
@@ -233,10 +248,10 @@ class _Binder:
         self.skipped: list[str] = []
         self.tests: list[tuple[str, dict[str, Any]]] = []
 
-    def bind(self, files: tuple[PolicyFile, ...]) -> Layered:
+    def bind(self, files: tuple[PolicyFile, ...], descriptions: tuple[PolicyFile, ...]) -> Layered:
         parsed = [(file, self._expand(file)) for file in files]
         project = [(file, docs) for file, docs in parsed if file.layer == "project" and file.base == self.root]
-        fingerprint = _fingerprint(project)
+        fingerprint = _fingerprint(project, [file for file in descriptions if file.layer == "project"])
         named = {
             digest
             for file, docs in parsed
@@ -259,7 +274,7 @@ class _Binder:
         self.skipped += settings.skipped
         return Layered(
             tuple(bound), settings.values, settings.allowed("mode"), files, tuple(self.included.items()),
-            tuple(self.skipped), fingerprint, trusted, tuple(self.tests),
+            tuple(self.skipped), fingerprint, trusted, tuple(self.tests), settings.locked.get(COMMANDS, ""),
         )  # fmt: skip
 
     def _bound(self, file: PolicyFile, each: _Extended, may_loosen: bool) -> Bound:
@@ -350,13 +365,15 @@ def _weaker(one: str, other: str) -> str:
     return one if _LEVELS.index(one) <= _LEVELS.index(other) else other
 
 
-def _fingerprint(project: list[tuple[PolicyFile, list[_Extended]]]) -> str:
-    """A digest over a project's policy files and all they extend, by name and content."""
+def _fingerprint(project: list[tuple[PolicyFile, list[_Extended]]], descriptions: list[PolicyFile]) -> str:
+    """A digest over a project's policy files, all they extend and its descriptions, by name and content."""
     parts: list[bytes | str] = []
     for file, docs in project:
         parts.append(os.path.relpath(file.path, file.base))
         for each in docs:
             parts += [os.path.basename(each.path), each.content]
+    for file in descriptions:
+        parts += [os.path.relpath(file.path, file.base), file.content]
     return digest(parts) if parts else ""
 
 
@@ -374,6 +391,8 @@ class _Settings:
         settings = dict(doc.get("settings") or {})
         settings.pop("trust", None)
         lock, bounds = settings.pop("lock", ()), settings.pop("bounds", {})
+        self._check_sandbox(settings.get("sandbox") or {}, file.layer, path)
+        self._check_audit(settings.get("audit") or {}, file.layer, path)
         for name, value in settings.items():
             reason = self._refused(file, name, value, may_loosen)
             if reason:
@@ -407,6 +426,24 @@ class _Settings:
                 free[key] = each
         origins = {**before.origins, **dict.fromkeys(free, (path, layer))}
         self.values[name] = Setting({**before.value, **free}, path, layer, origins)
+
+    def _check_sandbox(self, sandbox: dict[str, Any], layer: str, path: str) -> None:
+        """What is too much for some layers is an error there, not a setting that waits."""
+        if "none" in sandbox.get("weaker", ()) and layer not in ("enterprise", "user"):
+            remedy = "only the enterprise and the user layer may do without a sandbox"
+            self.problems.append(Problem("`weaker` must not hold `none` in this layer", file=path, remedy=remedy))
+        if sandbox.get("inject") and layer == "project":
+            remedy = "set it in your own policy"
+            self.problems.append(Problem("a project must not say where secrets are sent", file=path, remedy=remedy))
+
+    def _check_audit(self, audit: dict[str, Any], layer: str, path: str) -> None:
+        """One record serves all projects of a user, so none of them says how it is kept."""
+        if audit and layer == "project":
+            remedy = "set it in your own policy"
+            self.problems.append(Problem("a project must not say how the record is kept", file=path, remedy=remedy))
+        elif audit.get("required") == "nothing" and layer not in ("enterprise", "user"):
+            remedy = "only the enterprise and the user layer may do without a record"
+            self.problems.append(Problem("`required` must not be `nothing` in this layer", file=path, remedy=remedy))
 
     def settle_mode(self) -> None:
         """Where the layers bound the mode and none that may stay sets it, the first of those they name holds."""

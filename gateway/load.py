@@ -10,6 +10,7 @@ import sys
 
 from gateway import prebuilt
 from gateway.cache import Cache, digest
+from gateway.descriptions import Layered, compile_files, entries, find_descriptions
 from gateway.errors import ConfigError, Problem
 from gateway.layers import PolicyFile, Setting, bind, find_files, read_file
 from gateway.model.decision import MODES
@@ -22,9 +23,10 @@ from gateway.trust import TrustStore
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Sequence
     from typing import Any
 
+    from gateway.descriptions import Entry, Lookup
     from gateway.policy.compile import Bound
     from gateway.spec.short import ToolName
 
@@ -38,7 +40,8 @@ class Options(Value):
     """What a front end was told: the same for `check`, the hooks and the library.
 
     `policies`: a folder that stands for all layers but `builtin`. `mode`: "" to take the policy's. `trust`: project
-    digests to accept for this run. `others`: further project roots whose deny and ask rules apply.
+    digests to accept for this run. `others`: further project roots whose deny and ask rules apply. `binding`: what is
+    decided will be done, so the machine's own enterprise layer holds beside `policies`; a dry run may leave it out.
     """
 
     cwd: str
@@ -47,10 +50,11 @@ class Options(Value):
     trust: tuple[str, ...] = ()
     others: tuple[str, ...] = ()
     root: str = ""
+    binding: bool = False
 
 
 class Loaded(Value):
-    """A policy ready to decide, and where everything in it came from."""
+    """A policy ready to decide, and where everything in it came from. `commands`: what its layers say of programs."""
 
     policy: Policy
     settings: dict[str, Setting]
@@ -59,6 +63,7 @@ class Loaded(Value):
     project_digest: str
     project_trusted: bool
     mode: str
+    commands: tuple[Entry, ...] = ()
 
 
 def project_root(cwd: str) -> str:
@@ -84,10 +89,22 @@ def load_policy(places: Places, options: Options, registry: Registry) -> Loaded:
 
     Raises ConfigError for whatever is wrong in any file; then nothing may be decided.
     """
-    files = find_files(places, options.root, policies=options.policies, others=options.others)
+    files = find_files(places, options.root, policies=options.policies, others=options.others, binding=options.binding)
+    described = find_descriptions(places, options.root, policies=options.policies, binding=options.binding)
     cache = Cache(places.cache)
+    # What ships changes with the code, or in a checkout with its files.
+    shipped = (_descriptions_stamp(),) if described else ()
     key = "policy-" + digest(
-        [code_stamp(), places.home, options.root, options.policies, *_texts(files), *registry.names()]
+        [
+            code_stamp(),
+            places.home,
+            options.root,
+            options.policies,
+            *_texts(files),
+            *_texts(described),
+            *shipped,
+            *registry.names(),
+        ]
     )
     store = TrustStore(places.state)
 
@@ -96,7 +113,7 @@ def load_policy(places: Places, options: Options, registry: Registry) -> Loaded:
 
     entry = cache.read(key)
     if not (isinstance(entry, dict) and _still_holds(entry, is_trusted)):
-        entry = _compile(files, options, registry, places, is_trusted, bool(options.policies))
+        entry = _compile(files, described, options, registry, places, is_trusted, bool(options.policies))
         cache.write(key, entry)
     return _loaded(entry, options)
 
@@ -109,11 +126,13 @@ def policy_from(
     *,
     trusted: bool = True,
     fold: bool = False,
+    described: Sequence[PolicyFile] = (),
 ) -> Loaded:
     """The policy of files that are at hand: for tests of policies. `trusted`: whether the project's is; `fold`:
-    whether the file system takes names in either case for the same."""
+    whether the file system takes names in either case for the same; `described`: the layers' descriptions."""
     nowhere = Places("", "", "", "", home)
-    return _loaded(_compile(files, options, registry, nowhere, lambda _fingerprint: trusted, False, fold), options)
+    entry = _compile(files, described, options, registry, nowhere, lambda _fingerprint: trusted, False, fold)
+    return _loaded(entry, options)
 
 
 def _texts(files: Iterable[PolicyFile]) -> Iterable[bytes | str]:
@@ -134,6 +153,7 @@ def _still_holds(entry: dict[str, Any], is_trusted: Callable[[str], bool]) -> bo
 
 def _compile(
     files: list[PolicyFile],
+    described: Sequence[PolicyFile],
     options: Options,
     registry: Registry,
     places: Places,
@@ -149,9 +169,17 @@ def _compile(
         root=options.root,
         trusted=is_trusted,
         all_trusted=all_trusted,
+        descriptions=described,
+    )
+    commands = tuple(
+        entries(
+            compile_files(described, load_descriptions(places)),
+            trusted=layered.project_trusted,
+            locked_by=layered.commands_locked_by,
+        )
     )
     policy = compile_policy(layered.bound, home=places.home, fold=fold)
-    _check_examples(layered.bound, registry, places)
+    _check_examples(layered.bound, registry, places, commands)
     included = [[path, digest([content])] for path, content in layered.included]
     told = is_trusted(layered.project_digest)
     return {
@@ -164,7 +192,8 @@ def _compile(
         "fingerprint": layered.project_digest,
         "trusted": layered.project_trusted,
         "told": told,
-        "revision": digest([*_texts(layered.files), repr(included), repr(layered.project_trusted)]),
+        "revision": digest([*_texts(layered.files), repr(included), repr(layered.project_trusted), *_texts(described)]),
+        "commands": commands,
     }
 
 
@@ -185,18 +214,21 @@ def _reader(registry: Registry) -> Callable[[bytes, str], dict[str, Any]]:
     return read
 
 
-def _check_examples(bound: tuple[Bound, ...], registry: Registry, places: Places) -> None:
+def _check_examples(bound: tuple[Bound, ...], registry: Registry, places: Places, commands: tuple[Entry, ...]) -> None:
     """An example of a rule that does not come out as it says is an error like any other in its file."""
     if any(rule["matches"] or rule["not_matches"] for each in bound for rule in each.rules):
         from gateway.policytest import check_examples
 
-        problems = check_examples(bound, registry, places)
+        problems = check_examples(bound, registry, places, commands)
         if problems:
             raise ConfigError(problems)
 
 
 def _loaded(entry: dict[str, Any], options: Options) -> Loaded:
-    settings = {name: Setting(*value) for name, value in entry["settings"].items()}
+    settings = {
+        name: Setting(value, file, layer, {key: tuple(origin) for key, origin in origins.items()})
+        for name, (value, file, layer, origins) in entry["settings"].items()
+    }
     levels = settings["levels"].value if "levels" in settings else {}
     policy = Policy(**entry["policy"], levels=levels, revision=entry["revision"], seen={})
     return Loaded(
@@ -207,6 +239,7 @@ def _loaded(entry: dict[str, Any], options: Options) -> Loaded:
         entry["fingerprint"],
         entry["trusted"],
         _mode(options.mode, settings, entry["modes"]),
+        tuple(entry["commands"]),
     )
 
 
@@ -257,14 +290,25 @@ def load_descriptions(places: Places) -> Descriptions:
     return Descriptions(lambda: _packed_descriptions(places))
 
 
+def with_layers(shipped: Descriptions, loaded: Loaded) -> Lookup:
+    """What known programs do: the packaged descriptions, with what the layers of a policy say besides."""
+    return Layered(shipped, loaded.commands) if loaded.commands else shipped
+
+
+def _descriptions_stamp() -> str:
+    """Changes whenever a packaged description of a checkout does; "" for a wheel, whose code stamp covers them."""
+    if prebuilt.tools() is not None:
+        return ""
+    with os.scandir(COMMANDS) as files:
+        return repr(
+            sorted((e.name, (found := e.stat()).st_size, found.st_mtime_ns) for e in files if e.name.endswith(".yaml"))
+        )
+
+
 def _packed_descriptions(places: Places) -> bytes:
     """Those of a checkout, from the cache unless one of their files is another one by now."""
-    with os.scandir(COMMANDS) as entries:
-        stats = sorted(
-            (e.name, (found := e.stat()).st_size, found.st_mtime_ns) for e in entries if e.name.endswith(".yaml")
-        )
     cache = Cache(places.cache)
-    key = "commands-" + digest([code_stamp(), repr(stats)])
+    key = "commands-" + digest([code_stamp(), _descriptions_stamp()])
     packed = cache.read_bytes(key)
     if packed is None:
         packed = pack_descriptions()

@@ -10,11 +10,12 @@ from __future__ import annotations
 
 import os
 
+from gateway.descriptions import compile_files, entries
 from gateway.engine import Gateway
 from gateway.errors import CallError, ConfigError, Problem
 from gateway.layers import Layered, bind, read_file
 from gateway.layers import PolicyFile as File
-from gateway.load import Loaded, Options, tool_names
+from gateway.load import Loaded, Options, load_descriptions, tool_names
 from gateway.model.value import Value
 from gateway.places import PACKAGE, Places, packaged
 from gateway.policy.compile import alternatives, compile_policy
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
     from typing import Any
 
+    from gateway.descriptions import Entry
     from gateway.model.context import Context
     from gateway.model.rule import Rule
     from gateway.model.verdict import Verdict
@@ -82,10 +84,14 @@ class Report(Value):
 
 
 class Trials:
-    """Judges calls in the example world; each text is analysed once for every circumstance."""
+    """Judges calls in the example world; each text is analysed once for every circumstance.
 
-    def __init__(self, registry: Registry, places: Places) -> None:
+    `commands`: what layers say of programs.
+    """
+
+    def __init__(self, registry: Registry, places: Places, commands: tuple[Entry, ...] = ()) -> None:
         self.world = world(EXAMPLE)
+        self._commands = commands
         self.registry = registry
         self._places = Places(_NOWHERE, _NOWHERE, _NOWHERE, places.cache, self.world.home)
         self._gateways: dict[bool, Gateway] = {}
@@ -100,7 +106,9 @@ class Trials:
                 confined=confined,
                 host=self.world.host,
                 environment={"PATH": "/usr/bin"},
-                loaded=_loaded(Policy(**_NO_POLICY, levels={})),
+                loaded=Loaded(
+                    Policy(**_NO_POLICY, levels={}), {}, (), (), "", False, "default", commands=self._commands
+                ),
             )
         return found
 
@@ -150,16 +158,14 @@ def as_call(text: str, registry: Registry) -> str:
     return text if known and (not parenthesis or text.rstrip().endswith(")")) else f"Bash({text})"
 
 
-def _loaded(policy: Policy) -> Loaded:
-    return Loaded(policy, {}, (), (), "", False, "default")
-
-
 def is_packaged(path: str) -> bool:
     """Whether a file is one of ours, whose examples and tests the package's own tests run."""
     return path.startswith((PACKAGE + "/", packaged("policies") + "/"))
 
 
-def check_examples(bound: Iterable[Bound], registry: Registry, places: Places) -> list[Problem]:
+def check_examples(
+    bound: Iterable[Bound], registry: Registry, places: Places, commands: tuple[Entry, ...] = ()
+) -> list[Problem]:
     """What is wrong with the examples of rules, each with its place; nothing is looked at if there are none."""
     problems = []
     trials: Trials | None = None
@@ -167,7 +173,7 @@ def check_examples(bound: Iterable[Bound], registry: Registry, places: Places) -
         for rule in each.rules:
             if not (rule["matches"] or rule["not_matches"]) or rule["id"] in each.without or is_packaged(each.file):
                 continue
-            trials = trials or Trials(registry, places)
+            trials = trials or Trials(registry, places, commands)
             for case, _hit in _examples(trials, trials.rebased(each, places.home), rule):
                 if case.problem:
                     problems.append(
@@ -255,13 +261,27 @@ def stack_for(paths: Sequence[str], root: str) -> list[File]:
     return sorted(files, key=lambda file: LAYER_NAMES.index(file.layer))
 
 
-def run_tests(files: Sequence[File], named: Sequence[str], registry: Registry, places: Places, root: str) -> Report:
+def described_by(files: Sequence[File], layered: Layered, places: Places) -> tuple[Entry, ...]:
+    """What layers say of programs by their description files. Raises ConfigError."""
+    compiled = compile_files(files, load_descriptions(places))
+    return tuple(entries(compiled, trusted=True, locked_by=layered.commands_locked_by))
+
+
+def run_tests(
+    files: Sequence[File],
+    named: Sequence[str],
+    registry: Registry,
+    places: Places,
+    root: str,
+    descriptions: Sequence[File] = (),
+) -> Report:
     """Runs the examples and tables of the named files, or of all that are not packaged if none is named.
 
-    Raises ConfigError for files that do not load.
+    `descriptions`: the files with which the same layers describe programs. Raises ConfigError for files that do not
+    load.
     """
     layered = read_layers(files, registry, root)
-    trials = Trials(registry, places)
+    trials = Trials(registry, places, described_by(descriptions, layered, places))
     bound = [trials.rebased(each, places.home) for each in layered.bound]
     wanted = {os.path.realpath(path) for path in named}
 

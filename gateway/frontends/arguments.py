@@ -1,4 +1,4 @@
-"""The options of `check` and `explain`, declared once: by hand-written parsing, help and typer alike.
+"""The options of `check`, `explain` and `exec`, declared once: by hand-written parsing, help and typer alike.
 
 `parse` reads the exact forms (`--mode plan`, `--mode=plan`, flags, one argument) without importing anything. What
 it does not understand it leaves to typer, whose commands `typed` builds from the same table.
@@ -62,6 +62,7 @@ CHECK = Command(
         Option(
             "--batch", "Judge a call on each line of FILE; - answers each line of standard input as it comes.", "FILE"
         ),
+        Option("--plan", "Show all that the sandbox would let the call see and do."),
         JSON,
         UNCONFINED,
         POLICIES,
@@ -81,20 +82,44 @@ EXPLAIN = Command(
     (JSON, UNCONFINED, POLICIES, CWD, MODE, TRUST),
 )
 
+EXEC = Command(
+    "exec",
+    """Judge a shell command and run it confined: `gateway exec -- CMD ARG ...`, or a shell text with -c.
+
+    Its input, output and signals are the caller's own. Exit status: the command's own, 128 + n after signal n, 126 when
+    it was refused or could not be confined (the reason is on standard error), 2 for wrong usage.""",
+    "CMD",
+    "The command and its words, after --.",
+    (
+        Option("--command", "The shell text to run, instead of words after --. Short: -c.", "TEXT"),
+        Option("--timeout", "End it after so many seconds; never more than policy's limit.", "SECONDS"),
+        Option("--report", "Write the verdict and what became of the call to FILE, as JSON.", "FILE"),
+        POLICIES,
+        CWD,
+        MODE,
+        TRUST,
+    ),
+)
+
 
 class Request(Value):
-    """What was asked for: the argument and the options of the table, by name."""
+    """What was asked for: the argument and the options of the table, by name. `words`: a command's, after `--`."""
 
     argument: str | None = None
     tool: str | None = None
     input: str | None = None
     batch: str | None = None
+    plan: bool = False
     json: bool = False
     unconfined: bool = False
     policies: str | None = None
     cwd: str | None = None
     mode: str | None = None
     trust_project: tuple[str, ...] = ()
+    command: str | None = None
+    timeout: str | None = None
+    report: str | None = None
+    words: tuple[str, ...] = ()
 
 
 def parse(command: Command, words: Sequence[str]) -> Request | None:
@@ -130,6 +155,13 @@ def parse(command: Command, words: Sequence[str]) -> Request | None:
             at += 1
         found[option.field] = (*found.get(option.field, ()), value) if option.repeats else value
     return Request(**found)
+
+
+def parse_exec(words: Sequence[str]) -> Request | None:
+    """The same for `exec`, whose command stands behind `--` and is never read for options."""
+    at = words.index("--") if "--" in words else len(words)
+    found = parse(EXEC, ["--command" if word == "-c" else word for word in words[:at]])
+    return None if found is None else found.replace(words=tuple(words[at + 1 :]))
 
 
 def typed(command: Command, run: Callable[[Request], int]) -> Callable[..., int]:

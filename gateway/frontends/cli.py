@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from gateway.errors import EXIT_USAGE, ConfigError, Problem
-from gateway.frontends.arguments import CHECK, EXPLAIN, typed
+from gateway.frontends.arguments import CHECK, EXEC, EXPLAIN, typed
 from gateway.frontends.output import write
 
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ _UsageError: type[Exception] = typer.BadParameter.__bases__[0]
 
 _ABOUT = "Says what agents' tool calls may do, and why."
 HELP = ("-h", "--help")
-_GROUPS = ("policy", "tools")
+_GROUPS = ("policy", "grants", "audit", "tools", "commands", "new")
 
 
 def build() -> typer.Typer:
@@ -40,6 +40,8 @@ def build() -> typer.Typer:
     app.callback()(_options)
     app.command(CHECK.name)(typed(CHECK, _check))
     app.command(EXPLAIN.name)(typed(EXPLAIN, _explain))
+    app.command(EXEC.name)(typed(EXEC, _exec))
+    app.command("doctor")(import_module("gateway.frontends.cli_doctor").doctor)
     for name in _GROUPS:
         app.add_typer(import_module(f"gateway.frontends.cli_{name}").app, name=name)
     return app
@@ -111,5 +113,11 @@ def _check(request: Request) -> int:
 
 def _explain(request: Request) -> int:
     from gateway.frontends.cli_explain import run
+
+    return run(request)
+
+
+def _exec(request: Request) -> int:
+    from gateway.frontends.cli_exec import run
 
     return run(request)

@@ -43,13 +43,23 @@ def run(request: Request) -> int:
         found = explain(verdict, enforced=enforced(gateway))
         found["elapsed_us"] = (perf_counter_ns() - started) // 1000
         found["change"] = change(gateway, verdict)
+        if request.plan:
+            from gateway.frontends.plan import planned
+
+            found["confinement"]["plan"] = planned(gateway, verdict)
         write((pretty(found) if is_terminal(sys.stdout) else dumps(found)) + "\n")
     else:
         from gateway.frontends.style import style_for
         from gateway.frontends.text import verdict_text
 
         found = explain(verdict, enforced=enforced(gateway), change=change(gateway, verdict))
-        write(verdict_text(verdict, found, style_for(sys.stdout)))
+        text = verdict_text(verdict, found, style_for(sys.stdout))
+        if request.plan:
+            from gateway.frontends.plan import plan_text, planned
+
+            plan = planned(gateway, verdict)
+            text += "\n" + plan_text(plan, style_for(sys.stdout)) if plan else ""
+        write(text)
     return EXIT[verdict.decision]
 
 
@@ -62,6 +72,8 @@ def misuse(request: Request) -> str:
         return "a call must be given in one way only: as an argument, with --tool and --input, or with --batch"
     if (request.tool is None) != (request.input is None):
         return "--tool and --input must be given together"
+    if request.plan and request.batch is not None:
+        return "--plan must be given for a single call"
     return ""
 
 

@@ -1,21 +1,24 @@
-"""`gateway explain`: the commands, words, effects and classes that the analysis finds in a shell text."""
+"""`gateway explain`: the commands, words, effects and classes that the analysis finds in a shell text, and the plan of
+the sandbox that would hold it."""
 
 from __future__ import annotations
 
 import sys
+from bisect import bisect_right
 
 from gateway.errors import ConfigError, Problem
+from gateway.frontends.explanation import explain
 from gateway.frontends.jsontext import MAX_BYTES, dumps, pretty
 from gateway.frontends.output import write
+from gateway.frontends.plan import plan_text
 from gateway.frontends.session import open_gateway, read_input
 from gateway.frontends.style import Style, is_terminal, style_for
 from gateway.frontends.text import effect_lines
-from gateway.frontends.tree import tree_of
-from gateway.model.call import RawCall
 from gateway.policy.wording import quote, shortened, visible
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
     from typing import Any
 
     from gateway.frontends.arguments import Request
@@ -31,32 +34,58 @@ def run(request: Request) -> int:
             text = read_input(MAX_BYTES, "the text").decode("utf-8").removesuffix("\n")
         except UnicodeDecodeError as error:
             raise ConfigError(Problem(f"the text must be UTF-8 (got a wrong byte at {error.start})")) from error
-    gateway = open_gateway(request)
-    found = tree_of(gateway.check(RawCall("Bash", {"command": text})))
+    found = explain(text, guard=open_gateway(request))
     if request.json:
         write((pretty(found) if is_terminal(sys.stdout) else dumps(found)) + "\n")
     else:
-        write(tree_text(found, style_for(sys.stdout)))
+        style = style_for(sys.stdout)
+        plan = found["plan"]
+        write(tree_text(found, style) + ("\n" + plan_text(plan, style) if plan else ""))
     return 0
 
 
-def tree_text(found: dict[str, Any], style: Style) -> str:
-    """The tree of commands with what becomes of each effect."""
+def tree_text(found: Mapping[str, Any], style: Style) -> str:
+    """The tree of commands with what becomes of each effect. Places in a text of several lines are lines."""
     classes = f" [{', '.join(found['classes'])}]" if found["classes"] else ""
     head = style.paint(found["decision"].upper(), found["decision"])
-    lines = [f"{head}  {visible(shortened(found['text'], style.width - 12))}{classes}"]
+    text = found["text"]
+    first, newline, _rest = text.strip("\n").partition("\n")
+    starts = _starts(text) if newline else []
+    shown = f"{len(starts)} lines: {first} …" if newline else text
+    lines = [f"{head}  {visible(shortened(shown, style.width - 12))}{classes}"]
     branches = [("command", each) for each in found["commands"]]
-    if found["effects"]:
-        branches.append(("shell", {"effects": found["effects"]}))
+    by_place: dict[str, list[Any]] = {}
+    for effect in found["effects"]:
+        by_place.setdefault(_place(effect["span"], starts) if starts else "", []).append(effect)
+    branches += [("shell", {"effects": effects, "place": place}) for place, effects in by_place.items()]
     if found["tokens"]:
         branches.append(("tokens", found["tokens"]))
     for number, (kind, branch) in enumerate(branches):
         last = number == len(branches) - 1
-        lines += _branch(kind, branch, "", last, style)
+        lines += _branch(kind, branch, "", last, style, starts)
     return "\n".join(lines) + "\n"
 
 
-def _branch(kind: str, branch: Any, indent: str, last: bool, style: Style) -> list[str]:
+def _starts(text: str) -> list[int]:
+    """Where each line of a text starts."""
+    found = [0]
+    while (at := text.find("\n", found[-1])) >= 0 and at + 1 < len(text):
+        found.append(at + 1)
+    return found
+
+
+def _place(span: Sequence[int] | None, starts: list[int]) -> str:
+    """Where something stands: its line or lines, in a text of one line its code points."""
+    if span is None:
+        return ""
+    start, end = span
+    if not starts:
+        return f"{start}-{end}"
+    first, last = bisect_right(starts, start), bisect_right(starts, max(start, end - 1))
+    return f"line {first}" if first == last else f"lines {first}-{last}"
+
+
+def _branch(kind: str, branch: Any, indent: str, last: bool, style: Style, starts: list[int]) -> list[str]:
     fork, trunk = ("└─ ", "   ") if last else ("├─ ", "│  ")
     below = indent + trunk
     room = style.width - len(below)
@@ -64,18 +93,20 @@ def _branch(kind: str, branch: Any, indent: str, last: bool, style: Style) -> li
         words = " ".join(map(quote, branch))
         return [f"{indent}{fork}words of what cannot be parsed: {shortened(words, room - 36)}"]
     if kind == "shell":
-        lines = [f"{indent}{fork}the shell itself"]
+        place = f"  {style.paint(branch['place'], 'dim')}" if branch["place"] else ""
+        lines = [f"{indent}{fork}the shell itself{place}"]
         return lines + [below + line for line in effect_lines(branch["effects"], style, room)]
     name = style.paint(_name(branch), "strong")
     classes = f"  [{', '.join(branch['classes'])}]" if branch["classes"] else ""
-    start, end = branch["span"]
-    lines = [f"{indent}{fork}{name}{classes}  {style.paint(f'{start}-{end}', 'dim')}"]
+    lines = [f"{indent}{fork}{name}{classes}  {style.paint(_place(branch['span'], starts), 'dim')}"]
     lines += [
         f"{below}{style.paint(f'{label:<9}', 'dim')}{shortened(text, room - 9)}" for label, text in _words(branch)
     ]
     lines += [below + line for line in effect_lines(branch["effects"], style, room)]
+    if not branch["effects"]:
+        lines.append(below + style.paint("no effects of its own" if branch["commands"] else "no effects here", "dim"))
     for number, child in enumerate(branch["commands"]):
-        lines += _branch("command", child, below, number == len(branch["commands"]) - 1, style)
+        lines += _branch("command", child, below, number == len(branch["commands"]) - 1, style, starts)
     return lines
 
 
@@ -89,7 +120,7 @@ def _words(command: dict[str, Any]) -> list[tuple[str, str]]:
     found = [("words", " ".join(map(_word, command["argv"])))]
     if command["options"]:
         found.append(("options", " ".join(map(visible, command["options"]))))
-    if command["operands"]:
+    if command["operands"] and command["operands"] != command["argv"][1:]:
         found.append(("operands", " ".join(map(_word, command["operands"]))))
     said = [
         text

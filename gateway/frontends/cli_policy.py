@@ -102,6 +102,7 @@ def _as_data(found: Effective, layer: str, only_sources: bool) -> dict[str, Any]
             "trusted": found.project_trusted,
             "kept_digests": list(found.kept_digests),
         },
+        "commands": [each.as_dict() for each in found.commands if not layer or each.layer == layer],
         "problems": [_problem(each) for each in found.problems],
     }
     if only_sources:
@@ -153,6 +154,7 @@ def run(
     A table is the list `tests:` of a policy, or of NAME.tests.yaml beside NAME.yaml. Without FILE, the layers that
     hold here are tested. Exit status: 0, 1 if anything failed or too little is exercised, 2 for a broken file.
     """
+    from gateway.descriptions import find_descriptions
     from gateway.layers import find_files
     from gateway.policytest import TESTS_ENDING, run_tests, stack_for
 
@@ -169,7 +171,8 @@ def run(
     else:
         stack = find_files(here, options.root, policies=options.policies)
         named = [file.path for file in stack if file.layer != "builtin"] if options.policies else []
-    report = run_tests(stack, named, registry, here, options.root)
+    descriptions = find_descriptions(here, options.root, policies=options.policies)
+    report = run_tests(stack, named, registry, here, options.root, descriptions)
     if junit is not None:
         from gateway.frontends.junit import junit as as_junit
 
@@ -218,7 +221,8 @@ def lint(files: _Files = None, policies: _Policies = None, cwd: _Cwd = None, jso
     Without FILE, the layers that hold here are looked at. Exit status: 0, 1 for anything worse than a remark, 2 for a
     broken file.
     """
-    from gateway.policytest import Trials, confirm, is_packaged, read_layers, stack_for
+    from gateway.descriptions import find_descriptions
+    from gateway.policytest import Trials, confirm, described_by, is_packaged, read_layers, stack_for
 
     options = _options(cwd, policies)
     here = places()
@@ -231,7 +235,8 @@ def lint(files: _Files = None, policies: _Policies = None, cwd: _Cwd = None, jso
 
         stack = find_files(here, options.root, policies=options.policies)
     layered = read_layers(stack, registry, options.root)
-    trials = Trials(registry, here)
+    descriptions = find_descriptions(here, options.root, policies=options.policies)
+    trials = Trials(registry, here, described_by(descriptions, layered, here))
     bound = [trials.rebased(each, here.home) for each in layered.bound]
     levels = layered.settings["levels"].value if "levels" in layered.settings else {}
     findings = confirm(_lint(bound, registry, trials.world.home), bound, trials, levels)
@@ -271,8 +276,12 @@ def traits_of(registry: Registry) -> dict[str, ToolTraits]:
 
 
 @app.command()
-def schema(what: Annotated[str, typer.Argument(metavar="policy|tools", help="Which file's schema.")] = "policy") -> int:
-    """Print the JSON Schema of policy files or of tools.yaml, for editors."""
+def schema(
+    what: Annotated[
+        str, typer.Argument(metavar="policy|tools|command|explain", help="What the schema is of.")
+    ] = "policy",
+) -> int:
+    """Print the JSON Schema of policy files, of tools.yaml, of descriptions of programs or of what `explain` prints."""
     if what == "policy":
         from gateway.spec.schema import policy_schema
 
@@ -281,8 +290,16 @@ def schema(what: Annotated[str, typer.Argument(metavar="policy|tools", help="Whi
         from gateway.spec.tools_schema import tools_schema
 
         write(pretty(tools_schema()) + "\n")
+    elif what == "command":
+        from gateway.spec.commandschema import command_schema
+
+        write(pretty(command_schema()) + "\n")
+    elif what == "explain":
+        from gateway.frontends.explanation import explanation_schema
+
+        write(pretty(explanation_schema()) + "\n")
     else:
-        raise ConfigError(Problem(f"schema must be `policy` or `tools` (got `{what}`)"))
+        raise ConfigError(Problem(f"schema must be one of policy, tools, command, explain (got `{what}`)"))
     return 0
 
 

@@ -60,6 +60,15 @@ def _command(words: Sequence[str]) -> int:
             from gateway.frontends.cli_check import run
 
             return run(request)
+    if words and words[0] == "exec":
+        from gateway.frontends.arguments import parse_exec
+
+        request = parse_exec(words[1:])
+        if request is not None:
+            from gateway.frontends.cli_exec import run as run_exec
+
+            return run_exec(request)
+        words = words[: words.index("--")] if "--" in words else words  # for help, and for what is wrong with it
     from gateway.frontends.cli import run_typer
 
     return run_typer(words)

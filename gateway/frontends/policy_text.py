@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from typing import Any
 
-    from gateway.effective import Effective, ListedRule, SourceState
+    from gateway.effective import DescribedPrograms, Effective, ListedRule, SourceState
     from gateway.frontends.style import Style
     from gateway.policy.lint import Finding
     from gateway.policytest import Report
@@ -36,6 +36,8 @@ def effective_text(found: Effective, home: str, style: Style, *, layer: str = ""
     """The effective policy with the origin of every entry."""
     sources = [source for source in found.sources if not layer or source.layer == layer]
     lines = [style.paint("sources", "strong"), *_sources(sources, found, home, style)]
+    described = [each for each in found.commands if not layer or each.layer == layer]
+    lines += _described(described, found, home, style)
     if not layer or layer == "project":
         lines += ["", *_project(found, style)]
     if only_sources:
@@ -67,6 +69,20 @@ def _sources(sources: Sequence[SourceState], found: Effective, home: str, style:
         elif source.state == "absent":
             said = style.paint(said, "dim")
         lines.append(f"  {source.layer:<11}{padded}  {said}")
+    return lines
+
+
+def _described(files: Sequence[DescribedPrograms], found: Effective, home: str, style: Style) -> list[str]:
+    """The files that describe programs, each with what it says of which."""
+    lines = ["", style.paint("programs", "strong")] if files else []
+    paths = [short_path(each.path, found.root, home) for each in files]
+    widest = max(map(columns_of, paths), default=0)
+    for each, path in zip(files, paths, strict=True):
+        said = [f"describes {visible(', '.join(each.describes))}"] if each.describes else []
+        said += [f"adds to {visible(', '.join(each.adds))}"] if each.adds else []
+        said += ["describes them once the project is trusted"] if each.waits else []
+        told = style.paint(each.state, "deny") if each.state == "broken" else "; ".join(said)
+        lines.append(f"  {each.layer:<11}{path}{' ' * (widest - columns_of(path))}  {told}")
     return lines
 
 
@@ -183,7 +199,9 @@ def trust_text(found: Effective, home: str, style: Style) -> str:
     settings = [(name, setting) for name, setting in found.settings.items() if setting.layer == "project"]
     lines += ["", style.paint("settings", "strong")] if settings else []
     lines += [f"  {name} = {_value(setting.value)}" for name, setting in settings]
-    if not allows and not settings:
+    described = [each for each in found.commands if each.layer == "project"]
+    lines += _described(described, found, home, style)
+    if not allows and not settings and not any(each.describes for each in described):
         lines += ["", "nothing in it loosens anything: it holds already"]
     lines += ["", f"digest {found.project_digest}"]
     return "\n".join(lines) + "\n"

@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     from gateway.policy.confine import Enforced
 
 
-def open_gateway(request: Request) -> Gateway:
-    """A gateway for the options that `check` and `explain` share. Raises ConfigError."""
+def open_gateway(request: Request, *, binding: bool = False) -> Gateway:
+    """A gateway for the options that commands share. `binding`: what it decides will be done. Raises ConfigError."""
     if not os.path.expanduser("~").startswith("/"):
         raise ConfigError(Problem("HOME must be set to an absolute path", remedy="run with HOME=/your/home"))
     mode = request.mode or ""
@@ -32,6 +32,7 @@ def open_gateway(request: Request) -> Gateway:
             policies="" if request.policies is None else folder(request.policies, "--policies"),
             mode=mode,
             trust=request.trust_project,
+            binding=binding,
         ),
         confined=not request.unconfined,
     )
