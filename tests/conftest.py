@@ -10,12 +10,17 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import settings
 
 from gateway.engine import Gateway
 from gateway.layers import PolicyFile
 from gateway.load import Options, load_tools, policy_from
 from gateway.places import Places, packaged
 from gateway.world import world
+
+if os.environ.get("CI"):  # the same examples in every run; other runs look for new ones
+    settings.register_profile("ci", derandomize=True)
+    settings.load_profile("ci")
 
 TESTS = Path(__file__).parent
 GOLDEN = TESTS / "golden"

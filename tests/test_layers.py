@@ -359,3 +359,67 @@ def test_a_section_is_set_key_by_key_and_a_lock_holds_for_its_key_alone(here: Pl
         "files": "user",
     }
     assert found.skipped == ("/user.yaml: setting `limits.memory_mb` is not used: layer enterprise locked it",)
+
+
+@only_root
+def test_a_folder_of_policies_sheds_the_enterprise_layer_only_in_a_dry_run(here: Places, tmp_path: Path) -> None:
+    put(here.enterprise, "policy.yaml", "deny: [Bash(rm *)]")
+    os.chmod(here.enterprise, 0o755)
+    put(here.config, "policy.yaml")
+    put(str(tmp_path / "other"), "user.yaml")
+    folder, root = str(tmp_path / "other"), root_of(here)
+    shed = find_files(here, root, policies=folder)
+    kept = find_files(here, root, policies=folder, binding=True)
+    assert names(shed) == [("builtin", "builtin.yaml"), ("user", "user.yaml")]
+    assert names(kept) == [("builtin", "builtin.yaml"), ("enterprise", "policy.yaml"), ("user", "user.yaml")]
+
+
+@pytest.mark.parametrize(
+    ("layer", "text", "message"),
+    [
+        ("project", "weaker: [none]", "`weaker` must not hold `none` in this layer"),
+        ("local", "weaker: [landlock, none]", "`weaker` must not hold `none` in this layer"),
+        (
+            "project",
+            "inject: [{host: a.org, header: X, source: 'env:A'}]",
+            "a project must not say where secrets are sent",
+        ),
+    ],
+)
+def test_what_is_too_much_for_a_layer_is_an_error_in_it(here: Places, layer: str, text: str, message: str) -> None:
+    with pytest.raises(ConfigError, match=message):
+        bound([file(layer, here, f"settings: {{sandbox: {{{text}}}}}")], here)
+
+
+@pytest.mark.parametrize(
+    ("layer", "text", "message"),
+    [
+        ("project", "keep: 1", "a project must not say how the record is kept"),
+        ("project", "required: all", "a project must not say how the record is kept"),
+        ("local", "required: nothing", "`required` must not be `nothing` in this layer"),
+    ],
+)
+def test_only_some_layers_say_how_the_record_is_kept(here: Places, layer: str, text: str, message: str) -> None:
+    with pytest.raises(ConfigError, match=message):
+        bound([file(layer, here, f"settings: {{audit: {{{text}}}}}")], here)
+
+
+def test_the_record_is_set_key_by_key_and_may_be_locked(here: Places) -> None:
+    files = [
+        file("enterprise", here, "settings: {audit: {required: all, keep: 0}, lock: [audit.required]}"),
+        file("user", here, "settings: {audit: {required: nothing, sync: true}}"),
+        file("local", here, "settings: {audit: {keep: 3}}"),
+    ]
+    found = bound(files, here)
+    assert found.settings["audit"].value == {"required": "all", "keep": 3, "sync": True}
+    assert found.skipped == ("/user.yaml: setting `audit.required` is not used: layer enterprise locked it",)
+
+
+@pytest.mark.parametrize("layer", ["enterprise", "user"])
+def test_enterprise_and_user_may_do_without_a_sandbox(here: Places, layer: str) -> None:
+    found = bound([file(layer, here, "settings: {sandbox: {weaker: [none]}}")], here)
+    assert found.settings["sandbox"].value == {"weaker": ["none"]}
+
+
+def test_the_preset_permits_the_fallback_where_namespaces_are_refused(here: Places) -> None:
+    assert layered(here).settings["sandbox"].value["weaker"] == ["landlock"]

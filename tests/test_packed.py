@@ -55,6 +55,16 @@ def test_nothing_is_read_before_a_name_is_looked_up() -> None:
     assert (before, len(reads)) == (0, 1)
 
 
+@pytest.mark.parametrize("name", ["ca", "at", "", 'cat":[0,9],"gcat', "cat\n", "names", "git\\", "\udcff"])
+def test_what_only_looks_like_a_name_is_none_however_many_were_asked_for(name: str) -> None:
+    packed = pack([GIT, CAT])
+    for asked in (0, 100):
+        describe = Descriptions(lambda: packed)
+        for at in range(asked):
+            describe(f"dog{at}")
+        assert (describe(name), describe("gcat")) == (None, CAT)
+
+
 def test_what_reading_raises_comes_out_of_the_first_look_up() -> None:
     def read() -> bytes:
         raise OSError("gone")
@@ -75,5 +85,5 @@ def test_all_shipped_descriptions_survive_packing(tmp_path) -> None:
     for describe in (cold, warm):
         found = dict(describe("git"))
         found["nested"] = list(found["nested"])
-        kept = {key: value for key, value in expected.items() if key not in ("examples", "lines")}
+        kept = {key: value for key, value in expected.items() if key not in ("examples", "lines", "place")}
         assert found == json.loads(json.dumps(kept))

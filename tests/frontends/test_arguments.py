@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from gateway.errors import ConfigError
 from gateway.frontends import cli
-from gateway.frontends.arguments import CHECK, EXPLAIN, Command, Request, parse, typed
+from gateway.frontends.arguments import CHECK, EXEC, EXPLAIN, Command, Request, parse, parse_exec, typed
 
 UsageError = typer.BadParameter.__bases__[0]
 
@@ -82,7 +82,8 @@ def test_what_is_read_by_hand_is_what_typer_reads(command: Command, given_words:
 
 
 def test_requests_have_exactly_the_fields_of_the_table() -> None:
-    assert set(Request._fields) == {"argument", *(option.field for option in CHECK.options)}
+    options = {option.field for command in (CHECK, EXPLAIN, EXEC) for option in command.options}
+    assert set(Request._fields) == {"argument", "words", *options}
     assert {option.field for option in EXPLAIN.options} <= set(Request._fields)
 
 
@@ -99,3 +100,20 @@ def test_wrong_usage_says_what_is_wrong_and_where_help_is() -> None:
         cli.run_typer(["check", "--jsn", "x"])
     problem = raised.value.problems[0]
     assert ("--jsn" in problem.message, problem.remedy) == (True, "see `gateway check --help`")
+
+
+@pytest.mark.parametrize(
+    ("words", "expected"),
+    [
+        (["--", "ls", "-la"], Request(words=("ls", "-la"))),
+        (["-c", "ls | wc"], Request(command="ls | wc")),
+        (
+            ["--timeout=5", "--", "x", "--", "--timeout", "-c"],
+            Request(timeout="5", words=("x", "--", "--timeout", "-c")),
+        ),
+        (["ls"], Request("ls")),
+        (["--"], Request()),
+    ],
+)
+def test_what_stands_behind_the_dashes_is_a_command_and_never_an_option(words: list[str], expected: Request) -> None:
+    assert parse_exec(words) == expected

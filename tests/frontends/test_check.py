@@ -70,7 +70,48 @@ def test_the_fast_path_imports_nothing_slow(gateway, command, call: str, form: l
     assert ("gateway.engine" in loaded, sorted(loaded & NEVER)) == (True, [])
 
 
+@pytest.mark.parametrize("form", [[], ["--json"]], ids=["text", "json"])
+def test_the_sandbox_is_not_even_imported_unless_a_plan_is_asked_for(command, form: list[str]) -> None:
+    seen = {}
+    for extra in ((), ("--plan",)):
+        arguments = command()
+        program = (
+            f"import sys; sys.path[:0] = {[ROOT, *sys.path]!r}\n"
+            "from gateway.frontends.main import run\n"
+            f"run({['check', 'Bash(ls)', *form, *extra]!r})\n"
+            "print(any(name.startswith('gateway.sandbox') for name in sys.modules), file=sys.stderr)\n"
+        )
+        arguments["args"] = [sys.executable, "-I", "-S", "-c", program]
+        done = subprocess.run(**arguments, capture_output=True, text=True, timeout=60, check=True)
+        seen[extra] = done.stderr
+    assert seen == {(): "False\n", ("--plan",): "True\n"}
+
+
+def test_the_plan_stands_under_the_confinement_when_it_is_asked_for(gateway) -> None:
+    secret = {"MY_TOKEN": "verysecret"}
+    plain = json.loads(gateway("check", "--json", "Bash(ls)", **secret).stdout)
+    done = gateway("check", "--json", "--plan", "Bash(ls)", **secret)
+    whole = json.loads(done.stdout)
+    plan = whole["confinement"].pop("plan")
+    assert "plan" not in plain["confinement"]
+    assert whole["confinement"] == plain["confinement"]
+    assert b"verysecret" not in done.stdout
+    assert plan["network"] == {"mode": "off", "allow": [], "deny": [], "inject": []}
+    assert [each for each in plan["mounts"] if each["access"] == "write"] == []
+    assert b"\nplan\n" in gateway("check", "--plan", "Bash(ls)").stdout
+    explained = json.loads(gateway("explain", "--json", "ls", **secret).stdout)["plan"]
+    assert explained == plan
+
+
+@pytest.mark.parametrize("words", [("Bash(cat .env)",), ("--unconfined", "Bash(ls)")], ids=["denied", "unconfined"])
+def test_what_does_not_run_confined_has_no_plan(gateway, words: tuple[str, ...]) -> None:
+    done = gateway("check", "--json", "--plan", *words)
+    assert json.loads(done.stdout)["confinement"]["plan"] is None
+    assert b"\nplan\n" not in gateway("check", "--plan", *words).stdout
+
+
 USAGE = [
+    (["--batch", "-", "--plan"], "--plan must be given for a single call"),
     ([], "a call must be given"),
     (["Bash(ls)", "--tool", "Bash", "--input", "{}"], "a call must be given in one way only"),
     (["Bash(ls)", "--batch", "-"], "a call must be given in one way only"),
