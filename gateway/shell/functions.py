@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from gateway.model.effect import HOLE
 from gateway.model.value import Value
-from gateway.shell import flow
 from gateway.shell.guards import MAX_CALLS, MAX_NESTED_CALLS
 from gateway.shell.redirects import INHERITED
 from gateway.shell.script import Function
@@ -59,7 +58,7 @@ def define(walk: Walk, node: Node, state: State) -> Ways:
     outer = (walk.written, walk.moved, walk.wild, walk.in_function, walk.feed)
     walk.written, walk.moved, walk.wild, walk.in_function = set(), False, False, True
     walk.feed = INHERITED
-    flow.run(walk, body, State(() if walk.changes_folder else state.cwds, {}, (), None))
+    walk.statement(body, State(() if walk.changes_folder else state.cwds, {}, (), None))
     written, moved, wild = walk.written, walk.moved, walk.wild
     walk.written, walk.moved, walk.wild, walk.in_function, walk.feed = outer
     if follow:
@@ -112,7 +111,7 @@ def _followed(walk: Walk, words: Sequence[Word], body: Body) -> Ways:
     walk.regions, walk.loose, walk.timed, walk.offset = body.regions, body.loose, body.timed, body.offset
     walk.call_depth += 1
     walk.assigned_here = frozenset()
-    ways = flow.run(walk, body.node, inside)
+    ways = walk.statement(body.node, inside)
     walk.call_depth -= 1
     written = walk.written
     walk.written, walk.in_function, walk.feed, walk.regions, walk.loose, walk.timed, walk.offset = outer

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from gateway.shell.walk import Walk
 
 REDIRECT = re.compile(r"([0-9]+|\{[A-Za-z_][A-Za-z0-9_]*\})?(&>>|&>|<<<|<<|<>|>>|>\||>&|<&|>|<)")
-_NET = ("/dev/tcp/", "/dev/udp/")
+NETWORK = ("/dev/tcp/", "/dev/udp/")  # bash opens connections for these names
 
 
 Feed = tuple[str, str, "tuple[int, int] | None", bool]
@@ -72,9 +72,9 @@ def read_redirect(walk: Walk, found: re.Match[str], end: int, into: list[Redirec
 
 def _kinds(operator: str, word: Word) -> tuple[str, ...]:
     text = word.text
-    if operator == "<&" or (operator == ">&" and _is_descriptor(text)):
+    if operator == "<&" or (operator == ">&" and is_descriptor(text)):
         return ("dup",)
-    if text.startswith(_NET):
+    if text.startswith(NETWORK):
         return ("net",)
     if operator == "<":
         return ("read",)
@@ -93,7 +93,8 @@ def may_not_open(redirects: Sequence[Redirect]) -> bool:
     return False
 
 
-def _is_descriptor(text: str) -> bool:
+def is_descriptor(text: str) -> bool:
+    """Whether the word behind `>&` names a descriptor, and no file."""
     digits = text[:-1] if text[-1:] == "-" else text
     return text == "-" or (digits.isascii() and digits.isdigit())
 

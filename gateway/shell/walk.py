@@ -16,6 +16,7 @@ from gateway.shell.guards import (
     may_have_regions,
     odd_character,
 )
+from gateway.shell.plainlist import plain_list
 from gateway.shell.redirects import INHERITED
 from gateway.shell.script import Script
 from gateway.shell.simple import PLAIN_COMMAND, needs_care, plain_words
@@ -49,6 +50,8 @@ def read(text: str, *, cwds: tuple[str, ...], home: str, variables: Mapping[str,
             command = _make(Simple, (words, 0, len(text), cwds, (), "", "", (), None, False, False))
             script: Script = _make(Script, ((command,), (), (), (), NOTHING, (), (), cwds, (), (), ()))
             return script
+    if len(text) <= MAX_TEXT and (plain := plain_list(text, cwds, variables.get("HOME", home))) is not None:
+        return plain
     moves = splits = False
     attributed: frozenset[str] = frozenset()
     followed: frozenset[str] = frozenset()
@@ -152,6 +155,10 @@ class Walk(Values):
         self.regions, self.loose, self.timed, self.offset = outer
         self.depth -= 1
         return ways
+
+    def statement(self, node: Node, state: State) -> Ways:
+        """Read one statement in a state."""
+        return flow.run(self, node, state)
 
     def structure(self, shape: str, start: int) -> Node:
         """Ask the grammar."""
