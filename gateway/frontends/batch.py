@@ -27,6 +27,7 @@ from gateway.errors import (
 from gateway.frontends.jsontext import MAX_BYTES, dumps, read_json
 from gateway.frontends.output import complain, failure, write
 from gateway.frontends.session import check_mode, enforced, folder
+from gateway.frontends.workers import Workers, chunks, workers_for
 from gateway.load import project_root
 from gateway.model.call import RawCall
 from gateway.policy.explain import explain
@@ -53,25 +54,46 @@ def run_batch(gateway: Gateway, path: str) -> int:
     2 if any line could not be judged, 1 if any failed for a fault of ours."""
     judge = Judge(gateway)
     with _opened(path) as file:
-        live = path == "-" or not stat.S_ISREG(os.fstat(file.fileno()).st_mode)
-        progress = Progress(sys.stderr is not None and sys.stderr.isatty() and not live)
-        pending: list[str] = []
-        size = 0
-        for line in lines(file):
-            answer = judge.answer(line)
-            if answer is None:
-                continue
-            pending.append(answer)
-            size += len(answer)
-            if live or size >= _CHUNK:
-                write("\n".join(pending) + "\n")
-                pending.clear()
-                size = 0
-                progress.show(judge.judged)
-        if pending:
-            write("\n".join(pending) + "\n")
+        about = os.fstat(file.fileno())
+        if path == "-" or not stat.S_ISREG(about.st_mode):
+            for line in lines(file):
+                if answer := judge.answer(line):
+                    write(answer + "\n")
+            return judge.status
+        progress = Progress(sys.stderr is not None and sys.stderr.isatty())
+        for text in _answers(judge, path, file, workers_for(about.st_size)):
+            write(text)
+            progress.show(judge.judged)
         progress.clear()
     return judge.status
+
+
+def _answers(judge: Judge, path: str, file: BinaryIO, count: int) -> Iterator[str]:
+    """The answers to the lines of a file, some at a time, in order."""
+    if count == 1:
+        for chunk in chunks(lines(file)):
+            yield judge.chunk(chunk)[0]
+        return
+    import gc
+
+    gc.freeze()  # what is loaded stays; looking through it for garbage would also copy it for every process
+
+    def opened() -> Iterator[list[bytes | None]]:
+        with open(path, "rb") as again:
+            yield from chunks(lines(again))
+
+    workers = Workers(count, opened, Judge(judge.gateway).chunk)
+    try:
+        for index, chunk in enumerate(chunks(lines(file))):
+            found = workers.answer(index)
+            if found is None:
+                yield judge.chunk(chunk)[0]
+                continue
+            text, judged, status = found
+            judge.count(judged, status)
+            yield text
+    finally:
+        workers.close()
 
 
 def _opened(path: str) -> BinaryIO:
@@ -133,6 +155,17 @@ class Judge:
         self.judged += 1
         self._worsen(_STATUS[found["decision"]])
         return text
+
+    def chunk(self, lines: list[bytes | None]) -> tuple[str, int, int]:
+        """The answers to some lines, how many of them were judged, and the status of all so far."""
+        before = self.judged
+        answers = [answer for line in lines if (answer := self.answer(line)) is not None]
+        return "\n".join([*answers, ""]), self.judged - before, self.status
+
+    def count(self, judged: int, status: int) -> None:
+        """Takes over what another judge has done."""
+        self.judged += judged
+        self._worsen(status)
 
     def _worsen(self, status: int) -> None:
         if _SEVERITY.index(status) > _SEVERITY.index(self.status):
