@@ -7,16 +7,19 @@ session starts; those below it, and everywhere else, each time a call names one.
 from __future__ import annotations
 
 from gateway.errors import CallError
-from gateway.model.effect import HOLE
+from gateway.model.effect import HOLE, PATH_KINDS
 from gateway.observe import MAX_PATH
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import Any
+
     from gateway.model.effect import Item
     from gateway.observe import Host
 
 POLICY_FOLDER = ".gateway"
 MAX_FOLDERS = 512
+_NOTHING: frozenset[str] = frozenset()
 
 
 class NestedProjects:
@@ -31,6 +34,8 @@ class NestedProjects:
             if folder != root and self._is_project(folder):
                 around |= {folder}
             self._known[folder] = around
+        # The root, where most calls stay, if it lies in no other project.
+        self._plain = "" if around else root
 
     def reached(self, cwds: tuple[str, ...], items: tuple[Item, ...]) -> frozenset[str]:
         """The other projects that a working folder or a target lies in.
@@ -40,14 +45,20 @@ class NestedProjects:
         seen: set[str] = set()
         found: set[str] = set()
         for cwd in cwds:
-            self._look_up(cwd, seen, found)
+            if cwd != self._plain:
+                self._look_up(cwd, seen, found)
         for item in items:
-            effect = item.effect
-            itself = effect.kind == "list" or getattr(effect, "tree", False)
-            for path in (getattr(effect, "path", ""), getattr(effect, "real", "")):
-                if path and HOLE not in path:
-                    self._look_up(path if itself else path[: path.rfind("/")], seen, found)
-        return frozenset(found)
+            effect: Any = item.effect
+            if effect.kind in PATH_KINDS:
+                itself = effect.tree or effect.kind == "list"
+                for path in (effect.path, effect.real):
+                    if path and HOLE not in path:
+                        folder = path if itself else path[: path.rfind("/")]
+                        if folder != self._plain:
+                            self._look_up(folder, seen, found)
+            elif effect.kind == "credential" and effect.path and HOLE not in effect.path:
+                self._look_up(effect.path[: effect.path.rfind("/")], seen, found)
+        return frozenset(found) if found else _NOTHING
 
     def _look_up(self, folder: str, seen: set[str], found: set[str]) -> None:
         if len(folder) > MAX_PATH:  # what lies deeper has no name that anybody could look at, and is never allowed

@@ -29,6 +29,7 @@ MAX_KEPT_TEXTS = 256
 MAX_PATH = 4096
 MAX_INDEX_FILE = 50_000_000
 
+_NONE: frozenset[str] = frozenset()
 _O_PATH = getattr(os, "O_PATH", 0)
 # Where a path leads that nobody can follow: anywhere.
 _UNTOLD = PathFact(HOLE, "unknown")
@@ -166,15 +167,17 @@ def observe(
         for path in matches or ():
             paths[path] = _look_at(path, host)
     programs, untrusted = _programs(wanted.programs, host, context, search_path)
-    git = {folder: git_fact(folder, host, context) for folder in wanted.git}
+    git = {folder: git_fact(folder, host, context) for folder in wanted.git} if wanted.git else {}
     trees = {tree: _look_below(*tree, host, hidden) for tree in wanted.trees} if hidden is not None else {}
-    names = {} if context.confined else {folder: _are_plain(folder, host) for folder in wanted.names}
-    return Facts(paths, globs, programs, git, trees, untrusted, names)
+    plain = wanted.names and not context.confined
+    names = {folder: _are_plain(folder, host) for folder in wanted.names} if plain else {}
+    return Facts.make((paths, globs, programs, git, trees, untrusted, names))
 
 
 def _look_at(path: str, host: Host) -> PathFact:
     """Where a path leads. One that no call to the system takes is not even tried: its links are anybody's guess."""
-    return (host.path(path) if len(path) <= MAX_PATH else None) or _UNTOLD
+    fact = host.path(path) if len(path) <= MAX_PATH else None
+    return _UNTOLD if fact is None else fact
 
 
 def _programs(
@@ -185,8 +188,7 @@ def _programs(
     A bare name is only looked up where a folder of the search path can be written by the agent: nothing else about
     it matters. For a program given by path it is told whether the search path gives that very file.
     """
-    writable = _agent_may_write(context)
-    suspect = any((folder + "/").startswith(writable) or folder[:1] != "/" for folder in search_path.split(":"))
+    writable, suspect = _suspect(search_path, (*context.workspace, *context.temp))
     programs: dict[str, str] = {}
     untrusted = []
     for name in names:
@@ -200,7 +202,7 @@ def _programs(
             fact is None or not found.startswith("/") or found.startswith(writable) or fact.real.startswith(writable)
         ):
             untrusted.append(base)
-    return programs, frozenset(untrusted)
+    return programs, frozenset(untrusted) if untrusted else _NONE
 
 
 def _is_same(one: str, other: str, host: Host) -> bool:
@@ -233,9 +235,20 @@ def _kind(mode: int) -> str:
     return "file" if stat.S_ISREG(mode) else "dir" if stat.S_ISDIR(mode) else "other"
 
 
-def _agent_may_write(context: Context) -> tuple[str, ...]:
-    """Folders, each with a slash, in which a program may be anything by the time it runs."""
-    return tuple([f"{folder}/" for folder in (*context.workspace, *context.temp, "/tmp", "/var/tmp")])
+def _suspect(search_path: str, own: tuple[str, ...]) -> tuple[tuple[str, ...], bool]:
+    """The folders, each with a slash, in which a program may be anything by the time it runs; and whether a program
+    is searched for in one of them. Kept: the same few session after session."""
+    found = _SUSPECTED.get((search_path, own))
+    if found is None:
+        writable = tuple([f"{folder}/" for folder in (*own, "/tmp", "/var/tmp")])
+        suspect = any((folder + "/").startswith(writable) or folder[:1] != "/" for folder in search_path.split(":"))
+        if len(_SUSPECTED) >= MAX_KEPT_TEXTS:
+            _SUSPECTED.clear()
+        found = _SUSPECTED[search_path, own] = (writable, suspect)
+    return found
+
+
+_SUSPECTED: dict[tuple[str, tuple[str, ...]], tuple[tuple[str, ...], bool]] = {}
 
 
 class _OutOfBudget(Exception):

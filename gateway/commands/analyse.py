@@ -106,9 +106,11 @@ def analyse_words(words: tuple[str, ...], start: Start, lookup: Lookup) -> Analy
 def _analysis(findings: _Analyst) -> Analysis:
     pending = tuple(dict.fromkeys(findings.pending)) if len(findings.pending) > 1 else tuple(findings.pending)
     names = _once([each.target for each in pending if each.kind == "names"]) if pending else ()
-    wanted = Wanted.make(
-        (_once(findings.paths), _once(findings.globs), _once(findings.programs), _once(findings.git), (), names)
-    )
+    paths, globs, programs, git = findings.paths, findings.globs, findings.programs, findings.git
+    wanted = Wanted.make((
+        _once(paths) if paths else (), _once(globs) if globs else (), tuple(programs) if len(programs) < 2
+        else _once(programs), _once(git) if git else (), (), names,
+    ))  # fmt: skip
     return Analysis.make((tuple(findings.parts), tuple(findings.items), findings.tokens, wanted, pending))
 
 
@@ -257,7 +259,7 @@ def _folders(outer: tuple[str, ...], inner: tuple[str, ...]) -> tuple[str, ...]:
 
 
 def _redirect(findings: _Analyst, kind: str, word: Word, cwds: tuple[str, ...]) -> None:
-    if kind == "write" or kind == "read":
+    if kind == "write" or kind == "read" or kind == "list":
         findings.touch(kind, word, cwds, -1)
     elif kind == "net":
         pieces = word.text.split("/")

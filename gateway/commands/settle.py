@@ -7,11 +7,12 @@ they seem to be become `Code`, git's remotes become hosts. A fact that is missin
 from __future__ import annotations
 
 from gateway.commands.places import absolute, remote, stream, unescaped
+from gateway.model.analysis import Analysis
 from gateway.model.effect import HOLE, Code, Connect, Credential, Item, Opaque, Push, Touch
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from gateway.model.analysis import Analysis, Pending
+    from gateway.model.analysis import Pending
     from gateway.model.command import Part
     from gateway.model.context import Context
     from gateway.model.facts import Facts, GitFact
@@ -52,7 +53,7 @@ def settle(analysis: Analysis, facts: Facts, context: Context) -> Analysis:
             started.append(question)
     if started:
         _own_stores(items, parts, started, facts)
-    return analysis.replace(parts=parts, items=tuple(items), pending=())
+    return Analysis.make((parts, tuple(items), analysis.tokens, analysis.wanted, ()))
 
 
 def _expand(

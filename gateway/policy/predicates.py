@@ -252,10 +252,22 @@ def _branch(compiled: Any, subject: Subject) -> int:
     return _text(compiled, branch) if branch else MAYBE
 
 
+_CWDS: dict[int, tuple[Any, str, int]] = {}
+_CWDS_KEPT = 256
+
+
 def _cwd(index: Any, subject: Subject) -> int:
     """The folder the command runs in, the session's where there is no command. Of several, allow wants all."""
     part = subject.part
     if part is not None and part.cwds is not None:
+        if len(part.cwds) == 1:  # asked for nearly every command of a session, about the same folder
+            known = _CWDS.get(id(index))
+            if known is None or known[0] is not index or known[1] != part.cwds[0]:
+                known = (index, part.cwds[0], YES if paths.lookup(index, part.cwds[0]) else NO)
+                if len(_CWDS) >= _CWDS_KEPT:
+                    _CWDS.clear()
+                _CWDS[id(index)] = known
+            return known[2]
         found = [bool(paths.lookup(index, folder)) for folder in part.cwds]
         if not found:
             return MAYBE

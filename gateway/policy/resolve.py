@@ -166,7 +166,9 @@ class _Resolution(Finder):
         """What the mode says of an effect."""
         effect = item.effect
         row = classify(effect, self.regions, self.context.confined)
-        found = self.outcomes.get((row, number)) or _by_mode(self.context.mode, row, number)
+        found = self.outcomes.get((row, number))
+        if found is None:
+            found = _by_mode(self.context.mode, row, number)
         return self._unless_below(number, effect, found) if self.open_trees and self._is_tree(effect) else found
 
     @staticmethod

@@ -48,7 +48,7 @@ def run(walk: Walk, words: Sequence[Word], raws: Sequence[tuple[int, int]]) -> W
 
 def acts(name: str) -> bool:
     """Whether a name has to go through `run`."""
-    return name in _ACTIONS or name in ("command", "builtin")
+    return name in ACTING
 
 
 # Folders.
@@ -258,3 +258,5 @@ _ACTIONS: dict[str, Callable[[Walk, Sequence[Word], Sequence[tuple[int, int]]], 
     "unset": variables.unset,
     "wait": variables.wait,
 }
+ACTING = frozenset((*_ACTIONS, "command", "builtin"))
+"""What has to go through `run`."""

@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 
 from gateway.model.command import Simple, Word
-from gateway.shell.builtins import acts
+from gateway.shell.builtins import ACTING
 from gateway.shell.guards import RESERVED
 from gateway.shell.redirects import NETWORK, is_descriptor
 from gateway.shell.script import Redirect, Script
@@ -33,6 +33,7 @@ _TOKEN: Any = re.compile(
     )""",
     re.VERBOSE,
 )
+_CARE = ACTING | RESERVED | {"exec"}  # they change the state of the reading, or are no command's name
 _NAME = re.compile(rf"[A-Za-z_./][{PLAIN_NAME}]*").fullmatch
 _NOT_PLAIN = re.compile(r"""['"\\*~]""").search
 _QUOTED = re.compile(r"""'([^']*)'|"([^"]*)"|\\(.)""")
@@ -59,7 +60,7 @@ def plain_list(text: str, cwds: tuple[str, ...], home: object) -> Script | None:
                 return None
             behind_word = True
             if not words:
-                if not _NAME(word) or acts(word) or word in RESERVED or word == "exec":
+                if word in _CARE or not _NAME(word):
                     return None
                 begin = start
             last = at

@@ -18,6 +18,7 @@ from gateway.tools.words import json_path, quoted
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Mapping
     from typing import Any
 
     from gateway.model.call import RawCall
@@ -47,7 +48,10 @@ def canonicalise_for(tool: Tool, raw: RawCall, context: Context) -> Call:
             value = freeze(value, 1)
             shape = tool.shapes.get(name)
             values[name] = value if shape is None else shape.apply(value)
-    problems = validate(tool.check_partial if raw.partial else tool.check, values)
+    if _is_plainly_valid(tool.plain_fields, tool.required, values):
+        problems: list[Problem] = []
+    else:
+        problems = validate(tool.check_partial if raw.partial else tool.check, values)
     if tool.internal and not tool.internal.isdisjoint(values):
         problems = _internal(tool, values, problems)
     for name, item in tool.defaults:
@@ -83,6 +87,22 @@ def canonicalise_for(tool: Tool, raw: RawCall, context: Context) -> Call:
             shown = values[tool.shown_base].rstrip("/") + "/" + shown  # the pattern alone would not tell where
     annotations = raw.annotations and freeze(raw.annotations)
     return Call(tool.name, FrozenDict(values), shown, raw.server, annotations)
+
+
+def _is_plainly_valid(
+    plain: Mapping[str, tuple[type, int]] | None, required: frozenset[str], values: dict[str, Any]
+) -> bool:
+    """Whether nothing can be said against the values, told without the whole schema: what most calls are."""
+    if plain is None or not required <= values.keys():
+        return False
+    for name in values:
+        kind, least = plain.get(name, _NEVER)
+        if values[name].__class__ is not kind or (least and len(values[name]) < least):
+            return False
+    return True
+
+
+_NEVER: tuple[type, int] = (FrozenDict, 0)
 
 
 def _copied(given: Any) -> dict[str, Any]:

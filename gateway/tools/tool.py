@@ -43,7 +43,7 @@ class Tool:
 
     __slots__ = (
         "actions", "alternatives", "canonical", "check", "check_partial", "coerce", "cwd_fields", "defaults", "entry",
-        "internal", "level", "match", "match_kind", "name", "open", "required", "shapes", "shown_base",
+        "internal", "level", "match", "match_kind", "name", "open", "plain_fields", "required", "shapes", "shown_base",
         "use", "words",
     )  # fmt: skip
 
@@ -62,6 +62,7 @@ class Tool:
         alternatives = (*schema.get("oneOf", ()), *schema.get("anyOf", ()))
         self.alternatives = [frozenset(part["required"]) for part in alternatives if "required" in part]
         self.check = compile_validator(schema)
+        self.plain_fields = _plain_fields(schema)
         self.check_partial = [step for step in self.check if step[0] not in _ALTERNATIVES]
         self.coerce = coercions(properties)
         self.shapes = shapes(properties)
@@ -105,6 +106,21 @@ class Tool:
         Model APIs refuse those; the description says what belongs together, and a call is held to it.
         """
         return {key: part for key, part in self.entry["input"].items() if key not in ("oneOf", "anyOf")}
+
+
+def _plain_fields(schema: dict[str, Any]) -> dict[str, tuple[type, int]] | None:
+    """The fields of which a schema says no more than that they are text, of which length at least, or a boolean; None
+    where it says more of the whole. Of fields that are not here nothing is said."""
+    if not {"type", "properties", "required", "additionalProperties", "description"}.issuperset(schema):
+        return None
+    found: dict[str, tuple[type, int]] = {}
+    for name, part in schema.get("properties", {}).items():
+        says = part.keys() - {"description", "title", "default", "examples"}
+        if part.get("type") == "string" and says <= {"type", "minLength"}:
+            found[name] = (str, part.get("minLength", 0))
+        elif part.get("type") == "boolean" and says == {"type"}:
+            found[name] = (bool, 0)
+    return found
 
 
 def _here() -> Context:

@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 from gateway.errors import CallError
 from gateway.model.call import Call, RawCall
 from gateway.model.context import Context
-from gateway.tools.canonical import canonicalise
+from gateway.tools.canonical import _is_plainly_valid, canonicalise
+from gateway.tools.validate import validate
 
 CWD = "/home/dev/project"
 
@@ -437,3 +438,21 @@ def test_complaints_about_a_base_and_its_pattern_come_together(registry, context
     assert refused(registry, context, "Glob", {"pattern": "a/*", "path": 7}) == [
         "$.path: must be a string (got `7`)",
     ]
+
+
+FIELD_VALUES = st.one_of(st.text(max_size=3), st.booleans(), st.none(), st.integers(-1, 3), st.just("x"))
+
+
+@given(data=st.data())
+def test_what_is_plainly_valid_is_valid(registry, data) -> None:
+    tool = registry[data.draw(st.sampled_from(list(registry)))]
+    names = st.sampled_from([*tool.entry["input"]["properties"], *tool.internal, "unknown"])
+    values = data.draw(st.dictionaries(names, FIELD_VALUES, max_size=5))
+    if _is_plainly_valid(tool.plain_fields, tool.required, values):
+        assert validate(tool.check, values) == []
+
+
+def test_a_plain_call_needs_no_schema(registry) -> None:
+    bash = registry["Bash"]
+    assert _is_plainly_valid(bash.plain_fields, bash.required, {"command": "ls", "run_in_background": True})
+    assert not _is_plainly_valid(bash.plain_fields, bash.required, {"command": "ls", "timeout": 5})
