@@ -25,6 +25,21 @@ class Places(Value):
     state: str
     cache: str
     home: str
+    data: str = ""
+
+    def moved(self) -> tuple[tuple[str, str], ...]:
+        """The folders below `~` that this user keeps elsewhere (`XDG_CONFIG_HOME`), as rules write them, and where."""
+        usual = (
+            ("~/.config", self.config),
+            ("~/.local/state", self.state),
+            ("~/.cache", self.cache),
+            ("~/.local/share", self.data),
+        )
+        return tuple(
+            (written, os.path.dirname(place))
+            for written, place in usual
+            if place and os.path.dirname(place) != self.home + written[1:]
+        )
 
 
 def places() -> Places:
@@ -40,6 +55,7 @@ def places() -> Places:
         os.path.join(_xdg("XDG_STATE_HOME", home, ".local/state"), "gateway"),
         os.path.join(_xdg("XDG_CACHE_HOME", home, ".cache"), "gateway"),
         home,
+        os.path.join(_xdg("XDG_DATA_HOME", home, ".local/share"), "gateway"),
     )
 
 

@@ -56,6 +56,10 @@ class FrozenHost(Host):
         for path in (*self._files, *self._links, *self._folders):
             while (path := dirname(path)) not in self._folders:
                 self._folders.add(path)
+        # What is neither a link nor behind one leads nowhere else.
+        links = tuple(f"{link}/" for link in self._links)
+        plain = (path for path in (*self._files, *self._folders) if not f"{path}/".startswith(links))
+        self._plain = {path: PathFact(path, "dir" if path in self._folders else "file") for path in plain}
         self._untracked = None if "untracked" not in world else {self._place(path) for path in world["untracked"]}
         self._branch = str(world.get("branch") or "")
         self._remotes = dict(world.get("remotes") or {})
@@ -65,6 +69,8 @@ class FrozenHost(Host):
 
     def path(self, path: str) -> PathFact | None:
         """Where a path leads, every link on the way followed; None for a loop of links or no absolute path."""
+        if path in self._plain:
+            return self._plain[path]
         if not path.startswith("/") or "\0" in path:
             return None
         pending = path.split("/")[::-1]
@@ -135,6 +141,11 @@ class FrozenHost(Host):
         if own and real == f"{self._root}/.git/config":
             return "".join(f'[remote "{name}"]\n\turl = {url}\n' for name, url in self._remotes.items())
         return ""
+
+    def is_empty(self, path: str) -> bool:
+        """Whether there is a file that holds nothing: one whose content the world does not give."""
+        fact = self.path(path)
+        return fact is not None and fact.kind == "file" and not self.read(path)
 
     def is_folder(self, path: str) -> bool:
         """Whether there is a folder, links followed."""

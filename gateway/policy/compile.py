@@ -37,12 +37,15 @@ class Bound(Value):
     without: frozenset[str] = frozenset()
 
 
-def compile_policy(bound: Iterable[Bound], *, home: str, fold: bool = False) -> dict[str, Any]:
-    """One policy over all layers. `fold`: paths match in either case, as the file system takes them.
+def compile_policy(
+    bound: Iterable[Bound], *, home: str, fold: bool = False, moved: tuple[tuple[str, str], ...] = ()
+) -> dict[str, Any]:
+    """One policy over all layers. `fold`: paths match in either case, as the file system takes them. `moved`: as
+    `Anchors.moved`.
 
     Raises ConfigError with every pattern, date or reference that is not valid, each with its place.
     """
-    builder = _Builder(home, fold)
+    builder = _Builder(home, fold, moved)
     for each in bound:
         for rule in each.rules:
             if rule["id"] not in each.without:
@@ -56,9 +59,10 @@ def compile_policy(bound: Iterable[Bound], *, home: str, fold: bool = False) -> 
 class _Builder:
     """Collects rules and index entries; one use."""
 
-    def __init__(self, home: str, fold: bool) -> None:
+    def __init__(self, home: str, fold: bool, moved: tuple[tuple[str, str], ...]) -> None:
         self.home = home
         self.fold = fold
+        self.moved = moved
         self.files: dict[str, int] = {}
         self.rules: list[list[Any]] = []
         self.clauses: list[list[Any]] = []
@@ -74,7 +78,7 @@ class _Builder:
         self.problems: list[Problem] = []
 
     def add(self, bound: Bound, rule: dict[str, Any]) -> None:
-        anchors = anchors_of(bound, rule["lane"], self.home, fold=self.fold)
+        anchors = anchors_of(bound, rule["lane"], self.home, fold=self.fold).replace(moved=self.moved)
         number = len(self.rules)
         try:
             rest = [
@@ -122,7 +126,7 @@ class _Builder:
             self._by_command(lane, when, clause)
         elif "path" in when and not self._is_wide(when, anchors):
             indexed = "path"
-            self.paths.extend((anchors.pattern(written), clause) for written in when["path"])
+            self.paths.extend((each, clause) for written in when["path"] for each in anchors.patterns(written))
             when = {"effect": list(PATH_KINDS), **when}
         elif "host" in when:
             indexed = "host"

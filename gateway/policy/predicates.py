@@ -29,7 +29,8 @@ class Anchors(Value):
 
     `base`: project root of the rule's file; `anywhere`: base of patterns that hold at any depth (`.env`, `**/x`,
     and `x/**` where it forbids); `layer`: root of the rule's layer, for `/x`; `home`: for `~/x`. `fold`: the file
-    system takes names in either case for the same.
+    system takes names in either case for the same. `moved`: folders below `~` that lie elsewhere for this user
+    (`~/.config`), and where.
     """
 
     base: str
@@ -38,6 +39,16 @@ class Anchors(Value):
     home: str
     forbids: bool
     fold: bool = False
+    moved: tuple[tuple[str, str], ...] = ()
+
+    def patterns(self, written: str) -> list[str]:
+        """The same, and where a rule that forbids speaks of a folder that this user keeps elsewhere, that one too."""
+        found = [self.pattern(written)]
+        if self.forbids:
+            for usual, own in self.moved:
+                if written == usual or written.startswith(usual + "/"):
+                    found.append(self.pattern("/" + globs.escape(own) + written[len(usual) :]))
+        return found
 
     def pattern(self, written: str) -> str:
         """The pattern as `paths` understands it, absolute. ValueError if it is none."""
@@ -103,7 +114,7 @@ def _effect(kinds: Any, subject: Subject) -> int:
 
 
 def _prepare_paths(argument: Any, anchors: Anchors) -> Any:
-    return paths.build([(anchors.pattern(written), 0) for written in argument], fold=anchors.fold)
+    return paths.build([(each, 0) for written in argument for each in anchors.patterns(written)], fold=anchors.fold)
 
 
 def _path(index: Any, subject: Subject) -> int:
