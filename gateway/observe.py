@@ -12,6 +12,7 @@ from fnmatch import fnmatchcase
 
 from gateway.model.effect import HOLE
 from gateway.model.facts import NO_FACTS, Facts, PathFact, TreeFact, Wanted
+from gateway.projectfiles import STAND_INS, chosen_by_place, texts_above
 from gateway.repository import git_fact, work_tree
 
 TYPE_CHECKING = False
@@ -101,9 +102,27 @@ class Host:
             return b""
         return found if len(found) <= MAX_INDEX_FILE else b""
 
+    def is_empty(self, path: str) -> bool:
+        """Whether there is a file that holds nothing."""
+        try:
+            found = os.stat(path)
+        except (OSError, ValueError):
+            return False
+        return stat.S_ISREG(found.st_mode) and found.st_size == 0
+
     def is_folder(self, path: str) -> bool:
         """Whether there is a folder, links followed."""
         return os.path.isdir(path)
+
+    def is_missing(self, path: str) -> bool:
+        """Whether nothing stands under a name, not even a link: told faster than where it would lead."""
+        try:
+            os.lstat(path)
+        except (FileNotFoundError, NotADirectoryError):
+            return True
+        except (OSError, ValueError):
+            pass
+        return False
 
     def is_link(self, path: str) -> bool:
         """Whether a name is a link, wherever it leads."""
@@ -158,7 +177,8 @@ def observe(
 
     Never raises for what the host holds. Work is bounded: entries for each glob and tree, one stat a path.
     """
-    if not (wanted.paths or wanted.globs or wanted.programs or wanted.git or wanted.trees or wanted.names):
+    nothing = not (wanted.paths or wanted.globs or wanted.programs or wanted.git or wanted.trees or wanted.names)
+    if nothing and not wanted.settings:
         return NO_FACTS
     paths = {path: _look_at(path, host) for path in wanted.paths}
     globs = {}
@@ -171,7 +191,8 @@ def observe(
     trees = {tree: _look_below(*tree, host, hidden) for tree in wanted.trees} if hidden is not None else {}
     plain = wanted.names and not context.confined
     names = {folder: _are_plain(folder, host) for folder in wanted.names} if plain else {}
-    return Facts.make((paths, globs, programs, git, trees, untrusted, names))
+    settings = {each: texts_above(*each, host, context) for each in wanted.settings} if wanted.settings else {}
+    return Facts.make((paths, globs, programs, git, trees, untrusted, names, settings))
 
 
 def _look_at(path: str, host: Host) -> PathFact:
@@ -185,21 +206,26 @@ def _programs(
 ) -> tuple[dict[str, str], frozenset[str]]:
     """What the search path gives for names, and which of these the agent could have put there.
 
-    A bare name is only looked up where a folder of the search path can be written by the agent: nothing else about
-    it matters. For a program given by path it is told whether the search path gives that very file.
+    A bare name is only looked up where a folder of the search path can be written by the agent, or starts what the
+    project's files choose: nothing else about it matters. For a program given by path it is told whether the search
+    path gives that very file.
     """
-    writable, suspect = _suspect(search_path, (*context.workspace, *context.temp))
+    writable, suspect, stand_ins = _suspect(search_path, (*context.workspace, *context.temp))
     programs: dict[str, str] = {}
     untrusted = []
     for name in names:
         base = name[name.rfind("/") + 1 :]
-        if base is name and not suspect:
+        if base is name and not suspect and not (stand_ins and host.program(base, stand_ins)):
             continue
         found = host.program(base, search_path)
         programs[base] = name if base is not name and found and _is_same(found, name, host) else found
         fact = host.path(found) if found else None
         if found and (
-            fact is None or not found.startswith("/") or found.startswith(writable) or fact.real.startswith(writable)
+            fact is None
+            or not found.startswith("/")
+            or found.startswith(writable)
+            or fact.real.startswith(writable)
+            or (STAND_INS in found and chosen_by_place(host, context))
         ):
             untrusted.append(base)
     return programs, frozenset(untrusted) if untrusted else _NONE
@@ -235,20 +261,23 @@ def _kind(mode: int) -> str:
     return "file" if stat.S_ISREG(mode) else "dir" if stat.S_ISDIR(mode) else "other"
 
 
-def _suspect(search_path: str, own: tuple[str, ...]) -> tuple[tuple[str, ...], bool]:
-    """The folders, each with a slash, in which a program may be anything by the time it runs; and whether a program
-    is searched for in one of them. Kept: the same few session after session."""
+def _suspect(search_path: str, own: tuple[str, ...]) -> tuple[tuple[str, ...], bool, str]:
+    """The folders, each with a slash, in which a program may be anything by the time it runs; whether a program is
+    searched for in one of them; and those of the search path that hold version managers' stand-ins. Kept: the same few
+    session after session."""
     found = _SUSPECTED.get((search_path, own))
     if found is None:
         writable = tuple([f"{folder}/" for folder in (*own, "/tmp", "/var/tmp")])
-        suspect = any((folder + "/").startswith(writable) or folder[:1] != "/" for folder in search_path.split(":"))
+        folders = search_path.split(":")
+        suspect = any((folder + "/").startswith(writable) or folder[:1] != "/" for folder in folders)
+        stand_ins = ":".join(dict.fromkeys(folder for folder in folders if (folder + "/").endswith(STAND_INS)))
         if len(_SUSPECTED) >= MAX_KEPT_TEXTS:
             _SUSPECTED.clear()
-        found = _SUSPECTED[search_path, own] = (writable, suspect)
+        found = _SUSPECTED[search_path, own] = (writable, suspect, stand_ins)
     return found
 
 
-_SUSPECTED: dict[tuple[str, tuple[str, ...]], tuple[tuple[str, ...], bool]] = {}
+_SUSPECTED: dict[tuple[str, tuple[str, ...]], tuple[tuple[str, ...], bool, str]] = {}
 
 
 class _OutOfBudget(Exception):

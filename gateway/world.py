@@ -152,6 +152,11 @@ class FrozenHost(Host):
         fact = self.path(path)
         return fact is not None and fact.kind == "dir"
 
+    def is_missing(self, path: str) -> bool:
+        """Whether nothing stands under a name, not even a link."""
+        fact = self.path(path)
+        return path not in self._links and fact is not None and fact.kind == "missing"
+
     def is_link(self, path: str) -> bool:
         """Whether a name is a link, wherever it leads."""
         return path in self._links

@@ -13,6 +13,7 @@ from gateway.commands.findings import Findings
 from gateway.commands.grammar import Invocation, read
 from gateway.commands.parts import crude_words, function_call, leave_out, mark_expanded, parted
 from gateway.commands.places import absolute
+from gateway.commands.steered import STEERED
 from gateway.commands.variables import assigned, secret, zone_file
 from gateway.model.analysis import Analysis
 from gateway.model.command import UNPARSED, Part, Word
@@ -106,10 +107,11 @@ def analyse_words(words: tuple[str, ...], start: Start, lookup: Lookup) -> Analy
 def _analysis(findings: _Analyst) -> Analysis:
     pending = tuple(dict.fromkeys(findings.pending)) if len(findings.pending) > 1 else tuple(findings.pending)
     names = _once([each.target for each in pending if each.kind == "names"]) if pending else ()
+    settings = tuple([(each.target, STEERED[each.extra][0]) for each in pending if each.kind == "settings"])
     paths, globs, programs, git = findings.paths, findings.globs, findings.programs, findings.git
     wanted = Wanted.make((
         _once(paths) if paths else (), _once(globs) if globs else (), tuple(programs) if len(programs) < 2
-        else _once(programs), _once(git) if git else (), (), names,
+        else _once(programs), _once(git) if git else (), (), names, settings,
     ))  # fmt: skip
     return Analysis.make((tuple(findings.parts), tuple(findings.items), findings.tokens, wanted, pending))
 
@@ -389,6 +391,9 @@ def _simple(
             special.HOOKS[hook](findings, run)
     if "skips" in spec:
         leave_out(findings, run, *spec["skips"])
+    if program in STEERED:
+        for cwd in run.cwds or ("",):
+            findings.ask("settings", part, cwd, program, start, end)
     if "classes" in spec and not _RUNS_CODE.isdisjoint(spec["classes"]):
         reach(findings, run)
     doubts = run.doubts

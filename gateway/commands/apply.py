@@ -135,6 +135,8 @@ def _operands(findings: Findings, run: Invocation, spec: Spec) -> None:
         if (word.splits or word.pattern is not None) and (rest is not None or tail or slot is not lead[-1]):
             _several(run, spec, word)
         _slot(findings, run, slot, word)
+        if word.splits and word.text == HOLE and "default" in slot:
+            _slot(findings, run, slot, _default(run, slot))
         start += 1
     end = total
     if tail and total - start >= len(tail) + (1 if rest is not None and "optional" not in rest else 0):
@@ -162,10 +164,11 @@ def _operands(findings: Findings, run: Invocation, spec: Spec) -> None:
         if start < end:
             shell_text(findings, run, operands[start:end], rest.get("via") or run.name)
         return
-    if start == end:
+    if start == end or ("default" in rest and operands[start].splits and _may_vanish(operands[start:end])):
         if "default" in rest and not ("default_when" in rest and not run.has(rest["default_when"])):
             _slot(findings, run, rest, _default(run, rest))
-        return
+        if start == end:
+            return
     if kind == "path":
         # The commonest case, without the detour through `_value`.
         tree = rest.get("tree", False)
@@ -197,6 +200,11 @@ def _operands(findings: Findings, run: Invocation, spec: Spec) -> None:
 def _several(run: Invocation, spec: Spec, word: Word) -> None:
     if "harmless" not in spec:
         run.doubts.append(f"{word.text.replace(HOLE, '?')} may become several words")
+
+
+def _may_vanish(words: list[Word]) -> bool:
+    """Whether nothing at all may stand there: an unquoted value that is empty, a search that xargs finds nothing of."""
+    return all(word.splits and word.text == HOLE for word in words)
 
 
 def _present(run: Invocation, slot: Spec) -> bool:

@@ -17,11 +17,13 @@ MAX_WORDS = 64
 _SPECIAL = frozenset("'\"\\" + HOLE)
 _NEWLINES = ("\n", "\\n", "$'\\n'")
 _IN_ITS_FOLDER = frozenset(("-execdir", "-okdir"))
+_NEVER_EMPTY = frozenset(("-r", "--no-run-if-empty"))
 _FOUND = ("{}", "{.}", "{//}", "{/}", "{/.}")
 
 
 def with_input(run: Invocation, words: tuple[Word, ...]) -> list[tuple[Word, ...]]:
-    """The commands that xargs starts. The input's words stand at the end, or where the replacement mark stands."""
+    """The commands that xargs starts. The input's words stand at the end, or where the replacement mark stands. Without
+    any input the command is started once all the same, unless an option forbids it."""
     start, end = words[-1].start, words[-1].end
     if run.name != "xargs":  # entr: what it adds, it finds out by itself
         return [(*words, Word(HOLE, start, end, True))]
@@ -47,7 +49,8 @@ def with_input(run: Invocation, words: tuple[Word, ...]) -> list[tuple[Word, ...
         words = tuple(replaced)
         if run.options.isdisjoint(("-n", "-L", "-l")):
             return [words]
-    return [(*words, Word(HOLE, start, end, True, None, names))]
+    some = (Word(HOLE, start, end, False, None, names),) if not _NEVER_EMPTY.isdisjoint(run.options) else ()
+    return [(*words, *some, Word(HOLE, start, end, True, None, names))]
 
 
 def _settings(run: Invocation) -> tuple[str, str, str]:

@@ -52,6 +52,9 @@ def function_call(findings: Findings, command: Simple, via: tuple[str, ...]) -> 
         )
     )
     findings.items.append(Item(Exec(argv[0], argv), start, end, part))
+    for word in command.words:
+        if word.pattern is not None and word.names is None:
+            findings.touch("list", word, command.cwds, part)
 
 
 def mark_expanded(

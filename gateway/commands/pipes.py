@@ -24,6 +24,12 @@ MAX_NESTED = 8
 MAX_REDIRECTS = 500
 _SPLITTING = frozenset("*?[\\")
 _FAR = 1 << 60
+_IN_REVISIONS = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-/~^:" + HOLE)
+
+
+def _may_name_commits(text: str) -> bool:
+    """Whether a word that begins with a hash can be nothing but a revision, even where the hash is missing."""
+    return text[:1] == HOLE and text[1:2] != "-" and _IN_REVISIONS.issuperset(text)
 
 
 def _start(flow: Flow) -> int:
@@ -209,6 +215,8 @@ class Pipes:
             if flows[0].how == "line":
                 asks = (*asks, ("parts", ""))
             return [word.replace(names=Names(only.below, asks, only.skips))]
+        if _may_name_commits(word.text) and all(each is not None and each.revisions for each in outputs):
+            return [word.replace(names=Names(revisions=True))]
         texts: list[str] = []
         for flow, output in zip(flows, outputs, strict=True):
             if output is None or output.text is None or flow.how != "all":

@@ -27,7 +27,7 @@ MAX_TEXT = 4096
 class Printed(Value):
     """`text`: all of the output, with `HOLE` for unknown parts, None when it is not known. `below`: folders that hold
     every file which the lines or words of it name, seen from `cwds`, and `asks` what must hold for that (`Names.asks`);
-    `skips`: what below them is certainly not named (`Touch.skips`).
+    `skips`: what below them is certainly not named (`Touch.skips`). `revisions`: it is hashes of git's, or nothing.
     """
 
     text: str | None = None
@@ -35,6 +35,7 @@ class Printed(Value):
     asks: tuple[tuple[str, str], ...] = ()
     cwds: tuple[str, ...] = ()
     skips: str = ""
+    revisions: bool = False
 
 
 def printed(command: Simple, words: tuple[Word, ...], description: dict[str, Any], given: Given) -> Printed | None:
@@ -315,6 +316,8 @@ _GREP = _GREP_LINES | frozenset(
 def _git(run: Invocation, _given: Given) -> Printed | None:
     """Names that git prints are relative and lie below the folder, unless a pathspec leads upward."""
     subcommand = run.subcommands[0] if run.subcommands else ""
+    if subcommand in _HASHES:
+        return Printed(revisions=True) if _prints_hashes(run, subcommand) else None
     safe, wanted = _GIT.get(subcommand, (frozenset(), frozenset()))
     if (
         subcommand not in _GIT
@@ -329,6 +332,30 @@ def _git(run: Invocation, _given: Given) -> Printed | None:
     found = _names(run, [], bare=True)
     kept = run.options.isdisjoint(("-o", "--others", "-i", "--ignored"))
     return found.replace(skips="untracked") if found is not None and kept else found
+
+
+_CHOOSING = frozenset(
+    ("-n", "--max-count", "-NUM", "--all", "--no-merges", "--merges", "--first-parent", "--reverse", "--since",
+     "--after", "--until", "--before", "--author", "--grep", "--skip", "--no-pager")
+)  # fmt: skip
+_HASHES = {
+    "merge-base": frozenset(("-a", "--all", "--fork-point", "--octopus", "--independent", "--no-pager")),
+    "rev-parse": frozenset(("--verify", "--short", "-q", "--quiet", "--no-pager")),
+    "rev-list": _CHOOSING,
+    "log": _CHOOSING | {"--format", "--pretty"},
+}
+
+
+def _prints_hashes(run: Invocation, subcommand: str) -> bool:
+    """Whether git prints nothing but hashes. What `rev-parse` does not know, it prints as it stands."""
+    if run.doubts or not run.options <= _HASHES[subcommand]:
+        return False
+    if subcommand == "log":
+        formats = [word.text for word in run.words if word.text.startswith(("--format", "--pretty", "--p", "--form"))]
+        return len(formats) == 1 and formats[0].partition("=")[2] in ("%h", "%H", "format:%h", "format:%H")
+    if subcommand == "rev-parse" and "--verify" not in run.options:
+        return all(word.literal and word.text.rstrip("~^0123456789") in ("HEAD", "@") for word in run.operands)
+    return True
 
 
 _GIT = {

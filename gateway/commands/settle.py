@@ -7,6 +7,7 @@ they seem to be become `Code`, git's remotes become hosts. A fact that is missin
 from __future__ import annotations
 
 from gateway.commands.places import absolute, remote, stream, unescaped
+from gateway.commands.steered import STEERED, steered
 from gateway.model.analysis import Analysis
 from gateway.model.effect import HOLE, Code, Connect, Credential, Item, Opaque, Push, Touch
 
@@ -312,6 +313,19 @@ def _modules(items: list[Item], parts: tuple[Part, ...], question: Pending, fact
         _code(items, parts, question, why)
 
 
+def _settings(items: list[Item], parts: tuple[Part, ...], question: Pending, facts: Facts, _: Context) -> None:
+    """A program that obeys files of the project does what they tell; one that the same line writes says nobody what."""
+    names = STEERED[question.extra][0]
+    why = steered(question.extra, facts.settings.get((question.target, names)))
+    if not why and any(
+        isinstance(item.effect, Touch) and item.effect.kind == "write" and item.effect.path.endswith(names)
+        for item in items
+    ):
+        why = f"what tells {question.extra} what to do is written before"
+    if why:
+        _code(items, parts, question, why)
+
+
 def _dash(items: list[Item], parts: tuple[Part, ...], question: Pending, facts: Facts, _: Context) -> None:
     """Names that stand bare: one that begins with a dash is an option."""
     matches = facts.globs.get(question.target)
@@ -421,6 +435,7 @@ _SETTLERS = {
     "parts": _parts,
     "sends": _sends,
     "modules": _modules,
+    "settings": _settings,
     "made": _made,
     "file": _file,
     "installed": _installed,

@@ -15,12 +15,13 @@ class Names(Value):
     `below`: folders (absolute) that hold each of them, () when the word is a glob, whose pattern tells. `asks`: what
     the host must answer before that holds, as kinds and targets of `Pending`: names that could be read as an option
     ("dash"), or that blanks would take apart ("blanks", "names"). `skips`: what of the folders they certainly do not
-    name (`Touch.skips`).
+    name (`Touch.skips`). `revisions`: they name no files, but commits of a repository by their hashes, if anything.
     """
 
     below: tuple[str, ...] = ()
     asks: tuple[tuple[str, str], ...] = ()
     skips: str = ""
+    revisions: bool = False
 
 
 class Word(Value):

@@ -12,7 +12,8 @@ if TYPE_CHECKING:
 class Wanted(Value):
     """Questions for the host. `globs` are absolute `fnmatch` patterns; `git` are folders git would start in; `trees`
     are folders with what the program leaves out of them by itself (`Touch.skips`); `names` are folders whose files'
-    names become words again, which only matters where nothing confines the call."""
+    names become words again, which only matters where nothing confines the call. `settings`: folders with the names
+    of files, there or above, that tell programs what to do."""
 
     paths: tuple[str, ...] = ()
     globs: tuple[str, ...] = ()
@@ -20,6 +21,7 @@ class Wanted(Value):
     git: tuple[str, ...] = ()
     trees: tuple[tuple[str, str], ...] = ()
     names: tuple[str, ...] = ()
+    settings: tuple[tuple[str, tuple[str, ...]], ...] = ()
 
 
 class PathFact(Value):
@@ -58,7 +60,7 @@ class Facts(Value):
     `programs` maps the base name of a program given by path to that path if PATH gives that very file, else to what
     PATH gives, "" if nothing; bare names stand there only where it matters. `untrusted_programs`: names that PATH
     finds in a folder that the agent can write. `names`: whether no name below a folder holds a blank, a quote or a sign
-    of globs."""
+    of globs. `settings`: the files that were found, each with its text; None where one of them cannot be read."""
 
     paths: Mapping[str, PathFact] = {}
     globs: Mapping[str, tuple[str, ...] | None] = {}
@@ -67,6 +69,7 @@ class Facts(Value):
     trees: Mapping[tuple[str, str], TreeFact] = {}
     untrusted_programs: frozenset[str] = frozenset()
     names: Mapping[str, bool] = {}
+    settings: Mapping[tuple[str, tuple[str, ...]], tuple[tuple[str, str], ...] | None] = {}
 
 
 NO_FACTS = Facts()

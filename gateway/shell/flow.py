@@ -9,7 +9,7 @@ from gateway.model.command import Word
 from gateway.model.effect import HOLE
 from gateway.shell.guards import MAX_DEPTH, MAX_REPEATS, MAX_TURNS, Refused
 from gateway.shell.redirects import may_not_open
-from gateway.shell.simple import read_simple, read_tail
+from gateway.shell.simple import listed, read_simple, read_tail
 from gateway.shell.state import ASSIGNED, NUMBER, Elements, Glob, Output, State, is_number, join, text_of
 from gateway.shell.words import plain_word
 
@@ -252,6 +252,7 @@ def each(walk: Walk, node: Node, state: State) -> Ways:
     name = walk.text[start:end]
     walk.state = state
     words = walk.list_words(words_node.start + walk.offset, words_node.end + walk.offset, lines=False)
+    listed(walk, words)
     if words_node.start == words_node.end and isinstance(own := walk.state.values.get("@"), Elements):
         words = [plain_word(text, start, end) for text in own.texts]
     if not (name.isidentifier() and name.isascii()):

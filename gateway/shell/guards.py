@@ -9,6 +9,7 @@ MAX_TEXT = 100_000
 MAX_DEPTH = 64
 MAX_COMMANDS = 5_000
 MAX_OPERATORS = 6_000  # the grammar's worst cases are quadratic in these
+MAX_PARENTHESES = 300  # a run of them that makes no sense takes it longest
 MAX_PARSED = 2_000_000  # characters given to the grammar for one text, substitutions counted again
 MAX_CONTINUATIONS = 2_000
 MAX_KEYWORDS = 400  # of `time`, `coproc`, `!`

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from _thread import allocate_lock
 
-from gateway.shell.guards import MAX_DEPTH, MAX_OPERATORS, Refused
+from gateway.shell.guards import MAX_DEPTH, MAX_OPERATORS, MAX_PARENTHESES, Refused
 from gateway.shell.nodes import Node
 
 TYPE_CHECKING = False
@@ -33,6 +33,8 @@ def parse(skeleton: str) -> tuple[Node, bool]:
 
 
 def _too_many_operators(skeleton: str) -> bool:
+    if skeleton.count("(") > MAX_PARENTHESES:
+        return True
     if len(skeleton) < MAX_OPERATORS:
         return False
     return sum(map(skeleton.count, "|&;<>(){}!\n")) > MAX_OPERATORS

@@ -10,9 +10,10 @@ if TYPE_CHECKING:
 
 
 class Redirect(Value):
-    """A redirection. `kind`: read, write, dup (a descriptor is copied or closed), text (here-document or -string)
-    or net (`/dev/tcp`, `/dev/udp`). `part`: the index in `Script.commands` of the command it feeds, -1 when it
-    belongs to a compound command or to none."""
+    """A redirection, or what else the shell itself opens. `kind`: read, write, dup (a descriptor is copied or
+    closed), text (here-document or -string), net (`/dev/tcp`, `/dev/udp`) or list (a pattern that no command's words
+    hold). `part`: the index in `Script.commands` of the command it feeds, -1 when it belongs to a compound command or
+    to none."""
 
     kind: str
     word: Word

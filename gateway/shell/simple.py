@@ -258,6 +258,7 @@ class Reader:
                 walk.unknown("an array that is not understood", region.start, region.end)
                 break
         walk.regions = outer
+        listed(walk, words)
         return Elements(tuple([word.text for word in words])) if plain and all(w.literal for w in words) else None
 
     # The end.
@@ -323,6 +324,15 @@ class Reader:
             walk.redirects += self.redirects
         for name, word, _, start in self.assigned:
             walk.assignments.append(Assignment(name, word, start, word.end, part, part >= 0 or walk.all_exported))
+
+
+def listed(walk: Walk, words: list[Word]) -> None:
+    """Patterns that stand where no command takes them: the shell lists their folders all the same."""
+    walk.redirects += [
+        Redirect("list", word, word.start, word.end, walk.cwds)
+        for word in words
+        if word.pattern is not None and word.names is None
+    ]
 
 
 def read_tail(walk: Walk, start: int, end: int, feed: Feed) -> tuple[list[Redirect], Feed]:

@@ -108,6 +108,52 @@ def test_literal_text_is_followed_to_where_it_runs(
 @pytest.mark.parametrize(
     ("text", "expected"),
     [
+        ("for f in src/*; do :; done", ["list src/*"]),
+        ("select f in src/*; do :; done", ["list src/*"]),
+        ("x=(src/*)", ["list src/*"]),
+        ("x+=(a src/* b)", ["list src/*"]),
+        ("declare -a x=(src/*)", ["list src/*"]),
+        ("f() { :; }; f src/*", ["list src/*"]),
+        ("for f in src/a.py; do :; done", []),
+        ("for f in 'src/*'; do :; done", []),
+        ("x=src/*", []),
+        ("case a in src/*) ;; esac", []),
+    ],
+)  # fmt: skip
+def test_a_pattern_that_no_command_takes_lists_its_folder(
+    text: str, expected: list[str], descriptions: dict[str, Any]
+) -> None:
+    found = analyse(text, Start(CWD, "/home/dev"), descriptions.get)
+    assert sorted({shown(item.effect) for item in found.items if item.effect.kind != "exec"}) == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("find src | xargs ls", ["list .", "list src tree"]),
+        ("find src | xargs -n 1 ls", ["list .", "list src tree"]),
+        ("find src | xargs -r ls", ["list src tree"]),
+        ("find src | xargs --no-run-if-empty ls", ["list src tree"]),
+        ("find src | xargs -I{} ls {}", ["list src tree"]),
+        ("find src | xargs ls a", ["list a", "list src tree"]),
+        ("echo a | xargs ls", ["list a"]),
+        ("printf '' | xargs ls", ["list ."]),
+        ("ls $(find src)", ["list .", "list src tree"]),
+        ("ls \"$(find src)\"", ["list src tree"]),
+        ("find src | xargs cat", ["list src tree", "read src tree"]),
+        ("find src | xargs git diff", ["list src tree", "read . tree", "read src tree"]),
+    ],
+)  # fmt: skip
+def test_where_nothing_may_be_found_a_program_also_does_what_it_does_without_names(
+    text: str, expected: list[str], descriptions: dict[str, Any]
+) -> None:
+    found = [each for each in effects(text, descriptions) if each != "code"]
+    assert found == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
         ("f() { rm \"$1\"; }; f x", ["delete x"]),
         ("f() { rm \"$@\"; }; f x y", ["delete x", "delete y"]),
         ("f() { rm \"$1\"; }", ["code", "delete ?"]),
@@ -131,12 +177,13 @@ PLAIN, ODD = (f"{CWD}/src/a.py",), (f"{CWD}/src/a b.py", f"{CWD}/src/c.py")
 @pytest.mark.parametrize(
     ("text", "facts", "confined", "expected"),
     [
-        ("for f in src/*.py; do cat $f; done", Facts(globs={f"{CWD}/src/*.py": PLAIN}), True, ["read src/a.py"]),
+        ("for f in src/*.py; do cat $f; done", Facts(globs={f"{CWD}/src/*.py": PLAIN}), True,
+         ["list src/a.py", "read src/a.py"]),
         ("for f in src/*.py; do cat $f; done", Facts(globs={f"{CWD}/src/*.py": ODD}), True,
-         ["code", "read src/a b.py", "read src/c.py"]),
+         ["code", "list src/a b.py", "list src/c.py", "read src/a b.py", "read src/c.py"]),
         ("for f in src/*.py; do cat \"$f\"; done", Facts(globs={f"{CWD}/src/*.py": ODD}), True,
-         ["read src/a b.py", "read src/c.py"]),
-        ("for f in src/*.py; do cat $f; done", Facts(), True, ["code", "read src tree"]),
+         ["list src/a b.py", "list src/c.py", "read src/a b.py", "read src/c.py"]),
+        ("for f in src/*.py; do cat $f; done", Facts(), True, ["code", "list src tree", "read src tree"]),
         ("rg -l x | xargs wc -l", Facts(globs=NO_DASHES), True, ["read . tree"]),
         ("rg -l x | xargs wc -l", Facts(globs={f"{CWD}/-*": (f"{CWD}/-x",)}), True, ["code", "read . tree"]),
         ("rg -l x | xargs wc -l", Facts(), True, ["code", "read . tree"]),

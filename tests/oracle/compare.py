@@ -203,6 +203,7 @@ class _Judge:
                 or self._born(path)
                 or self._replaced(event, path)
                 or bool(names & {*tolerated.TAKES_BACK} and self._covered(("write",), path))
+                or bool(names & {*tolerated.TAKES_EMPTIED} and self._is_emptied(event, path))
             )
         if self._covered(("write",), path) or self._is_passing(index, event, path):
             return True
@@ -229,6 +230,11 @@ class _Judge:
         return self._covered(("write",), path) and (
             event.refused or any(each.kind in ("write", "mkdir") and self.target(each) == path for each in self.events)
         )
+
+    def _is_emptied(self, event: Event, path: str) -> bool:
+        """Whether it is a folder, and something in it was predicted to be deleted."""
+        deleted = [each for effect in self.effects if effect["kind"] == "delete" for each in _places(effect)]
+        return bool(self.reals.get(event.path, _THERE)[1]) and any(each.startswith(path + "/") for each in deleted)
 
     def _program(self, frame: Frame) -> bool:
         names = frame.names

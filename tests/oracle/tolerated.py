@@ -128,7 +128,9 @@ PARTS_OF: dict[str, tuple[str, ...]] = {
     "gdb": ("iconv", "sh"),
     "valgrind": ("valgrind.bin",),
     "valgrind.bin": ("valgrind.bin",),
-    **dict.fromkeys(("go", "doc"), ("go", "doc")),  # its tools are programs beside it
+    # Its tools are programs beside it, and it asks the compiler which options that takes.
+    "go": ("go", "doc", "cover", "asm", "gcc", *_COMPILER),
+    "doc": ("go", "doc"),
     "dpkg": ("dpkg-query", "dpkg-deb"),
     "ssh-copy-id": (
         "sed",
@@ -145,6 +147,8 @@ PARTS_OF: dict[str, tuple[str, ...]] = {
         "expr",
         "sh",
         "ssh-add",
+        "basename",
+        "dirname",
     ),
     "bash": ("id",),  # the machine's own start-up file of a login shell
     "xargs": ("echo",),  # what it runs when it is given no command
@@ -165,7 +169,7 @@ OWN_FILES: dict[str, tuple[str, ...]] = {
     ),  # `-l`, `-i`: the user's own
     "kubectl": ("~/.kube/config",),  # which cluster there is; only `config view` shows it, and predicts that
     **dict.fromkeys(("npm", "npx", "node"), ("~/.npmrc", "~/.gitconfig")),
-    **dict.fromkeys(("wget", "pip"), ("~/.netrc",)),  # the login for the very host that is asked
+    **dict.fromkeys(("wget", "pip", "go"), ("~/.netrc",)),  # the login for the very host that is asked
     **dict.fromkeys(("su", "chage", "sudo"), ("/etc/shadow",)),  # the account's own line
     **dict.fromkeys(
         ("psql", "pg_dump", "createdb", "dropdb"), ("/etc/shadow",)
@@ -222,4 +226,6 @@ TAKES_BACK = ("ld", "collect2", "strip", "objcopy")
 # The file that a `credential` without a path stands for.
 LOGIN = "~/.netrc"
 # Folders that a program lists, and why: Java looks for what other Java programs say of themselves.
-LISTS = {"java": ("/tmp",)}
+LISTS = {"java": ("/tmp",), "jps": ("/tmp",)}
+# Programs that take a folder away with the last file in it: nothing is lost but the name.
+TAKES_EMPTIED = ("git",)

@@ -50,9 +50,9 @@ HUGE = {
 
 @pytest.mark.parametrize("text", HUGE.values(), ids=HUGE.keys())
 def test_a_hostile_text_is_answered_in_bounded_time(text):
-    begin = time.perf_counter()
+    begin = time.process_time()
     script = read_text(text, cwds=("/p",), home="/h", variables={})
-    assert time.perf_counter() - begin < 1
+    assert time.process_time() - begin < 1
     assert script.unknowns or all(c.words[0].literal for c in script.commands)
 
 

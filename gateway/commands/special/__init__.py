@@ -20,7 +20,7 @@ MODULES = {
     "builtins": "alias command kill let names printf set test",
     "compressors": "ar compressor",
     "containers": "mounts",
-    "filters": "curl date find ln page parents parted ps split strings tar unzip",
+    "filters": "curl date find keypair ln page parents parted ps split strings tar unzip",
     "git": "git git_clone git_config git_fetch git_push",
     "javascript": "node",
     "jq": "jq",
@@ -32,7 +32,7 @@ MODULES = {
     "requests": "go_modules httpie media service sysctl yq",
     "sed": "sed",
     "servers": "mysql psql",
-    "shells": "each_shell env eval flock npx script shell source ssh su sudo trap watch wrapped",
+    "shells": "each_shell env eval flock npx script shell source ssh su sudo trap uv_run watch wrapped",
     "sqlite": "duckdb sqlite",
 }
 

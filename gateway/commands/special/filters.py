@@ -144,10 +144,12 @@ def _parted(findings: Findings, run: Invocation) -> None:
 
 
 def _page(findings: Findings, run: Invocation) -> None:
-    """A name with a slash is a file, which is shown as it is."""
+    """A name with a slash is a file, whose text may name others that are shown in its place."""
     for word in run.operands:
         if "/" in word.text or HOLE in word.text or "-l" in run.options:
             findings.touch("read", word, run.cwds, run.part)
+            if run.name == "man":
+                run.doubts.append(f"{word.text.replace(HOLE, '?')} may show other files (`.so`)")
 
 
 def _kept_parents(findings: Findings, run: Invocation) -> None:
@@ -163,10 +165,22 @@ def _kept_parents(findings: Findings, run: Invocation) -> None:
             findings.touch("write", Word(path, target.start, target.end), run.cwds, run.part, deep)
 
 
+def _keypair(findings: Findings, run: Invocation) -> None:
+    """`ssh-keygen -f x` keeps the public key in `x.pub`, and what stood in a list of hosts in `x.old`."""
+    suffix = ".old" if not run.options.isdisjoint(("-R", "-H")) else ".pub"
+    shows = not run.options.isdisjoint(("-l", "-B", "-F", "-e", "-y"))
+    for option, values in run.values:
+        word = values[0]
+        if "-f" in option["names"] and not (shows and (suffix == ".old" or word.text.endswith(".pub"))):
+            beside = Word(word.text + suffix if word.literal else HOLE, word.start, word.end)
+            findings.touch("read" if shows else "write", beside, run.cwds, run.part)
+
+
 HOOKS: dict[str, Callable[[Findings, Invocation], None]] = {
     "curl": _curl,
     "date": _date,
     "find": _find,
+    "keypair": _keypair,
     "ln": _ln,
     "page": _page,
     "parents": _kept_parents,

@@ -24,6 +24,8 @@ def revision(findings: Findings, run: Invocation, word: Word, does: list[Spec]) 
     """git's revisions and paths share their place; what can't be told apart counts as the path too. It may be a
     folder."""
     text = word.text
+    if word.names is not None and word.names.revisions and ":" not in text:
+        return
     stored = ""
     if "--no-index" not in run.options:
         head, colon, stored = text.partition(":")
@@ -87,7 +89,8 @@ _WHOLE = {"status": "list", "diff": "read", "diff-index": "read", "diff-files": 
 def whole(findings: Findings, run: Invocation) -> None:
     """`git status` and `git diff` in a folder tell of the whole work tree, unless paths are named."""
     kind = _WHOLE.get(run.subcommands[0] if run.subcommands else "")
-    if kind is None or run.after or any(word.text != "." for word in run.operands) or "--relative" in run.options:
+    named = any(word.text != "." and not (word.splits and word.text == HOLE) for word in run.operands)
+    if kind is None or run.after or named or "--relative" in run.options:
         return
     start, end = run.words[0].start, run.words[-1].end
     for cwd in run.cwds:

@@ -216,6 +216,22 @@ def _wrapped(findings: Findings, run: Invocation) -> None:
     findings.items[first:] = [item for item in findings.items[first:] if item.effect.kind not in ("code", "opaque")]
 
 
+def _uv_run(findings: Findings, run: Invocation) -> None:
+    """A program of the project's environment, like the builds that other tools start; packages are fetched for it where
+    an option names some, or a program that is an address."""
+    _wrapped(findings, run)
+    for word in run.words[1:]:
+        text = word.text
+        if text[:1] != "-" and findings.lookup(text[text.rfind("/") + 1 :]) is not None and text not in run.subcommands:
+            return
+        if text.startswith(_FETCHES) or HOLE in text or "://" in text:
+            for host in ("pypi.org", "files.pythonhosted.org"):
+                findings.connect(host, 443, "fetch", word, run.part)
+            return
+
+
+_FETCHES = ("--with", "-w", "--refresh", "-U", "--upgrade", "-P", "--reinstall", "--index", "-i", "--extra-index-url",
+            "--default-index", "--find-links", "-f", "--from", "-p", "--python", "--script", "-s")  # fmt: skip
 _PARENTS = 6
 
 
@@ -285,6 +301,7 @@ HOOKS: dict[str, Callable[[Findings, Invocation], None]] = {
     "flock": _flock,
     "script": _script,
     "ssh": _ssh,
+    "uv_run": _uv_run,
     "wrapped": _wrapped,
     "npx": _npx,
 }

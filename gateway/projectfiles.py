@@ -1,0 +1,53 @@
+"""Files of a project that tell programs what to do, read through the methods of `observe.Host` alone."""
+
+from __future__ import annotations
+
+from gateway.model.effect import HOLE
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from gateway.model.context import Context
+    from gateway.observe import Host
+
+MAX_FOLDERS = 64
+# What version managers obey, each through a folder of stand-ins for the programs they manage.
+STAND_INS = "/shims/"
+_CHOOSERS = (".tool-versions", "mise.toml", ".mise.toml", ".python-version", ".ruby-version", ".node-version")
+
+
+def texts_above(
+    folder: str, names: tuple[str, ...], host: Host, context: Context
+) -> tuple[tuple[str, str], ...] | None:
+    """The files of these names in a folder and above it, each with its text, as far as its project goes: what lies
+    further up is its owner's. None where one of them cannot be read, or nobody knows which folder it is."""
+    if folder[:1] != "/" or HOLE in folder:
+        return None
+    found: list[tuple[str, str]] = []
+    for _ in range(MAX_FOLDERS):
+        for name in names:
+            path = f"{folder.rstrip('/')}/{name}"
+            if host.is_missing(path):
+                continue
+            fact = host.path(path)
+            if fact is not None and fact.kind == "missing":
+                continue
+            text = host.read(path) if fact is not None else ""
+            if not text and (fact is None or not host.is_empty(path)):
+                return None
+            found.append((path, text))
+        if folder in (context.root, context.home, "/"):
+            return tuple(found)
+        folder = folder[: folder.rfind("/")] or "/"
+    return None
+
+
+def chosen_by_place(host: Host, context: Context) -> bool:
+    """Whether the project names a place instead of a version for what a version manager starts, or may do so."""
+    texts = texts_above(context.cwd, _CHOOSERS, host, context)
+    if texts is None:
+        return True
+    for path, text in texts:
+        lines = [line.partition("#")[0] for line in text.splitlines()]
+        if any("path:" in line or ("/" in line and path.endswith("-version")) for line in lines):
+            return True
+    return False

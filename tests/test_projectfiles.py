@@ -1,0 +1,116 @@
+"""What files of a project tell programs to do."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from gateway.commands.steered import steered
+from gateway.model.context import Context
+from gateway.model.facts import Wanted
+from gateway.observe import MAX_GIT_FILE, Host, observe
+from gateway.projectfiles import texts_above
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+@pytest.fixture
+def root(tmp_path: Path) -> Path:
+    """A project with a folder, below a folder that is not its own."""
+    (tmp_path / "project" / "sub").mkdir(parents=True)
+    return tmp_path.resolve() / "project"
+
+
+def context(root: Path) -> Context:
+    return Context(str(root), str(root), "/nonexistent", (str(root),))
+
+
+def test_files_are_found_from_a_folder_up_to_the_project_and_not_above(root: Path) -> None:
+    for folder, text in ((root / "sub", "a"), (root, "b"), (root.parent, "c")):
+        (folder / "x.toml").write_text(text)
+    found = texts_above(f"{root}/sub", ("x.toml", "y.toml"), Host(), context(root))
+    assert found == ((f"{root}/sub/x.toml", "a"), (f"{root}/x.toml", "b"))
+
+
+def test_an_empty_file_says_nothing(root: Path) -> None:
+    (root / "x.toml").write_text("")
+    assert texts_above(str(root), ("x.toml",), Host(), context(root)) == ((f"{root}/x.toml", ""),)
+
+
+@pytest.mark.parametrize("folder", ["", "sub", "\0/sub"])
+def test_a_folder_that_is_not_known_tells_nothing(root: Path, folder: str) -> None:
+    assert texts_above(folder, ("x.toml",), Host(), context(root)) is None
+
+
+def test_what_cannot_be_read_is_not_known(root: Path) -> None:
+    (root / "x.toml").mkdir()
+    (root / "y.toml").write_text("#" * (MAX_GIT_FILE + 1))
+    found = [texts_above(str(root), (name,), Host(), context(root)) for name in ("x.toml", "y.toml", "z.toml")]
+    assert found == [None, None, ()]
+
+
+def test_the_facts_hold_what_was_wanted(root: Path) -> None:
+    (root / "global.json").write_text("{}")
+    key = (str(root), ("global.json",))
+    facts = observe(Wanted(settings=(key,)), Host(), context(root))
+    assert facts.settings == {key: ((f"{root}/global.json", "{}"),)}
+
+
+@pytest.mark.parametrize(
+    ("program", "name", "text", "told"),
+    [
+        ("cargo", "rust-toolchain.toml", '[toolchain]\npath = "x"\n', True),
+        ("cargo", "rust-toolchain.toml", '[toolchain]\n"path"="x"\n', True),
+        ("cargo", "rust-toolchain.toml", 'toolchain = { path = "x" }', True),
+        ("cargo", "rust-toolchain.toml", '[toolchain]\nchannel = "1.80"\n', False),
+        ("cargo", "rust-toolchain", "/tmp/x\n", True),
+        ("cargo", "rust-toolchain", "stable\n", False),
+        ("dotnet", "global.json", '{"sdk": {"paths": ["x"]}}', True),
+        ("dotnet", "global.json", '{"sdk": {"version": "8.0.100"}}', False),
+        ("ruff", "ruff.toml", "fix = true", True),
+        ("ruff", "pyproject.toml", "[tool.ruff]\nfix-only=true", True),
+        ("ruff", "pyproject.toml", '[tool.ruff]\nfixable = ["ALL"]\nfix = false', False),
+        ("ruff", "ruff.toml", 'extend = "../ruff.toml"', False),
+        ("ruff", "ruff.toml", 'extend = "../../pyproject.toml"', False),
+        ("ruff", "ruff.toml", 'extend = "../shared/ruff.toml"', True),
+        ("ruff", "ruff.toml", 'extend = "/etc/ruff.toml"', True),
+        ("ruff", "ruff.toml", 'extend-select = ["E"]', False),
+        ("codespell", "setup.cfg", "[codespell]\nwrite-changes =\n", True),
+        ("autopep8", "pyproject.toml", "[tool.autopep8]\nin_place = true\n", True),
+    ],
+)  # fmt: skip
+def test_only_what_changes_a_program_counts(program: str, name: str, text: str, told: bool) -> None:
+    assert bool(steered(program, ((f"/p/{name}", text),))) is told
+
+
+def test_what_is_not_known_counts() -> None:
+    assert steered("ruff", None)
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "trusted"),
+    [
+        (".tool-versions", "nodejs 20.1.0\n", True),
+        (".tool-versions", "nodejs path:/tmp/evil\n", False),
+        (".tool-versions", "# path: of nothing\nnodejs 20.1.0\n", True),
+        ("mise.toml", '[tools]\nnode = "path:./x"\n', False),
+        ("mise.toml", '[tools]\nnode = "20"\n', True),
+        (".python-version", "../../project/evil\n", False),
+        (".python-version", "3.12\n", True),
+    ],
+)
+def test_a_stand_in_is_trusted_unless_the_project_names_a_place(
+    root: Path, name: str, text: str, trusted: bool
+) -> None:
+    (root / name).write_text(text)
+
+    class Elsewhere(Host):
+        """Finds every program where a version manager puts its stand-ins."""
+
+        def program(self, name: str, _path: str) -> str:
+            return f"/nonexistent/shims/{name}"
+
+    facts = observe(Wanted(programs=("node",)), Elsewhere(), context(root), search_path="/nonexistent/shims:/usr/bin")
+    assert facts.untrusted_programs == (frozenset() if trusted else frozenset({"node"}))
