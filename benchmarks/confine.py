@@ -4,7 +4,8 @@
     python benchmarks/confine.py --only call
 
 Each row names the bound that it is held against. Plain and confined runs take turns, so that both see the same machine.
-The confined ones have everything on but filtered egress: all namespaces, the filter of system calls, limits, watcher.
+The confined ones have everything on: all namespaces, the filter of system calls, limits, watcher; egress has rows of
+its own. Other sandboxes are measured in the same run where their programs (`srt`, `codex`) are on the search path.
 """
 
 from __future__ import annotations
@@ -14,16 +15,20 @@ import os
 import select
 import shutil
 import subprocess
+import sys
 import tempfile
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
-from gateway.model.plan import FIXED, HIDDEN, READ, WRITE, Limits, Mount, Network, SandboxPlan
+from gateway import Executor, Gateway, Options
+from gateway.model.plan import FIXED, HIDDEN, READ, WRITE, Endpoint, Limits, Mount, Network, SandboxPlan
 from gateway.sandbox import limits
 from gateway.sandbox.base import Streams
 from gateway.sandbox.bubblewrap import Bubblewrap
+from gateway.sandbox.egress.service import Egress
 from gateway.sandbox.watch import Watcher
 
 BOUNDS = Limits(seconds=60, cpu_seconds=60, memory=4 << 30, processes=512, files=4096, file_size=4 << 30, disk=4 << 30)
@@ -32,9 +37,48 @@ TRUE = ["/bin/sh", "-c", "true"]
 WORK = {
     "find with stat over /usr/share": "find /usr/share -size +100M 2> /dev/null || true",
     "five runs of gcc": "for i in 1 2 3 4 5; do gcc -O1 -c -o m.o m.c; done",
-    "git status and log, ten times": "for i in 1 2 3 4 5 6 7 8 9 10; do git status -s; git log -3 --stat; done > log",
+    "git status and log --stat, five times, 3,000 files in 60 folders, 100 commits": (
+        "cd many; for i in 1 2 3 4 5; do git status -s; git log --stat; done > ../log"
+    ),
     "400 processes": "i=0; while [ $i -lt 400 ]; do /bin/true; i=$((i+1)); done",
 }
+
+
+COMMITS, EACH, FOLDERS = 100, 30, 60
+HOST, ADDRESS = "server.example", "93.184.216.34"  # stands for any public host; nothing leaves this machine
+REQUEST = (
+    "exec 3<>/dev/tcp/127.0.0.1/{port}; "
+    "printf 'GET http://{host}/ HTTP/1.1\\r\\nHost: {host}\\r\\nConnection: close\\r\\n\\r\\n' >&3; "
+    'read -r _ status _ <&3; [ "$status" = 200 ]'
+)
+SERVER = r"""
+import socket
+with socket.create_server(("127.0.0.1", 0)) as listener:
+    print(listener.getsockname()[1], flush=True)
+    while True:
+        client, _ = listener.accept()
+        with client:
+            said = b""
+            while b"\r\n\r\n" not in said and (more := client.recv(65536)):
+                said += more
+            client.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\nConnection: close\r\n\r\nok")
+"""
+# What each of the others is run as, with `sh -c true` behind it.
+PEERS = {"srt": ("srt", "-c", "true"), "codex": ("codex", "sandbox", "--", *TRUE)}
+
+
+def history(root: Path) -> None:
+    """A repository with some thousands of files and a history, as one is found at work."""
+    lines = []
+    for commit in range(COMMITS):
+        lines.append(f"commit refs/heads/main\ncommitter a <a@b> {1_700_000_000 + commit} +0000\ndata 1\nx")
+        for number in range(EACH):
+            text = f"line {commit}\n" * (number + 1)
+            place = f"folder{(commit * EACH + number) % FOLDERS}/file{commit}-{number}.txt"
+            lines.append(f"M 100644 inline {place}\ndata {len(text)}\n{text}")
+    subprocess.run(["git", "init", "-q", "-b", "main", root], check=True)
+    subprocess.run(["git", "fast-import", "--quiet"], cwd=root, input="\n".join(lines).encode() + b"\n", check=True)
+    subprocess.run(["git", "reset", "-q", "--hard"], cwd=root, check=True)
 
 
 def project(folder: Path) -> Path:
@@ -65,10 +109,16 @@ def plan_for(root: Path) -> SandboxPlan:
     return SandboxPlan(tuple(sorted(mounts)), links, ("/root", "/tmp"), str(root), environment, Network(), BOUNDS)
 
 
-def confined(backend: Bubblewrap, plan: SandboxPlan, argv: list[str], nowhere: int) -> int:
+def confined(
+    backend: Bubblewrap, plan: SandboxPlan, argv: list[str], nowhere: int, way_out: Egress | None = None
+) -> int:
     """One call as the runner makes it."""
     running = backend.start(plan, argv, Streams(nowhere, nowhere, nowhere))
-    try:
+    with ExitStack() as stack:
+        stack.callback(running.close)
+        if way_out is not None:
+            session = way_out.attach(running.root, plan.network, lambda _violation: None)
+            stack.callback(session.close)
         limits.apply(running.root, plan.limits)
         watcher = Watcher(running, plan.limits, (plan.cwd,), (*plan.private, "/dev/shm"))
         running.release()
@@ -80,8 +130,6 @@ def confined(backend: Bubblewrap, plan: SandboxPlan, argv: list[str], nowhere: i
         broken = watcher.stop()
         assert not broken, broken
         return status
-    finally:
-        running.close()
 
 
 def plain(root: Path, argv: list[str], nowhere: int) -> int:
@@ -90,16 +138,16 @@ def plain(root: Path, argv: list[str], nowhere: int) -> int:
     ).returncode
 
 
-def pairs(first: Callable[[], int], second: Callable[[], int], rounds: int) -> tuple[list[float], list[float]]:
-    """Milliseconds of each, sorted; they take turns."""
-    samples: tuple[list[float], list[float]] = ([], [])
-    for number in range(rounds + 3):
-        for call, found in zip((first, second), samples, strict=True):
+def turns(calls: list[Callable[[], int]], rounds: int, dropped: int = 3) -> list[list[float]]:
+    """Milliseconds of each, sorted; they take turns, and the first ones do not count."""
+    samples: list[list[float]] = [[] for _ in calls]
+    for number in range(rounds + dropped):
+        for call, found in zip(calls, samples, strict=True):
             start = time.perf_counter_ns()
             assert call() == 0
-            if number >= 3:
+            if number >= dropped:
                 found.append((time.perf_counter_ns() - start) / 1e6)
-    return sorted(samples[0]), sorted(samples[1])
+    return [sorted(each) for each in samples]
 
 
 def at(samples: list[float], part: float) -> float:
@@ -107,20 +155,97 @@ def at(samples: list[float], part: float) -> float:
 
 
 def call(backend: Bubblewrap, root: Path, nowhere: int) -> list[list[str]]:
-    rows = []
     full = plan_for(root)
-    least = full.replace(mounts=tuple(mount for mount in full.mounts if mount.access not in (FIXED, HIDDEN)))
-    for title, plan in (("system and workspace", least), ("with protected and hidden names", full)):
-        bare, held = pairs(lambda: plain(root, TRUE, nowhere), lambda p=plan: confined(backend, p, TRUE, nowhere), 300)
-        over = (at(held, 0.5) - at(bare, 0.5), at(held, 0.95) - at(bare, 0.95))
-        rows.append(
-            [
-                f"`sh -c true` over a plain one, {title}",
-                f"{over[0]:.1f} / {over[1]:.1f} ms (p50 / p95; plain {at(bare, 0.5):.1f})",
-                "≤ 5 / ≤ 12 ms",
-            ]
+    # What the analysis of `true` leaves it: nothing to write, so nothing to hold in its place either.
+    read = [mount.replace(access=READ) if mount.access == WRITE else mount for mount in full.mounts]
+    plans = {
+        "nothing to write, hidden names": full.replace(mounts=tuple(each for each in read if each.access != FIXED)),
+        "a workspace to write, protected and hidden names": full,
+    }
+    rows = []
+    for title, plan in plans.items():
+        bare, held = turns(
+            [lambda: plain(root, TRUE, nowhere), lambda p=plan: confined(backend, p, TRUE, nowhere)], 300
         )
+        rows.append([f"`sh -c true` over a plain one: {title}", over(bare, held), "≤ 5 / ≤ 12 ms"])
+    with Executor(Gateway(Options(cwd=str(root), binding=True))) as executor:
+        bash = ["/bin/bash", "--noprofile", "--norc", "-c", "true"]
+        bare, held = turns([lambda: plain(root, bash, nowhere), lambda: executor.run("true").result.status], 300)
+    rows.append(["`true` by the library over a plain bash: judged, planned, run, recorded", over(bare, held), ""])
     return rows
+
+
+def over(bare: list[float], held: list[float]) -> str:
+    """How much longer the second ones took."""
+    times = at(held, 0.5) - at(bare, 0.5), at(held, 0.95) - at(bare, 0.95)
+    return f"{times[0]:.1f} / {times[1]:.1f} ms (p50 / p95; plain {at(bare, 0.5):.1f})"
+
+
+@contextmanager
+def server() -> Iterator[int]:
+    """The port of a server outside, in a process of its own."""
+    with subprocess.Popen([sys.executable, "-I", "-S", "-c", SERVER], stdout=subprocess.PIPE) as process:
+        assert process.stdout is not None
+        try:
+            yield int(process.stdout.readline())
+        finally:
+            process.kill()
+
+
+def egress(backend: Bubblewrap, root: Path, nowhere: int) -> list[list[str]]:
+    network = Network("listed", (Endpoint(HOST, 80),))
+    off = plan_for(root)
+    nothing = ["/bin/bash", "--noprofile", "--norc", "-c", "true"]
+    with server() as port, Egress(lambda _name: [ADDRESS], lambda _address, _port: ("127.0.0.1", port)) as way_out:
+        variables = dict(way_out.environment(network))
+        environment = tuple(sorted({**dict(off.environment), **variables}.items()))
+        on = off.replace(network=network, environment=environment, files=way_out.files(network))
+        proxy = variables["http_proxy"].rstrip("/").rpartition(":")[2]
+        direct, through = ([*nothing[:-1], REQUEST.format(port=each, host=HOST)] for each in (port, proxy))
+        bare, asked, closed, opened, served = turns(
+            [
+                lambda: plain(root, nothing, nowhere),
+                lambda: plain(root, direct, nowhere),
+                lambda: confined(backend, off, nothing, nowhere),
+                lambda: confined(backend, on, nothing, nowhere, way_out),
+                lambda: confined(backend, on, through, nowhere, way_out),
+            ],
+            200,
+        )
+    rows = []
+    for title, part, bound in (
+        ("a network by the proxy, over a call without one", (opened, closed), "≤ 2.5 ms"),
+        ("and one request through it, over the same request without a sandbox", (served, closed, bare, asked), ""),
+    ):
+        times = [sum(at(each, p) * sign for each, sign in zip(part, (1, -1, 1, -1), strict=False)) for p in (0.5, 0.95)]
+        rows.append([title, f"{times[0]:.1f} / {times[1]:.1f} ms (p50 / p95)", bound])
+    return rows
+
+
+def peers(backend: Bubblewrap, root: Path, nowhere: int) -> list[list[str]]:
+    """One process for each call, as the others are used; ours both ways."""
+    plan = plan_for(root)
+    ours = [sys.executable, "-m", "gateway", "exec", "--", "true"]
+    there = {name: list(words) for name, words in PEERS.items() if shutil.which(name)}
+    with tempfile.TemporaryDirectory(dir="/var/tmp") as home:  # codex refuses one in /tmp
+        environment = {**os.environ, "HOME": home}
+
+        def run(words: list[str]) -> int:
+            return subprocess.run(
+                words, cwd=root, env=environment, stdin=nowhere, stdout=nowhere, stderr=nowhere, check=False
+            ).returncode
+
+        bare, held, *others = turns(
+            [
+                lambda: plain(root, TRUE, nowhere),
+                lambda: confined(backend, plan, TRUE, nowhere),
+                *[lambda words=words: run(words) for words in (ours, *there.values())],
+            ],
+            25,
+        )
+    names = ["`gateway exec -- true`", *[f"`{' '.join(words)}`" for words in there.values()]]
+    rows = [["`sh -c true` by us from a process that is there, over a plain one", over(bare, held), ""]]
+    return rows + [[f"{name}, over it", over(bare, times), ""] for name, times in zip(names, others, strict=True)]
 
 
 def throughput(backend: Bubblewrap, root: Path, nowhere: int) -> list[list[str]]:
@@ -153,20 +278,25 @@ def throughput(backend: Bubblewrap, root: Path, nowhere: int) -> list[list[str]]
 
 def work(backend: Bubblewrap, root: Path, nowhere: int) -> list[list[str]]:
     plan = plan_for(root)
+    history(root / "many")
     rows = []
     for title, text in WORK.items():
         if "gcc" in text and shutil.which("gcc", path=PATH) is None:
             continue
         argv = ["/bin/sh", "-c", text]
-        bare, held = pairs(
-            lambda argv=argv: plain(root, argv, nowhere), lambda argv=argv: confined(backend, plan, argv, nowhere), 9
+        bare, held = turns(
+            [
+                lambda argv=argv: plain(root, argv, nowhere),
+                lambda argv=argv: confined(backend, plan, argv, nowhere),
+            ],
+            9,
         )
         ratio = at(held, 0.5) / at(bare, 0.5)
         rows.append([title, f"{at(held, 0.5):.0f} ms = {ratio:.2f} × plain", "≤ 1.10 ×"])
     return rows
 
 
-PARTS = {"call": call, "throughput": throughput, "work": work}
+PARTS = {"call": call, "egress": egress, "throughput": throughput, "work": work, "peers": peers}
 
 
 def main() -> None:
@@ -183,6 +313,8 @@ def main() -> None:
         if only and name != only:
             continue
         with tempfile.TemporaryDirectory() as temporary:
+            for kind in ("CONFIG", "STATE", "CACHE"):
+                os.environ[f"XDG_{kind}_HOME"] = os.path.join(temporary, kind.lower())
             root = project(Path(os.path.realpath(temporary)))
             for row in part(backend, root, nowhere):
                 print("| " + " | ".join(row) + " |", flush=True)

@@ -3,6 +3,8 @@ material only where somebody named exactly that variable. Pure."""
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 from gateway.policy import globs
 
 TYPE_CHECKING = False
@@ -40,15 +42,7 @@ def environment_of(
 ) -> tuple[tuple[str, str], ...]:
     """All variables of the call, sorted. `sockets`: paths that it may connect to; the variable that names ssh's agent
     is passed on only with its socket."""
-    exact = {name for name in profile.get("env", ()) if globs.is_literal(name)}
-    wide = _compiled([name for name in (*USUAL, *profile.get("env", ())) if name not in exact])
-    found: dict[str, str] = {"LANG": "C.UTF-8"}
-    for name, value in given.items():
-        if not is_name(name) or _any(_NEVER, name) or name in BUILT or "\0" in value:
-            continue
-        named = name in exact
-        if named or (_any(wide, name) and not is_secret(name, value) and not _any(_LOADING, name)):
-            found[name] = value
+    found = {"LANG": "C.UTF-8", **dict(_passed(tuple(given.items()), tuple(profile.get("env", ()))))}
     agent = given.get("SSH_AUTH_SOCK", "")
     if agent and agent in tuple(sockets):
         found["SSH_AUTH_SOCK"] = agent
@@ -57,6 +51,22 @@ def environment_of(
     found.update({name: value for name, value in dict(profile.get("set", {})).items() if is_settable(name)})
     found.update({"PATH": ":".join(search_path or USUAL_PATH), "HOME": home, "TMPDIR": "/tmp"})
     return tuple(sorted(found.items()))
+
+
+@lru_cache(maxsize=8)
+def _passed(given: tuple[tuple[str, str], ...], named: tuple[str, ...]) -> tuple[tuple[str, str], ...]:
+    """What of an environment is passed on, in its order. Remembered, since calls follow each other in the same one."""
+    exact = {name for name in named if globs.is_literal(name)}
+    wide = _compiled([name for name in (*USUAL, *named) if name not in exact])
+    return tuple(
+        (name, value)
+        for name, value in given
+        if is_name(name)
+        and not _any(_NEVER, name)
+        and name not in BUILT
+        and "\0" not in value
+        and (name in exact or (_any(wide, name) and not is_secret(name, value) and not _any(_LOADING, name)))
+    )
 
 
 def is_secret(name: str, value: str = "") -> bool:

@@ -80,9 +80,11 @@ class Bubblewrap:
             for mount in plan.mounts
             if mount.path == "/proc" or mount.path.startswith("/proc/")
         ]
-        for name, _value in plan.environment:
+        for name, value in plan.environment:
             if not name or "=" in name or "\0" in name:
                 found.append(f"an environment variable cannot be named {name!r}")
+            elif "\0" in value:
+                found.append(f"the environment variable {name} holds a zero byte")
         return tuple(found)
 
     def start(
@@ -190,6 +192,7 @@ class Bubblewrap:
     ) -> tuple[int | str, ...]:
         """For each step that shows something, the very object that was planned, held by a descriptor."""
         found: list[int | str] = []
+        masks: dict[bool, tuple[int, str]] = {}
         for step in made:
             if not shows_host(step):
                 if step.kind == PRIVATE and step.inner:
@@ -198,7 +201,12 @@ class Bubblewrap:
             if step.kind == MASK:
                 if step.inner:
                     os.close(_same(step.path, step.folder))
-                found.append(self._mask(step.folder, program, opened))
+                if step.folder in masks:
+                    opened.append(os.dup(masks[step.folder][0]))
+                else:
+                    masks[step.folder] = self._mask(step.folder)
+                    opened.append(masks[step.folder][0])
+                found.append(opened[-1] if program.by_descriptor else masks[step.folder][1])
                 continue
             descriptor = _same(step.path, step.folder)
             opened.append(descriptor)
@@ -208,14 +216,13 @@ class Bubblewrap:
             raise SandboxError(f"the command cannot start in {plan.cwd}: it is no absolute path")
         return tuple(found)
 
-    def _mask(self, folder: bool, program: Program, opened: list[int]) -> int | str:
+    def _mask(self, folder: bool) -> tuple[int, str]:
+        """What stands for everything hidden of a kind: a descriptor of it, and its path."""
         with self._lock:
             if self._masks is None or not self._masks.good():
                 self._masks = Masks()
             path = self._masks.folder if folder else self._masks.file
-        descriptor = _same(path, folder)
-        opened.append(descriptor)
-        return descriptor if program.by_descriptor else path
+        return _same(path, folder), path
 
     def _of_the_machine(self) -> tuple[str, ...]:
         """What of /proc is not about processes and may be written by somebody, root included."""

@@ -57,26 +57,34 @@ def arguments(plan: SandboxPlan, given: Given, made: tuple[Step, ...] | None = N
     for path, target in plan.links:
         if not path.startswith(private):
             words += ("--symlink", target, path)
-    words += ("--proc", "/proc", "--dev", "/dev")
+    # bubblewrap reads the whole list of mounts for each that it binds or makes read-only: what can be said while the
+    # list is short is said first.
+    words += ("--proc", "/proc")
+    if _NEED_PROC.isdisjoint(plan.permits):
+        words += ("--remount-ro", "/proc")
     size = private_size(plan.limits)
-    words += ("--perms", "1777", "--size", size, "--tmpfs", "/dev/shm")
+    words += ("--dev", "/dev", "--perms", "1777", "--size", size, "--tmpfs", "/dev/shm")
+    shown = (*[step.path for step in made], *[path for path, _content in plan.files])
+    in_devices = any(f"{path}/".startswith("/dev/") for path in shown)
+    if not in_devices:
+        words += ("--remount-ro", "/dev")
     words += _mounted(made, given.sources, size)
     for (path, _content), descriptor in zip(plan.files, given.contents, strict=True):
         words += ("--perms", "0444", "--ro-bind-data", descriptor, path)
     for path, target in inside:  # a private folder is empty when it is mounted
         words += ("--symlink", target, path)
-    if _NEED_PROC.isdisjoint(plan.permits):
-        words += ("--remount-ro", "/proc")
-    else:
+    if not _NEED_PROC.isdisjoint(plan.permits):
         for path in given.machine:
             words += ("--ro-bind", path, path)
     words += ("--file", given.built, MARKER)
     for step in made:
         if step.kind == COVER:
             words += ("--remount-ro", step.path)
-    words += ("--remount-ro", "/dev", "--remount-ro", "/", "--chdir", plan.cwd)
+    if in_devices:
+        words += ("--remount-ro", "/dev")
+    words += ("--remount-ro", "/", "--chdir", plan.cwd)
     words += ("--seccomp", given.gate, "--json-status-fd", given.status)
-    return [os.fsencode(word) if isinstance(word, str) else b"%d" % word for word in words]
+    return os.fsencode("\0".join(map(str, words))).split(b"\0")
 
 
 def shows_host(step: Step) -> bool:

@@ -210,6 +210,7 @@ def _on_path(program: str, plan: SandboxPlan) -> bool:
 def _escaped(path: str) -> bytes:
     """A path as mountinfo writes it."""
     text = os.fsencode(path)
-    for character in b"\\ \t\n":
-        text = text.replace(bytes((character,)), b"\\%03o" % character)
+    for character in (b"\\", b" ", b"\t", b"\n"):
+        if character in text:
+            text = text.replace(character, b"\\%03o" % ord(character))
     return text

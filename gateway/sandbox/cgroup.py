@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
 NEEDED = frozenset(("memory", "pids"))
 _numbers = count(1)
+_without: set[str] = set()  # what was said of our membership where a leaf turned out to keep no bounds
 
 
 def own(mountinfo: str = "/proc/self/mountinfo", membership: str = "/proc/self/cgroup") -> str:
@@ -32,6 +33,15 @@ def own(mountinfo: str = "/proc/self/mountinfo", membership: str = "/proc/self/c
     return os.path.join(top, path.lstrip("/")).rstrip("/") if top and path and ".." not in path else ""
 
 
+def _membership() -> str:
+    """What the kernel says of the groups that this process is in, "" where it does not."""
+    try:
+        with open("/proc/self/cgroup", encoding="utf-8", errors="surrogateescape") as file:
+            return file.read()
+    except OSError:
+        return ""
+
+
 class Leaf:
     """One call's group. Made empty; a process enters it while it waits, and with it all that it starts."""
 
@@ -41,8 +51,20 @@ class Leaf:
 
     @classmethod
     def make(cls, limits: Limits, parent: str | None = None) -> Leaf | None:
-        """A leaf with these bounds, or None where none is delegated. `parent`: instead of our own group."""
-        parent = own() if parent is None else parent
+        """A leaf with these bounds, or None where none is delegated: then it is not tried again until this process is
+        in another group. `parent`: instead of our own group."""
+        if parent is not None:
+            return cls._made(limits, parent)
+        membership = _membership()
+        if not membership or membership in _without:
+            return None
+        leaf = cls._made(limits, own())
+        if leaf is None:
+            _without.add(membership)
+        return leaf
+
+    @classmethod
+    def _made(cls, limits: Limits, parent: str) -> Leaf | None:
         if not parent:
             return None
         folder = os.path.join(parent, f"gateway-{os.getpid()}-{next(_numbers)}")

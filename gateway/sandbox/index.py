@@ -17,6 +17,7 @@ from gateway.sandbox.base import SandboxError
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from typing import Any
 
     from gateway.observe import Host
     from gateway.policy.standing import Protection
@@ -163,6 +164,7 @@ class Listings:
     def __init__(self, host: Host) -> None:
         self.host = host
         self._known: dict[str, tuple[tuple[int, int, int, int], list[tuple[str, str]]]] = {}
+        self._chosen: dict[tuple[str, int], tuple[object, list[tuple[str, str]], list[tuple[str, Any]]]] = {}
 
     def entries(self, folder: str) -> list[tuple[str, str]]:
         """The names in a folder with their kinds; () where it cannot be listed, by us as by the call."""
@@ -177,6 +179,18 @@ class Listings:
             return []
         if now - max(stamp[0], stamp[1]) > RACY_NS:
             self._known[folder] = stamp, found
+        return found
+
+    def chosen(self, folder: str, one: Any) -> list[tuple[str, Any]]:
+        """Of the names in a folder those that patterns speak of, each with where its pattern goes on."""
+        entries = self.entries(folder)
+        known = self._chosen.get((folder, id(one)))
+        if known is not None and known[0] is one and known[1] is entries:
+            return known[2]
+        found = [(name, child) for name, _ in entries for child in choose(one, name)]
+        if len(self._chosen) >= MAX_PROBED:
+            self._chosen.clear()
+        self._chosen[folder, id(one)] = one, entries, found
         return found
 
 
@@ -199,7 +213,7 @@ def anchored(root: str, listings: Listings, protection: Protection, *, hiding: b
                 (name, child) for name, child in node[0].items() if protection.matters(child, order, hiding=hiding)
             ]
             if one is not None:
-                steps += [(name, child) for name, _ in listings.entries(path) for child in choose(one, name)]
+                steps += listings.chosen(path, one)
             for name, child in steps:
                 budget -= 1
                 if budget < 0:

@@ -9,12 +9,10 @@ writable folder meets the border of a mount.
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 from gateway.model.plan import FIXED, HIDDEN, READ, WRITE, Mount
 from gateway.model.value import Value
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterable
 
 BIND, READ_ONLY, MASK, COVER, PRIVATE = "bind", "read-only", "mask", "cover", "private"
 
@@ -34,8 +32,9 @@ class Step(Value):
     inner: bool = False
 
 
-def steps(mounts: Iterable[Mount], private: Iterable[str]) -> tuple[Step, ...]:
-    """What to mount, parents before what lies in them."""
+@lru_cache(maxsize=64)
+def steps(mounts: tuple[Mount, ...], private: tuple[str, ...]) -> tuple[Step, ...]:
+    """What to mount, parents before what lies in them. Remembered: calls of one session ask for the same."""
     wanted = {_parts(path): Mount(path, PRIVATE) for path in private}
     wanted |= {_parts(mount.path): mount for mount in mounts}  # a mount says more than an empty folder
     order = sorted(wanted)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 import threading
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from time import monotonic
 
 from gateway.model.plan import WRITE
@@ -32,7 +32,7 @@ NOT_RUN = 126
 # What is kept of standard error to tell a refusal by the kernel from an ordinary failure, where nobody captures it.
 TAIL = 16 << 10
 REPORT, STDIN = 3, 0
-_MOST_REPORT = 8_192
+_MOST_REPORT = 256 << 10
 _LAST_SIGNAL = 64
 
 
@@ -106,6 +106,9 @@ class Runner:
     def __init__(self, quarantine: str, backends: Sequence[Backend] = (), egress: Egress | None = None) -> None:
         """`quarantine`: the folder for what is taken away after calls, made on demand. `backends`: those to choose
         from instead of what this machine offers. `egress`: instead of one of our own."""
+        with suppress(OSError):
+            # What is the gateway's own is hidden where it lies: it must lie there before the first call is planned.
+            os.makedirs(os.path.dirname(quarantine), mode=0o700, exist_ok=True)
         self._quarantine = quarantine
         self._backends = tuple(backends)
         self._lock = threading.Lock()
@@ -345,7 +348,7 @@ class _Life:
             self.listener(stream, data)
 
     def _result(self, ended: str, status: int, reason: str, exact: tuple[Violation, ...]) -> Result:
-        from gateway.sandbox.shell import folder_said
+        from gateway.sandbox.shell import folder_said, variables_said
         from gateway.sandbox.violations import hints
 
         stdout, stderr, report = (self.kept[stream] for stream in (STDOUT, STDERR, REPORT))
@@ -364,6 +367,7 @@ class _Life:
             self.choice.degraded,
             monotonic() - self.began,
             folder_said(report.bytes()),
+            None if report.dropped else variables_said(report.bytes()),
         )
 
     def _close_ours(self) -> None:

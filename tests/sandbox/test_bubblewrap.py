@@ -54,8 +54,8 @@ def test_the_arguments_of_a_plan_are_these() -> None:
     assert b"\n--".join(arguments(plan, given)).replace(b"\n----", b"\n--") == (
         b"--unshare-user\n--unshare-pid\n--unshare-net\n--unshare-ipc\n--unshare-uts\n--unshare-cgroup-try"
         b"\n--cap-drop\n--ALL\n--die-with-parent\n--hostname\n--sandbox\n--disable-userns\n--new-session"
-        b"\n--setenv\n--A\n--x\xfe\n--setenv\n--PATH\n--/usr/bin\n--symlink\n--usr/bin\n--/bin\n--proc\n--/proc\n--dev\n--/dev"
-        b"\n--perms\n--1777\n--size\n--1048576\n--tmpfs\n--/dev/shm"
+        b"\n--setenv\n--A\n--x\xfe\n--setenv\n--PATH\n--/usr/bin\n--symlink\n--usr/bin\n--/bin\n--proc\n--/proc\n--remount-ro\n--/proc"
+        b"\n--dev\n--/dev\n--perms\n--1777\n--size\n--1048576\n--tmpfs\n--/dev/shm\n--remount-ro\n--/dev"
         b"\n--perms\n--0700\n--size\n--1048576\n--tmpfs\n--/h"
         b"\n--perms\n--0111\n--size\n--1048576\n--tmpfs\n--/h/.ssh"
         b"\n--ro-bind-fd\n--10\n--/h/.ssh/known_hosts"
@@ -64,7 +64,7 @@ def test_the_arguments_of_a_plan_are_these() -> None:
         b"\n--bind-fd\n--12\n--/w \xff\n\n--bind-fd\n--13\n--/w \xff\n/a\n--bind-fd\n--14\n--/w \xff\n/a/.git"
         b"\n--bind-fd\n--15\n--/w \xff\n"
         b"\n--ro-bind-fd\n--16\n--/w \xff\n/.env\n--ro-bind-fd\n--17\n--/w \xff\n/a/.git/hooks"
-        b"\n--remount-ro\n--/proc\n--file\n--5\n--/.gateway\n--remount-ro\n--/h/.ssh\n--remount-ro\n--/dev\n--remount-ro\n--/"
+        b"\n--file\n--5\n--/.gateway\n--remount-ro\n--/h/.ssh\n--remount-ro\n--/"
         b"\n--chdir\n--/w \xff\n\n--seccomp\n--3\n--json-status-fd\n--4"
     )
 
@@ -97,11 +97,20 @@ def test_circumstances_change_the_arguments(
     assert [word in words for word in absent] == [False] * len(absent)
 
 
+def test_the_devices_are_shut_once_everything_in_them_is_mounted() -> None:
+    plan = PLAIN.replace(mounts=(Mount("/dev/kvm", READ, False), Mount("/usr", READ)))
+    words = arguments(plan, Given(3, 4, 5, ("/dev/kvm", "/usr")))
+    shut = [at for at, word in enumerate(words) if (word, *words[at + 1 : at + 2]) == (b"--remount-ro", b"/dev")]
+    assert len(shut) == 1
+    assert shut[0] > words.index(b"/dev/kvm")
+
+
 def test_what_it_cannot_express_is_named() -> None:
-    plan = PLAIN.replace(mounts=(Mount("/proc/sys", WRITE),), environment=(("a=b", "c"),))
+    plan = PLAIN.replace(mounts=(Mount("/proc/sys", WRITE),), environment=(("a=b", "c"), ("d", "e\0--bind")))
     assert Bubblewrap().missing(plan) == (
         "/proc/sys: the sandbox has a /proc of its own",
         "an environment variable cannot be named 'a=b'",
+        "the environment variable d holds a zero byte",
     )
     with pytest.raises(SandboxError, match="cannot keep this plan"):
         Bubblewrap().start(plan, ["true"], Streams(0, 1, 2))

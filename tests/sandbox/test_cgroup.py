@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from gateway.model.plan import Limits
+from gateway.sandbox import cgroup
 from gateway.sandbox.breach import breach
 from gateway.sandbox.cgroup import Leaf, own
 
@@ -79,3 +80,21 @@ def test_where_nothing_is_delegated_there_is_no_leaf_and_nothing_is_left(tmp_pat
     assert Leaf.make(Limits(memory=1), str(tmp_path)) is None  # a plain folder has no controllers
     assert Leaf.make(Limits(memory=1), "") is None
     assert os.listdir(tmp_path) == []
+
+
+def test_where_nothing_is_delegated_it_is_not_tried_for_every_call(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[str] = []
+    monkeypatch.setattr(cgroup, "_without", set())
+    monkeypatch.setattr(cgroup, "_membership", lambda: "0::/here\n")
+
+    def own() -> str:
+        asked.append("own")
+        return str(tmp_path)
+
+    monkeypatch.setattr(cgroup, "own", own)
+    found = [Leaf.make(Limits(memory=1)) for _ in range(2)]
+    assert (found, asked) == ([None, None], ["own"])
+    monkeypatch.setattr(cgroup, "_membership", lambda: "0::/there\n")
+    assert (Leaf.make(Limits(memory=1)), asked) == (None, ["own", "own"])

@@ -84,5 +84,5 @@ CASES = {
 
 @pytest.mark.parametrize(("mounts", "private", "wanted"), CASES.values(), ids=CASES)
 def test_steps(mounts: list[Mount], private: tuple[str, ...], wanted: list[Step]) -> None:
-    assert list(steps(mounts, private)) == wanted
-    assert list(steps(reversed(mounts), private)) == wanted
+    assert list(steps(tuple(mounts), private)) == wanted
+    assert list(steps(tuple(reversed(mounts)), private)) == wanted

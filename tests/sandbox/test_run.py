@@ -273,3 +273,9 @@ def test_the_machine_is_not_reached_under_an_open_network(runner: Runner, worksp
         assert done.status == 1
         with pytest.raises(TimeoutError):
             listener.accept()
+
+
+def test_the_folder_for_what_is_taken_away_can_be_hidden_from_the_first_call_on(tmp_path: Path) -> None:
+    with Runner(str(tmp_path / "state" / "quarantine")):
+        found = (tmp_path / "state").stat().st_mode & 0o777, os.listdir(tmp_path / "state")
+    assert found == (0o700, [])

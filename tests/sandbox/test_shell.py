@@ -7,7 +7,7 @@ import subprocess
 
 import pytest
 
-from gateway.sandbox.shell import MAX_FOLDER, arguments, find_bash, folder_said, quoted
+from gateway.sandbox.shell import MAX_FOLDER, arguments, find_bash, folder_said, quoted, variables_said
 
 BASH = find_bash()
 bash = pytest.mark.skipif(not BASH, reason="there is no bash here")
@@ -113,3 +113,49 @@ def test_what_is_no_folder_is_not_believed(data: bytes) -> None:
 
 def test_a_folder_may_have_any_name() -> None:
     assert folder_said(b"/a\nb \xff\n") == "/a\nb \udcff"
+
+
+@bash
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("export A=1 B='x y'", {"A": "1", "B": "x y"}),
+        ("export A='\"$`\\' B", {"A": '"$`\\'}),
+        ("export A=$'a\\tb' B=2", {"B": "2"}),
+        ("export A=é; unset A; C=3", {}),
+        ("export A=1; exit 3", {"A": "1"}),
+        ("cd /usr; export A=1; set -u; IFS=x", {"A": "1"}),
+        ("export A=1; trap true EXIT", None),
+        ("export A=1; kill -9 $$", None),
+    ],
+    ids=[
+        "plain", "quotes", "control characters", "taken back", "an exit", "odd settings", "a trap of its own", "killed",
+    ],
+)  # fmt: skip
+def test_the_exported_variables_are_said_when_they_are_asked_for(text: str, found: dict[str, str] | None) -> None:
+    ours, theirs = os.pipe()
+    words = arguments(BASH, text, theirs, exported=True)
+    subprocess.run(words, cwd="/", pass_fds=(theirs,), env={}, check=False)
+    os.close(theirs)
+    with open(ours, "rb") as file:
+        said = file.read()
+    variables = variables_said(said)
+    own = ("PWD", "OLDPWD", "SHLVL", "_")
+    assert (variables if variables is None else {k: v for k, v in variables.items() if k not in own}) == found
+    assert folder_said(said) == ("" if found is None else "/usr" if "cd" in text else "/")
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        b"/\n", b"/\n\0A=1\n", b'/\n\0declare -x A="1', b'/\n\0declare -x A="1"', b'/\n\0declare -x A="1"x\n',
+        b"/\n\0declare",
+    ],
+    ids=["none", "another form", "no end of the value", "no end of the line", "more behind it", "cut"],
+)  # fmt: skip
+def test_variables_that_are_not_said_whole_are_not_believed(data: bytes) -> None:
+    assert variables_said(data) is None
+
+
+def test_no_variables_at_all_are_believed() -> None:
+    assert variables_said(b"/\n\0") == {}

@@ -8,7 +8,9 @@ import shutil
 import socket
 import stat
 import subprocess
+import sys
 from contextlib import contextmanager
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from gateway.model.plan import READ, Mount, SandboxPlan
@@ -17,9 +19,13 @@ from gateway.sandbox.contract import FILES, SECRET, Check, plan_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from pathlib import Path
 
 PATH = "/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin"
+NOBODY = 65534
+AS_NOBODY = (
+    "setpriv", "--reuid", str(NOBODY), "--regid", str(NOBODY), "--clear-groups", "--inh-caps=-all",
+    "--bounding-set=-all",
+)  # fmt: skip
 TOPS = ("bin", "lib", "lib32", "lib64", "libx32", "sbin")
 
 
@@ -149,3 +155,22 @@ def unconfined(check: Check, here: World) -> int:
 
 def mode(path: Path) -> int:
     return stat.S_IMODE(path.lstat().st_mode)
+
+
+def reachable() -> list[str]:
+    """Where Python finds what this run uses."""
+    return [str(Path(__file__).parents[2]), *[path for path in sys.path if path.endswith("site-packages")]]
+
+
+def python_for_everybody(*modules: str) -> str:
+    """A Python of this version that any user can start, and that then finds these modules; "" without one."""
+    wanted = f"{sys.version_info.major}.{sys.version_info.minor}"
+    for program in dict.fromkeys((os.path.realpath(sys.executable), f"/usr/bin/python{wanted}")):
+        tried = subprocess.run(
+            [*AS_NOBODY, "sh", "-c", 'exec "$@"', "sh", program, "-c", f"import {', '.join(modules)}"],
+            cwd="/", env={"PATH": "/usr/bin:/bin", "PYTHONPATH": os.pathsep.join(reachable())}, capture_output=True,
+            check=False,
+        )  # fmt: skip
+        if tried.returncode == 0:
+            return program
+    return ""

@@ -43,6 +43,7 @@ CALLS = (
         needs=("python3", "namespaces"),
     ),
     Check("another namespace is entered", "calls", reaches(308, 268, -1, 0), needs=_PY),
+    Check("a program is traced without leave", "calls", "strace -o trace true && test -s trace", needs=("strace",)),
     Check("a mount is made", "calls", reaches(165, 40, 0, 0, 0, 0, 0), needs=_ROOT),
     Check("a mount is taken away", "calls", reaches(166, 39, 0, 0), needs=_ROOT),
     Check("a file system is opened", "calls", reaches(430, 430, 0, 0), needs=_ROOT),
