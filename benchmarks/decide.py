@@ -85,11 +85,16 @@ def policies(folder: Path, count: int) -> str:
 
 def gateway(root: Path, folder: Path, count: int = 0) -> Gateway:
     """A gateway with its state and cache below `folder`, so that nothing of this user's counts."""
+    return loader(root, folder, count)()
+
+
+def loader(root: Path, folder: Path, count: int) -> Callable[[], Gateway]:
+    """Loads such a gateway, with its policy files written beforehand."""
     where = Places(
         str(folder / "none"), str(folder / "config"), str(folder / "state"), str(folder / "cache"), str(folder)
     )
     options = Options(str(root), policies=policies(folder, count) if count else "", root=str(root))
-    return Gateway(options, where=where)
+    return partial(Gateway, options, where=where)
 
 
 def in_process(root: Path, folder: Path) -> list[list[str]]:
@@ -128,13 +133,15 @@ def loading(root: Path, folder: Path) -> list[list[str]]:
     cold_folder = folder / "cold"
     cold_folder.mkdir()
     gateway(root, cold_folder, 5)
+    load = loader(root, cold_folder, 10_000)
     start = time.perf_counter()
-    gateway(root, cold_folder, 10_000)
+    loaded = [load()]
     cold = time.perf_counter() - start
     warm = []
     for _ in range(9):
+        loaded.clear()  # giving the old one back is no part of loading the next
         start = time.perf_counter()
-        gateway(root, cold_folder, 10_000)
+        loaded.append(load())
         warm.append(time.perf_counter() - start)
     return [
         ["load 10,000 YAML rules, cold", f"{cold * 1000:.0f} ms", "≤ 1,000 ms"],

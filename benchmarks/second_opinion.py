@@ -16,8 +16,8 @@ from measure import each
 from gateway.commands.analyse import Start, analyse
 from gateway.load import load_descriptions
 from gateway.places import places
+from gateway.shell.reading import read
 from gateway.shell.secondopinion import disagreement
-from gateway.shell.walk import read
 
 CORPUS = Path(__file__).parents[1] / "tests" / "corpus"
 START = Start("/home/dev/project", "/home/dev")

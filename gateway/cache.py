@@ -7,10 +7,11 @@ A cache that cannot be read or written costs time, never correctness.
 
 from __future__ import annotations
 
-import gc
 import json
 import os
 from _blake2 import blake2b
+
+from gateway.uncollected import Uncollected
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -45,15 +46,11 @@ class Cache:
         body = self.read_bytes(key)
         if body is None:
             return None
-        collects = gc.isenabled()
-        gc.disable()  # half of the time would go into looking for garbage among what was just made
         try:
-            return json.loads(body)
+            with Uncollected():
+                return json.loads(body)
         except ValueError:
             return None
-        finally:
-            if collects:
-                gc.enable()
 
     def read_bytes(self, key: str) -> bytes | None:
         """The same for an entry that `write_bytes` made."""

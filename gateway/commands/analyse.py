@@ -20,7 +20,7 @@ from gateway.model.command import UNPARSED, Part, Word
 from gateway.model.effect import HOLE, Code, Connect, Exec, Item, Opaque
 from gateway.model.facts import Wanted
 from gateway.model.value import Value
-from gateway.shell import walk
+from gateway.shell import reading
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -68,7 +68,7 @@ class _Analyst(Findings):
 
 def analyse(text: str, start: Start, lookup: Lookup) -> Analysis:
     """Everything that running `text` in bash is predicted to do, before anybody looked at the host."""
-    script = walk.read(text, cwds=(start.cwd,) if start.cwd else (), home=start.home, variables=start.variables)
+    script = reading.read(text, cwds=(start.cwd,) if start.cwd else (), home=start.home, variables=start.variables)
     if start.second_opinion:
         script = _doubted(text, script)
     return analyse_script(script, start, lookup)
@@ -134,7 +134,7 @@ def _script(
         findings.opaque("shells are nested too deep", span[0], span[1], part)
         findings.tokens += tuple(text.split())
         return
-    script = walk.read(text, cwds=cwds, home=findings.home, variables={})
+    script = reading.read(text, cwds=cwds, home=findings.home, variables={})
     if findings.start.second_opinion:
         script = _doubted(text, script)
     from gateway.commands.dialects import read_otherwise  # for texts inside of texts alone

@@ -54,6 +54,17 @@ def compile_pattern(text: str) -> Pattern:
     }
 
 
+_latest: list[tuple[str, Pattern]] = []
+
+
+def compile_latest(text: str) -> Pattern:
+    """As `compile_pattern`. Asked twice in a row for the same, as where a rule is loaded, it is compiled once."""
+    latest = _latest[:]
+    if not latest or latest[0][0] != text:
+        _latest[:] = latest = [(text, compile_pattern(text))]
+    return latest[0][1]
+
+
 def first_words(pattern: Pattern) -> tuple[str | None, str | None]:
     """What an index may file the pattern under: the program's base name in lower case, and the next word if it is
     literal and no option; None where there may be several.

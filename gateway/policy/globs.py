@@ -88,16 +88,26 @@ def compile_segment(pattern: str, *, fold: bool = False) -> Glob:
 
 def assemble(atoms: list[Any]) -> Glob:
     """The compiled form of a list of atoms in which None stands for a star."""
+    if None not in atoms:
+        return [_chunk(atoms)]
     chunks: Glob = []
     run: list[Atom] = []
     for atom in [*atoms, None]:
         if atom is not None:
             run.append(atom)
             continue
-        plain = all(type(a) is str and a for a in run)
-        chunks.append("".join(run) if plain else run)  # type: ignore[arg-type]
+        chunks.append(_chunk(run))
         run = []
     return [c for i, c in enumerate(chunks) if c or i in (0, len(chunks) - 1)]
+
+
+def _chunk(atoms: list[Any]) -> Any:
+    """Atoms between two stars: one text where each of them is a letter."""
+    try:
+        text = "".join(atoms)
+    except TypeError:  # a class of letters
+        return atoms
+    return atoms if "" in atoms else text
 
 
 def literal(glob: Glob) -> str | None:

@@ -46,11 +46,6 @@ def run(walk: Walk, words: Sequence[Word], raws: Sequence[tuple[int, int]]) -> W
     return walk.state, walk.state
 
 
-def acts(name: str) -> bool:
-    """Whether a name has to go through `run`."""
-    return name in ACTING
-
-
 # Folders.
 
 
@@ -258,5 +253,3 @@ _ACTIONS: dict[str, Callable[[Walk, Sequence[Word], Sequence[tuple[int, int]]], 
     "unset": variables.unset,
     "wait": variables.wait,
 }
-ACTING = frozenset((*_ACTIONS, "command", "builtin"))
-"""What has to go through `run`."""

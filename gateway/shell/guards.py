@@ -35,6 +35,17 @@ RESERVED = frozenset(
      "in", "select", "then", "time", "until", "while")
 )  # fmt: skip
 
+# The built-ins that change what the reading knows: folders, variables, functions, where the text goes on.
+ACTING = frozenset(
+    (".", "[", "[[", "alias", "break", "builtin", "cd", "command", "continue", "declare", "eval", "exit", "export",
+     "getopts", "let", "local", "mapfile", "popd", "printf", "pushd", "read", "readarray", "readonly", "return", "set",
+     "shift", "shopt", "source", "test", "trap", "typeset", "unset", "wait")
+)  # fmt: skip
+
+PLAIN_NAME = r"A-Za-z0-9_./:,@%+\-"
+PLAIN_LETTERS = "=" + PLAIN_NAME
+"""Letters that mean nothing to bash, wherever they stand in a word; in a name that nothing is assigned to."""
+
 
 class Refused(Exception):
     """A text, or the rest of it, can't be read; `why` says so in words."""

@@ -10,16 +10,14 @@ from __future__ import annotations
 import re
 
 from gateway.model.command import Simple, Word
-from gateway.shell.builtins import ACTING
-from gateway.shell.guards import RESERVED
-from gateway.shell.redirects import NETWORK, is_descriptor
+from gateway.shell.guards import ACTING, MAX_TEXT, PLAIN_LETTERS, PLAIN_NAME, RESERVED
 from gateway.shell.script import Redirect, Script
-from gateway.shell.words import PLAIN_LETTERS, PLAIN_NAME
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
+NETWORK = ("/dev/tcp/", "/dev/udp/")  # bash opens connections for these names
 MOST_COMMANDS = 100  # longer lists are rare, and the walk has the bounds for them
 
 # What joins commands; a redirect and its target; a word. A word is letters that mean nothing to bash, stars of a glob,
@@ -34,11 +32,51 @@ _TOKEN: Any = re.compile(
     re.VERBOSE,
 )
 _CARE = ACTING | RESERVED | {"exec"}  # they change the state of the reading, or are no command's name
+PLAIN_COMMAND = re.compile(rf"[A-Za-z_./][{PLAIN_NAME}]*(?: +[{PLAIN_LETTERS}]+)*").fullmatch
 _NAME = re.compile(rf"[A-Za-z_./][{PLAIN_NAME}]*").fullmatch
 _NOT_PLAIN = re.compile(r"""['"\\*~]""").search
 _QUOTED = re.compile(r"""'([^']*)'|"([^"]*)"|\\(.)""")
 _GLOB = frozenset("*?[\\")
+_NONE: frozenset[str] = frozenset()
 _make: Any = tuple.__new__
+
+
+def plain_script(text: str, cwds: tuple[str, ...], home: object) -> Script | None:
+    """The script of a text that needs no walk, or None. `home`: what `~` stands for."""
+    if len(text) > MAX_TEXT:
+        return None
+    if PLAIN_COMMAND(text):
+        words = plain_words(text, 0)
+        if words[0].text not in _CARE:
+            command = _make(Simple, (words, 0, len(text), cwds, (), "", "", (), None, False, False))
+            script: Script = _make(Script, ((command,), (), (), (), _NONE, (), (), cwds, (), (), ()))
+            return script
+        return None
+    return plain_list(text, cwds, home)
+
+
+def plain_words(raw: str, start: int) -> tuple[Word, ...]:
+    """The words of a text that `PLAIN_COMMAND` accepted."""
+    words = []
+    for text in raw.split(" "):
+        if text:
+            end = start + len(text)
+            words.append(_make(Word, (text, start, end, False, None, None)))
+            start = end + 1
+        else:
+            start += 1
+    return tuple(words)
+
+
+def needs_care(name: str) -> bool:
+    """Whether a plain name changes the state of the reading, or is no command's name."""
+    return name in ACTING or name in RESERVED
+
+
+def is_descriptor(text: str) -> bool:
+    """Whether the word behind `>&` names a descriptor, and no file."""
+    digits = text[:-1] if text[-1:] == "-" else text
+    return text == "-" or (digits.isascii() and digits.isdigit())
 
 
 def plain_list(text: str, cwds: tuple[str, ...], home: object) -> Script | None:
@@ -108,7 +146,7 @@ def plain_list(text: str, cwds: tuple[str, ...], home: object) -> Script | None:
         return None
     if len(commands) > MOST_COMMANDS:
         return None
-    script: Script = _make(Script, (tuple(commands), tuple(redirects), (), (), frozenset(), (), (), cwds, (), (), ()))
+    script: Script = _make(Script, (tuple(commands), tuple(redirects), (), (), _NONE, (), (), cwds, (), (), ()))
     return script
 
 

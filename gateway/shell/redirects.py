@@ -6,6 +6,7 @@ import re
 
 from gateway.model.command import Word
 from gateway.model.effect import HOLE
+from gateway.shell.plainlist import NETWORK, is_descriptor
 from gateway.shell.script import Redirect
 from gateway.shell.state import NUMBER
 from gateway.shell.tildes import tilde_pieces
@@ -19,7 +20,6 @@ if TYPE_CHECKING:
     from gateway.shell.walk import Walk
 
 REDIRECT = re.compile(r"([0-9]+|\{[A-Za-z_][A-Za-z0-9_]*\})?(&>>|&>|<<<|<<|<>|>>|>\||>&|<&|>|<)")
-NETWORK = ("/dev/tcp/", "/dev/udp/")  # bash opens connections for these names
 
 
 Feed = tuple[str, str, "tuple[int, int] | None", bool]
@@ -91,12 +91,6 @@ def may_not_open(redirects: Sequence[Redirect]) -> bool:
         elif each.kind != "text" and text != "/dev/null":
             return True
     return False
-
-
-def is_descriptor(text: str) -> bool:
-    """Whether the word behind `>&` names a descriptor, and no file."""
-    digits = text[:-1] if text[-1:] == "-" else text
-    return text == "-" or (digits.isascii() and digits.isdigit())
 
 
 def _body(walk: Walk, region: Region) -> str:

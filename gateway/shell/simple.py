@@ -11,12 +11,13 @@ import re
 from gateway.model.command import Simple, Word
 from gateway.model.effect import HOLE
 from gateway.shell import builtins
-from gateway.shell.guards import RESERVED
+from gateway.shell.guards import ACTING, PLAIN_LETTERS, RESERVED
+from gateway.shell.plainlist import PLAIN_COMMAND, needs_care, plain_words
 from gateway.shell.redirects import REDIRECT, Feed, may_not_open, read_redirect
 from gateway.shell.script import Assignment, Redirect
 from gateway.shell.state import ASSIGNED, NUMBER, Elements, join
 from gateway.shell.tildes import tilde_pieces
-from gateway.shell.words import PLAIN_LETTERS, PLAIN_NAME, plain_word, read_word, value_word, words_of
+from gateway.shell.words import plain_word, read_word, value_word, words_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -27,29 +28,10 @@ if TYPE_CHECKING:
     from gateway.shell.state import Content
     from gateway.shell.walk import Walk
 
-PLAIN_COMMAND = re.compile(rf"[A-Za-z_./][{PLAIN_NAME}]*(?: +[{PLAIN_LETTERS}]+)*").fullmatch
 _PLAIN_ENDS = re.compile(rf"""(?:[{PLAIN_LETTERS}]+|'[^']*'|"[^"\\$`]*")(?=[ \t]|\Z)""")
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 SEPARATE = " \t\n;&|()<>"
 _make: Any = tuple.__new__  # the class's own checks cost more than reading a plain command
-
-
-def plain_words(raw: str, start: int) -> tuple[Word, ...]:
-    """The words of a text that `PLAIN_COMMAND` accepted."""
-    words = []
-    for text in raw.split(" "):
-        if text:
-            end = start + len(text)
-            words.append(_make(Word, (text, start, end, False, None, None)))
-            start = end + 1
-        else:
-            start += 1
-    return tuple(words)
-
-
-def needs_care(name: str) -> bool:
-    """Whether a plain name changes the state of the reading, or is no command's name."""
-    return builtins.acts(name) or name in RESERVED
 
 
 def read_simple(walk: Walk, start: int, end: int, feed: Feed, via: tuple[str, ...] = ()) -> Ways:
@@ -305,7 +287,7 @@ class Reader:
         ):
             walk.unknown(f"`{first.text}` where a program's name was expected", first.start, first.end)
             return walk.forget()
-        if not builtins.acts(first.text) and first.text not in walk.functions:
+        if first.text not in ACTING and first.text not in walk.functions:
             return walk.state, walk.state
         walk.assigned_here = frozenset(names)
         before = walk.state

@@ -6,6 +6,7 @@ import re
 
 from gateway.model.effect import HOLE
 from gateway.shell.found import NOTHING, Found
+from gateway.shell.guards import PLAIN_LETTERS
 from gateway.shell.script import Assignment, Flow, Unknown
 from gateway.shell.state import (
     ASSIGNED,
@@ -22,7 +23,7 @@ from gateway.shell.state import (
     numeric,
     text_of,
 )
-from gateway.shell.words import BETWEEN, PLAIN_LETTERS, plain_word
+from gateway.shell.words import BETWEEN, plain_word
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

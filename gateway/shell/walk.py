@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from gateway.model.command import Simple, Word
 from gateway.model.effect import HOLE
 from gateway.shell import flow
 from gateway.shell.flat import flat
@@ -16,10 +15,7 @@ from gateway.shell.guards import (
     may_have_regions,
     odd_character,
 )
-from gateway.shell.plainlist import plain_list
 from gateway.shell.redirects import INHERITED
-from gateway.shell.script import Script
-from gateway.shell.simple import PLAIN_COMMAND, needs_care, plain_words
 from gateway.shell.skeleton import skeleton
 from gateway.shell.state import (
     Output,
@@ -33,25 +29,16 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from types import ModuleType
-    from typing import Any
 
+    from gateway.model.command import Word
     from gateway.shell.builtins import Ways
     from gateway.shell.nodes import Node
     from gateway.shell.regions import Region
-
-_make: Any = tuple.__new__  # the class's own checks cost more than the reading of a short text
+    from gateway.shell.script import Script
 
 
 def read(text: str, *, cwds: tuple[str, ...], home: str, variables: Mapping[str, str]) -> Script:
-    """Read a shell text that starts in one of `cwds` with some variables known. Never raises on any text."""
-    if len(text) <= MAX_TEXT and PLAIN_COMMAND(text):
-        words = plain_words(text, 0)
-        if not needs_care(words[0].text):
-            command = _make(Simple, (words, 0, len(text), cwds, (), "", "", (), None, False, False))
-            script: Script = _make(Script, ((command,), (), (), (), NOTHING, (), (), cwds, (), (), ()))
-            return script
-    if len(text) <= MAX_TEXT and (plain := plain_list(text, cwds, variables.get("HOME", home))) is not None:
-        return plain
+    """As `reading.read`, for any text."""
     moves = splits = False
     attributed: frozenset[str] = frozenset()
     followed: frozenset[str] = frozenset()

@@ -15,7 +15,7 @@ from gateway.model.effect import HOLE
 from gateway.shell.ansi import decode
 from gateway.shell.braces import TooMany
 from gateway.shell.fields import brace, split
-from gateway.shell.guards import Refused
+from gateway.shell.guards import PLAIN_LETTERS, Refused
 from gateway.shell.tildes import tilde_pieces
 
 TYPE_CHECKING = False
@@ -44,8 +44,6 @@ if TYPE_CHECKING:
 Piece = tuple[str, str]
 BETWEEN = "\x01"  # a control character, which no text that is read holds
 
-PLAIN_NAME = r"A-Za-z0-9_./:,@%+\-"
-PLAIN_LETTERS = "=" + PLAIN_NAME
 _RUN = re.compile(r"""[^\\'"`$ \t\n;&|()<>]+""")
 _DOUBLE_RUN = re.compile(r'[^\\"`$]+')
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
@@ -63,7 +61,7 @@ def plain_word(text: str, start: int, end: int) -> Word:
 
 def split_words(text: str) -> tuple[Word, ...] | None:
     """The words of a text that is one simple command and nothing else; None if it is more, or not understood."""
-    from gateway.shell.walk import read  # the walk reads words: the other way round at import
+    from gateway.shell.reading import read  # which reads words: the other way round at import
 
     script = read(text, cwds=(), home="", variables={})
     if len(script.commands) != 1 or script.redirects or script.assignments or script.functions:

@@ -9,7 +9,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from gateway.model.effect import HOLE
-from gateway.shell.walk import read as read_text
+from gateway.shell.reading import read as read_text
 
 if TYPE_CHECKING:
     from gateway.shell.script import Script

@@ -6,8 +6,8 @@ from collections.abc import Callable
 
 import pytest
 
+from gateway.shell.reading import read
 from gateway.shell.script import Script
-from gateway.shell.walk import read
 
 CWD = "/p"
 HOME = "/home/dev"

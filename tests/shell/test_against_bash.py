@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gateway.model.effect import HOLE
-from gateway.shell.walk import read as read_text
+from gateway.shell.reading import read as read_text
 
 BASH = shutil.which("bash") or ""
 HOME = "/home/dev"

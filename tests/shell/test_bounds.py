@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gateway.shell.walk import read as read_text
+from gateway.shell.reading import read as read_text
 
 HUGE = {
     "nested parentheses": "(" * 10_000 + ")" * 10_000,

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gateway.shell.walk import read as read_text
+from gateway.shell.reading import read as read_text
 
 SILENT_LOSSES = [  # forms in which the grammar alone shows no error and no command
     "echo `a` `rm x`",

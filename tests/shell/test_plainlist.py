@@ -10,8 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gateway.shell import walk
-from gateway.shell.plainlist import MOST_COMMANDS, plain_list
+from gateway.shell import builtins, walk
+from gateway.shell.guards import ACTING
+from gateway.shell.plainlist import MOST_COMMANDS, plain_list, plain_script
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -24,16 +25,12 @@ HOME = "/home/dev"
 
 
 def walked(text: str) -> Script:
-    """What the walk makes of a text that is not read without it."""
-    patch = pytest.MonkeyPatch()
-    with patch.context() as changed:
-        changed.setattr(walk, "plain_list", lambda *_: None)
-        return walk.read(text, cwds=HERE, home=HOME, variables={"HOME": HOME, "PWD": HERE[0]})
+    return walk.read(text, cwds=HERE, home=HOME, variables={"HOME": HOME, "PWD": HERE[0]})
 
 
 def same(text: str) -> bool:
     """Whether a text is read without the walk; then it comes out the same, where the walk understands all of it."""
-    found = plain_list(text, HERE, HOME)
+    found = plain_script(text, HERE, HOME)
     if found is None:
         return False
     expected = walked(text)
@@ -150,7 +147,11 @@ def test_an_ordinary_text_is_read_without_the_walk(text: str) -> None:
      "ls | | wc", "ls &&", "> file", "cat < /dev/tcp/host/80", "ls | " * MOST_COMMANDS + "wc"],
 )  # fmt: skip
 def test_what_depends_on_more_is_left_to_the_walk(text: str) -> None:
-    assert plain_list(text, HERE, HOME) is None
+    assert plain_script(text, HERE, HOME) is None
+
+
+def test_the_names_that_are_left_to_the_walk_are_those_that_it_acts_on() -> None:
+    assert set(builtins._ACTIONS) | {"command", "builtin"} == ACTING
 
 
 @pytest.mark.parametrize("home", [None, "", "/", "home", "/home/a*b"])
@@ -160,4 +161,4 @@ def test_a_home_folder_that_is_not_plain_is_left_to_the_walk(home: object) -> No
 
 @pytest.mark.parametrize("text", ["$" + " " * 90_000 + "(", "a" * 90_000 + "$", "1" * 90_000 + "$", "'" * 90_001])
 def test_a_long_text_that_is_left_to_the_walk_takes_no_longer_than_it_is(text: str) -> None:
-    assert plain_list(text, HERE, HOME) is None  # would take minutes if the time grew faster than the text
+    assert plain_script(text, HERE, HOME) is None  # would take minutes if the time grew faster than the text

@@ -10,9 +10,9 @@ import sys
 import pytest
 
 from gateway.model.call import RawCall
+from gateway.shell.reading import read as read_text
 from gateway.shell.script import Script, Unknown
 from gateway.shell.secondopinion import MAX_TEXT, disagreement, with_second_opinion
-from gateway.shell.walk import read as read_text
 
 installed = pytest.mark.skipif(
     importlib.util.find_spec("bashlex") is None, reason="the extra `bashlex` is not installed"

@@ -172,7 +172,7 @@ def test_the_grammar_is_loaded_only_when_needed_and_without_its_packages(first):
     program = f"""{first}
 import sys
 before = set(sys.modules)
-from gateway.shell.walk import read
+from gateway.shell.reading import read
 options = dict(cwds=(), home="", variables={{}})
 read("a b | c && d 'e' > f; g", **options)
 early = "tree_sitter._binding" in set(sys.modules) - before

@@ -11,7 +11,7 @@ import pytest
 
 from gateway.model.effect import HOLE
 from gateway.shell.folding import folded
-from gateway.shell.walk import read
+from gateway.shell.reading import read
 
 BASH = shutil.which("bash") or ""
 pytestmark = pytest.mark.skipif(not BASH, reason="bash is not installed")

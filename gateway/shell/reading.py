@@ -1,0 +1,21 @@
+"""Reading a shell text: the plain ones at a glance, the others by a walk through their parts."""
+
+from __future__ import annotations
+
+from gateway.shell.plainlist import plain_script
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from gateway.shell.script import Script
+
+
+def read(text: str, *, cwds: tuple[str, ...], home: str, variables: Mapping[str, str]) -> Script:
+    """Read a shell text that starts in one of `cwds` with some variables known. Never raises on any text."""
+    script = plain_script(text, cwds, variables.get("HOME", home))
+    if script is None:
+        from gateway.shell.walk import read as walk  # most texts need none, and loading it takes longer than they do
+
+        script = walk(text, cwds=cwds, home=home, variables=variables)
+    return script

@@ -1,0 +1,62 @@
+"""Values that stay are made without collections, and nothing of anybody else's collecting changes."""
+
+from __future__ import annotations
+
+import gc
+from typing import TYPE_CHECKING
+
+import pytest
+
+from gateway.uncollected import Uncollected
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+
+@pytest.fixture(autouse=True)
+def as_before() -> Iterator[None]:
+    enabled, frozen = gc.isenabled(), gc.get_freeze_count()
+    yield
+    assert gc.get_freeze_count() == frozen
+    (gc.enable if enabled else gc.disable)()
+
+
+def test_nothing_is_collected_inside_and_everything_later() -> None:
+    gc.enable()
+    with Uncollected():
+        assert not gc.isenabled()
+    assert gc.isenabled()
+
+
+def test_who_collects_nothing_goes_on_so() -> None:
+    gc.disable()
+    with Uncollected():
+        pass
+    assert not gc.isenabled()
+
+
+def test_an_error_leaves_no_trace() -> None:
+    gc.enable()
+    with pytest.raises(ValueError, match="x"), Uncollected():
+        raise ValueError("x")
+    assert gc.isenabled()
+
+
+def test_what_was_made_counts_as_old() -> None:
+    gc.enable()
+    with Uncollected():
+        kept = [[] for _ in range(100)]
+    young = {id(each) for each in gc.get_objects(generation=0)}
+    assert not young & {id(each) for each in kept}
+
+
+def test_what_others_froze_stays_frozen() -> None:
+    gc.enable()
+    gc.freeze()
+    try:
+        before = gc.get_freeze_count()
+        with Uncollected():
+            kept = [[]]
+        assert (gc.get_freeze_count(), kept) == (before, [[]])
+    finally:
+        gc.unfreeze()
