@@ -6,7 +6,14 @@
     verdict = guard.check(RawCall("Bash", {"command": "git push --force"}))
     verdict.decision, verdict.reason.rule.id, verdict.reason.rule.source
 
-`Executor` judges a shell text and runs it confined; a `Session` keeps the working folder from call to call.
+`call` leads a call of any tool through its whole life; a `Session` keeps the working folder and the mode from call to
+call. There are also `call_async`, `stream`, `batch` and `tools`.
+
+    with Gateway(Options(cwd=".", binding=True)) as guard, guard.session() as session:
+        done = guard.call(RawCall("Read", {"file_path": "README.md"}), session=session)
+        done.text, done.output.is_error, done.result.ended
+
+`Executor` judges a shell text and runs it confined, with the streams of whoever calls.
 
     with gateway.Executor(guard) as executor:
         done = executor.run("npm test")
@@ -28,33 +35,47 @@ if TYPE_CHECKING:
     from gateway.commands.analyse import analyse as analyse_shell
     from gateway.engine import Gateway
     from gateway.errors import CallError, ConfigError, GatewayError
-    from gateway.execution import Execution, Executor, Session
+    from gateway.execution import Execution, Executor
     from gateway.frontends.explanation import Explanation, explain
+    from gateway.life import Done
     from gateway.load import Options
     from gateway.model.call import Call, RawCall
     from gateway.model.decision import Decision
     from gateway.model.result import Result, Violation
     from gateway.model.verdict import Verdict
+    from gateway.sandbox.run import Cancel
+    from gateway.schedule import Turn
+    from gateway.session import Session
+    from gateway.tools.handling import Failure, Image, Output, Progress, Text, Work
 
 __version__ = "0.1.0.dev0"
 
 __all__ = [
     "Call",
     "CallError",
+    "Cancel",
     "ConfigError",
     "Decision",
+    "Done",
     "Execution",
     "Executor",
     "Explanation",
+    "Failure",
     "Gateway",
     "GatewayError",
+    "Image",
     "Options",
+    "Output",
+    "Progress",
     "RawCall",
     "Result",
     "Session",
     "Start",
+    "Text",
+    "Turn",
     "Verdict",
     "Violation",
+    "Work",
     "analyse_shell",
     "explain",
 ]
@@ -62,20 +83,29 @@ __all__ = [
 _HOMES = {
     "Call": "gateway.model.call",
     "CallError": "gateway.errors",
+    "Cancel": "gateway.sandbox.run",
     "ConfigError": "gateway.errors",
     "Decision": "gateway.model.decision",
+    "Done": "gateway.life",
     "Execution": "gateway.execution",
     "Executor": "gateway.execution",
     "Explanation": "gateway.frontends.explanation",
+    "Failure": "gateway.tools.handling",
     "Gateway": "gateway.engine",
     "GatewayError": "gateway.errors",
+    "Image": "gateway.tools.handling",
     "Options": "gateway.load",
+    "Output": "gateway.tools.handling",
+    "Progress": "gateway.tools.handling",
     "RawCall": "gateway.model.call",
     "Result": "gateway.model.result",
-    "Session": "gateway.execution",
+    "Session": "gateway.session",
     "Start": "gateway.commands.analyse",
+    "Text": "gateway.tools.handling",
+    "Turn": "gateway.schedule",
     "Verdict": "gateway.model.verdict",
     "Violation": "gateway.model.result",
+    "Work": "gateway.tools.handling",
     "analyse_shell": "gateway.commands.analyse",
     "explain": "gateway.frontends.explanation",
 }

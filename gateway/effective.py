@@ -20,7 +20,7 @@ from gateway.trust import TrustStore
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
     from typing import Any
 
     from gateway.descriptions import Entry
@@ -68,7 +68,8 @@ class ListedRule(Value):
 
 
 class Effective(Value):
-    """All that is known of the policy for one project root. `problems` are what keeps calls from being decided."""
+    """All that is known of the policy for one project root. `problems` are what keeps calls from being decided.
+    `hooks`: those that run; `tool_files`: layer and path of the files that bring tools."""
 
     root: str
     sources: tuple[SourceState, ...]
@@ -82,10 +83,13 @@ class Effective(Value):
     problems: tuple[Problem, ...]
     bound: tuple[Bound, ...]
     commands: tuple[DescribedPrograms, ...] = ()
+    hooks: tuple[dict[str, Any], ...] = ()
+    tool_files: tuple[tuple[str, str], ...] = ()
 
 
-def effective(places: Places, options: Options, registry: Registry) -> Effective:
-    """The policy for `options.root`. Raises ConfigError only for what is wrong outside of policy files."""
+def effective(places: Places, options: Options, registry: Registry, brought: Sequence[PolicyFile] = ()) -> Effective:
+    """The policy for `options.root`. `brought`: the files of tools that `registry` was made from. Raises ConfigError
+    only for what is wrong outside of policy files."""
     problems: list[Problem] = []
     files, sources = _read_all(places, options, problems)
     described = _descriptions(places, options, problems)
@@ -97,7 +101,8 @@ def effective(places: Places, options: Options, registry: Registry) -> Effective
         return digest in options.trust or digest in kept
 
     def bound_by(some: list[PolicyFile], trusted: Callable[[str], bool], all_trusted: bool) -> LayeredPolicy:
-        return bind(some, parse, root=options.root, trusted=trusted, all_trusted=all_trusted, descriptions=described)
+        others = (*described, *brought)
+        return bind(some, parse, root=options.root, trusted=trusted, all_trusted=all_trusted, descriptions=others)
 
     good = []
     for file in files:
@@ -130,6 +135,8 @@ def effective(places: Places, options: Options, registry: Registry) -> Effective
         tuple(dict.fromkeys(problems)),
         layered.bound,
         listed,
+        layered.hooks,
+        tuple((file.layer, file.path) for file in brought),
     )
 
 

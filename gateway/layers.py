@@ -33,6 +33,8 @@ MAX_EXTENDED = 256
 MAX_BYTES = 8_000_000
 
 TESTS_ENDING = ".tests.yaml"
+# Beside a layer's policy, the tools that it brings (`gateway.toolfiles`).
+TOOLS_FILE = "/tools.yaml"
 
 # What `lock` calls the describing of programs.
 COMMANDS = "commands"
@@ -81,7 +83,8 @@ class Layered(Value):
 
     `modes`: those that a session may choose, () for any. `included`: path and content of every extended file.
     `skipped`: what was read but not used, with the reason. `project_digest`: what `gateway policy trust` accepts, ""
-    when the project has no policy. `commands_locked_by`: the layer below which descriptions of programs only add, "" if
+    when the project has no policy. `hooks`: those that are told of calls, with the layer and file that declare them.
+    `commands_locked_by`: the layer below which descriptions of programs only add, "" if
     there is none.
     """
 
@@ -95,6 +98,7 @@ class Layered(Value):
     project_trusted: bool
     tests: tuple[tuple[str, dict[str, Any]], ...]
     commands_locked_by: str = ""
+    hooks: tuple[dict[str, Any], ...] = ()
 
 
 def find_files(
@@ -247,6 +251,7 @@ class _Binder:
         self.included: dict[str, bytes] = {}
         self.skipped: list[str] = []
         self.tests: list[tuple[str, dict[str, Any]]] = []
+        self.hooks: list[dict[str, Any]] = []
 
     def bind(self, files: tuple[PolicyFile, ...], descriptions: tuple[PolicyFile, ...]) -> Layered:
         parsed = [(file, self._expand(file)) for file in files]
@@ -260,12 +265,16 @@ class _Binder:
             for digest in (each.doc.get("settings") or {}).get("trust", ())
         }
         trusted = bool(fingerprint) and (self.all_trusted or fingerprint in named or self.is_trusted(fingerprint))
+        if not trusted:
+            waiting = [file.path for file in descriptions if file.layer == "project" and file.path.endswith(TOOLS_FILE)]
+            self.skipped += [f"{path}: its tools wait until the project is trusted" for path in waiting]
         bound: list[Bound] = []
         settings = _Settings()
         for file, docs in parsed:
             may_loosen = file.layer != "project" or (trusted and file.base == self.root)
             for each in docs:
                 bound.append(self._bound(file, each, may_loosen))
+                self._take_hooks(file, each, may_loosen)
                 settings.add(file, each.path, each.doc, may_loosen)
         settings.settle_mode()
         self.problems += settings.problems
@@ -275,6 +284,7 @@ class _Binder:
         return Layered(
             tuple(bound), settings.values, settings.allowed("mode"), files, tuple(self.included.items()),
             tuple(self.skipped), fingerprint, trusted, tuple(self.tests), settings.locked.get(COMMANDS, ""),
+            tuple(self.hooks),
         )  # fmt: skip
 
     def _bound(self, file: PolicyFile, each: _Extended, may_loosen: bool) -> Bound:
@@ -287,6 +297,25 @@ class _Binder:
                 self.skipped.append(f"{each.path}: {len(loosening)} allow rules wait until the project is trusted")
             rules = [rule for rule in rules if rule["lane"] != "allow"]
         return Bound(file.layer, each.path, rules, file.base, file.root, each.level, each.without)
+
+    def _take_hooks(self, file: PolicyFile, each: _Extended, may_loosen: bool) -> None:
+        """Those that run: none of a project that nobody trusts, and Python only where the user's own hand put it."""
+        hooks = each.doc.get("hooks") or []
+        if hooks and not may_loosen:
+            self.skipped.append(f"{each.path}: {len(hooks)} hooks wait until the project is trusted")
+            return
+        for hook in hooks:
+            if "python" in hook and file.layer not in ("enterprise", "user"):
+                remedy = "only the enterprise and the user layer may name Python; write it as a `command`"
+                message = f"hook `{hook['id']}` must not be `python` in the {file.layer} layer"
+                self.problems.append(Problem(message, file=each.path, line=hook["line"], remedy=remedy))
+            headers = hook["http"]["headers"].values() if "http" in hook else ()
+            if file.layer == "project" and any("env" in part for parts in headers for part in parts):
+                remedy = "set it in your own policy"
+                message = f"a project must not say which variables a hook sends (got `{hook['id']}`)"
+                self.problems.append(Problem(message, file=each.path, line=hook["line"], remedy=remedy))
+            guards = hook["guards"] and each.level == "enforce"
+            self.hooks.append({**hook, "guards": guards, "layer": file.layer, "file": each.path})
 
     def _expand(self, file: PolicyFile) -> list[_Extended]:
         """A file and, before it, everything it extends."""
@@ -393,6 +422,7 @@ class _Settings:
         lock, bounds = settings.pop("lock", ()), settings.pop("bounds", {})
         self._check_sandbox(settings.get("sandbox") or {}, file.layer, path)
         self._check_audit(settings.get("audit") or {}, file.layer, path)
+        self._check_servers(settings.get("servers") or {}, file.layer, path)
         for name, value in settings.items():
             reason = self._refused(file, name, value, may_loosen)
             if reason:
@@ -444,6 +474,14 @@ class _Settings:
         elif audit.get("required") == "nothing" and layer not in ("enterprise", "user"):
             remedy = "only the enterprise and the user layer may do without a record"
             self.problems.append(Problem("`required` must not be `nothing` in this layer", file=path, remedy=remedy))
+
+    def _check_servers(self, servers: dict[str, Any], layer: str, path: str) -> None:
+        """A project may bring servers, but not say which of the user's secrets they get."""
+        given = [name for name, each in servers.items() if any(v.startswith("env:") for v in each["env"].values())]
+        if given and layer == "project":
+            remedy = "set it in your own policy"
+            message = f"a project must not say which variables a server gets (got `{given[0]}`)"
+            self.problems.append(Problem(message, file=path, remedy=remedy))
 
     def settle_mode(self) -> None:
         """Where the layers bound the mode and none that may stay sets it, the first of those they name holds."""

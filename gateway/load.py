@@ -18,8 +18,10 @@ from gateway.model.value import Value
 from gateway.packed import Descriptions, pack
 from gateway.places import COMMANDS, PACKAGE, Places, packaged
 from gateway.policy.table import Policy
+from gateway.toolfiles import find_tools, with_tools
 from gateway.tools.registry import Registry
 from gateway.trust import TrustStore
+from gateway.uncollected import Uncollected
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -54,7 +56,8 @@ class Options(Value):
 
 
 class Loaded(Value):
-    """A policy ready to decide, and where everything in it came from. `commands`: what its layers say of programs."""
+    """A policy ready to decide, and where everything in it came from. `commands`: what its layers say of programs;
+    `modes`: those that a session may choose, () for any; `hooks`: what is told of calls, upper layers' first."""
 
     policy: Policy
     settings: dict[str, Setting]
@@ -64,6 +67,8 @@ class Loaded(Value):
     project_trusted: bool
     mode: str
     commands: tuple[Entry, ...] = ()
+    modes: tuple[str, ...] = ()
+    hooks: tuple[dict[str, Any], ...] = ()
 
 
 def project_root(cwd: str) -> str:
@@ -84,13 +89,17 @@ def project_root(cwd: str) -> str:
         folder = parent
 
 
-def load_policy(places: Places, options: Options, registry: Registry) -> Loaded:
-    """The policy of all layers for one project root.
+def load_policy(
+    places: Places, options: Options, registry: Registry, brought: Sequence[PolicyFile] | None = None
+) -> Loaded:
+    """The policy of all layers for one project root. `brought`: the files of tools that `registry` was made from, so
+    that what is trusted is what is called; read anew if missing.
 
     Raises ConfigError for whatever is wrong in any file; then nothing may be decided.
     """
     files = find_files(places, options.root, policies=options.policies, others=options.others, binding=options.binding)
     described = find_descriptions(places, options.root, policies=options.policies, binding=options.binding)
+    brought = tool_files(places, options) if brought is None else brought
     cache = Cache(places.cache)
     # What ships changes with the code, or in a checkout with its files.
     shipped = (_descriptions_stamp(),) if described else ()
@@ -98,10 +107,12 @@ def load_policy(places: Places, options: Options, registry: Registry) -> Loaded:
         [
             code_stamp(),
             places.home,
+            *(f"{usual}\0{own}" for usual, own in places.moved()),
             options.root,
             options.policies,
             *_texts(files),
             *_texts(described),
+            *_texts(brought),
             *shipped,
             *registry.names(),
         ]
@@ -113,7 +124,10 @@ def load_policy(places: Places, options: Options, registry: Registry) -> Loaded:
 
     entry = cache.read(key)
     if not (isinstance(entry, dict) and _still_holds(entry, is_trusted)):
-        entry = _compile(files, described, options, registry, places, is_trusted, bool(options.policies))
+        with Uncollected():
+            entry = _compile(
+                files, described, options, registry, places, is_trusted, bool(options.policies), brought=brought
+            )
         cache.write(key, entry)
     return _loaded(entry, options)
 
@@ -160,6 +174,7 @@ def _compile(
     is_trusted: Callable[[str], bool],
     all_trusted: bool,
     fold: bool = FOLDS_CASE,
+    brought: Sequence[PolicyFile] = (),
 ) -> dict[str, Any]:
     from gateway.policy.compile import compile_policy
 
@@ -169,7 +184,7 @@ def _compile(
         root=options.root,
         trusted=is_trusted,
         all_trusted=all_trusted,
-        descriptions=described,
+        descriptions=(*described, *brought),
     )
     commands = tuple(
         entries(
@@ -178,7 +193,7 @@ def _compile(
             locked_by=layered.commands_locked_by,
         )
     )
-    policy = compile_policy(layered.bound, home=places.home, fold=fold)
+    policy = compile_policy(layered.bound, home=places.home, fold=fold, moved=places.moved())
     _check_examples(layered.bound, registry, places, commands)
     included = [[path, digest([content])] for path, content in layered.included]
     told = is_trusted(layered.project_digest)
@@ -192,8 +207,17 @@ def _compile(
         "fingerprint": layered.project_digest,
         "trusted": layered.project_trusted,
         "told": told,
-        "revision": digest([*_texts(layered.files), repr(included), repr(layered.project_trusted), *_texts(described)]),
+        "revision": digest(
+            [
+                *_texts(layered.files),
+                repr(included),
+                repr(layered.project_trusted),
+                *_texts(described),
+                *_texts(brought),
+            ]
+        ),
         "commands": commands,
+        "hooks": list(layered.hooks),
     }
 
 
@@ -240,6 +264,8 @@ def _loaded(entry: dict[str, Any], options: Options) -> Loaded:
         entry["trusted"],
         _mode(options.mode, settings, entry["modes"]),
         tuple(entry["commands"]),
+        tuple(entry["modes"]),
+        tuple(entry.get("hooks", ())),
     )
 
 
@@ -265,8 +291,30 @@ def tool_names(registry: Registry) -> dict[str, ToolName]:
     return names
 
 
-def load_tools(places: Places) -> Registry:
-    """The declared tools. Raises ConfigError for a broken `tools.yaml`."""
+def tool_files(places: Places, options: Options) -> tuple[PolicyFile, ...]:
+    """The files of tools of the layers, each read once. Raises ConfigError for one that cannot be read."""
+    return tuple(find_tools(places, options.root, policies=options.policies, binding=options.binding))
+
+
+def load_tools(places: Places, brought: Sequence[PolicyFile] = ()) -> Registry:
+    """The declared tools, and those of the files that layers bring besides. Raises ConfigError for a broken one."""
+    shipped = _shipped_tools(places)
+    if not brought:
+        return shipped
+    cache, compiled = Cache(places.cache), []
+    for file in brought:
+        key = "tools-" + digest([code_stamp(), file.layer, file.path, file.content])
+        found = cache.read(key)
+        if found is None:
+            from gateway.spec.tools import compile_tools
+
+            found = compile_tools(file.content, file.path, file.layer)
+            cache.write(key, found)
+        compiled.append((file.layer, found))
+    return with_tools(shipped, compiled)
+
+
+def _shipped_tools(places: Places) -> Registry:
     built = prebuilt.tools()
     if built is not None:
         return Registry(built["tools"])
@@ -345,4 +393,4 @@ def code_stamp() -> str:
     return repr(sorted(stamp))
 
 
-__all__ = ["Descriptions", "Loaded", "Options", "load_descriptions", "load_policy", "load_tools"]
+__all__ = ["Descriptions", "Loaded", "Options", "load_descriptions", "load_policy", "load_tools", "tool_files"]

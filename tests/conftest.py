@@ -24,6 +24,8 @@ if os.environ.get("CI"):  # the same examples in every run; other runs look for 
 
 TESTS = Path(__file__).parent
 GOLDEN = TESTS / "golden"
+if str(TESTS) not in sys.path:  # for what several folders of tests share
+    sys.path.insert(0, str(TESTS))
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -127,3 +129,13 @@ def gateway(command):
         return subprocess.run(**arguments, **stdin, capture_output=True, timeout=60, check=False)
 
     return run
+
+
+@pytest.fixture
+def ground(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    """A project of its own on the disk, in which calls run."""
+    from running import Ground
+
+    made = Ground(tmp_path, monkeypatch)
+    yield made
+    made.close()

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+from _thread import allocate_lock
+
 from gateway.errors import AuditError
 from gateway.model.decision import Decision
 from gateway.model.value import Value
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
     from typing import Any
 
     from gateway.audit.log import Log
     from gateway.model.plan import SandboxPlan
+    from gateway.model.record import Rewritten
     from gateway.model.result import Result
     from gateway.model.verdict import Verdict
 
@@ -34,10 +37,13 @@ def decided(
     plan: SandboxPlan | None = None,
     grant: Mapping[str, Any] | None = None,
     policy: str = "",
+    rewritten: Rewritten | None = None,
 ) -> Recorded:
     """Records a decision, before anything of the call runs."""
     try:
-        known = log.decision(verdict, front=front, session=session, plan=plan, grant=grant, policy=policy)
+        known = log.decision(
+            verdict, front=front, session=session, plan=plan, grant=grant, policy=policy, rewritten=rewritten
+        )
     except AuditError as error:
         return Recorded(problem=str(error), may_run=not log.is_needed(verdict))
     return Recorded(known)
@@ -54,4 +60,40 @@ def ended(log: Log, recorded: Recorded, verdict: Verdict, result: Result) -> Res
             problem = f"What became of this call is not recorded: {error}."
     if not problem:
         return result
-    return result.replace(reason=f"{result.reason} {problem}".lstrip())
+    stop = "." if result.reason and result.reason[-1] not in ".!?" else ""
+    return result.replace(reason=f"{result.reason}{stop} {problem}".lstrip())
+
+
+class Lasting:
+    """A call that runs on after its handler has returned. Its end is recorded once, behind the outcome that says that
+    it was started, whichever of them comes first. Safe to use from several threads."""
+
+    def __init__(self, record: Callable[[Result], Result]) -> None:
+        """`record`: records an outcome of the call; the result says what could not be recorded."""
+        self.problem = ""  # what could not be recorded of its end
+        self._record = record
+        self._lock = allocate_lock()
+        self._is_started = False
+        self._end: Result | None = None
+
+    def started(self) -> None:
+        """The call was answered, and that it was started is recorded."""
+        with self._lock:
+            self._is_started = True
+            end, self._end = self._end, None
+        if end is not None:
+            self._write(end)
+
+    def ended(self, result: Result) -> None:
+        """The call has ended now. Never raises."""
+        with self._lock:
+            if not self._is_started:
+                self._end = result
+                return
+        self._write(result)
+
+    def _write(self, result: Result) -> None:
+        try:
+            self.problem = self._record(result).reason[len(result.reason) :].lstrip(". ")
+        except Exception as error:  # a fault of ours: nobody waits here who could be told otherwise
+            self.problem = f"What became of this call is not recorded: {type(error).__name__}: {error}"

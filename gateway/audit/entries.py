@@ -11,6 +11,7 @@ from gateway.model.decision import Decision
 from gateway.model.effect import HOLE
 from gateway.model.record import DECISION, MARK, OUTCOME, DecisionRecord, MarkRecord, OutcomeRecord
 from gateway.policy.explain import reason_of
+from gateway.policy.unjudged import is_own_reason
 from gateway.policy.wording import UNKNOWN, shortened
 
 TYPE_CHECKING = False
@@ -19,7 +20,9 @@ if TYPE_CHECKING:
     from typing import Any
 
     from gateway.audit.redact import Redactor
+    from gateway.model.call import Call
     from gateway.model.plan import SandboxPlan
+    from gateway.model.record import Rewritten
     from gateway.model.result import Result
     from gateway.model.verdict import Verdict
 
@@ -31,7 +34,7 @@ MOST_VIOLATIONS = 64
 _PLAIN = 8_192  # longer ones are looked at piece by piece
 _WORDS = tuple(each.word for each in sorted(Decision))
 _text = json.encoder.encode_basestring_ascii
-_json = json.JSONEncoder(separators=(",", ":"), check_circular=False)
+_json = json.JSONEncoder(separators=(",", ":"), check_circular=False, allow_nan=False)
 
 
 def _encoder() -> Any:
@@ -39,11 +42,29 @@ def _encoder() -> Any:
     make = getattr(json.encoder, "c_make_encoder", None)
     if make is None:
         return _json.encode
-    parts = make(None, _json.default, _text, None, ":", ",", False, False, True)
+    parts = make(None, _json.default, _text, None, ":", ",", False, False, False)
     return lambda value: "".join(parts(value, 0))
 
 
-_encode: Callable[[Any], str] = _encoder()
+_exactly: Callable[[Any], str] = _encoder()
+
+
+def _encode(value: Any) -> str:
+    """As JSON. Numbers that it does not have are told as text: no line is lost for what stands in it."""
+    try:
+        return _exactly(value)
+    except ValueError:
+        return _exactly(_sayable(value))
+
+
+def _sayable(value: Any) -> Any:
+    if isinstance(value, float):
+        return value if value - value == 0.0 else str(value)
+    if isinstance(value, (list, tuple)):
+        return [_sayable(each) for each in value]
+    if isinstance(value, dict):
+        return {_sayable(name): _sayable(each) for name, each in value.items()}
+    return value
 
 
 def decision(
@@ -58,11 +79,12 @@ def decision(
     plan: SandboxPlan | None = None,
     grant: Mapping[str, Any] | None = None,
     policy: str = "",
+    rewritten: Rewritten | None = None,
 ) -> str:
     """The text of a decision. Whatever of the call is in it has been through the redactor."""
     call, context, rule, items = verdict.call, verdict.context, verdict.reason.rule, verdict.analysis.items
     given = _encode(call.input)
-    call_digest = keyed(f"{call.tool} {given}".encode(), key)
+    call_digest = _call(call, given, key)
     shown: list[tuple[str, str]] = []
     for item in items[:MOST_EFFECTS]:
         effect = item.effect
@@ -96,7 +118,17 @@ def decision(
         more["grant"] = redactor.input("", grant, lambda data: keyed(data, key))[0]
     if redacted:
         more["redacted"] = redacted
+    if is_own_reason(rule):
+        more["because"] = redactor.text(rule.because, MOST_TARGET)[0]
+    if rewritten is not None:
+        before = rewritten.call
+        more["hooks"], more["original"] = rewritten.hooks, _call(before, _encode(before.input), key)
     return f"{found},{_encode(more)[1:]}" if more else found + "}"
+
+
+def _call(call: Call, given: str, key: bytes) -> str:
+    """What equal calls have in common."""
+    return keyed(f"{call.tool} {given}".encode(), key)
 
 
 def _is_plain(given: Mapping[str, Any], effects: list[tuple[str, str]], redactor: Redactor) -> bool:

@@ -13,7 +13,7 @@ import sqlite3
 from gateway.audit import chain, files
 from gateway.audit.reading import Moment
 from gateway.errors import AuditError
-from gateway.model.record import DECISION, MARK, OUTCOME
+from gateway.model.record import DECISION, MARK, OUTCOME, STARTED
 from gateway.model.value import Value
 
 TYPE_CHECKING = False
@@ -38,6 +38,11 @@ CREATE INDEX by_target ON targets (target);
 CREATE INDEX by_record ON targets (n);
 CREATE TABLE state (segment INTEGER, start INTEGER, size INTEGER, digest TEXT);
 """
+# Of a call that ran on in the background there are two outcomes: the last one counts.
+_LAST = (
+    f"o.kind = '{OUTCOME}' AND NOT EXISTS "
+    f"(SELECT 1 FROM records l WHERE l.id = o.id AND l.n > o.n AND l.kind = '{OUTCOME}')"
+)
 _PATHS = ("list", "read", "write", "delete", "credential", "protected", "exec")
 _HOSTS = ("connect", "net", "dns")
 
@@ -60,7 +65,8 @@ class Query(Value):
 
 
 class Found(Value):
-    """A decision and its outcome, each as in its line; either may be missing, the outcome of a refused call always."""
+    """A decision and its outcome, each as in its line; either may be missing, the outcome of a refused call always. Of
+    several outcomes it is the last one."""
 
     decision: dict[str, Any] | None
     outcome: dict[str, Any] | None
@@ -137,7 +143,7 @@ class Index:
         """The calls that match, oldest first; with `most` only the last ones."""
         tests, values = _tests(query)
         where = " AND ".join(tests) or "1"
-        text = f"SELECT d.n, o.n FROM records d LEFT JOIN records o ON o.id = d.id AND o.kind = '{OUTCOME}' "
+        text = f"SELECT d.n, o.n FROM records d LEFT JOIN records o ON o.id = d.id AND {_LAST} "
         text += f"WHERE d.kind = '{DECISION}' AND {where} ORDER BY d.n DESC"
         found: list[Found] = []
         for decision, outcome in self._database.execute(text, values):
@@ -170,8 +176,9 @@ class Index:
         first, last, since, until = run("SELECT min(n), max(n), min(at), max(at) FROM records").fetchone()
         open_calls = (
             f"SELECT count(*) FROM records d WHERE d.kind = '{DECISION}' AND d.decision != 'deny' AND NOT EXISTS "
-            f"(SELECT 1 FROM records o WHERE o.id = d.id AND o.kind = '{OUTCOME}')"
+            f"(SELECT 1 FROM records o WHERE o.id = d.id AND o.kind = '{OUTCOME}' AND o.ended != '{STARTED}')"
         )
+        outcomes = f"SELECT o.ended, count(*) FROM records o WHERE {_LAST} GROUP BY 1 ORDER BY 2 DESC, 1 LIMIT 20"
         return {
             "records": run("SELECT count(*) FROM records").fetchone()[0],
             "first": first or 0,
@@ -181,7 +188,7 @@ class Index:
             "files": len(self._moment.parts),
             "bytes": sum(part.size for part in self._moment.parts),
             "decisions": self._counted("decision", DECISION),
-            "outcomes": self._counted("ended", OUTCOME),
+            "outcomes": dict(run(outcomes).fetchall()),
             "without_outcome": run(open_calls).fetchone()[0],
             "violations": run("SELECT coalesce(sum(violations), 0) FROM records").fetchone()[0],
             "tools": self._counted("tool", DECISION),

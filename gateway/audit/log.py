@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from gateway.model.plan import SandboxPlan
+    from gateway.model.record import Rewritten
     from gateway.model.result import Result
     from gateway.model.verdict import Verdict
 
@@ -84,10 +85,11 @@ class Log:
         plan: SandboxPlan | None = None,
         grant: Mapping[str, Any] | None = None,
         policy: str = "",
+        rewritten: Rewritten | None = None,
     ) -> str:
         """Records what was decided and gives the id that its outcome is recorded under. When it returns, the kernel has
-        the record. `grant`: what allowed the call beside policy, as plain data; `policy`: the revision that decided.
-        Raises AuditError when there is no record."""
+        the record. `grant`: what allowed the call beside policy, as plain data; `policy`: the revision that decided;
+        `rewritten`: what hooks made of the call. Raises AuditError when there is no record."""
         known = f"{self._store.origin}-{next(self._count)}"
         self._store.append(
             entries.decision(
@@ -101,6 +103,7 @@ class Log:
                 plan=plan,
                 grant=grant,
                 policy=policy,
+                rewritten=rewritten,
             )
         )
         return known

@@ -1,4 +1,4 @@
-"""The options of `check`, `explain` and `exec`, declared once: by hand-written parsing, help and typer alike.
+"""The options of `check`, `explain`, `run` and `exec`, declared once: by hand-written parsing, help and typer alike.
 
 `parse` reads the exact forms (`--mode plan`, `--mode=plan`, flags, one argument) without importing anything. What
 it does not understand it leaves to typer, whose commands `typed` builds from the same table.
@@ -82,6 +82,28 @@ EXPLAIN = Command(
     (JSON, UNCONFINED, POLICIES, CWD, MODE, TRUST),
 )
 
+RUN = Command(
+    "run",
+    """Lead one call through its whole life: judge it, ask if need be, run it, record it, and show what came of it.
+
+    Where standard output is no terminal it holds the result alone. Exit status: a command's own, else 0, or 1 for a
+    tool that says it did not work; 126 when the call was refused, 2 for wrong usage.""",
+    "CALL",
+    "The call, such as 'Read(src/main.py)' or 'Bash(npm test)'.",
+    (
+        Option("--tool", "The call's tool, together with --input.", "NAME"),
+        Option("--input", "The call's whole input as a JSON object; - reads it from standard input.", "JSON"),
+        JSON,
+        Option("--full", "Show everything, not what fits a glance."),
+        Option("--theme", "Colours on a terminal: dark, light or contrast.", "NAME"),
+        Option("--width", "Columns to write, instead of the terminal's.", "COLUMNS"),
+        POLICIES,
+        CWD,
+        MODE,
+        TRUST,
+    ),
+)
+
 EXEC = Command(
     "exec",
     """Judge a shell command and run it confined: `gateway exec -- CMD ARG ...`, or a shell text with -c.
@@ -111,6 +133,9 @@ class Request(Value):
     batch: str | None = None
     plan: bool = False
     json: bool = False
+    full: bool = False
+    theme: str | None = None
+    width: str | None = None
     unconfined: bool = False
     policies: str | None = None
     cwd: str | None = None

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 
 from gateway.frontends.style import clipped, columns_of, wrapped
-from gateway.model.record import DECISION, MARK, OUTCOME
+from gateway.model.record import DECISION, MARK, OUTCOME, STARTED
 from gateway.policy.wording import visible
 
 TYPE_CHECKING = False
@@ -50,6 +50,10 @@ def call_text(found: Found, style: Style) -> str:
         painted = style.paint(word, word if word in ("allow", "ask", "deny") else "strong")
         lines += [f"{painted}  {style.paint(visible(_text(decision, 'tool')), 'strong')}", *_input(decision, style)]
         lines += _labelled("rule", [_rule(decision, True)], style)
+        lines += _labelled("because", [_text(decision, "because")], style)
+        hooks = [each for each in decision.get("hooks", ()) if isinstance(each, str)]
+        if hooks:
+            lines += _labelled("changed by", [f"{', '.join(hooks)}, from {_text(decision, 'original')}"], style)
         effects = [f"{row[0]} {row[1]}" for row in _rows(decision, "effects") if len(row) == 2 and row[0] != "use"]
         more = decision.get("more")
         lines += _labelled("effects", effects + ([f"and {more} more"] if more else []), style)
@@ -75,7 +79,11 @@ def call_text(found: Found, style: Style) -> str:
         printed = outcome.get("output")
         if isinstance(printed, list) and len(printed) == 2 and any(printed):  # else it went past us
             lines += _labelled("printed", [f"{printed[0]:,} bytes, and {printed[1]:,} of errors"], style)
-        lines += _labelled("ended", [f"{_text(outcome, 'at')} (#{outcome['n']})"], style)
+        runs_on = outcome.get("ended") == STARTED
+        at = f"{_text(outcome, 'at')} (#{outcome['n']})"
+        lines += _labelled("ended", ["" if runs_on else at], style)
+        lines += _labelled("started", [at if runs_on else ""], style)
+        lines += _labelled("end", ["none: it runs, or whoever ran it was killed"] if runs_on else [], style)
     elif decision is not None and decision.get("decision") != "deny":
         lines += _labelled("outcome", ["none: it runs, or whoever ran it was killed"], style)
     return "\n".join(lines) + "\n"
@@ -91,7 +99,7 @@ def stats_text(numbers: Mapping[str, Any], folder: str, style: Style) -> str:
     for name in ("decisions", "outcomes", "tools", "fronts", "rules", "marks"):
         widest = max((len(f"{each:,}") for each in numbers[name].values()), default=0)
         lines += _labelled(name, [f"{each:>{widest},}  {what or '-'}" for what, each in numbers[name].items()], style)
-    lines += _labelled("unfinished", [f"{numbers['without_outcome']:,}  decisions that have no outcome"], style)
+    lines += _labelled("unfinished", [f"{numbers['without_outcome']:,}  calls that have no end"], style)
     lines += _labelled("blocked", [f"{numbers['violations']:,}  attempts"], style)
     return "\n".join(lines) + "\n"
 
@@ -148,6 +156,8 @@ def _rule(record: Mapping[str, Any], whole: bool = False) -> str:
 def _outcome(record: Mapping[str, Any]) -> str:
     ended, status, seconds = (record.get(name) for name in ("ended", "status", "seconds"))
     said = f"{ended} {status}" if ended in ("exited", "signalled") else f"{ended}"
+    if ended == STARTED:
+        said += ", to run on"
     if isinstance(seconds, float) and seconds:
         said += f" after {seconds:,.3f} s"
     tried = len(_violations(record))

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from gateway.errors import EXIT_USAGE, ConfigError, Problem
-from gateway.frontends.arguments import CHECK, EXEC, EXPLAIN, typed
+from gateway.frontends.arguments import CHECK, EXEC, EXPLAIN, RUN, typed
 from gateway.frontends.output import write
 
 if TYPE_CHECKING:
@@ -40,6 +40,7 @@ def build() -> typer.Typer:
     app.callback()(_options)
     app.command(CHECK.name)(typed(CHECK, _check))
     app.command(EXPLAIN.name)(typed(EXPLAIN, _explain))
+    app.command(RUN.name)(typed(RUN, _run_call))
     app.command(EXEC.name)(typed(EXEC, _exec))
     app.command("doctor")(import_module("gateway.frontends.cli_doctor").doctor)
     for name in _GROUPS:
@@ -113,6 +114,12 @@ def _check(request: Request) -> int:
 
 def _explain(request: Request) -> int:
     from gateway.frontends.cli_explain import run
+
+    return run(request)
+
+
+def _run_call(request: Request) -> int:
+    from gateway.frontends.cli_run import run
 
     return run(request)
 

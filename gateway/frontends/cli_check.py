@@ -6,17 +6,15 @@ import gc
 import sys
 from time import perf_counter_ns
 
-from gateway.errors import EXIT_ALLOW, EXIT_ASK, EXIT_DENY, CallError, ConfigError, Problem
+from gateway.errors import EXIT_ALLOW, EXIT_ASK, EXIT_DENY, ConfigError, Problem
 from gateway.frontends.output import write
-from gateway.frontends.session import change, enforced, open_gateway, read_input
+from gateway.frontends.session import change, enforced, open_gateway, raw_call
 from gateway.model.decision import Decision
 from gateway.policy.explain import explain
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from gateway.engine import Gateway
     from gateway.frontends.arguments import Request
-    from gateway.model.call import RawCall
 
 EXIT = {Decision.ALLOW: EXIT_ALLOW, Decision.ASK: EXIT_ASK, Decision.DENY: EXIT_DENY}
 
@@ -35,7 +33,7 @@ def run(request: Request) -> int:
         gc.enable()
         return run_batch(gateway, request.batch)
     started = perf_counter_ns()
-    verdict = gateway.check(_raw_call(gateway, request))
+    verdict = gateway.check(raw_call(gateway, request))
     if request.json:
         from gateway.frontends.jsontext import dumps, pretty
         from gateway.frontends.style import is_terminal
@@ -75,20 +73,3 @@ def misuse(request: Request) -> str:
     if request.plan and request.batch is not None:
         return "--plan must be given for a single call"
     return ""
-
-
-def _raw_call(gateway: Gateway, request: Request) -> RawCall:
-    if request.argument is not None:
-        from gateway.tools.text import parse_call_text
-
-        return parse_call_text(gateway.registry, request.argument)
-    from gateway.frontends.jsontext import MAX_BYTES, read_json
-    from gateway.model.call import RawCall
-
-    text: bytes | str = request.input or ""
-    if text == "-":
-        text = read_input(MAX_BYTES, "--input")
-    fields = read_json(text, "--input")
-    if not isinstance(fields, dict):
-        raise CallError(Problem("--input must be a JSON object", remedy='such as \'{"command": "git status"}\''))
-    return RawCall(request.tool or "", fields)

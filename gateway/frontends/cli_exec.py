@@ -11,16 +11,15 @@ import signal
 
 from gateway.errors import ConfigError, GatewayError, Problem
 from gateway.execution import Executor
+from gateway.frontends.approvers import approvers
 from gateway.frontends.output import complain, problems_of
 from gateway.frontends.session import open_gateway
-from gateway.frontends.style import style_for
 from gateway.policy.wording import visible
 from gateway.sandbox.run import NOT_RUN, Ways
 from gateway.sandbox.shell import quoted
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from gateway.approval.base import Approver, Question
     from gateway.execution import Execution
     from gateway.frontends.arguments import Request
     from gateway.model.result import Violation
@@ -37,7 +36,7 @@ def run(request: Request) -> int:
     text = _text(request)
     seconds = _seconds(request.timeout)
     try:
-        with Executor(open_gateway(request, binding=True), approver=_approvers(), front="exec") as executor:
+        with Executor(open_gateway(request, binding=True), approver=approvers(), front="exec") as executor:
             done = executor.run(text, ways=_ways(), seconds=seconds, started=_pass_signals_on)
     except GatewayError as error:
         for problem in problems_of(error):
@@ -92,29 +91,6 @@ def _open(number: int) -> int:
 
 def _same(one: int, other: int) -> bool:
     return os.path.sameopenfile(one, other)
-
-
-def _approvers() -> tuple[Approver, ...]:
-    """Who can be asked: the person at the terminal, if somebody is there who uses one of our streams."""
-    if not (_is_terminal(0) or _is_terminal(2)):
-        return ()
-    from gateway.approval.console import Console
-
-    return (Console(_question),)
-
-
-def _is_terminal(number: int) -> bool:
-    try:
-        return os.isatty(number)
-    except OSError:
-        return False
-
-
-def _question(question: Question, number: int) -> str:
-    from gateway.frontends.question import question_text
-
-    with os.fdopen(os.dup(number), "w", encoding="utf-8") as terminal:
-        return question_text(question, style_for(terminal))
 
 
 def _pass_signals_on(running: Running) -> None:

@@ -11,10 +11,10 @@ import typer
 
 from gateway.errors import EXIT_USAGE, ConfigError, Problem
 from gateway.frontends.jsontext import dumps, pretty
-from gateway.frontends.output import complain, write
+from gateway.frontends.output import complain, safe_lines, write
 from gateway.frontends.session import folder
 from gateway.frontends.style import is_terminal, style_for
-from gateway.load import Options, load_tools, project_root
+from gateway.load import Options, load_tools, project_root, tool_files
 from gateway.model.decision import LAYERS
 from gateway.places import places
 
@@ -55,15 +55,14 @@ def _effective(options: Options) -> tuple[Effective, Places, Registry]:
     from gateway.effective import effective
 
     here = places()
-    registry = load_tools(here)
-    return effective(here, options, registry), here, registry
+    brought = tool_files(here, options)
+    registry = load_tools(here, brought)
+    return effective(here, options, registry, brought), here, registry
 
 
 def _print_problems(problems: tuple[Problem, ...]) -> None:
-    from gateway.policy.wording import visible
-
     for problem in problems:
-        complain("gateway: " + "\n".join(map(visible, str(problem).split("\n"))) + "\n")
+        complain(f"gateway: {safe_lines(str(problem))}\n")
 
 
 @app.command()
@@ -162,7 +161,7 @@ def run(
         raise ConfigError(Problem(f"--min-coverage must be from 0 to 100 (got `{min_coverage:g}`)"))
     options = _options(cwd, policies)
     here = places()
-    registry = load_tools(here)
+    registry = load_tools(here, tool_files(here, options))
     if files:
         _either(files, policies)
         named = [name.removesuffix(TESTS_ENDING) + ".yaml" if name.endswith(TESTS_ENDING) else name for name in files]
@@ -226,7 +225,7 @@ def lint(files: _Files = None, policies: _Policies = None, cwd: _Cwd = None, jso
 
     options = _options(cwd, policies)
     here = places()
-    registry = load_tools(here)
+    registry = load_tools(here, tool_files(here, options))
     if files:
         _either(files, policies)
         stack = stack_for([os.path.abspath(name) for name in dict.fromkeys(files)], options.root)
@@ -315,11 +314,12 @@ def trust(
     ] = None,
     json: _Json = False,
 ) -> int:
-    """Accept the project's policy as it is now: its allow rules and settings hold from then on.
+    """Accept the project's policy as it is now: its allow rules and settings hold, its hooks run from then on.
 
-    Shows what would be accepted and asks at the terminal. A change of any file needs to be accepted anew. Exit status:
-    0, 1 if it was not accepted, 2 for wrong usage or a broken policy.
+    Shows what would be accepted, its tools and servers included, and asks at the terminal. A change of any file needs
+    to be accepted anew. Exit status: 0, 1 if it was not accepted, 2 for wrong usage or a broken policy.
     """
+    from gateway.frontends.trusting import accept
     from gateway.trust import TrustStore
 
     here = places()
@@ -333,7 +333,7 @@ def trust(
             raise ConfigError(Problem(f"project must be a trusted one (got `{project}`)", remedy="see --list"))
         write(f"{project} is trusted no longer\n")
         return 0
-    return _trust(store, options, project, yes)
+    return accept(store, options, project, yes, _effective)
 
 
 def _list_trusted(projects: dict[str, dict[str, str]], as_json: bool) -> int:
@@ -351,50 +351,3 @@ def _list_trusted(projects: dict[str, dict[str, str]], as_json: bool) -> int:
             )
         )
     return 0
-
-
-def _trust(store: Any, options: Options, project: str, yes: str | None) -> int:
-    """Shows what trusting would accept, asks, and keeps the answer."""
-    from gateway.frontends.policy_text import trust_text
-
-    found, here, _registry = _effective(options)
-    if found.problems:
-        _print_problems(found.problems)
-        remedy = "repair it first"
-        raise ConfigError(Problem("a broken policy must not be trusted", file=project, remedy=remedy))
-    digest = found.project_digest
-    if not digest:
-        raise ConfigError(Problem("project must have a policy to be trusted", file=os.path.join(project, ".gateway")))
-    if yes is not None:
-        if yes != digest:
-            remedy = "look at it again: it is not what was accepted"
-            raise ConfigError(
-                Problem(f"--yes must be the digest of the policy (got `{yes}`, it is `{digest}`)", remedy=remedy)
-            )
-    else:
-        # What is shown is what trusted rules and settings would be: read as if they were.
-        accepted, _here, _registry = _effective(options.replace(trust=(digest,)))
-        write(trust_text(accepted, here.home, style_for(sys.stdout)))
-        if digest in found.kept_digests:
-            write("this content is trusted already\n")
-            return 0
-        if not _agreed():
-            write("not trusted\n")
-            return 1
-        again, _here, _registry = _effective(options)
-        if again.project_digest != digest or again.problems:
-            raise ConfigError(
-                Problem("policy must not change while it is looked at", file=project, remedy="look again")
-            )
-    store.accept(project, digest, time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()))
-    write(f"trusted {project}\n  digest {digest}\n")
-    return 0
-
-
-def _agreed() -> bool:
-    """A person's answer at a terminal. Raises ConfigError where there is none: nobody else may accept a policy."""
-    if not (is_terminal(sys.stdin) and is_terminal(sys.stdout)):
-        remedy = "run it at a terminal, or give --yes DIGEST after looking at the files"
-        raise ConfigError(Problem("trust must be given by a person at a terminal", remedy=remedy))
-    write("trust this project's policy? [y/N] ")
-    return sys.stdin.readline().strip().lower() in ("y", "yes")

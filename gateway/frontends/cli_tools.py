@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from typing import TYPE_CHECKING, Annotated
 
@@ -11,7 +12,7 @@ from gateway.errors import ConfigError, Problem
 from gateway.frontends.jsontext import pretty
 from gateway.frontends.output import write
 from gateway.frontends.style import style_for
-from gateway.load import load_tools
+from gateway.load import Options, load_tools, project_root, tool_files
 from gateway.places import places
 from gateway.policy.wording import visible
 
@@ -32,10 +33,17 @@ app = typer.Typer(
 _Json = Annotated[bool, typer.Option("--json", help="Print JSON instead of text.")]
 
 
+def _registry() -> Registry:
+    """The tools that are declared for the current folder, those of its layers included."""
+    here = os.path.realpath(os.getcwd())
+    where = places()
+    return load_tools(where, tool_files(where, Options(here, root=project_root(here))))
+
+
 @app.command("list")
 def list_tools(json: _Json = False) -> int:
     """List every tool with its level, what its rules match, and what it does."""
-    registry = load_tools(places())
+    registry = _registry()
     aliases = _aliases(registry)
     if json:
         write(pretty([_summary(registry[name], aliases.get(name, [])) for name in registry]) + "\n")
@@ -56,7 +64,7 @@ def show(
     name: Annotated[str, typer.Argument(metavar="NAME", help="The tool's name or alias.")], json: _Json = False
 ) -> int:
     """Show one tool: what a model reads, what it may send, and what a call does."""
-    registry = load_tools(places())
+    registry = _registry()
     canonical = registry.canonical_name(name)
     if canonical not in registry:
         from gateway.tools.words import suggestion

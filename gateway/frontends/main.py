@@ -60,6 +60,14 @@ def _command(words: Sequence[str]) -> int:
             from gateway.frontends.cli_check import run
 
             return run(request)
+    if words and words[0] == "run":
+        from gateway.frontends.arguments import RUN, parse
+
+        request = parse(RUN, words[1:])
+        if request is not None:
+            from gateway.frontends.cli_run import run as run_call
+
+            return run_call(request)
     if words and words[0] == "exec":
         from gateway.frontends.arguments import parse_exec
 

@@ -74,7 +74,7 @@ def failure(error: Exception) -> dict[str, Any]:
 
     if not isinstance(error, GatewayError):
         return {"error": visible(internal_text(error)), "decision": "deny"}
-    found: dict[str, Any] = {"error": _safe(str(error)), "decision": "deny"}
+    found: dict[str, Any] = {"error": safe_lines(str(error)), "decision": "deny"}
     problems = problems_of(error)
     if problems:
         found["problems"] = problems
@@ -102,7 +102,7 @@ def report(error: Exception, *, as_json: bool) -> int:
 
         write(dumps(failure(error)) + "\n")
     elif isinstance(error, GatewayError):
-        complain(f"gateway: {_safe(str(error))}\n")
+        complain(f"gateway: {safe_lines(str(error))}\n")
     else:
         from gateway.policy.wording import visible
 
@@ -110,8 +110,8 @@ def report(error: Exception, *, as_json: bool) -> int:
     return EXIT_USAGE if known else EXIT_INTERNAL
 
 
-def _safe(text: str) -> str:
-    """An error's lines, each without characters that would play tricks on a terminal."""
+def safe_lines(text: str) -> str:
+    """The lines of a text of ours, each without characters that would play tricks on a terminal."""
     from gateway.policy.wording import visible
 
     return "\n".join(map(visible, text.split("\n")))

@@ -8,6 +8,7 @@ import os
 from gateway.effective import ACTIVE
 from gateway.frontends.style import columns_of
 from gateway.policy.wording import visible
+from gateway.sandbox.shell import quoted
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
     from gateway.frontends.style import Style
     from gateway.policy.lint import Finding
     from gateway.policytest import Report
+    from gateway.tools.registry import Registry
 
 _PAINT = {"deny": "deny", "ask": "ask", "allow": "allow", "require": "strong"}
 _SEVERITY = {"error": "deny", "warning": "ask", "info": "dim"}
@@ -186,22 +188,89 @@ def findings_text(findings: Sequence[Finding], style: Style) -> str:
     return "\n".join(lines) + "\n"
 
 
-def trust_text(found: Effective, home: str, style: Style) -> str:
-    """What trusting the project would add to what its deny and ask rules say already."""
+def trust_text(found: Effective, registry: Registry, home: str, style: Style) -> str:
+    """What trusting the project would add to what its deny and ask rules say already: every allow rule, setting and
+    description, and the whole of whatever starts to run."""
+
+    def place(file: str, line: int) -> str:
+        return f"({short_path(file, found.root, home)}:{line})"
+
     files = [source for source in found.sources if source.layer == "project" and source.state == "loaded"]
+    brought = [path for layer, path in found.tool_files if layer == "project"]
+    tools = [registry[name].entry for name in registry if registry[name].entry.get("layer") == "project"]
     lines = [f"{style.paint('project', 'strong')}  {visible(os.path.realpath(found.root))}"]
     lines += [f"  {short_path(source.path, found.root, home)}  {_count(source.rules, 'rule')}" for source in files]
+    lines += [f"  {short_path(path, found.root, home)}  {_count(len(tools), 'tool')}" for path in brought]
+    before = len(lines)
     allows = [each for each in found.rules if each.layer == "project" and each.rule["lane"] == "allow"]
     lines += ["", style.paint("rules that would allow", "strong")] if allows else []
     for each in allows:
-        place = f"{short_path(each.file, found.root, home)}:{each.rule['line']}"
-        lines.append(f"  {style.paint(visible(each.rule['text']), 'allow')}  ({place})")
-    settings = [(name, setting) for name, setting in found.settings.items() if setting.layer == "project"]
+        text = style.paint(visible(each.rule["text"]), "allow")
+        lines.append(f"  {text}  {place(each.file, each.rule['line'])}")
+    hooks = [hook for hook in found.hooks if hook["layer"] == "project"]
+    lines += ["", style.paint("hooks that begin to run, unasked, with each call they are told of", "strong")] * bool(
+        hooks
+    )
+    for hook in hooks:
+        lines += [_hook(hook, place(hook["file"], hook["line"])), f"    {_runs(hook)}"]
+    lines += ["", style.paint("tools that calls can use", "strong")] if tools else []
+    for entry in tools:
+        lines += [f"  {visible(entry['name'])}: {visible(entry['summary'])}  {place(brought[0], entry['line'])}"]
+        lines += [f"    runs {visible(quoted([_template(word) for word in entry['handler']['words']]))}"]
+    values = list(_of_project(found))
+    servers = [(key, value) for name, key, value in values if name == "servers"]
+    lines += ["", style.paint("servers that begin to run when they are called", "strong")] if servers else []
+    for key, server in servers:
+        lines += [f"  {visible(key)}", f"    runs {visible(quoted(server['command']))}"]
+        lines += [f"    with {visible(name)}={visible(value)}" for name, value in server["env"].items()]
+    settings = [(f"{name}.{key}" if key else name, value) for name, key, value in values if name != "servers"]
     lines += ["", style.paint("settings", "strong")] if settings else []
-    lines += [f"  {name} = {_value(setting.value)}" for name, setting in settings]
+    lines += [f"  {visible(name)} = {_whole(value)}" for name, value in settings]
     described = [each for each in found.commands if each.layer == "project"]
-    lines += _described(described, found, home, style)
-    if not allows and not settings and not any(each.describes for each in described):
-        lines += ["", "nothing in it loosens anything: it holds already"]
-    lines += ["", f"digest {found.project_digest}"]
+    if len(lines) == before and not any(each.describes for each in described):
+        idle = ["", "nothing in it loosens anything: it holds already"]
+    else:
+        idle = []
+    lines += [*_described(described, found, home, style), *idle, "", f"digest {found.project_digest}"]
     return "\n".join(lines) + "\n"
+
+
+def _hook(hook: dict[str, Any], place: str) -> str:
+    told = ", ".join(hook["event"])
+    of = f" of {visible(', '.join(hook['tools']))}" if hook["tools"] else ""
+    does = "may refuse and change calls" if hook["guards"] else "only watches"
+    return f"  {visible(hook['id'])}: {told}{of}, {does}  {place}"
+
+
+def _runs(hook: dict[str, Any]) -> str:
+    """What a hook does when it is told of a call."""
+    if "command" in hook:
+        return f"runs {visible(quoted(hook['command']))}"
+    if "http" not in hook:
+        return f"calls {visible(hook['python'])}"
+    headers = {
+        name: "".join(part["text"] if "text" in part else f"{{env:{part['env']}}}" for part in parts)
+        for name, parts in hook["http"]["headers"].items()
+    }
+    sent = ", ".join(f"{name}: {value}" for name, value in headers.items())
+    return f"sends each of them to {visible(hook['http']['url'])}" + (f" with {visible(sent)}" if sent else "")
+
+
+def _template(word: list[dict[str, Any]]) -> str:
+    return "".join(part["text"] if "text" in part else f"{{{part['field']}}}" for part in word)
+
+
+def _of_project(found: Effective) -> Iterator[tuple[str, str, Any]]:
+    """The settings that the project sets: name, key in a section, value."""
+    for name, setting in found.settings.items():
+        if not isinstance(setting.value, dict):
+            if setting.layer == "project":
+                yield name, "", setting.value
+            continue
+        for key, value in setting.value.items():
+            if setting.origins[key][1] == "project":
+                yield name, key, value
+
+
+def _whole(value: Any) -> str:
+    return visible(value if isinstance(value, str) else json.dumps(value, ensure_ascii=False))

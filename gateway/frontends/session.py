@@ -14,13 +14,17 @@ from gateway.policy.resolve import Judged
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import Any
+
     from gateway.frontends.arguments import Request
+    from gateway.model.call import RawCall
     from gateway.model.verdict import Verdict
     from gateway.policy.confine import Enforced
 
 
-def open_gateway(request: Request, *, binding: bool = False) -> Gateway:
-    """A gateway for the options that commands share. `binding`: what it decides will be done. Raises ConfigError."""
+def open_gateway(request: Request, *, binding: bool = False, **serving: Any) -> Gateway:
+    """A gateway for the options that commands share. `binding`: what it decides will be done; `serving`: what serves
+    calls that run. Raises ConfigError."""
     if not os.path.expanduser("~").startswith("/"):
         raise ConfigError(Problem("HOME must be set to an absolute path", remedy="run with HOME=/your/home"))
     mode = request.mode or ""
@@ -35,7 +39,26 @@ def open_gateway(request: Request, *, binding: bool = False) -> Gateway:
             binding=binding,
         ),
         confined=not request.unconfined,
+        **serving,
     )
+
+
+def raw_call(gateway: Gateway, request: Request) -> RawCall:
+    """The call that was asked for, as an argument or with `--tool` and `--input`. Raises GatewayError."""
+    if request.argument is not None:
+        from gateway.tools.text import parse_call_text
+
+        return parse_call_text(gateway.registry, request.argument)
+    from gateway.frontends.jsontext import MAX_BYTES, read_json
+    from gateway.model.call import RawCall
+
+    text: bytes | str = request.input or ""
+    if text == "-":
+        text = read_input(MAX_BYTES, "--input")
+    fields = read_json(text, "--input")
+    if not isinstance(fields, dict):
+        raise CallError(Problem("--input must be a JSON object", remedy='such as \'{"command": "git status"}\''))
+    return RawCall(request.tool or "", fields)
 
 
 def folder(given: str | None, what: str) -> str:

@@ -26,7 +26,8 @@ class RawCall(Value):
 class Call(Value):
     """A call after canonicalisation: real tool name, coerced and defaulted input, absolute paths.
 
-    `shown` is the text of the match field, which spans refer to ("" when the tool has none).
+    `shown` is the text of the match field, which spans refer to ("" when the tool has none). `server`: the MCP server
+    that is asked, as the tool's declaration or the call's own field says; else as in `RawCall`.
     """
 
     tool: str

@@ -10,8 +10,9 @@ class Context(Value):
 
     Paths are absolute and resolved. `root`: the project root, "" when there is none. `workspace`: the project
     root plus named extra folders; empty when the root would be `/`, HOME or an ancestor of HOME. `temp`: the
-    session's own temporary folders. `now`: seconds since the epoch, read once per call. `confined`: the call
-    will run in the sandbox. `branch`: HEAD of the project, "" when unknown.
+    session's own temporary folders, which only the sandbox makes its own. `now`: seconds since the epoch, read once per
+    call. `confined`: the call will run in the sandbox. `branch`: HEAD of the project, "" when unknown. `scratch`: the
+    session's folder for outputs too long to show, which is its own wherever a call runs; "" for none.
     """
 
     cwd: str
@@ -26,3 +27,4 @@ class Context(Value):
     branch: str = ""
     now: float = 0.0
     env: tuple[tuple[str, str], ...] = ()
+    scratch: str = ""

@@ -9,7 +9,11 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from typing import Any
 
+    from gateway.model.call import Call
+
 DECISION, OUTCOME, MARK = "decision", "outcome", "mark"
+# How a call "ended" that runs on when it is answered.
+STARTED = "started"
 
 
 class DecisionRecord(Value):
@@ -19,7 +23,9 @@ class DecisionRecord(Value):
     redacted, `redacted` says in how many places; `call` is a keyed digest of the tool and the whole input, so that
     equal calls can be told without knowing them. `rule`: id, layer, file and line. `effects`: kind and target of each,
     and `more` that were left out. `plan`: a keyed digest of what the sandbox was to keep, "" where there was none;
-    `network`: its mode. `policy`: the revision that decided. `grant`: what allowed it beside policy.
+    `network`: its mode. `policy`: the revision that decided. `grant`: what allowed it beside policy. `because`: why it
+    was refused, where no file says so. `hooks`: ids of those that changed the call before it was judged, and
+    `original`: the digest that `call` would be of what had come.
     """
 
     number: int
@@ -45,10 +51,21 @@ class DecisionRecord(Value):
     policy: str = ""
     grant: Mapping[str, Any] | None = None
     redacted: int = 0
+    because: str = ""
+    hooks: tuple[str, ...] = ()
+    original: str = ""
+
+
+class Rewritten(Value):
+    """What hooks did to a call before it was judged: `call` as it came, and the ids of the hooks that changed it."""
+
+    call: Call
+    hooks: tuple[str, ...]
 
 
 class OutcomeRecord(Value):
-    """What became of the call whose decision has the same `id`. Fields are those of `Result`; `output`: bytes of
+    """What became of the call whose decision has the same `id`. A call that runs on in the background has one that says
+    `started`, and a second one when it has ended: the last one counts. Fields are those of `Result`; `output`: bytes of
     standard output and error, whether kept or not. Each violation is kind, target, rule, source and count."""
 
     number: int

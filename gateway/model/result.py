@@ -4,6 +4,10 @@ from __future__ import annotations
 
 from gateway.model.value import Value
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
 
 class Violation(Value):
     """Something the call tried that the plan does not grant, or that was undone afterwards.
@@ -24,10 +28,11 @@ class Violation(Value):
 
 
 class Result(Value):
-    """`ended`: exited, signalled, timeout, limit, cancelled, refused (the verdict) or failed (the sandbox could not be
-    built: `reason` says why, nothing ran). `status`: the command's own exit status, 128 + n after signal n, 126 when
-    nothing ran. `truncated`: bytes of each stream that were not kept. `backend` held it; `degraded`: what that form
-    does not hold by itself. `cwd`: where a session's shell ended, "" when unknown."""
+    """`ended`: exited, signalled, timeout, limit, cancelled, refused (the verdict), failed (the sandbox could not be
+    built: `reason` says why, nothing ran) or started (it runs on in the background, and its end follows in the record).
+    `status`: the command's own exit status, 128 + n after signal n, 126 when nothing ran. `truncated`: bytes of each
+    stream that were not kept. `backend` held it; `degraded`: what that form does not hold by itself. `cwd`: where a
+    session's shell ended, "" when unknown; `exported`: its exported variables, None when unknown or nobody asked."""
 
     ended: str
     status: int
@@ -40,3 +45,4 @@ class Result(Value):
     degraded: tuple[str, ...] = ()
     seconds: float = 0.0
     cwd: str = ""
+    exported: Mapping[str, str] | None = None

@@ -82,9 +82,10 @@ class Cancel:
     def set(self) -> None:
         """Ends the call with all its processes; returns at once."""
         with self._lock:
-            if not self.is_set and self._write >= 0:
+            if not self.is_set:
                 self.is_set = True
-                os.write(self._write, b"x")
+                if self._write >= 0:
+                    os.write(self._write, b"x")
 
     def fileno(self) -> int:
         """Readable once it is set."""
@@ -97,6 +98,21 @@ class Cancel:
                 if descriptor >= 0:
                     os.close(descriptor)
             self._read = self._write = -1
+
+
+class Never(Cancel):
+    """What a call that nobody can cancel is handed. It has no descriptors, so that none is taken at the start."""
+
+    def __init__(self) -> None:
+        self._read = self._write = -1
+        self._lock = threading.Lock()
+        self.is_set = False
+
+    def set(self) -> None:
+        """Nobody can: all such calls share it."""
+
+
+NEVER = Never()
 
 
 class Runner:
@@ -326,7 +342,9 @@ class _Life:
             cancelled = cancel.fileno() if cancel else -1
             pump = self.pump = Pump(running.exited, cancelled, sources, self.kept, self._listen, self.sink, feed)
             seconds = plan.limits.seconds
-            ended = pump.run(self.began + seconds if seconds else float("inf"))
+            # One that was set may have no descriptor any more to tell it by.
+            cancelled_before = cancel is not None and cancel.is_set
+            ended = "cancelled" if cancelled_before else pump.run(self.began + seconds if seconds else float("inf"))
             if ended != "exited":
                 running.kill()
             status = running.wait()

@@ -253,13 +253,17 @@ class _Look:
             repositories,
             tuple(self.marks.values()),
             tuple(self.searched),
-            tuple(
-                dict.fromkeys(place.real for path in self.surveyor.own if (place := self._place(path)).kind == "dir")
-            ),
+            self._own(),
             refused,
             only,
             environment,
         )
+
+    def _own(self) -> tuple[str, ...]:
+        """The gateway's own folders that are there, the session's with its outputs among them."""
+        session = (self.context.scratch,) if self.context.scratch else ()
+        found = (self._place(path) for path in (*self.surveyor.own, *session))
+        return tuple(dict.fromkeys(place.real for place in found if place.kind == "dir"))
 
     def _place(self, path: str) -> Place:
         found = self.places.get(path)

@@ -11,13 +11,16 @@
     - id: no-force-push
       deny: {effect: push, force: true}
       because: rewrites history that others have
+    hooks:
+    - {id: house-rules, event: before_call, command: [./look.sh]}
     tests:
     - {call: Bash(git push -f), expect: deny, rule: no-force-push}
 
 The result is JSON-able:
 
     {"version": 1, "extends": [{"preset" or "file", "level", "without", "line"}], "settings": {…},
-     "rules": [normal form, see `gateway.spec.rules`], "tests": [{…, "line"}], "tools": [names]}
+     "rules": [normal form, see `gateway.spec.rules`], "hooks": [see `gateway.spec.hooks`], "tests": [{…, "line"}],
+     "tools": [names]}
 """
 
 from __future__ import annotations
@@ -27,6 +30,7 @@ import re
 
 from gateway.model.decision import MODES
 from gateway.spec import read
+from gateway.spec.hooks import read_hooks
 from gateway.spec.rules import ID_PATTERN, LANES, RuleReader
 from gateway.spec.settings import DECISIONS, read_settings
 from gateway.spec.short import ToolName
@@ -50,6 +54,7 @@ KEYS = {
     "ask": "rules in short form: what a person must agree to",
     "deny": "rules in short form: what is forbidden",
     "rules": "rules in long form",
+    "hooks": "programs, addresses and functions that are told of calls, and may refuse or change them",
     "tests": "calls and the verdicts they must get, run by `gateway policy test`",
 }
 TESTS = {
@@ -92,7 +97,7 @@ def _parse(root: Node, file: str, tools: ToolNames) -> dict[str, Any]:
         tools = {**{name: ToolName(name) for name in names}, **tools}
     reader = RuleReader(tools, complaints)
     found: dict[str, Any] = {
-        "version": VERSION, "extends": [], "settings": {}, "rules": [], "tests": [], "tools": names,
+        "version": VERSION, "extends": [], "settings": {}, "rules": [], "hooks": [], "tests": [], "tools": names,
     }  # fmt: skip
     for name, node in entries.items():
         if name in LANES:
@@ -103,6 +108,8 @@ def _parse(root: Node, file: str, tools: ToolNames) -> dict[str, Any]:
             found[name] = _extends(node, complaints)
         elif name == "settings":
             found[name] = read_settings(node, complaints)
+        elif name == "hooks":
+            found[name] = read_hooks(node, complaints)
         elif name == "tests":
             found[name] = _tests(node, complaints)
     complaints.raise_any()

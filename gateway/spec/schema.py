@@ -9,11 +9,17 @@ from __future__ import annotations
 from gateway.model.decision import LEVELS, MODES
 from gateway.model.effect import KINDS
 from gateway.spec.argtests import COMPARISONS, MAX_REGEX, TYPES
+from gateway.spec.hooks import EVENTS, HOOK, HTTP, PYTHON_PATTERN, URL_PATTERN
+from gateway.spec.hooks import KINDS as HOOK_KINDS
+from gateway.spec.hooks import MOST_SECONDS as MOST_HOOK_SECONDS
 from gateway.spec.policy import EXTENDS_LEVELS, KEYS, TESTS, VERSION
 from gateway.spec.predicates import ACCESS, DAYS, DIRECTIONS, HELD
 from gateway.spec.rules import DELEGATES, FIELDS, ID_PATTERN
 from gateway.spec.sandbox import INJECT, NETWORKS, PERMITS, SANDBOX, WEAKER
-from gateway.spec.settings import APPROVERS, AUDIT, DECISIONS, LIMITS, REQUIRED, SETTINGS, lockable
+from gateway.spec.servers import MOST_SECONDS as MOST_SERVER_SECONDS
+from gateway.spec.servers import NAME_PATTERN as SERVER_NAME
+from gateway.spec.servers import SERVER
+from gateway.spec.settings import APPROVERS, AUDIT, DECISIONS, LIMITS, REQUIRED, SETTINGS, SHELL, lockable
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -40,6 +46,7 @@ def policy_schema() -> dict[str, Any]:
                 "ask": {"type": "array", "items": _ref("short")},
                 "deny": {"type": "array", "items": _ref("short")},
                 "rules": {"type": "array", "items": _ref("rule")},
+                "hooks": {"type": "array", "items": _ref("hook")},
                 "tests": {"type": "array", "items": _ref("test")},
             },
             KEYS,
@@ -63,6 +70,7 @@ def policy_schema() -> dict[str, Any]:
             "rule": _rule(),
             "settings": _settings(),
             "extended": _extended(),
+            "hook": _hook(),
             "test": _test(),
         },
     }  # fmt: skip
@@ -260,6 +268,11 @@ def _settings() -> dict[str, Any]:
         "file_mb": {**count, "maximum": 10**6},
         "keep": {"type": "integer", "minimum": 0, "maximum": 10**6},
     }
+    server = {
+        "command": _texts(1),
+        "env": variables,
+        "seconds": {"type": "integer", "minimum": 1, "maximum": MOST_SERVER_SECONDS},
+    }
     properties = {
         "mode": _enum(MODES),
         "levels": _closed({level: _enum(DECISIONS) for level in LEVELS}),
@@ -272,6 +285,13 @@ def _settings() -> dict[str, Any]:
         "lock": _one_or_many(_enum(lockable())),
         "bounds": _closed({"mode": _one_or_many(_enum(MODES))}),
         "pause": _BOOLEAN,
+        "shell": _closed(dict.fromkeys(SHELL, _BOOLEAN), SHELL),
+        "servers": {
+            "type": "object",
+            "propertyNames": {"pattern": f"^{SERVER_NAME}$"},
+            "additionalProperties": _closed(server, SERVER, required=["command"]),
+        },
+        "tools_in_full": {"type": "integer", "minimum": 0},
         "second_opinion": _BOOLEAN,
     }
     return {"description": "Single values of this layer.", **_closed(properties, SETTINGS)}
@@ -286,6 +306,32 @@ def _extended() -> dict[str, Any]:
     }
     entry = {**_closed(properties), "oneOf": [{"required": ["preset"]}, {"required": ["file"]}]}
     return {"anyOf": [{"type": "string", "pattern": "^[a-z][a-z0-9-]*$", "examples": ["guard", "daily"]}, entry]}
+
+
+def _hook() -> dict[str, Any]:
+    http = _closed(
+        {
+            "url": {"type": "string", "pattern": f"^{URL_PATTERN}$"},
+            "headers": {"type": "object", "additionalProperties": dict(_TEXT)},
+        },
+        HTTP,
+        required=["url"],
+    )
+    properties = {
+        "id": {"type": "string", "pattern": f"^{ID_PATTERN}$"},
+        "event": _one_or_many(_enum(EVENTS)),
+        "tools": _texts(1),
+        "command": _texts(1),
+        "http": http,
+        "python": {"type": "string", "pattern": f"^{PYTHON_PATTERN}$"},
+        "seconds": {"type": "integer", "minimum": 1, "maximum": MOST_HOOK_SECONDS},
+        "guards": _BOOLEAN,
+    }
+    return {
+        "description": "Something that is told of calls.",
+        **_closed(properties, HOOK, required=["id", "event"]),
+        "oneOf": [{"required": [kind]} for kind in HOOK_KINDS],
+    }
 
 
 def _test() -> dict[str, Any]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from gateway.model.decision import LEVELS, MODES
 from gateway.spec import read
 from gateway.spec.sandbox import SANDBOX, read_sandbox
+from gateway.spec.servers import read_servers
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -27,6 +28,9 @@ SETTINGS = {
     "lock": "settings that no lower layer may set; with `commands`, lower layers' descriptions of programs only add",
     "bounds": "values that lower layers may choose from",
     "pause": "whether a person at a terminal may pause the gateway",
+    "shell": "what one command of a session leaves to the next",
+    "servers": "MCP servers by name, whose tools may be called",
+    "tools_in_full": "with more tools than this, those that may wait are shown to a model by name only",
     "second_opinion": "whether a second parser has to find the same commands in a shell text",
 }
 LIMITS = {
@@ -46,6 +50,9 @@ AUDIT = {
     "sync": "whether each record waits for the disk, and not for the kernel alone",
     "file_mb": "size at which a new file begins",
     "keep": "how many full files stay, 0 for all",
+}
+SHELL = {
+    "keep_environment": "whether exported variables stay, of those that `sandbox.env` passes on",
 }
 REQUIRED = ("effects", "all", "nothing")
 _MOST = 10**9
@@ -72,6 +79,13 @@ def read_settings(node: Node, complaints: Complaints) -> dict[str, Any]:
             }
         elif name == "audit":
             found[name] = _audit(read.known_keys(value, what, AUDIT, complaints), complaints)
+        elif name == "shell":
+            keys = read.known_keys(value, what, SHELL, complaints)
+            found[name] = {key: read.boolean(item, f"`{key}`", complaints) for key, item in keys.items()}
+        elif name == "servers":
+            found[name] = read_servers(value, complaints)
+        elif name == "tools_in_full":
+            found[name] = read.integer(value, what, complaints, 0, _MOST)
         elif name == "approvers":
             found[name] = read.choices(value, what, APPROVERS, complaints)
         elif name in ("workspace", "trust"):
@@ -102,5 +116,5 @@ def _audit(given: dict[str, Node], complaints: Complaints) -> dict[str, Any]:
 def lockable() -> tuple[str, ...]:
     """Names that `lock:` may hold: whole settings, and single keys of those that are sections."""
     whole = tuple(name for name in SETTINGS if name not in ("trust", "lock", "bounds"))
-    sections = {"levels": LEVELS, "sandbox": SANDBOX, "limits": LIMITS, "audit": AUDIT}
+    sections = {"levels": LEVELS, "sandbox": SANDBOX, "limits": LIMITS, "audit": AUDIT, "shell": SHELL}
     return (*whole, "commands", *(f"{section}.{key}" for section, keys in sections.items() for key in keys))

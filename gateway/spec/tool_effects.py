@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 from gateway.spec import read
 from gateway.spec.tool_fields import entries, unknown_name
 
@@ -112,8 +114,11 @@ def _types(schema: dict[str, Any]) -> set[str]:
     return set(kinds if isinstance(kinds, list) else [kinds])
 
 
-def template(complaints: Complaints, node: Node, what: str, properties: Properties) -> list[dict[str, Any]]:
-    """A text with `{field}` places, as a list of `{"text": …}` and `{"field": …}`."""
+def template(
+    complaints: Complaints, node: Node, what: str, properties: Properties, *, variables: bool = False
+) -> list[dict[str, Any]]:
+    """A text with `{field}` places, as a list of `{"text": …}` and `{"field": …}`; with `variables` also of
+    `{"env": NAME}`, written `{env:NAME}`."""
     parts: list[dict[str, Any]] = []
     rest = read.text(node, what, complaints)
     while rest:
@@ -126,7 +131,9 @@ def template(complaints: Complaints, node: Node, what: str, properties: Properti
         if not closed or not name:
             complaints.at(node, f"{what} must close each place as `{{field}}` (got {node.shown})")
             break
-        if name not in properties:
+        if variables and name.startswith("env:") and name[4:].isidentifier():
+            parts.append({"env": name[4:]})
+        elif name not in properties:
             unknown_name(complaints, node, f"field in {what}", properties, name)
         else:
             parts.append({"field": name})
@@ -166,7 +173,11 @@ def _command(
         parts = template(complaints, item, "word of a command", properties)
         for part in parts:
             if "field" in part:
-                part["required"] = part["field"] in required or "default" in properties[part["field"]]
+                schema = properties[part["field"]]
+                part["required"] = part["field"] in required or "default" in schema
+                if not _is_word(schema, alone=len(parts) == 1):
+                    remedy = "a list must stand alone in its word, as in `'{field}'`"
+                    complaints.at(item, f"field `{part['field']}` must hold what can be a word", remedy)
         if index == 0 and any("field" in part for part in parts):
             complaints.at(item, f"the program of a command must be fixed (got {item.shown})")
         free = parts and "field" in parts[0] and not only_operands
@@ -178,6 +189,15 @@ def _command(
     if not words:
         complaints.at(node, "handler `command` must have at least the program")
     return words
+
+
+def _is_word(schema: dict[str, Any], *, alone: bool) -> bool:
+    """Whether a field may hold something that a word can be made of, as far as its declaration says: no object, and
+    lists of words only where each item becomes a word of its own."""
+    types = _types(schema) - {"null"}
+    if alone and types == {"array"}:
+        return _is_word(schema.get("items", {}), alone=False)
+    return not types & {"array", "object"}
 
 
 def _harmless(schema: dict[str, Any]) -> bool:
@@ -194,10 +214,12 @@ def _http(complaints: Complaints, node: Node, properties: Properties) -> tuple[d
     if "method" in parts:
         handler["method"] = read.choice(parts["method"], "method", METHODS, complaints)
     if "body" in parts:
-        handler["body"] = template(complaints, parts["body"], "body", properties)
+        body = parts["body"]
+        whole = template if body.kind != "mapping" else _json_body
+        handler["body"] = whole(complaints, body, "body", properties)
     if "headers" in parts:
         for name, value in read.mapping(parts["headers"], "headers", complaints).items():
-            handler["headers"][name] = template(complaints, value, f"header `{name}`", properties)
+            handler["headers"][name] = template(complaints, value, f"header `{name}`", properties, variables=True)
     if "url" not in parts:
         return handler, []
     handler["url"] = url = template(complaints, parts["url"], "url", properties)
@@ -209,6 +231,38 @@ def _http(complaints: Complaints, node: Node, properties: Properties) -> tuple[d
     if scheme not in ("http", "https") or not mark or (len(url) > 1 and "/" not in rest):
         complaints.at(parts["url"], f"url must start with a fixed scheme and host (got {parts['url'].shown})")
     return handler, [effect | {"by": "fixed", "url": scheme + mark + rest.partition("/")[0] + "/"}]
+
+
+def _json_body(complaints: Complaints, node: Node, what: str, properties: Properties) -> list[dict[str, Any]]:
+    """A body that is written as data: a text that is one place stands for that field's value, everything else for
+    itself. The same parts as of a template; fields are filled in as JSON."""
+    parts: list[dict[str, Any]] = []
+
+    def add(text: str) -> None:
+        if parts and "text" in parts[-1]:
+            parts[-1]["text"] += text
+        else:
+            parts.append({"text": text})
+
+    def write(item: Node) -> None:
+        if item.kind in ("mapping", "list"):
+            pairs = item.value.items() if item.kind == "mapping" else ((None, each) for each in item.value)
+            add("{" if item.kind == "mapping" else "[")
+            for number, (name, each) in enumerate(pairs):
+                add((", " if number else "") + ("" if name is None else json.dumps(name) + ": "))
+                write(each)
+            add("}" if item.kind == "mapping" else "]")
+            return
+        found = template(complaints, item, what, properties) if item.kind == "text" and item.value else []
+        if len(found) == 1 and "field" in found[0]:
+            parts.extend(found)
+        elif any("field" in part for part in found):
+            complaints.at(item, f"{what} must have each place by itself (got {item.shown})", "write `key: '{field}'`")
+        else:
+            add(json.dumps(item.value))
+
+    write(node)
+    return parts
 
 
 def read_kinds(

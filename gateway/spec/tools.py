@@ -57,9 +57,11 @@ _FLAGS = ("defer", "always_load", "filters")
 _name_form = re.compile(NAME_PATTERN)
 
 
-def compile_tools(text: str | bytes, file: str) -> dict[str, Any]:
-    """The tools of a file in plain form. Raises `ConfigError` with every problem and its place, and with every
-    example that gives something else than it says (verdicts excepted, which take a policy).
+def compile_tools(text: str | bytes, file: str, layer: str = "builtin") -> dict[str, Any]:
+    """The tools of a file in plain form. `layer`: that of the file, which says what it may declare.
+
+    Raises `ConfigError` with every problem and its place, and with every example that gives something else than it says
+    (verdicts excepted, which take a policy).
 
     The result holds nothing that JSON does not: `file`, `tools` (by name, in order) and `aliases` (to names).
     """
@@ -76,6 +78,8 @@ def compile_tools(text: str | bytes, file: str) -> dict[str, Any]:
             message = "tool name must start with a letter and be at most 64 letters, digits, `_` or `-`"
             complaints.at_key(node, f"{message} (got `{clip(name)}`)")
         tools[name] = _Entry(complaints, name, node).read()
+        if layer == "project":
+            _check_project(complaints, name, node)
     for name, node in nodes.items():
         for item in node.get("aliases") or ():
             if item.kind != "text":
@@ -87,6 +91,16 @@ def compile_tools(text: str | bytes, file: str) -> dict[str, Any]:
     compiled = {"file": file, "tools": tools, "aliases": aliases}
     require_examples(Registry(compiled), file)
     return compiled
+
+
+def _check_project(complaints: Complaints, name: str, node: Node) -> None:
+    """What a project may declare: programs that run in the sandbox, under names that nothing else has."""
+    handler = node.get("handler")
+    if handler is not None and handler.get("command") is None:
+        remedy = "a project may not name Python code, addresses or servers; declare it in your own layer"
+        complaints.at(handler, f"tool `{name}` of a project must have the handler `command`", remedy)
+    if name.startswith("mcp__"):
+        complaints.at_key(node, f"tool `{name}` of a project must not have the name of a server's tool")
 
 
 class _Entry:

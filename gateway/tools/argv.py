@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from gateway.errors import CallError, Problem
+from gateway.tools.words import json_path, quoted
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -14,14 +17,15 @@ def argv(template: list[list[dict[str, Any]]], fields: Mapping[str, Any]) -> lis
     """The words that run; None if a field is missing that the template needs.
 
     A word is a list of parts, each `{"text": …}` or `{"field": …, "required": …}`. A word with an absent
-    optional field is left out; a word that is one array field becomes as many words as it has items.
+    optional field is left out; a word that is one array field becomes as many words as it has items. Raises CallError
+    for a value that is no word: an object, or an array anywhere else.
     """
     words = []
     for parts in template:
         if len(parts) == 1 and "field" in parts[0]:
             value = fields.get(parts[0]["field"])
             if isinstance(value, tuple):
-                words += [_spelled(item) for item in value]
+                words += [_spelled(item, (parts[0]["field"], number)) for number, item in enumerate(value)]
                 continue
         word = ""
         for part in parts:
@@ -33,7 +37,7 @@ def argv(template: list[list[dict[str, Any]]], fields: Mapping[str, Any]) -> lis
                 if part["required"]:
                     return None
                 break
-            word += _spelled(value)
+            word += _spelled(value, (part["field"],))
         else:
             words.append(word)
     return words
@@ -45,10 +49,17 @@ def command_text(template: list[list[dict[str, Any]]], fields: Mapping[str, Any]
     return None if words is None else " ".join([_shell_quoted(word) for word in words])
 
 
-def _spelled(value: Any) -> str:
-    if isinstance(value, bool):
-        return "true" if value else "false"
-    return str(value)
+def _spelled(value: Any, place: tuple[str | int, ...]) -> str:
+    """A text as it is, everything else that is a word as JSON spells it."""
+    if value.__class__ is str:
+        return str(value)
+    if value is None or value is True or value is False:
+        return {None: "null", True: "true", False: "false"}[value]
+    if isinstance(value, (int, float)) and value - value == 0:  # neither infinite nor "not a number"
+        return str(value)
+    raise CallError(
+        Problem(f"must be a text, a number, true, false or null (got {quoted(value)})", path=json_path(place))
+    )
 
 
 def _shell_quoted(word: str) -> str:

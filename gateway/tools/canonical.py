@@ -41,6 +41,8 @@ def canonicalise_for(tool: Tool, raw: RawCall, context: Context) -> Call:
     coerce = tool.coerce
     for name, value in values.items():
         if value.__class__ in SCALARS:
+            if value.__class__ is float:
+                freeze(value)  # complains of what JSON has no number for
             kind = coerce.get(name)
             if kind is not None:
                 values[name] = coerced(value, kind)
@@ -86,7 +88,8 @@ def canonicalise_for(tool: Tool, raw: RawCall, context: Context) -> Call:
         elif tool.shown_base and shown and values.get(tool.shown_base):
             shown = values[tool.shown_base].rstrip("/") + "/" + shown  # the pattern alone would not tell where
     annotations = raw.annotations and freeze(raw.annotations)
-    return Call(tool.name, FrozenDict(values), shown, raw.server, annotations)
+    server = tool.server or (tool.server_field and values.get(tool.server_field)) or raw.server
+    return Call(tool.name, FrozenDict(values), shown, server, annotations)
 
 
 def _is_plainly_valid(

@@ -6,6 +6,7 @@ from gateway.errors import CallError, Problem
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Mapping
     from typing import Any, NoReturn
 
     _Base = dict[str, Any]
@@ -40,6 +41,11 @@ class FrozenDict(_Base):
         return (FrozenDict, (dict(self),))
 
 
+def is_number(value: float) -> bool:
+    """Whether JSON can say it: neither infinite nor no number at all."""
+    return value - value == 0.0
+
+
 def freeze(value: Any, depth: int = 0) -> Any:
     """The same data with every mapping a `FrozenDict` and every list a tuple, at any depth.
 
@@ -47,6 +53,8 @@ def freeze(value: Any, depth: int = 0) -> Any:
     """
     kind = type(value)
     if kind in SCALARS:
+        if kind is float and not is_number(value):
+            raise CallError(Problem(f"input must hold nothing but JSON values (got the number `{value}`)", path="$"))
         return value
     if depth >= MAX_DEPTH:
         raise CallError(Problem(f"input must be nested at most {MAX_DEPTH} levels deep", path="$"))
@@ -58,3 +66,19 @@ def freeze(value: Any, depth: int = 0) -> Any:
     if isinstance(value, (list, tuple)):
         return tuple([freeze(item, depth + 1) for item in value])
     raise CallError(Problem(f"input must hold nothing but JSON values (got a `{kind.__name__}`)", path="$"))
+
+
+def readable(given: Any) -> Mapping[str, Any]:
+    """What can be told of an input that may be none: fields that no call can hold are told as text."""
+    try:
+        fields = dict(given)
+    except (TypeError, ValueError):
+        return FrozenDict()
+    found = {}
+    for name, value in fields.items():
+        try:
+            told = freeze(value, 1)
+        except CallError:
+            told = str(value) if value.__class__ is float else f"({type(value).__name__})"
+        found[str(name) if name.__class__ in SCALARS else f"({type(name).__name__})"] = told
+    return FrozenDict(found)

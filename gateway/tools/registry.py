@@ -56,9 +56,10 @@ class Registry:
         if found is None:
             found = self._find(name)
         if found.entry["enabled"] is False:
-            raise CallError(
-                Problem(f"tool must be switched on (got {quoted(name)})", remedy="see `gateway tools list`")
-            )
+            remedy = "see `gateway tools list`"
+            if found.entry.get("layer") == "project":
+                remedy = "a person has to trust this project first: `gateway policy trust`"
+            raise CallError(Problem(f"tool must be switched on (got {quoted(name)})", remedy=remedy))
         return found
 
     def canonical_name(self, name: str) -> str:

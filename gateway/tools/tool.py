@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from gateway.model.call import Call
     from gateway.model.context import Context
 
+_OF_A_SERVER = frozenset(("mcp.list_resources", "mcp.read_resource"))
 _ALTERNATIVES = ("required", "oneOf", "anyOf")
 
 
@@ -43,8 +44,8 @@ class Tool:
 
     __slots__ = (
         "actions", "alternatives", "canonical", "check", "check_partial", "coerce", "cwd_fields", "defaults", "entry",
-        "internal", "level", "match", "match_kind", "name", "open", "plain_fields", "required", "shapes", "shown_base",
-        "use", "words",
+        "internal", "level", "match", "match_kind", "name", "open", "plain_fields", "required", "server",
+        "server_field", "shapes", "shown_base", "use", "words",
     )  # fmt: skip
 
     def __init__(self, entry: dict[str, Any]) -> None:
@@ -69,6 +70,10 @@ class Tool:
         self.defaults = [(name, freeze(part["default"])) for name, part in properties.items() if "default" in part]
         self.use = Item(Use(self.name))
         self.actions = actions(entry)
+        handler = entry.get("handler") or {}
+        # The MCP server that is asked, as declared or as a field of the call names it.
+        self.server: str = handler.get("server", "")
+        self.server_field = "server" if handler.get("name") in _OF_A_SERVER else ""
         self.words = next((effect["words"] for effect in entry["effects"] if effect["do"] == "argv"), None)
         self.cwd_fields = [e["field"] for e in entry["effects"] if e.get("default") == "cwd"]
         # A pattern's folders move into the field it is based on: that one must be absolute before.

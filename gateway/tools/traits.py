@@ -6,7 +6,7 @@ worst: a call with an opaque part is not read-only, is destructive, and runs alo
 
 from __future__ import annotations
 
-from gateway.model.effect import PATH_KINDS, Push, Touch
+from gateway.model.effect import PATH_KINDS, Exec, Push, Touch
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from gateway.tools.tool import Tool
 
 _READING = frozenset({"use", "exec", "list", "read", "session"})
+_MOVING = ("cd", "pushd", "popd")
 _HARMLESS = _READING | {"write", "connect", "credential", "env"}
 
 
@@ -31,8 +32,8 @@ def is_destructive(tool: Tool, items: Iterable[Item], facts: Facts) -> bool:
 
 
 def is_concurrency_safe(tool: Tool, items: Iterable[Item], facts: Facts) -> bool:
-    """Whether the call may run beside its neighbours of a batch."""
-    return _trait(tool.entry["concurrency_safe"], _only_reads, items, facts)
+    """Whether the call may run beside its neighbours of a batch: it changes nothing, the session included."""
+    return _trait(tool.entry["concurrency_safe"], _stays, items, facts)
 
 
 def _trait(
@@ -45,6 +46,13 @@ def _trait(
 
 def _only_reads(items: Iterable[Item], _facts: Facts) -> bool:
     return all(item.effect.kind in _READING for item in items)
+
+
+def _stays(items: Iterable[Item], facts: Facts) -> bool:
+    """Whether the call only reads, and its shell ends where it started."""
+    items = tuple(items)
+    moves = any(isinstance(item.effect, Exec) and item.effect.program in _MOVING for item in items)
+    return not moves and _only_reads(items, facts)
 
 
 def _destroys(items: Iterable[Item], facts: Facts) -> bool:

@@ -96,6 +96,24 @@ def test_numbers_are_counted(filled) -> None:
     assert found["records"] == len(filled.lines())
 
 
+def test_of_a_call_that_ran_on_the_last_outcome_counts(place) -> None:
+    store = place.store()
+    for name, *ends in (("a", "started", "exited"), ("b", "started"), ("c", "exited"), ("d",)):
+        head = {"id": name, "at": "2026-01-01T10:00:00.000000Z"}
+        store.append(json.dumps({"kind": "decision", **head, "tool": "Bash", "decision": "allow"}))
+        for end in ends:
+            store.append(json.dumps({"kind": "outcome", **head, "ended": end, "status": 0}))
+    with Index(place.path) as index:
+        calls = [(call.decision["id"], call.outcome and call.outcome["ended"]) for call in index.find(Query())]
+        assert calls == [("a", "exited"), ("b", "started"), ("c", "exited"), ("d", None)]
+        (shown,) = index.show("a")
+        numbers = index.stats()
+    assert shown.outcome["ended"] == "exited"
+    assert (numbers["outcomes"], numbers["without_outcome"]) == ({"exited": 2, "started": 1}, 2)
+    assert ids(place, Query(ended="exited")) == ["a", "c"]
+    assert ids(place, Query(ended="started")) == ["b"]
+
+
 @pytest.mark.parametrize(
     "damage",
     [

@@ -19,6 +19,7 @@ from gateway.model.effect import KINDS
 from gateway.model.plan import Limits, Network, SandboxPlan
 from gateway.model.record import DecisionRecord, MarkRecord, OutcomeRecord
 from gateway.model.result import Result, Violation
+from gateway.policy.unjudged import INVALID, built_in, unjudged
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -263,3 +264,34 @@ def test_the_record_is_kept_as_the_settings_say(tmp_path: Path) -> None:
     assert (usual.required, usual._store._sync, usual._store._most, usual._store._keep) == (
         "effects", False, 64 << 20, 16,
     )  # fmt: skip
+
+
+@pytest.mark.parametrize(("number", "told"), [(float("nan"), "nan"), (float("inf"), "inf"), (1.5, 1.5)])
+def test_what_json_has_no_number_for_is_recorded_as_text(place, log, judge, number: float, told: object) -> None:
+    verdict = judge("ls")
+    call = verdict.call.replace(input={"command": "ls", "deep": ({"a": number},)})
+    log.decision(verdict.replace(call=call), front="exec", grant={"until": number})
+    (line,) = place.lines()
+    assert (line["input"]["deep"], line["grant"]) == ([{"a": told}], {"until": told})
+    assert b"NaN" not in place.files[0].read_bytes()
+    assert b"Infinity" not in place.files[0].read_bytes()
+
+
+@pytest.mark.parametrize(
+    ("reason", "start"), [("it was cancelled", "it was cancelled. "), ("Refused.", "Refused. "), ("", "")]
+)
+def test_what_could_not_be_recorded_is_a_sentence_of_its_own(log, judge, reason: str, start: str) -> None:
+    told = calls.ended(log, calls.Recorded(problem="no room"), judge("ls"), Result("refused", 126, reason=reason))
+    assert told.reason == f"{start}This call is not recorded: no room."
+
+
+def test_why_is_recorded_where_no_file_says_it(place, log, judge) -> None:
+    verdict = judge("ls")
+    because = "input must hold nothing but JSON values: Authorization: Bearer abcdefghijklmnop"
+    log.decision(unjudged(verdict.call, verdict.context, built_in(INVALID, because)), front="exec")
+    log.decision(judge("curl x"), front="exec")
+    first, second = place.lines()
+    assert first["rule"] == ["invalid-call", "builtin", "", 0]
+    assert first["because"].startswith("input must hold nothing but JSON values: ")
+    assert "abcdefghijklmnop" not in first["because"]
+    assert "because" not in second

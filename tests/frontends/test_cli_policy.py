@@ -307,7 +307,7 @@ def test_trust_needs_a_person_at_a_terminal_and_shows_what_it_would_accept(place
         "  allow Bash(ls x)  (.gateway/policy.yaml:2)",
         "",
         "settings",
-        '  levels = {"write": "allow"}',
+        "  levels.write = allow",
         "",
         f"digest {digest_of(place)}",
     ]

@@ -14,7 +14,7 @@ from gateway.model.plan import FIXED, WRITE, Endpoint, Limits, Mount, Network, S
 from gateway.sandbox.base import Probe, SandboxError
 from gateway.sandbox.bubblewrap import Bubblewrap
 from gateway.sandbox.egress.service import Egress
-from gateway.sandbox.run import CAPTURED, NOT_RUN, Cancel, Command, Protection, Runner, Ways
+from gateway.sandbox.run import CAPTURED, NEVER, NOT_RUN, Cancel, Command, Protection, Runner, Ways
 
 from .egress.conftest import PUBLIC, Outside
 from .world import PATH, system
@@ -186,12 +186,23 @@ def test_a_link_that_was_planted_after_planning_stops_the_start(
     assert sorted(os.listdir(outside)) == ["hooks"]
 
 
-def test_what_was_cancelled_before_it_began_does_not_run_on(runner: Runner, workspace: Path) -> None:
+@pytest.mark.parametrize("is_closed", [False, True], ids=["with its descriptors", "without them"])
+def test_what_was_cancelled_before_it_began_does_not_run_on(runner: Runner, workspace: Path, is_closed: bool) -> None:
     cancel = Cancel()
     cancel.set()
+    if is_closed:
+        cancel.close()
     done = runner.run(plan(workspace), sh("sleep 1000"), NOTHING, cancel=cancel)
     cancel.close()
     assert (done.ended, done.status) == ("cancelled", 137)
+
+
+def test_a_cancel_that_is_set_without_descriptors_is_set_unless_it_is_the_one_that_nobody_can_set() -> None:
+    cancel = Cancel()
+    cancel.close()
+    cancel.set()
+    NEVER.set()
+    assert (cancel.is_set, NEVER.is_set) == (True, False)
 
 
 def test_what_the_caller_raises_ends_the_call(runner: Runner, workspace: Path) -> None:

@@ -75,6 +75,7 @@ tests:
             "bounds": {"mode": ["default", "plan"]},
             "pause": False,
         },
+        "hooks": [],
         "tests": [
             {"line": 16, "call": "Bash(rm -rf x)", "expect": "ask", "mode": "plan", "cwd": "sub", "unconfined": True},
             {
@@ -96,6 +97,7 @@ def test_an_empty_policy_says_its_version_at_least(tools):
         "extends": [],
         "settings": {},
         "rules": [],
+        "hooks": [],
         "tests": [],
         "tools": [],
     }
@@ -125,7 +127,7 @@ FILES = [
 # What follows `version: 1` on line 1.
 SECTIONS = [
     ("rule: []", 2, 1, "policy must not have the key `rule`", "did you mean `rules`?"),
-    ("permissions: {}", 2, 1, "policy must not have the key `permissions`", "known are `version`, `extends`, `settings`, `tools`, `allow`, `ask`, `deny`, `rules` or `tests`"),
+    ("permissions: {}", 2, 1, "policy must not have the key `permissions`", "known are `version`, `extends`, `settings`, `tools`, `allow`, `ask`, `deny`, `rules`, `hooks` or `tests`"),
     ("rules: x", 2, 8, "`rules` must be a list (got `x`)", ""),
     ("rules: [Bash]", 2, 9, "rule must be a mapping (got `Bash`)", "write `- deny: …`, `- ask: …`, `- allow: …` or `- require: …`"),
     ("deny: Bash(rm *)", 2, 7, "`deny` must be a list (got `Bash(rm *)`)", ""),

@@ -45,11 +45,14 @@ ACCEPTED = [
     "version: 1\nsettings: {sandbox: {read: ./a, write: [~/b], hide: [], hosts: c, network: listed, sockets: //d, env: e, set: {A: b}, weaker: landlock}}",
     "version: 1\nsettings: {sandbox: {permit: [ptrace, perf], inject: [{host: a.org, header: X-Key, source: 'env:A', template: 'Bearer {}'}]}}",
     "version: 1\nsettings: {audit: {required: all, sync: true, file_mb: 8, keep: 0}, lock: [audit, audit.keep]}",
+    "version: 1\nsettings: {shell: {keep_environment: true}, lock: [shell, shell.keep_environment]}",
     "version: 1\nsettings: {limits: {seconds: 1, cpu_seconds: 1, memory_mb: 1, processes: 1, files: 1, file_mb: 1, disk_mb: 1, output_mb: 1, output_characters: 1}}",
     "version: 1\ntests: [{call: x, expect: ask, rule: a, mode: plan, unconfined: true, cwd: b, id: c}, {tool: A, input: {}, expect: deny}]",
 ]
 
 REFUSED = [
+    "version: 1\nsettings: {shell: {keep_environment: maybe}}",
+    "version: 1\nsettings: {shell: {keep: true}}",
     "allow: []",
     "version: 2",
     "version: 1\nrule: []",

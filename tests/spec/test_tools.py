@@ -322,6 +322,20 @@ def with_fields(fields, **more):
                 ),
             ],
         ),
+        (
+            SMALLEST
+            | {
+                "input": {"properties": {"file": {"type": "string"}, "l": {"type": "array"}, "o": {"type": "object"}}},
+                "handler": {"command": ["wc", "--", "{file}", "{l}", "-{l}", "{o}"]},
+            },
+            [
+                (
+                    f"t.yaml:7:{column}: field `{name}` must hold what can be a word"
+                    "\n  help: a list must stand alone in its word, as in `'{field}'`"
+                )
+                for column, name in ((56, "l"), (64, "o"))
+            ],
+        ),
         (SMALLEST | {"handler": {"command": []}}, ["t.yaml:7:26: handler `command` must have at least the program"]),
         (
             SMALLEST | {"handler": {"http": {"method": "GET", "url": "https://{file}/x"}}},

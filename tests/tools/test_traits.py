@@ -53,3 +53,11 @@ def test_a_constant_is_what_the_declaration_says(registry):
     foreign = registry.tool("mcp__a__b")
     assert not is_read_only(foreign, (), NO_FACTS)
     assert not is_concurrency_safe(foreign, (), NO_FACTS)
+
+
+@pytest.mark.parametrize("program", ["cd", "pushd", "popd"])
+def test_a_command_that_moves_the_session_reads_but_runs_alone(registry, program):
+    items = (Item(Use("Bash")), Item(Exec(program, (program, "src"))))
+    assert is_read_only(registry["Bash"], items, NO_FACTS)
+    assert not is_concurrency_safe(registry["Bash"], items, NO_FACTS)
+    assert is_concurrency_safe(registry["Bash"], (*items[:1], Item(Exec("ls", ("ls",)))), NO_FACTS)

@@ -1,0 +1,74 @@
+"""Accepting a project's policy: it is shown as what it would be, a person agrees, and exactly that is kept."""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+
+from gateway.errors import ConfigError, Problem
+from gateway.frontends.output import complain, safe_lines, write
+from gateway.frontends.style import is_terminal, style_for
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from gateway.effective import Effective
+    from gateway.load import Options
+    from gateway.places import Places
+    from gateway.tools.registry import Registry
+    from gateway.trust import TrustStore
+
+    Look = Callable[[Options], tuple[Effective, Places, Registry]]
+
+
+def accept(store: TrustStore, options: Options, project: str, yes: str | None, look: Look) -> int:
+    """Shows what trusting would accept, asks, and keeps the answer; gives the exit status. `yes`: the digest that was
+    accepted beforehand. Raises ConfigError for a broken policy, and where it is not what was shown."""
+    from gateway.frontends.policy_text import trust_text
+
+    found, here, _registry = look(options)
+    if found.problems:
+        for problem in found.problems:
+            complain(f"gateway: {safe_lines(str(problem))}\n")
+        remedy = "repair it first"
+        raise ConfigError(Problem("a broken policy must not be trusted", file=project, remedy=remedy))
+    digest = found.project_digest
+    if not digest:
+        raise ConfigError(Problem("project must have a policy to be trusted", file=os.path.join(project, ".gateway")))
+    if yes is not None:
+        if yes != digest:
+            remedy = "look at it again: it is not what was accepted"
+            raise ConfigError(
+                Problem(f"--yes must be the digest of the policy (got `{yes}`, it is `{digest}`)", remedy=remedy)
+            )
+    else:
+        # What is shown is what trusted rules, settings, hooks and tools would be: read as if they were.
+        accepted, _here, registry = look(options.replace(trust=(digest,)))
+        _require_unchanged(accepted, digest, project)
+        write(trust_text(accepted, registry, here.home, style_for(sys.stdout)))
+        if digest in found.kept_digests:
+            write("this content is trusted already\n")
+            return 0
+        if not _agreed():
+            write("not trusted\n")
+            return 1
+        _require_unchanged(look(options)[0], digest, project)
+    store.accept(project, digest, time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()))
+    write(f"trusted {project}\n  digest {digest}\n")
+    return 0
+
+
+def _require_unchanged(found: Effective, digest: str, project: str) -> None:
+    if found.project_digest != digest or found.problems:
+        raise ConfigError(Problem("policy must not change while it is looked at", file=project, remedy="look again"))
+
+
+def _agreed() -> bool:
+    """A person's answer at a terminal. Raises ConfigError where there is none: nobody else may accept a policy."""
+    if not (is_terminal(sys.stdin) and is_terminal(sys.stdout)):
+        remedy = "run it at a terminal, or give --yes DIGEST after looking at the files"
+        raise ConfigError(Problem("trust must be given by a person at a terminal", remedy=remedy))
+    write("trust this project's policy? [y/N] ")
+    return sys.stdin.readline().strip().lower() in ("y", "yes")

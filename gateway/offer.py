@@ -1,0 +1,106 @@
+"""What a model is offered: the tools that policy leaves something of, and which of them only by name."""
+
+from __future__ import annotations
+
+import time
+
+from gateway.policy.offering import denied_for_every_input
+from gateway.tools.handlers import is_there
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from gateway.engine import Gateway
+    from gateway.session import Session
+    from gateway.tools.tool import Tool
+
+SEARCH = "ToolSearch"
+# With more tools than this, those that may wait are shown by name; the setting `tools_in_full` says another number.
+IN_FULL = 50
+SETTING = "tools_in_full"
+FORMS = ("anthropic", "mcp", "schema")
+_MOST_LISTED = 500
+
+
+def definitions(gateway: Gateway, form: str, mode: str, session: Session | None) -> list[dict[str, Any]]:
+    """The definitions in the form that is asked for: of the Anthropic API, of MCP, or plain JSON Schemas by name.
+
+    With more tools than the policy shows in full, those that are declared to wait are named in the description of
+    ToolSearch, which loads them; MCP clients have no such search, and get all of them.
+    """
+    if form not in FORMS:
+        raise ValueError(f"the form must be one of {', '.join(FORMS)} (got {form!r})")
+    mode = mode or gateway.context.mode
+    found = offered(gateway, mode)
+    waiting = [] if form == "mcp" else deferred(gateway, found, session)
+    names = {tool.name for tool in waiting}
+    return [_FORMED[form](tool, _described(tool, mode, waiting)) for tool in found if tool.name not in names]
+
+
+def offered(gateway: Gateway, mode: str = "") -> list[Tool]:
+    """The tools that a call may use: switched on, with something behind them, and not denied for every input."""
+    context = gateway.context.replace(mode=mode or gateway.context.mode, now=time.time())
+    policy, available = gateway.loaded.policy, _available(gateway)
+    return [
+        gateway.registry[name]
+        for name in gateway.registry
+        if gateway.registry.is_enabled(name, available)
+        and is_there(gateway.registry[name].entry)
+        and not denied_for_every_input(policy, name, context)
+    ]
+
+
+def deferred(gateway: Gateway, found: list[Tool], session: Session | None) -> list[Tool]:
+    """Those of them that are shown by name only: none unless there are many, and none that was searched for."""
+    setting = gateway.loaded.settings.get(SETTING)
+    if len(found) <= (IN_FULL if setting is None else setting.value):
+        return []
+    if all(tool.name != SEARCH for tool in found):
+        return []  # nobody could load them
+    loaded = session.searched if session is not None else frozenset()
+    return [
+        tool
+        for tool in found
+        if tool.entry["defer"] and not tool.entry["always_load"] and tool.name not in loaded and tool.name != SEARCH
+    ]
+
+
+def _available(gateway: Gateway) -> frozenset[str]:
+    """The conditions that hold: variables that are set. Nothing else can be asked of the environment."""
+    return frozenset(f"env:{name}" for name, value in gateway.environment.items() if value)
+
+
+def _described(tool: Tool, mode: str, waiting: list[Tool]) -> str:
+    text = tool.description(mode)
+    if tool.name != SEARCH or not waiting:
+        return text
+    lines = [f"- {each.name}: {each.entry['search_hint'] or each.entry['summary']}" for each in waiting[:_MOST_LISTED]]
+    return f"{text}\n\nTools that you see only by name:\n" + "\n".join(lines)
+
+
+def _anthropic(tool: Tool, description: str) -> dict[str, Any]:
+    return {"name": tool.name, "description": description, "input_schema": tool.input_schema()}
+
+
+def _mcp(tool: Tool, description: str) -> dict[str, Any]:
+    entry = tool.entry
+    found = {"name": tool.name, "title": entry["summary"], "description": description}
+    found["inputSchema"] = tool.input_schema()
+    if entry["output"] is not None:
+        found["outputSchema"] = entry["output"]
+    read_only, destructive = entry["read_only"] is True, entry["destructive"] is not False
+    found["annotations"] = {
+        "readOnlyHint": read_only,
+        "destructiveHint": destructive and not read_only,
+        "openWorldHint": entry["level"] in ("network", "execute", "agent"),
+    }
+    return found
+
+
+def _schema(tool: Tool, description: str) -> dict[str, Any]:
+    schema = {"$schema": "https://json-schema.org/draft/2020-12/schema", "title": tool.name}
+    return {**schema, **tool.entry["input"], "description": description}
+
+
+_FORMED = {"anthropic": _anthropic, "mcp": _mcp, "schema": _schema}

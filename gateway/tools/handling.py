@@ -1,0 +1,98 @@
+"""What the engine hands a handler, and what a handler gives back: the two sides of "run" in the life of a call.
+
+A handler is a plain function of a `Call` and a `Work`. It is called after the call was judged, approved and recorded,
+from any thread; it may block. What it cannot do it says by raising `Failure`: one clear sentence for the model, with
+what to do instead. Any other exception is a fault of ours, and the call fails with a record of it.
+"""
+
+from __future__ import annotations
+
+from gateway.errors import GatewayError
+from gateway.model.value import Value
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+    from typing import Any, Protocol
+
+    from gateway.audit.calls import Lasting
+    from gateway.engine import Gateway
+    from gateway.model.call import Call
+    from gateway.model.context import Context
+    from gateway.model.plan import SandboxPlan
+    from gateway.model.result import Result
+    from gateway.model.verdict import Verdict
+    from gateway.sandbox.run import Cancel
+    from gateway.session import Session
+
+    class Handler(Protocol):
+        def __call__(self, call: Call, work: Work, /) -> Output: ...
+
+
+class Text(Value):
+    """Text for the model."""
+
+    text: str
+
+
+class Image(Value):
+    """A picture for the model. `media_type`: image/png, image/jpeg, image/gif or image/webp."""
+
+    media_type: str
+    data: bytes
+
+
+class Output(Value):
+    """What came of a call. `blocks`: what the model gets, in order. `data`: the structured result, checked against the
+    tool's `output`. `is_error`: the tool ran and says that it did not work. `changed`: real paths of files that it
+    changed. `result`: of what ran confined. `cwd`, `mode`: what the session becomes, "" for no change; honoured only
+    where the tool is not concurrency-safe. `diff`: a unified diff for people, "" if there is none. `notes`: for the
+    model, each in its own message."""
+
+    blocks: tuple[Text | Image, ...] = ()
+    data: Mapping[str, Any] | None = None
+    is_error: bool = False
+    changed: tuple[str, ...] = ()
+    result: Result | None = None
+    cwd: str = ""
+    mode: str = ""
+    diff: str = ""
+    notes: tuple[str, ...] = ()
+
+
+class Progress(Value):
+    """Something to show while a call runs. `kind`: stdout, stderr, status or event; `text`: what to show."""
+
+    kind: str
+    text: str
+
+
+class Failure(GatewayError):
+    """The call cannot be done: one sentence for the model, and what it may do instead."""
+
+    def __init__(self, message: str, remedy: str = "") -> None:
+        super().__init__(f"{message} {remedy}".rstrip())
+        self.message = message
+        self.remedy = remedy
+
+
+class Work(Value):
+    """Everything a handler may use beside the call. `context`: the call's, with the session's working folder and mode.
+    `may_read`: whether policy lets this call see a path that was found on the way (a search result): absolute, with
+    links not yet resolved; never raises. `progress`: tells whoever watches; returns at once. `plan`: what a command of
+    this call runs inside, None for tools that start none. `run`: runs a command inside that plan, blocking. `server`:
+    the MCP server of that name that policy configures (`gateway.servers.Server`), started when it is first needed.
+    `lasts`: says that the call runs on after its handler has returned, and gives what is told its end: the handler's
+    result is `started` then, and the record has both."""
+
+    verdict: Verdict
+    context: Context
+    gateway: Gateway
+    session: Session
+    cancel: Cancel
+    may_read: Callable[[str], bool]
+    progress: Callable[[Progress], None]
+    plan: SandboxPlan | None = None
+    run: Callable[..., Result] | None = None
+    server: Callable[[str], Any] | None = None
+    lasts: Callable[[], Lasting] | None = None

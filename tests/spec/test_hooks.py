@@ -1,0 +1,107 @@
+"""The `hooks:` section and the `servers:` setting: what is read, and each mistake with its place."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import jsonschema
+import pytest
+import yaml
+
+from gateway.errors import ConfigError
+from gateway.spec.policy import parse_policy
+from gateway.spec.schema import policy_schema
+
+
+def hooks(text: str) -> list[dict[str, Any]]:
+    return parse_policy(f"version: 1\nhooks:\n- {text}\n", "p.yaml", {})["hooks"]
+
+
+READ = {
+    "{id: a, event: before_call, command: [./x, -v]}": {
+        "line": 3, "tools": [], "seconds": 5, "id": "a", "event": ["before_call"], "command": ["./x", "-v"],
+        "guards": True,
+    },
+    "{id: a, event: [after_call, after_failure], tools: 'mcp__*', command: x, seconds: 60}": {
+        "line": 3, "tools": ["mcp__*"], "seconds": 60, "id": "a", "event": ["after_call", "after_failure"],
+        "command": ["x"], "guards": False,
+    },
+    "{id: a, event: before_call, python: 'house.rules:look', guards: false}": {
+        "line": 3, "tools": [], "seconds": 5, "id": "a", "event": ["before_call"], "python": "house.rules:look",
+        "guards": False,
+    },
+    "{id: a, event: before_call, http: {url: 'https://h.example/x', headers: {A: 'Bearer {env:T}'}}}": {
+        "line": 3, "tools": [], "seconds": 5, "id": "a", "event": ["before_call"], "guards": True,
+        "http": {"url": "https://h.example/x", "headers": {"A": [{"text": "Bearer "}, {"env": "T"}]}},
+    },
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("text", "expected"), READ.items())
+def test_a_hook_is_read(text: str, expected: dict[str, Any]) -> None:
+    assert hooks(text) == [expected]
+    jsonschema.validate(yaml.safe_load(f"version: 1\nhooks:\n- {text}\n"), policy_schema())
+
+
+REFUSED = {
+    "{event: before_call, command: x}": "hook must have the key `id`",
+    "{id: a, command: x}": "hook must have the key `event`",
+    "{id: a, event: before_call}": "exactly one of command, http, python (got 0 of them)",
+    "{id: a, event: before_call, command: x, python: 'a:b'}": "exactly one of command, http, python (got 2 of them)",
+    "{id: a, event: before, command: x}": "`event` must be",
+    "{id: A b, event: before_call, command: x}": "`id` must be",
+    "{id: a, event: before_call, command: []}": "`command` must not be empty",
+    "{id: a, event: before_call, command: x, seconds: 0}": "`seconds` must be an integer from 1 to 60",
+    "{id: a, event: before_call, command: x, seconds: 61}": "`seconds` must be an integer from 1 to 60",
+    "{id: a, event: after_call, command: x, guards: true}": "`guards` must be left out",
+    "{id: a, event: before_call, python: os.system}": "`python` must be a function as `module:name`",
+    "{id: a, event: before_call, http: {headers: {}}}": "`http` must have the key `url`",
+    "{id: a, event: before_call, http: {url: 'file:///x'}}": "`url` must be a whole http or https address",
+    "{id: a, event: before_call, http: {url: 'https://u@h/'}}": "`url` must be a whole http or https address",
+    "{id: a, event: before_call, http: {url: 'https://h/', headers: {A: '{T}'}}}": "no other places than `{env:NAME}`",
+    "{id: a, event: before_call, command: x, when: now}": "hook must not have the key `when`",
+    "x": "hook must be a mapping",
+}
+
+
+@pytest.mark.parametrize(("text", "complaint"), REFUSED.items())
+def test_a_mistake_in_a_hook_is_an_error_with_its_place(text: str, complaint: str) -> None:
+    with pytest.raises(ConfigError) as caught:
+        hooks(text)
+    assert complaint in str(caught.value)
+    assert {problem.line for problem in caught.value.problems} == {3}
+
+
+def test_two_hooks_of_one_name_are_an_error() -> None:
+    with pytest.raises(ConfigError, match="unique among hooks"):
+        hooks("{id: a, event: before_call, command: x}\n- {id: a, event: after_call, command: y}")
+
+
+def servers(text: str) -> dict[str, Any]:
+    return parse_policy(f"version: 1\nsettings:\n  servers: {text}\n", "p.yaml", {})["settings"]["servers"]
+
+
+def test_servers_are_read() -> None:
+    text = (
+        "{docs: {command: [docs-server, --stdio], env: {A: x, TOKEN: 'env:DOCS_TOKEN'}, seconds: 9}, b_c: {command: b}}"
+    )
+    assert servers(text) == {
+        "docs": {"command": ["docs-server", "--stdio"], "env": {"A": "x", "TOKEN": "env:DOCS_TOKEN"}, "seconds": 9},
+        "b_c": {"command": ["b"], "env": {}, "seconds": 60},
+    }
+    jsonschema.validate(yaml.safe_load(f"version: 1\nsettings:\n  servers: {text}\n"), policy_schema())
+
+
+@pytest.mark.parametrize(
+    ("text", "complaint"),
+    [
+        ("{a: {}}", "must have the key `command`"),
+        ("{a__b: {command: x}}", "a server's name must be"),
+        ("{a: {command: x, url: y}}", "must not have the key `url`"),
+        ("{a: {command: x, env: {HOME: y}}}", "must not hold `HOME`"),
+        ("{a: {command: x, seconds: 0}}", "must be an integer from 1 to 3600"),
+    ],
+)
+def test_a_mistake_in_a_server_is_an_error(text: str, complaint: str) -> None:
+    with pytest.raises(ConfigError, match=complaint):
+        servers(text)
