@@ -39,6 +39,16 @@ def test_everything_of_a_call_is_shown(golden) -> None:
     golden("audit-show.txt", call_text(Found(DECISION, OUTCOME), Style(80)))
 
 
+def test_a_call_that_runs_on_says_that_it_has_no_end_yet() -> None:
+    started = {**OUTCOME, "ended": "started", "status": 0, "seconds": 0.0, "violations": []}
+    lines = [" ".join(line.split()) for line in call_text(Found(DECISION, started), Style(80)).splitlines()]
+    assert "outcome started, to run on" in lines
+    assert "end none: it runs, or whoever ran it was killed" in lines
+    assert not any(line.startswith("ended ") for line in lines)
+    over = call_text(Found(DECISION, OUTCOME), Style(80))
+    assert ("to run on" in over, "none: it runs" in over) == (False, False)
+
+
 def test_lists_have_a_line_for_each_record(golden) -> None:
     denied = {**DECISION, "n": 43, "decision": "deny", "input": {"file_path": "/home/dev/" + "x" * 90}, "tool": "Read"}
     torn = {"n": 1044, "kind": "mark", "at": "2026-01-31T10:00:03.000000Z", "mark": "torn", "bytes": 5}
