@@ -39,17 +39,9 @@ class Namespaces:
         """Opens what is wanted in the network namespace behind a descriptor. Answers a socket, or None where it could
         not be opened, for each `t` and `u`, in order. Raises SandboxError."""
         text = "\n".join(f"{kind} {address} {port}" for kind, address, port in wanted).encode("ascii")
-        ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-        with ours:
-            with theirs:
-                self._send(text, [namespace, theirs.fileno()])
-            ours.settimeout(PATIENCE)
-            try:
-                answer, descriptors, _flags, _from = socket.recv_fds(ours, nshelper.MAX_REQUEST, len(wanted))
-                while ours.recv(1):
-                    pass  # until the helper has let go, so that closing ours frees the ports
-            except OSError as error:
-                raise SandboxError(f"the helper that opens listeners in sandboxes did not answer: {error}") from None
+        answer, descriptors = self._asked(namespace, text, len(wanted))
+        if not answer:  # it was ending when it was asked; another one is there for the second time
+            answer, descriptors = self._asked(namespace, text, len(wanted))
         opened = [socket.socket(fileno=each) for each in descriptors]
         said = answer.decode("utf-8", "replace").split(" ")
         marks = said[1:]
@@ -61,6 +53,25 @@ class Namespaces:
             raise SandboxError(f"listeners could not be opened in the sandbox's network: {reason}")
         rest = iter(opened)
         return [next(rest) if mark == "1" else None for mark in sockets]
+
+    def _asked(self, namespace: int, text: bytes, most: int) -> tuple[bytes, list[int]]:
+        """What the helper answers, and the descriptors it hands over; nothing, and no helper, where it ended."""
+        ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        with ours:
+            with theirs:
+                used = self._send(text, [namespace, theirs.fileno()])
+            ours.settimeout(PATIENCE)
+            try:
+                answer, descriptors, _flags, _from = socket.recv_fds(ours, nshelper.MAX_REQUEST, most)
+                while ours.recv(1):
+                    pass  # until the helper has let go, so that closing ours frees the ports
+            except OSError as error:
+                raise SandboxError(f"the helper that opens listeners in sandboxes did not answer: {error}") from None
+        if not answer:
+            with self._lock:
+                if self._requests is used:
+                    self._drop()
+        return answer, descriptors
 
     def close(self) -> None:
         """Ends the helper. It starts again when it is needed again."""
@@ -86,18 +97,20 @@ class Namespaces:
         if requests is not None:
             requests.close()
 
-    def _send(self, text: bytes, descriptors: list[int]) -> None:
+    def _send(self, text: bytes, descriptors: list[int]) -> socket.socket:
+        """Sends a request; gives the socket of the helper that has it."""
         rights = [(socket.SOL_SOCKET, socket.SCM_RIGHTS, array.array("i", descriptors))]
         for last in (False, True):
             with self._lock:
                 requests = self._running()
                 try:
                     requests.sendmsg([text], rights)
-                    return
+                    return requests
                 except OSError as error:
                     if last or error.errno not in (errno.EPIPE, errno.ECONNRESET, errno.ENOTCONN):
                         raise SandboxError(f"the helper that opens listeners in sandboxes failed: {error}") from error
                     self._drop()
+        raise AssertionError("the second try returns or raises")
 
     def _drop(self) -> None:
         if self._requests is not None:

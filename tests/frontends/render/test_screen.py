@@ -16,6 +16,13 @@ from gateway.places import places
 from gateway.tools.handling import Image, Output, Progress, Text
 
 
+@pytest.fixture(autouse=True)
+def a_terminal_with_colours(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("NO_COLOR", "FORCE_COLOR", "COLORTERM"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("TERM", "xterm")
+
+
 @pytest.fixture(scope="module")
 def tools() -> Any:
     return load_tools(places())
