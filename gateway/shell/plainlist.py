@@ -134,6 +134,8 @@ def plain_list(text: str, cwds: tuple[str, ...], home: object) -> Script | None:
             if not words:
                 return None
             commands.append(_make(Simple, (tuple(words), begin, last, cwds, (), stdin, "", (), feeder, False, False)))
+            if len(commands) > MOST_COMMANDS:
+                return None
             joint = found[1] or "\n"
             stdin, feeder = ("pipe", (begin, last)) if joint == "|" else ("", None)
             words = []
