@@ -14,6 +14,7 @@ from gateway.audit.log import log_of
 from gateway.hooks.run import Hooks
 from gateway.model.decision import Decision
 from gateway.model.value import Value
+from gateway.sandbox.base import Names
 from gateway.sandbox.plan import plan_of
 from gateway.sandbox.profile import profile_of
 from gateway.sandbox.run import Protection, Runner
@@ -70,11 +71,12 @@ class Guard(Value):
         """What the call may not change by name, and what is swept up after it."""
         surveyor = self.surveyor
 
-        def names(folder: str) -> dict[str, str]:
+        def look(folder: str) -> Names:
             marks = surveyor.marks(verdict, folder)
-            return {mark.path: mark.fixed or mark.hidden for mark in marks if mark.fixed or mark.hidden}
+            found = {mark.path: mark.fixed or mark.hidden for mark in marks if mark.fixed or mark.hidden}
+            return Names(found, tuple([mark.path for mark in marks if mark.closed]))
 
-        return Protection(lambda path: surveyor.rule_on(verdict, path), names)
+        return Protection(lambda path: surveyor.rule_on(verdict, path), look)
 
 
 class Services:

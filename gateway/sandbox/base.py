@@ -11,7 +11,7 @@ from gateway.model.value import Value
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
     from typing import Protocol
 
     from gateway.model.plan import SandboxPlan
@@ -44,6 +44,14 @@ class Probe(Value):
     reason: str
     remedy: str = ""
     degraded: tuple[str, ...] = ()
+
+
+class Names(Value):
+    """What a look at a folder found. `protected`: names that a call may not change or create, with their rules;
+    `closed`: folders that nobody could look into."""
+
+    protected: Mapping[str, str]
+    closed: tuple[str, ...] = ()
 
 
 class SandboxError(Exception):

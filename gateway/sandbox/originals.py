@@ -13,7 +13,7 @@ from time import time_ns
 
 from gateway.model.value import Value
 from gateway.sandbox.base import SandboxError
-from gateway.sandbox.quarantine import at, where_is
+from gateway.sandbox.reach import at, where_is
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -57,6 +57,9 @@ class Originals:
     def __len__(self) -> int:
         return len(self._known)
 
+    def __contains__(self, path: object) -> bool:
+        return path in self._known
+
     def _remember(self, path: str, rule: str, whole: bool) -> None:
         pending = [path]
         while pending:
@@ -84,11 +87,11 @@ class Originals:
         """Puts back what has changed: the path, rule and what was done of each."""
         for path, original in sorted(self._known.items()):
             if original.kind == "dir":
-                if original.whole:
-                    yield from self._unknown(path, original, quarantine)
                 if os.path.isdir(path) and not os.path.islink(path):
                     if stat.S_IMODE(os.lstat(path).st_mode) != original.mode:
                         yield path, original.rule, _put(path, original, None)
+                    if original.whole:
+                        yield from self._unknown(path, original, quarantine)
                     continue
                 if not original.whole:
                     where = quarantine.take(path, original.rule, "replaced") if os.path.lexists(path) else "is gone"
@@ -99,9 +102,12 @@ class Originals:
             yield path, original.rule, _put(path, original, quarantine)
 
     def _unknown(self, folder: str, original: Original, quarantine: Quarantine) -> Iterator[tuple[str, str, str]]:
-        if os.path.islink(folder) or not os.path.isdir(folder):
+        try:
+            names = sorted(os.listdir(folder))
+        except OSError as error:
+            yield folder, original.rule, f"cannot be looked into ({error.strerror}): look at it"
             return
-        for name in sorted(os.listdir(folder)):
+        for name in names:
             path = f"{folder}/{name}"
             if path not in self._known:
                 yield path, original.rule, f"is new and {quarantine.take(path, original.rule, 'new')}"

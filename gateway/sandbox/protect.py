@@ -21,9 +21,12 @@ from gateway.gitconfig import BadConfig, entries, name_of
 from gateway.model.plan import FIXED
 from gateway.model.result import Violation
 from gateway.sandbox import gitconfig
+from gateway.sandbox.base import Names, SandboxError
 from gateway.sandbox.born import born_ns
 from gateway.sandbox.originals import Originals
-from gateway.sandbox.quarantine import Quarantine, at
+from gateway.sandbox.quarantine import Quarantine
+from gateway.sandbox.reach import at
+from gateway.sandbox.reopen import Reopened
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -31,10 +34,11 @@ if TYPE_CHECKING:
 
     from gateway.model.plan import SandboxPlan
 
-    Names = Callable[[str], Mapping[str, str]]
+    Look = Callable[[str], Names]
 
 MOST_CONFIG = 1 << 20
 _SLACK_NS = 20_000_000  # the kernel's clock for files is a little behind
+_ROUNDS = 3
 _ASK = "ask the person to make this change"
 
 
@@ -42,24 +46,24 @@ class Protected:
     """Guards the protected names around one call: `before` it starts, `after` it has ended with all its processes."""
 
     def __init__(
-        self, plan: SandboxPlan, classify: Callable[[str], str], *, names: Names | None = None, held: bool = True
+        self, plan: SandboxPlan, classify: Callable[[str], str], *, look: Look | None = None, held: bool = True
     ) -> None:
-        """`classify`: the id of the rule that protects a path, "" for none. `names`: all protected names below a folder
-        with their rules, where somebody keeps an index of them; else the folder is walked. `held`: the backend holds
-        existing names by itself."""
+        """`classify`: the id of the rule that protects a path, "" for none. `look`: finds all protected names below a
+        folder, where somebody keeps an index of them; else the folder is walked. `held`: the backend holds existing
+        names by itself."""
         self._plan = plan
         self._classify = classify
-        self._names = names or walked(classify)
+        self._look = look or walked(classify)
         self._held = held
-        self._known: dict[str, dict[str, str]] = {}
+        self._known: dict[str, Names] = {}
         self._redirected: set[str] = set()
         self._originals: Originals | None = None
         self._began = 0
 
     def before(self) -> None:
         """Remembers what there is. Raises SandboxError when that is too much; then nothing may run."""
-        self._known = {folder: dict(self._names(folder)) for folder in self._plan.watched}
-        everything = {path: rule for found in self._known.values() for path, rule in found.items()}
+        self._known = {folder: self._look(folder) for folder in self._plan.watched}
+        everything = {path: rule for found in self._known.values() for path, rule in found.protected.items()}
         self._redirected = {path for path in _redirections(everything) if os.path.lexists(path)}
         if self._held:
             # No mount holds a link in its place.
@@ -77,17 +81,33 @@ class Protected:
         made on demand. Raises SandboxError when nobody can tell what there is."""
         quarantine = Quarantine(folder)
         found = []
-        if self._originals is not None:
-            for path, rule, told in self._originals.restore(quarantine):
-                found.append(_violation(path, rule, f"it {told}; {_ASK}"))
-        for watched, before in self._known.items():
-            now = dict(self._names(watched))
-            for path in _redirections(before):
-                if path not in self._redirected and os.path.lexists(path):
-                    now[path] = before.get(f"{path.rpartition('/')[0]}/config") or next(iter(before.values()))
-            fresh = {path: rule for path, rule in sorted(now.items()) if path not in before}
-            found += self._sweep(fresh, before, quarantine)
+        with Reopened() as reopened:
+            if self._originals is not None:
+                for watched, known in self._known.items():
+                    self._now(watched, known, reopened)
+                reopened.leave_open(self._originals)
+                for path, rule, told in self._originals.restore(quarantine):
+                    found.append(_violation(path, rule, f"it {told}; {_ASK}"))
+            for watched, known in self._known.items():
+                before = known.protected
+                now = dict(self._now(watched, known, reopened))
+                for path in _redirections(before):
+                    if path not in self._redirected and os.path.lexists(path):
+                        now[path] = before.get(f"{path.rpartition('/')[0]}/config") or next(iter(before.values()))
+                fresh = {path: rule for path, rule in sorted(now.items()) if path not in before}
+                found += self._sweep(fresh, before, quarantine)
         return tuple(found)
+
+    def _now(self, watched: str, known: Names, reopened: Reopened) -> Mapping[str, str]:
+        """The protected names that are there now, also in folders that the call has closed."""
+        for _ in range(_ROUNDS):
+            now = self._look(watched)
+            closed = set(now.closed) - set(known.closed)
+            if not closed:
+                return now.protected
+            for folder in sorted(closed):
+                reopened.open(folder, watched)
+        raise SandboxError(f"{min(closed)} cannot be looked into", "look at it by hand")
 
     def _sweep(
         self, fresh: Mapping[str, str], before: Mapping[str, str], quarantine: Quarantine
@@ -128,9 +148,7 @@ class Protected:
     def _tame(self, repository: str, rule: str, quarantine: Quarantine) -> Iterator[Violation]:
         """Leaves a new repository without anything that git would run by itself."""
         hooks = f"{repository}/hooks"
-        suspects = (
-            [hooks] if os.path.islink(hooks) else [f"{hooks}/{name}" for name in _listed(hooks) if _runs(hooks, name)]
-        )
+        suspects = _active(hooks)
         suspects += [path for name in ("commondir", "config") if os.path.islink(path := f"{repository}/{name}")]
         for path in suspects:
             yield _violation(path, rule, f"it {quarantine.take(path, rule, 'active in a new repository')}; {_ASK}")
@@ -167,27 +185,33 @@ class Protected:
         yield _violation(config, rule, f"{names} was taken out of it, since git runs or obeys that{kept}; {_ASK}")
 
 
-def walked(classify: Callable[[str], str]) -> Names:
-    """A look at whole folders for who has no index. Links are not followed; what cannot be looked into holds nothing
-    that somebody else could use."""
+def walked(classify: Callable[[str], str]) -> Look:
+    """A look at whole folders for who has no index. Links are not followed. Raises SandboxError where a folder cannot
+    be listed for another reason than its mode."""
 
-    def names(folder: str) -> dict[str, str]:
+    def look(folder: str) -> Names:
         found: dict[str, str] = {}
+        closed = []
         pending = [folder]
         while pending:
+            here = pending.pop()
             try:
-                with os.scandir(pending.pop()) as entries:
+                with os.scandir(here) as entries:
                     for entry in entries:
                         rule = classify(entry.path)
                         if rule:
                             found[entry.path] = rule
                         if entry.is_dir(follow_symlinks=False):
                             pending.append(entry.path)
-            except OSError:
+            except PermissionError:
+                closed.append(here)
+            except FileNotFoundError:
                 continue
-        return found
+            except OSError as error:
+                raise SandboxError(f"{here} cannot be looked into: {error.strerror}") from error
+        return Names(found, tuple(closed))
 
-    return names
+    return look
 
 
 def _violation(path: str, rule: str, hint: str) -> Violation:
@@ -222,21 +246,21 @@ def _any_below(names: Mapping[str, str], folder: str) -> bool:
     return any(path.startswith(prefix) for path in names)
 
 
-def _listed(folder: str) -> list[str]:
+def _active(hooks: str) -> list[str]:
+    """Of a folder of hooks those that git would run; the folder itself where nobody can tell."""
+    if os.path.islink(hooks):
+        return [hooks]
     try:
-        return sorted(os.listdir(folder))
-    except OSError:
+        return [f"{hooks}/{name}" for name in sorted(os.listdir(hooks)) if _runs(f"{hooks}/{name}")]
+    except FileNotFoundError:
         return []
-
-
-def _runs(hooks: str, name: str) -> bool:
-    if name.endswith(".sample"):
-        return False
-    try:
-        mode = os.lstat(f"{hooks}/{name}").st_mode
     except OSError:
-        return False
-    return not stat.S_ISREG(mode) or bool(mode & 0o111)
+        return [hooks]
+
+
+def _runs(hook: str) -> bool:
+    mode = 0 if hook.endswith(".sample") else os.lstat(hook).st_mode
+    return mode != 0 and (not stat.S_ISREG(mode) or bool(mode & 0o111))
 
 
 def _read(path: str) -> bytes:

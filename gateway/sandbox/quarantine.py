@@ -10,16 +10,14 @@ from __future__ import annotations
 import json
 import os
 import stat
-from contextlib import contextmanager
+from contextlib import suppress
 from time import strftime, time_ns
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterator
+from gateway.sandbox.reach import at
+from gateway.sandbox.reopen import Reopened, grant
 
 SUFFIX = ".quarantined"
 MOST_COPIED = 256 << 20
-_O_PATH = getattr(os, "O_PATH", os.O_RDONLY)
 
 
 class Quarantine:
@@ -33,7 +31,10 @@ class Quarantine:
     def take(self, path: str, rule: str, why: str = "") -> str:
         """Takes what is at a path out of the way and says what became of it, as the end of a sentence."""
         try:
-            with at(path) as (folder, name):
+            with Reopened() as opened, at(path) as (folder, name):
+                with suppress(OSError):  # what is not ours may be movable all the same
+                    opened.give(path.rpartition("/")[0], 0o300)
+                    grant(path, 0o700)
                 return self._take(folder, name, path, rule, why)
         except OSError as error:
             return f"could not be taken away ({error.strerror}): remove it by hand"
@@ -44,7 +45,8 @@ class Quarantine:
             try:
                 os.rename(name, where, src_dir_fd=folder)
             except OSError:
-                _copy_and_remove(folder, name, where)
+                _copy(folder, name, where)
+                _remove(folder, name)
         except OSError:
             return self._disarm(folder, name)
         self._note(path, where, rule, why)
@@ -95,33 +97,12 @@ class Quarantine:
             return  # a full disk: the things themselves are there under their names
 
 
-@contextmanager
-def at(path: str) -> Iterator[tuple[int, str]]:
-    """The folder of a path as a descriptor, and the last name. Raises OSError when a link has come to be on the way."""
-    parent, _, name = path.rpartition("/")
-    descriptor = os.open(parent or "/", _O_PATH | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
-    try:
-        if where_is(descriptor, parent or "/") != (parent or "/"):
-            raise OSError(40, "a link has come to be on the way")
-        yield descriptor, name
-    finally:
-        os.close(descriptor)
-
-
-def where_is(descriptor: int, path: str) -> str:
-    """The true path of a folder that was opened by `path`."""
-    try:
-        return os.readlink(f"/proc/self/fd/{descriptor}")
-    except OSError:
-        return os.path.realpath(path)  # no /proc here
-
-
 def _plain(name: str) -> str:
     """A name that is safe to show and to type: what is odd becomes an underscore."""
     return "".join(each if each.isascii() and (each.isalnum() or each in "._-") else "_" for each in name)[:100]
 
 
-def _copy_and_remove(folder: int, name: str, where: str) -> None:
+def _copy(folder: int, name: str, where: str) -> None:
     """To another file system. Raises OSError, and then nothing is left at `where`."""
     import shutil
 
@@ -134,17 +115,13 @@ def _copy_and_remove(folder: int, name: str, where: str) -> None:
             if _size(source) > MOST_COPIED:
                 raise OSError(27, "too large")
             shutil.copytree(source, where, symlinks=True)
-            shutil.rmtree(name, dir_fd=folder)
         elif stat.S_ISLNK(mode):
             os.symlink(os.readlink(name, dir_fd=folder), where)
-            os.unlink(name, dir_fd=folder)
         elif stat.S_ISREG(mode):
             if os.stat(name, dir_fd=folder).st_size > MOST_COPIED:
                 raise OSError(27, "too large")
             shutil.copyfile(source, where, follow_symlinks=False)
-            os.unlink(name, dir_fd=folder)
-        else:
-            os.unlink(name, dir_fd=folder)  # a pipe or socket holds nothing
+        else:  # a pipe or socket holds nothing
             os.close(os.open(where, os.O_CREAT | os.O_WRONLY | os.O_CLOEXEC, 0o600))
     except (OSError, shutil.Error) as error:
         if os.path.isdir(where) and not os.path.islink(where):
@@ -152,6 +129,16 @@ def _copy_and_remove(folder: int, name: str, where: str) -> None:
         elif os.path.lexists(where):
             os.unlink(where)
         raise error if isinstance(error, OSError) else OSError(5, str(error)) from error
+
+
+def _remove(folder: int, name: str) -> None:
+    """What has been copied. Raises OSError; the copy stays, since a part of this may be gone by then."""
+    import shutil
+
+    if stat.S_ISDIR(os.stat(name, dir_fd=folder, follow_symlinks=False).st_mode):
+        shutil.rmtree(name, dir_fd=folder)
+    else:
+        os.unlink(name, dir_fd=folder)
 
 
 def _size(tree: str) -> int:

@@ -20,10 +20,10 @@ from gateway.sandbox.pump import STDERR, STDOUT, Kept, Pump
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Sequence
 
     from gateway.model.plan import SandboxPlan
-    from gateway.sandbox.base import Backend, Running
+    from gateway.sandbox.base import Backend, Names, Running
     from gateway.sandbox.choose import Choice
     from gateway.sandbox.egress.service import Egress
     from gateway.sandbox.pump import Listener
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 NOT_RUN = 126
 # What is kept of standard error to tell a refusal by the kernel from an ordinary failure, where nobody captures it.
 TAIL = 16 << 10
-REPORT, STDIN = 3, 0
+REPORT = 3
 _MOST_REPORT = 256 << 10
 _LAST_SIGNAL = 64
 
@@ -65,10 +65,10 @@ class Command(Value):
 
 class Protection(Value):
     """What a call may not change or create by name. `classify`: the id of the rule that protects a path, "" for none;
-    `names`: all such names below a folder, with their rules."""
+    `look`: finds all such names below a folder."""
 
     classify: Callable[[str], str]
-    names: Callable[[str], Mapping[str, str]] | None = None
+    look: Callable[[str], Names] | None = None
 
 
 class Cancel:
@@ -252,7 +252,7 @@ class _Life:
         guard = Protected(
             self.plan,
             self.protection.classify,
-            names=self.protection.names,
+            look=self.protection.look,
             held=self.choice.backend.name == "bubblewrap",
         )
         guard.before()

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from gateway.model.plan import FIXED, HIDDEN
+from gateway.sandbox.base import Names
 from gateway.sandbox.contract import CHECKS, SECRET, Check, worked
 from gateway.sandbox.landlock import Landlock
 from gateway.sandbox.protect import Protected
@@ -70,7 +71,7 @@ def test_it_is_held_or_refused_or_put_back_or_named(check: Check, here, backend:
     fixed = {mount.path: "a-rule" for mount in plan.mounts if mount.access == FIXED}
     plan = plan.replace(watched=())
     before = {path: _picture(Path(path)) for path in fixed}
-    guard = Protected(plan, lambda path: fixed.get(path, ""), names=lambda _folder: fixed, held=False)
+    guard = Protected(plan, lambda path: fixed.get(path, ""), look=lambda _folder: Names(fixed), held=False)
     guard.before()
     status, output = worlds.confined(backend, plan, check.text)
     done = worked(check, status, here.found(check.proof))

@@ -6,8 +6,11 @@ import errno
 import json
 import os
 import shutil
+import stat
 import subprocess
+import tempfile
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 
@@ -18,6 +21,10 @@ from gateway.sandbox.base import SandboxError
 from gateway.sandbox.born import born_ns
 from gateway.sandbox.protect import Protected
 
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+NOBODY = 65534
 GIT, AGENT = "protected-repository-files", "protected-agent-files"
 
 
@@ -449,3 +456,124 @@ def test_a_link_planted_on_the_way_does_not_steer_the_quarantine(ws: Path, away:
     told = quarantine.Quarantine(str(away)).take(str(ws / "sub" / ".mcp.json"), AGENT)
     assert told.startswith("could not be taken away")
     assert (tmp_path / "outside" / ".mcp.json").read_text() == "theirs"
+
+
+@pytest.fixture
+def ordinary() -> Iterator[tuple[Path, Path]]:
+    """The workspace and quarantine of somebody whom modes bind."""
+    top = Path(tempfile.mkdtemp(prefix="gateway-test-"))
+    if os.geteuid() == 0:
+        os.chown(top, NOBODY, NOBODY)
+        os.seteuid(NOBODY)
+    try:
+        (top / "ws").mkdir()
+        yield top / "ws", top / "state" / "quarantine"
+    finally:
+        os.seteuid(os.getuid())
+        subprocess.run(["chmod", "-R", "u+rwx", str(top)], check=True)
+        shutil.rmtree(top)
+
+
+CLOSED: dict[str, tuple[tuple[str, int], ...]] = {
+    "left open": (),
+    "closed altogether": (("a", 0),),
+    "without the right to list it": (("a", 0o111),),
+    "without the right to go through it": (("a", 0o444),),
+    "without the right to change it": (("a", 0o555),),
+    "in a closed folder": (("a/b", 0), ("a", 0)),
+    "with closed folders all the way": (("a/b/.claude", 0), ("a/b", 0), ("a", 0), (".", 0)),
+    "itself not to be changed": (("a/b/.claude", 0o555), ("a/b", 0o555)),
+    "in a workspace that is closed": ((".", 0),),
+}
+
+
+@pytest.mark.parametrize("held", [True, False], ids=["held", "verified"])
+@pytest.mark.parametrize("closed", CLOSED.values(), ids=CLOSED)
+def test_a_new_protected_name_is_found_in_a_folder_that_was(
+    ordinary: tuple[Path, Path], closed: tuple[tuple[str, int], ...], held: bool
+) -> None:
+    ws, away = ordinary
+    guard = guard_of(ws, held=held)
+    hook = ws / "a" / "b" / ".claude" / "settings.json"
+    hook.parent.mkdir(parents=True)
+    hook.write_text("evil")
+    for folder, mode in closed:
+        (ws / folder).chmod(mode)
+    (violation,) = guard.after(str(away))
+    where = kept(away)[str(hook)]["at"]
+    assert isinstance(where, Path)
+    assert where.read_text() == "evil"
+    assert violation.hint == f"it was moved to {where}; ask the person to make this change"
+    for folder, mode in reversed(closed):  # what a call makes of its own folders stays
+        assert stat.S_IMODE((ws / folder).stat().st_mode) == mode
+        (ws / folder).chmod(0o700)
+    assert not os.path.lexists(hook)
+
+
+def test_a_folder_that_was_closed_before_is_left_alone(ordinary: tuple[Path, Path]) -> None:
+    ws, away = ordinary
+    (ws / "a" / ".claude").mkdir(parents=True)
+    (ws / "a" / ".claude" / "settings.json").write_text("mine")
+    (ws / "a").chmod(0)
+    guard = guard_of(ws)
+    assert guard.after(str(away)) == ()
+    assert stat.S_IMODE((ws / "a").stat().st_mode) == 0
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root makes folders that belong to somebody else")
+def test_a_folder_that_somebody_else_has_closed_is_reported(ordinary: tuple[Path, Path]) -> None:
+    ws, away = ordinary
+    guard = guard_of(ws)
+    os.seteuid(0)
+    (ws / "a").mkdir(mode=0o700)
+    os.seteuid(NOBODY)
+    with pytest.raises(SandboxError, match="a cannot be looked into"):
+        guard.after(str(away))
+
+
+def test_a_protected_file_in_a_folder_that_was_closed_is_put_back(ordinary: tuple[Path, Path]) -> None:
+    ws, away = ordinary
+    hook = ws / "a" / ".claude" / "settings.json"
+    hook.parent.mkdir(parents=True)
+    hook.write_text("mine")
+    guard = guard_of(ws, held=False)
+    hook.write_text("evil")
+    (ws / "a").chmod(0)
+    (violation,) = guard.after(str(away))
+    assert violation.target == str(hook)
+    assert stat.S_IMODE((ws / "a").stat().st_mode) == 0
+    (ws / "a").chmod(0o700)
+    assert hook.read_text() == "mine"
+
+
+def test_a_closed_folder_of_hooks_in_a_new_repository_is_looked_into(ordinary: tuple[Path, Path]) -> None:
+    ws, away = ordinary
+    guard = guard_of(ws)
+    repository(ws / "new")
+    (ws / "new" / ".git" / "hooks" / "pre-push").write_text("evil")
+    (ws / "new" / ".git" / "hooks" / "pre-push").chmod(0o755)
+    (ws / "new" / ".git" / "hooks").chmod(0)
+    assert [each.target for each in guard.after(str(away))] == [str(ws / "new" / ".git" / "hooks" / "pre-push")]
+
+
+def test_what_cannot_be_removed_once_it_was_copied_loses_nothing(
+    ws: Path, away: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    guard = guard_of(ws)
+    (ws / ".git" / "hooks").mkdir(parents=True)
+    (ws / ".git" / "hooks" / "pre-push").write_text("evil")
+    true_rename = os.rename
+
+    def rename(source, target, **where):  # type: ignore[no-untyped-def]
+        if str(target).startswith(str(away)):
+            raise OSError(errno.EXDEV, "on another file system")
+        true_rename(source, target, **where)
+
+    def rmtree(*_args: object, **_named: object) -> None:
+        raise OSError(errno.EBUSY, "busy")
+
+    monkeypatch.setattr(os, "rename", rename)
+    monkeypatch.setattr(shutil, "rmtree", rmtree)
+    (violation,) = guard.after(str(away))
+    assert "was renamed to hooks.quarantined-" in violation.hint
+    assert [each.read_text() for each in away.glob("*/*/pre-push")] == ["evil"]

@@ -73,8 +73,9 @@ class Watch:
                 yield root
             return
         while pending:
+            here = pending.pop()
             try:
-                with os.scandir(pending.pop()) as entries:
+                with os.scandir(here) as entries:
                     for entry in entries:
                         budget[0] -= 1
                         if entry.is_dir(follow_symlinks=False):
@@ -84,8 +85,11 @@ class Watch:
                         state = entry.stat(follow_symlinks=False)
                         if state.st_ctime_ns >= self._began:
                             yield entry.path
-            except OSError:  # it went away, or nobody may look into it
-                continue
+            except OSError:
+                stamp = _stamp(here)  # it went away, or has been closed, by this command or long before
+                if stamp is not None and stamp[-1] >= self._began:
+                    yield ""
+                    return
             if budget[0] < 0 or monotonic() > budget[1]:
                 yield ""
                 return
