@@ -10,6 +10,7 @@ from gateway.sandbox.base import SandboxError, Streams
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from typing import Any
 
 # Each attempt that works prints its name; the last line shows that ordinary use works. Builtins only: one process.
@@ -20,12 +21,13 @@ kill -0 "$OUTSIDER" 2>/dev/null && echo "signal a process outside"
 { read -r line < "/proc/$OUTSIDER/environ"; } 2>/dev/null && echo "read the environment of a process outside"
 { echo x > "$INSIDE/new"; } 2>/dev/null && read -r line < "$INSIDE/new" && echo "ordinary use works"
 """
-_WORKS = "ordinary use works"
-_PATIENCE_MS = 10_000
+WORKS = "ordinary use works"
+_PATIENCE_MS = 20_000
 
 
-def attempt(backend: Any) -> str:
-    """What is wrong with a backend that ought to hold, "" if nothing is."""
+def attempt(backend: Any, script: str = _SCRIPT, world: Callable[[str], SandboxPlan] | None = None) -> str:
+    """What is wrong with a backend that ought to hold, "" if nothing is. `script` prints what it could do that it must
+    not, a line each, and last that ordinary use works; `world` fills a folder and gives the plan of the call."""
     import shutil
     import tempfile
 
@@ -34,21 +36,21 @@ def attempt(backend: Any) -> str:
     except OSError as error:
         return f"it cannot be tried: {error}"
     try:
-        for name in ("inside", "outside"):
-            os.mkdir(f"{top}/{name}")
-        with open(f"{top}/outside/secret", "w", encoding="ascii") as file:
-            file.write("secret\n")
-        said = _run(backend, _plan(top))
+        said = _run(backend, (world or _world)(top), script)
     except (SandboxError, OSError) as error:
         return f"a call could not be confined: {error}"
     finally:
         shutil.rmtree(top, ignore_errors=True)
-    if said[-1:] != [_WORKS]:
+    if said[-1:] != [WORKS]:
         return "ordinary use does not work inside"
     return f"inside one can {', '.join(said[:-1])}" if said[1:] else ""
 
 
-def _plan(top: str) -> SandboxPlan:
+def _world(top: str) -> SandboxPlan:
+    for name in ("inside", "outside"):
+        os.mkdir(f"{top}/{name}")
+    with open(f"{top}/outside/secret", "w", encoding="ascii") as file:
+        file.write("secret\n")
     system = [path for path in ("/bin", "/lib", "/lib32", "/lib64", "/usr") if os.path.isdir(path)]
     mounts = {real: Mount(real, READ) for real in map(os.path.realpath, system)}
     mounts[f"{top}/inside"] = Mount(f"{top}/inside", WRITE)
@@ -65,11 +67,12 @@ def _plan(top: str) -> SandboxPlan:
     )
 
 
-def _run(backend: Any, plan: SandboxPlan) -> list[str]:
+def _run(backend: Any, plan: SandboxPlan, script: str) -> list[str]:
+    """What the script prints. Nothing when it does not end."""
     nowhere = os.open(os.devnull, os.O_RDWR | os.O_CLOEXEC)
     answer, end = os.pipe()
     try:
-        running = backend.start(plan, ["/bin/sh", "-c", _SCRIPT], Streams(nowhere, end, nowhere))
+        running = backend.start(plan, ["/bin/sh", "-c", script], Streams(nowhere, end, nowhere))
         os.close(end)
         end = -1
         try:

@@ -7,19 +7,17 @@ the best answer is: a record that is stale or was tampered with leads to a start
 from __future__ import annotations
 
 import os
-import select
 
 from gateway.model.plan import FIXED, HIDDEN, READ, WRITE, Limits, Mount, Network, SandboxPlan
-from gateway.sandbox.base import Probe, SandboxError, Streams
+from gateway.sandbox.attempts import attempt
+from gateway.sandbox.base import Probe, SandboxError
 from gateway.sandbox.bubblewrap_arguments import Given, arguments
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from gateway.sandbox.bubblewrap import Bubblewrap
 
-WORKS = "ordinary use works"
 REMEDY = "allow user namespaces here (`gateway doctor` says how), or permit the weaker form `landlock` in the policy"
-_PATIENCE_MS = 20_000
 # Words of the shell itself only, so that the sandbox has two processes. Each attempt that works prints what it did.
 SCRIPT = r"""
 { true >> "$OUTSIDE/new"; } 2>/dev/null && echo "write a file outside"
@@ -52,33 +50,12 @@ def probe(backend: Bubblewrap) -> Probe:
     degraded = () if program.nested else ("user namespaces inside are refused by the filter of system calls only",)
     if known(program.key):
         return Probe(True, f"{program.path}, tried earlier since the machine started")
-    broken = attempt(backend)
+    broken = attempt(backend, SCRIPT, _world)
     if broken:
         return Probe(False, f"{program.path}: {broken}", REMEDY)
     if program.nested and program.by_descriptor:
         remember(program.key)
     return Probe(True, program.path, degraded=degraded)
-
-
-def attempt(backend: Bubblewrap) -> str:
-    """What is wrong, "" if it holds."""
-    import shutil
-    import tempfile
-
-    try:
-        top = os.path.realpath(tempfile.mkdtemp(prefix="gateway-probe-"))
-    except OSError as error:
-        return f"it cannot be tried: {error}"
-    try:
-        plan = _world(top)
-        said = _said(backend, plan)
-    except (SandboxError, OSError) as error:
-        return str(error)
-    finally:
-        shutil.rmtree(top, ignore_errors=True)
-    if said[-1:] != [WORKS]:
-        return "ordinary use does not work inside"
-    return f"inside one can {', '.join(said[:-1])}" if said[1:] else ""
 
 
 def _world(top: str) -> SandboxPlan:
@@ -112,28 +89,6 @@ def _world(top: str) -> SandboxPlan:
         Network(),
         Limits(),
     )
-
-
-def _said(backend: Bubblewrap, plan: SandboxPlan) -> list[str]:
-    """What the script prints. Nothing when it does not end."""
-    nowhere = os.open(os.devnull, os.O_RDWR | os.O_CLOEXEC)
-    answer = os.memfd_create("gateway-answer", os.MFD_CLOEXEC)
-    try:
-        running = backend.start(plan, ["/bin/sh", "-c", SCRIPT], Streams(nowhere, answer, nowhere))
-        running.release()
-        poll = select.poll()
-        poll.register(running.exited, select.POLLIN)
-        try:
-            if not poll.poll(_PATIENCE_MS):
-                return []
-        finally:
-            running.kill()
-            running.wait()
-            running.close()
-        return os.pread(answer, 1 << 16, 0).decode("utf-8", "replace").splitlines()
-    finally:
-        os.close(answer)
-        os.close(nowhere)
 
 
 def known(key: str) -> bool:

@@ -23,12 +23,10 @@ from gateway.sandbox.landlock_rules import (
     WRITES,
     carved,
     degraded,
-    environment_of,
     missing,
     rules_of,
 )
-from gateway.sandbox.limits import bounds
-from gateway.sandbox.private import make_private, start_folder
+from gateway.sandbox.private import private_for
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -48,7 +46,7 @@ class Landlock:
     name = "landlock"
 
     def __init__(self, launcher: Launcher | None = None) -> None:
-        self._lock, self._trying = threading.Lock(), threading.Lock()
+        self._trying = threading.Lock()
         self._launcher = launcher
         self._probe: Probe | None = None
         self._abi = -1
@@ -91,46 +89,21 @@ class Landlock:
             raise SandboxError(
                 f"hiding {rules.held[0]} in part would take {len(rules.paths)} rules (at most {MOST_RULES})"
             )
-        private = make_private(plan)
-        try:
-            return self._launch().start(self._order(plan, rules, argv, private), streams, keep)
-        except BaseException:
-            if private:
-                from gateway.sandbox.confined import remove
+        from gateway.sandbox.launcher import SHARED
 
-                remove(os.fsencode(private))
-            raise
-
-    def _launch(self) -> Launcher:
-        with self._lock:
-            if self._launcher is None:
-                from gateway.sandbox.launcher import Launcher
-
-                self._launcher = Launcher()
-            return self._launcher
-
-    def _order(self, plan: SandboxPlan, rules: Ruleset, argv: Sequence[str | bytes], private: str) -> dict[str, object]:
-        granted = [(os.fsencode(path), rights) for path, rights in rules.paths]
-        known = {mount.path for mount in plan.mounts}
-        granted += [
-            (os.fsencode(path), rights & rules.handled)
-            for path, rights in DEVICES
-            if path not in known and os.path.exists(path)
-        ]
-        if private:
-            granted.append((os.fsencode(private), WRITES & rules.handled))
-        return {
-            "argv": [os.fsencode(word) for word in argv],
-            "environment": environment_of(plan, private),
-            "cwd": os.fsencode(start_folder(plan, private)),
-            "rules": granted,
-            "handled": rules.handled,
-            "network": rules.network,
-            "scoped": rules.scoped,
-            "filters": filters(plan.permits),
-            "rlimits": bounds(plan.limits, processes=False),
-            "private": os.fsencode(private),
-        }
+        with private_for(plan) as private:
+            return (self._launcher or SHARED).start(
+                plan,
+                argv,
+                streams,
+                keep,
+                private,
+                rules=_granted(plan, rules, private),
+                handled=rules.handled,
+                network=rules.network,
+                scoped=rules.scoped,
+                filters=filters(plan.permits),
+            )
 
     def _try(self) -> Probe:
         version = self.abi()
@@ -144,6 +117,20 @@ class Landlock:
             return Probe(False, broken, _REMEDY)
         lacking = () if version >= FULL_ABI else (UNSCOPED_DEGRADED,)
         return Probe(True, f"Landlock version {min(version, KNOWN_ABI)}", degraded=ALWAYS_DEGRADED + lacking)
+
+
+def _granted(plan: SandboxPlan, rules: Ruleset, private: str) -> list[tuple[bytes, int]]:
+    """Paths with what is granted below them, devices and the private folder included."""
+    granted = [(os.fsencode(path), rights) for path, rights in rules.paths]
+    known = {mount.path for mount in plan.mounts}
+    granted += [
+        (os.fsencode(path), rights & rules.handled)
+        for path, rights in DEVICES
+        if path not in known and os.path.exists(path)
+    ]
+    if private:
+        granted.append((os.fsencode(private), WRITES & rules.handled))
+    return granted
 
 
 @cache

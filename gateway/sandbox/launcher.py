@@ -14,6 +14,9 @@ import threading
 import weakref
 
 from gateway.sandbox.base import SandboxError
+from gateway.sandbox.landlock_rules import environment_of
+from gateway.sandbox.limits import bounds
+from gateway.sandbox.private import start_folder
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -21,6 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from typing import Any
 
+    from gateway.model.plan import SandboxPlan
     from gateway.sandbox.base import Streams
 
 _SCRIPT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "confined.py")
@@ -39,12 +43,39 @@ class Launcher:
         self._end: weakref.finalize[..., Launcher] | None = None
         self._orders: socket.socket | None = None
 
-    def start(self, order: dict[str, Any], streams: Streams, keep: Sequence[int]) -> Held:
-        """Has a call confined; its command waits. Raises SandboxError."""
+    def start(
+        self,
+        plan: SandboxPlan,
+        argv: Sequence[str | bytes],
+        streams: Streams,
+        keep: Sequence[int],
+        private: str,
+        *,
+        rules: Sequence[tuple[bytes, int]] = (),
+        handled: int = 0,
+        network: int = 0,
+        scoped: int = 0,
+        filters: Sequence[bytes] = (),
+    ) -> Held:
+        """Has a call confined; its command waits. `private`: the stand-in for the plan's private folders, which goes
+        with the call; what else is given is what the kernel is told. Raises SandboxError."""
         targets = [0, 1, 2, *keep]
         if len(set(targets)) != len(targets) or len(targets) > 200:
             raise SandboxError("descriptors to keep must be different from each other and from 0, 1 and 2")
-        order = {**order, "targets": targets, "terminal": streams.terminal}
+        order: dict[str, Any] = {
+            "argv": [os.fsencode(word) for word in argv],
+            "environment": environment_of(plan, private),
+            "cwd": os.fsencode(start_folder(plan, private)),
+            "rules": list(rules),
+            "handled": handled,
+            "network": network,
+            "scoped": scoped,
+            "filters": list(filters),
+            "rlimits": bounds(plan.limits, processes=False),
+            "private": os.fsencode(private),
+            "targets": targets,
+            "terminal": streams.terminal,
+        }
         memory = os.memfd_create("gateway-order", os.MFD_CLOEXEC)
         ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         try:
@@ -124,6 +155,11 @@ class Launcher:
         if self._end is not None:
             self._end()
             self._end = None
+
+
+# One of each for a process: starting the first call of one starts it.
+SHARED = Launcher()
+FREE = Launcher(free=True)
 
 
 def _end(owner: int, process: subprocess.Popen[bytes], orders: socket.socket) -> None:

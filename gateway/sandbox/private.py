@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import os
+from contextlib import contextmanager
 
 from gateway.sandbox.base import SandboxError
 from gateway.sandbox.landlock_rules import private_folders
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from gateway.model.plan import SandboxPlan
 
 
@@ -27,6 +30,20 @@ def make_private(plan: SandboxPlan) -> str:
     except OSError as error:
         raise SandboxError(f"no private folder can be made for the call: {error}", remedy) from error
     return top
+
+
+@contextmanager
+def private_for(plan: SandboxPlan) -> Iterator[str]:
+    """As `make_private`, while a call is started: it is gone again where that fails."""
+    private = make_private(plan)
+    try:
+        yield private
+    except BaseException:
+        if private:
+            from gateway.sandbox.confined import remove
+
+            remove(os.fsencode(private))
+        raise
 
 
 def start_folder(plan: SandboxPlan, private: str) -> str:

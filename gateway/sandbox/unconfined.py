@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import os
 import sys
-import threading
 
 from gateway.sandbox.base import Probe, SandboxError
 
@@ -15,7 +14,6 @@ if TYPE_CHECKING:
 
     from gateway.model.plan import SandboxPlan
     from gateway.sandbox.base import Running, Streams
-    from gateway.sandbox.launcher import Launcher
 
 DEGRADED = (
     "nothing is confined: the command may read, change and reach whatever this user may",
@@ -28,10 +26,6 @@ class Unconfined:
     """Runs a command without a sandbox."""
 
     name = "none"
-
-    def __init__(self) -> None:
-        self._lock = threading.Lock()
-        self._launcher: Launcher | None = None
 
     def probe(self) -> Probe:
         """It always works, and never holds."""
@@ -48,13 +42,13 @@ class Unconfined:
         gaps = self.missing(plan)
         if gaps:
             raise SandboxError(gaps[0])
-        from gateway.sandbox.landlock_rules import environment_of
-        from gateway.sandbox.limits import bounds
-        from gateway.sandbox.private import make_private, start_folder
+        from gateway.sandbox.private import private_for
 
-        private = make_private(plan)
-        try:
+        with private_for(plan) as private:
             if sys.platform != "linux":
+                from gateway.sandbox.landlock_rules import environment_of
+                from gateway.sandbox.limits import bounds
+                from gateway.sandbox.private import start_folder
                 from gateway.sandbox.session import Session
 
                 words = [os.fsencode(word) for word in argv]
@@ -62,30 +56,6 @@ class Unconfined:
                 return Session(
                     words, environment_of(plan, private), folder, streams, keep, bounds(plan.limits, processes=False)
                 )
-            order: dict[str, object] = {
-                "argv": [os.fsencode(word) for word in argv],
-                "environment": environment_of(plan, private),
-                "cwd": os.fsencode(start_folder(plan, private)),
-                "rules": [],
-                "handled": 0,
-                "network": 0,
-                "scoped": 0,
-                "filters": [],
-                "rlimits": bounds(plan.limits, processes=False),
-                "private": os.fsencode(private),
-            }
-            return self._launch().start(order, streams, keep)
-        except BaseException:
-            if private:
-                from gateway.sandbox.confined import remove
+            from gateway.sandbox.launcher import FREE
 
-                remove(os.fsencode(private))
-            raise
-
-    def _launch(self) -> Launcher:
-        with self._lock:
-            if self._launcher is None:
-                from gateway.sandbox.launcher import Launcher
-
-                self._launcher = Launcher(free=True)
-            return self._launcher
+            return FREE.start(plan, argv, streams, keep, private)

@@ -16,7 +16,7 @@ from pathlib import Path
 import pytest
 
 from gateway.model.plan import FIXED, HIDDEN, READ, WRITE, Limits, Mount, Network, SandboxPlan
-from gateway.sandbox import bubblewrap_probe
+from gateway.sandbox import attempts, bubblewrap_probe
 from gateway.sandbox.base import SandboxError, Streams
 from gateway.sandbox.bubblewrap import Bubblewrap
 from gateway.sandbox.bubblewrap_arguments import Given, arguments
@@ -476,20 +476,18 @@ class TestProbe:
             "write a protected file",
         ]
         assert "see processes outside" in said
-        assert said[-1] == bubblewrap_probe.WORKS
+        assert said[-1] == attempts.WORKS
 
     def test_what_holds_is_found_to_hold(self, backend: Bubblewrap) -> None:
-        assert bubblewrap_probe.attempt(backend) == ""
+        assert attempts.attempt(backend, bubblewrap_probe.SCRIPT, bubblewrap_probe._world) == ""
 
-    def test_what_does_not_hold_is_found_not_to(self, backend: Bubblewrap, monkeypatch: pytest.MonkeyPatch) -> None:
-        shown = bubblewrap_probe._world
-
+    def test_what_does_not_hold_is_found_not_to(self, backend: Bubblewrap) -> None:
         def leaky(top: str) -> SandboxPlan:
-            plan = shown(top)
+            plan = bubblewrap_probe._world(top)
             return plan.replace(mounts=tuple(sorted((*plan.mounts, Mount(f"{top}/outside", WRITE)))))
 
-        monkeypatch.setattr(bubblewrap_probe, "_world", leaky)
-        assert bubblewrap_probe.attempt(backend) == "inside one can write a file outside, read a file outside"
+        found = attempts.attempt(backend, bubblewrap_probe.SCRIPT, leaky)
+        assert found == "inside one can write a file outside, read a file outside"
 
 
 def test_masks_are_made_again_when_somebody_changed_them(backend: Bubblewrap, plan: SandboxPlan) -> None:

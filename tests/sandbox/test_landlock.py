@@ -9,13 +9,14 @@ import socket
 import subprocess
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from gateway.model.plan import HIDDEN, READ, WRITE, Limits, Mount, Network, SandboxPlan
 from gateway.sandbox.base import SandboxError, Streams
 from gateway.sandbox.landlock import Landlock
+from gateway.sandbox.launcher import Held, Launcher
 
 if TYPE_CHECKING:
     from gateway.sandbox.launcher import Held
@@ -452,10 +453,11 @@ def test_a_signal_is_passed_on(backend: Landlock, world: Path) -> None:
 
 
 def test_a_killed_launcher_is_started_again_and_its_calls_go_on(world: Path) -> None:
-    backend = Landlock()
+    launcher = Launcher()
+    backend = Landlock(launcher)
     assert run(backend, plan_for(world), ["/bin/true"])[0] == 0
     running, detached = started_with_detached(backend, world)
-    process = backend._launch()._process
+    process = launcher._process
     process.kill()
     process.wait()
     assert run(backend, plan_for(world), ["/bin/sh", "-c", "exit 3"])[0] == 3
@@ -463,7 +465,7 @@ def test_a_killed_launcher_is_started_again_and_its_calls_go_on(world: Path) -> 
     assert running.wait() == 137
     assert gone(detached)
     running.close()
-    backend._launch().stop()
+    launcher.stop()
 
 
 ORPHANED = """
@@ -499,25 +501,33 @@ def test_the_probe_holds_here_and_says_what_is_weaker(backend: Landlock) -> None
     assert probe.degraded
 
 
+class Lax(Launcher):
+    """Tells the kernel something else than it should."""
+
+    def __init__(self, instead: dict[str, Any]) -> None:
+        super().__init__()
+        self._instead = instead
+
+    def start(self, *given: Any, **told: Any) -> Held:
+        return super().start(*given, **{**told, **self._instead})
+
+
 @pytest.mark.parametrize("broken", ["handled", "filters"], ids=["no-rules", "no-filter"])
-def test_the_probe_tells_a_backend_that_does_not_hold(monkeypatch: pytest.MonkeyPatch, broken: str) -> None:
-    backend = Landlock()
-    real = backend._order
-    nothing = {"handled": {"handled": 0}, "filters": {"filters": [], "handled": 0}}[broken]
-    monkeypatch.setattr(backend, "_order", lambda *given: {**real(*given), **nothing})
-    probe = backend.probe()
+def test_the_probe_tells_a_backend_that_does_not_hold(broken: str) -> None:
+    nothing: dict[str, Any] = {"handled": {"handled": 0}, "filters": {"filters": [], "handled": 0}}[broken]
+    launcher = Lax(nothing)
+    probe = Landlock(launcher).probe()
+    launcher.stop()
     assert not probe.works
     assert probe.reason == "inside one can write a file outside, read a file outside"
 
 
-def test_a_filter_that_does_not_hold_starts_nothing(
-    backend: Landlock, world: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    real = backend._order
+def test_a_filter_that_does_not_hold_starts_nothing(world: Path) -> None:
     allow_all = bytes([6, 0, 0, 0, 0, 0, 255, 127])
-    monkeypatch.setattr(backend, "_order", lambda *given: {**real(*given), "filters": [allow_all]})
+    launcher = Lax({"filters": [allow_all]})
     with pytest.raises(SandboxError, match="a socket could be made"):
-        start(backend, plan_for(world), ["/bin/true"], 1)
+        start(Landlock(launcher), plan_for(world), ["/bin/true"], 1)
+    launcher.stop()
 
 
 def test_many_calls_at_once_all_work(backend: Landlock, world: Path) -> None:
