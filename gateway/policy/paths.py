@@ -134,11 +134,6 @@ def lookup_tree(index: Index, path: str, *, itself: bool = True) -> list[int]:
     return sorted(set(trie.find(index, segments, size + 1, size if itself else size + 1)))
 
 
-def covers_tree(pattern: str, path: str, *, itself: bool = True) -> bool:
-    """Whether one normalised pattern matches the path and everything below it."""
-    return bool(lookup_tree(build([(pattern, 0)]), path, itself=itself))
-
-
 def _segments(index: Index, path: str) -> list[str]:
     return [segment for segment in (fold_case(path) if index[1] else path).split("/") if segment]
 

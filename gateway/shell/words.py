@@ -59,21 +59,6 @@ def plain_word(text: str, start: int, end: int) -> Word:
     return word
 
 
-def split_words(text: str) -> tuple[Word, ...] | None:
-    """The words of a text that is one simple command and nothing else; None if it is more, or not understood."""
-    from gateway.shell.reading import read  # which reads words: the other way round at import
-
-    script = read(text, cwds=(), home="", variables={})
-    if len(script.commands) != 1 or script.redirects or script.assignments or script.functions:
-        return None
-    command = script.commands[0]
-    if command.start != len(text) - len(text.lstrip()) or command.end != len(text.rstrip()) or command.via:
-        return None
-    if any(not (each.start == command.words[0].start and command.words[0].pattern) for each in script.unknowns):
-        return None
-    return command.words
-
-
 def read_word(host: Host, at: int, end: int, *, quoted_text: bool = False) -> tuple[list[Piece], int]:
     """The pieces of the word that starts at a position, and where it ends: at a blank, an operator or `end`.
 

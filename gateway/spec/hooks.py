@@ -12,6 +12,7 @@ import re
 
 from gateway.spec import read
 from gateway.spec.rules import ID_PATTERN
+from gateway.spec.tool_effects import template
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -19,7 +20,8 @@ if TYPE_CHECKING:
 
     from gateway.spec.yamltext import Complaints, Node
 
-BEFORE, AFTER, FAILURE = EVENTS = ("before_call", "after_call", "after_failure")
+BEFORE = "before_call"
+EVENTS = (BEFORE, "after_call", "after_failure")
 HOOK = {
     "id": "names the hook in refusals and in the record",
     "event": "when it is told: before a call, after one that worked, after one that failed",
@@ -103,23 +105,7 @@ def _http(node: Node, complaints: Complaints) -> dict[str, Any]:
             complaints.at(parts["url"], f"`url` must be a whole http or https address (got {parts['url'].shown})")
     if "headers" in parts:
         given = read.mapping(parts["headers"], "`headers`", complaints)
-        found["headers"] = {name: header(value, f"header `{name}`", complaints) for name, value in given.items()}
+        found["headers"] = {
+            name: template(complaints, value, f"header `{name}`", None, variables=True) for name, value in given.items()
+        }
     return found
-
-
-def header(node: Node, what: str, complaints: Complaints) -> list[dict[str, str]]:
-    """A header's value with `{env:NAME}` places, as a list of `{"text": …}` and `{"env": …}`."""
-    parts: list[dict[str, str]] = []
-    rest = read.text(node, what, complaints)
-    while rest:
-        before, brace, after = rest.partition("{")
-        if before:
-            parts.append({"text": before})
-        if not brace:
-            break
-        name, closed, rest = after.partition("}")
-        if not closed or not name.startswith("env:") or not name[4:].isidentifier():
-            complaints.at(node, f"{what} must hold no other places than `{{env:NAME}}` (got {node.shown})")
-            break
-        parts.append({"env": name[4:]})
-    return parts

@@ -26,14 +26,18 @@ READS = ("GET", "HEAD")
 
 _SAFE_TYPES = {"integer", "number", "boolean"}
 _KIND_OF_MATCH = {"domain": "host"}
+_KINDS_OF_TEXT = {"shell": "shell", "patch": "text", "urls": "text", "patterns": "text"}
 
 
-def read_effects(complaints: Complaints, node: Node | None, properties: Properties) -> list[dict[str, Any]]:
-    """The declared effects in plain form, in the order of the file; none declared is an empty list."""
+def read_effects(
+    complaints: Complaints, node: Node | None, properties: Properties, more: tuple[str, ...] = ()
+) -> list[dict[str, Any]]:
+    """The declared effects in plain form, in the order of the file; none declared is an empty list. `more`: further
+    effects that name a field, which whoever asks for them reads (`gateway.spec.foreign`)."""
     if node is None or node.value == "opaque":
         return []
     found: list[dict[str, Any]] = []
-    declared = entries(node, "effects", EFFECTS, complaints)
+    declared = entries(node, "effects", (*EFFECTS, *more), complaints)
     if node.value == {}:
         complaints.at(node, "effects must say something", "a tool that changes only the session: `session: what`")
     for do, value in declared.items():
@@ -43,8 +47,8 @@ def read_effects(complaints: Complaints, node: Node | None, properties: Properti
             found += [_path_effect(complaints, do, item, properties) for item in value]
         elif do == "connect":
             found += [_connect_effect(complaints, item, properties) for item in value]
-        elif do == "shell":
-            found.append({"do": do, "field": field(complaints, value, "shell", properties)})
+        elif do == "shell" or do in more:
+            found.append({"do": do, "field": field(complaints, value, do, properties, lists=do in more)})
         elif do == "session":
             found.append({"do": do, "text": template(complaints, value, "session", properties)})
         else:
@@ -70,7 +74,8 @@ def _connect_effect(complaints: Complaints, node: Node, properties: Properties) 
     if node.kind != "mapping":
         return {"do": "connect", "by": "url", "field": field(complaints, node, "connect", properties, lists=True),
                 "direction": "fetch"}  # fmt: skip
-    parts = entries(node, "effect `connect`", ("url", "host", "port", "direction"), complaints, required=("direction",))
+    keys = ("url", "host", "to", "port", "direction")
+    parts = entries(node, "effect `connect`", keys, complaints, required=("direction",))
     effect: dict[str, Any] = {"do": "connect", "by": "", "direction": "fetch"}
     if "direction" in parts:
         effect["direction"] = read.choice(parts["direction"], "direction", DIRECTIONS, complaints)
@@ -80,9 +85,26 @@ def _connect_effect(complaints: Complaints, node: Node, properties: Properties) 
         if by in parts:
             effect["by"] = by
             effect["field"] = field(complaints, parts[by], f"{by} of connect", properties, lists=True)
-    if "port" in parts:
+    if "to" in parts:  # whatever the call is given
+        effect |= {"by": "fixed", "url": _fixed(complaints, parts["to"])}
+        for other in ("url", "host", "port"):
+            if other in parts:
+                complaints.at(parts[other], f"effect `connect` must not name a `{other}` beside `to`")
+    elif "port" in parts:
         effect["port"] = field(complaints, parts["port"], "port of connect", properties, types={"integer"})
     return effect
+
+
+def _fixed(complaints: Complaints, node: Node) -> str:
+    from gateway.tools.paths import UnclearError
+    from gateway.tools.urls import parse
+
+    text = read.text(node, "to of connect", complaints)
+    try:
+        return parse(text).text
+    except UnclearError as error:
+        complaints.at(node, f"to of connect {error.must} (got {node.shown})", error.remedy)
+        return ""
 
 
 def field(
@@ -115,10 +137,10 @@ def _types(schema: dict[str, Any]) -> set[str]:
 
 
 def template(
-    complaints: Complaints, node: Node, what: str, properties: Properties, *, variables: bool = False
+    complaints: Complaints, node: Node, what: str, properties: Properties | None, *, variables: bool = False
 ) -> list[dict[str, Any]]:
     """A text with `{field}` places, as a list of `{"text": …}` and `{"field": …}`; with `variables` also of
-    `{"env": NAME}`, written `{env:NAME}`."""
+    `{"env": NAME}`, written `{env:NAME}`, and without `properties` of nothing else."""
     parts: list[dict[str, Any]] = []
     rest = read.text(node, what, complaints)
     while rest:
@@ -128,11 +150,14 @@ def template(
         if not brace:
             break
         name, closed, rest = after.partition("}")
-        if not closed or not name:
+        if properties is not None and not (closed and name):
             complaints.at(node, f"{what} must close each place as `{{field}}` (got {node.shown})")
             break
-        if variables and name.startswith("env:") and name[4:].isidentifier():
+        if variables and closed and name.startswith("env:") and name[4:].isidentifier():
             parts.append({"env": name[4:]})
+        elif properties is None:
+            complaints.at(node, f"{what} must hold no other places than `{{env:NAME}}` (got {node.shown})")
+            break
         elif name not in properties:
             unknown_name(complaints, node, f"field in {what}", properties, name)
         else:
@@ -305,4 +330,4 @@ def read_kinds(
 def _kind_of(effect: dict[str, Any]) -> str:
     if effect["do"] == "connect":
         return str(effect["by"])
-    return "shell" if effect["do"] == "shell" else "path"
+    return _KINDS_OF_TEXT.get(effect["do"], "path")

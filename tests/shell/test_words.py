@@ -8,7 +8,6 @@ import pytest
 
 from gateway.model.command import Word
 from gateway.model.effect import HOLE
-from gateway.shell.words import split_words
 
 
 @pytest.mark.parametrize(
@@ -84,28 +83,6 @@ def test_spans_count_code_points_of_the_original_text(read):
     script = read(text)
     assert [text[c.start : c.end] for c in script.commands] == [text, "x \\`y\\``"[:-1], "y", 'z "ö"']
     assert [text[w.start : w.end] for w in script.commands[0].words] == ["é", '"ü ß"', "`x \\`y\\``", '$(z "ö")']
-
-
-@pytest.mark.parametrize(
-    ("text", "words"),
-    [
-        ("npm run *", ["npm", "run", "*"]),
-        ("git push 'a b'", ["git", "push", "a b"]),
-        ("* --version", ["*", "--version"]),
-        ("a; b", None),
-        ("a > f", None),
-        ("a $(b)", None),
-        ("A=1 b", None),
-        ("A=1", None),
-        ("time a", None),
-        ("a 'b", None),
-        ("", None),
-        ("if", None),
-    ],
-)
-def test_split_words_accepts_one_simple_command_alone(text, words):
-    found = split_words(text)
-    assert (None if found is None else [word.text for word in found]) == words
 
 
 @pytest.mark.parametrize("pattern", ["*", "a*", "[ab]?", "[!a]*", '"*"*', "\\[a]", "?[0-9]", "'?'*", "a\\*b*"])
