@@ -203,7 +203,7 @@ class Calls:
         output = done.output
         if done.alone and done.result.exported is not None and self._keeps_environment():
             session.environment = self._kept(done.result.exported)
-        if not done.alone or not (output.cwd or output.mode):
+        if not done.alone or not (output.cwd or output.mode or output.rules):
             return done
         reports = []
         if output.cwd and not session.follow(output.cwd):
@@ -214,6 +214,12 @@ class Calls:
                 reports.append(f"the mode stays: {reason}")
             else:
                 session.enter(output.mode)
+        if output.rules:
+            reason = self._gateway.refuses_rules(session.context.rules + output.rules)
+            if reason:
+                reports.append(f"the rules stay: {reason}")
+            else:
+                session.rule(output.rules)
         return done.replace(reports=(*done.reports, *reports)) if reports else done
 
     def _keeps_environment(self) -> bool:

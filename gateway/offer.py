@@ -32,16 +32,17 @@ def definitions(gateway: Gateway, form: str, mode: str, session: Session | None)
     if form not in FORMS:
         raise ValueError(f"the form must be one of {', '.join(FORMS)} (got {form!r})")
     mode = mode or gateway.context.mode
-    found = offered(gateway, mode)
+    found = offered(gateway, mode, () if session is None else session.context.rules)
     waiting = [] if form == "mcp" else deferred(gateway, found, session)
     names = {tool.name for tool in waiting}
     return [_FORMED[form](tool, _described(tool, mode, waiting)) for tool in found if tool.name not in names]
 
 
-def offered(gateway: Gateway, mode: str = "") -> list[Tool]:
-    """The tools that a call may use: switched on, with something behind them, and not denied for every input."""
+def offered(gateway: Gateway, mode: str = "", rules: tuple[str, ...] = ()) -> list[Tool]:
+    """The tools that a call may use: switched on, with something behind them, and not denied for every input. `rules`:
+    those of the session."""
     context = gateway.context.replace(mode=mode or gateway.context.mode, now=time.time())
-    policy, available = gateway.loaded.policy, _available(gateway)
+    policy, available = gateway.loaded_with(rules).policy, _available(gateway)
     return [
         gateway.registry[name]
         for name in gateway.registry

@@ -115,6 +115,12 @@ class Session:
         with self._lock:
             self._context = self._context.replace(mode=mode)
 
+    def rule(self, rules: tuple[str, ...]) -> None:
+        """Adds rules, each the text of a policy file, which hold from the next call on. Whether they can hold is for
+        the caller to have asked."""
+        with self._lock:
+            self._context = self._context.replace(rules=tuple(dict.fromkeys((*self._context.rules, *rules))))
+
     def ends_with_it(self, end: Callable[[], None]) -> None:
         """Has this called when the session is closed. Raises GatewayError where it has been."""
         with self._lock:

@@ -4,12 +4,14 @@ lost by another."""
 from __future__ import annotations
 
 import asyncio
+import json
 import threading
 from typing import Any
 
 import pytest
 
 from gateway.model.call import RawCall
+from gateway.model.decision import Decision
 from gateway.sandbox.bubblewrap import Bubblewrap
 from gateway.sandbox.run import Cancel
 from gateway.schedule import Turn
@@ -143,6 +145,92 @@ def test_a_call_that_may_run_beside_others_cannot_change_the_session(ground) -> 
     with gateway.session() as session:
         gateway.call(read("a"), session=session)
         assert (session.cwd, session.context.mode) == (str(ground.project), "default")
+
+
+def rules(*each: dict[str, Any], **more: Any) -> tuple[str, ...]:
+    return (json.dumps({"version": 1, "rules": each, **more}),)
+
+
+def test_rules_of_the_session_hold_from_the_next_call_on_and_for_it_alone(ground) -> None:
+    given = rules({"id": "no-a", "deny": "Edit(./a)"}, {"id": "b", "allow": "Edit(./b)"})
+    ground.stands_for("files.write", lambda _call, _work: Output((Text("x"),), rules=given))
+    ground.says({"rules": [{"id": "a", "allow": ["Edit(./a)", "Edit(./c)"]}]})
+    gateway = ground.open()
+    with gateway.session() as session, gateway.session() as other:
+        ran = [gateway.batch([write("a"), write("a"), write("b")], session=session)]
+        ran += [gateway.batch([write("a"), write("b"), write("c")], session=each) for each in (session, other)]
+    assert [[done.ran for done in each] for each in ran] == [
+        [True, True, False],
+        [False, True, True],
+        [True, False, True],
+    ]
+    denied = ran[1][0].verdict.reason.rule
+    assert (denied.id, denied.source.as_dict()) == (
+        "no-a", {"layer": "session", "file": "session rule 1", "line": 1, "column": 26},
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("upper", "allowed"),
+    [
+        pytest.param({"id": "u", "deny": "Edit(./a)"}, False, id="denied above"),
+        pytest.param({"id": "u", "ask": "Edit(./a)"}, False, id="asked about above"),
+        pytest.param({"id": "u", "deny": "Edit(./z)"}, True, id="left open above"),
+    ],
+)
+def test_rules_of_the_session_allow_only_what_upper_layers_leave_open(ground, upper: Any, allowed: bool) -> None:
+    ground.says({"rules": [upper]})
+    gateway = ground.open()
+    with gateway.session() as session:
+        session.rule(rules({"id": "s", "allow": "Edit(./a)"}))
+        assert gateway.check(write("a"), session.context).decision is (Decision.ALLOW if allowed else upper_of(upper))
+
+
+def upper_of(rule: dict[str, Any]) -> Decision:
+    return Decision.DENY if "deny" in rule else Decision.ASK
+
+
+@pytest.mark.parametrize(
+    ("given", "reason"),
+    [
+        pytest.param(("nonsense",), "must be a mapping", id="no policy"),
+        pytest.param(rules({"id": "x", "deny": "Nosuch(x)"}), "Nosuch", id="a tool that is not there"),
+        pytest.param(rules(settings={"mode": "bypass"}), "a session must hold nothing but rules", id="settings"),
+    ],
+)
+def test_rules_that_cannot_hold_are_reported_and_not_taken(ground, given: tuple[str, ...], reason: str) -> None:
+    ground.stands_for("files.write", lambda _call, _work: Output((Text("x"),), rules=given))
+    ground.says({"rules": [{"id": "a", "allow": "Edit(**)"}]})
+    gateway = ground.open()
+    with gateway.session() as session:
+        done = gateway.call(write("a"), session=session)
+        assert session.context.rules == ()
+        assert gateway.call(write("a"), session=session).ran
+    (report,) = done.reports
+    assert report.startswith("the rules stay: ")
+    assert reason in report
+
+
+def test_a_tool_that_the_session_denies_for_every_input_is_not_offered(ground) -> None:
+    gateway = ground.open()
+    with gateway.session() as session:
+        before = {each["name"] for each in gateway.tools(session=session)}
+        session.rule(rules({"id": "no-write", "deny": "Write"}))
+        assert before - {each["name"] for each in gateway.tools(session=session)} == {"Write"}
+    assert {each["name"] for each in gateway.tools()} == before
+
+
+def test_the_rules_of_a_session_outlive_a_change_of_the_policy(ground) -> None:
+    ground.says({"rules": [{"id": "a", "allow": "Edit(**)"}]})
+    gateway = ground.open()
+    with gateway.session() as session:
+        session.rule(rules({"id": "no-a", "deny": "Edit(./a)"}))
+        assert gateway.check(write("a"), session.context).reason.rule.id == "no-a"
+        assert gateway.renewed() is gateway
+        ground.says({"rules": [{"id": "b", "allow": "Edit(**)"}]})
+        later = gateway.renewed()
+        assert later is not gateway
+        assert [later.check(write(name), session.context).reason.rule.id for name in ("a", "b")] == ["no-a", "b"]
 
 
 def test_a_mode_or_folder_that_may_not_be_is_reported_and_not_taken(ground) -> None:

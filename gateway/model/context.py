@@ -12,7 +12,8 @@ class Context(Value):
     root plus named extra folders; empty when the root would be `/`, HOME or an ancestor of HOME. `temp`: the
     session's own temporary folders, which only the sandbox makes its own. `now`: seconds since the epoch, read once per
     call. `confined`: the call will run in the sandbox. `branch`: HEAD of the project, "" when unknown. `scratch`: the
-    session's folder for outputs too long to show, which is its own wherever a call runs; "" for none.
+    session's folder for outputs too long to show, which is its own wherever a call runs; "" for none. `rules`: those of
+    the session, each the text of a policy file that holds nothing else.
     """
 
     cwd: str
@@ -28,3 +29,4 @@ class Context(Value):
     now: float = 0.0
     env: tuple[tuple[str, str], ...] = ()
     scratch: str = ""
+    rules: tuple[str, ...] = ()

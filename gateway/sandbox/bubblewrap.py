@@ -19,7 +19,7 @@ import threading
 from contextlib import suppress
 
 from gateway.sandbox.base import Probe, SandboxError
-from gateway.sandbox.bubblewrap_arguments import Given, arguments, shows_host
+from gateway.sandbox.bubblewrap_arguments import Given, arguments, encoded, is_device, shows_host
 from gateway.sandbox.bubblewrap_running import Confined
 from gateway.sandbox.mounts import MASK, PRIVATE, READ_ONLY, steps
 from gateway.sandbox.seccomp import filter_of
@@ -162,7 +162,7 @@ class Bubblewrap:
                 program.nested,
                 contents,
             )
-            words = _holding(b"".join(word + b"\0" for word in arguments(plan, given, made)), opened)
+            words = _holding(encoded(plan, given, made), opened)
             command = [os.fsencode(word) for word in argv]
             child = spawn(
                 os.fsencode(program.path),
@@ -210,7 +210,7 @@ class Bubblewrap:
                 continue
             descriptor = _same(step.path, step.folder)
             opened.append(descriptor)
-            plain = step.path.startswith("/dev/") or not program.by_descriptor
+            plain = is_device(step) or not program.by_descriptor
             found.append(step.path if plain else descriptor)
         if plan.cwd and not plan.cwd.startswith("/"):
             raise SandboxError(f"the command cannot start in {plan.cwd}: it is no absolute path")

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import os
+from functools import lru_cache
 
 from gateway.model.value import Value
 from gateway.sandbox.mounts import BIND, COVER, MASK, PRIVATE, READ_ONLY, steps
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from gateway.model.plan import Limits, SandboxPlan
     from gateway.sandbox.mounts import Step
 
@@ -41,6 +44,13 @@ class Given(Value):
 
 def arguments(plan: SandboxPlan, given: Given, made: tuple[Step, ...] | None = None) -> list[bytes]:
     """Every option, in order. `made`: the plan's steps, if they are known already."""
+    return encoded(plan, given, made).split(b"\0")[:-1]
+
+
+@lru_cache(maxsize=16)
+def encoded(plan: SandboxPlan, given: Given, made: tuple[Step, ...] | None = None) -> bytes:
+    """The same as bubblewrap reads them from a file: each ends with a zero byte. Remembered: calls of one session ask
+    for the same."""
     made = steps(plan.mounts, plan.private) if made is None else made
     words: list[str | int] = [
         *("--unshare-user", "--unshare-pid", "--unshare-net", "--unshare-ipc", "--unshare-uts", "--unshare-cgroup-try"),
@@ -58,19 +68,22 @@ def arguments(plan: SandboxPlan, given: Given, made: tuple[Step, ...] | None = N
         if not path.startswith(private):
             words += ("--symlink", target, path)
     # bubblewrap reads the whole list of mounts for each that it binds or makes read-only: what can be said while the
-    # list is short is said first.
+    # list is short is said first, and what is mounted without a look at it last.
     words += ("--proc", "/proc")
     if _NEED_PROC.isdisjoint(plan.permits):
         words += ("--remount-ro", "/proc")
     size = private_size(plan.limits)
-    words += ("--dev", "/dev", "--perms", "1777", "--size", size, "--tmpfs", "/dev/shm")
     shown = (*[step.path for step in made], *[path for path, _content in plan.files])
     in_devices = any(f"{path}/".startswith("/dev/") for path in shown)
-    if not in_devices:
-        words += ("--remount-ro", "/dev")
-    words += _mounted(made, given.sources, size)
+    empty = [step for step in made if step.kind == PRIVATE and not _holds(step.path, shown)]
+    shared = ("--perms", "1777", "--size", size, "--tmpfs", "/dev/shm")
+    words += ("--dev", "/dev", *(shared if in_devices else ("--remount-ro", "/dev")))
+    words += _mounted([step for step in made if step not in empty], given.sources, size)
     for (path, _content), descriptor in zip(plan.files, given.contents, strict=True):
         words += ("--perms", "0444", "--ro-bind-data", descriptor, path)
+    if not in_devices:
+        words += shared
+    words += _mounted(empty, (), size)
     for path, target in inside:  # a private folder is empty when it is mounted
         words += ("--symlink", target, path)
     if not _NEED_PROC.isdisjoint(plan.permits):
@@ -84,7 +97,8 @@ def arguments(plan: SandboxPlan, given: Given, made: tuple[Step, ...] | None = N
         words += ("--remount-ro", "/dev")
     words += ("--remount-ro", "/", "--chdir", plan.cwd)
     words += ("--seccomp", given.gate, "--json-status-fd", given.status)
-    return os.fsencode("\0".join(map(str, words))).split(b"\0")
+    words.append("")
+    return os.fsencode("\0".join(map(str, words)))
 
 
 def shows_host(step: Step) -> bool:
@@ -97,7 +111,11 @@ def private_size(limits: Limits) -> int:
     return min((bound for bound in (limits.disk, limits.memory) if bound), default=PRIVATE_SIZE)
 
 
-def _mounted(made: tuple[Step, ...], sources: tuple[int | str, ...], size: int) -> list[str | int]:
+def _holds(folder: str, paths: Iterable[str]) -> bool:
+    return any(path.startswith(f"{folder.rstrip('/')}/") and path != folder for path in paths)
+
+
+def _mounted(made: Iterable[Step], sources: tuple[int | str, ...], size: int) -> list[str | int]:
     words: list[str | int] = []
     places = iter(sources)
     for step in made:
@@ -110,9 +128,14 @@ def _mounted(made: tuple[Step, ...], sources: tuple[int | str, ...], size: int) 
     return words
 
 
+def is_device(step: Step) -> bool:
+    """Whether a step shows devices, which would be there and not open if they were bound like other files."""
+    return step.kind != MASK and step.path.startswith("/dev/") and not f"{step.path}/".startswith("/dev/shm/")
+
+
 def _option(step: Step) -> str:
-    if step.path.startswith("/dev/"):
-        return "dev-bind"  # else the device would be there and not open
+    if is_device(step):
+        return "dev-bind"
     return "bind" if step.kind == BIND else "ro-bind"
 
 

@@ -56,11 +56,12 @@ CAPTURED = Ways()
 
 class Command(Value):
     """What to start. `argv` makes the program and its words from the number of the descriptor that the command reports
-    its folder on, -1 unless `report`."""
+    its folder on, -1 unless `report`. `told` is handed what it reports as it comes."""
 
     argv: Callable[[int], tuple[bytes, ...]]
     ways: Ways = CAPTURED
     report: bool = False
+    told: Callable[[bytes], None] | None = None
 
 
 class Protection(Value):
@@ -362,7 +363,10 @@ class _Life:
     def _listen(self, stream: int, data: bytes) -> None:
         if stream == STDERR and self.command.ways.copy >= 0:
             _write_all(self.command.ways.copy, data)
-        elif self.listener is not None and stream != REPORT:
+        elif stream == REPORT:
+            if self.command.told is not None:
+                self.command.told(data)
+        elif self.listener is not None:
             self.listener(stream, data)
 
     def _result(self, ended: str, status: int, reason: str, exact: tuple[Violation, ...]) -> Result:

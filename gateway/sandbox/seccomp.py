@@ -12,7 +12,7 @@ Pure: the same machine and options give the same bytes. What a 32-bit program or
 from __future__ import annotations
 
 from gateway.model.value import Value
-from gateway.sandbox.bpf import ARCHITECTURE, NUMBER, Assembly
+from gateway.sandbox.bpf import ARCHITECTURE, NEXT, NUMBER, Assembly
 from gateway.sandbox.syscalls import ABSENT, MACHINES, NUMBERS
 
 TYPE_CHECKING = False
@@ -23,6 +23,8 @@ ALLOW, REFUSE = 0x7FFF0000, 0x00050000
 EPERM, ENOSYS, EPROTONOSUPPORT, EAFNOSUPPORT = 1, 38, 93, 97
 X32 = 0x40000000
 WHOLE = 0xFFFFFFFF
+_FEW = 4  # numbers that are compared one by one
+_ALLOWED = "allowed"
 
 UNIX, INET, INET6, NETLINK = 1, 2, 10, 16
 PERMITS = ("ptrace", "perf", "namespaces")
@@ -134,57 +136,74 @@ def filter_of(machine: str, permits: Iterable[str] = (), *, internet: bool = Tru
 
 
 def compiled(machine: str, listed: Iterable[Refusal]) -> bytes:
-    """Refusals as a program: of those of one call the first whose tests all hold answers, else the call is allowed."""
+    """Refusals as a program: of those of one call the first whose tests all hold answers, else the call is allowed.
+
+    Short, and few steps to every answer: the kernel translates it, and runs it for each call there is, whenever a
+    command starts."""
     code, column = MACHINES[machine]
-    plain: dict[int, list[int]] = {}
-    tested: dict[int, list[Refusal]] = {}
+    by_number: dict[int, list[Refusal]] = {}
     for each in listed:
         number = NUMBERS[each.call][column]
-        if number == ABSENT:
-            continue
-        if each.tests:
-            tested.setdefault(number, []).append(each)
-        else:
-            plain.setdefault(each.error, []).append(number)
+        if number != ABSENT:
+            by_number.setdefault(number, []).append(each)
     program = Assembly()
     program.load(ARCHITECTURE)
-    program.equal(code, yes="ours")
-    program.answer(REFUSE | ENOSYS)
-    program.label("ours")
+    program.equal(code, no=_error(ENOSYS))
     program.load(NUMBER)
     if machine == "x86_64":
-        program.at_least(X32, no="known")
-        program.answer(REFUSE | ENOSYS)
-        program.label("known")
-    for number, each_of in tested.items():
-        _tested(program, number, each_of)
-    for error, numbers in plain.items():
-        for number in numbers:
-            program.equal(number, yes=f"error {error}")
-        program.jump(f"after {error}")
-        program.label(f"error {error}")
+        program.at_least(X32, yes=_error(ENOSYS))
+    _sought(program, sorted(by_number), by_number)
+    for number, each_of in by_number.items():
+        if each_of[0].tests:
+            program.label(f"tests of {number}")
+            _tested(program, number, each_of)
+    for error in sorted({ENOSYS, *[each.error for each_of in by_number.values() for each in each_of]}):
+        program.label(_error(error))
         program.answer(REFUSE | error)
-        program.label(f"after {error}")
+    program.label(_ALLOWED)
     program.answer(ALLOW)
     return program.encoded()
 
 
+def _error(number: int) -> str:
+    return f"error {number}"
+
+
+def _sought(program: Assembly, numbers: list[int], by_number: dict[int, list[Refusal]]) -> None:
+    """Goes to what is said of the number that was loaded."""
+    if len(numbers) > _FEW:
+        middle = len(numbers) // 2
+        upper = f"from {numbers[middle]}"
+        program.at_least(numbers[middle], yes=upper)
+        _sought(program, numbers[:middle], by_number)
+        program.label(upper)
+        _sought(program, numbers[middle:], by_number)
+        return
+    for number in numbers:
+        first = by_number[number][0]
+        said = f"tests of {number}" if first.tests else _error(first.error)
+        program.equal(number, yes=said, no=_ALLOWED if number == numbers[-1] else NEXT)
+    if not numbers:
+        program.jump(_ALLOWED)
+
+
 def _tested(program: Assembly, number: int, listed: list[Refusal]) -> None:
-    """What becomes of one call; others go on behind it."""
-    program.equal(number, no=f"not {number}")
+    """What becomes of one call, by its arguments."""
     for place, each in enumerate(listed):
-        silent = f"{number} silent {place}"
+        silent = f"{number} silent {place}" if place + 1 < len(listed) else _ALLOWED
         for step, test in enumerate(each.tests):
-            held = f"{number} held {place}.{step}"
+            last = step + 1 == len(each.tests)
+            held = _error(each.error) if last else f"{number} held {place}.{step}"
+            among, other = (silent, held) if test.none_of else (held, silent)
             program.load(16 + 8 * test.argument)
             if test.mask != WHOLE:
                 program.keep(test.mask)
-            for value in test.values:
-                program.equal(value, yes=silent if test.none_of else held)
-            if not test.none_of:
-                program.jump(silent)
-            program.label(held)
-        program.answer(REFUSE | each.error)
-        program.label(silent)
-    program.answer(ALLOW)
-    program.label(f"not {number}")
+            for value in test.values[:-1]:
+                program.equal(value, yes=among)
+            program.equal(test.values[-1], yes=among, no=other)
+            if not last:
+                program.label(held)
+        if not each.tests:
+            program.jump(_error(each.error))
+        if silent != _ALLOWED:
+            program.label(silent)

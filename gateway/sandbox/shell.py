@@ -28,6 +28,11 @@ MAX_FOLDER = 4096
 # Between the folder and the variables.
 _MARK = b"\0"
 _DECLARED = b"declare -x "
+_WAITING = (
+    'gateway_is=$?; builtin pwd -P >&REPORT; if [ -n "$(builtin jobs -rp)" ]; then '
+    'builtin printf "\\0%d\\n" "$gateway_is" >&REPORT; builtin exec REPORT>&-; builtin wait; fi; '
+    'builtin exit "$gateway_is"'
+)
 
 
 def find_bash() -> str:
@@ -48,15 +53,20 @@ def _quoted(word: str) -> str:
     return "'" + word.replace("'", "'\\''") + "'"
 
 
-def arguments(bash: str, text: str, report: int = -1, *, exported: bool = False) -> tuple[bytes, ...]:
+def arguments(
+    bash: str, text: str, report: int = -1, *, exported: bool = False, waits: bool = False
+) -> tuple[bytes, ...]:
     """The words that start bash with this text. `report`: a descriptor that the folder it ends in is written to, and
-    if `exported` its exported variables.
+    if `exported` its exported variables. `waits`: where jobs of the shell still run when it ends, it also reports its
+    status, and stays until they have ended.
 
     The text stands on lines of its own, so that nothing of ours changes how it is read. A trap of its own for the end
     of the shell takes the place of ours: then both stay unknown.
     """
     variables = f'; builtin printf "\\0" >&{report}; builtin export -p >&{report}' if exported else ""
     before = f"trap 'builtin pwd -P >&{report}{variables}' EXIT\n" if report >= 0 else ""
+    if waits and report >= 0:
+        before = "trap '" + _WAITING.replace("REPORT", str(report)) + "' EXIT\n"
     return (os.fsencode(bash), b"--noprofile", b"--norc", b"-c", b"--", os.fsencode(before + text))
 
 
@@ -69,6 +79,12 @@ def folder_said(data: bytes) -> str:
         return ""
     path = data[:-1]
     return "" if b"\0" in path else os.fsdecode(path)
+
+
+def status_said(data: bytes) -> int:
+    """The status that a shell reported which waits for its jobs; -1 unless it did."""
+    _, mark, status = data.partition(_MARK)
+    return int(status) if mark and status.endswith(b"\n") and status[:-1].isdigit() and len(status) < 5 else -1
 
 
 def variables_said(data: bytes) -> dict[str, str] | None:

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     T = TypeVar("T")
 
 UNKNOWN_STATUS = 255
+_ONE_THREAD = 3  # links of a folder that holds one other
 _TO_GROUP = 4  # PIDFD_SIGNAL_PROCESS_GROUP
 
 
@@ -147,17 +148,27 @@ def open_process(pid: int) -> int:
 
 def children(pid: int) -> list[int]:
     """The children of a process, of each of its threads, oldest first. Empty when it has ended."""
+    folder = f"/proc/{pid}/task"
     try:
-        threads = os.listdir(f"/proc/{pid}/task")
+        # Most have one thread, which bears the number of the process: then there is nothing to list.
+        threads = [str(pid)] if os.stat(folder).st_nlink == _ONE_THREAD else os.listdir(folder)
     except OSError:
         return []
     found: list[int] = []
     for thread in threads:
         try:
-            with open(f"/proc/{pid}/task/{thread}/children", "rb", buffering=0) as file:
-                found += map(int, file.read().split())
+            descriptor = os.open(f"{folder}/{thread}/children", os.O_RDONLY | os.O_CLOEXEC)
         except OSError:  # the thread ended meanwhile
             continue
+        try:
+            said = b""
+            while more := os.read(descriptor, 1 << 16):
+                said += more
+        except OSError:
+            continue
+        finally:
+            os.close(descriptor)
+        found += map(int, said.split())
     return found
 
 

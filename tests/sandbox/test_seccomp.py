@@ -9,9 +9,12 @@ import subprocess
 import sys
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
+from gateway.sandbox import seccomp
 from gateway.sandbox.bpf import AND, AT_LEAST, EQUAL, JUMP, LOAD, RETURN, Assembly
-from gateway.sandbox.seccomp import ALLOW, PERMITS, REFUSE, filter_of, refusals
+from gateway.sandbox.seccomp import ALLOW, PERMITS, REFUSE, Refusal, compiled, filter_of, refusals
 from gateway.sandbox.syscalls import ABSENT, MACHINES, NUMBERS
 
 HIGH = 0xDEADBEEF << 32  # what a caller may leave in the upper half of an argument that the kernel takes as 32 bits
@@ -19,11 +22,22 @@ HIGH = 0xDEADBEEF << 32  # what a caller may leave in the upper half of an argum
 
 def answer(program: bytes, audit: int, number: int, *arguments: int) -> int:
     """What the kernel would do: a run of the program over `struct seccomp_data`."""
+    return run(program, audit, number, *arguments)[0]
+
+
+def steps_of(program: bytes, audit: int, number: int) -> int:
+    """How many instructions are run for a call whose arguments are all zero."""
+    return run(program, audit, number)[1]
+
+
+def run(program: bytes, audit: int, number: int, *arguments: int) -> tuple[int, int]:
+    """The action, and the number of instructions that led to it."""
     padded = (*arguments, 0, 0, 0, 0, 0, 0)[:6]
     data = struct.pack("=iIQ6Q", number - (1 << 32 if number >= 1 << 31 else 0), audit, 0, *padded)
     steps = list(struct.iter_unpack("=HBBI", program))
-    place = accumulator = 0
+    place = accumulator = taken = 0
     while True:
+        taken += 1
         code, yes, no, value = steps[place]
         place += 1
         if code == LOAD:
@@ -38,7 +52,7 @@ def answer(program: bytes, audit: int, number: int, *arguments: int) -> int:
             place += yes if accumulator >= value else no
         else:
             assert code == RETURN
-            return value
+            return value, taken
 
 
 def said(machine: str, call: str, *arguments: int, permits: tuple[str, ...] = (), internet: bool = True) -> int:
@@ -141,6 +155,48 @@ def test_every_number_is_answered_as_listed(machine: str, internet: bool, permit
                     wanted = REFUSE | each.error
                     break
             assert (number, arguments, answer(program, audit, number, *arguments)) == (number, arguments, wanted)
+
+
+TESTS = st.builds(
+    seccomp.Test,
+    st.integers(0, 5),
+    st.lists(st.integers(0, 3), min_size=1, max_size=3).map(tuple),
+    st.sampled_from([0xFFFFFFFF, 1, 2]),
+    st.booleans(),
+)
+REFUSALS = st.builds(
+    Refusal, st.sampled_from(sorted(NUMBERS)), st.integers(1, 40), st.lists(TESTS, max_size=2).map(tuple)
+)
+WORDS = st.tuples(*[st.integers(0, 4)] * 6)
+
+
+@given(st.sampled_from(sorted(MACHINES)), st.lists(REFUSALS, max_size=12), st.lists(WORDS, min_size=1, max_size=5))
+def test_of_the_refusals_of_a_call_the_first_that_holds_answers(
+    machine: str, listed: list[Refusal], words: list[tuple[int, ...]]
+) -> None:
+    program = compiled(machine, listed)
+    audit, column = MACHINES[machine]
+    for number in range(500):
+        of_it = [each for each in listed if NUMBERS[each.call][column] == number]
+        for arguments in words if of_it else words[:1]:
+            wanted = ALLOW
+            for each in of_it:
+                held = [
+                    ((arguments[test.argument] & test.mask) in test.values) is not test.none_of for test in each.tests
+                ]
+                if all(held):
+                    wanted = REFUSE | each.error
+                    break
+            assert (number, arguments, answer(program, audit, number, *arguments)) == (number, arguments, wanted)
+
+
+@pytest.mark.parametrize("machine", MACHINES)
+def test_a_call_that_nothing_is_said_of_is_told_in_few_steps(machine: str) -> None:
+    """The kernel tries every number there is whenever a command starts."""
+    program = filter_of(machine)
+    audit, column = MACHINES[machine]
+    said = {NUMBERS[each.call][column] for each in refusals()}
+    assert max(steps_of(program, audit, number) for number in range(500) if number not in said) < 16
 
 
 @pytest.mark.parametrize("permit", PERMITS)
