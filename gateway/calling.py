@@ -43,6 +43,7 @@ class Calls:
         """A new session, from where the gateway was opened."""
         from gateway.approval.grants import Grants
 
+        how.setdefault("person", self.services.person)
         return Session(self._gateway.context, grants=Grants(), **how)
 
     def _own(self, session: Session | None) -> Session:
@@ -93,11 +94,14 @@ class Calls:
         cancel: Cancel | None = None,
         told: Callable[[int, Progress], None] | None = None,
         has_ended: Callable[[int], None] | None = None,
+        has_begun: Callable[[int], None] | None = None,
     ) -> Turn:
         session = self._own(session)
 
         def life(index: int, raw: RawCall, beside: bool) -> Done:
             heard = None if told is None else lambda each: told(index, each)
+            if has_begun is not None:
+                has_begun(index)
             return Life(self.services, raw, session, cancel=cancel, progress=heard, beside=beside).live()
 
         def is_safe(raw: RawCall) -> bool:

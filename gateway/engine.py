@@ -11,20 +11,24 @@ from _thread import allocate_lock
 from functools import partial
 
 from gateway.commands.settle import settle
+from gateway.errors import ConfigError, Problem
 from gateway.load import (
     Loaded,
     Options,
     load_descriptions,
+    load_foreign,
     load_policy,
     load_tools,
     project_root,
     tool_files,
     with_layers,
+    with_search,
+    with_servers,
 )
 from gateway.model.analysis import Analysis
 from gateway.model.context import Context
 from gateway.model.decision import MODES
-from gateway.model.effect import HOLE, PATH_KINDS
+from gateway.model.effect import HOLE, PATH_KINDS, Item, Opaque
 from gateway.model.facts import Wanted
 from gateway.nested import NestedProjects
 from gateway.observe import Host, observe
@@ -34,7 +38,7 @@ from gateway.policy.protected import is_protected
 from gateway.policy.resolve import Judged, resolve
 from gateway.repository import git_fact
 from gateway.toolfiles import without_project
-from gateway.tools.canonical import canonicalise
+from gateway.tools.canonical import canonicalise_for
 from gateway.tools.effects import effects_of
 
 TYPE_CHECKING = False
@@ -46,7 +50,6 @@ if TYPE_CHECKING:
     from gateway.descriptions import Lookup
     from gateway.life import Done
     from gateway.model.call import RawCall
-    from gateway.model.effect import Item
     from gateway.model.facts import TreeFact
     from gateway.model.verdict import Verdict
     from gateway.policy.modes import Regions
@@ -58,6 +61,8 @@ if TYPE_CHECKING:
     from gateway.tools.tool import Tool
 
 UNCONFINED_REQUEST = "dangerously_disable_sandbox"
+TEMP = ("/tmp", "/var/tmp")  # what every confined call has for itself
+_POLICIES_KEPT = 64
 _REGIONS_KEPT = 64  # of sessions, each with a scratch folder of its own
 
 
@@ -97,11 +102,14 @@ class Gateway:
         self.loaded: Loaded = loaded or load_policy(self.places, self.options, self.registry, self._brought)
         if loaded is None and not self.loaded.project_trusted:
             self.registry = without_project(self.registry)
+        self.registry = with_search(self.registry, self.loaded.settings)
+        self.registry = with_servers(self.registry, self.places, self.options, self.loaded.settings)
         self.describe: Lookup = with_layers(load_descriptions(self.places), self.loaded)
+        self.foreign = load_foreign(self.places)
         self.search_path = self.environment.get("PATH", "")
         second = self.loaded.settings.get("second_opinion")
         self.second_opinion = second is not None and second.value is True
-        self._wider: dict[frozenset[str], Loaded] = {}
+        self._wider: dict[Options, Loaded] = {}
         self._judged_tools: dict[str, Judged] = {}
         self._is_fixed = loaded is not None
         # `--policies` stands for all layers: no other file counts.
@@ -119,7 +127,7 @@ class Gateway:
             root=root,
             home=home,
             workspace=tuple(dict.fromkeys(folder for folder in real if is_workspace(folder, home))),
-            temp=("/tmp", "/var/tmp") if confined else (),
+            temp=TEMP if confined else (),
             mode=self.loaded.mode,
             confined=confined,
             branch=self._branch(root),
@@ -128,12 +136,15 @@ class Gateway:
     def _branch(self, root: str) -> str:
         return git_fact(root, self.host, Context(root, root, self.places.home)).branch
 
-    def check(self, raw: RawCall, context: Context | None = None) -> Verdict:
-        """The verdict on a call. Raises CallError for one that cannot be judged as it stands; ConfigError when a
-        nested project's policy is broken."""
+    def check(
+        self, raw: RawCall, context: Context | None = None, *, foreign: Tool | None = None, shell: str = "bash"
+    ) -> Verdict:
+        """The verdict on a call. `foreign`: the tool of another agent that is called, which stands for one of ours or
+        for none; `shell`: what that agent has shell texts read by. Raises CallError for a call that cannot be judged as
+        it stands; ConfigError when a nested project's policy is broken."""
         context = (self.context if context is None else context).replace(now=time.time())
-        tool = self.registry.tool(raw.tool)
-        call = canonicalise(self.registry, raw, context)
+        tool = self.registry.tool(raw.tool) if foreign is None else foreign
+        call = canonicalise_for(tool, raw, context)
         if call.input.get(UNCONFINED_REQUEST) is True:
             context = context.replace(confined=False, temp=())  # judged as what it asks for; never a switch
         items, text = effects_of(tool, call, context)
@@ -148,6 +159,8 @@ class Gateway:
             start = Start.make((context.cwd, context.home, variables, 0, self.second_opinion))
             analysis = analyse(text, start, self.describe)
             items += analysis.items
+            if shell != "bash":
+                items += _read_otherwise(text, shell)
             analysis = Analysis.make((analysis.parts, items, analysis.tokens, analysis.wanted, analysis.pending))
         facts = observe(analysis.wanted, self.host, context, search_path=self.search_path)
         analysis = settle(analysis, facts, context)
@@ -293,11 +306,20 @@ class Gateway:
             return f"the policy leaves open {', '.join(self.loaded.modes)}"
         return ""
 
+    def refuses_rules(self, rules: tuple[str, ...]) -> str:
+        """Why a session must not have these rules, each the text of a policy file; "" if it may."""
+        try:
+            self.loaded_with(rules)
+        except ConfigError as error:
+            return str(error)
+        return ""
+
     def _judged(self, tool: Tool) -> Judged:
         found = self._judged_tools.get(tool.name)
-        if found is None:
+        if found is None or tool.foreign:
             found = Judged(tool.level, tool.match_kind == "shell", bool(tool.entry["filters"]))
-            self._judged_tools[tool.name] = found
+            if not tool.foreign:
+                self._judged_tools[tool.name] = found
         return found
 
     def _look_below(self, loaded: Loaded, analysis: Analysis, context: Context) -> Mapping[tuple[str, str], TreeFact]:
@@ -323,15 +345,33 @@ class Gateway:
         if tool_files(self.places, self.options) != self._brought:
             return self._again(self.options)
         known = [(self.options, self.loaded)]
-        known += [
-            (self.options.replace(others=tuple(sorted(each))), loaded) for each, loaded in list(self._wider.items())
-        ]
+        known += list(self._wider.items())
         if all(
             load_policy(self.places, options, self.registry, self._brought).policy.revision == loaded.policy.revision
             for options, loaded in known
         ):
             return self
         return self._again(self.options)
+
+    def afresh(self, cwd: str, environment: Mapping[str, str]) -> Gateway:
+        """One with the same policy, for another folder and environment, that looks at the host anew: what a process of
+        its own would make of the same policy files."""
+        found = Gateway.__new__(Gateway)
+        host = Host()
+        own = {
+            "options": self.options.replace(cwd=os.path.realpath(cwd)),
+            "host": host,
+            "environment": dict(environment),
+            "search_path": environment.get("PATH", ""),
+            "_calls": None,
+            "_making": allocate_lock(),
+            "_wider": {},
+            "_regions": {},
+            "_projects": None if self._projects is None else NestedProjects(host, self.options.root),
+        }
+        found.__dict__.update(self.__dict__ | own)
+        found.context = found._context(self.context.confined)  # noqa: SLF001 - it is one of these
+        return found
 
     def _again(self, options: Options) -> Gateway:
         return Gateway(
@@ -346,24 +386,39 @@ class Gateway:
     def _policy_for(self, analysis: Analysis, context: Context) -> Loaded:
         """The policy, with the deny and ask rules of every other project that the call reaches into."""
         if self._projects is None:
-            return self.loaded
+            return self.loaded_with(context.rules)
         folders: tuple[str, ...] = (context.cwd,)
         for part in analysis.parts:
             if part.cwds and part.cwds != folders:
                 folders += part.cwds
-        others = self._projects.reached(folders, analysis.items)
-        if not others:
+        return self.loaded_with(context.rules, self._projects.reached(folders, analysis.items))
+
+    def loaded_with(self, rules: tuple[str, ...], others: frozenset[str] = frozenset()) -> Loaded:
+        """The policy with a session's rules and those of further projects. Raises ConfigError when they are wrong."""
+        if not (rules or others):
             return self.loaded
-        found = self._wider.get(others)
+        if self._is_fixed:
+            raise ConfigError(Problem("a policy that was handed over takes no rules besides"))
+        options = self.options.replace(others=tuple(sorted(others)), rules=rules)
+        found = self._wider.get(options)
         if found is None:
-            options = self.options.replace(others=tuple(sorted(others)))
-            found = self._wider[others] = load_policy(self.places, options, self.registry, self._brought)
+            if len(self._wider) >= _POLICIES_KEPT:
+                self._wider.clear()
+            found = self._wider[options] = load_policy(self.places, options, self.registry, self._brought)
         return found
 
 
 def is_workspace(folder: str, home: str) -> bool:
     """Whether a folder may be a workspace: never `/`, HOME or an ancestor of HOME."""
     return folder != "/" and not (home + "/").startswith(folder + "/")
+
+
+def _read_otherwise(text: str, shell: str) -> tuple[Item, ...]:
+    """What nobody knows of a text that another shell than bash reads."""
+    from gateway.commands.othershells import reads_otherwise
+
+    why = reads_otherwise(text, shell)
+    return (Item(Opaque(why), 0, len(text)),) if why else ()
 
 
 def _paths(items: tuple[Item, ...]) -> tuple[str, ...]:

@@ -94,13 +94,17 @@ class Executor:
         started: Callable[[Running], None] | None = None,
         report: bool = False,
         session: str = "",
+        lasting: bool = False,
+        told: Callable[[bytes], None] | None = None,
     ) -> Execution:
         """Judges a shell text and, if it may run, runs it confined until its whole tree of processes has ended.
 
         `seconds`: of wall time, never more than policy's limit. `environment`: what the command's is chosen from, the
         gateway's own by default. `listener` is handed captured output as it comes, from this thread. `session`: what
-        the record calls the session. Raises CallError for a text that cannot be judged, ConfigError for a broken
-        policy; either is recorded as a refusal.
+        the record calls the session. `lasting`: it may take as long as it takes, unless policy itself names a limit.
+        `told` is handed what the shell reports of its end as it comes; with it the shell waits for jobs that it leaves.
+        Raises CallError for a text that cannot be judged, ConfigError for a broken policy; either is recorded as a
+        refusal.
 
         What cannot be recorded does not run, unless it has no effect (`gateway.audit.log`).
         """
@@ -108,8 +112,9 @@ class Executor:
         def work(_call: Call, work: Work) -> Output:
             assert work.run is not None
             result = work.run(
-                text, seconds=seconds, ways=ways, listener=listener, started=started, report=report, own_limit=True
-            )
+                text, seconds=seconds, ways=ways, listener=listener, started=started, report=report, own_limit=True,
+                lasting=lasting, told=told, cancel=cancel,
+            )  # fmt: skip
             return Output(result=result)
 
         done = Life(

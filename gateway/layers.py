@@ -39,11 +39,15 @@ TOOLS_FILE = "/tools.yaml"
 # What `lock` calls the describing of programs.
 COMMANDS = "commands"
 
+SESSION = LAYERS[-1]
+_NOT_IN_SESSION = ("settings", "hooks")
 # What a setting is that no layer sets, where a session may choose another.
 _USUAL = {"mode": "default"}
+# Sections of which no key may come from another layer than the rest: the key of one provider is not for another.
+_WHOLE = ("search",)
 
 # Which modes refuse or ask wherever the other one does, ceilings included: what a project may change a mode to.
-_STRICTER = {
+STRICTER = {
     "bypass": ("accept_edits", "auto", "default", "dont_ask", "plan", "read_only"),
     "accept_edits": ("default", "dont_ask", "plan", "read_only"),
     "auto": ("default", "dont_ask", "plan", "read_only"),
@@ -52,6 +56,12 @@ _STRICTER = {
     "plan": ("read_only",),
     "read_only": ("plan",),
 }
+
+
+def strict_as_both(one: str, other: str) -> str:
+    """The laxest mode known to be as strict as either of two, "" if there is none."""
+    as_strict = [mode for mode in (other, *STRICTER.get(other, ())) if mode == one or mode in STRICTER.get(one, ())]
+    return one if one in as_strict else (as_strict or [""])[0]
 
 
 class PolicyFile(Value):
@@ -152,6 +162,11 @@ def read_layer(folder: LayerFolder) -> list[PolicyFile]:
     if folder.layer == "enterprise" and _is_there(folder.path):
         check_folder(folder.path)
     return _layer(folder.layer, folder.path, folder.base, folder.root)
+
+
+def session_files(rules: Iterable[str], root: str) -> list[PolicyFile]:
+    """A session's rules as files of its layer, the lowest."""
+    return [PolicyFile(SESSION, f"session rule {n}", text.encode(), root, root) for n, text in enumerate(rules, 1)]
 
 
 def local_folder(places: Places, root: str) -> str:
@@ -273,6 +288,8 @@ class _Binder:
         for file, docs in parsed:
             may_loosen = file.layer != "project" or (trusted and file.base == self.root)
             for each in docs:
+                if file.layer == SESSION and (len(docs) > 1 or any(each.doc.get(key) for key in _NOT_IN_SESSION)):
+                    self.problems.append(Problem("a session must hold nothing but rules", file=each.path))
                 bound.append(self._bound(file, each, may_loosen))
                 self._take_hooks(file, each, may_loosen)
                 settings.add(file, each.path, each.doc, may_loosen)
@@ -423,6 +440,9 @@ class _Settings:
         self._check_sandbox(settings.get("sandbox") or {}, file.layer, path)
         self._check_audit(settings.get("audit") or {}, file.layer, path)
         self._check_servers(settings.get("servers") or {}, file.layer, path)
+        self._check_mcp(settings.get("mcp") or {}, file.layer, path)
+        self._check_web(settings, file.layer, path)
+        self._check_plan(settings.get("plan") or {}, file.layer, path)
         for name, value in settings.items():
             reason = self._refused(file, name, value, may_loosen)
             if reason:
@@ -443,7 +463,7 @@ class _Settings:
 
     def _set(self, name: str, value: Any, path: str, layer: str) -> None:
         """Takes a value over; of a section the keys that are not locked, beside those that other layers set."""
-        if not isinstance(value, dict):
+        if not isinstance(value, dict) or name in _WHOLE:
             self.values[name] = Setting(value, path, layer)
             return
         before = self.values.get(name, Setting({}, path, layer))
@@ -477,11 +497,39 @@ class _Settings:
 
     def _check_servers(self, servers: dict[str, Any], layer: str, path: str) -> None:
         """A project may bring servers, but not say which of the user's secrets they get."""
-        given = [name for name, each in servers.items() if any(v.startswith("env:") for v in each["env"].values())]
+        given = [
+            name
+            for name, each in servers.items()
+            if any(value.startswith("env:") for value in each["env"].values())
+            or any("env" in part for parts in each["headers"].values() for part in parts)
+        ]
         if given and layer == "project":
             remedy = "set it in your own policy"
             message = f"a project must not say which variables a server gets (got `{given[0]}`)"
             self.problems.append(Problem(message, file=path, remedy=remedy))
+
+    def _check_mcp(self, mcp: dict[str, Any], layer: str, path: str) -> None:
+        """Who answers for a person, and what servers may do to the one who asks them, is not a project's to say."""
+        if mcp and layer == "project":
+            remedy = "set it in your own policy"
+            self.problems.append(Problem("a project must not set `mcp`", file=path, remedy=remedy))
+
+    def _check_web(self, settings: dict[str, Any], layer: str, path: str) -> None:
+        """Neither what is reached beside the public web nor who gets the words that are searched for is a project's
+        to say."""
+        if layer == "project":
+            remedy = "set it in your own policy"
+            self.problems += [
+                Problem(f"a project must not set `{name}`", file=path, remedy=remedy)
+                for name in ("web", "search")
+                if settings.get(name)
+            ]
+
+    def _check_plan(self, plan: dict[str, Any], layer: str, path: str) -> None:
+        """An accepted plan ends a mode that refuses every write; who accepts it is not a project's to say."""
+        if plan and layer == "project":
+            remedy = "set it in your own policy"
+            self.problems.append(Problem("a project must not set `plan`", file=path, remedy=remedy))
 
     def settle_mode(self) -> None:
         """Where the layers bound the mode and none that may stay sets it, the first of those they name holds."""
@@ -510,7 +558,7 @@ class _Settings:
         if file.layer == "project":
             if name == "mode":
                 current = self.values["mode"].value if "mode" in self.values else "default"
-                if value != current and value not in _STRICTER[current]:
+                if value != current and value not in STRICTER[current]:
                     return "a project may choose only stricter modes"
             elif not may_loosen:
                 return "it waits until the project is trusted"

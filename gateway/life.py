@@ -101,9 +101,12 @@ class Life:
         beside: bool = False,
         environment: Mapping[str, str] | None = None,
         work: Handler | None = None,
+        starts: bool = True,
     ) -> None:
         """`beside`: the call runs beside others, so it must be safe to. `environment`: what a command's is chosen
-        from, the gateway's own by default. `work`: does the work instead of the tool's own handler."""
+        from, the gateway's own by default. `work`: does the work instead of the tool's own handler.
+        `starts`: a command of the call is started here, in the sandbox; `work` that runs it otherwise is judged by what
+        the session says of confinement."""
         self.services = services
         self.guard: Guard = services.guard
         self.raw = raw.replace(partial=False) if raw.partial else raw  # what is not given is not there
@@ -114,6 +117,7 @@ class Life:
         self.beside = beside
         self.environment = session.environment if environment is None else environment
         self.given = work
+        self.starts = starts
         self.does: Handler | None = None
         self.grants: Grants | None = session.grants
         self.tool: Tool | None = None
@@ -133,17 +137,42 @@ class Life:
 
     def live(self) -> Done:
         """Leads the call through. Raises nothing but what ends the process, and `Crowded`."""
+        work = self.begin()
+        return self.end(None if work is None else work[0], work)
+
+    def begin(self) -> tuple[Handler, Work] | None:
+        """Leads the call to where it may run, judged, approved and recorded; None where it may not. `end` has to
+        follow. Raises as `live` does."""
+        found: list[tuple[Handler, Work]] = []
+        self._safely(lambda: found.append(self._begin()))
+        return found[0] if found else None
+
+    def end(self, does: Handler | None, work: tuple[Handler, Work] | None, began: float = 0.0) -> Done:
+        """Has the work done that `begin` let through, by its handler or by one that only tells what was done meanwhile,
+        since `began`; and leads the call to its end. Raises as `live` does."""
+        if work is not None and does is not None:
+            self._safely(lambda: self._finish(does, work[1], began or monotonic()))
+        return self._close()
+
+    def _begin(self) -> tuple[Handler, Work]:
+        call = self._understand()
+        self._hooks_before(call)
+        verdict = self._judge()
+        self._confine(verdict)
+        verdict = self._approve(verdict)
+        work = self._work(verdict)
+        self._record(verdict)
+        return work
+
+    def _finish(self, does: Handler, work: Work, began: float) -> None:
+        assert self.verdict is not None
+        self._run(self.verdict, (does, work), began)
+        self._limit()
+        self._hooks_after()
+
+    def _safely(self, does: Callable[[], None]) -> None:
         try:
-            call = self._understand()
-            self._hooks_before(call)
-            verdict = self._judge()
-            self._confine(verdict)
-            verdict = self._approve(verdict)
-            work = self._work(verdict)
-            self._record(verdict)
-            self._run(verdict, work)
-            self._limit()
-            self._hooks_after()
+            does()
         except Refused as refused:
             self._end(refused.result)
         except (CallError, ConfigError) as error:
@@ -161,7 +190,6 @@ class Life:
             self._end(Result("cancelled", NOT_RUN, reason=f"{type(error).__name__} ended it"))
             self._close()
             raise
-        return self._close()
 
     # ------------------------------------------------------------------------------------- before it may run
 
@@ -220,7 +248,9 @@ class Life:
         """Whether the call starts a command: a tool may do so for some inputs only."""
         assert self.tool is not None
         fields = verdict.call.input
-        return any(do == "argv" or (do == "shell" and fields.get(field)) for do, field, *_ in self.tool.actions)
+        return self.starts and any(
+            do == "argv" or (do == "shell" and fields.get(field)) for do, field, *_ in self.tool.actions
+        )
 
     def _planned(self, guard: Guard, verdict: Verdict) -> SandboxPlan | None:
         return guard.plan(verdict, self.environment) if self._starts(verdict) else None
@@ -281,8 +311,7 @@ class Life:
 
     # ---------------------------------------------------------------------------------------- while it runs, and after
 
-    def _run(self, verdict: Verdict, work: tuple[Handler, Work]) -> None:
-        began = monotonic()
+    def _run(self, verdict: Verdict, work: tuple[Handler, Work], began: float) -> None:
         self.ran = True
         does, given = work
         try:

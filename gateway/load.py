@@ -12,11 +12,13 @@ from gateway import prebuilt
 from gateway.cache import Cache, digest
 from gateway.descriptions import Layered, compile_files, entries, find_descriptions
 from gateway.errors import ConfigError, Problem
-from gateway.layers import PolicyFile, Setting, bind, find_files, read_file
+from gateway.foreign import Foreign, rule_names
+from gateway.layers import PolicyFile, Setting, bind, find_files, read_file, session_files
 from gateway.model.decision import MODES
 from gateway.model.value import Value
 from gateway.packed import Descriptions, pack
-from gateway.places import COMMANDS, PACKAGE, Places, packaged
+from gateway.places import AGENTS, COMMANDS, PACKAGE, SERVERS, Places, packaged
+from gateway.places import places as here
 from gateway.policy.table import Policy
 from gateway.toolfiles import find_tools, with_tools
 from gateway.tools.registry import Registry
@@ -25,7 +27,7 @@ from gateway.uncollected import Uncollected
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
     from typing import Any
 
     from gateway.descriptions import Entry, Lookup
@@ -44,6 +46,8 @@ class Options(Value):
     `policies`: a folder that stands for all layers but `builtin`. `mode`: "" to take the policy's. `trust`: project
     digests to accept for this run. `others`: further project roots whose deny and ask rules apply. `binding`: what is
     decided will be done, so the machine's own enterprise layer holds beside `policies`; a dry run may leave it out.
+    `servers`: MCP servers that no policy names: by what name, which description says what they are ("" for none), and
+    at which address ("" for one that runs here). `rules`: those of the session, as `Context.rules`.
     """
 
     cwd: str
@@ -53,11 +57,14 @@ class Options(Value):
     others: tuple[str, ...] = ()
     root: str = ""
     binding: bool = False
+    servers: tuple[tuple[str, str, str], ...] = ()
+    rules: tuple[str, ...] = ()
 
 
 class Loaded(Value):
     """A policy ready to decide, and where everything in it came from. `commands`: what its layers say of programs;
-    `modes`: those that a session may choose, () for any; `hooks`: what is told of calls, upper layers' first."""
+    `modes`: those that a session may choose, () for any; `hooks`: what is told of calls, upper layers' first;
+    `included`: the files that it extends."""
 
     policy: Policy
     settings: dict[str, Setting]
@@ -69,12 +76,13 @@ class Loaded(Value):
     commands: tuple[Entry, ...] = ()
     modes: tuple[str, ...] = ()
     hooks: tuple[dict[str, Any], ...] = ()
+    included: tuple[str, ...] = ()
 
 
-def project_root(cwd: str) -> str:
+def project_root(cwd: str, environment: Mapping[str, str] | None = None) -> str:
     """Where the session started: an agent's own variable when it holds the folder, else git's top, else the folder."""
     for name in ROOT_VARIABLES:
-        value = os.environ.get(name, "")
+        value = (os.environ if environment is None else environment).get(name, "")
         if value.startswith("/") and os.path.isdir(value):
             real = os.path.realpath(value)
             if (cwd + "/").startswith(real + "/"):
@@ -98,6 +106,7 @@ def load_policy(
     Raises ConfigError for whatever is wrong in any file; then nothing may be decided.
     """
     files = find_files(places, options.root, policies=options.policies, others=options.others, binding=options.binding)
+    files += session_files(options.rules, options.root)
     described = find_descriptions(places, options.root, policies=options.policies, binding=options.binding)
     brought = tool_files(places, options) if brought is None else brought
     cache = Cache(places.cache)
@@ -128,7 +137,8 @@ def load_policy(
             entry = _compile(
                 files, described, options, registry, places, is_trusted, bool(options.policies), brought=brought
             )
-        cache.write(key, entry)
+        if not options.rules:  # a session's are of no use to later processes
+            cache.write(key, entry)
     return _loaded(entry, options)
 
 
@@ -266,6 +276,7 @@ def _loaded(entry: dict[str, Any], options: Options) -> Loaded:
         tuple(entry["commands"]),
         tuple(entry["modes"]),
         tuple(entry.get("hooks", ())),
+        tuple(path for path, _digest in entry["included"]),
     )
 
 
@@ -288,6 +299,8 @@ def tool_names(registry: Registry) -> dict[str, ToolName]:
         tool = registry[registry.canonical_name(name)]
         fields = tuple(tool.entry["input"].get("properties", ()))
         names[name] = ToolName(tool.name, tool.match_kind, tool.match, fields)
+    for name, (kind, match) in load_foreign(here()).names_for_rules().items():
+        names.setdefault(name, ToolName(name, kind, match))
     return names
 
 
@@ -331,11 +344,75 @@ def _shipped_tools(places: Places) -> Registry:
     return Registry(compiled)
 
 
+def load_server_tools(places: Places, name: str) -> dict[str, dict[str, Any]]:
+    """What a described MCP server's tools do, by their own names. Raises ConfigError where nobody describes it."""
+    path = os.path.join(SERVERS, f"{name}.yaml")
+    if not os.path.isfile(path):
+        known = sorted(each.removesuffix(".yaml") for each in os.listdir(SERVERS) if each.endswith(".yaml"))
+        remedy = f"described are {', '.join(known)}"
+        raise ConfigError(Problem(f"no description says what the MCP server `{name}` does", remedy=remedy))
+    content, cache = read_file(path), Cache(places.cache)
+    key = "server-" + digest([code_stamp(), path, content])
+    compiled = cache.read(key)
+    if compiled is None:
+        from gateway.spec.tools import compile_tools
+
+        compiled = compile_tools(content, path)
+        cache.write(key, compiled)
+    found: dict[str, dict[str, Any]] = compiled["tools"]
+    return found
+
+
+def with_servers(registry: Registry, places: Places, options: Options, settings: dict[str, Setting]) -> Registry:
+    """The tools with what is known of those of MCP servers: of the ones that the policy names, and of others. Raises
+    ConfigError where a server is to be one that nobody describes."""
+    setting = settings.get("servers")
+    named = {} if setting is None else {key: (each["is"], each["url"]) for key, each in setting.value.items()}
+    named |= {key: (what, url) for key, what, url in options.servers if key not in named}
+    found = {
+        key: (url, load_server_tools(places, what) if what else {}) for key, (what, url) in named.items() if what or url
+    }
+    return registry.with_servers(found) if found else registry
+
+
+def with_search(registry: Registry, settings: dict[str, Setting]) -> Registry:
+    """The tools, those that search with the provider that the policy names as what they connect to."""
+    setting = settings.get("search")
+    return registry if setting is None else registry.with_search(setting.value["url"])
+
+
 def load_descriptions(places: Places) -> Descriptions:
     """The packaged descriptions of programs. The first look-up raises ConfigError if one is broken."""
     if prebuilt.tools() is not None:
         return Descriptions(prebuilt.commands)
     return Descriptions(lambda: _packed_descriptions(places))
+
+
+def load_foreign(places: Places) -> Foreign:
+    """The tools of foreign agents. The first look-up raises ConfigError if a description is broken."""
+    if prebuilt.tools() is not None:
+        return Foreign(Descriptions(prebuilt.foreign))
+    return Foreign(Descriptions(lambda: _packed_foreign(places)))
+
+
+def _packed_foreign(places: Places) -> bytes:
+    """Those of a checkout, from the cache unless one of their files is another one by now."""
+    cache = Cache(places.cache)
+    key = "foreign-" + digest([code_stamp()])
+    packed = cache.read_bytes(key)
+    if packed is None:
+        packed = pack_foreign(_shipped_tools(places))
+        cache.write_bytes(key, packed)
+    return packed
+
+
+def pack_foreign(shipped: Registry) -> bytes:
+    """The tools of all foreign agents, compiled from YAML. `shipped`: the tools of ours that they stand for."""
+    from gateway.spec.foreign import compile_foreign
+
+    paths = [os.path.join(AGENTS, name) for name in sorted(os.listdir(AGENTS)) if name.endswith(".yaml")]
+    compiled = [each for path in paths for each in compile_foreign(read_file(path), path, shipped)]
+    return pack([*compiled, rule_names(compiled)])
 
 
 def with_layers(shipped: Descriptions, loaded: Loaded) -> Lookup:
@@ -380,13 +457,13 @@ def code_stamp() -> str:
         return repr((*platform, built["stamp"]))
     found = os.stat(packaged("tools.yaml"))
     stamp = [("", *platform), ("tools.yaml", found.st_size, found.st_mtime_ns)]
-    for folder in ("", "model", "shell", "policy", "spec", "tools", "commands", "commands/special"):
+    for folder in ("", "model", "shell", "policy", "spec", "tools", "commands", "commands/special", "agents/tools"):
         try:
             with os.scandir(os.path.join(PACKAGE, folder)) as entries:
                 stamp += [
                     (folder, e.name, (found := e.stat()).st_size, found.st_mtime_ns)
                     for e in entries
-                    if e.name.endswith(".py")
+                    if e.name.endswith((".py", ".yaml") if folder == "agents/tools" else ".py")
                 ]
         except FileNotFoundError:
             continue

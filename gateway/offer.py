@@ -9,6 +9,7 @@ from gateway.tools.handlers import is_there
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Mapping
     from typing import Any
 
     from gateway.engine import Gateway
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
     from gateway.tools.tool import Tool
 
 SEARCH = "ToolSearch"
+ANSWER, SKILLS, COMMANDS = "StructuredOutput", "Skill", "SlashCommand"
 # With more tools than this, those that may wait are shown by name; the setting `tools_in_full` says another number.
 IN_FULL = 50
 SETTING = "tools_in_full"
@@ -35,7 +37,30 @@ def definitions(gateway: Gateway, form: str, mode: str, session: Session | None)
     found = offered(gateway, mode, () if session is None else session.context.rules)
     waiting = [] if form == "mcp" else deferred(gateway, found, session)
     names = {tool.name for tool in waiting}
-    return [_FORMED[form](tool, _described(tool, mode, waiting)) for tool in found if tool.name not in names]
+    told = _written_down(gateway)
+    schema = None if session is None else session.answer_schema
+    return [
+        _FORMED[form](
+            tool if tool.name != ANSWER else _answering(tool, schema or {}), _described(tool, mode, waiting, told)
+        )
+        for tool in found
+        if tool.name not in names and (tool.name != ANSWER or schema is not None) and told.get(tool.name) != ""
+    ]
+
+
+def _answering(tool: Tool, schema: Mapping[str, Any]) -> Tool:
+    """The tool that takes a session's final answer, with the schema of that answer."""
+    from gateway.tools.tool import Tool as Made
+
+    return Made({**tool.entry, "input": {"properties": {}, **schema}})
+
+
+def _written_down(gateway: Gateway) -> dict[str, str]:
+    """By tool, what there is to be loaded with it, "" for nothing."""
+    from gateway.skills.found import COMMAND, SKILL, listing
+
+    root, trusted = gateway.context.root, gateway.loaded.project_trusted
+    return {name: listing(kind, gateway.places, root, trusted) for name, kind in ((SKILLS, SKILL), (COMMANDS, COMMAND))}
 
 
 def offered(gateway: Gateway, mode: str = "", rules: tuple[str, ...] = ()) -> list[Tool]:
@@ -68,12 +93,15 @@ def deferred(gateway: Gateway, found: list[Tool], session: Session | None) -> li
 
 
 def _available(gateway: Gateway) -> frozenset[str]:
-    """The conditions that hold: variables that are set. Nothing else can be asked of the environment."""
-    return frozenset(f"env:{name}" for name, value in gateway.environment.items() if value)
+    """The conditions that hold: variables that are set, and a provider of searches."""
+    found = frozenset(f"env:{name}" for name, value in gateway.environment.items() if value)
+    return found | {"needs:search"} if "search" in gateway.loaded.settings else found
 
 
-def _described(tool: Tool, mode: str, waiting: list[Tool]) -> str:
+def _described(tool: Tool, mode: str, waiting: list[Tool], told: Mapping[str, str]) -> str:
     text = tool.description(mode)
+    if told.get(tool.name):
+        return f"{text}\n\nThere are:\n{told[tool.name]}"
     if tool.name != SEARCH or not waiting:
         return text
     lines = [f"- {each.name}: {each.entry['search_hint'] or each.entry['summary']}" for each in waiting[:_MOST_LISTED]]
@@ -89,7 +117,7 @@ def _mcp(tool: Tool, description: str) -> dict[str, Any]:
     found = {"name": tool.name, "title": entry["summary"], "description": description}
     found["inputSchema"] = tool.input_schema()
     if entry["output"] is not None:
-        found["outputSchema"] = entry["output"]
+        found["outputSchema"] = {"type": "object", **entry["output"]}  # clients refuse a list with any other
     read_only, destructive = entry["read_only"] is True, entry["destructive"] is not False
     found["annotations"] = {
         "readOnlyHint": read_only,

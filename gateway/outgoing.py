@@ -20,8 +20,9 @@ from gateway.tools.urls import Url, parse
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
-    from typing import Any
+    from typing import Any, TypeVar
 
+    Found = TypeVar("Found")
     Part = Mapping[str, str]
 
 MOST_BYTES = 8 << 20
@@ -97,14 +98,15 @@ def request(
     are followed. `seconds`: for all of it; `cancelled`: asked again and again, ends it at any time. Raises
     RequestError."""
     where = _parsed(url)
-    watched = _Watched(monotonic() + seconds)
+    watched = Watched(monotonic() + seconds)
     return watched.run(
         lambda: _follow(method, where, dict(headers or {}), body, most, named, watched), where.host, cancelled
     )
 
 
-class _Watched:
-    """One request, on a thread of its own: it may be given up at any time, whatever it waits for."""
+class Watched:
+    """One request, or several in turn, on a thread of its own: it may be given up at any time, whatever it waits for.
+    `end`: when it is, as `monotonic` counts."""
 
     def __init__(self, end: float) -> None:
         self.end = end
@@ -112,15 +114,16 @@ class _Watched:
         self._connection: socket.socket | None = None
         self._is_given_up = False
         self._done = threading.Event()
-        self._found: Reply | None = None
         self._problem: BaseException | None = None
 
-    def run(self, does: Callable[[], Reply], host: str, cancelled: Callable[[], bool]) -> Reply:
+    def run(self, does: Callable[[], Found], host: str, cancelled: Callable[[], bool]) -> Found:
         """What it gives. Raises RequestError when it is cancelled or out of time."""
+
+        found: list[Found] = []
 
         def work() -> None:
             try:
-                self._found = does()
+                found.append(does())
             except BaseException as error:  # handed on to whoever waits
                 self._problem = error
             finally:
@@ -140,8 +143,7 @@ class _Watched:
             raise RequestError(why)
         if self._problem is not None:
             raise self._problem
-        assert self._found is not None
-        return self._found
+        return found[0]
 
     def check(self) -> None:
         """Raises RequestError once it was given up: nothing more may be sent."""
@@ -182,10 +184,11 @@ def _follow(
     body: bytes | None,
     most: int,
     named: bool,
-    watched: _Watched,
+    watched: Watched,
 ) -> Reply:
     for _ in range(REDIRECTS + 1):
-        reply = _once(method, where, headers, body, most, named, watched)
+        at = [(address, where.port) for address in addresses(where, named)]
+        reply = once(method, where, headers, body, at=at, watched=watched, take=lambda answer: _read(answer, most))
         target = reply.headers.get("location", "")
         if reply.status not in _FOLLOWED or not target:
             return reply
@@ -214,37 +217,51 @@ def _joined(base: str, target: str) -> str:
         raise RequestError("it redirects to what is no address") from error
 
 
-def _once(
+def once(
     method: str,
     where: Url,
-    headers: dict[str, str],
+    headers: Mapping[str, str],
     body: bytes | None,
-    most: int,
-    named: bool,
-    watched: _Watched,
-) -> Reply:
+    *,
+    at: Sequence[tuple[str, int]],
+    watched: Watched,
+    take: Callable[[Any], Found],
+    pause: float | None = None,
+    encodings: str = "identity",
+) -> Found:
+    """One request without redirects, to the first of these addresses and ports that can be connected to, whatever the
+    name leads to by now. `take`: reads the answer of httpx, whose body is not read yet; its headers are within their
+    bound. `pause`: how long nothing may come; `encodings`: what the server may pack the body with. Raises
+    RequestError."""
     import ssl
 
     import httpx
 
+    is_secure = where.text.startswith("https:")
     shown = f"[{where.host}]" if ":" in where.host else where.host
-    default = 443 if where.text.startswith("https:") else 80
-    authority = shown if where.port == default else f"{shown}:{where.port}"
+    authority = shown if where.port == (443 if is_secure else 80) else f"{shown}:{where.port}"
     problem = ""
-    for address in _addresses(where, named):
+    for address, port in at:
         host = f"[{address}]" if ":" in address else address
-        there = httpx.URL(where.text).copy_with(host=host.strip("[]"), port=where.port)
+        there = httpx.URL(where.text).copy_with(host=host.strip("[]"), port=port)
         watched.check()
         left = max(0.001, watched.end - monotonic())
-        timeout = httpx.Timeout(left, connect=min(left, CONNECT_SECONDS))
-        verify: Any = ssl.create_default_context() if default == 443 else False
+        slowest = left if pause is None else min(left, pause)
+        timeout = httpx.Timeout(slowest, connect=min(left, CONNECT_SECONDS))
+        verify: Any = ssl.create_default_context() if is_secure else False
         try:
             with httpx.Client(verify=verify, trust_env=False, timeout=timeout, follow_redirects=False) as client:
                 made = client.build_request(
-                    method, there, headers={**headers, "Host": authority, "Accept-Encoding": "identity"},
+                    method, there, headers={**headers, "Host": authority, "Accept-Encoding": encodings},
                     content=body, extensions={"sni_hostname": where.host, "trace": watched.connected},
                 )  # fmt: skip
-                return _read(client.send(made, stream=True), most)
+                answer = client.send(made, stream=True)
+                try:
+                    if sum(len(name) + len(value) + 4 for name, value in answer.headers.raw) > MOST_HEADERS:
+                        raise RequestError("its headers are longer than may be read")
+                    return take(answer)
+                finally:
+                    answer.close()
         except httpx.ConnectError as error:
             problem = str(error)
         except httpx.TimeoutException as error:
@@ -257,22 +274,17 @@ def _once(
 def _read(response: Any, most: int) -> Reply:
     found = bytearray()
     cut = False
-    try:
-        if sum(len(name) + len(value) + 4 for name, value in response.headers.raw) > MOST_HEADERS:
-            raise RequestError("its headers are longer than may be read")
-        for chunk in response.iter_raw():
-            found += chunk
-            if len(found) > most:
-                del found[most:]
-                cut = True
-                break
-    finally:
-        response.close()
+    for chunk in response.iter_raw():
+        found += chunk
+        if len(found) > most:
+            del found[most:]
+            cut = True
+            break
     given = {name.lower(): value for name, value in response.headers.items()}
     return Reply(response.status_code, given, bytes(found), cut)
 
 
-def _addresses(where: Url, named: bool) -> list[str]:
+def addresses(where: Url, named: bool) -> list[str]:
     """Where the host leads. Raises RequestError where any of it is not public and nobody named the host."""
     try:
         found = socket.getaddrinfo(where.host, where.port, type=socket.SOCK_STREAM)

@@ -14,7 +14,20 @@ from gateway.model.value import Value
 PACKAGE = os.path.dirname(os.path.abspath(__file__))
 CHECKOUT = os.path.dirname(PACKAGE)
 COMMANDS = os.path.join(PACKAGE, "commands")
+AGENTS = os.path.join(PACKAGE, "agents", "tools")
+SERVERS = os.path.join(PACKAGE, "mcp", "servers")
 DATA = os.path.join(PACKAGE, "data")
+
+
+# What variables move, and where it lies without them, as rules write it.
+_MOVABLE = {
+    "CLAUDE_CONFIG_DIR": "~/.claude",
+    "CODEX_HOME": "~/.codex",
+    "GEMINI_CLI_HOME": "~/.gemini",
+    "COPILOT_HOME": "~/.copilot",
+    "OPENCODE_CONFIG_DIR": "~/.config/opencode",
+    "XDG_RUNTIME_DIR": "//run/user/*",
+}
 
 
 class Places(Value):
@@ -26,20 +39,22 @@ class Places(Value):
     cache: str
     home: str
     data: str = ""
+    others: tuple[tuple[str, str], ...] = ()
 
     def moved(self) -> tuple[tuple[str, str], ...]:
-        """The folders below `~` that this user keeps elsewhere (`XDG_CONFIG_HOME`), as rules write them, and where."""
+        """The folders that this user keeps elsewhere (`CODEX_HOME`), as rules write them, and where they lie."""
         usual = (
             ("~/.config", self.config),
             ("~/.local/state", self.state),
             ("~/.cache", self.cache),
             ("~/.local/share", self.data),
         )
-        return tuple(
+        own = tuple(
             (written, os.path.dirname(place))
             for written, place in usual
             if place and os.path.dirname(place) != self.home + written[1:]
         )
+        return own + self.others
 
 
 def places() -> Places:
@@ -56,7 +71,19 @@ def places() -> Places:
         os.path.join(_xdg("XDG_CACHE_HOME", home, ".cache"), "gateway"),
         home,
         os.path.join(_xdg("XDG_DATA_HOME", home, ".local/share"), "gateway"),
+        _others(home),
     )
+
+
+def _others(home: str) -> tuple[tuple[str, str], ...]:
+    """Where agents' settings and what is there for a session lie, if variables say another place than the usual."""
+    found = []
+    for name, usual in _MOVABLE.items():
+        value = os.environ.get(name, "")
+        place = os.path.normpath(os.path.join(home, value)) if value else ""
+        if place and place != usual.replace("~", home):
+            found.append((usual, place))
+    return tuple(found)
 
 
 def _xdg(name: str, home: str, fallback: str) -> str:

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
 TOOLS = "tools.json"
 COMMANDS = "commands.packed"
+FOREIGN = "foreign.packed"
 POLICIES = "policies.json"
 
 
@@ -31,6 +32,11 @@ def tools() -> dict[str, Any] | None:
 def commands() -> bytes:
     """The packed descriptions of programs."""
     return _read(COMMANDS)
+
+
+def foreign() -> bytes:
+    """The packed tools of foreign agents."""
+    return _read(FOREIGN)
 
 
 def policy(content: bytes) -> dict[str, Any] | None:

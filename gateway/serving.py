@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from gateway.approval.asking import Approval
     from gateway.approval.base import Approver
     from gateway.approval.grants import Grants
+    from gateway.approval.person import Person
     from gateway.audit.calls import Recorded
     from gateway.audit.log import Log
     from gateway.engine import Gateway
@@ -90,10 +91,12 @@ class Services:
         runner: Runner | None = None,
         log: Log | None = None,
         front: str = "library",
+        person: Person | None = None,
     ) -> None:
         """`approver`: who can be asked where policy asks, in the order of its setting `approvers`; without one, what
         would be asked is refused. `log`: where every decision and outcome is recorded, by default in the user's state
-        folder as policy says; `front`: through what the calls came."""
+        folder as policy says; `front`: through what the calls came. `person`: who sits before the sessions and can be
+        asked what is no approval; None for nobody."""
         self._approvers = approver if isinstance(approver, (list, tuple)) else (approver,)
         self._guard = Guard(gateway, Surveyor(gateway))
         self._has_saved = False
@@ -102,6 +105,7 @@ class Services:
             gateway.places.state, gateway.loaded.settings, _private_fields(gateway.registry), gateway.environment
         )
         self.front = front
+        self.person = person
         self.hooks = Hooks()
         self._servers: Servers | None = None
         self._lock = allocate_lock()
@@ -172,6 +176,10 @@ class Services:
     def ended(self, recorded: Recorded, verdict: Verdict, result: Result) -> Result:
         """Records what became of the call; the result says what could not be recorded."""
         return calls.ended(self.log, recorded, verdict, result)
+
+    def look_again(self) -> None:
+        """Has the next call judged by the policy files as they are by then."""
+        self._has_saved = True
 
     def _renewed(self) -> Guard:
         """Who judges by the policy files as they are now."""

@@ -19,9 +19,10 @@ from gateway.scratch import Scratch, reserved
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
-    from typing import Self
+    from typing import Any, Self
 
     from gateway.approval.grants import Grants
+    from gateway.approval.person import Person
     from gateway.background import Shells
     from gateway.model.context import Context
     from gateway.tools.handlers.reads import Reads
@@ -43,12 +44,25 @@ class Session:
         environment: Mapping[str, str] | None = None,
         grants: Grants | None = None,
         single: bool = False,
+        person: Person | None = None,
     ) -> None:
-        """`name`: a new one by default."""
+        """`name`: a new one by default. `person`: who sits before it, None where nobody does."""
         self.name = os.urandom(6).hex() if name is None else name
         self.environment = environment
         self.grants = grants
         self.single = single
+        self.person = person
+        self.member = ""  # the name under which teams know whoever works in it
+        self.before_plan = ""  # the mode that an accepted plan leads back to
+        # For an agent that another one has started: makes its mode stricter where that one's is by now.
+        self.as_above: Callable[[str], str] | None = None
+        self.may: Callable[[str], bool] | None = None  # the tools that its agent may call, None for all
+        self.agents: Any = None  # who starts other agents for it (`gateway.agent.children`), None where nobody does
+        self.model: Any = None  # who reads for its tools (`gateway.agent.model.Model`), None where nobody does
+        self.left: dict[str, str] = {}  # worktree that was entered -> the working folder before
+        self.todos: tuple[tuple[str, str, str], ...] = ()
+        self.answer_schema: Mapping[str, Any] | None = None  # what its final answer must be, where it must be data
+        self.answer: Mapping[str, Any] | None = None
         self.searched: frozenset[str] = frozenset()  # tools that were searched for, and are shown in full since
         # The folder has its name from the start and is made when it is needed: no call sees its circumstances change.
         self._context = context.replace(scratch=reserved(context.workspace))
@@ -59,11 +73,17 @@ class Session:
         self._end: finalize[..., Session] | None = None
         self._closed = False
         self._with_it: list[Callable[[], None]] = []
+        self._for_now: tuple[str, ...] = ()
 
     @property
     def context(self) -> Context:
-        """The circumstances of the next call: working folder and mode as the calls before it left them."""
-        return self._context
+        """The circumstances of the next call: working folder and mode as the calls before it left them, the mode made
+        stricter where the session above it has become stricter meanwhile."""
+        context = self._context
+        if self.as_above is None:
+            return context
+        mode = self.as_above(context.mode)
+        return context if mode == context.mode else context.replace(mode=mode)
 
     @property
     def cwd(self) -> str:
@@ -120,6 +140,19 @@ class Session:
         the caller to have asked."""
         with self._lock:
             self._context = self._context.replace(rules=tuple(dict.fromkeys((*self._context.rules, *rules))))
+
+    def narrows_for_now(self, rules: tuple[str, ...]) -> None:
+        """Says of rules that `rule` is about to add that they hold until the next task only."""
+        with self._lock:
+            self._for_now += rules
+
+    def next_task(self) -> None:
+        """Somebody has said what to do next: what a skill of the last task forbade is forbidden no longer. Nothing that
+        a model can do comes to this."""
+        with self._lock:
+            passing, self._for_now = set(self._for_now), ()
+            rules = tuple(text for text in self._context.rules if text not in passing)
+            self._context = self._context.replace(rules=rules)
 
     def ends_with_it(self, end: Callable[[], None]) -> None:
         """Has this called when the session is closed. Raises GatewayError where it has been."""

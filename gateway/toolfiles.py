@@ -68,7 +68,7 @@ def with_tools(shipped: Registry, compiled: Iterable[tuple[str, dict[str, Any]]]
 
 def without_project(registry: Registry) -> Registry:
     """The same tools, where nobody has trusted the project: its own are known, and switched off."""
-    tools = {name: registry[name].entry for name in registry}
+    tools = {name: registry.entry(name) for name in registry}
     waiting = {name: {**entry, "enabled": False} for name, entry in tools.items() if entry.get("layer") == "project"}
     if not waiting:
         return registry

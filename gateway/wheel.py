@@ -9,7 +9,7 @@ from glob import glob
 
 from gateway import prebuilt
 from gateway.cache import digest
-from gateway.load import pack_descriptions, tool_names
+from gateway.load import pack_descriptions, pack_foreign, tool_names
 from gateway.places import CHECKOUT, PACKAGE
 from gateway.spec.policy import parse_policy
 from gateway.spec.tools import compile_tools
@@ -32,11 +32,13 @@ def build(data: str) -> None:
         rules = [{**rule, "matches": [], "not_matches": []} for rule in doc["rules"]]
         policies[digest([content])] = {**doc, "rules": rules, "tests": []}
     packed = pack_descriptions()
+    foreign = pack_foreign(Registry(tools))
     sources = sorted(glob(os.path.join(PACKAGE, "**", "*.py"), recursive=True))
-    stamp = digest([json.dumps(tools), packed, *map(_read, sources)])
+    stamp = digest([json.dumps(tools), packed, foreign, *map(_read, sources)])
     _write(data, prebuilt.TOOLS, _dump({"stamp": stamp, "tools": tools}))
     _write(data, prebuilt.POLICIES, _dump(policies))
     _write(data, prebuilt.COMMANDS, packed)
+    _write(data, prebuilt.FOREIGN, foreign)
 
 
 def _read(path: str) -> bytes:

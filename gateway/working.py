@@ -18,7 +18,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from gateway.life import Life
+    from gateway.life import Done, Life
+    from gateway.model.call import RawCall
     from gateway.model.plan import SandboxPlan
     from gateway.model.result import Result
     from gateway.model.verdict import Verdict
@@ -34,8 +35,19 @@ def work_of(life: Life, verdict: Verdict) -> Work:
     return Work(
         verdict, verdict.context, life.guard.gateway, life.session, life.cancel, Readable(life, verdict),
         _telling(life), plan, None if plan is None else _Running(life, verdict, plan),
-        lambda name: life.services.servers.get(name, life.session, life.cancel), life.lasts,
+        lambda name: life.services.servers.get(name, life.session, life.cancel), life.lasts, _calling(life),
     )  # fmt: skip
+
+
+def _calling(life: Life) -> Callable[[RawCall], Done]:
+    """Leads a call that belongs to this one through a life of its own."""
+
+    def call(raw: RawCall) -> Done:
+        from gateway.life import Life as Another
+
+        return Another(life.services, raw, life.session, cancel=life.cancel, environment=life.environment).live()
+
+    return call
 
 
 def _telling(life: Life) -> Callable[[Progress], None]:
@@ -82,18 +94,19 @@ class _Running:
         own_limit: bool = False,
         lasting: bool = False,
         exported: bool = False,
+        told: Callable[[bytes], None] | None = None,
     ) -> Result:
         """Runs the shell text that was judged, or the words of a `command:` tool without any shell. `seconds` of wall
         time, never more than policy's limit (with `own_limit` than the plan's); `lasting`: as long as it takes, unless
         policy itself names a limit. `report`: the result says where the shell ended, and with `exported` which
-        variables it exported."""
+        variables it exported. `told` is handed what it reports; with it the shell waits for jobs that it leaves."""
         life, verdict, plan = self._life, self._verdict, self._plan
         if seconds is not None:
             most = plan.limits.seconds if own_limit else life.guard.most_seconds(verdict, plan)
             plan = plan.replace(limits=plan.limits.replace(seconds=min(seconds, most) if most else seconds))
         elif lasting and not life.guard.limits_seconds(verdict):
             plan = plan.replace(limits=plan.limits.replace(seconds=0.0))
-        command = Command(self._words(text, exported), ways, report and isinstance(text, str))
+        command = Command(self._words(text, exported, told is not None), ways, report and isinstance(text, str), told)
         return life.services.runner.run(
             plan,
             command,
@@ -103,7 +116,7 @@ class _Running:
             started=started,
         )
 
-    def _words(self, text: str | Sequence[str], exported: bool) -> Callable[[int], tuple[bytes, ...]]:
+    def _words(self, text: str | Sequence[str], exported: bool, waits: bool) -> Callable[[int], tuple[bytes, ...]]:
         """What starts, given the descriptor for the folder. Raises GatewayError for anything that was not judged."""
         assert self._life.tool is not None
         call, tool = self._verdict.call, self._life.tool
@@ -114,7 +127,7 @@ class _Running:
             bash = find_bash()
             if not bash:
                 raise SandboxError("there is no bash on this system", "install bash")
-            return lambda number: arguments(bash, text, number, exported=exported)
+            return lambda number: arguments(bash, text, number, exported=exported, waits=waits)
         words = tool.words
         if words is None or argv(words, call.input) != list(text) or command_text(words, call.input) != call.shown:
             raise GatewayError("only the very words that were judged may run")

@@ -34,6 +34,11 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         action="store_true",
         help="write the golden files under tests/golden anew instead of comparing with them; then read the diff",
     )
+    parser.addoption(
+        "--real-clients",
+        metavar="DIR",
+        help="run the tests with real agent clients, installed from npm below this folder if they are not there",
+    )
 
 
 @pytest.fixture

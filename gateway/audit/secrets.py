@@ -133,6 +133,18 @@ def redact(text: str) -> tuple[str, list[str]]:
     return work.text, work.found
 
 
+def redact_forms(text: str) -> tuple[str, list[str]]:
+    """The text without what has the very form that issuers give their tokens, and without private keys: what is a
+    secret wherever it stands."""
+    work = _Work(text)
+    work.private_keys()
+    finder = _finder()
+    if finder.any_form.search(work.text):
+        for name, form in finder.forms:
+            work.all(form, name)
+    return work.text, work.found
+
+
 class _Finder:
     """The expressions, compiled when the first text is looked at."""
 

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import fcntl
 import os
-import threading
+from _thread import allocate_lock
 from collections import deque
 from weakref import WeakSet
 
@@ -70,7 +70,7 @@ class Store:
     def begin_anew(self) -> None:
         """As if nothing were open yet. A forked child needs that: locks on its parent's files are the parent's."""
         self.origin = os.urandom(6).hex()
-        self._lock = threading.Lock()
+        self._lock = allocate_lock()
         self._waiting: deque[_Waiting] = deque()
         self._key = b""
         self._seal_file = self._lines = -1

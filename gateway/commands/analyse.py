@@ -14,10 +14,10 @@ from gateway.commands.grammar import Invocation, read
 from gateway.commands.parts import crude_words, function_call, leave_out, mark_expanded, parted
 from gateway.commands.places import absolute
 from gateway.commands.steered import STEERED
-from gateway.commands.variables import assigned, secret, zone_file
+from gateway.commands.variables import GUARDED, assigned, secret, zone_file
 from gateway.model.analysis import Analysis
 from gateway.model.command import UNPARSED, Part, Word
-from gateway.model.effect import HOLE, Code, Connect, Exec, Item, Opaque
+from gateway.model.effect import HOLE, Code, Connect, Exec, Item, Opaque, System
 from gateway.model.facts import Wanted
 from gateway.model.value import Value
 from gateway.shell import reading
@@ -87,24 +87,10 @@ def analyse_script(script: Script, start: Start, lookup: Lookup) -> Analysis:
     return _analysis(findings)
 
 
-def analyse_words(words: tuple[str, ...], start: Start, lookup: Lookup) -> Analysis:
-    """The same for a command given as its words, which no shell reads (`gateway exec -- CMD …`)."""
-    findings = _Analyst(start, lookup)
-    found: list[Word] = []
-    at = 0
-    for text in words:
-        found.append(Word(text, at, at + len(text)))
-        at += len(text) + 1
-    if found:
-        _simple(findings, tuple(found), (start.cwd,) if start.cwd else (), (), "", "", True)
-        if _sends_something(findings.items, 0):
-            from gateway.commands.crossing import sends_own
-
-            sends_own(findings)
-    return _analysis(findings)
-
-
 def _analysis(findings: _Analyst) -> Analysis:
+    if findings.moves is not None and any(part.program in GUARDED for part in findings.parts):
+        # It would look for what holds it where nobody put it.
+        findings.add(System("agent", "unguarded"), *findings.moves, -1)
     pending = tuple(dict.fromkeys(findings.pending)) if len(findings.pending) > 1 else tuple(findings.pending)
     names = _once([each.target for each in pending if each.kind == "names"]) if pending else ()
     settings = tuple([(each.target, STEERED[each.extra][0]) for each in pending if each.kind == "settings"])

@@ -138,13 +138,6 @@ def _sends(findings: Findings, pipes: Pipes, places: list[int], first: int) -> N
         _ask_sent(findings, item, parts, mine, spans)
 
 
-def sends_own(findings: Findings) -> None:
-    """As for a text, for one command that no text holds."""
-    for item in findings.items[:]:
-        if isinstance(item.effect, Connect) and item.effect.direction == "send":
-            _ask_sent(findings, item, [], range(len(findings.parts)), [])
-
-
 def _ask_sent(findings: Findings, item: Item, parts: list[int], mine: range, spans: list[tuple[int, int]]) -> None:
     """The question for one connection: what parts before it read and ran, and what its own part reads."""
     for each in findings.items:

@@ -14,14 +14,14 @@ if TYPE_CHECKING:
 _INSIDE = frozenset(("eval", "trap", "source", "."))
 _SHELLS = frozenset(("sh", "dash"))
 # Built-ins that other shells lack, or that do more there: what they set, or where they go, they do not there.
-_MISSING = frozenset(
+MISSING = frozenset(
     ("declare", "typeset", "let", "pushd", "popd", "builtin", "mapfile", "readarray", "shopt", "function", "select",
      "coproc", "source", "enable", "alias")
 )  # fmt: skip
 _SETTING = frozenset(("export", "readonly", "local"))
 # Options that they do not know, so that nothing is done.
 _OPTIONS = {"cd": "LP", "read": "rp", "export": "p", "readonly": "p", "unset": "fv", "printf": "", "local": ""}
-_SIGNS = re.compile(
+signs = re.compile(
     r"""
     \$'                    # quotes end elsewhere
     | \[\^                 # a set that holds, or leaves out, the letters
@@ -40,12 +40,12 @@ def read_otherwise(text: str, commands: Sequence[Simple], via: tuple[str, ...], 
     shell = next((name for name in reversed(via) if name not in _INSIDE), "bash").partition(" ")[0]
     if shell == "bash" or not (surely_runs or shell in _SHELLS):
         return False
-    return _SIGNS(text) is not None or any(_differs(text, command) for command in commands)
+    return signs(text) is not None or any(_differs(text, command) for command in commands)
 
 
 def _differs(text: str, command: Simple) -> bool:
     name = command.words[0].text
-    if name in _MISSING:
+    if name in MISSING:
         return True
     known = _OPTIONS.get(name)
     if known is None:

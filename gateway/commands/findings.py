@@ -30,6 +30,7 @@ class Findings:
         "home",
         "items",
         "lookup",
+        "moves",
         "parts",
         "paths",
         "pending",
@@ -60,6 +61,7 @@ class Findings:
         self.git: list[str] = []
         self.pending: list[Pending] = []
         self.span: tuple[int, int] | None = None
+        self.moves: tuple[int, int] | None = None  # where HOME or its kin is set
         self.pipes: Pipes | None = None
 
     def add(self, effect: Effect, start: int, end: int, part: int = -1) -> None:
@@ -116,6 +118,8 @@ class Findings:
 
     def env(self, name: str, access: str, start: int, end: int, part: int) -> None:
         self.add(Env(name, access), start, end, part)
+        if access == "set" and (name == "HOME" or name[:4] == "XDG_"):
+            self.moves = (start, end)
 
     def env_set(self, name: str, word: Word, part: int) -> None:
         """A variable is set for a program, unless it is one that changes nothing."""

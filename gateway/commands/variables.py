@@ -29,8 +29,16 @@ _LOADER_STARTS = (
     "LD_", "DYLD_", "BASH_FUNC_", "BASH_", "GIT_", "LESS", "MAN", "PYTHON", "PERL", "RUBY", "NODE_", "RUSTC", "CARGO_",
     "RUSTUP_", "NPM_", "npm_config_", "PIP_", "UV_", "FZF_", "DOCKER_", "AWS_", "SSH_", "GIO_", "GTK_", "QT_", "JAVA_",
     "GEM_", "BUNDLE_", "LUA_", "PHP", "CMAKE_", "CONDA_", "VIRTUAL_ENV", "XDG_", "KRB5", "CURL_", "SSL_", "GO",
+    "CLAUDE_", "CODEX_", "GEMINI_", "COPILOT_", "OPENCODE_", "CURSOR_", "GATEWAY_",
 )  # fmt: skip
 _LOADER_ENDS = ("PAGER", "EDITOR", "BROWSER", "_proxy", "_PROXY", "FLAGS", "_PATH", "PATH", "_COMMAND", "_CONFIG")
+# Programs whose own settings hold them: where these lie must not change.
+GUARDED = frozenset(
+    (
+        "claude", "claude-code", "codex", "gemini", "gemini-cli", "copilot", "opencode", "opencode-ai", "cursor",
+        "cursor-agent", "gateway", "gateway-shell",
+    )
+)  # fmt: skip
 _SECRET_WORDS = (
     "SECRET", "TOKEN", "PASSWORD", "PASSWD", "PASSPHRASE", "CREDENTIAL", "API_KEY", "APIKEY", "ACCESS_KEY",
     "PRIVATE_KEY", "AUTH_KEY", "ENCRYPTION_KEY", "SIGNING_KEY", "DATABASE_URL", "CONNECTION_STRING", "COOKIE",

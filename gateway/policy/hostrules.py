@@ -49,14 +49,15 @@ class HostRules:
             found for number in numbers if (found := _clause(policy, number, patterns.get(number))) is not None
         ]
 
-    def in_force(self, verdict: Verdict) -> tuple[tuple[Refused, ...], tuple[Only, ...]]:
-        """The hosts that a call must not reach, and those to which each of some rules holds it. Pure."""
+    def in_force(self, verdict: Verdict, *, directed: bool = False) -> tuple[tuple[Refused, ...], tuple[Only, ...]]:
+        """The hosts that a call must not reach, and those to which each of some rules holds it. Pure. `directed`: also
+        rules on one direction, where more is connected to than was judged."""
         refused: dict[Refused, None] = {}
         only: dict[Only, None] = {}
         for each in self._clauses:
             if 0 < each.expires <= verdict.context.now:
                 continue
-            if each.directed and not runs_unseen(verdict):
+            if each.directed and not directed and not runs_unseen(verdict):
                 continue  # the verdict judged every connection there is
             if could_apply(each.conditions, each.of_part, verdict.context, verdict):
                 refused.update(dict.fromkeys(each.refused))

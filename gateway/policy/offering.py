@@ -17,12 +17,19 @@ if TYPE_CHECKING:
 OF_THE_SESSION = frozenset(("tool", "agent", "depth", "mode", "branch", "cwd"))
 
 
-def denied_for_every_input(policy: Policy, tool: str, context: Context) -> bool:
+# And these of a tool whose server is known with what is said of it.
+OF_A_SERVER = OF_THE_SESSION | {"server", "annotations"}
+
+
+def denied_for_every_input(policy: Policy, tool: str, context: Context, served: Call | None = None) -> bool:
     """Whether a rule denies the tool as such in these circumstances: one without exceptions, that nothing below it may
-    silence, and that looks at nothing of what the tool is given."""
-    finder = Finder(policy, Call(tool, {}, ""), context, ())
+    silence, and that looks at nothing of what the tool is given. `served`: a call of it without input, that says which
+    server has the tool."""
+    finder = Finder(policy, served or Call(tool, {}, ""), context, ())
+    constant = OF_THE_SESSION if served is None else OF_A_SERVER
     item = Item(Use(tool))
     finder.effect = item.effect
+    finder.allow = False
     for clause, forbids, _covers in finder.candidates(item):
         number, tests, of_part = policy.clauses[clause]
         row = policy.rules[number]
@@ -30,6 +37,6 @@ def denied_for_every_input(policy: Policy, tool: str, context: Context) -> bool:
             continue
         if row[REST] and row[REST][DELEGATE]:
             continue
-        if all(name in OF_THE_SESSION for name, _ in tests) and min(forbids, finder.answer(tests)) is YES:
+        if all(name in constant for name, _ in tests) and min(forbids, finder.answer(tests)) is YES:
             return True
     return False

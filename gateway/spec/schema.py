@@ -19,7 +19,26 @@ from gateway.spec.sandbox import INJECT, NETWORKS, PERMITS, SANDBOX, WEAKER
 from gateway.spec.servers import MOST_SECONDS as MOST_SERVER_SECONDS
 from gateway.spec.servers import NAME_PATTERN as SERVER_NAME
 from gateway.spec.servers import SERVER
-from gateway.spec.settings import APPROVERS, AUDIT, DECISIONS, LIMITS, REQUIRED, SETTINGS, SHELL, lockable
+from gateway.spec.settings import (
+    AGENTS,
+    ALLOWS,
+    APPROVERS,
+    AUDIT,
+    DECISIONS,
+    ELICITED,
+    LIMITS,
+    MCP,
+    MODES_OF_AGENTS,
+    PLAN,
+    REQUIRED,
+    SERVERS_MAY,
+    SETTINGS,
+    SHELL,
+    TASKS,
+    UNATTENDED,
+    lockable,
+)
+from gateway.spec.web import PROVIDERS, SEARCH, WEB
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -271,7 +290,23 @@ def _settings() -> dict[str, Any]:
     server = {
         "command": _texts(1),
         "env": variables,
+        "url": _TEXT,
+        "headers": {"type": "object", "additionalProperties": _TEXT},
+        "is": _TEXT,
         "seconds": {"type": "integer", "minimum": 1, "maximum": MOST_SERVER_SECONDS},
+    }
+    served = _closed(server, SERVER) | {"oneOf": [{"required": ["command"]}, {"required": ["url"]}]}
+    search = {
+        "provider": _enum(tuple(PROVIDERS)),
+        "url": _TEXT,
+        "key": _closed({"env": _TEXT}, required=["env"]),
+    }
+    mcp = {
+        "elicited": _enum(ELICITED),
+        "servers_may": _one_or_many(_enum(SERVERS_MAY)),
+        "hide_secrets": _BOOLEAN,
+        "result_characters": {"type": "integer", "minimum": 1_000, "maximum": 10**7},
+        "pins": _BOOLEAN,
     }
     properties = {
         "mode": _enum(MODES),
@@ -289,10 +324,17 @@ def _settings() -> dict[str, Any]:
         "servers": {
             "type": "object",
             "propertyNames": {"pattern": f"^{SERVER_NAME}$"},
-            "additionalProperties": _closed(server, SERVER, required=["command"]),
+            "additionalProperties": served,
         },
+        "web": _closed({name: _texts() for name in WEB}, WEB),
+        "search": _closed(search, SEARCH, required=["provider"]),
+        "mcp": _closed(mcp, MCP),
+        "tasks": _closed(dict.fromkeys(TASKS, _BOOLEAN), TASKS),
+        "plan": _closed({"unattended": _enum(UNATTENDED)}, PLAN),
+        "agents": _closed({"modes": {"enum": list(MODES_OF_AGENTS)}, "allow": {"enum": list(ALLOWS)}}, AGENTS),
         "tools_in_full": {"type": "integer", "minimum": 0},
         "second_opinion": _BOOLEAN,
+        "guarded": _BOOLEAN,
     }
     return {"description": "Single values of this layer.", **_closed(properties, SETTINGS)}
 

@@ -6,15 +6,17 @@ from gateway.model.decision import LEVELS, MODES
 from gateway.spec import read
 from gateway.spec.sandbox import SANDBOX, read_sandbox
 from gateway.spec.servers import read_servers
+from gateway.spec.web import WEB, read_search, read_web
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Iterable
     from typing import Any
 
     from gateway.spec.yamltext import Complaints, Node
 
 DECISIONS = ("allow", "ask", "deny")
-APPROVERS = ("console", "remote", "auto", "refuse")
+APPROVERS = ("console", "remote", "mcp", "auto", "refuse")
 
 SETTINGS = {
     "mode": "what decides where no rule speaks",
@@ -30,8 +32,15 @@ SETTINGS = {
     "pause": "whether a person at a terminal may pause the gateway",
     "shell": "what one command of a session leaves to the next",
     "servers": "MCP servers by name, whose tools may be called",
+    "web": "which hosts WebFetch may find at private addresses, and which it asks without encryption",
+    "search": "who searches for WebSearch",
+    "mcp": "what MCP clients may answer for a person, and what servers behind the proxy may say and ask",
+    "tasks": "how the tasks of a project and an agent's list of things to do are kept",
+    "plan": "who accepts a plan where no person is there",
+    "agents": "how the hooks of foreign agents answer",
     "tools_in_full": "with more tools than this, those that may wait are shown to a model by name only",
     "second_opinion": "whether a second parser has to find the same commands in a shell text",
+    "guarded": "whether the hook of a foreign agent rewrites shell commands that may run into their confined form",
 }
 LIMITS = {
     "seconds": "wall time of one call",
@@ -51,9 +60,32 @@ AUDIT = {
     "file_mb": "size at which a new file begins",
     "keep": "how many full files stay, 0 for all",
 }
+MCP = {
+    "elicited": "which questions a yes through an MCP client answers: all, those that are not locked, or none",
+    "servers_may": "what servers behind the proxy may ask of a client: elicitation, sampling, roots",
+    "hide_secrets": "whether what has the form of a secret is taken out of what servers behind the proxy say",
+    "result_characters": "what a client is handed of the text of one result",
+    "pins": "whether a tool of a server that has changed is hidden until a person accepts it",
+}
+ELICITED = ("all", "unlocked", "none")
+SERVERS_MAY = ("elicitation", "sampling", "roots")
 SHELL = {
     "keep_environment": "whether exported variables stay, of those that `sandbox.env` passes on",
 }
+AGENTS = {
+    "modes": "whether the agent's own mode holds where it is stricter than policy's, always, or never",
+    "allow": "whether an allow is said, or left to the agent's own rules by silence",
+}
+TASKS = {
+    "one_in_progress": "whether each owner may have one task in progress at most",
+    "keep_todos": "whether TodoWrite's list stays when the session has ended",
+}
+PLAN = {
+    "unattended": "what becomes of a plan where no person is there: accept, or refuse",
+}
+UNATTENDED = ("accept", "refuse")
+MODES_OF_AGENTS = ("stricter", "follow", "ignore")
+ALLOWS = ("said", "silence")
 REQUIRED = ("effects", "all", "nothing")
 _MOST = 10**9
 
@@ -82,8 +114,24 @@ def read_settings(node: Node, complaints: Complaints) -> dict[str, Any]:
         elif name == "shell":
             keys = read.known_keys(value, what, SHELL, complaints)
             found[name] = {key: read.boolean(item, f"`{key}`", complaints) for key, item in keys.items()}
+        elif name == "tasks":
+            keys = read.known_keys(value, what, TASKS, complaints)
+            found[name] = {key: read.boolean(item, f"`{key}`", complaints) for key, item in keys.items()}
+        elif name == "plan":
+            keys = read.known_keys(value, what, PLAN, complaints)
+            found[name] = {key: read.choice(item, f"`{key}`", UNATTENDED, complaints) for key, item in keys.items()}
+        elif name == "agents":
+            keys = read.known_keys(value, what, AGENTS, complaints)
+            words = {"modes": MODES_OF_AGENTS, "allow": ALLOWS}
+            found[name] = {key: read.choice(item, f"`{key}`", words[key], complaints) for key, item in keys.items()}
         elif name == "servers":
             found[name] = read_servers(value, complaints)
+        elif name == "web":
+            found[name] = read_web(value, complaints)
+        elif name == "search":
+            found[name] = read_search(value, complaints)
+        elif name == "mcp":
+            found[name] = _mcp(read.known_keys(value, what, MCP, complaints), complaints)
         elif name == "tools_in_full":
             found[name] = read.integer(value, what, complaints, 0, _MOST)
         elif name == "approvers":
@@ -113,8 +161,26 @@ def _audit(given: dict[str, Node], complaints: Complaints) -> dict[str, Any]:
     return found
 
 
+def _mcp(given: dict[str, Node], complaints: Complaints) -> dict[str, Any]:
+    found: dict[str, Any] = {}
+    for name, value in given.items():
+        what = f"`{name}`"
+        if name == "elicited":
+            found[name] = read.choice(value, what, ELICITED, complaints)
+        elif name == "servers_may":
+            found[name] = read.choices(value, what, SERVERS_MAY, complaints) if value.value != [] else []
+        elif name == "result_characters":
+            found[name] = read.integer(value, what, complaints, 1_000, 10**7)
+        else:
+            found[name] = read.boolean(value, what, complaints)
+    return found
+
+
 def lockable() -> tuple[str, ...]:
     """Names that `lock:` may hold: whole settings, and single keys of those that are sections."""
     whole = tuple(name for name in SETTINGS if name not in ("trust", "lock", "bounds"))
-    sections = {"levels": LEVELS, "sandbox": SANDBOX, "limits": LIMITS, "audit": AUDIT, "shell": SHELL}
+    sections: dict[str, Iterable[str]] = {
+        "levels": LEVELS, "sandbox": SANDBOX, "limits": LIMITS, "audit": AUDIT, "shell": SHELL, "mcp": MCP,
+        "agents": AGENTS, "web": WEB, "tasks": TASKS, "plan": PLAN,
+    }  # fmt: skip
     return (*whole, "commands", *(f"{section}.{key}" for section, keys in sections.items() for key in keys))

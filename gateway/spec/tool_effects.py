@@ -47,8 +47,10 @@ def read_effects(
             found += [_path_effect(complaints, do, item, properties) for item in value]
         elif do == "connect":
             found += [_connect_effect(complaints, item, properties) for item in value]
-        elif do == "shell" or do in more:
-            found.append({"do": do, "field": field(complaints, value, do, properties, lists=do in more)})
+        elif do in more:
+            found += [{"do": do, "field": _any_field(complaints, item, do, properties)} for item in value]
+        elif do == "shell":
+            found.append({"do": do, "field": field(complaints, value, do, properties)})
         elif do == "session":
             found.append({"do": do, "text": template(complaints, value, "session", properties)})
         else:
@@ -128,6 +130,15 @@ def field(
         found = _types(properties[name].get("items", {}))
     if not found or not found - {"null"} <= types:
         complaints.at(node, f"field of `{what}` must be of type {' or '.join(sorted(types))} (got `{name}`)")
+    return name
+
+
+def _any_field(complaints: Complaints, node: Node, what: str, properties: Properties) -> str:
+    """The name of an input field, whatever it holds."""
+    name = read.text(node, what, complaints)
+    if name and name not in properties:
+        unknown_name(complaints, node, f"field of `{what}`", properties)
+        return ""
     return name
 
 

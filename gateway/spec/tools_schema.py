@@ -180,7 +180,7 @@ def _input() -> Schema:
 
 def _effects() -> Schema:
     path = _closed({"path": _TEXT, "default": {"enum": ["cwd"]}, "tree": _BOOLEAN}, required=("path",))
-    place = {"url": _TEXT, "host": _TEXT, "port": _TEXT, "direction": {"enum": list(DIRECTIONS)}}
+    place = {"url": _TEXT, "host": _TEXT, "to": _TEXT, "port": _TEXT, "direction": {"enum": list(DIRECTIONS)}}
     connect = _closed(place, required=("direction",))
     forms: Schema = dict.fromkeys(EFFECTS, _TEXT)
     forms |= dict.fromkeys(PATH_EFFECTS, _one_or_many({"anyOf": [_TEXT, path]}))

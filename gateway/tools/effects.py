@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     Action = tuple[str, str, bool, bool, dict[str, Any]]
 
 _PATH_KINDS = ("list", "read", "write", "delete")
+# Effects that only the tools of foreign agents declare: what a text or a list names (`gateway.tools.looks`).
+FOREIGN = ("patch", "urls", "patterns")
 
 
 def actions(entry: dict[str, Any]) -> list[Action]:
@@ -35,7 +37,7 @@ def actions(entry: dict[str, Any]) -> list[Action]:
     return found
 
 
-def effects_of(tool: Tool, call: Call, _context: Context) -> tuple[tuple[Item, ...], str | None]:
+def effects_of(tool: Tool, call: Call, context: Context) -> tuple[tuple[Item, ...], str | None]:
     """The effects of `call`, `Use` first, and the shell text that still has to be analysed (None if there is none).
 
     Spans count code points of `call.shown`; (0, 0) is an effect that the shown field does not tell.
@@ -63,8 +65,20 @@ def effects_of(tool: Tool, call: Call, _context: Context) -> tuple[tuple[Item, .
             shell = command_text(declared["words"], fields)
             if shell is None:
                 items.append(Item(Opaque("the command's words are not known")))
+        elif do == "guess":
+            from gateway.tools.guessed import guessed
+
+            items += guessed(tool.name, fields, context)
+        elif do in FOREIGN:
+            from gateway.tools.looks import found_in
+
+            items += found_in(do, tool, call, declared, context)
         else:
             items += _OTHERS[do](tool, call, declared, required)
+    if tool.server_field and fields.get("uri").__class__ is str:  # which may be a file, or lead elsewhere
+        from gateway.tools.guessed import guessed
+
+        items += guessed("read", {"uri": fields["uri"]}, context)
     return tuple(items), shell
 
 

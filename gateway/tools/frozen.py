@@ -82,3 +82,10 @@ def readable(given: Any) -> Mapping[str, Any]:
             told = str(value) if value.__class__ is float else f"({type(value).__name__})"
         found[str(name) if name.__class__ in SCALARS else f"({type(name).__name__})"] = told
     return FrozenDict(found)
+
+
+def thaw(value: Any) -> Any:
+    """The same data as plain dicts and lists, which may be changed and be handed to libraries."""
+    if isinstance(value, dict):
+        return {name: thaw(each) for name, each in value.items()}
+    return [thaw(each) for each in value] if isinstance(value, (list, tuple)) else value

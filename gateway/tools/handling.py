@@ -17,7 +17,8 @@ if TYPE_CHECKING:
 
     from gateway.audit.calls import Lasting
     from gateway.engine import Gateway
-    from gateway.model.call import Call
+    from gateway.life import Done
+    from gateway.model.call import Call, RawCall
     from gateway.model.context import Context
     from gateway.model.plan import SandboxPlan
     from gateway.model.result import Result
@@ -83,6 +84,8 @@ class Work(Value):
     links not yet resolved; never raises. `progress`: tells whoever watches; returns at once. `plan`: what a command of
     this call runs inside, None for tools that start none. `run`: runs a command inside that plan, blocking. `server`:
     the MCP server of that name that policy configures (`gateway.servers.Server`), started when it is first needed.
+    `call`: leads another call of the same session through its whole life, judged and recorded by itself; the change to
+    the session that it may ask for is not made.
     `lasts`: says that the call runs on after its handler has returned, and gives what is told its end: the handler's
     result is `started` then, and the record has both."""
 
@@ -97,3 +100,4 @@ class Work(Value):
     run: Callable[..., Result] | None = None
     server: Callable[[str], Any] | None = None
     lasts: Callable[[], Lasting] | None = None
+    call: Callable[[RawCall], Done] | None = None

@@ -11,9 +11,12 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from typing import Any
 
+    Servers = dict[str, tuple[str, dict[str, dict[str, Any]]]]
+
 _FOREIGN_KEPT = 1000  # distinct undeclared MCP tools whose compiled form is kept
 _NAME = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.-")
 _LONGEST_NAME = 256
+SEARCH = "web.search"  # what stands behind tools that search the web
 
 
 class Registry:
@@ -23,10 +26,13 @@ class Registry:
     worked out when it is first asked for: a process that judges one call pays for one tool.
     """
 
-    __slots__ = ("_entries", "_foreign", "_names", "_tools")
+    __slots__ = ("_compiled", "_entries", "_foreign", "_names", "_servers", "_tools")
 
-    def __init__(self, compiled: dict[str, Any]) -> None:
-        """`compiled` is what `gateway.spec.tools.compile_tools` gives. It must not be changed afterwards."""
+    def __init__(self, compiled: dict[str, Any], servers: Servers | None = None) -> None:
+        """`compiled` is what `gateway.spec.tools.compile_tools` gives. It must not be changed afterwards. `servers`:
+        what is known of tools of MCP servers that nobody declared, as `with_servers` takes it."""
+        self._compiled = compiled
+        self._servers: Servers = servers or {}
         self._entries: dict[str, dict[str, Any]] = compiled["tools"]
         self._names: dict[str, str] = compiled["aliases"]
         self._tools: dict[str, Tool] = {}
@@ -38,6 +44,10 @@ class Registry:
         if found is None:
             found = self._tools[name] = Tool(self._entries[name])
         return found
+
+    def entry(self, name: str) -> dict[str, Any]:
+        """What is declared of the tool of exactly this name, without making it; KeyError if there is none."""
+        return self._entries[name]
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._entries)
@@ -61,6 +71,22 @@ class Registry:
                 remedy = "a person has to trust this project first: `gateway policy trust`"
             raise CallError(Problem(f"tool must be switched on (got {quoted(name)})", remedy=remedy))
         return found
+
+    def with_servers(self, servers: Servers) -> Registry:
+        """The same tools, with what is known of MCP servers: by name the address that a server has ("" for one that
+        runs here), and the declarations of its tools by their own names. What a layer declares of a tool of a server
+        comes first."""
+        return Registry(self._compiled, servers)
+
+    def with_search(self, url: str) -> Registry:
+        """The same tools, where those that search the web connect to this address, whatever they are given."""
+        there = [{"do": "connect", "by": "fixed", "url": url, "direction": "send"}]
+        found = {
+            name: {**entry, "effects": there}
+            for name, entry in self._entries.items()
+            if (entry.get("handler") or {}).get("name") == SEARCH
+        }
+        return Registry({**self._compiled, "tools": {**self._entries, **found}}, self._servers) if found else self
 
     def canonical_name(self, name: str) -> str:
         """The declared name behind an alias; any other name as it is."""
@@ -97,10 +123,25 @@ class Registry:
         if is_mcp_name(name):
             if len(self._foreign) >= _FOREIGN_KEPT:
                 self._foreign.clear()
-            found = self._foreign[name] = Tool(foreign_entry(name))
+            found = self._foreign[name] = Tool(self._entry_of(name))
             return found
         remedy = suggestion(name, self.names()) or "see `gateway tools list`"
         raise CallError(Problem(f"tool must be a known name (got {quoted(name)})", remedy=remedy))
+
+    def _entry_of(self, name: str) -> dict[str, Any]:
+        """The declaration of a server's tool: as its server is described, with the connection that each call takes to
+        a server elsewhere; of one that nobody described, that it may do anything."""
+        server, _, tool = name[5:].partition("__")
+        address, described = self._servers.get(server, ("", {}))
+        entry = described.get(tool)
+        if entry is None:
+            entry = foreign_entry(name)
+        else:
+            entry = {**entry, "name": name, "handler": {"kind": "mcp", "server": server, "tool": tool}}
+        if address:
+            there = {"do": "connect", "by": "fixed", "url": address, "direction": "send"}
+            entry = {**entry, "effects": [*entry["effects"], there]}
+        return entry
 
 
 def is_mcp_name(name: str) -> bool:
@@ -127,6 +168,6 @@ def foreign_entry(name: str) -> dict[str, Any]:
         "concurrency_safe": False,
         "match": None,
         "kinds": {},
-        "effects": [],
+        "effects": [{"do": "opaque", "why": f"what `{name}` does is not declared"}, {"do": "guess"}],
         "filters": False,
     }

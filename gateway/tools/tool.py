@@ -44,7 +44,7 @@ class Tool:
 
     __slots__ = (
         "actions", "alternatives", "canonical", "check", "check_partial", "coerce", "cwd_fields", "defaults", "entry",
-        "internal", "level", "match", "match_kind", "name", "open", "plain_fields", "required", "server",
+        "foreign", "internal", "level", "match", "match_kind", "name", "open", "plain_fields", "required", "server",
         "server_field", "shapes", "shown_base", "use", "words",
     )  # fmt: skip
 
@@ -56,6 +56,7 @@ class Tool:
         self.name: str = entry["name"]
         self.level: str = entry["level"]
         self.open: bool = entry["open"]
+        self.foreign: str = entry.get("agent", "")  # the agent whose tool this is, "" for ours
         self.match: str = match["field"]
         self.match_kind: str = match["kind"]
         self.internal = frozenset(entry["internal"])

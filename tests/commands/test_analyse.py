@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gateway.commands.analyse import Start, analyse, analyse_words
+from gateway.commands.analyse import Start, analyse
 from gateway.commands.examples import effects
 from gateway.model.analysis import Analysis, Pending
 from gateway.model.command import Part
@@ -184,11 +184,6 @@ def test_questions_are_asked_once_and_in_order(descriptions: dict[str, Any]) -> 
 
 def test_inert_options_are_told_by_their_place(descriptions: dict[str, Any]) -> None:
     assert analyse("git --no-pager log", START, descriptions.get).parts[0].inert == (1,)
-
-
-def test_words_that_no_shell_reads_are_taken_as_they_are(descriptions: dict[str, Any]) -> None:
-    analysis = analyse_words(("rm", "$x", "*"), START, descriptions.get)
-    assert [item.effect for item in analysis.items[1:]] == [Touch("delete", "/w/$x"), Touch("delete", "/w/*")]
 
 
 SAFE = st.sampled_from(["cat a", "ls src", "echo x", "grep -n x f", "head -3 a", "git status", "wc -l f"])

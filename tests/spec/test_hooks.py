@@ -85,11 +85,29 @@ def test_servers_are_read() -> None:
     text = (
         "{docs: {command: [docs-server, --stdio], env: {A: x, TOKEN: 'env:DOCS_TOKEN'}, seconds: 9}, b_c: {command: b}}"
     )
-    assert servers(text) == {
-        "docs": {"command": ["docs-server", "--stdio"], "env": {"A": "x", "TOKEN": "env:DOCS_TOKEN"}, "seconds": 9},
-        "b_c": {"command": ["b"], "env": {}, "seconds": 60},
-    }
+    usual = {"env": {}, "url": "", "headers": {}, "is": "", "seconds": 60}
+    docs = {"command": ["docs-server", "--stdio"], "env": {"A": "x", "TOKEN": "env:DOCS_TOKEN"}, "seconds": 9}
+    assert servers(text) == {"docs": {**usual, **docs}, "b_c": {**usual, "command": ["b"]}}
     jsonschema.validate(yaml.safe_load(f"version: 1\nsettings:\n  servers: {text}\n"), policy_schema())
+
+
+def test_servers_elsewhere_are_read() -> None:
+    text = "{w: {url: 'HTTPS://Example.com/a/../mcp', headers: {X-Key: 'k {env:TOKEN}!'}, is: github}}"
+    assert servers(text)["w"] == {
+        "command": [], "env": {}, "url": "https://example.com/mcp", "seconds": 60, "is": "github",
+        "headers": {"X-Key": [{"text": "k "}, {"env": "TOKEN"}, {"text": "!"}]},
+    }  # fmt: skip
+    jsonschema.validate(yaml.safe_load(f"version: 1\nsettings:\n  servers: {text}\n"), policy_schema())
+
+
+def test_what_mcp_may_do_is_read() -> None:
+    text = "{elicited: all, servers_may: elicitation, hide_secrets: false, result_characters: 5000, pins: false}"
+    found = parse_policy(f"version: 1\nsettings:\n  mcp: {text}\n", "p.yaml", {})["settings"]["mcp"]
+    assert found == {
+        "elicited": "all", "servers_may": ["elicitation"], "hide_secrets": False, "result_characters": 5000,
+        "pins": False,
+    }  # fmt: skip
+    jsonschema.validate(yaml.safe_load(f"version: 1\nsettings:\n  mcp: {text}\n"), policy_schema())
 
 
 @pytest.mark.parametrize(
@@ -97,7 +115,14 @@ def test_servers_are_read() -> None:
     [
         ("{a: {}}", "must have the key `command`"),
         ("{a__b: {command: x}}", "a server's name must be"),
-        ("{a: {command: x, url: y}}", "must not have the key `url`"),
+        ("{a: {command: x, url: 'https://y/'}}", "must have the key `command` or the key `url`"),
+        ("{a: {url: 'ftp://y/'}}", "`url` must be"),
+        ("{a: {url: 'https://u:p@y/'}}", "must not carry a user name"),
+        ("{a: {url: 'https://y/', env: {A: b}}}", "`env` must not stand beside `url`"),
+        ("{a: {command: x, headers: {A: b}}}", "`headers` must not stand beside `command`"),
+        ("{a: {url: 'https://y/', headers: {Host: b}}}", "must not hold `Host`"),
+        ("{a: {url: 'https://y/', headers: {X: 'a {env:B'}}}", "no other places"),
+        ("{a: {command: x, is: '../x'}}", "must be the name of a description"),
         ("{a: {command: x, env: {HOME: y}}}", "must not hold `HOME`"),
         ("{a: {command: x, seconds: 0}}", "must be an integer from 1 to 3600"),
     ],

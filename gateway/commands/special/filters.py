@@ -98,7 +98,12 @@ def _unzip(findings: Findings, run: Invocation) -> None:
 
 
 def _ln(findings: Findings, run: Invocation) -> None:
-    """With one operand the link appears in the folder, under the operand's name."""
+    """With one operand the link appears in the folder, under the operand's name. A hard link is the file itself under
+    another name: what is written there later is written here."""
+    if "-s" not in run.options:
+        last = len(run.operands) > 1 and "-t" not in run.options
+        for word in run.operands[:-1] if last else run.operands:
+            findings.touch("write", word, run.cwds, run.part)
     if len(run.operands) == 1 and "-t" not in run.options:
         word = run.operands[0]
         name = word.text.rstrip("/").rpartition("/")[2] if word.literal else HOLE
@@ -153,11 +158,16 @@ def _page(findings: Findings, run: Invocation) -> None:
 
 
 def _kept_parents(findings: Findings, run: Invocation) -> None:
-    """`cp --parents` makes the whole path of each source below the target."""
-    if "--parents" not in run.options:
+    """`cp --parents` makes the whole path of each source below the target; `cp -l` makes the sources' other names."""
+    if run.options.isdisjoint(("--parents", "-l")):
         return
     targets = [values[0] for option, values in run.values if "-t" in option["names"]]
     sources = run.operands if targets else run.operands[:-1]
+    if "-l" in run.options:
+        for source in sources:
+            findings.touch("write", source, run.cwds, run.part, not run.options.isdisjoint(("-r", "-a")))
+    if "--parents" not in run.options:
+        return
     for target in targets or run.operands[-1:]:
         for source in sources:
             path = f"{target.text.rstrip('/')}/{source.text.lstrip('/')}" if source.literal and target.literal else HOLE

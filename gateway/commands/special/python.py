@@ -22,6 +22,7 @@ _RUNTIME = frozenset(
     ("importtime", "dev", "utf8", "utf8=1", "utf8=0", "faulthandler", "no_debug_ranges", "tracemalloc")
 )
 _STANDARD_INPUT = frozenset(("-", "/dev/stdin", "/dev/fd/0", "/proc/self/fd/0"))
+_CLIENT = "/gateway/service/client.py"
 # Modules that look at the files they are given, and those that only print.
 _READERS = frozenset(("ast", "tokenize", "tabnanny", "dis", "json.tool", "base64", "mimetypes"))
 _PRINTERS = frozenset(("this", "calendar", "platform", "site", "sysconfig"))
@@ -121,10 +122,17 @@ def _python(findings: Findings, run: Invocation) -> None:
     elif words.how == "script" and words.program is not None and words.program.text not in _STANDARD_INPUT:
         findings.touch("read", words.program, run.cwds, run.part)
         findings.code(run, "runs a Python program")
+        if _is_gateway(words.program, run.cwds):
+            hand(findings, run, (words.program.replace(text="gateway"), *words.rest), "python")
     elif run.stdin == "text":
         _text(findings, run, words, Word(run.stdin_text, run.words[0].start, run.words[-1].end), "-")
     else:
         findings.code(run, "runs a Python program that is not known before the run")
+
+
+def _is_gateway(word: Word, cwds: tuple[str, ...]) -> bool:
+    """Whether a script is the gateway's own program, as agents' settings name it."""
+    return word.text.endswith("client.py") and any(absolute(word.text, cwd).endswith(_CLIENT) for cwd in cwds or ("",))
 
 
 def _text(findings: Findings, run: Invocation, words: _Words, word: Word, how: str) -> None:
@@ -174,6 +182,10 @@ def _module(findings: Findings, run: Invocation, words: _Words, word: Word) -> N
     name = word.text
     given = words.rest
     run.flags.add("module")
+    if word.literal and name.partition(".")[0] == "gateway":
+        hand(
+            findings, run, (word.replace(text="gateway"), *given), "python -m"
+        )  # besides: a folder of the project may have the name
     if word.literal and name not in _MODULES:
         findings.code(run, "runs a Python program")  # whatever it loads from where
         return

@@ -211,8 +211,10 @@ def _wrapped(findings: Findings, run: Invocation) -> None:
             continue
         if " " in text or ";" in text:
             shell_text(findings, run, [word], run.name)
-        elif findings.lookup(text[text.rfind("/") + 1 :]) is not None and text not in run.subcommands:
-            hand(findings, run, run.words[at:], run.name)
+            continue
+        name, version, _ = text[text.rfind("/") + 1 :].partition("@")  # `codex@latest` is codex
+        if findings.lookup(name) is not None and text not in run.subcommands:
+            hand(findings, run, (word.replace(text=name) if version else word, *run.words[at + 1 :]), run.name)
     findings.items[first:] = [item for item in findings.items[first:] if item.effect.kind not in ("code", "opaque")]
 
 

@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 
 # name in `tools.yaml` -> module and function
 HANDLERS = {
+    "agents.output": "gateway.tools.handlers.agents:output",
+    "agents.start": "gateway.tools.handlers.agents:start",
     "discovery.search": "gateway.tools.handlers.discovery:search",
     "files.edit": "gateway.tools.handlers.files:edit",
     "files.read": "gateway.tools.handlers.files:read",
@@ -31,9 +33,37 @@ HANDLERS = {
     "shell.monitor": "gateway.tools.handlers.shells:monitor",
     "shell.output": "gateway.tools.handlers.shells:output",
     "notebooks.edit": "gateway.tools.handlers.notebooks:edit",
+    "web.fetch": "gateway.tools.handlers.web:fetch",
+    "web.search": "gateway.tools.handlers.web_search:search",
+    "answers.structured": "gateway.tools.handlers.answers:structured",
+    "crons.create": "gateway.tools.handlers.crons:create",
+    "crons.delete": "gateway.tools.handlers.crons:delete",
+    "crons.show": "gateway.tools.handlers.crons:show",
+    "persons.ask": "gateway.tools.handlers.persons:ask",
+    "persons.enter_plan": "gateway.tools.handlers.persons:enter_plan",
+    "persons.exit_plan": "gateway.tools.handlers.persons:exit_plan",
+    "sessions.config": "gateway.tools.handlers.sessions:config",
+    "sessions.sleep": "gateway.tools.handlers.sessions:sleep",
+    "sessions.trigger": "gateway.tools.handlers.sessions:trigger",
+    "skills.command": "gateway.tools.handlers.skills:command",
+    "skills.load": "gateway.tools.handlers.skills:load",
+    "tasks.create": "gateway.tools.handlers.tasks:create",
+    "tasks.get": "gateway.tools.handlers.tasks:get",
+    "tasks.show": "gateway.tools.handlers.tasks:show",
+    "tasks.stop": "gateway.tools.handlers.tasks:stop",
+    "tasks.todos": "gateway.tools.handlers.tasks:todos",
+    "tasks.update": "gateway.tools.handlers.tasks:update",
+    "teams.create": "gateway.tools.handlers.teams:create",
+    "teams.delete": "gateway.tools.handlers.teams:delete",
+    "teams.send": "gateway.tools.handlers.teams:send",
+    "worktrees.enter": "gateway.tools.handlers.worktrees:enter",
+    "worktrees.leave": "gateway.tools.handlers.worktrees:leave",
 }
 # The same name -> a function that says by raising CallError what is wrong with a call, without looking at the world.
-CHECKS = {"notebooks.edit": "gateway.tools.handlers.notebooks:check"}
+CHECKS = {
+    "notebooks.edit": "gateway.tools.handlers.notebooks:check",
+    "web.search": "gateway.tools.handlers.web_search:check",
+}
 # What stands behind the other kinds of handler.
 KINDS = {
     "command": "gateway.tools.handlers.command:run",

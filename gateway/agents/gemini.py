@@ -1,0 +1,111 @@
+"""Gemini CLI: `BeforeTool` and `AfterTool`, a decision at the top of one JSON object.
+
+It reads standard output before it looks at the exit status, and waits for ever where it is told to ask and nobody is
+there, which no hook can see: so policy's question is a refusal, unless somebody says that a person is there.
+"""
+
+from __future__ import annotations
+
+from gateway.agents.base import (
+    AFTER,
+    ALLOW,
+    ASK,
+    BEFORE,
+    DENY,
+    NOTHING,
+    SILENCE,
+    Became,
+    Event,
+    Misfit,
+    Reply,
+    event_name,
+    fields,
+    joined,
+    reason,
+    said,
+    size,
+    text,
+    universal_refusal,
+    unlike,
+)
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from typing import Any
+
+    from gateway.agents.base import Answer
+
+NAME = "gemini"
+EVENTS = {"BeforeTool": BEFORE, "AfterTool": AFTER}
+REWRITES = ("run_shell_command",)
+UNSEEN_INPUT = False
+_OF_A_SERVER = "mcp_"
+
+
+def read(given: Mapping[str, Any], environment: Mapping[str, str], servers: tuple[str, ...] = ()) -> Event:
+    """What Gemini CLI says. Raises Misfit."""
+    unlike(given, "Gemini CLI", "turn_id", "prompt_id", "cursor_version", "toolName", "sessionId", "tool_use_id")
+    name = event_name(given, EVENTS)
+    kind = EVENTS[name]
+    tool = text(given, "tool_name", needed=True)
+    names, server = _names(given, tool, servers)
+    return Event(
+        NAME,
+        name,
+        kind,
+        tool=tool,
+        input=fields(given, "tool_input"),
+        names=names,
+        server=server,
+        cwd=text(given, "cwd", needed=True),
+        roots=(environment.get("GEMINI_PROJECT_DIR", ""),),
+        session=text(given, "session_id", needed=True),
+        became=_became(given) if kind == AFTER else None,
+    )
+
+
+def _names(given: Mapping[str, Any], tool: str, servers: tuple[str, ...]) -> tuple[tuple[str, ...], str]:
+    """The canonical names of a tool, and its server."""
+    context = given.get("mcp_context")
+    if context is not None:
+        if context.__class__ is not dict:
+            raise Misfit("`mcp_context` must be an object")
+        server = text(context, "server_name", needed=True)
+        return (f"mcp__{server}__{text(context, 'tool_name', needed=True)}",), server
+    if tool.startswith(_OF_A_SERVER):
+        return joined(tool[len(_OF_A_SERVER) :], "_", servers) or (tool,), ""
+    return (tool,), ""
+
+
+def _became(given: Mapping[str, Any]) -> Became:
+    response = given.get("tool_response")
+    if response.__class__ is not dict:
+        return Became(size=size(response))
+    failed = bool(response.get("error"))
+    return Became(failed, int(failed), size(response.get("llmContent")))
+
+
+def asking(_event: Event, wish: str) -> str:
+    """A question would hold up a session that nobody attends for ever."""
+    return ASK if wish == ASK else DENY
+
+
+def render(event: Event, answer: Answer) -> Reply:
+    """The answer in the exact form of the event."""
+    decision = answer.decision
+    if event.kind == AFTER or decision == SILENCE:
+        return NOTHING
+    if decision == ALLOW:
+        if answer.changed is None:
+            return said({"decision": "allow"})
+        changed = {name: value for name, value in answer.changed.items() if event.input.get(name) != value}
+        return said({"decision": "allow", "hookSpecificOutput": {"hookEventName": event.name, "tool_input": changed}})
+    return said({"decision": "ask" if decision == ASK else "deny", "reason": reason(answer.reason)})
+
+
+def refuse(event: str, why: str) -> Reply:
+    """A refusal of an event that may not have been read. Nothing can be refused after a call."""
+    if EVENTS.get(event) == AFTER:
+        return Reply(b"", (reason(why) + "\n").encode(), 0)
+    return universal_refusal(why)

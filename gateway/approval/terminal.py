@@ -1,0 +1,90 @@
+"""A terminal at which a person is asked: one question at a time, and nobody answers what was not shown."""
+
+from __future__ import annotations
+
+import os
+import select
+import termios
+import threading
+from time import monotonic
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import TypeVar
+
+    T = TypeVar("T")
+
+TERMINAL = "/dev/tty"
+SECONDS = 300.0
+MOST_TYPED = 256
+_LOOK_EVERY = 0.5
+
+# One question at a time on a terminal, whoever asks.
+_one_at_a_time = threading.Lock()
+
+
+def at_terminal(does: Callable[[int, int], T], streams: tuple[int, int] | None = None) -> T | None:
+    """What comes of a dialog over the controlling terminal, whatever standard input and output are, or over the
+    descriptors given; None where nobody can be asked. `does` gets where to read and where to write."""
+    with _one_at_a_time:
+        if streams is not None:
+            return does(*streams)
+        try:
+            terminal = os.open(TERMINAL, os.O_RDWR | os.O_NOCTTY | os.O_CLOEXEC)
+        except OSError:
+            return None
+        try:
+            # In the background, reading would stop the process, and nobody would know why.
+            if os.tcgetpgrp(terminal) != os.getpgrp():
+                return None
+            return does(terminal, terminal)
+        except OSError:
+            return None
+        finally:
+            os.close(terminal)
+
+
+def typed_line(reading: int, seconds: float, cancelled: Callable[[], bool], most: int = MOST_TYPED) -> str | None:
+    """What is typed up to the end of the line; None for silence and for the end of input, "?" for a text that was
+    pasted, whose first line may look like an answer."""
+    end = monotonic() + seconds
+    typed = b""
+    while b"\n" not in typed:
+        left = end - monotonic()
+        if left <= 0 or cancelled() or len(typed) > most:
+            return None
+        if not select.select([reading], [], [], min(left, _LOOK_EVERY))[0]:
+            continue
+        data = os.read(reading, most)
+        if not data:
+            return None
+        typed += data
+    line, _, more = typed.partition(b"\n")
+    if more or select.select([reading], [], [], 0)[0]:
+        forget_input(reading)
+        return "?"
+    return line.decode("utf-8", "replace").strip()
+
+
+def forget_input(descriptor: int) -> None:
+    """Throws away what was typed and not read yet."""
+    if os.isatty(descriptor):
+        termios.tcflush(descriptor, termios.TCIFLUSH)
+
+
+def write(descriptor: int, text: str) -> None:
+    """Writes all of it, what the terminal cannot show as escapes."""
+    data = text.encode("utf-8", "backslashreplace")
+    while data:
+        data = data[os.write(descriptor, data) :]
+
+
+def user() -> str:
+    """Who runs this process."""
+    import pwd
+
+    try:
+        return pwd.getpwuid(os.geteuid()).pw_name
+    except KeyError:
+        return f"user {os.geteuid()}"

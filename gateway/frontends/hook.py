@@ -1,0 +1,334 @@
+"""The hook of a foreign agent: one event in, one answer out, in that agent's own dialect.
+
+`answer` is what the process behind `gateway hook` and the warm service both call. It never raises: whatever goes wrong
+ends in the answer that this agent takes for a refusal, with the reason.
+"""
+
+from __future__ import annotations
+
+import os
+
+from gateway.agents import dialect_of
+from gateway.agents.base import (
+    AFTER,
+    ALLOW,
+    ASK,
+    BEFORE,
+    CONFIG,
+    DEFER,
+    DENY,
+    SILENCE,
+    Answer,
+    Misfit,
+    Reply,
+    universal_refusal,
+)
+from gateway.agents.shells import shell_of
+from gateway.engine import TEMP
+from gateway.errors import CallError, GatewayError
+from gateway.foreign import renamed, undescribed, unseen_place
+from gateway.frontends.jsontext import read_json
+from gateway.load import project_root
+from gateway.model.call import RawCall
+from gateway.model.decision import Decision
+from gateway.model.value import Value
+from gateway.policy.explain import message
+from gateway.policy.modes import CEILINGS
+from gateway.tools.paths import absolute
+from gateway.tools.registry import is_mcp_name
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from typing import Any, Protocol
+
+    from gateway.agents.base import Dialect, Event
+    from gateway.audit.log import Log
+    from gateway.engine import Gateway
+    from gateway.frontends.hook_record import Pending
+    from gateway.model.context import Context
+    from gateway.model.verdict import Verdict
+    from gateway.tools.tool import Tool
+
+    class Gateways(Protocol):
+        """Who judges and who records. The cold process makes each once; the warm service keeps them, and reads the
+        policy anew when it has changed."""
+
+        def gateway(self, *, root: str, cwd: str, environment: Mapping[str, str]) -> Gateway:
+            """One for this project root, opened with `confined=False` and `binding=True`. Its own `cwd` and mode do
+            not matter: each event brings its own. Raises GatewayError."""
+
+        def log(self, gateway: Gateway) -> Log:
+            """Where what it decides is recorded."""
+
+        def pending(self, gateway: Gateway) -> Pending:
+            """The calls that were let run and whose outcome is still to come."""
+
+
+__all__ = ["Asked", "Gateways", "Reply", "answer", "universal_refusal"]
+
+_STRICTER = ("plan", "dont_ask")
+_TICKET = " --ticket "
+_NOBODY = "Nobody can be asked about it here, so it does not run."
+_LEFT = "policy asks about it"
+
+
+class Asked(Value):
+    """How a hook was started, besides what it reads. `event`: the event it stands for, "" if only the input tells.
+    `wish`: what is answered where policy asks and nobody is known to be there, "" for what is safe for the client.
+    `servers`: the names of the client's MCP servers, where its own names for tools leave them open. `folder`: the
+    hook's own working folder, where the session started."""
+
+    event: str = ""
+    wish: str = ""
+    servers: tuple[str, ...] = ()
+    folder: str = ""
+
+
+def answer(
+    agent: str,
+    given: bytes,
+    environment: Mapping[str, str],
+    *,
+    gateways: Gateways,
+    asked: Asked = Asked(),  # noqa: B008 - a value
+) -> Reply:
+    """What `agent` is answered. Never raises: any doubt is the agent's own refusal."""
+    dialect: Dialect | None = None
+    event: Event | None = None
+    try:
+        dialect = dialect_of(agent)
+        if dialect is None:
+            return universal_refusal(f"gateway: there is no agent `{agent[:80]}`; nothing can be decided for it.")
+        told = read_json(given, "the event")
+        if told.__class__ is not dict:
+            raise Misfit("it must be a JSON object")
+        found = dialect.read(told, environment, asked.servers)
+        if asked.event and asked.event != found.name:
+            event = found if found.kind == BEFORE else None  # of the two, the one that can be refused
+            raise Misfit(f"the hook stands for `{asked.event[:80]}` and was given `{found.name[:80]}`")
+        event = found
+        return dialect.render(event, _answer(event, dialect, environment, gateways, asked))
+    except Misfit as misfit:
+        reason = f"gateway refused this call: what came is no event of `{agent}`: {misfit}."
+    except GatewayError as error:
+        reason = f"gateway refused this call: {_lines(error)}"
+    except BaseException as error:
+        # Whoever ends the process, or has no memory left, must not have let a call run by it.
+        reason = f"gateway refused this call because of an internal error ({type(error).__name__})."
+    try:
+        if dialect is None:
+            return universal_refusal(reason)
+        if event is None:  # who knows who asked
+            return dialect.refuse(asked.event, reason)
+        reply = dialect.render(event, Answer(DENY, reason))
+        return reply.replace(stderr=reply.stderr or f"{reason}\n".encode("utf-8", "backslashreplace"))
+    except BaseException:
+        return universal_refusal("gateway refused this call because of an internal error.")
+
+
+def _lines(error: GatewayError) -> str:
+    from gateway.frontends.output import safe_lines
+
+    return safe_lines(str(error))
+
+
+def _answer(event: Event, dialect: Dialect, environment: Mapping[str, str], gateways: Gateways, asked: Asked) -> Answer:
+    if event.kind == CONFIG:
+        return Answer(DENY, "gateway: the settings of a running session are not changed; restart it to use them.")
+    cwd = _folder(event.cwd)
+    gateway = gateways.gateway(root=_root(event, environment, cwd, asked.folder), cwd=cwd, environment=environment)
+    if event.kind == AFTER:
+        from gateway.frontends.hook_record import ended
+
+        ended(gateways.log(gateway), gateways.pending(gateway), event)
+        return Answer(SILENCE)
+    return _Judging(event, dialect, environment, gateways, asked, gateway, cwd).answer()
+
+
+def _folder(cwd: str) -> str:
+    if not cwd.startswith("/") or "\0" in cwd:
+        raise Misfit("the folder that the call is made from must be an absolute path")
+    return os.path.realpath(cwd)
+
+
+def _root(event: Event, environment: Mapping[str, str], cwd: str, folder: str) -> str:
+    """Where the session started: as the client says, else as the hook's own folder tells, which no call can choose."""
+    for each in event.roots:
+        if each.startswith("/") and "\0" not in each and os.path.isdir(each):
+            return os.path.realpath(each)
+    start = os.path.realpath(folder) if folder else cwd
+    return project_root(start, environment)
+
+
+class _Judging:
+    """One call of one event; one use."""
+
+    def __init__(
+        self,
+        event: Event,
+        dialect: Dialect,
+        environment: Mapping[str, str],
+        gateways: Gateways,
+        asked: Asked,
+        gateway: Gateway,
+        cwd: str,
+    ) -> None:
+        self.event = event
+        self.dialect = dialect
+        self.environment = environment
+        self.gateways = gateways
+        self.asked = asked
+        self.gateway = gateway
+        setting = gateway.loaded.settings.get("agents")
+        self.setting: Mapping[str, Any] = setting.value if setting else {}
+        self.context = gateway.context.replace(
+            cwd=cwd,
+            mode=self._mode(),
+            confined=False,
+            temp=(),
+            agent=event.subagent[:200],
+            depth=1 if event.subagent else 0,
+        )
+
+    def _mode(self) -> str:
+        """The policy's mode, or the client's own where that is stricter or a setting says so."""
+        ours, theirs = self.gateway.context.mode, self.event.mode
+        follow = self.setting.get("modes", "stricter")
+        if not theirs or follow == "ignore" or ours in CEILINGS:
+            return ours
+        if theirs in _STRICTER:
+            return theirs
+        return theirs if follow == "follow" and not self.gateway.refuses_mode(theirs) else ours
+
+    def answer(self) -> Answer:
+        """The answer, recorded."""
+        from gateway.frontends.hook_record import decided
+
+        changed, verdict = self._verdict()
+        decision = self._decision(verdict, changed is not None)
+        said = "" if decision in (ALLOW, SILENCE) else self._reason(verdict, decision)
+        problem = decided(
+            self.gateways.log(self.gateway), self.gateways.pending(self.gateway), self.event, verdict, decision, said,
+            changed, self.gateway.loaded_for(verdict).policy.revision,
+        )  # fmt: skip
+        if problem:
+            return Answer(DENY, problem)
+        return Answer(decision, said, changed)
+
+    # ---------------------------------------------------------------------------------------------- judging
+
+    def _verdict(self) -> tuple[Mapping[str, Any] | None, Verdict]:
+        """What is to run instead, if anything, and the verdict on it."""
+        inner = self._inner()
+        if inner is not None:
+            return None, inner
+        return self._guarded() or (None, self._judged(self.context))
+
+    def _judged(self, context: Context) -> Verdict:
+        """The strictest verdict of all names that the call may have."""
+        described = self.gateway.foreign(self.event.agent, self.event.tool)
+        if described is not None:
+            return self._checked(described, context)
+        first, *others = self.event.names or (self.event.tool,)
+        verdict = self._checked(self._tool(first), context)
+        for name in others:
+            found = self._checked(self._tool(name), context)
+            if found.decision > verdict.decision:
+                verdict = found
+        return verdict
+
+    def _tool(self, name: str) -> Tool:
+        """A tool that the agent's own description does not know: a server's, or one that nobody described."""
+        event = self.event
+        if is_mcp_name(name):
+            return self.gateway.foreign.of_server(self.gateway.registry, name, event.input)
+        return undescribed(f"{event.agent}:{name}", event.input)
+
+    def _checked(self, tool: Tool, context: Context) -> Verdict:
+        event, gateway = self.event, self.gateway
+        given = renamed(tool, event.input)
+        context = self._from(tool, given, context)
+        if unseen := unseen_place(tool, given, context):
+            raise CallError(
+                f"`{unseen[:80]}` says where it works besides the field that `{event.tool[:80]}` has for that"
+            )
+        raw = RawCall(tool.name, given, server=event.server)
+        shell = tool.entry.get("shell") or shell_of(event.agent, self.environment)
+        verdict = gateway.check(raw, context, foreign=tool, shell=shell)
+        if self.dialect.UNSEEN_INPUT and tool.match_kind == "shell":
+            from gateway.commands.waiting import waits_for_input
+
+            found = waits_for_input(verdict.call.shown, verdict.analysis.parts)
+            if found and verdict.decision is not Decision.DENY:
+                from gateway.policy.unjudged import built_in, unjudged
+
+                because = f"`{found}` takes further commands from its input, which this agent gives it unseen"
+                return unjudged(verdict.call, verdict.context, built_in("interactive-program", because))
+        return verdict
+
+    def _from(self, tool: Tool, given: Mapping[str, Any], context: Context) -> Context:
+        """Where the call works, if one of its fields says so."""
+        folder = given.get(tool.entry.get("cwd") or "")
+        if folder is None:
+            return context
+        if folder.__class__ is not str:
+            raise Misfit("the folder that the call works in must be text")
+        return context.replace(cwd=os.path.realpath(absolute(folder, context.cwd, context.home)))
+
+    def _guarded(self) -> tuple[Mapping[str, Any], Verdict] | None:
+        """The confined form of a shell command that may run, where a setting wants it and it can be had: judged as what
+        it is, a call in the sandbox. None where the agent itself runs it."""
+        text = self.event.input.get("command")
+        if self.event.kind != BEFORE or text.__class__ is not str or self.event.tool not in self.dialect.REWRITES:
+            return None
+        setting = self.gateway.loaded.settings.get("guarded")
+        if setting is None or not setting.value:
+            return None
+        from gateway.guarded import rewritten, unavailable
+
+        if unavailable(self.gateway):
+            return None
+        verdict = self._judged(self.context.replace(confined=True, temp=TEMP))
+        shows = self.event.agent == "claude" and self.dialect.asking(self.event, self.asked.wish) == ASK
+        changed = rewritten(
+            self.gateway, verdict, text, agent=self.event.agent, session=self.event.session, asked=shows
+        )
+        return None if changed is None else ({**self.event.input, "command": changed}, verdict)
+
+    def _inner(self) -> Verdict | None:
+        """The verdict on the command inside of a rewritten one that comes by again, in another event of the same call:
+        it runs confined. Only a ticket that is there makes it one, and only for the very text that it was made for."""
+        text = self.event.input.get("command")
+        if text.__class__ is not str or _TICKET not in text or self.event.tool not in self.dialect.REWRITES:
+            return None
+        from gateway.guarded import recognised
+
+        found = recognised(text, self.gateway.places.state)
+        if found is None or found.ticket is None:
+            return None
+        self.event = self.event.replace(input={**self.event.input, "command": found.text})
+        return self._judged(self.context.replace(confined=True, temp=TEMP))
+
+    # --------------------------------------------------------------------------------------------- answering
+
+    def _decision(self, verdict: Verdict, is_changed: bool) -> str:
+        """The word of the answer: what is safe for this client where policy asks."""
+        if verdict.decision is Decision.DENY:
+            return DENY
+        if verdict.decision is Decision.ALLOW:
+            quiet = self.setting.get("allow") == SILENCE and not is_changed
+            return SILENCE if quiet else ALLOW
+        return self.dialect.asking(self.event, self.asked.wish)
+
+    def _reason(self, verdict: Verdict, decision: str) -> str:
+        """For the model: the rule with its place, why, and what to do instead."""
+        text = message(verdict)
+        source = verdict.reason.rule.source
+        if source.file:
+            text += f" [{source.layer} policy, {source.file}:{source.line}]"
+        if decision == DENY and verdict.decision is Decision.ASK:
+            text += f" {_NOBODY}"
+        elif decision == DEFER:
+            text += f" It waits for an answer: {_LEFT}."
+        return text
