@@ -116,12 +116,41 @@ EXEC = Command(
         Option("--command", "The shell text to run, instead of words after --. Short: -c.", "TEXT"),
         Option("--timeout", "End it after so many seconds; never more than policy's limit.", "SECONDS"),
         Option("--report", "Write the verdict and what became of the call to FILE, as JSON.", "FILE"),
+        Option("--as-shell", "Read the words after -- as bash reads its own: -c TEXT, -e SCRIPT and so on."),
+        Option("--ticket", "Run what a hook let run, once, with the single-use ticket of this number.", "NUMBER"),
+        Option("--cwd-to", "Write the folder that the command ended in to this descriptor.", "NUMBER"),
         POLICIES,
         CWD,
         MODE,
         TRUST,
     ),
 )
+
+
+HOOK = Command(
+    "hook",
+    """Answer one event of an agent's hooks: what the agent writes is on standard input, the answer on standard output.
+
+    AGENT is claude, codex, gemini, copilot, cursor or opencode. Whatever goes wrong ends in a refusal, with exit status
+    2: wrong usage, too.""",
+    "AGENT",
+    "The agent whose hook this is.",
+    (
+        Option("--event", "The event that this hook stands for, so that failures are told in its form.", "NAME"),
+        Option(
+            "--unattended",
+            "What is answered where policy asks and nobody is known to be there: ask, deny or defer.",
+            "ANSWER",
+        ),
+        Option("--server", "The name of an MCP server of the agent, where its names of tools leave it open.", "NAME",
+               True),
+        Option("--deadline", "Refuse what is not decided by then; 10 if left out.", "SECONDS"),
+        POLICIES,
+        CWD,
+        MODE,
+        TRUST,
+    ),
+)  # fmt: skip
 
 
 class Request(Value):
@@ -144,7 +173,14 @@ class Request(Value):
     command: str | None = None
     timeout: str | None = None
     report: str | None = None
+    as_shell: bool = False
+    ticket: str | None = None
+    cwd_to: str | None = None
     words: tuple[str, ...] = ()
+    event: str | None = None
+    unattended: str | None = None
+    server: tuple[str, ...] = ()
+    deadline: str | None = None
 
 
 def parse(command: Command, words: Sequence[str]) -> Request | None:

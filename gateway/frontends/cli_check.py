@@ -14,6 +14,7 @@ from gateway.policy.explain import explain
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from gateway.engine import Gateway
     from gateway.frontends.arguments import Request
 
 EXIT = {Decision.ALLOW: EXIT_ALLOW, Decision.ASK: EXIT_ASK, Decision.DENY: EXIT_DENY}
@@ -32,11 +33,20 @@ def run(request: Request) -> int:
         gc.set_threshold(50_000)  # answers are made and forgotten; what is kept hardly ever forms a circle
         gc.enable()
         return run_batch(gateway, request.batch)
+    from gateway.frontends.style import is_terminal
+
+    text, status = answer(gateway, request, is_shown=is_terminal(sys.stdout))
+    write(text)
+    return status
+
+
+def answer(gateway: Gateway, request: Request, *, is_shown: bool = False) -> tuple[str, int]:
+    """What is written for a single call, and the exit status. `is_shown`: standard output is a terminal. Raises
+    GatewayError."""
     started = perf_counter_ns()
     verdict = gateway.check(raw_call(gateway, request))
     if request.json:
         from gateway.frontends.jsontext import dumps, pretty
-        from gateway.frontends.style import is_terminal
 
         found = explain(verdict, enforced=enforced(gateway))
         found["elapsed_us"] = (perf_counter_ns() - started) // 1000
@@ -45,20 +55,20 @@ def run(request: Request) -> int:
             from gateway.frontends.plan import planned
 
             found["confinement"]["plan"] = planned(gateway, verdict)
-        write((pretty(found) if is_terminal(sys.stdout) else dumps(found)) + "\n")
+        text = (pretty(found) if is_shown else dumps(found)) + "\n"
     else:
-        from gateway.frontends.style import style_for
+        from gateway.frontends.style import Style, style_for
         from gateway.frontends.text import verdict_text
 
+        style = style_for(sys.stdout) if is_shown else Style()
         found = explain(verdict, enforced=enforced(gateway), change=change(gateway, verdict))
-        text = verdict_text(verdict, found, style_for(sys.stdout))
+        text = verdict_text(verdict, found, style)
         if request.plan:
             from gateway.frontends.plan import plan_text, planned
 
             plan = planned(gateway, verdict)
-            text += "\n" + plan_text(plan, style_for(sys.stdout)) if plan else ""
-        write(text)
-    return EXIT[verdict.decision]
+            text += "\n" + plan_text(plan, style) if plan else ""
+    return text, EXIT[verdict.decision]
 
 
 def misuse(request: Request) -> str:

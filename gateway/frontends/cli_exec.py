@@ -17,11 +17,13 @@ from gateway.frontends.session import open_gateway
 from gateway.policy.wording import visible
 from gateway.sandbox.run import NOT_RUN, Ways
 from gateway.sandbox.shell import quoted
+from gateway.tickets import TicketError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from gateway.execution import Execution
     from gateway.frontends.arguments import Request
+    from gateway.frontends.lingering import Left
     from gateway.model.result import Violation
     from gateway.sandbox.base import Running
 
@@ -34,22 +36,94 @@ PASSED_ON = (
 def run(request: Request) -> int:
     """Runs the command and gives its exit status. Raises ConfigError for wrong usage."""
     text = _text(request)
+    if request.as_shell and not text.strip():
+        return 0  # as any shell that is told nothing
     seconds = _seconds(request.timeout)
+    target = _descriptor(request.cwd_to)
+    if request.ticket is not None and "&" in text:
+        from gateway.frontends.lingering import leaves_jobs, with_jobs
+
+        if leaves_jobs(request.ticket):
+            return with_jobs(lambda left: _run(request, text, seconds, target, left))
+    return _run(request, text, seconds, target, None)
+
+
+def _run(request: Request, text: str, seconds: float | None, target: int, left: Left | None) -> int:
     try:
-        with Executor(open_gateway(request, binding=True), approver=approvers(), front="exec") as executor:
-            done = executor.run(text, ways=_ways(), seconds=seconds, started=_pass_signals_on)
+        if request.ticket is not None:
+            done = _with_ticket(request, text, target, left)
+        else:
+            with Executor(open_gateway(request, binding=True), approver=approvers(), front="exec") as executor:
+                done = executor.run(
+                    text, ways=_ways(), seconds=seconds, started=_pass_signals_on, report=target >= 0,
+                    lasting=request.as_shell,
+                )  # fmt: skip
+    except TicketError as error:
+        complain(f"gateway: refused: {visible(str(error))}\n")
+        return NOT_RUN
     except GatewayError as error:
         for problem in problems_of(error):
             complain(f"gateway: nothing ran: {problem['message']}\n")
         return NOT_RUN
     if request.report is not None:
         _write_report(request.report, done)
+    if target >= 0 and not (left is not None and left.has_left):
+        _tell_folder(target, done.result.cwd)
     _tell(done)
     return done.result.status
 
 
+def _with_ticket(request: Request, text: str, target: int, left: Left | None) -> Execution:
+    """Runs what a hook let run, for as long as whoever started it lets it. Raises GatewayError."""
+    from gateway.frontends.ticketed import admitted
+
+    let = admitted(request, text)
+    with Executor(let.gateway, grants=let.grants, front=let.front) as executor:
+        return executor.run(
+            text, context=let.context, ways=_ways(), started=_pass_signals_on, report=target >= 0 or left is not None,
+            session=let.session, lasting=True, cancel=None if left is None else left.cancel,
+            told=None if left is None else left.telling(lambda folder: _follow(target, folder)),
+        )  # fmt: skip
+
+
+def _descriptor(given: str | None) -> int:
+    """The open descriptor of that number, -1 without one. Raises ConfigError."""
+    if given is None:
+        return -1
+    try:
+        number = int(given) if given.isascii() and given.isdecimal() else -1
+        os.fstat(number)
+    except (OSError, OverflowError):
+        raise ConfigError(Problem(f"--cwd-to must be an open descriptor (got `{visible(given)}`)")) from None
+    return number
+
+
+def _follow(target: int, folder: str) -> None:
+    """The same where jobs still run: whoever waits for the descriptor need not wait for them."""
+    if target >= 0:
+        _tell_folder(target, folder)
+        os.close(target)
+
+
+def _tell_folder(target: int, folder: str) -> None:
+    """Tells whoever follows the command where it ended. It said so itself, and could say anything; only a folder that
+    is really there, by its real path, counts."""
+    if folder and os.path.isdir(folder) and os.path.realpath(folder) == folder:
+        try:
+            os.write(target, os.fsencode(folder))
+        except OSError:
+            return  # nobody follows any more
+
+
 def _text(request: Request) -> str:
     """The shell text to judge and to run. Raises ConfigError."""
+    if request.as_shell:
+        from gateway.frontends.shell import text_of, without_itself
+
+        if request.command is not None or request.ticket is not None:
+            raise ConfigError(Problem("--as-shell must be followed by -- and the words of a shell"))
+        without_itself()
+        return text_of(request.words)
     if request.argument is not None:
         remedy = f"write `gateway exec -- {visible(request.argument)} ...`"
         raise ConfigError(Problem("the command must stand behind --", remedy=remedy))

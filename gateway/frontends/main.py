@@ -12,6 +12,11 @@ if TYPE_CHECKING:
 
 EXIT_INTERRUPTED = 130
 EXIT_BROKEN_PIPE = 141
+# As in `gateway.agents.refusal`, for when not even that can be loaded.
+_REFUSAL = (
+    '{"hookSpecificOutput":{"hookEventName":"PreToolUse","permissionDecision":"deny",'
+    '"permissionDecisionReason":"REASON"},"decision":"block","reason":"REASON"}\n'
+)
 
 
 def main() -> int:
@@ -29,6 +34,8 @@ def main() -> int:
 
 def run(words: Sequence[str]) -> int:
     """Runs a command and gives its exit status. Never raises."""
+    if words and words[0] == "hook" and words[-1] not in ("-h", "--help"):
+        return _hook(words[1:])
     try:
         try:
             return _command(words)
@@ -51,12 +58,57 @@ def run(words: Sequence[str]) -> int:
         return report(error, as_json=False)
 
 
+def _asked(words: Sequence[str]) -> int | None:
+    """The status of a dry run that the warm service has answered, None where there is no service, or the answer is for
+    a terminal: then it is found out here."""
+    from posix import environ, isatty
+    from time import monotonic
+
+    try:
+        if isatty(1) or b"GATEWAY_DEBUG" in environ:
+            return None
+        from gateway.service.thin import DEADLINE, PATIENCE, ask
+
+        found = ask(words, environ, b"", monotonic() + DEADLINE * PATIENCE)[0]
+    except OSError:
+        return None
+    if found is None:
+        return None
+    from gateway.frontends.output import write
+
+    write(found[0].decode("utf-8", "surrogatepass"))
+    return found[2]
+
+
+def _hook(words: Sequence[str]) -> int:
+    """Answers an agent and ends the process. An agent would take a failure for consent: none may leave here."""
+    try:
+        from gateway.frontends.cli_hook import run as run_hook
+
+        run_hook(words)
+    except BaseException as error:
+        import os
+
+        said = f"gateway refused this call: it cannot be loaded ({type(error).__name__})."
+        reason = "".join([character if character.isalnum() or character in " .:()" else "?" for character in said])
+        try:
+            os.write(1, _REFUSAL.replace("REASON", reason).encode("ascii", "replace"))
+        finally:
+            try:
+                os.write(2, f"{reason}\n".encode("ascii", "replace"))
+            finally:
+                os._exit(2)
+
+
 def _command(words: Sequence[str]) -> int:
     if words and words[0] == "check":
         from gateway.frontends.arguments import CHECK, parse
 
         request = parse(CHECK, words[1:])
         if request is not None:
+            status = _asked(words)
+            if status is not None:
+                return status
             from gateway.frontends.cli_check import run
 
             return run(request)
@@ -77,6 +129,15 @@ def _command(words: Sequence[str]) -> int:
 
             return run_exec(request)
         words = words[: words.index("--")] if "--" in words else words  # for help, and for what is wrong with it
+    if list(words[:2]) in (["mcp", "serve"], ["mcp", "proxy"]):  # clients wait for these
+        from gateway.frontends.mcp_command import run as run_mcp
+
+        status = run_mcp(words[1:])
+        if status is not None:
+            return status
+    if list(words[:2]) == ["mcp", "proxy"] and "--" in words:  # a server's own words are never read for options
+        at = words.index("--")
+        words = [*words[:at], *(f"--word={word}" for word in words[at + 1 :])]
     from gateway.frontends.cli import run_typer
 
     return run_typer(words)
