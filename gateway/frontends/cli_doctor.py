@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from gateway.errors import ConfigError, GatewayError
+from gateway.agents import AGENTS
+from gateway.errors import ConfigError, GatewayError, Problem
+from gateway.frontends.finding import BETTER, BROKEN, OK, Finding
 from gateway.frontends.jsontext import pretty
 from gateway.frontends.output import write
 from gateway.frontends.style import style_for, wrapped
-from gateway.model.value import Value
 from gateway.policy.wording import visible
 from gateway.sandbox.choose import BEST, WEAKER
 from gateway.sandbox.diagnosis import Surroundings, remedy
@@ -26,34 +27,32 @@ if TYPE_CHECKING:
     from gateway.sandbox.base import Backend, Probe
 
 FINE, TO_MEND = 0, 2
-OK, BETTER, BROKEN = "ok", "could be better", "broken"
 _MARKS = {OK: ("ok", "allow"), BETTER: ("!!", "ask"), BROKEN: ("no", "deny")}
 LEAST_BASH = (4, 0)
-
-
-class Finding(Value):
-    """One thing that was looked at. `state`: ok, could be better, or broken. `remedy`: the one thing to do about it."""
-
-    name: str
-    state: str
-    text: str
-    remedy: str = ""
-    details: tuple[str, ...] = ()
 
 
 def doctor(
     json: Annotated[bool, typer.Option("--json", help="Print JSON instead of text.")] = False,
     cwd: Annotated[str | None, typer.Option("--cwd", metavar="DIR", help="The project to look at.")] = None,
+    agent: Annotated[
+        str | None, typer.Option("--agent", metavar="AGENT", help=f"Look at this agent alone: {', '.join(AGENTS)}.")
+    ] = None,
 ) -> int:
-    """Show whether calls can be decided and confined here, by what, and what would be better.
+    """Show whether calls can be decided and confined here, by what, and what would be better; and whether the hooks in
+    agents' settings answer: each is run as it stands there, with calls that must be refused and calls that may run.
 
     Exit status: 0 when they can (be it in a weaker form that policy must permit), 2 when something must be put right.
     """
+    from gateway.frontends.doctor_agents import agent_findings, folder_findings
     from gateway.frontends.session import folder
+    from gateway.load import project_root
     from gateway.places import places
 
-    where = places()
-    findings = (*sandbox_findings(), *setup_findings(where, folder(cwd, "--cwd")))
+    if agent is not None and agent not in AGENTS:
+        raise ConfigError(Problem(f"--agent must be one of {', '.join(AGENTS)} (got `{agent}`)"))
+    where, here = places(), folder(cwd, "--cwd")
+    found = agent_findings(where, project_root(os.path.realpath(here)), dict(os.environ), agent or "")
+    findings = found if agent else (*sandbox_findings(), *setup_findings(where, here), *folder_findings(where), *found)
     write(as_json(findings) if json else as_text(findings, style_for(sys.stdout)))
     return status(findings)
 
@@ -223,5 +222,7 @@ def as_text(findings: Sequence[Finding], style: Style) -> str:
             lines += [f"{'':{widest + 6}}{style.paint(line, 'strong')}" for line in more]
     broken = [each.name for each in findings if each.state == BROKEN]
     lines.append("")
-    lines.append(f"to be put right: {', '.join(broken)}" if broken else "calls can be decided and confined here")
+    lines.append(
+        f"to be put right: {', '.join(dict.fromkeys(broken))}" if broken else "all that was looked at works here"
+    )
     return "\n".join(lines) + "\n"

@@ -1,0 +1,170 @@
+"""What is put into a settings file, piece by piece, and how exactly that is found and taken out again. Pure."""
+
+from __future__ import annotations
+
+import json
+
+from gateway.install.jsonc import MISSING, JsonDocument
+from gateway.install.own import is_own
+from gateway.install.toml import TomlDocument
+from gateway.model.value import Value
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    Document = JsonDocument | TomlDocument
+
+JSON, TOML, TEXT = "json", "toml", "text"
+
+
+class Entry(Value):
+    """An item of the list at a path of keys. One of ours that stands there already in another form gives way to it."""
+
+    at: tuple[str, ...]
+    value: Any
+
+
+class Member(Value):
+    """A key of the object at a path of keys, with its value. `form`: the file's own form demands it, so it stays as
+    long as anything else stands there."""
+
+    at: tuple[str, ...]
+    key: str
+    value: Any
+    form: bool = False
+
+
+class Target(Value):
+    """A file and what has to be in it. `form`: json, toml, or text, which is a file of our own with this `content`."""
+
+    path: str
+    form: str
+    pieces: tuple[Entry | Member, ...] = ()
+    content: str = ""
+
+
+class Made(Value):
+    """What was put into a file: pieces, for members what stood there before, and the containers that were made for
+    them, outermost first."""
+
+    pieces: tuple[Entry | Member, ...] = ()
+    before: tuple[tuple[tuple[str, ...], str], ...] = ()
+    containers: tuple[tuple[str, ...], ...] = ()
+
+
+def put(target: Target, text: str, made: Made) -> tuple[str, Made]:
+    """The file with every piece in it, and all that is ours in it now. `made`: what had been put in before: what of it
+    is not wanted any more is taken out. Raises ConfigError."""
+    kept = Made(tuple(each for each in made.pieces if each in target.pieces), made.before, made.containers)
+    gone = made.replace(pieces=tuple(each for each in made.pieces if each not in target.pieces), containers=())
+    # An entry in an older form is replaced where it stands; what is left of the older pieces goes.
+    document = opened(target.form, text, target.path)
+    pieces, before, containers = list(kept.pieces), list(kept.before), list(kept.containers)
+    for piece in target.pieces:
+        if isinstance(piece, Entry):
+            containers += document.ensure(piece.at, [])
+            items = document.get(piece.at)
+            own = [at for at, item in enumerate(items) if item == piece.value or is_own(item)]
+            if piece.value in items:
+                at = items.index(piece.value)
+                own.remove(at)
+                if piece not in pieces and is_own(piece.value):
+                    pieces.append(piece)
+            elif own and is_own(piece.value):
+                document.replace(piece.at, own.pop(0), piece.value)
+                pieces.append(piece)
+            else:
+                document.append(piece.at, piece.value)
+                pieces.append(piece)
+            for at in reversed(own if is_own(piece.value) else []):
+                document.remove_item(piece.at, at)
+        else:
+            containers += document.ensure(piece.at, {})
+            now = document.get((*piece.at, piece.key))
+            if now == piece.value:
+                continue
+            place = (*piece.at, piece.key)
+            known = [each for each in before if each[0] == place]
+            if now is not MISSING and not known:
+                before.append((place, json.dumps(now)))
+            document.set(piece.at, piece.key, piece.value)
+            pieces.append(piece)
+    if gone.pieces:
+        _take(document, gone, skip=target.pieces)
+    return document.text, Made(_distinct(pieces), tuple(before), _once(containers))
+
+
+def take(form: str, text: str, path: str, made: Made) -> tuple[str, tuple[str, ...]]:
+    """The file without what was put in, and what could not be taken out, in words. Raises ConfigError."""
+    document = opened(form, text, path)
+    left = _take(document, made)
+    return document.text, left
+
+
+def _take(document: Document, made: Made, skip: tuple[Entry | Member, ...] = ()) -> tuple[str, ...]:
+    left = []
+    before = dict(made.before)
+    places = {(each.at, each.key) for each in skip if isinstance(each, Member)}
+    for piece in made.pieces:
+        found = document.get(piece.at)
+        if isinstance(piece, Entry):
+            if found.__class__ is not list:
+                continue
+            at = next((at for at, item in enumerate(found) if item == piece.value), -1)
+            if at < 0 and is_own(piece.value):
+                at = next((at for at, item in enumerate(found) if is_own(item)), -1)
+            if at >= 0:
+                document.remove_item(piece.at, at)
+        elif piece.form:
+            continue
+        elif found.__class__ is dict and piece.key in found and (piece.at, piece.key) not in places:
+            place = (*piece.at, piece.key)
+            if found[piece.key] != piece.value:
+                left.append(f"`{'.'.join(place)}` was changed since and stays")
+            elif place in before:
+                document.set(piece.at, piece.key, json.loads(before[place]))
+            else:
+                document.remove_key(piece.at, piece.key)
+    for place in reversed(made.containers):
+        if document.get(place) in ([], {}):
+            document.remove_key(place[:-1], place[-1])
+    demanded = {each.key: each.value for each in made.pieces if isinstance(each, Member) and each.form}
+    if demanded and document.get(()) == demanded and not skip:
+        for key in demanded:
+            document.remove_key((), key)
+    return tuple(left)
+
+
+def own_pieces(form: str, text: str, path: str, target: Target) -> Made:
+    """What of ours stands in a file that nobody kept a receipt of: the wanted pieces that are there, and all hooks that
+    start the gateway, in the lists that are wanted."""
+    document = opened(form, text, path)
+    pieces: list[Entry | Member] = []
+    containers: list[tuple[str, ...]] = []
+    for piece in target.pieces:
+        found = document.get(piece.at)
+        if isinstance(piece, Entry) and found.__class__ is list:
+            pieces += [Entry(piece.at, item) for item in found if item == piece.value or is_own(item)]
+        elif isinstance(piece, Member) and found.__class__ is dict and found.get(piece.key) == piece.value:
+            pieces.append(piece)
+        containers += [piece.at[: depth + 1] for depth in range(len(piece.at))]
+    return Made(tuple(pieces), (), _once(containers))
+
+
+def opened(form: str, text: str, path: str) -> Document:
+    """A file that keeps what is not changed. Raises ConfigError."""
+    return TomlDocument(text, path) if form == TOML else JsonDocument(text, path)
+
+
+def _once(paths: list[tuple[str, ...]]) -> tuple[tuple[str, ...], ...]:
+    return tuple(sorted(dict.fromkeys(paths), key=len))
+
+
+def _distinct(pieces: list[Entry | Member]) -> tuple[Entry | Member, ...]:
+    """Each once; values that hold objects cannot be hashed."""
+    found: list[Entry | Member] = []
+    for each in pieces:
+        if each not in found:
+            found.append(each)
+    return tuple(found)
