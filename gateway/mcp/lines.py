@@ -1,0 +1,146 @@
+"""Messages as lines of JSON over pipes: whole ones only, none too long, and garbage between them told."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any
+
+MOST_LINE = 16 << 20
+# Lines that are no message, in a row, after which nobody listens any more.
+MOST_GARBAGE = 1_000
+
+
+class Lines(asyncio.Protocol):
+    """Cuts what comes into lines and hands on those that hold JSON."""
+
+    def __init__(
+        self,
+        take: Callable[[Any], None],
+        ended: Callable[[str], None],
+        *,
+        garbage: Callable[[bytes], None] | None = None,
+    ) -> None:
+        """`take`: gets each message; `ended`: is told why nothing more comes, once; `garbage`: gets what is none."""
+        self._take = take
+        self._ended = ended
+        self._garbage = garbage
+        self._parts: list[bytes] = []
+        self._length = 0
+        self._bad = 0
+        self._transport: asyncio.BaseTransport | None = None
+        self._is_over = False
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        self._transport = transport
+
+    def data_received(self, data: bytes) -> None:
+        first, newline, rest = data.partition(b"\n")
+        self._parts.append(first)
+        self._length += len(first)
+        if self._length > MOST_LINE:
+            self._over(f"it sent a line of more than {MOST_LINE >> 20} MB")
+            return
+        while newline and not self._is_over:
+            line = b"".join(self._parts) if len(self._parts) > 1 else self._parts[0]
+            self._line(line)
+            first, newline, rest = rest.partition(b"\n")
+            self._parts, self._length = [first], len(first)
+
+    def _line(self, line: bytes) -> None:
+        if not line.strip():
+            return
+        try:
+            found = json.loads(line)
+        except (ValueError, RecursionError):
+            self._bad += 1
+            if self._garbage is not None:
+                self._garbage(line)
+            if self._bad >= MOST_GARBAGE:
+                self._over(f"it sent {MOST_GARBAGE:,} lines that are no messages")
+            return
+        self._bad = 0
+        self._take(found)
+
+    def _over(self, why: str) -> None:
+        if not self._is_over:
+            self._is_over = True
+            self._parts = []
+            if self._transport is not None:
+                self._transport.close()
+            self._ended(why)
+
+    def connection_lost(self, _error: Exception | None) -> None:
+        self._over("it has closed its output")
+
+
+class Writer:
+    """Writes messages to a pipe, each as one line; waits while the other side does not read."""
+
+    def __init__(self, transport: asyncio.WriteTransport, flow: Flow) -> None:
+        self._transport = transport
+        self._flow = flow
+
+    async def write(self, message: Any) -> None:
+        """Raises ConnectionError where nobody reads any more."""
+        if self._transport.is_closing():
+            raise ConnectionResetError
+        self._transport.write(encoded(message))
+        await self._flow.drained()
+
+    def close(self) -> None:
+        """What waits to be written still is."""
+        self._transport.close()
+
+
+class Flow(asyncio.Protocol):
+    """Whether the pipe takes more."""
+
+    def __init__(self) -> None:
+        self._free = asyncio.Event()
+        self._free.set()
+        self._lost = False
+
+    def pause_writing(self) -> None:
+        self._free.clear()
+
+    def resume_writing(self) -> None:
+        self._free.set()
+
+    def connection_lost(self, _error: Exception | None) -> None:
+        self._lost = True
+        self._free.set()
+
+    async def drained(self) -> None:
+        """Returns when it does. Raises ConnectionError where nobody reads any more."""
+        if not self._free.is_set():
+            await self._free.wait()
+        if self._lost:
+            raise ConnectionResetError
+
+
+def encoded(message: Any) -> bytes:
+    """A message as one line. Halves of characters, which no UTF-8 has, stand there as escapes."""
+    try:
+        return json.dumps(message, ensure_ascii=False, separators=(",", ":")).encode() + b"\n"
+    except UnicodeEncodeError:
+        return json.dumps(message, separators=(",", ":")).encode() + b"\n"
+
+
+async def reading(descriptor: int, protocol: asyncio.Protocol) -> asyncio.BaseTransport:
+    """Has the protocol hear what comes from a pipe, which it owns from now on."""
+    loop = asyncio.get_running_loop()
+    transport, _ = await loop.connect_read_pipe(lambda: protocol, os.fdopen(descriptor, "rb", 0))
+    return transport
+
+
+async def writing(descriptor: int) -> Writer:
+    """What writes to a pipe, which it owns from now on."""
+    loop = asyncio.get_running_loop()
+    transport, flow = await loop.connect_write_pipe(Flow, os.fdopen(descriptor, "wb", 0))
+    return Writer(transport, flow)

@@ -1,0 +1,427 @@
+"""Servers behind the policy: what they offer is filtered as their calls would be judged, every call is judged, asked
+about and recorded like one of the gateway's own tools, and what they say is cleaned."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+from contextlib import suppress
+from time import monotonic
+
+from gateway.awaiting import on_thread
+from gateway.errors import ConfigError
+from gateway.life import Life
+from gateway.mcp.asking import Exchange, asked_through
+from gateway.mcp.cleaned import CHARACTERS, Rules
+from gateway.mcp.endpoint import TOOLS_CHANGED, Endpoint, refusal
+from gateway.mcp.eras import ASKS, is_stateless
+from gateway.mcp.links import COMPLETION, PROMPT, Link, described
+from gateway.mcp.relay import Relay, asked_for
+from gateway.mcp.upstream import Upstream
+from gateway.mcp.wire import CLOSED, INTERNAL, INVALID_PARAMS, METHOD_NOT_FOUND, RpcError
+from gateway.model.call import Call, RawCall
+from gateway.model.decision import Decision
+from gateway.model.result import Result
+from gateway.policy.explain import message
+from gateway.policy.unjudged import built_in, unjudged
+from gateway.sandbox.run import NEVER, NOT_RUN
+from gateway.sandbox.shell import quoted
+from gateway.tools.frozen import freeze
+from gateway.tools.handling import Failure, Output
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+    from typing import Any
+
+    from gateway.engine import Gateway
+    from gateway.life import Done
+    from gateway.mcp.asking import Back
+    from gateway.mcp.child import Child
+    from gateway.mcp.endpoint import Client
+    from gateway.mcp.pins import Pins
+    from gateway.mcp.wire import Message
+    from gateway.sandbox.run import Cancel
+
+HIDDEN = "mcp:pins"
+_LISTS = {
+    "resources/list": "resources",
+    "resources/templates/list": "resourceTemplates",
+    "prompts/list": "prompts",
+}
+_LEVELS = ("debug", "info", "notice", "warning", "error", "critical", "alert", "emergency")
+
+
+class Proxying(Endpoint):
+    """Answers with the tools, resources and prompts of servers."""
+
+    instructions = "Every call is judged by the user's policy. A refusal says why, and what to do instead."
+    methods = ("tools/list", *_LISTS, "logging/setLevel")
+    asking = (
+        "tools/call",
+        "resources/read",
+        "resources/subscribe",
+        "resources/unsubscribe",
+        "prompts/get",
+        "completion/complete",
+    )
+
+    def __init__(
+        self,
+        gateway: Gateway,
+        servers: Mapping[str, Mapping[str, Any]],
+        *,
+        namespaced: bool,
+        pins: Pins | None,
+        says: Callable[[bytes], None] | None = None,
+    ) -> None:
+        """`namespaced`: tools and prompts are shown as `SERVER__NAME`. `says`: gets the servers' standard error."""
+        self._servers = servers
+        self._namespaced = namespaced
+        self._pins = pins
+        self._says = says
+        self._told: set[str] = set()
+        self._telling: set[asyncio.Task[None]] = set()
+        super().__init__(gateway)
+
+    # ------------------------------------------------------------------------------------------------------ servers
+
+    async def _link(self, client: Client, name: str, exchange: Exchange) -> Link:
+        """A server of this client that runs. Raises Failure."""
+        async with client.lock:
+            link: Link | None = client.kept.get(name)
+            if link is None:
+                link = client.kept[name] = self._made(client, name, exchange)
+        if link.upstream.is_alive:
+            return link
+        services = self.gateway.calls.services
+
+        def starts(child: Child) -> None:
+            with asked_through(exchange):
+                child.start(services, client.session, NEVER)
+
+        if await link.upstream.start(services.gateway.environment, starts):
+            link.stale()
+        return link
+
+    def opened(self, key: str, back: Back) -> None:
+        """Servers that may start without a question do so at once: the client asks for their tools next."""
+        for name, declared in self._servers.items():
+            if declared["url"] or self._may(RawCall("Bash", {"command": quoted(declared["command"])}), Decision.ALLOW):
+                self._start(self._started(key, name, back))
+
+    async def _started(self, key: str, name: str, back: Back) -> None:
+        with suppress(Failure):  # which is told when somebody asks
+            await self._link(await self.client(key), name, Exchange(back, lists=True))
+
+    def _made(self, client: Client, name: str, exchange: Exchange) -> Link:
+        may = self._servers_may()
+        offers = {kind: each for kind, each in exchange.back.capabilities.items() if kind in may}
+        upstream = Upstream(
+            name, self._servers[name], offers=offers, stateless_first=is_stateless(exchange.back.version),
+            asked=lambda method, params: self._asked(client, name, method, params),
+            told=lambda method, params: self._heard(client, name, method, params), says=self._says,
+        )  # fmt: skip
+        return Link(upstream, self._pins if self.setting("pins", True) else None)
+
+    def _servers_may(self) -> tuple[str, ...]:
+        return tuple(self.setting("servers_may", ()))
+
+    async def _asked(self, client: Client, name: str, method: str, params: Message) -> Message:
+        """Answers a request that a server makes while it works for a client. Raises RpcError."""
+        if method == "ping":
+            return {}
+        link: Link = client.kept[name]
+        if method not in ASKS or len(link.asking) != 1:
+            why = "nobody can tell which call it belongs to" if method in ASKS else "Method not found"
+            raise RpcError(METHOD_NOT_FOUND, why)
+        (exchange,) = link.asking
+        given = asked_for(name, method, params, self._servers_may(), exchange)
+        answers = await exchange.ask({"ask": {"method": method, "params": given}})
+        found = answers.get("ask")
+        if not isinstance(found, dict):
+            raise RpcError(INTERNAL, "the answer was none")
+        return found
+
+    def _heard(self, client: Client, name: str, method: str, params: Message) -> None:
+        link: Link | None = client.kept.get(name)
+        if link is None:
+            return
+        if method == TOOLS_CHANGED:
+            link.stale()
+            self._start(self.tell(client, method))
+        elif method in ("notifications/resources/list_changed", "notifications/prompts/list_changed"):
+            self._start(self.tell(client, method))
+        elif method == "notifications/resources/updated":
+            uri = params.get("uri")
+            if isinstance(uri, str) and self._may_read(link, uri):
+                self._start(self.tell(client, method, {"uri": uri}))
+        elif method == "notifications/message" and params.get("level") in _LEVELS and client.standing is not None:
+            said = described({"data": params.get("data")}, link.upstream)["data"]
+            told = {"level": params["level"], "logger": link.name, "data": said}
+            self._start(client.standing.notify(method, told))
+
+    def _start(self, work: Any) -> None:
+        task = asyncio.ensure_future(work)
+        self._telling.add(task)
+        task.add_done_callback(self._is_told)
+
+    def _is_told(self, task: asyncio.Task[None]) -> None:
+        self._telling.discard(task)
+        if not task.cancelled():
+            task.exception()  # a client that has gone is told nothing
+
+    async def leave(self, client: Client) -> None:
+        for link in client.kept.values():
+            await link.upstream.close()
+
+    # ---------------------------------------------------------------------------------------------------- listings
+
+    async def answer(self, client: Client, back: Back, method: str, params: Message) -> Message:
+        exchange = Exchange(back, lists=True)
+        if method == "logging/setLevel":
+            return await self._log_level(client, exchange, params)
+        found: list[dict[str, Any]] = []
+        problems = []
+        for name in self._servers:
+            try:
+                link = await self._link(client, name, exchange)
+                if method == "tools/list":
+                    found += await self._tools(client, link)
+                else:
+                    found += await self._listed(link, method)
+            except (Failure, RpcError, ConfigError) as error:
+                problems.append(f"{name}: {error}")
+        for each in problems:
+            self._tell(each)
+        if problems and len(problems) == len(self._servers):
+            raise RpcError(INTERNAL, "; ".join(problems)[:4_000])
+        return {"tools" if method == "tools/list" else _LISTS[method]: found}
+
+    async def _tools(self, client: Client, link: Link) -> list[dict[str, Any]]:
+        await link.tools(again=True)
+        prefix = f"{link.name}__" if self._namespaced else ""
+        gateway = self.gateway.calls.services.guard.gateway
+        offered, told = await self.on_pool(lambda: link.offered(gateway, client.session.context.mode, prefix))
+        for each in told:
+            self._tell(each)
+        secretless: list[dict[str, Any]] = link.upstream.hidden(offered)
+        return secretless
+
+    async def _listed(self, link: Link, method: str) -> list[dict[str, Any]]:
+        entries = await link.some_of(method, _LISTS[method])
+        shown: list[dict[str, Any]] = await self.on_pool(
+            lambda: [each for entry in entries for each in self._shown(link, method, entry)]
+        )
+        return shown
+
+    def _shown(self, link: Link, method: str, entry: dict[str, Any]) -> list[dict[str, Any]]:
+        """The entry as a client may see it, if policy lets anything be done with it."""
+        if method == "prompts/list":
+            name = entry.get("name")
+            raw = RawCall(link.judged_as(PROMPT), {"name": name}, server=link.name)
+            if not isinstance(name, str) or not self._may(raw):
+                return []
+            made = described(entry, link.upstream)
+            return [{**made, "name": f"{link.name}__{made['name']}" if self._namespaced else made["name"]}]
+        uri = entry.get("uri" if method == "resources/list" else "uriTemplate")
+        if not isinstance(uri, str) or (method == "resources/list" and not self._may_read(link, uri)):
+            return []
+        link.resources[uri] = method
+        return [described(entry, link.upstream)]
+
+    def _may_read(self, link: Link, uri: str) -> bool:
+        return self._may(RawCall("ReadMcpResource", {"server": link.name, "uri": uri}, server=link.name))
+
+    def _may(self, raw: RawCall, most: Decision = Decision.ASK) -> bool:
+        """Whether policy is no stricter with a call than this."""
+        try:
+            return self.gateway.calls.services.guard.gateway.check(raw).decision <= most
+        except Exception:
+            return False  # what cannot be judged is not shown
+
+    def _tell(self, text: str) -> None:
+        """Tells people once what a client does not see."""
+        if text not in self._told:
+            self._told.add(text)
+            (self._says or sys.stderr.buffer.write)(f"gateway: {text}\n".encode("utf-8", "backslashreplace"))
+
+    async def _log_level(self, client: Client, exchange: Exchange, params: Message) -> Message:
+        for name in self._servers:
+            link = await self._link(client, name, exchange)
+            if not is_stateless(link.upstream.version) and "logging" in link.upstream.capabilities:
+                await link.upstream.request("logging/setLevel", {"level": params.get("level")})
+        return {}
+
+    # ------------------------------------------------------------------------------------------------------- calls
+
+    async def call(self, client: Client, exchange: Exchange, method: str, params: Message) -> Message:
+        if method == "tools/call":
+            return await self._call_tool(client, exchange, params)
+        try:
+            return await self._other(client, exchange, method, params)
+        except Failure as failure:
+            raise RpcError(INTERNAL, str(failure)) from failure
+
+    async def _call_tool(self, client: Client, exchange: Exchange, params: Message) -> Message:
+        given = params.get("arguments")
+        server, tool = self._target(params.get("name"))
+        if not (given is None or isinstance(given, dict)):
+            raise RpcError(INVALID_PARAMS, "Invalid request parameters")
+        try:
+            link = await self._link(client, server, exchange)
+            await link.tools(again=False)
+        except Failure as failure:
+            return refusal(str(failure))
+        gateway = self.gateway.calls.services.guard.gateway
+        judged = link.judged_as(tool)
+        why = link.why_hidden(tool)
+        if why:
+            text = f"`{tool}` of the MCP server `{server}` must not be called: {why}."
+            refused: Message = await self.on_pool(lambda: self._refused(client, judged, given or {}, server, text))
+            return refused
+        raw = RawCall(judged, given or {}, server=server, annotations=link.annotations(gateway, tool))
+        relay = Relay(
+            link,
+            exchange,
+            method="tools/call",
+            params={**params, "name": tool},
+            rules=self._rules(),
+            may=self._servers_may(),
+        )
+        done = await self._lived(client, exchange, raw, relay)
+        if relay.error is not None:
+            raise relay.error
+        meta = {"gateway/decision": done.verdict.decision.name.lower(), "gateway/record": done.record}
+        if relay.result is None:
+            return refusal(done.text or done.result.reason, meta)
+        found = relay.result
+        if done.output.notes and isinstance(found.get("content"), list):
+            found = {
+                **found,
+                "content": [*found["content"], *({"type": "text", "text": note} for note in done.output.notes)],
+            }
+        return found
+
+    async def _lived(self, client: Client, exchange: Exchange, raw: RawCall, relay: Relay) -> Done:
+        """The whole life of a call. One that nobody is asked about and no hook is told of needs no thread for it."""
+        services = self.gateway.calls.services
+        if self._is_quick(client, raw):
+            life = Life(services, raw, client.session, work=relay.work)
+            work = life.begin()
+            if work is None or life.verdict is None:
+                return life.end(None, None)
+            began = monotonic()
+            try:
+                outcome = await relay.waited(life.verdict.call)
+            except asyncio.CancelledError:
+                life.end(_cancelled, work, began)
+                raise
+            return life.end(lambda _call, _work: outcome(), work, began)
+
+        def run(cancel: Cancel) -> Done:
+            with asked_through(exchange):
+                return Life(services, raw, client.session, cancel=cancel, work=relay.work).live()
+
+        done: Done = await on_thread(run, self.pool)
+        return done
+
+    def _is_quick(self, client: Client, raw: RawCall) -> bool:
+        gateway = self.gateway.calls.services.guard.gateway
+        audit = gateway.loaded.settings.get("audit")
+        if gateway.loaded.hooks or (audit is not None and audit.value.get("sync")):
+            return False
+        try:
+            return gateway.check(raw, client.session.context).decision is Decision.ALLOW
+        except Exception:
+            return False  # its life says what is wrong with it
+
+    def _refused(self, client: Client, name: str, given: Message, server: str, why: str) -> Message:
+        """Records a call that is refused before policy is asked."""
+        services = self.gateway.calls.services
+        call = Call(name[:256], freeze(given), "", server)
+        verdict = unjudged(call, client.session.context, built_in(HIDDEN, why))
+        recorded = services.recorded(services.guard, client.session.name, verdict, None, None)
+        services.ended(recorded, verdict, Result("refused", NOT_RUN, reason=why))
+        return refusal(why, {"gateway/decision": "deny", "gateway/record": recorded.id})
+
+    def _rules(self) -> Rules:
+        return Rules(self.setting("result_characters", CHARACTERS), (), self.setting("hide_secrets", True))
+
+    def _target(self, name: Any) -> tuple[str, str]:
+        """The server and its own name of what a client calls."""
+        if not isinstance(name, str):
+            raise RpcError(INVALID_PARAMS, "Invalid request parameters")
+        if not self._namespaced:
+            return next(iter(self._servers)), name
+        server, _, own = name.partition("__")
+        if server not in self._servers or not own:
+            raise RpcError(INVALID_PARAMS, f"Unknown tool: {name[:200]}")
+        return server, own
+
+    async def _other(self, client: Client, exchange: Exchange, method: str, params: Message) -> Message:
+        """Resources, prompts and completions, each judged under a name of its own."""
+        given = dict(params)
+        if method.startswith("resources/"):
+            uri = params.get("uri")
+            if not isinstance(uri, str):
+                raise RpcError(INVALID_PARAMS, "Invalid request parameters")
+            link = await self._link(client, self._server_of(client, uri), exchange)
+            raw = RawCall("ReadMcpResource", {"server": link.name, "uri": uri}, server=link.name)
+            key = "contents"
+        elif method == "prompts/get":
+            server, name = self._target(params.get("name"))
+            link = await self._link(client, server, exchange)
+            given["name"] = name
+            raw = RawCall(
+                link.judged_as(PROMPT), {"name": name, "arguments": params.get("arguments") or {}}, server=server
+            )
+            key = "messages"
+        else:
+            link, given["ref"] = await self._completed(client, exchange, params.get("ref"))
+            said = {"ref": given["ref"], "argument": params.get("argument") or {}}
+            if "context" in params:
+                said["context"] = params["context"]
+            raw = RawCall(link.judged_as(COMPLETION), said, server=link.name)
+            key = "completion"
+        relay = Relay(
+            link, exchange, method, given, self._rules(), may=self._servers_may(), arguments="", said=raw.input, key=key
+        )
+        done = await self._lived(client, exchange, raw, relay)
+        if relay.error is not None:
+            raise relay.error
+        if relay.result is None:
+            text = done.text or done.result.reason or message(done.verdict)
+            raise RpcError(CLOSED if done.ran else INVALID_PARAMS, text)
+        return relay.result
+
+    async def _completed(self, client: Client, exchange: Exchange, ref: Any) -> tuple[Link, Message]:
+        if not isinstance(ref, dict):
+            raise RpcError(INVALID_PARAMS, "Invalid request parameters")
+        if ref.get("type") == "ref/prompt":
+            server, name = self._target(ref.get("name"))
+            return await self._link(client, server, exchange), {**ref, "name": name}
+        uri = ref.get("uri")
+        if not isinstance(uri, str):
+            raise RpcError(INVALID_PARAMS, "Invalid request parameters")
+        return await self._link(client, self._server_of(client, uri), exchange), ref
+
+    def _server_of(self, client: Client, uri: str) -> str:
+        """The server that has a resource: the only one, or the one that listed it, or a form of such addresses."""
+        if len(self._servers) == 1:
+            return next(iter(self._servers))
+        links: list[Link] = list(client.kept.values())
+        has = [link.name for link in links if uri in link.resources]
+        if not has:
+            has = [
+                link.name
+                for link in links
+                if any(start and uri.startswith(start) for start in (each.partition("{")[0] for each in link.resources))
+            ]
+        if len(has) != 1:
+            raise RpcError(INVALID_PARAMS, "no single server has listed this resource: list the resources first")
+        return has[0]
+
+
+def _cancelled(_call: Call, _work: Any) -> Output:
+    raise Failure("The call was cancelled.")

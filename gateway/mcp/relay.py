@@ -1,0 +1,200 @@
+"""One request that is handed on to a server behind the proxy, once policy has let it: with what the server asks for on
+the way, its progress, and its end when nobody wants it any more."""
+
+from __future__ import annotations
+
+import asyncio
+from concurrent.futures import CancelledError as GivenUp
+from concurrent.futures import TimeoutError as Late
+from time import monotonic
+
+from gateway.mcp.cleaned import cleaned, shown
+from gateway.mcp.eras import ASKS, INPUT_REQUIRED
+from gateway.mcp.wire import CLOSED, METHOD_NOT_FOUND, RpcError
+from gateway.tools.handling import Failure, Output, Text
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection, Mapping
+    from typing import Any
+
+    from gateway.mcp.asking import Exchange
+    from gateway.mcp.cleaned import Rules
+    from gateway.mcp.links import Link
+    from gateway.mcp.wire import Message
+    from gateway.model.call import Call
+    from gateway.tools.handling import Work
+
+_LOOK_EVERY = 0.1
+MOST_ROUNDS = 10
+
+
+class Relay:
+    """`work` is the handler of the call; then there is a `result`, or an `error` of the server's."""
+
+    def __init__(
+        self,
+        link: Link,
+        exchange: Exchange,
+        method: str,
+        params: Mapping[str, Any],
+        rules: Rules,
+        *,
+        may: Collection[str] = (),
+        arguments: str = "arguments",
+        said: Mapping[str, Any] | None = None,
+        key: str = "content",
+    ) -> None:
+        """`params`: as the client sent them, with the server's own names. `may`: what the server may ask the client
+        for. `arguments`: which parameter the judged input becomes, "" to leave them as they are: then the call must
+        have been judged as `said`, or it is not handed on; `key`: what a result
+        has its content under."""
+        self.result: Message | None = None
+        self.error: RpcError | None = None
+        self._link = link
+        self._exchange = exchange
+        self._method = method
+        self._params = dict(params)
+        self._rules = rules
+        self._may = may
+        self._arguments = arguments
+        self._said = said
+        self._key = key
+        self._heard = monotonic()
+        self._count = 0.0
+
+    def work(self, call: Call, work: Work) -> Output:
+        """Hands the call on as it was judged, and waits. Called on a thread of its own."""
+        sent = asyncio.run_coroutine_threadsafe(self.waited(call), self._exchange.loop)
+        while True:
+            try:
+                return sent.result(_LOOK_EVERY)()
+            except Late:
+                if work.cancel.is_set:
+                    sent.cancel()
+                    raise Failure(self._no_answer("the call was cancelled")) from None
+            except GivenUp:
+                raise Failure(self._no_answer("the call was cancelled")) from None
+
+    async def waited(self, call: Call) -> Callable[[], Output]:
+        """Hands the call on as it was judged, and waits, on the loop. Gives what gives or raises what a handler would.
+        When the task is cancelled, the server is told."""
+        params = dict(self._params)
+        if self._arguments:
+            params[self._arguments] = plain(call.input)
+        elif plain(call.input) != plain(self._said):
+            why = "it was changed on the way, and such a request is handed on as it was made or not at all"
+            return lambda: self._raise(Failure(f"MCP server `{self._link.name}` was not asked: {why}."))
+        self._heard = monotonic()
+        sent = asyncio.ensure_future(self._sent(params))
+        seconds = self._link.upstream.seconds
+        try:
+            while not sent.done():
+                left = seconds - (monotonic() - self._heard)
+                if left <= 0 and not self._exchange.waits:
+                    return lambda: self._raise(Failure(self._no_answer(f"it did not answer within {seconds:g} s")))
+                await asyncio.wait((sent,), timeout=max(left, _LOOK_EVERY))
+            error = None if sent.cancelled() else sent.exception()
+            if isinstance(error, RpcError) and error.code == CLOSED:
+                await self._link.upstream.settled()  # why it has ended is known once it has
+        finally:
+            sent.cancel()
+        return lambda: self._taken(sent)
+
+    def _taken(self, sent: asyncio.Future[Message]) -> Output:
+        try:
+            result = sent.result()
+        except Failure:
+            raise
+        except RpcError as error:
+            raise self._failed(error) from error
+        except asyncio.CancelledError:
+            raise Failure(self._no_answer("the call was cancelled")) from None
+        except Exception as error:
+            raise Failure(self._no_answer(type(error).__name__)) from error
+        rules = self._rules.replace(secrets=self._link.upstream.secrets)
+        self.result = found = cleaned(result, rules, self._key)
+        blocks = found.get("content")
+        blocks = blocks if isinstance(blocks, list) else []
+        texts = [each["text"] for each in blocks if isinstance(each, dict) and isinstance(each.get("text"), str)]
+        return Output(tuple(map(Text, texts)), is_error=found.get("isError") is True)
+
+    def _raise(self, failure: Failure) -> Output:
+        raise failure
+
+    def _no_answer(self, why: str) -> str:
+        return f"MCP server `{self._link.name}` gave no answer: {why.rstrip('.')}."
+
+    def _failed(self, error: RpcError) -> Failure:
+        link = self._link
+        message = shown(link.upstream.hidden(error.message))[:2_000]
+        if error.code == CLOSED:
+            return Failure(self._no_answer(link.upstream.ended_because() or message))
+        self.error = RpcError(error.code, message, link.upstream.hidden(error.data))
+        return Failure(f"MCP server `{link.name}` answered with an error: {message}.")
+
+    async def _sent(self, params: Message) -> Message:
+        self._link.asking.add(self._exchange)
+        try:
+            for _ in range(MOST_ROUNDS):
+                result = await self._link.upstream.request(self._method, params, self._progress)
+                if result.get("resultType") != INPUT_REQUIRED:
+                    return result
+                try:
+                    answers = await self._exchange.ask(self._requests(result.get("inputRequests")))
+                except RpcError as error:
+                    raise Failure(self._no_answer(error.message)) from error
+                params = {**params, "inputResponses": dict(answers)}
+                params.pop("requestState", None)
+                if "requestState" in result:  # to the letter, whatever it is
+                    params["requestState"] = result["requestState"]
+            raise Failure(self._no_answer(f"it asked for more than {MOST_ROUNDS} times"))
+        finally:
+            self._link.asking.discard(self._exchange)
+
+    def _requests(self, requests: Any) -> dict[str, Message]:
+        """What the server asks for, if it may ask for all of it."""
+        if not isinstance(requests, dict) or not requests:
+            raise RpcError(METHOD_NOT_FOUND, "it asks for something and does not say what")
+        found = {}
+        for key, each in requests.items():
+            method = each.get("method") if isinstance(each, dict) else None
+            params = each.get("params") if isinstance(each, dict) else None
+            found[key] = {**each, "params": asked_for(self._link.name, method, params, self._may, self._exchange)}
+            if params is None:
+                del found[key]["params"]
+        return found
+
+    def _progress(self, params: Message) -> None:
+        """Hands progress on; a server that reports is one that works."""
+        self._heard = monotonic()
+        done, total, text = params.get("progress"), params.get("total"), params.get("message")
+        if not isinstance(done, (int, float)) or isinstance(done, bool) or (done <= self._count and self._count):
+            return
+        self._count = done
+        total = total if isinstance(total, (int, float)) and not isinstance(total, bool) else None
+        said = shown(self._link.upstream.hidden(text))[:2_000] if isinstance(text, str) else None
+        asyncio.ensure_future(self._exchange.back.progress(done, total, said))  # noqa: RUF006 - it never fails
+
+
+def asked_for(server: str, method: Any, params: Any, may: Collection[str], exchange: Exchange) -> Message:
+    """The parameters of what a server asks a client for, said to come from that server. Raises RpcError where it may
+    not, or the client cannot."""
+    kind = ASKS.get(method) if isinstance(method, str) else None
+    if kind is None:
+        raise RpcError(METHOD_NOT_FOUND, f"no server may ask for {str(method)[:80]}")
+    if kind not in may:
+        raise RpcError(METHOD_NOT_FOUND, f"policy lets no server ask a client for {kind}")
+    if not exchange.may_ask(kind):
+        raise RpcError(METHOD_NOT_FOUND, f"the client has no {kind}")
+    found = dict(params) if isinstance(params, dict) else {}
+    if isinstance(found.get("message"), str):
+        found["message"] = f"The MCP server `{server}` asks: {shown(found['message'])}"
+    return found
+
+
+def plain(value: Any) -> Any:
+    """The input as ordinary lists and dicts."""
+    if isinstance(value, dict):
+        return {name: plain(each) for name, each in value.items()}
+    return [plain(each) for each in value] if isinstance(value, (list, tuple)) else value
