@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from gateway.errors import EXIT_USAGE, ConfigError, Problem
-from gateway.frontends.arguments import CHECK, EXEC, EXPLAIN, RUN, typed
+from gateway.frontends.arguments import CHECK, EXEC, EXPLAIN, HOOK, RUN, typed
 from gateway.frontends.output import write
 
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ _UsageError: type[Exception] = typer.BadParameter.__bases__[0]
 
 _ABOUT = "Says what agents' tool calls may do, and why."
 HELP = ("-h", "--help")
-_GROUPS = ("policy", "grants", "audit", "tools", "commands", "new")
+_GROUPS = ("policy", "grants", "audit", "tools", "commands", "new", "mcp", "cron")
 
 
 def build() -> typer.Typer:
@@ -42,7 +42,10 @@ def build() -> typer.Typer:
     app.command(EXPLAIN.name)(typed(EXPLAIN, _explain))
     app.command(RUN.name)(typed(RUN, _run_call))
     app.command(EXEC.name)(typed(EXEC, _exec))
+    app.command(HOOK.name)(typed(HOOK, _hook))
+    app.command("agent")(import_module("gateway.frontends.cli_agent").agent)
     app.command("doctor")(import_module("gateway.frontends.cli_doctor").doctor)
+    app.command("init")(import_module("gateway.frontends.cli_init").init)
     for name in _GROUPS:
         app.add_typer(import_module(f"gateway.frontends.cli_{name}").app, name=name)
     return app
@@ -122,6 +125,13 @@ def _run_call(request: Request) -> int:
     from gateway.frontends.cli_run import run
 
     return run(request)
+
+
+def _hook(request: Request) -> int:
+    """Never reached: `gateway.frontends.main` takes every hook for itself. Were it, it would refuse."""
+    from gateway.frontends.cli_hook import refuse
+
+    refuse(f"gateway refused this call: `gateway hook {request.argument}` was not started as a hook.")
 
 
 def _exec(request: Request) -> int:

@@ -1,0 +1,53 @@
+"""Where the transcripts of a project's sessions lie, and which one is meant."""
+
+from __future__ import annotations
+
+import os
+import time
+
+from gateway.errors import ConfigError, Problem
+from gateway.layers import local_folder
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from gateway.engine import Gateway
+
+LAST = "last"
+ENDING = ".jsonl"
+_MOST_SHOWN = 10
+
+
+def folder_of(gateway: Gateway) -> str:
+    """The folder of this project's transcripts, in the user's own state."""
+    return os.path.join(local_folder(gateway.places, gateway.options.root), "sessions")
+
+
+def new_path(gateway: Gateway, name: str) -> str:
+    """The path of a new session's transcript; names sort by time."""
+    return os.path.join(folder_of(gateway), time.strftime("%Y%m%d-%H%M%S-", time.gmtime()) + name + ENDING)
+
+
+def find(gateway: Gateway, wanted: str) -> str:
+    """The transcript of a session: the last one, one by its name or the beginning of it, or any file by its path.
+    Raises ConfigError where none or several are meant."""
+    if "/" in wanted:
+        return wanted
+    folder = folder_of(gateway)
+    names = known(folder)
+    found = names[:1] if wanted == LAST else [name for name in names if name.startswith(wanted)]
+    if not found and wanted != LAST:  # the part behind the time is what the record calls a session
+        found = [name for name in names if name.rpartition("-")[2] == wanted]
+    if len(found) == 1:
+        return os.path.join(folder, found[0] + ENDING)
+    what = "several sessions begin" if found else "no session of this project begins"
+    shown = ", ".join((found or names)[:_MOST_SHOWN]) or "none"
+    raise ConfigError(Problem(f"{what} with `{wanted}`", remedy=f"known are {shown}"))
+
+
+def known(folder: str) -> list[str]:
+    """The names of the sessions in a folder, the newest first."""
+    try:
+        names = os.listdir(folder)
+    except OSError:
+        return []
+    return sorted((name.removesuffix(ENDING) for name in names if name.endswith(ENDING)), reverse=True)

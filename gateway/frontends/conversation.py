@@ -1,0 +1,159 @@
+"""How a session of the agent is shown: to a person, to a pipe, or as lines of JSON."""
+
+from __future__ import annotations
+
+import sys
+
+from gateway.agent.loop import Called, Calling, Doing
+from gateway.agent.model import TEXT, Reply, Said
+from gateway.errors import CallError
+from gateway.frontends.jsontext import dumps
+from gateway.frontends.output import complain, safe_lines, write
+from gateway.frontends.render.screen import Look, Screen
+from gateway.frontends.render.texts import shown
+from gateway.policy.wording import visible
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from gateway.agent.loop import Happening, Outcome
+    from gateway.agent.model import Model
+    from gateway.agent.transcript import Past, Transcript
+    from gateway.engine import Gateway
+    from gateway.session import Session
+    from gateway.tools.tool import Tool
+
+
+class Quiet:
+    """For a pipe: the answer, and on standard error what was refused and why it ended."""
+
+    def start(self, session: Session, model: Model, transcript: Transcript | None, past: Past | None) -> None:
+        """Nothing is said of it."""
+
+    def happening(self, what: Happening) -> None:
+        """A refusal is told."""
+        if isinstance(what, Called) and not what.done.ran:
+            complain(f"gateway: refused: {visible(what.raw.tool)}: {safe_lines(what.done.result.reason)}\n")
+
+    def end(self, outcome: Outcome) -> None:
+        """The answer, and why there is none."""
+        if outcome.text:
+            write(outcome.text if outcome.text.endswith("\n") else outcome.text + "\n")
+        if outcome.reason:
+            complain(f"gateway: {safe_lines(outcome.reason)}\n")
+
+
+class Events:
+    """Lines of JSON, one for each event, as it happens."""
+
+    def start(self, session: Session, model: Model, transcript: Transcript | None, past: Past | None) -> None:
+        """Who talks, and where it is written down."""
+        _line(
+            "start",
+            session=session.name,
+            model=model.name,
+            transcript=transcript.path if transcript is not None else "",
+            unknown=list(past.unknown) if past is not None else [],
+        )
+
+    def happening(self, what: Happening) -> None:
+        """One line."""
+        if isinstance(what, Said):
+            _line(what.kind, text=what.text)
+        elif isinstance(what, Reply):
+            _line("reply", stop=what.stop_reason, used=dict(what.usage))
+        elif isinstance(what, Calling):
+            _line("call", id=what.id, tool=what.raw.tool, input=dict(what.raw.input))
+        elif isinstance(what, Doing):
+            _line("progress", id=what.id, kind=what.progress.kind, text=what.progress.text)
+        else:
+            done = what.done
+            _line(
+                "result",
+                id=what.id,
+                decision=done.verdict.decision.name.lower(),
+                rule=done.verdict.reason.rule.id,
+                ran=done.ran,
+                is_error=done.output.is_error,
+                text=done.text,
+                record=done.record,
+            )
+
+    def end(self, outcome: Outcome) -> None:
+        """How it ended."""
+        _line("end", **outcome.as_dict())
+
+
+def _line(event: str, **what: object) -> None:
+    write(dumps({"event": event, **what}) + "\n")
+
+
+class Shown:
+    """For a person: what the model says as it comes, and each call with what became of it. A call that runs beside
+    others is shown when they have ended."""
+
+    def __init__(self, gateway: Gateway, full: bool) -> None:
+        self._gateway = gateway
+        self._look = Look(full)
+        self._screen = Screen(sys.stdout, self._look)
+        self._live = ""
+        self._tool: Tool | None = None
+        self._waiting: list[Called] = []
+        self._is_within = False  # a line of the model's is not at its end
+
+    def start(self, session: Session, model: Model, transcript: Transcript | None, past: Past | None) -> None:
+        """Who talks, where it is written down, and what is not known of a session that goes on."""
+        where = f", kept in {visible(transcript.path)}" if transcript is not None else ", not kept"
+        write(f"session {visible(session.name)} with {visible(model.name)}{where}\n")
+        unknown = len(past.unknown) if past is not None else 0
+        if unknown:
+            many = "s" * (unknown > 1)
+            write(f"{unknown} call{many} ran when this session was cut off: nobody knows what became of it\n")
+
+    def happening(self, what: Happening) -> None:
+        """Shown at once, unless it belongs to a call that runs beside the one that is shown."""
+        if isinstance(what, Said):
+            if what.kind == TEXT:
+                write(shown(what.text))
+                self._is_within = not what.text.endswith("\n")
+        elif isinstance(what, Reply):
+            self._end_line()
+        elif isinstance(what, Calling):
+            if not self._live:
+                self._live = what.id
+                self._begin(what)
+        elif isinstance(what, Doing):
+            if what.id == self._live and self._tool is not None:
+                self._screen.progress(self._tool, what.progress)
+        elif what.id == self._live:
+            self._live = ""
+            self._screen.done(self._tool, what.raw, what.done)
+            while self._waiting:
+                self._whole(self._waiting.pop(0))
+        elif self._live:
+            self._waiting.append(what)
+        else:
+            self._whole(what)
+
+    def _whole(self, what: Called) -> None:
+        self._begin(what)
+        self._screen.done(self._tool, what.raw, what.done)
+
+    def _begin(self, what: Calling | Called) -> None:
+        self._screen = Screen(sys.stdout, self._look)
+        try:
+            self._tool = self._gateway.registry.tool(what.raw.tool)
+        except CallError:
+            self._tool = None  # the result says so
+        else:
+            self._screen.call(self._tool, what.raw)
+
+    def _end_line(self) -> None:
+        if self._is_within:
+            write("\n")
+            self._is_within = False
+
+    def end(self, outcome: Outcome) -> None:
+        """Why it ended, unless all was done."""
+        self._end_line()
+        if outcome.reason:
+            write(f"gateway: {safe_lines(outcome.reason)}\n")

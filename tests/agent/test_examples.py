@@ -1,0 +1,79 @@
+"""The sessions in `examples/`, replayed by the command line as their pages say."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+EXAMPLES = Path(__file__).parents[2] / "examples"
+MAIN = [sys.executable, "-c", "import sys; from gateway.frontends.main import main; sys.exit(main())"]
+
+
+class World:
+    """A copy of an example's project, and a user of their own."""
+
+    def __init__(self, example: str, top: Path) -> None:
+        self.example = EXAMPLES / example
+        self.project = top / "project"
+        shutil.copytree(self.example / "project", self.project)
+        self.home = top / "home"
+        self.home.mkdir()
+        kept = {name: os.environ[name] for name in ("PATH", "XDG_CACHE_HOME") if name in os.environ}
+        self.environment = {"HOME": str(self.home), **kept}
+
+    def gateway(self, *words: str) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(
+            [*MAIN, *words], cwd=self.home, env=self.environment, capture_output=True, text=True, timeout=120,
+            check=False, stdin=subprocess.DEVNULL,
+        )  # fmt: skip
+
+    def trust(self) -> None:
+        said = self.gateway("policy", "trust", str(self.project)).stdout
+        digest = re.search(r"^digest (\w+)$", said, re.MULTILINE)
+        assert digest is not None
+        assert self.gateway("policy", "trust", "--yes", digest[1], str(self.project)).returncode == 0
+
+    def agent(self, task: str, *words: str) -> subprocess.CompletedProcess[str]:
+        script = str(self.example / "session.yaml")
+        return self.gateway("agent", "--cwd", str(self.project), "--script", script, *words, task)
+
+    def refused(self) -> list[str]:
+        """The rules that refused calls, as the record has them."""
+        lines = self.gateway("audit", "tail", "--json", "-n", "1000").stdout.splitlines()
+        told = [json.loads(line) for line in lines]
+        return [each["rule"][0] for each in told if each.get("decision") == "deny"]
+
+
+@pytest.mark.skipif(not Path("/usr/bin/python3").exists(), reason="the session runs the system's Python")
+def test_a_session_mends_a_failing_test_and_is_refused_on_the_way(tmp_path: Path) -> None:
+    world = World("fix-a-test", tmp_path)
+    before = (world.project / "test_prices.py").read_text()
+    world.trust()
+    done = world.agent("Make the tests pass.")
+    assert (done.returncode, done.stderr.count("was refused by rule `tests-say-what-is-right`")) == (0, 1), done.stderr
+    assert "Both tests pass." in done.stdout
+    assert world.refused() == ["tests-say-what-is-right"]
+    assert (world.project / "test_prices.py").read_text() == before
+    assert "(100 - percent_off) // 100" in (world.project / "prices.py").read_text()
+
+
+def test_the_same_session_mends_nothing_where_nobody_trusts_the_project(tmp_path: Path) -> None:
+    world = World("fix-a-test", tmp_path)
+    before = (world.project / "prices.py").read_text()
+    done = world.agent("Make the tests pass.")
+    assert done.returncode == 1
+    assert (world.project / "prices.py").read_text() == before
+
+
+def test_a_team_of_three_works_on_a_list_of_tasks(tmp_path: Path) -> None:
+    world = World("team", tmp_path)
+    done = world.agent("Summarise the notes.", "--policies", str(world.example / "policies"))
+    assert (done.returncode, done.stdout, done.stderr) == (0, "The summary is written and checked.\n", "")
+    assert (world.project / "summary.md").read_text() == "The release is on Wednesday.\n"

@@ -1,0 +1,249 @@
+"""`gateway agent` as a process: for a pipe, as lines of JSON, and on a terminal with a person who types."""
+
+from __future__ import annotations
+
+import json
+import os
+import pty
+import re
+import select
+import subprocess
+import sys
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+MAIN = [sys.executable, "-c", "import sys; from gateway.frontends.main import main; sys.exit(main())", "agent"]
+LOOK = {"say": "I will look.", "calls": [{"Read": {"file_path": "a.txt"}}]}
+KEY = {"calls": [{"Bash": {"command": "cat ~/.ssh/id_rsa"}}]}
+
+
+class Place:
+    """A project with a script, and the command line in it."""
+
+    def __init__(self, top: Path) -> None:
+        self.project, self.home = top / "project", top / "home"
+        self.project.mkdir()
+        self.home.mkdir()
+        (self.project / "a.txt").write_text("alpha\n", encoding="utf-8")
+        kept = {name: os.environ[name] for name in ("PATH", "XDG_CACHE_HOME") if name in os.environ}
+        self.environment = {"HOME": str(self.home), "TERM": "xterm-256color", **kept}
+        self.script = top / "script.yaml"
+        self.persons: list[Person] = []
+
+    def plays(self, *turns: dict[str, Any]) -> None:
+        self.script.write_text(json.dumps({"version": 1, "turns": turns}), encoding="utf-8")
+
+    def run(self, *words: str) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(
+            [*MAIN, "--script", str(self.script), *words], cwd=self.project, env=self.environment, capture_output=True,
+            timeout=120, check=False, stdin=subprocess.DEVNULL, text=True,
+        )  # fmt: skip
+
+    def events(self, *words: str) -> list[dict[str, Any]]:
+        return [json.loads(line) for line in self.run("--json", *words).stdout.splitlines()]
+
+    def sessions(self) -> list[str]:
+        return sorted(str(each) for each in self.home.glob(".local/state/gateway/projects/*/sessions/*.jsonl"))
+
+
+class Person:
+    """Sits at a terminal of `gateway agent`: waits for what is shown, and types."""
+
+    def __init__(self, place: Place, *words: str) -> None:
+        self._ours, theirs = pty.openpty()
+        self._process = subprocess.Popen(
+            [*MAIN, "--script", str(place.script), *words], cwd=place.project,
+            env={**place.environment, "COLUMNS": "100"}, stdin=theirs, stdout=theirs, stderr=theirs,
+            start_new_session=True, preexec_fn=self._take,
+        )  # fmt: skip
+        os.close(theirs)
+        place.persons.append(self)
+        self.seen = ""
+
+    @staticmethod
+    def _take() -> None:
+        import fcntl
+        import termios
+
+        fcntl.ioctl(0, termios.TIOCSCTTY, 0)
+
+    def waits_for(self, text: str) -> None:
+        while text not in self.seen:
+            assert select.select([self._ours], [], [], 60)[0], f"{text!r} was never shown: {self.seen}"
+            assert self._read(), f"{text!r} was never shown: {self.seen}"
+
+    def interrupts(self, text: str) -> None:
+        """Presses Ctrl-C until something is shown: one that comes just when the prompt begins to wait is seen with the
+        next key only."""
+        self.types("\x03")
+        while text not in self.seen:
+            if select.select([self._ours], [], [], 1)[0]:
+                assert self._read(), f"{text!r} was never shown: {self.seen}"
+            else:
+                os.write(self._ours, b"\x03")
+
+    def types(self, text: str) -> None:
+        self.seen = ""
+        os.write(self._ours, text.encode())
+
+    def _read(self) -> bool:
+        try:
+            data = os.read(self._ours, 65536)
+        except OSError:
+            return False
+        self.seen += re.sub(r"\x1b\[[0-9;?]*[a-zA-Z]", "", data.decode("utf-8", "replace")).replace("\r\n", "\n")
+        return bool(data)
+
+    def close(self) -> None:
+        """Nobody sits there any more, however the test ended."""
+        if self._process.poll() is None:
+            self._process.kill()
+            self._process.wait()
+
+    def leaves(self) -> int:
+        """The exit status, when all was shown."""
+        while select.select([self._ours], [], [], 60)[0] and self._read():
+            pass
+        os.close(self._ours)
+        return self._process.wait(60)
+
+
+@pytest.fixture
+def here(tmp_path: Path) -> Iterator[Place]:
+    place = Place(tmp_path)
+    yield place
+    for each in place.persons:
+        each.close()
+
+
+def test_the_answer_stands_alone_on_standard_output(here: Place) -> None:
+    here.plays(LOOK, KEY, {"say": "It says alpha.", "expect": ["refused by rule `secret-files`"]})
+    done = here.run("What does it say?")
+    assert (done.returncode, done.stdout) == (0, "It says alpha.\n")
+    assert done.stderr.startswith("gateway: refused: Bash: `~/.ssh/id_rsa` was refused by rule `secret-files`")
+
+
+def test_events_are_lines_of_json(here: Place) -> None:
+    here.plays(LOOK, {"say": "alpha"})
+    found = here.events("go")
+    (session,) = here.sessions()
+    told = [{key: value for key, value in each.items() if key not in ("session", "used", "record")} for each in found]
+    assert told == [
+        {"event": "start", "model": f"scripted:{here.script}", "transcript": session, "unknown": []},
+        {"event": "text", "text": "I will look."},
+        {"event": "reply", "stop": "tool_use"},
+        {"event": "call", "id": "call_1_1", "tool": "Read", "input": {"file_path": "a.txt"}},
+        {
+            "event": "result", "id": "call_1_1", "decision": "allow", "rule": "mode:default", "ran": True,
+            "is_error": False, "text": "     1\talpha",
+        },
+        {"event": "text", "text": "alpha"},
+        {"event": "reply", "stop": "end_turn"},
+        {"event": "end", "why": "done", "text": "alpha", "reason": "", "turns": 2},
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize("by", ["last", "name", "beginning", "path"])
+def test_a_session_goes_on(here: Place, by: str) -> None:
+    here.plays(LOOK, {"say": "one"}, {"say": "two", "expect": ["and now"]})
+    here.run("go")
+    (path,) = here.sessions()
+    name = path.rpartition("/")[2].removesuffix(".jsonl")
+    wanted = {"last": "last", "name": name.rpartition("-")[2], "beginning": name[:12], "path": path}[by]
+    done = here.run("--resume", wanted, "and now")
+    assert (done.returncode, done.stdout) == (0, "two\n")
+    assert here.sessions() == [path]
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        pytest.param([], "a task must be given", id="no task"),
+        pytest.param(["--resume", "none", "go"], "no session of this project begins with `none`", id="no such session"),
+        pytest.param(["--resume", "last", "go"], "known are none", id="no session at all"),
+        pytest.param(["--model", "x", "go"], "--model and --script must not be given together", id="two models"),
+        pytest.param(["--max-turns", "0", "go"], "--max-turns", id="no turns"),
+        pytest.param(["--mode", "sleepy", "go"], "mode must be one of", id="no such mode"),
+        pytest.param(["--cwd", "/nonexistent", "go"], "--cwd must be a folder", id="no such folder"),
+    ],
+)
+def test_wrong_usage_is_said_and_nothing_is_done(here: Place, words: list[str], said: str) -> None:
+    here.plays({"say": "x"})
+    done = here.run(*words)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert said in done.stderr
+    assert here.sessions() == []
+
+
+def test_a_task_that_is_not_done_is_told_by_the_status(here: Place) -> None:
+    here.plays(LOOK, LOOK, LOOK)
+    done = here.run("--max-turns", "2", "go")
+    assert (done.returncode, done.stderr) == (1, "gateway: it has taken 2 turns, which is all it may\n")
+
+
+def test_without_a_transcript_nothing_is_kept(here: Place) -> None:
+    here.plays({"say": "x"})
+    assert here.run("--no-transcript", "go").stdout == "x\n"
+    assert here.sessions() == []
+
+
+def test_where_no_transcript_can_be_kept_nothing_runs(here: Place) -> None:
+    here.plays({"say": "x"})
+    (here.home / ".local").write_text("")
+    done = here.run("go")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "--no-transcript" in done.stderr
+
+
+def test_a_person_sees_what_is_said_and_done(here: Place) -> None:
+    here.plays(LOOK, KEY, {"say": "It says alpha."}, {"say": "Yes."})
+    person = Person(here)
+    person.waits_for("> ")
+    person.types("What does it say?\r")
+    person.waits_for("It says alpha.")
+    wanted = ["I will look.", "● Read a.txt", "1  alpha", "● $ cat ~/.ssh/id_rsa"]
+    assert [line for line in map(str.strip, person.seen.splitlines()) if line in wanted] == wanted
+    assert "was refused by rule `secret-files`" in person.seen
+    person.waits_for("> ")
+    person.types("Sure?\r")
+    person.waits_for("Yes.")
+    person.waits_for("> ")
+    person.types("\x04")
+    assert person.leaves() == 0
+
+
+def test_a_person_is_asked_in_place(here: Place) -> None:
+    here.plays({"calls": [{"Write": {"file_path": "new.txt", "content": "x\n"}}]}, {"say": "Written."})
+    person = Person(here, "write it")
+    person.waits_for("Run it?")
+    person.types("y\r")
+    person.waits_for("Written.")
+    assert person.leaves() == 0
+    assert (here.project / "new.txt").read_text() == "x\n"
+
+
+def test_ctrl_c_ends_what_runs_and_then_the_session(here: Place) -> None:
+    here.plays({"calls": [{"Bash": {"command": "echo started; sleep 100"}}]}, {"say": "never"})
+    person = Person(here)
+    person.waits_for("> ")
+    person.types("go\r")
+    person.waits_for("started")
+    person.types("\x03")
+    person.waits_for("it was cancelled")
+    person.waits_for("> ")
+    person.interrupts("Ctrl-C again")
+    person.types("\x04")
+    assert person.leaves() == 0
+
+
+def test_ctrl_c_during_a_task_from_the_command_line_is_told_by_the_status(here: Place) -> None:
+    here.plays({"calls": [{"Bash": {"command": "echo started; sleep 100"}}]}, {"say": "never"})
+    person = Person(here, "go")
+    person.waits_for("started")
+    person.types("\x03")
+    assert person.leaves() == 130
