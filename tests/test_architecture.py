@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import ast
+import json
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -13,27 +15,41 @@ ROOT = Path(__file__).parents[1] / "gateway"
 FILES = sorted(ROOT.rglob("*.py"))
 
 BASE = {"model", "errors"}
-EVERYTHING = {path.relative_to(ROOT).parts[0].removesuffix(".py") for path in FILES} - {"frontends"}
+EVERYTHING = {path.relative_to(ROOT).parts[0].removesuffix(".py") for path in FILES} - {"frontends", "service"}
 MAY_IMPORT: dict[str, set[str]] = {
     "errors": set(),
     "model": {"errors"},
     "shell": BASE,
     "policy": BASE,
     "commands": BASE | {"shell"},
-    "spec": BASE | {"policy", "tools", "shell", "commands"},  # it turns text into what those compile
+    "spec": BASE | {"policy", "tools", "shell", "commands", "foreign"},  # it turns text into what those compile
     "tools": BASE,
+    "agents": BASE,
+    "foreign": BASE | {"packed", "tools"},
     # What stands behind the tools: reached from the life of a call alone, never from a decision.
     "handlers": BASE
-    | {"tools", "policy", "sandbox", "observe", "places", "cache", "background", "hiding", "outgoing", "offer"},
+    | {"agent", "approval", "layers", "skills", "tasks"}
+    | {"tools", "policy", "sandbox", "observe", "places", "cache", "background", "hiding", "outgoing", "offer", "web"},
+    "tasks": BASE,
+    "frontmatter": BASE | {"spec"},
+    "skills": BASE | {"frontmatter", "places"},
+    "firing": EVERYTHING - {"spec"},
     "hiding": set(),
     "awaiting": BASE | {"sandbox"},
     "outgoing": BASE | {"sandbox", "tools"},
-    "offer": BASE | {"policy", "tools"},
+    "web": BASE | {"agent", "cache", "outgoing", "policy", "sandbox", "tools"},
+    "offer": BASE | {"policy", "skills", "tools"},
     "background": BASE | {"sandbox", "policy", "tools"},
     "session": BASE | {"approval", "tools", "background", "scratch"},
     "scratch": BASE | {"tools"},
     "toolfiles": BASE | {"layers", "ownership", "places", "tools"},
     "servers": EVERYTHING - {"spec"},
+    "tickets": BASE | {"cache"},
+    "guarded": BASE | {"approval", "sandbox", "service", "tickets"},
+    "mcp": EVERYTHING - {"spec"},
+    "agent": EVERYTHING,
+    "install": BASE | {"agents", "cache", "places", "service"},
+    "anthropic": EVERYTHING - {"spec"},
     "serving": EVERYTHING - {"spec"},
     "working": EVERYTHING - {"spec"},
     "calling": EVERYTHING - {"spec"},
@@ -64,10 +80,11 @@ MAY_IMPORT: dict[str, set[str]] = {
     "approval": BASE | {"cache", "engine", "layers", "load", "places", "policy", "spec"},
     "engine": EVERYTHING - {"spec"},
     "execution": EVERYTHING - {"spec"},
-    "frontends": EVERYTHING | {"frontends"},
+    "frontends": EVERYTHING | {"frontends", "service"},
+    "service": EVERYTHING | {"frontends", "service"},
 }
 
-PURE = {"model", "shell", "commands", "policy", "gitconfig"}
+PURE = {"model", "shell", "commands", "policy", "gitconfig", "agents"}
 # Pure files in a package that is not: from a verdict to a plan.
 PURE_FILES = {
     "audit/chain.py",
@@ -77,9 +94,17 @@ PURE_FILES = {
     "audit/secrets.py",
     "hiding.py",
     "hooks/answer.py",
+    "mcp/cleaned.py",
+    "mcp/eras.py",
     "approval/base.py",
     "approval/confusable.py",
     "approval/digests.py",
+    "approval/person.py",
+    "skills/expanding.py",
+    "skills/narrowing.py",
+    "tasks/states.py",
+    "tasks/timetable.py",
+    "tools/handlers/branches.py",
     "sandbox/bpf.py",
     "sandbox/breach.py",
     "sandbox/contract.py",
@@ -98,6 +123,11 @@ PURE_FILES = {
     "sandbox/profile.py",
     "sandbox/seccomp.py",
     "sandbox/syscalls.py",
+    "tools/looks.py",
+    "tools/patch.py",
+    "web/body.py",
+    "web/domains.py",
+    "web/providers.py",
 }
 IMPURE_MODULES = {
     "os",
@@ -130,7 +160,11 @@ SLOW_MODULES = {
 }
 # Only imported when somebody asks for a tool's signature.
 OFF_THE_PATH = {"tools/signature.py"}
+# The front end that agents wait for at every call.
+HOOK_FILES = {"frontends/main.py", "frontends/cli_hook.py", "frontends/hook.py", "frontends/hook_record.py"}
 DECISION_PATH = {
+    "agents",
+    "foreign",
     "model",
     "shell",
     "commands",
@@ -224,7 +258,12 @@ def test_the_middle_is_pure(path: Path) -> None:
 
 @pytest.mark.parametrize(
     "path",
-    [path for path in FILES if home_of(path) in DECISION_PATH and str(path.relative_to(ROOT)) not in OFF_THE_PATH],
+    [
+        path
+        for path in FILES
+        if (home_of(path) in DECISION_PATH and str(path.relative_to(ROOT)) not in OFF_THE_PATH)
+        or str(path.relative_to(ROOT)) in HOOK_FILES
+    ],
     ids=lambda path: str(path.relative_to(ROOT)),
 )
 def test_the_decision_path_imports_nothing_slow(path: Path) -> None:
@@ -241,7 +280,7 @@ def test_nothing_imports_the_front_ends_but_front_ends() -> None:
     offenders = [
         str(path.relative_to(ROOT))
         for path in FILES
-        if path.relative_to(ROOT).parts[0] not in {"frontends", "__main__.py"}
+        if path.relative_to(ROOT).parts[0] not in {"frontends", "service", "__main__.py"}
         for _line, module, _names in imports(ast.parse(path.read_text(encoding="utf-8")))
         if module.startswith("gateway.frontends")
     ]
@@ -254,6 +293,34 @@ def test_a_dry_run_knows_nothing_of_approvals_and_of_the_record() -> None:
     loaded = done.stdout.split()
     assert "gateway.policy.resolve" in loaded
     assert [name for name in loaded if name.startswith(("gateway.approval", "gateway.audit"))] == []
+
+
+def test_a_hook_loads_nothing_slow(tmp_path: Path) -> None:
+    """Once everything is compiled. It loads what a dry run does, and the record."""
+    project = tmp_path / "project"
+    project.mkdir()
+    said = {
+        "session_id": "s", "transcript_path": "t", "cwd": str(project), "prompt_id": "p", "permission_mode": "default",
+        "hook_event_name": "PreToolUse", "tool_name": "Bash", "tool_input": {"command": "ls | head -3"},
+        "tool_use_id": "t1",
+    }  # fmt: skip
+    program = (
+        f"import os, sys; from gateway.frontends.cli_hook import decide; os.chdir({str(project)!r}); "
+        f"print(decide(['claude'], {json.dumps(said).encode()!r}, os.environ).stdout.decode().strip(), *sys.modules)"
+    )
+    environment = {**os.environ, "HOME": str(tmp_path)}
+    for _compiled in (False, True):
+        done = subprocess.run(
+            [sys.executable, "-c", program], capture_output=True, text=True, cwd=ROOT.parent, check=True,
+            env=environment,
+        )  # fmt: skip
+    answer, *loaded = done.stdout.split()
+    assert "allow" in answer
+    assert {"gateway.policy.resolve", "gateway.audit.log", "gateway.agents.claude"} <= set(loaded)
+    slow = (*SLOW_MODULES, "gateway.spec", "gateway.approval", "gateway.sandbox", "subprocess", "threading", "socket")
+    known = [sys.executable, "-c", "import sys; print(*sys.modules)"]
+    before = subprocess.run(known, capture_output=True, text=True, check=True).stdout.split()
+    assert [name for name in loaded if name.startswith(slow) and name not in before] == []
 
 
 def test_only_one_module_knows_the_parser_library() -> None:

@@ -38,7 +38,7 @@ CASES = [
 FAMILIES = {path.stem for path in (HERE / "corpus").glob("*.jsonl")}
 LAYERS_OF_A_CASE = ("enterprise", "user", "project", "local")
 # The corpus may grow; it may not shrink.
-AT_LEAST, AT_LEAST_EVASIONS = 3900, 1350
+AT_LEAST, AT_LEAST_EVASIONS = 4600, 2000
 
 
 @functools.cache

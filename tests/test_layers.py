@@ -14,7 +14,11 @@ from gateway.places import Places
 from gateway.spec.policy import parse_policy
 from gateway.spec.short import ToolName
 
-TOOLS = {"Bash": ToolName("Bash", "shell", "command", ("command",)), "Read": ToolName("Read", "path", "file_path")}
+TOOLS = {
+    "Agent": ToolName("Agent", "name", "subagent_type"),
+    "Bash": ToolName("Bash", "shell", "command", ("command",)),
+    "Read": ToolName("Read", "path", "file_path"),
+}
 only_root = pytest.mark.skipif(os.geteuid() != 0, reason="only root can make files that belong to root")
 
 

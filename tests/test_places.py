@@ -24,7 +24,7 @@ BASES = {
 
 @pytest.fixture(autouse=True)
 def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    for name in BASES:
+    for name in (*BASES, *AGENTS):
         monkeypatch.delenv(name, raising=False)
     folder = tmp_path.resolve() / "home"
     folder.mkdir()
@@ -43,6 +43,33 @@ def test_the_usual_folders_are_moved_nowhere(home: Path, monkeypatch: pytest.Mon
 def test_a_folder_kept_elsewhere_is_moved(name: str, home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(name, str(home / "own"))
     assert places().moved() == ((BASES[name], str(home / "own")),)
+
+
+AGENTS = {
+    "CLAUDE_CONFIG_DIR": ("~/.claude", "settings.json"),
+    "CODEX_HOME": ("~/.codex", "hooks.json"),
+    "GEMINI_CLI_HOME": ("~/.gemini", "settings.json"),
+    "COPILOT_HOME": ("~/.copilot", "settings.json"),
+    "OPENCODE_CONFIG_DIR": ("~/.config/opencode", "plugin/gateway.js"),
+    "XDG_RUNTIME_DIR": ("//run/user/*", "gateway/service.sock"),
+}
+
+
+@pytest.mark.parametrize("name", AGENTS)
+def test_the_settings_of_agents_are_protected_where_a_variable_moves_them(
+    name: str, home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    usual, file = AGENTS[name]
+    project = home / "project"
+    project.mkdir()
+
+    def decided() -> str:
+        call = RawCall("Write", {"file_path": str(project / "own" / file), "content": ""})
+        return Gateway(Options(cwd=str(project), root=str(project)), where=places()).check(call).decision.word
+
+    assert decided() != "deny"
+    monkeypatch.setenv(name, str(project / "own"))
+    assert (places().moved(), decided()) == (((usual, str(project / "own")),), "deny")
 
 
 @pytest.mark.parametrize("base", ["cfg", "c*g [x]"])

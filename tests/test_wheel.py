@@ -10,6 +10,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from hooking import before
 
 from gateway.places import PACKAGE
 from gateway.wheel import build
@@ -59,7 +60,7 @@ def test_a_wheel_carries_the_files_for_people_and_the_compiled_ones(site: Path) 
     policies = {
         f"policies/{name}.yaml" for name in ("builtin", "ci", "daily", "enterprise", "guard", "project.example")
     }
-    assert found >= policies | {"tools.yaml", "tools.json", "policies.json", "commands.packed"}
+    assert found >= policies | {"tools.yaml", "tools.json", "policies.json", "commands.packed", "foreign.packed"}
     assert (data / "tools.yaml").read_bytes() == Path(PACKAGE, "..", "tools.yaml").read_bytes()
 
 
@@ -70,6 +71,28 @@ def test_without_a_cache_it_says_what_a_checkout_says_and_reads_no_yaml(command,
     checkout, _ = check(command, Path(PACKAGE).parent, call, **nowhere)
     text = json.dumps(installed).replace(str(site / "gateway" / "data"), str(Path(PACKAGE).parent))
     assert (json.loads(text), said.split(" ", 1)[1]) == (checkout, "[]")
+
+
+@pytest.mark.parametrize(("agent", "word"), [("claude", b'"deny"'), ("gemini", b'"deny"'), ("codex", b'"deny"')])
+def test_a_hook_reads_no_yaml_either(site: Path, tmp_path: Path, agent: str, word: bytes) -> None:
+    """The tools of foreign agents come compiled as well."""
+    said = json.dumps(before(agent, str(tmp_path), "", {"command": "rm -rf /"})).encode()
+    program = (
+        f"import os, sys; sys.path[:0] = {[str(site), *sys.path]!r}\n"
+        "from gateway.frontends.cli_hook import decide\n"
+        f"print(decide([{agent!r}], {said!r}, os.environ).stdout.decode())\n"
+        "assert not {'yaml', 'jsonschema', 'typer', 'gateway.spec'} & set(sys.modules)\n"
+    )
+    environment = {"PATH": os.environ["PATH"], "HOME": str(tmp_path)}
+    done = subprocess.run(
+        [sys.executable, "-S", "-c", program],
+        capture_output=True,
+        timeout=60,
+        cwd=tmp_path,
+        env=environment,
+        check=True,
+    )
+    assert word in done.stdout
 
 
 def test_the_first_check_keeps_the_policy_and_the_next_one_uses_it(command, site: Path, tmp_path: Path) -> None:

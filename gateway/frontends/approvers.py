@@ -9,6 +9,7 @@ from gateway.frontends.style import style_for
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from gateway.approval.base import Approver, Question
+    from gateway.approval.person import Person
 
 
 def approvers() -> tuple[Approver, ...]:
@@ -18,6 +19,16 @@ def approvers() -> tuple[Approver, ...]:
     from gateway.approval.console import Console
 
     return (Console(_question),)
+
+
+def person() -> Person | None:
+    """Who can be asked what is no approval: the same person."""
+    if not (_is_terminal(0) or _is_terminal(2)):
+        return None
+    from gateway.approval.atconsole import AtConsole
+    from gateway.policy.wording import visible
+
+    return AtConsole(visible)
 
 
 def _is_terminal(number: int) -> bool:

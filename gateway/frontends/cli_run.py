@@ -11,7 +11,7 @@ import signal
 import sys
 
 from gateway.errors import CallError, ConfigError, Problem
-from gateway.frontends.approvers import approvers
+from gateway.frontends.approvers import approvers, person
 from gateway.frontends.output import complain, safe_lines, write
 from gateway.frontends.render.screen import Look, Screen
 from gateway.frontends.render.themes import DEFAULT, THEMES
@@ -39,7 +39,7 @@ def run(request: Request) -> int:
     if (request.argument is None) == (request.tool is None) or (request.tool is None) != (request.input is None):
         remedy = "see `gateway run --help`"
         raise ConfigError(Problem("a call must be given, as an argument or with --tool and --input", remedy=remedy))
-    gateway = open_gateway(request, binding=True, approver=approvers(), front="run")
+    gateway = open_gateway(request, binding=True, approver=approvers(), person=person(), front="run")
     with gateway, gateway.session(single=True) as session:
         raw = raw_call(gateway, request)
         cancel = Cancel()

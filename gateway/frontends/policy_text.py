@@ -221,7 +221,10 @@ def trust_text(found: Effective, registry: Registry, home: str, style: Style) ->
     servers = [(key, value) for name, key, value in values if name == "servers"]
     lines += ["", style.paint("servers that begin to run when they are called", "strong")] if servers else []
     for key, server in servers:
-        lines += [f"  {visible(key)}", f"    runs {visible(quoted(server['command']))}"]
+        runs = f"runs {visible(quoted(server['command']))}"
+        does = f"is asked at {visible(server['url'])}" if server["url"] else runs
+        lines += [f"  {visible(key)}", f"    {does}"]
+        lines += [f"    its tools are taken for those of `{visible(server['is'])}`"] * bool(server["is"])
         lines += [f"    with {visible(name)}={visible(value)}" for name, value in server["env"].items()]
     settings = [(f"{name}.{key}" if key else name, value) for name, key, value in values if name != "servers"]
     lines += ["", style.paint("settings", "strong")] if settings else []

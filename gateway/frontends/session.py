@@ -22,9 +22,11 @@ if TYPE_CHECKING:
     from gateway.policy.confine import Enforced
 
 
-def open_gateway(request: Request, *, binding: bool = False, **serving: Any) -> Gateway:
-    """A gateway for the options that commands share. `binding`: what it decides will be done; `serving`: what serves
-    calls that run. Raises ConfigError."""
+def open_gateway(
+    request: Request, *, binding: bool = False, servers: tuple[tuple[str, str, str], ...] = (), **serving: Any
+) -> Gateway:
+    """A gateway for the options that commands share. `binding`: what it decides will be done; `servers`: as `Options`
+    has them; `serving`: what serves calls that run. Raises ConfigError."""
     if not os.path.expanduser("~").startswith("/"):
         raise ConfigError(Problem("HOME must be set to an absolute path", remedy="run with HOME=/your/home"))
     mode = request.mode or ""
@@ -37,6 +39,7 @@ def open_gateway(request: Request, *, binding: bool = False, **serving: Any) -> 
             mode=mode,
             trust=request.trust_project,
             binding=binding,
+            servers=servers,
         ),
         confined=not request.unconfined,
         **serving,

@@ -178,7 +178,10 @@ def effects(verdict: Verdict, decision: Decision) -> set[Any]:
 
 def _is_shown(effect: Any, shown: set[Any]) -> bool:
     """Whether it was shown, by itself or as a part of a tree."""
-    return effect in shown or (hasattr(effect, "tree") and effect.replace(tree=True) in shown)
+    if effect in shown or not hasattr(effect, "tree"):
+        return effect in shown
+    folders = [each.path.rstrip("/") for each in shown if each.kind == effect.kind and each.tree]
+    return any(effect.path == folder or effect.path.startswith(folder + "/") for folder in folders)
 
 
 def _ends(effect: Any) -> list[Any]:

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from gateway.errors import ConfigError
 from gateway.frontends import cli
-from gateway.frontends.arguments import CHECK, EXEC, EXPLAIN, RUN, Command, Request, parse, parse_exec, typed
+from gateway.frontends.arguments import CHECK, EXEC, EXPLAIN, HOOK, RUN, Command, Request, parse, parse_exec, typed
 
 UsageError = typer.BadParameter.__bases__[0]
 
@@ -82,12 +82,12 @@ def test_what_is_read_by_hand_is_what_typer_reads(command: Command, given_words:
 
 
 def test_requests_have_exactly_the_fields_of_the_table() -> None:
-    options = {option.field for command in (CHECK, EXPLAIN, RUN, EXEC) for option in command.options}
+    options = {option.field for command in (CHECK, EXPLAIN, RUN, EXEC, HOOK) for option in command.options}
     assert set(Request._fields) == {"argument", "words", *options}
     assert {option.field for option in EXPLAIN.options} <= set(Request._fields)
 
 
-@pytest.mark.parametrize("command", [CHECK, EXPLAIN, RUN], ids=lambda command: command.name)
+@pytest.mark.parametrize("command", [CHECK, EXPLAIN, RUN, HOOK], ids=lambda command: command.name)
 def test_help_names_every_option(command: Command, capsys: pytest.CaptureFixture[str]) -> None:
     assert cli.run_typer([command.name, "--help"]) == 0
     shown = capsys.readouterr().out
