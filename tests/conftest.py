@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gc
 import json
 import os
 import subprocess
@@ -145,10 +144,3 @@ def ground(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     made = Ground(tmp_path, monkeypatch)
     yield made
     made.close()
-
-
-def pytest_collection_finish() -> None:
-    """What was collected stays until the end: looking for garbage in it again and again would cost more than many
-    tests do, and would be counted as time of whatever is measured."""
-    gc.collect()
-    gc.freeze()
