@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import fcntl
 import os
-import select
 import threading
 import time
 
@@ -84,7 +83,7 @@ class Firing:
         self.start()
         while not self._cancel.is_set:
             self.fire()
-            select.select([self._cancel.fileno()], [], [], self._pause())
+            self._cancel.wait(self._pause())
         self.wait()
 
     def start(self) -> None:

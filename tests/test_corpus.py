@@ -74,6 +74,20 @@ def policy(stack: str, home: str, root: str, mode: str) -> Loaded:
 
 
 @functools.cache
+def gateway(stack: str, where: str, cwd: str, mode: str, confined: bool) -> Gateway:
+    """One for all the cases that it can judge: like any, it decides each call as if it were the first."""
+    place = frozen(where)
+    return Gateway(
+        Options(cwd, mode=mode, root=place.root),
+        where=places_for(place.home),
+        confined=confined,
+        host=place.host,
+        environment={"PATH": f"{place.root}/bin:/usr/local/bin:/usr/bin:/bin"},
+        loaded=policy(stack, place.home, place.root, mode),
+    )
+
+
+@functools.cache
 def read(preset: str) -> bytes:
     return Path(packaged(f"policies/{preset}.yaml")).read_bytes()
 
@@ -104,15 +118,8 @@ def judge(case: dict[str, Any]) -> tuple[str, str]:
         if "cwd" in case and not case["cwd"].startswith("/")
         else case.get("cwd", place.root)
     )
-    loaded = policy(stack_of(case), place.home, place.root, case.get("mode", ""))
-    options = Options(cwd, mode=case.get("mode", ""), root=place.root)
-    guard = Gateway(
-        options,
-        where=places_for(place.home),
-        confined=not case.get("unconfined", False),
-        host=place.host,
-        environment={"PATH": f"{place.root}/bin:/usr/local/bin:/usr/bin:/bin"},
-        loaded=loaded,
+    guard = gateway(
+        stack_of(case), case.get("world", "project"), cwd, case.get("mode", ""), not case.get("unconfined", False)
     )
     try:
         verdict = guard.check(call_of(case, guard), context_of(case, guard))

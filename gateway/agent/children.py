@@ -87,7 +87,7 @@ class Child:
             self.at_rest.clear()
             return self.agent.go_on(self.cancel)
         else:
-            _pause(self.cancel)
+            self.cancel.wait(_LOOK_EVERY)
         return self.outcome
 
     def _do(self, work: Callable[[], Outcome | None]) -> None:
@@ -368,13 +368,6 @@ def _seen(child: Child, what: Happening, progress: Callable[[Progress], None] | 
     elif isinstance(what, Called) and progress is not None:
         refused = "" if what.done.ran else " (refused)"
         progress(Progress("event", f"{child.kind.name}: {what.raw.tool}{refused}"))
-
-
-def _pause(cancel: Cancel) -> None:
-    """A moment, or less if it is cancelled."""
-    import select
-
-    select.select([cancel.fileno()], [], [], _LOOK_EVERY)
 
 
 def host_of(session: Session) -> Children:

@@ -153,15 +153,24 @@ def list_pins(
     json: _Json = False,
 ) -> int:
     """List the tools that are pinned, and what waits to be accepted, with what has changed."""
+    from gateway.mcp.pins import digest_of_waiting
+
     pins = _pins()
     found = pins.all(server or "")
+    digests = {}
+    for name in dict.fromkeys(pin.server for pin in found):
+        if waits := tuple(pin for pin in found if pin.server == name and pin.now):
+            digests[name] = digest_of_waiting(waits)
     if json:
-        write(pretty({"file": pins.path, "pins": [pin.as_dict() for pin in found]}) + "\n")
+        kept = [pin.as_dict() for pin in found]
+        write(pretty({"file": pins.path, "pins": kept, "waiting": digests}) + "\n")
     elif not found:
         write("no MCP server's tools are pinned\n")
     else:
         style = style_for(sys.stdout)
         write("\n".join(_pin_text(pin, style) for pin in found) + f"\n{visible(pins.path)}\n")
+        for name, digest in digests.items():
+            write(f"what waits of {visible(name)} has the digest {digest}\n")
     return 0
 
 
@@ -185,24 +194,41 @@ def accept(
     tools: Annotated[
         list[str] | None, typer.Argument(metavar="TOOL", help="Its tools; all that wait if you name none.")
     ] = None,
+    yes: Annotated[
+        str | None, typer.Option("--yes", metavar="DIGEST", help="Accept exactly what has this digest, unasked.")
+    ] = None,
     json: _Json = False,
 ) -> int:
-    """Accept what a server says of its tools by now, as `gateway mcp pins list` shows it.
+    """Accept what a server says of its tools by now: shows what would be accepted, and asks at the terminal.
 
-    Exit status: 0, or 2 if nothing of it waits.
+    Exit status: 0, 1 if it was not accepted, 2 if nothing of it waits, or something else does than was looked at.
     """
+    from gateway.frontends.consent import agreed, require_digest
+    from gateway.mcp.pins import digest_of_waiting
+
     pins = _pins()
-    taken = pins.accept(server, tuple(tools or ()))
-    if json:
-        write(pretty({"file": pins.path, "accepted": taken}) + "\n")
-    else:
-        write("".join(f"accepted {visible(f'{server} {tool}')}\n" for tool in taken))
-    missing = sorted(set(tools or ()) - set(taken))
-    if missing or not taken:
+    waits = pins.waiting(server, tuple(tools or ()))
+    missing = sorted(set(tools or ()) - {pin.tool for pin in waits})
+    if missing or not waits:
         named = f" (got `{visible(missing[0])}`)" if missing else ""
         raise ConfigError(
             Problem(f"server and tool must be ones that wait{named}", remedy="see `gateway mcp pins list`")
         )
+    if yes is not None:
+        require_digest(yes, digest_of_waiting(waits), "what waits")
+    else:
+        if json:
+            raise ConfigError(Problem("--json must come with --yes DIGEST", remedy="see `gateway mcp pins list`"))
+        style = style_for(sys.stdout)
+        write("\n".join(_pin_text(pin, style) for pin in waits) + "\n")
+        if not agreed("accept what these tools say of themselves?", "acceptance"):
+            write("not accepted\n")
+            return 1
+    taken = pins.accept(waits)
+    if json:
+        write(pretty({"file": pins.path, "accepted": taken}) + "\n")
+    else:
+        write("".join(f"accepted {visible(f'{server} {tool}')}\n" for tool in taken))
     return 0
 
 

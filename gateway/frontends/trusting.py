@@ -7,8 +7,9 @@ import sys
 import time
 
 from gateway.errors import ConfigError, Problem
+from gateway.frontends.consent import agreed, require_digest
 from gateway.frontends.output import complain, safe_lines, write
-from gateway.frontends.style import is_terminal, style_for
+from gateway.frontends.style import style_for
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -38,11 +39,7 @@ def accept(store: TrustStore, options: Options, project: str, yes: str | None, l
     if not digest:
         raise ConfigError(Problem("project must have a policy to be trusted", file=os.path.join(project, ".gateway")))
     if yes is not None:
-        if yes != digest:
-            remedy = "look at it again: it is not what was accepted"
-            raise ConfigError(
-                Problem(f"--yes must be the digest of the policy (got `{yes}`, it is `{digest}`)", remedy=remedy)
-            )
+        require_digest(yes, digest, "the policy")
     else:
         # What is shown is what trusted rules, settings, hooks and tools would be: read as if they were.
         accepted, _here, registry = look(options.replace(trust=(digest,)))
@@ -51,7 +48,7 @@ def accept(store: TrustStore, options: Options, project: str, yes: str | None, l
         if digest in found.kept_digests:
             write("this content is trusted already\n")
             return 0
-        if not _agreed():
+        if not agreed("trust this project's policy?", "trust"):
             write("not trusted\n")
             return 1
         _require_unchanged(look(options)[0], digest, project)
@@ -63,12 +60,3 @@ def accept(store: TrustStore, options: Options, project: str, yes: str | None, l
 def _require_unchanged(found: Effective, digest: str, project: str) -> None:
     if found.project_digest != digest or found.problems:
         raise ConfigError(Problem("policy must not change while it is looked at", file=project, remedy="look again"))
-
-
-def _agreed() -> bool:
-    """A person's answer at a terminal. Raises ConfigError where there is none: nobody else may accept a policy."""
-    if not (is_terminal(sys.stdin) and is_terminal(sys.stdout)):
-        remedy = "run it at a terminal, or give --yes DIGEST after looking at the files"
-        raise ConfigError(Problem("trust must be given by a person at a terminal", remedy=remedy))
-    write("trust this project's policy? [y/N] ")
-    return sys.stdin.readline().strip().lower() in ("y", "yes")

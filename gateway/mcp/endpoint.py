@@ -76,9 +76,9 @@ class Endpoint:
         """The result of a request that nobody is asked about. Raises RpcError."""
         raise RpcError(METHOD_NOT_FOUND, "Method not found", method)
 
-    async def call(self, client: Client, exchange: Exchange, method: str, params: Message) -> Message:
+    async def call(self, client: Client, exchange: Exchange, method: str, params: Message) -> Message:  # noqa: ARG002
         """The result of a call, or of what else may ask on its way. Raises RpcError."""
-        raise NotImplementedError
+        raise RpcError(METHOD_NOT_FOUND, "Method not found", method)
 
     async def leave(self, client: Client) -> None:
         """Ends what was kept for a client."""

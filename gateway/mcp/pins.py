@@ -17,6 +17,7 @@ from contextlib import contextmanager
 from gateway.cache import digest, read_owned, replace_whole
 from gateway.errors import ConfigError, Problem
 from gateway.model.value import Value
+from gateway.policy.wording import visible
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -60,6 +61,12 @@ def definition_of(tool: Mapping[str, Any]) -> dict[str, Any]:
 def digest_of(definition: Mapping[str, Any]) -> str:
     """The digest of what a tool says of itself."""
     return digest([json.dumps(definition, sort_keys=True, ensure_ascii=True)])
+
+
+def digest_of_waiting(shown: tuple[Pin, ...]) -> str:
+    """The digest of what waits, by which a person accepts exactly that."""
+    said = [[pin.server, pin.identity, pin.tool, pin.now] for pin in shown]
+    return digest([json.dumps(said, ensure_ascii=True)])
 
 
 class Pins:
@@ -115,24 +122,32 @@ class Pins:
                     )  # fmt: skip
         return found
 
-    def accept(self, server: str, tools: tuple[str, ...] = ()) -> list[str]:
-        """Takes what waits of a server's tools, all or these, as it was last seen. Gives their names. Raises
-        ConfigError."""
-        taken = []
+    def waiting(self, server: str, tools: tuple[str, ...] = ()) -> tuple[Pin, ...]:
+        """What waits of a server's tools, all or these, as it was last seen. Raises ConfigError."""
+        return tuple(pin for pin in self.all(server) if pin.now and (not tools or pin.tool in tools))
+
+    def accept(self, shown: tuple[Pin, ...]) -> list[str]:
+        """Takes what `waiting` gave, exactly as it was. Gives the tools' names. Raises ConfigError, and takes nothing,
+        where one of them says something else by now."""
         with self._locked():
             store = self._read()
-            for entry in store.get(server, {}).values():
-                for name, kept in entry["tools"].items():
-                    later = kept.get("next")
-                    if later is not None and (not tools or name in tools):
-                        kept.update(later)
-                        del kept["next"]
-                        taken.append(name)
-                left = any("next" in kept for kept in entry["tools"].values())
-                entry["waits"] = entry["waits"] and bool(tools) and left
-            if taken:
+            for pin in shown:
+                entry = store.get(pin.server, {}).get(pin.identity, {"tools": {}})
+                later = entry["tools"].get(pin.tool, {}).get("next")
+                if later is None or _lines(later["says"]) != pin.now:
+                    raise ConfigError(
+                        Problem(
+                            "a tool must not change while it is looked at "
+                            f"(`{visible(pin.tool)}` of {visible(pin.server)} did)",
+                            remedy="look again",
+                        )
+                    )
+                kept = entry["tools"][pin.tool]
+                kept.update(kept.pop("next"))
+                entry["waits"] = entry["waits"] and any("next" in each for each in entry["tools"].values())
+            if shown:
                 self._write(store)
-        return sorted(set(taken))
+        return sorted({pin.tool for pin in shown})
 
     def forget(self, server: str) -> bool:
         """Forgets a server: what it says next is its first sight. False if it was not known. Raises ConfigError."""

@@ -7,9 +7,10 @@ tree of processes has ended, and what it should not have left behind has been de
 from __future__ import annotations
 
 import os
+import select
 import threading
 from contextlib import ExitStack, suppress
-from time import monotonic
+from time import monotonic, sleep
 
 from gateway.model.plan import WRITE
 from gateway.model.result import Result, Violation
@@ -91,6 +92,17 @@ class Cancel:
     def fileno(self) -> int:
         """Readable once it is set."""
         return self._read
+
+    def wait(self, seconds: float) -> bool:
+        """Whether it is set within so many seconds."""
+        if self._read < 0:
+            sleep(seconds)
+        elif not self.is_set:
+            # Not `select`, which takes no descriptor above 1023.
+            poll = select.poll()
+            poll.register(self._read, select.POLLIN)
+            poll.poll(seconds * 1000)
+        return self.is_set
 
     def close(self) -> None:
         """Gives the descriptors back, when no call uses it any more."""

@@ -12,7 +12,7 @@ import pytest
 from wired import text_of
 
 from gateway.errors import ConfigError
-from gateway.mcp.pins import CHANGED, ELSEWHERE, NEW, Pins, identity_of
+from gateway.mcp.pins import CHANGED, ELSEWHERE, NEW, Pins, digest_of_waiting, identity_of
 
 SCHEMA = {"type": "object", "properties": {"text": {"type": "string"}}}
 ECHO = {"name": "echo", "description": "Echo.", "inputSchema": SCHEMA, "annotations": {"readOnlyHint": True}}
@@ -26,6 +26,11 @@ def pins(tmp_path: Path) -> Pins:
 
 def look(pins: Pins, *tools: dict[str, Any], server: str = "docs", identity: str = "one") -> dict[str, str]:
     return pins.look(server, identity, {tool["name"]: tool for tool in tools})
+
+
+def take(pins: Pins, *tools: str) -> list[str]:
+    """Accepts what waits of a server."""
+    return pins.accept(pins.waiting("docs", tools))
 
 
 CHANGES = {
@@ -44,7 +49,7 @@ def test_a_change_waits_until_it_is_accepted(pins: Pins, changed: dict[str, Any]
     assert look(pins, changed, OTHER) == {"echo": CHANGED}
     assert look(pins, ECHO, OTHER) == {}  # what was accepted is what was seen first
     assert look(pins, changed, OTHER) == {"echo": CHANGED}
-    assert pins.accept("docs", ("echo",)) == ["echo"]
+    assert take(pins, "echo") == ["echo"]
     assert look(pins, changed, OTHER) == {}
     assert look(pins, ECHO, OTHER) == {"echo": CHANGED}
 
@@ -59,7 +64,7 @@ def test_a_new_tool_waits_and_one_that_is_gone_does_not(pins: Pins) -> None:
     assert look(pins, ECHO, OTHER) == {"fail": NEW}
     assert look(pins, ECHO) == {}
     assert look(pins, ECHO, OTHER) == {"fail": NEW}
-    assert pins.accept("docs") == ["fail"]
+    assert take(pins) == ["fail"]
     assert look(pins, ECHO, OTHER) == {}
 
 
@@ -68,24 +73,40 @@ def test_another_server_under_a_name_that_is_taken_waits(pins: Pins) -> None:
     assert look(pins, ECHO, identity="two") == {"echo": ELSEWHERE}
     assert look(pins, ECHO, OTHER, identity="two") == {"echo": ELSEWHERE, "fail": ELSEWHERE}
     assert look(pins, ECHO) == {}
-    pins.accept("docs")
+    take(pins)
     assert look(pins, ECHO, OTHER, identity="two") == {}
 
 
 def test_accepting_some_tools_of_another_server_does_not_let_the_others_in(pins: Pins) -> None:
     look(pins, ECHO)
     look(pins, ECHO, OTHER, identity="two")
-    assert pins.accept("docs", ("echo",)) == ["echo"]
+    assert take(pins, "echo") == ["echo"]
     assert look(pins, ECHO, OTHER, identity="two")["fail"] in (NEW, ELSEWHERE)
 
 
 def test_what_is_accepted_is_what_was_shown(pins: Pins) -> None:
+    look(pins, ECHO, OTHER)
+    look(pins, CHANGES["a title"], {**OTHER, "title": "Other"})
+    shown = pins.waiting("docs")
+    assert json.loads(shown[0].now)["title"] == "Read this first"
+    look(pins, CHANGES["a changed schema"], OTHER)  # the server says something else while a person reads
+    before = Path(pins.path).read_bytes()
+    with pytest.raises(ConfigError, match="`echo` of docs did"):
+        pins.accept(shown)
+    assert Path(pins.path).read_bytes() == before
+    assert take(pins) == ["echo"]
+    assert look(pins, CHANGES["a changed schema"], OTHER) == {}
+    assert look(pins, CHANGES["a title"]) == {"echo": CHANGED}
+
+
+def test_what_went_away_while_it_was_looked_at_is_not_accepted(pins: Pins) -> None:
     look(pins, ECHO)
     look(pins, CHANGES["a title"])
-    (pin,) = pins.all()
-    assert json.loads(pin.now)["title"] == "Read this first"
-    pins.accept("docs")
-    assert look(pins, CHANGES["a changed schema"]) == {"echo": CHANGED}
+    shown = pins.waiting("docs")
+    pins.forget("docs")
+    with pytest.raises(ConfigError, match="look again"):
+        pins.accept(shown)
+    assert digest_of_waiting(shown) != digest_of_waiting(())
 
 
 def test_forgetting_a_server_makes_its_next_sight_the_first(pins: Pins) -> None:
@@ -176,7 +197,14 @@ def test_a_tool_that_changed_is_hidden_and_refused_until_a_person_accepts_it(pin
     assert any("echo of docs is hidden" in line for line in client.stderr)
     listed = pinned.run("mcp", "pins", "list")
     assert "waits: changed" in listed.stdout
-    assert pinned.run("mcp", "pins", "accept", "docs", "echo").returncode == 0
+    unasked = pinned.run("mcp", "pins", "accept", "docs", "echo")
+    assert (unasked.returncode, "at a terminal" in unasked.stderr) == (2, True)
+    wrong = pinned.run("mcp", "pins", "accept", "docs", "echo", "--yes", "0" * 64)
+    assert (wrong.returncode, "--yes must be the digest of what waits" in wrong.stderr) == (2, True)
+    assert set(client.tools()) == {"fail"}
+    digest = json.loads(pinned.run("mcp", "pins", "list", "docs", "--json").stdout)["waiting"]["docs"]
+    assert digest in listed.stdout
+    assert pinned.run("mcp", "pins", "accept", "docs", "echo", "--yes", digest).stdout == "accepted docs echo\n"
     assert set(client.tools()) == {"echo", "fail"}
     assert client.text("echo", text="x") == "x"
 

@@ -21,6 +21,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
+    from gateway.audit.log import Log
+    from gateway.engine import Gateway
+
 
 def decision_in(reply: Reply) -> tuple[str, str]:
     """The word and the reason of an answer; silence is a word too."""
@@ -37,6 +40,16 @@ def decision_in(reply: Reply) -> tuple[str, str]:
     return said.get("decision", said.get("behavior")), said.get("reason", said.get("message", ""))
 
 
+class Kept(Cold):
+    """A cold one whose record can be closed: its process does not end after the answer."""
+
+    kept: Log | None = None
+
+    def log(self, gateway: Gateway) -> Log:
+        self.kept = super().log(gateway)
+        return self.kept
+
+
 class Asking:
     """Hooks of one world, answered in this process."""
 
@@ -49,7 +62,12 @@ class Asking:
         assert request is not None
         asked = Asked(request.event or "", request.unattended or "", request.server, self.project)
         environment = {**os.environ, **variables}
-        return answer(agent, json.dumps(said).encode(), environment, gateways=Cold(request), asked=asked)
+        cold = Kept(request)
+        try:
+            return answer(agent, json.dumps(said).encode(), environment, gateways=cold, asked=asked)
+        finally:
+            if cold.kept is not None:
+                cold.kept.close()
 
     def __call__(
         self, agent: str, tool: str = "", given: dict[str, Any] | None = None, *options: str, **more: Any

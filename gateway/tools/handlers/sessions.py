@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import select
-import time
 
 from gateway.approval.person import Choice, Inquiry, replies
 from gateway.layers import STRICTER
@@ -30,12 +28,7 @@ _RULES = ("deny", "ask")
 def sleep(call: Call, work: Work) -> Output:
     """Waits; a cancelled call wakes at once."""
     seconds = call.input["duration"]
-    wakes = work.cancel.fileno()
-    if wakes >= 0:
-        select.select([wakes], [], [], seconds)
-    else:
-        time.sleep(seconds)
-    if work.cancel.is_set:
+    if work.cancel.wait(seconds):
         raise Failure("The sleep was cancelled.")
     return Output((Text(f"{seconds:g} seconds have passed."),))
 

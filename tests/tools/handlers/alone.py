@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import weakref
 from pathlib import Path
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
@@ -36,6 +37,7 @@ class Alone:
         self.asked: list[str] = []
         self.seen: list[Progress] = []
         self.cancel = Cancel()
+        weakref.finalize(self, self.cancel.close)
 
     def may_read(self, path: str) -> bool:
         self.asked.append(path)

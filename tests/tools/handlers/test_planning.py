@@ -343,15 +343,14 @@ def _cancelled_soon(cancel: Cancel, woken: list[Any]) -> Cancel:
     """Is set from another thread once somebody waits for it."""
     import threading
 
-    waits = cancel.fileno
+    waits = cancel.wait
 
-    def fileno() -> int:
-        if not woken:
-            woken.append(threading.Thread(target=cancel.set))
-            woken[0].start()
-        return waits()
+    def wait(seconds: float) -> bool:
+        woken.append(threading.Thread(target=cancel.set))
+        woken[0].start()
+        return waits(seconds)
 
-    cancel.fileno = fileno  # type: ignore[method-assign]
+    cancel.wait = wait  # type: ignore[method-assign]
     return cancel
 
 
