@@ -13,6 +13,7 @@ What a rule means depends on its lane: allow speaks narrowly, deny and ask widel
 from __future__ import annotations
 
 from gateway.model.value import Value
+from gateway.policy.addresses import network
 from gateway.spec.suggest import did_you_mean, one_of
 from gateway.spec.yamltext import clip
 
@@ -222,6 +223,11 @@ def host_problem(host: str) -> tuple[str, str] | None:
     """What a host pattern must be and how to make it one; None if it can be one."""
     if not host:
         return "a host name", ""
+    if network(host) is not None:
+        return None
+    address, slash, bits = host.partition("/")
+    if slash and bits.isdecimal() and network(address) is not None:
+        return "a network with nothing behind its bits", "write it as `10.0.0.0/8` or `fd00::/8`"
     if "/" in host or " " in host or "@" in host:
         return "a host name without scheme, path or blanks", f"write `{clip(_host_in(host))}`"
     name, colon, port = host.rpartition(":")

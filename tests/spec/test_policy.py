@@ -206,6 +206,7 @@ RULES = [
     ("{deny: {path: 5}}", 3, 17, "`path` must be text (got `5`)", "put it in quotes"),
     ("{deny: {path: [a, '']}}", 3, 21, "each entry of `path` must not be empty", ""),
     ("{deny: {path: {a: b}}}", 3, 17, "`path` must be text or a list of texts (got a mapping)", ""),
+    ("{deny: {host: 10.1.0.0/8}}", 3, 17, "`host` must be a network with nothing behind its bits (got `10.1.0.0/8`)", "write it as `10.0.0.0/8` or `fd00::/8`"),
     ("{deny: {host: https://x.org/y}}", 3, 17, "`host` must be a host name without scheme, path or blanks (got `https://x.org/y`)", "write `x.org`"),
     ("{deny: {port: 70000}}", 3, 17, "`port` must be an integer from 1 to 65535 (got `70000`)", ""),
     ("{deny: {port: [80, '443']}}", 3, 22, "`port` must be an integer from 1 to 65535 (got `443`)", "write it in plain decimal digits, without quotes"),
