@@ -24,7 +24,7 @@ _UsageError: type[Exception] = typer.BadParameter.__bases__[0]
 
 _ABOUT = "Says what agents' tool calls may do, and why."
 HELP = ("-h", "--help")
-_GROUPS = ("policy", "grants", "audit", "tools", "commands", "new", "mcp", "cron")
+_GROUPS = ("policy", "grants", "audit", "tools", "commands", "new", "mcp", "cron", "service")
 
 
 def build() -> typer.Typer:
