@@ -14,15 +14,17 @@ import pytest
 ROOT = Path(__file__).parents[1] / "gateway"
 FILES = sorted(ROOT.rglob("*.py"))
 
-BASE = {"model", "errors"}
+BASE = {"model", "errors", "plainjson"}
 EVERYTHING = {path.relative_to(ROOT).parts[0].removesuffix(".py") for path in FILES} - {"frontends", "service"}
 MAY_IMPORT: dict[str, set[str]] = {
     "errors": set(),
+    "plainjson": set(),
     "model": {"errors"},
     "shell": BASE,
-    "policy": BASE,
-    "commands": BASE | {"shell"},
-    "spec": BASE | {"policy", "tools", "shell", "commands", "foreign"},  # it turns text into what those compile
+    "backtracking": set(),
+    "policy": BASE | {"backtracking"},
+    "commands": BASE | {"backtracking", "shell"},
+    "spec": BASE | {"backtracking", "policy", "tools", "shell", "commands", "foreign"},  # it turns text into what those compile
     "tools": BASE,
     "agents": BASE,
     "foreign": BASE | {"packed", "tools"},
@@ -64,7 +66,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "cache": BASE | {"uncollected"},
     "packed": BASE,
     "places": BASE,
-    "prebuilt": BASE | {"cache", "places"},
+    "prebuilt": BASE | {"cache", "packed", "places"},
     "trust": BASE | {"cache"},
     "ownership": BASE,
     "layers": BASE | {"cache", "ownership", "places", "policy"},
@@ -92,6 +94,7 @@ PURE_FILES = {
     "audit/mend.py",
     "audit/redact.py",
     "audit/secrets.py",
+    "backtracking.py",
     "hiding.py",
     "hooks/answer.py",
     "mcp/cleaned.py",
@@ -187,6 +190,7 @@ DECISION_PATH = {
     "trust",
     "toolfiles",
     "errors",
+    "plainjson",
 }
 
 

@@ -6,14 +6,13 @@ hold: `glob`, `equals`, `in`, `type`, `regex`, `lt` to `ge`; or one of `absent` 
 
 from __future__ import annotations
 
-import re
-
 from gateway.model.effect import HOLE
 from gateway.policy import globs
 from gateway.policy.answers import MAYBE, NO, YES, negate
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    import re
     from collections.abc import Mapping
     from typing import Any
 
@@ -35,7 +34,7 @@ def _prepare_test(test: Any) -> Any:
     if "not" in prepared:
         prepared["not"] = _prepare_test(prepared["not"])
     if "regex" in prepared:
-        from gateway.policy.backtracking import longest_text
+        from gateway.backtracking import longest_text
 
         prepared["regex"] = [prepared["regex"], longest_text(prepared["regex"])]
     return prepared
@@ -105,6 +104,8 @@ def _regex(text: str) -> re.Pattern[str]:
     """The compiled expression, kept for good: the module's own cache forgets after 512."""
     found = _compiled.get(text)
     if found is None:
+        import re  # few policies have any, and it takes longer to load than a call to judge
+
         found = _compiled[text] = re.compile(text)
     return found
 

@@ -33,6 +33,7 @@ MODULES = {
     "sed": "sed",
     "servers": "mysql psql",
     "shells": "each_shell env eval flock npx script shell source ssh su sudo trap uv_run watch wrapped",
+    "signals": "pkill",
     "sqlite": "duckdb sqlite",
 }
 

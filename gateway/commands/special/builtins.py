@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from gateway.commands.apply import hand
 from gateway.commands.variables import assigned
-from gateway.model.effect import HOLE, Process
+from gateway.model.effect import HOLE, Process, System
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -51,6 +51,8 @@ def _kill(findings: Findings, run: Invocation) -> None:
     for word in words:
         if signal != "0":
             findings.add(Process("signal", word.text), word.start, word.end, run.part)
+            if word.text == "-1":  # every process of the user
+                findings.add(System("agents", "end"), word.start, word.end, run.part)
 
 
 def _names(findings: Findings, run: Invocation) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from gateway.commands.apply import hand, shell_text
 from gateway.commands.crossing import behind_text, known_of, run_written
 from gateway.commands.elsewhere import hand_elsewhere
+from gateway.commands.variables import assigned
 from gateway.model.command import Word
 from gateway.model.effect import HOLE
 
@@ -205,6 +206,12 @@ def _wrapped(findings: Findings, run: Invocation) -> None:
     code, which stands for all that is not known of it; this adds what rules that deny would look for."""
     words = run.words[1 : 1 + MAX_WRAPPED]
     first = len(findings.items)
+    before = ""
+    for word in words:
+        name = _variable(before, word.text)
+        before = word.text
+        if name and assigned(name, False):
+            findings.env(name, "set", word.start, word.end, run.part)
     for at, word in enumerate(words, 1):
         text = word.text
         if HOLE in text:
@@ -216,6 +223,17 @@ def _wrapped(findings: Findings, run: Invocation) -> None:
         if findings.lookup(name) is not None and text not in run.subcommands:
             hand(findings, run, (word.replace(text=name) if version else word, *run.words[at + 1 :]), run.name)
     findings.items[first:] = [item for item in findings.items[first:] if item.effect.kind not in ("code", "opaque")]
+
+
+def _variable(before: str, text: str) -> str:
+    """The variable that a word sets for what a wrapper starts, "" for none: `A=x`, `-EA=x`, `--setenv=A=x`, and behind
+    `--setenv` just `A`."""
+    if text[:2] == "--":
+        text = text.partition("=")[2]
+    elif text[:1] == "-":
+        text = text[2:]
+    name, equals, _ = text.partition("=")
+    return name if name.isidentifier() and (equals or before == "--setenv") else ""
 
 
 def _uv_run(findings: Findings, run: Invocation) -> None:
