@@ -7,10 +7,10 @@ A cache that cannot be read or written costs time, never correctness.
 
 from __future__ import annotations
 
-import json
 import os
 from _blake2 import blake2b
 
+from gateway.plainjson import dumps, loads
 from gateway.uncollected import Uncollected
 
 TYPE_CHECKING = False
@@ -48,7 +48,7 @@ class Cache:
             return None
         try:
             with Uncollected():
-                return json.loads(body)
+                return loads(body)
         except ValueError:
             return None
 
@@ -68,11 +68,7 @@ class Cache:
 
     def write(self, key: str, value: Any) -> bool:
         """Keeps an entry, replacing one at once and whole. False when the folder cannot be used."""
-        try:
-            text = json.dumps(value, separators=(",", ":"), ensure_ascii=False)
-            return self.write_bytes(key, text.encode("utf-8", "surrogateescape"))
-        except ValueError:
-            return False
+        return self.write_bytes(key, dumps(value).encode("ascii"))
 
     def write_bytes(self, key: str, body: bytes) -> bool:
         """The same for bytes as they are."""

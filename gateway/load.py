@@ -16,7 +16,7 @@ from gateway.foreign import Foreign, rule_names
 from gateway.layers import PolicyFile, Setting, bind, find_files, read_file, session_files
 from gateway.model.decision import MODES
 from gateway.model.value import Value
-from gateway.packed import Descriptions, pack
+from gateway.packed import Descriptions, Rows, pack, pack_rows, unpack_rows
 from gateway.places import AGENTS, COMMANDS, PACKAGE, SERVERS, Places, packaged
 from gateway.places import places as here
 from gateway.policy.table import Policy
@@ -34,6 +34,10 @@ if TYPE_CHECKING:
     from gateway.policy.compile import Bound
     from gateway.spec.short import ToolName
 
+# What of a policy is by far the most, and of which a call needs little.
+_TABLES = ("rules", "clauses")
+# The layers of which a pause takes nothing away.
+UPPER = ("builtin", "enterprise")
 # Names in either case are the same file where file systems are so by default.
 FOLDS_CASE = sys.platform == "darwin"
 # Variables in which agents say where their session started.
@@ -47,7 +51,8 @@ class Options(Value):
     digests to accept for this run. `others`: further project roots whose deny and ask rules apply. `binding`: what is
     decided will be done, so the machine's own enterprise layer holds beside `policies`; a dry run may leave it out.
     `servers`: MCP servers that no policy names: by what name, which description says what they are ("" for none), and
-    at which address ("" for one that runs here). `rules`: those of the session, as `Context.rules`.
+    at which address ("" for one that runs here). `rules`: those of the session, as `Context.rules`. `paused`: of all
+    layers only `builtin` and enterprise hold (`gateway.pausing`).
     """
 
     cwd: str
@@ -59,6 +64,7 @@ class Options(Value):
     binding: bool = False
     servers: tuple[tuple[str, str, str], ...] = ()
     rules: tuple[str, ...] = ()
+    paused: bool = False
 
 
 class Loaded(Value):
@@ -77,6 +83,12 @@ class Loaded(Value):
     modes: tuple[str, ...] = ()
     hooks: tuple[dict[str, Any], ...] = ()
     included: tuple[str, ...] = ()
+
+    @property
+    def guarded(self) -> bool:
+        """Whether hooks put a command's confined form in its place (`gateway.guarded`)."""
+        setting = self.settings.get("guarded")
+        return setting is not None and setting.value is True
 
 
 def project_root(cwd: str, environment: Mapping[str, str] | None = None) -> str:
@@ -107,6 +119,8 @@ def load_policy(
     """
     files = find_files(places, options.root, policies=options.policies, others=options.others, binding=options.binding)
     files += session_files(options.rules, options.root)
+    if options.paused:
+        files = [each for each in files if each.layer in UPPER]
     described = find_descriptions(places, options.root, policies=options.policies, binding=options.binding)
     brought = tool_files(places, options) if brought is None else brought
     cache = Cache(places.cache)
@@ -131,15 +145,31 @@ def load_policy(
     def is_trusted(fingerprint: str) -> bool:
         return fingerprint in options.trust or fingerprint in store.digests(os.path.realpath(options.root))
 
-    entry = cache.read(key)
-    if not (isinstance(entry, dict) and _still_holds(entry, is_trusted)):
+    entry = _kept(cache, key)
+    if entry is None or not _still_holds(entry, is_trusted):
         with Uncollected():
             entry = _compile(
                 files, described, options, registry, places, is_trusted, bool(options.policies), brought=brought
             )
         if not options.rules:  # a session's are of no use to later processes
-            cache.write(key, entry)
+            rest = {name: value for name, value in entry["policy"].items() if name not in _TABLES}
+            tables = [entry["policy"][name] for name in _TABLES]
+            cache.write_bytes(key, pack_rows({**entry, "policy": rest}, *tables))
     return _loaded(entry, options)
+
+
+def _kept(cache: Cache, key: str) -> dict[str, Any] | None:
+    """A policy as it was compiled, of which rules and clauses are unpacked when a call needs them."""
+    data = cache.read_bytes(key)
+    if data is None:
+        return None
+    with Uncollected():
+        try:
+            entry, tables = unpack_rows(data)
+        except ValueError:
+            return None
+        entry["policy"] |= zip(_TABLES, map(Rows, tables), strict=True)
+    return entry
 
 
 def policy_from(

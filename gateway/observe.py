@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import os
 import stat
-from fnmatch import fnmatchcase
 
 from gateway.model.effect import HOLE
 from gateway.model.facts import NO_FACTS, Facts, PathFact, TreeFact, Wanted
@@ -312,6 +311,8 @@ def _expand_below(folder: str, segments: list[str], budget: _Budget) -> Iterator
         elif os.path.lexists(path):
             yield path
         return
+    from fnmatch import fnmatchcase  # it loads `re`, and few calls have globs
+
     try:
         with os.scandir(folder or "/") as entries:
             for entry in entries:
@@ -377,8 +378,12 @@ _PLAIN_FOLDERS = ("/usr", "/opt", "/lib", "/bin")
 def _is_named(path: str, skips: str) -> bool:
     """Whether a tree's reader looks at files of this name, in whichever case; at all, unless it says which."""
     what, *names = skips.split("\0")
+    if what != "only":
+        return True
+    from fnmatch import fnmatchcase
+
     name = path[path.rfind("/") + 1 :].lower()
-    return what != "only" or any(fnmatchcase(name, each.lower()) for each in names)
+    return any(fnmatchcase(name, each.lower()) for each in names)
 
 
 _DIVIDING = frozenset(" \t\n'\"\\*?[")

@@ -6,55 +6,68 @@ nothing: the tools, the descriptions of programs, and the shipped policies as re
 
 from __future__ import annotations
 
-import json
 import os
 
 from gateway.cache import digest
+from gateway.packed import Named, OnDisk, pack_rows, unpack_rows
 from gateway.places import DATA
+from gateway.plainjson import loads
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Mapping
     from typing import Any
 
-TOOLS = "tools.json"
+TOOLS = "tools.packed"
 COMMANDS = "commands.packed"
 FOREIGN = "foreign.packed"
 POLICIES = "policies.json"
 
 
+def pack_tools(stamp: str, compiled: Mapping[str, Any]) -> bytes:
+    """What `tools` reads."""
+    entries = compiled["tools"]
+    rest = {name: value for name, value in compiled.items() if name != "tools"}
+    return pack_rows({"stamp": stamp, "rest": rest, "names": list(entries)}, list(entries.values()))
+
+
 def tools() -> dict[str, Any] | None:
     """The compiled tools as `{"stamp", "tools"}`, None in a checkout. `stamp` is new whenever anything is that compiled
     forms are made of or by."""
-    found: dict[str, Any] | None = _load(TOOLS)
+    if TOOLS not in _loaded:
+        try:
+            head, (lines,) = unpack_rows(_read(TOOLS))
+        except FileNotFoundError:
+            _loaded[TOOLS] = None
+        else:
+            compiled = {**head["rest"], "tools": Named(head["names"], lines)}
+            _loaded[TOOLS] = {"stamp": head["stamp"], "tools": compiled}
+    found: dict[str, Any] | None = _loaded[TOOLS]
     return found
 
 
-def commands() -> bytes:
+def commands() -> OnDisk:
     """The packed descriptions of programs."""
-    return _read(COMMANDS)
+    return OnDisk(os.path.join(DATA, COMMANDS))
 
 
-def foreign() -> bytes:
+def foreign() -> OnDisk:
     """The packed tools of foreign agents."""
-    return _read(FOREIGN)
+    return OnDisk(os.path.join(DATA, FOREIGN))
 
 
 def policy(content: bytes) -> dict[str, Any] | None:
     """A shipped policy as `parse_policy` gives it, without examples and tests; None for any other content."""
-    known = _load(POLICIES)
-    return None if known is None else known.get(digest([content]))
+    if POLICIES not in _loaded:
+        try:
+            _loaded[POLICIES] = loads(_read(POLICIES))
+        except FileNotFoundError:
+            _loaded[POLICIES] = {}
+    found: dict[str, Any] | None = _loaded[POLICIES].get(digest([content]))
+    return found
 
 
 _loaded: dict[str, Any] = {}
-
-
-def _load(name: str) -> Any:
-    if name not in _loaded:
-        try:
-            _loaded[name] = json.loads(_read(name))
-        except FileNotFoundError:
-            _loaded[name] = None
-    return _loaded[name]
 
 
 def _read(name: str) -> bytes:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from functools import lru_cache
 from posixpath import normpath
 
 from gateway.model.facts import GitFact
@@ -11,6 +10,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from gateway.model.context import Context
     from gateway.observe import Host
+
+    Settings = tuple[tuple[tuple[str, str], ...], str, tuple[str, str]]
 
 
 def git_fact(folder: str, host: Host, context: Context) -> GitFact:
@@ -34,8 +35,7 @@ def git_fact(folder: str, host: Host, context: Context) -> GitFact:
     )
 
 
-@lru_cache(maxsize=64)
-def _settings(config: str, branch: str) -> tuple[tuple[tuple[str, str], ...], str, tuple[str, str]]:
+def _read(config: str, branch: str) -> Settings:
     """Remotes, what a push sends, and the remotes that are meant where none is named. Nobody knows where the
     configuration cannot be read."""
     from gateway.gitconfig import BadConfig, default_remotes, entries, pushes, remotes
@@ -45,6 +45,20 @@ def _settings(config: str, branch: str) -> tuple[tuple[tuple[str, str], ...], st
     except BadConfig:
         return (), "settings", ("", "")
     return remotes(found), pushes(found), default_remotes(found, branch)
+
+
+_MOST_READ = 64
+_known: dict[tuple[str, str], Settings] = {}
+
+
+def _settings(config: str, branch: str) -> Settings:
+    """As `_read`, remembered: calls follow each other in the same repositories."""
+    found = _known.get((config, branch))
+    if found is None:
+        if len(_known) >= _MOST_READ:
+            _known.clear()
+        found = _known[config, branch] = _read(config, branch)
+    return found
 
 
 def work_tree(folder: str, host: Host) -> str:

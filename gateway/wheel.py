@@ -35,7 +35,7 @@ def build(data: str) -> None:
     foreign = pack_foreign(Registry(tools))
     sources = sorted(glob(os.path.join(PACKAGE, "**", "*.py"), recursive=True))
     stamp = digest([json.dumps(tools), packed, foreign, *map(_read, sources)])
-    _write(data, prebuilt.TOOLS, _dump({"stamp": stamp, "tools": tools}))
+    _write(data, prebuilt.TOOLS, prebuilt.pack_tools(stamp, tools))
     _write(data, prebuilt.POLICIES, _dump(policies))
     _write(data, prebuilt.COMMANDS, packed)
     _write(data, prebuilt.FOREIGN, foreign)

@@ -1,14 +1,20 @@
-"""Descriptions in one piece of bytes are the same descriptions, read one by one and no sooner than needed."""
+"""What is packed into one piece of bytes comes out the same, part by part and no sooner than needed."""
 
 from __future__ import annotations
 
 import json
+import os
+from typing import TYPE_CHECKING
 
 import pytest
 
+from gateway.errors import ConfigError
 from gateway.load import load_descriptions, pack_descriptions
-from gateway.packed import Descriptions, pack
+from gateway.packed import Descriptions, Named, OnDisk, Rows, pack, pack_rows, unpack_rows
 from gateway.places import Places
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 GIT = {
     "names": ["git"],
@@ -87,3 +93,105 @@ def test_all_shipped_descriptions_survive_packing(tmp_path) -> None:
         found["nested"] = list(found["nested"])
         kept = {key: value for key, value in expected.items() if key not in ("examples", "lines", "place")}
         assert found == json.loads(json.dumps(kept))
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    """Descriptions in a file, after an index that is longer than one piece."""
+    found = tmp_path / "packed"
+    found.write_bytes(pack([GIT, CAT, *({"names": [f"program-{at}"], "at": at} for at in range(9_000))]))
+    return found
+
+
+@pytest.mark.parametrize("asked", [0, 100], ids=["few", "many"])
+def test_from_a_file_comes_what_comes_from_memory(file: Path, asked: int) -> None:
+    there, here = Descriptions(lambda: OnDisk(str(file))), Descriptions(file.read_bytes)
+    for at in range(asked):
+        assert there(f"program-{at}") == {"names": [f"program-{at}"], "at": at}
+    for name in ("cat", "gcat", "dog", "program-8999"):
+        assert there(name) == here(name)
+    assert list(there("git")["nested"]) == list(here("git")["nested"])
+    assert there.names() == here.names()
+
+
+@pytest.mark.parametrize("how", ["another file", "other content", "nothing"])
+def test_a_file_that_was_changed_meanwhile_says_nothing_more(file: Path, how: str) -> None:
+    describe = Descriptions(lambda: OnDisk(str(file)))
+    assert describe("cat") == CAT
+    if how == "another file":
+        data = file.read_bytes()
+        file.rename(file.with_name("old"))
+        file.write_bytes(data)
+    elif how == "other content":
+        file.write_bytes(file.read_bytes() + b" ")
+    else:
+        file.unlink()
+    assert describe("cat") == CAT
+    with pytest.raises((ConfigError, FileNotFoundError)):
+        describe("git")
+
+
+def test_after_many_texts_it_is_read_whole_and_may_change(file: Path) -> None:
+    describe = Descriptions(lambda: OnDisk(str(file)))
+    for at in range(40):
+        describe(f"program-{at}")
+    os.truncate(file, 0)
+    assert describe("program-8999") == {"names": ["program-8999"], "at": 8999}
+
+
+@pytest.mark.parametrize("data", [b"", b'{"git":[0,9]}'], ids=["empty", "without its end"])
+def test_a_file_that_is_not_whole_describes_nothing(tmp_path: Path, data: bytes) -> None:
+    (tmp_path / "packed").write_bytes(data)
+    with pytest.raises(ValueError, match="not whole"):
+        Descriptions(lambda: OnDisk(str(tmp_path / "packed")))("git")
+
+
+TABLES = ([[1, "a\nb\u2028"], [], {"x": None}], [], [["ä\udcff"]])
+
+
+def test_rows_come_out_as_they_went_in() -> None:
+    head, tables = unpack_rows(pack_rows({"name": "é"}, *TABLES))
+    assert (head, [list(Rows(lines)) for lines in tables]) == ({"name": "é"}, list(TABLES))
+
+
+@pytest.mark.parametrize(
+    ("data", "why"),
+    [
+        (b"", "Expecting value"),
+        (b"{", "Expecting property name"),
+        (b"[{},[1]]", "as many rows"),
+        (b"[{},[0]]\n1", "as many rows"),
+        (b"[{},[1]]\n1\n2", "as many rows"),
+    ],
+)
+def test_what_is_no_table_has_no_rows(data: bytes, why: str) -> None:
+    with pytest.raises(ValueError, match=why):
+        unpack_rows(data)
+
+
+def test_rows_look_like_a_list_and_each_is_unpacked_once() -> None:
+    rows = Rows([b"[1]", b"[2]", b"broken"])
+    assert (len(rows), rows[1], rows[1] is rows[1], dict.__len__(rows)) == (3, [2], True, 1)
+    rows[0].append("kept")
+    assert rows[0] == [1, "kept"]
+    with pytest.raises(ValueError, match="Expecting value"):
+        rows[2]
+    with pytest.raises(IndexError):
+        rows[3]
+    whole = Rows([b"[1]", b"[2]"])
+    assert [list(enumerate(whole)), whole == [[1], [2]], whole == Rows([b"[1]"]), whole != [[1]]] == [
+        [(0, [1]), (1, [2])], True, False, True,
+    ]  # fmt: skip
+
+
+def test_named_rows_look_like_a_dictionary_and_each_is_unpacked_once() -> None:
+    rows = Named(["a", "b"], [b'{"x":1}', b"broken"])
+    assert (rows["a"], rows["a"] is rows["a"], "a" in rows, "c" in rows, len(rows)) == ({"x": 1}, True, True, False, 2)
+    assert (list(rows), list(rows.keys()), {**Named(["a"], [b"1"])}, list(Named(["a"], [b"1"]).items())) == (
+        ["a", "b"], ["a", "b"], {"a": 1}, [("a", 1)],
+    )  # fmt: skip
+    for name, error in (("b", ValueError), ("c", KeyError)):
+        with pytest.raises(error):
+            rows[name]
+    with pytest.raises(ValueError, match="shorter"):
+        Named(["a"], [])

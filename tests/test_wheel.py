@@ -60,7 +60,7 @@ def test_a_wheel_carries_the_files_for_people_and_the_compiled_ones(site: Path) 
     policies = {
         f"policies/{name}.yaml" for name in ("builtin", "ci", "daily", "enterprise", "guard", "project.example")
     }
-    assert found >= policies | {"tools.yaml", "tools.json", "policies.json", "commands.packed", "foreign.packed"}
+    assert found >= policies | {"tools.yaml", "tools.packed", "policies.json", "commands.packed", "foreign.packed"}
     assert (data / "tools.yaml").read_bytes() == Path(PACKAGE, "..", "tools.yaml").read_bytes()
 
 

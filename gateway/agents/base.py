@@ -15,10 +15,9 @@ A dialect is a module with these names; all of it is pure.
 
 from __future__ import annotations
 
-import json
-
 from gateway.agents.refusal import LONGEST, refusal
 from gateway.model.value import Value
+from gateway.plainjson import dumps
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -124,7 +123,7 @@ def universal_refusal(reason: str) -> Reply:
 
 def said(value: Mapping[str, Any], status: int = 0) -> Reply:
     """One JSON object on standard output, in ASCII, and nothing else."""
-    return Reply(json.dumps(value, separators=(",", ":")).encode("ascii") + b"\n", b"", status)
+    return Reply(dumps(value).encode("ascii") + b"\n", b"", status)
 
 
 def reason(text: str) -> str:

@@ -7,8 +7,6 @@ that a person is there. Its hooks must be set up with `failClosed`.
 
 from __future__ import annotations
 
-import json
-
 from gateway.agents.base import (
     AFTER,
     ALLOW,
@@ -30,6 +28,7 @@ from gateway.agents.base import (
     universal_refusal,
     unlike,
 )
+from gateway.plainjson import decoder
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -110,7 +109,7 @@ def _parsed(data: str) -> Mapping[str, Any]:
     if not data.strip():
         return {}
     try:
-        found = json.loads(data, object_pairs_hook=_unique)
+        found = decoder(object_pairs_hook=_unique)(data)
     except (ValueError, RecursionError):
         raise Misfit("`tool_input` must be JSON") from None
     return fields({"tool_input": found}, "tool_input")

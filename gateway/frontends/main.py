@@ -6,6 +6,8 @@ from __future__ import annotations
 import gc
 import sys
 
+from gateway.modules import install
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -22,6 +24,7 @@ _REFUSAL = (
 def main() -> int:
     """The process: runs the command that its arguments make, and gives or takes the exit status."""
     gc.disable()  # start-up makes many values and hardly any garbage
+    install()
     status = run(sys.argv[1:])
     if "typer" not in sys.modules:
         import os

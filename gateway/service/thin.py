@@ -242,8 +242,12 @@ def _elsewhere(words: list[str]) -> int:
         return 126
 
 
-def _hook(words: list[str], refuse: "Callable[[str], NoReturn]") -> "NoReturn":
+def alone(words: list[str], refuse: "Callable[[str], NoReturn]") -> "NoReturn":
+    """A hook that asks nobody and starts nobody, from a process that has the package (`gateway hook`)."""
+    _hook(words, refuse, asks=False)
 
+
+def _hook(words: list[str], refuse: "Callable[[str], NoReturn]", *, asks: bool = True) -> "NoReturn":
     until = time.monotonic() + deadline(words)
     numbers = [getattr(_signal, name) for name in _SIGNALS]
     child = [0]
@@ -263,7 +267,7 @@ def _hook(words: list[str], refuse: "Callable[[str], NoReturn]") -> "NoReturn":
         refuse("gateway refused this call: what came cannot be read, or is too long.")
     environment = posix.environ
     now = time.monotonic()
-    answer, start = ask(words, environment, given, now + (until - now) * PATIENCE)
+    answer, start = ask(words, environment, given, now + (until - now) * PATIENCE) if asks else (None, False)
     if answer is None:
         answer = _cold(words, given, child, numbers)
         if answer is None:
@@ -280,7 +284,6 @@ def _hook(words: list[str], refuse: "Callable[[str], NoReturn]") -> "NoReturn":
 
 
 def _ignore(numbers: list[int]) -> None:
-
     for number in numbers:
         _signal.signal(number, _signal.SIG_IGN)
 
@@ -328,7 +331,6 @@ def _write(number: int, data: bytes) -> bool:
 
 def _cold(words: list[str], given: bytes, child: list[int], numbers: list[int]) -> "Answer | None":
     """The answer of a process of its own, which may fail in any way. None where it gave none that is whole."""
-
     ours, theirs = posix.pipe()
     before = _signal.pthread_sigmask(_signal.SIG_BLOCK, numbers)
     child[0] = posix.fork()
@@ -336,13 +338,30 @@ def _cold(words: list[str], given: bytes, child: list[int], numbers: list[int]) 
         _decide(words, given, theirs, numbers, before)
     _signal.pthread_sigmask(_signal.SIG_SETMASK, before)
     posix.close(theirs)
-    message = _read(ours, MOST_ANSWER)
+    message = _message(ours)
     posix.close(ours)
     parts = parts_of(message) if message is not None else None
     if parts is None or len(parts) != 4 or parts[0] != ANSWER or len(parts[1]) != 1:
         posix.kill(child[0], 9)
         return None
     return parts[2], parts[3], parts[1][0]
+
+
+def _message(number: int) -> bytes | None:
+    """What the other end says, as soon as it is whole: that a process has ended is told only when its memory was taken
+    apart. None for too much, and for what cannot be read."""
+    found = bytearray()
+    try:
+        while data := posix.read(number, 1 << 16):
+            found += data
+            size = needed(found)
+            if size and len(found) >= size:
+                break
+            if size > MOST_ANSWER:
+                return None
+    except OSError:
+        return None
+    return bytes(found)
 
 
 def _decide(words: list[str], given: bytes, target: int, numbers: list[int], before: "set[int]") -> "NoReturn":
@@ -361,6 +380,9 @@ def _decide(words: list[str], given: bytes, target: int, numbers: list[int], bef
         gc.disable()
         import os
 
+        from gateway.modules import install
+
+        install()
         from gateway.frontends.cli_hook import decide
 
         reply = decide(words[1:], given, os.environ)
@@ -371,6 +393,8 @@ def _decide(words: list[str], given: bytes, target: int, numbers: list[int], bef
 
 def prepare() -> None:
     """Makes the package importable, wherever it lies: beside what it needs, or in a checkout of which site knows."""
+    if "gateway" in sys.modules:
+        return
     above = _HERE.rpartition("/")[0].rpartition("/")[0]
     if above not in sys.path:
         sys.path.append(above)

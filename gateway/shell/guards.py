@@ -3,8 +3,6 @@ the caller falls back to the crude tokens of the whole text."""
 
 from __future__ import annotations
 
-import re
-
 MAX_TEXT = 100_000
 MAX_DEPTH = 64
 MAX_COMMANDS = 5_000
@@ -18,17 +16,6 @@ MAX_REPEATS = 48  # how often loop bodies are read again until their state is st
 MAX_CALLS = 64  # how many calls of functions are followed
 MAX_NESTED_CALLS = 8
 MAX_TURNS = 16  # a loop over so many known words is read once for each
-
-# Tab and newline are the only control characters with a meaning of their own; bash, terminals and people disagree
-# about the others, and bash uses two of them internally. A lone surrogate is no text at all.
-_CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff]")
-# Characters that reorder or hide text for the reader.
-_DECEIVING = "[\u061c\u200e\u200f\u2028-\u202e\u2066-\u206f\ufff9-\ufffb\U000e0000-\U000e007f]"
-# Blanks that bash takes for letters, and letters that nobody sees.
-_ODD = (
-    "[\u00a0\u00ad\u034f\u115f\u1160\u1680\u17b4\u17b5\u180b-\u180f\u2000-\u200f\u202f\u205f-\u2065"
-    "\u3000\u3164\ufe00-\ufe0f\ufeff\uffa0]"
-)
 
 RESERVED = frozenset(
     ("!", "[[", "]]", "{", "}", "case", "coproc", "do", "done", "elif", "else", "esac", "fi", "for", "function", "if",
@@ -55,23 +42,6 @@ class Refused(Exception):
         self.why = why
         self.start = start
         self.end = end
-
-
-def check_characters(text: str) -> None:
-    """Refuse control characters and, outside ASCII, characters that deceive the reader."""
-    found = _CONTROL.search(text)
-    if found:
-        raise Refused(f"control character U+{ord(found[0]):04X}", found.start(), found.end())
-    if not text.isascii():
-        found = re.search(_DECEIVING, text)  # compiled, and kept, when a text needs it
-        if found:
-            raise Refused(f"invisible character U+{ord(found[0]):04X}", found.start(), found.end())
-
-
-def odd_character(skeleton: str) -> tuple[int, str] | None:
-    """Where an unquoted text holds a blank or a letter that looks like something else."""
-    found = re.search(_ODD, skeleton)
-    return (found.start(), f"U+{ord(found[0]):04X}") if found else None
 
 
 def may_have_regions(text: str) -> bool:

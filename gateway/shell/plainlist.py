@@ -10,7 +10,8 @@ from __future__ import annotations
 import re
 
 from gateway.model.command import Simple, Word
-from gateway.shell.guards import ACTING, MAX_TEXT, PLAIN_LETTERS, PLAIN_NAME, RESERVED
+from gateway.shell.guards import PLAIN_LETTERS, PLAIN_NAME
+from gateway.shell.plain import CARE
 from gateway.shell.script import Redirect, Script
 
 TYPE_CHECKING = False
@@ -31,46 +32,12 @@ _TOKEN: Any = re.compile(
     )""",
     re.VERBOSE,
 )
-_CARE = ACTING | RESERVED | {"exec"}  # they change the state of the reading, or are no command's name
-PLAIN_COMMAND = re.compile(rf"[A-Za-z_./][{PLAIN_NAME}]*(?: +[{PLAIN_LETTERS}]+)*").fullmatch
 _NAME = re.compile(rf"[A-Za-z_./][{PLAIN_NAME}]*").fullmatch
 _NOT_PLAIN = re.compile(r"""['"\\*~]""").search
 _QUOTED = re.compile(r"""'([^']*)'|"([^"]*)"|\\(.)""")
 _GLOB = frozenset("*?[\\")
 _NONE: frozenset[str] = frozenset()
 _make: Any = tuple.__new__
-
-
-def plain_script(text: str, cwds: tuple[str, ...], home: object) -> Script | None:
-    """The script of a text that needs no walk, or None. `home`: what `~` stands for."""
-    if len(text) > MAX_TEXT:
-        return None
-    if PLAIN_COMMAND(text):
-        words = plain_words(text, 0)
-        if words[0].text not in _CARE:
-            command = _make(Simple, (words, 0, len(text), cwds, (), "", "", (), None, False, False))
-            script: Script = _make(Script, ((command,), (), (), (), _NONE, (), (), cwds, (), (), ()))
-            return script
-        return None
-    return plain_list(text, cwds, home)
-
-
-def plain_words(raw: str, start: int) -> tuple[Word, ...]:
-    """The words of a text that `PLAIN_COMMAND` accepted."""
-    words = []
-    for text in raw.split(" "):
-        if text:
-            end = start + len(text)
-            words.append(_make(Word, (text, start, end, False, None, None)))
-            start = end + 1
-        else:
-            start += 1
-    return tuple(words)
-
-
-def needs_care(name: str) -> bool:
-    """Whether a plain name changes the state of the reading, or is no command's name."""
-    return name in ACTING or name in RESERVED
 
 
 def is_descriptor(text: str) -> bool:
@@ -98,7 +65,7 @@ def plain_list(text: str, cwds: tuple[str, ...], home: object) -> Script | None:
                 return None
             behind_word = True
             if not words:
-                if word in _CARE or not _NAME(word):
+                if word in CARE or not _NAME(word):
                     return None
                 begin = start
             last = at

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from gateway.shell.plainlist import plain_script
+from gateway.shell.plain import plain_script
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

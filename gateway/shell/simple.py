@@ -12,7 +12,7 @@ from gateway.model.command import Simple, Word
 from gateway.model.effect import HOLE
 from gateway.shell import builtins
 from gateway.shell.guards import ACTING, PLAIN_LETTERS, RESERVED
-from gateway.shell.plainlist import PLAIN_COMMAND, needs_care, plain_words
+from gateway.shell.plain import is_plain, needs_care, plain_words
 from gateway.shell.redirects import REDIRECT, Feed, may_not_open, read_redirect
 from gateway.shell.script import Assignment, Redirect
 from gateway.shell.state import ASSIGNED, NUMBER, Elements, join
@@ -37,7 +37,7 @@ _make: Any = tuple.__new__  # the class's own checks cost more than reading a pl
 def read_simple(walk: Walk, start: int, end: int, feed: Feed, via: tuple[str, ...] = ()) -> Ways:
     """Read a simple command; emits it and what it opens and sets; returns the state behind it."""
     raw = walk.text[start:end]
-    if PLAIN_COMMAND(raw):
+    if is_plain(raw):
         words = plain_words(raw, start)
         name = words[0].text
         if not needs_care(name) and name not in walk.functions:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from gateway.model.effect import HOLE
 from gateway.shell import flow
+from gateway.shell.characters import check_characters, odd_character
 from gateway.shell.flat import flat
 from gateway.shell.found import NOTHING, unfolded
 from gateway.shell.guards import (
@@ -11,9 +12,7 @@ from gateway.shell.guards import (
     MAX_PARSED,
     MAX_TEXT,
     Refused,
-    check_characters,
     may_have_regions,
-    odd_character,
 )
 from gateway.shell.redirects import INHERITED
 from gateway.shell.skeleton import skeleton

@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 
 from gateway.shell import builtins, walk
 from gateway.shell.guards import ACTING
-from gateway.shell.plainlist import MOST_COMMANDS, plain_list, plain_script
+from gateway.shell.plain import plain_script
+from gateway.shell.plainlist import MOST_COMMANDS, plain_list
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

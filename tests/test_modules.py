@@ -1,0 +1,145 @@
+"""The package's modules are found with fewer steps, and are those that importlib finds."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import os
+import py_compile
+import subprocess
+import sys
+from importlib.machinery import PathFinder
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from gateway import modules
+from gateway.modules import Finder
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+SOURCE = "VALUE = 'first'\n"
+
+
+@pytest.fixture
+def package(tmp_path: Path) -> Path:
+    """A package `gateway` with one module and one package, compiled."""
+    found = tmp_path / "gateway"
+    (found / "inner").mkdir(parents=True)
+    for path in (found / "__init__.py", found / "some.py", found / "inner" / "__init__.py"):
+        path.write_text(SOURCE)
+        py_compile.compile(str(path))
+    return found
+
+
+def told(spec: Any) -> dict[str, Any] | None:
+    """All that is said of a module."""
+    if spec is None:
+        return None
+    names = ("name", "origin", "cached", "submodule_search_locations", "has_location", "parent")
+    code = spec.loader.get_code(spec.name)
+    more = {"path": spec.loader.path, "package": spec.loader.is_package(spec.name), "file": code.co_filename}
+    return {name: getattr(spec, name) for name in names} | more | {"code": code}
+
+
+@pytest.mark.parametrize("name", ["some", "inner"])
+def test_what_is_found_is_what_importlib_finds(package: Path, name: str) -> None:
+    where = [str(package)]
+    found = told(Finder.find_spec(f"gateway.{name}", where))
+    assert found is not None
+    assert found == told(PathFinder.find_spec(f"gateway.{name}", where))
+
+
+def test_the_code_is_handed_over_once_and_read_again_after_that(package: Path) -> None:
+    spec = Finder.find_spec("gateway.some", [str(package)])
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    (package / "some.py").write_text("VALUE = 'a second one'\n")
+    again = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(again)
+    assert (module.VALUE, again.VALUE) == ("first", "a second one")
+
+
+def compiled(package: Path) -> Path:
+    return Path(importlib.util.cache_from_source(str(package / "some.py")))
+
+
+def changed(place: int, value: int) -> Callable[[Path], None]:
+    def change(package: Path) -> None:
+        data = bytearray(compiled(package).read_bytes())
+        data[place] ^= value
+        compiled(package).write_bytes(data)
+
+    return change
+
+
+LEFT: dict[str, Callable[[Path], object]] = {
+    "it was never compiled": lambda package: compiled(package).unlink(),
+    "the source is longer": lambda package: (package / "some.py").write_text(SOURCE + "#\n"),
+    "the source is of another time": lambda package: os.utime(package / "some.py", (1, 1)),
+    "the source is gone": lambda package: (package / "some.py").unlink(),
+    "another Python compiled it": changed(0, 1),
+    "it is told apart by its hash": lambda package: py_compile.compile(
+        str(package / "some.py"), invalidation_mode=py_compile.PycInvalidationMode.CHECKED_HASH
+    ),
+    "a flag that nobody knows": changed(4, 128),
+    "it is cut short": lambda package: compiled(package).write_bytes(compiled(package).read_bytes()[:-5]),
+    "nothing is in it but the head": lambda package: compiled(package).write_bytes(compiled(package).read_bytes()[:16]),
+    "it is empty": lambda package: compiled(package).write_bytes(b""),
+    "it is too long": lambda package: compiled(package).write_bytes(compiled(package).read_bytes() + bytes(100_000)),
+    "it is a folder": lambda package: (compiled(package).unlink(), compiled(package).mkdir()),
+}
+
+
+@pytest.mark.parametrize("what", LEFT)
+def test_what_is_not_certain_is_left_to_importlib(package: Path, what: str) -> None:
+    assert Finder.find_spec("gateway.some", [str(package)]) is not None
+    LEFT[what](package)
+    assert Finder.find_spec("gateway.some", [str(package)]) is None
+
+
+@pytest.mark.parametrize(
+    ("name", "places"),
+    [("gateway", 0), ("gateway", 1), ("json.decoder", 1), ("gatewayx.some", 1), ("gateway.some", 2), ("gateway.no", 1)],
+)
+def test_what_is_not_ours_or_lies_in_several_places_is_left_to_importlib(package: Path, name: str, places: int) -> None:
+    assert Finder.find_spec(name, [str(package)] * places if places else None) is None
+
+
+LISTED = """
+import json, sys
+sys.path.append(sys.argv[1])
+if sys.argv[2] == "quick":
+    from gateway.modules import install
+    install()
+import gateway.modules, gateway.engine, gateway.frontends.hook, gateway.audit.log
+print(json.dumps({
+    name: [each.__file__, each.__cached__, getattr(each, "__path__", None), each.__package__, sorted(each.__dict__)]
+    for name, each in sorted(sys.modules.items()) if name.startswith("gateway")
+}))
+"""
+
+
+def test_a_process_has_the_same_modules_with_it() -> None:
+    root = str(Path(modules.__file__).parents[1])
+    found = [
+        json.loads(subprocess.check_output([sys.executable, "-I", "-S", "-c", LISTED, root, how]))
+        for how in ("usual", "quick")
+    ]
+    assert found[0] == found[1]
+    assert len(found[0]) > 50
+
+
+@pytest.mark.parametrize("options", [["-O"], ["-X", "pycache_prefix=/nowhere"]], ids=" ".join)
+def test_where_python_looks_for_other_compiled_forms_it_is_not_used(options: list[str]) -> None:
+    root = str(Path(modules.__file__).parents[1])
+    program = (
+        f"import sys; sys.path.append({root!r}); from gateway.modules import Finder, install; install(); "
+        "print(Finder in sys.meta_path)"
+    )
+    assert subprocess.check_output([sys.executable, "-I", "-S", *options, "-c", program]) == b"False\n"
+    assert subprocess.check_output([sys.executable, "-I", "-S", "-c", program]) == b"True\n"
