@@ -1,0 +1,46 @@
+"""Places in a text: characters as people and models count them, and the units in which a server counts. Pure."""
+
+from __future__ import annotations
+
+UTF8, UTF16, UTF32 = "utf-8", "utf-16", "utf-32"
+ENCODINGS = (UTF16, UTF32, UTF8)
+_MOST = 1 << 31
+
+
+def lines_of(text: str) -> list[str]:
+    """The lines of a text as the protocol counts them, without what ends them."""
+    if "\r" in text:
+        text = text.replace("\r\n", "\n").replace("\r", "\n")
+    return text.split("\n")
+
+
+def units(line: str, character: int, encoding: str) -> int:
+    """How many units lie before a character of a line, counted from 0."""
+    before = line[:character]
+    if encoding == UTF32 or before.isascii():
+        return len(before)
+    if encoding == UTF8:
+        return len(before.encode("utf-8", "surrogatepass"))
+    return len(before) + sum(1 for sign in before if sign > "\uffff")
+
+
+def character(line: str, offset: int, encoding: str) -> int:
+    """The character of a line at which so many units have gone by; the last place of the line for more."""
+    if encoding == UTF32 or line.isascii():
+        return min(offset, len(line))
+    gone = 0
+    for number, sign in enumerate(line):
+        if gone >= offset:
+            return number
+        gone += len(sign.encode("utf-8", "surrogatepass")) if encoding == UTF8 else 1 + (sign > "\uffff")
+    return len(line)
+
+
+def place(position: object) -> tuple[int, int] | None:
+    """Line and unit of a position that a server names, both from 0; None for what is none."""
+    if not isinstance(position, dict):
+        return None
+    line, unit = position.get("line"), position.get("character")
+    if isinstance(line, int) and isinstance(unit, int) and 0 <= line < _MOST and unit >= 0:
+        return int(line), int(unit)
+    return None
