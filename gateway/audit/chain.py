@@ -6,11 +6,10 @@ size whose own digest is keyed. Pure.
 
 from __future__ import annotations
 
-import json
 from _blake2 import blake2b
-from functools import lru_cache
 
 from gateway.model.value import Value
+from gateway.plainjson import dumps, loads
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -19,6 +18,8 @@ if TYPE_CHECKING:
 START = "0" * 64
 NEWLINE = b"\n"
 _MAGIC = "gateway-audit-1"
+_FRAMES_KEPT = 8
+_frames: dict[tuple[Any, ...], tuple[str, str]] = {}
 
 
 def digest(data: bytes) -> str:
@@ -41,7 +42,7 @@ def follows(line: bytes, number: int, before: str) -> bool:
 def read(line: bytes) -> dict[str, Any] | None:
     """A line's content, or None for one that is no record."""
     try:
-        found = json.loads(line)
+        found = loads(line)
     except (ValueError, RecursionError):
         return None
     if not isinstance(found, dict) or type(found.get("n")) is not int or not isinstance(found.get("prev"), str):
@@ -72,7 +73,7 @@ def follow(data: bytes, number: int, head: str) -> Followed:
 
 def mark_body(mark: str, at: str, **more: Any) -> str:
     """The JSON object of a mark."""
-    return json.dumps({"kind": "mark", "at": at, "mark": mark, **more}, separators=(",", ":"))
+    return dumps({"kind": "mark", "at": at, "mark": mark, **more})
 
 
 class Seal(Value):
@@ -96,10 +97,15 @@ def pack(seal: Seal, key: bytes) -> bytes:
     return f"{text}{blake2b(text.encode(), key=key, digest_size=16).hexdigest()}\n".encode()
 
 
-@lru_cache(8)
-def _frame(segment: int, first: int, base: int, base_head: str) -> tuple[str, str]:
-    """What stays the same while one file is written to."""
-    return f"{_MAGIC} {segment:010} ", f" {first:010} {base:014} {base_head} "
+def _frame(*same: Any) -> tuple[str, str]:
+    """What stays the same while one file is written to: its number, and what was removed."""
+    found = _frames.get(same)
+    if found is None:
+        if len(_frames) >= _FRAMES_KEPT:
+            _frames.clear()
+        segment, first, base, base_head = same
+        found = _frames[same] = f"{_MAGIC} {segment:010} ", f" {first:010} {base:014} {base_head} "
+    return found
 
 
 def unpack(data: bytes, key: bytes) -> Seal | None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from _blake2 import blake2b
 
 from gateway.audit.secrets import MARK as MARKED
@@ -10,13 +9,15 @@ from gateway.audit.secrets import pieces
 from gateway.model.decision import Decision
 from gateway.model.effect import HOLE
 from gateway.model.record import DECISION, MARK, OUTCOME, DecisionRecord, MarkRecord, OutcomeRecord
+from gateway.plainjson import encoder
+from gateway.plainjson import quoted as _text
 from gateway.policy.explain import reason_of
 from gateway.policy.unjudged import is_own_reason
 from gateway.policy.wording import UNKNOWN, shortened
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Mapping
     from typing import Any
 
     from gateway.audit.redact import Redactor
@@ -33,20 +34,7 @@ MOST_TARGET = 512
 MOST_VIOLATIONS = 64
 _PLAIN = 8_192  # longer ones are looked at piece by piece
 _WORDS = tuple(each.word for each in sorted(Decision))
-_text = json.encoder.encode_basestring_ascii
-_json = json.JSONEncoder(separators=(",", ":"), check_circular=False, allow_nan=False)
-
-
-def _encoder() -> Any:
-    """What `json.dumps` does, made once: most of its time goes into making it."""
-    make = getattr(json.encoder, "c_make_encoder", None)
-    if make is None:
-        return _json.encode
-    parts = make(None, _json.default, _text, None, ":", ",", False, False, False)
-    return lambda value: "".join(parts(value, 0))
-
-
-_exactly: Callable[[Any], str] = _encoder()
+_exactly = encoder(allow_nan=False)
 
 
 def _encode(value: Any) -> str:
@@ -126,6 +114,11 @@ def decision(
     return f"{found},{_encode(more)[1:]}" if more else found + "}"
 
 
+def call_digest(tool: str, given: Mapping[str, Any], key: bytes) -> str:
+    """What the record of a call with this whole input has as `call`."""
+    return keyed(f"{tool} {_encode(given)}".encode(), key)
+
+
 def _call(call: Call, given: str, key: bytes) -> str:
     """What equal calls have in common."""
     return keyed(f"{call.tool} {given}".encode(), key)
@@ -174,6 +167,7 @@ def outcome(result: Result, *, redactor: Redactor, id: str, at: str) -> str:  # 
             (each.kind, clean(each.target), each.rule, each.source, each.count)
             for each in result.violations[:MOST_VIOLATIONS]
         ]
+        more["hints"] = [clean(each.hint) for each in result.violations[:MOST_VIOLATIONS]]
     if result.degraded:
         more["degraded"] = result.degraded
     return f"{found},{_encode(more)[1:]}" if more else found + "}"

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from typing import Any, Self
 
 _CHUNK = 1 << 20
+_STEP = 1 << 16  # to read backwards by
 
 
 class Part(Value):
@@ -103,6 +104,22 @@ class Moment:
                     break
                 window *= 4
         return found[-count:] if count else []
+
+    def backwards(self, most: int) -> Iterator[dict[str, Any]]:
+        """The records from the last one back, as many as lie in the last `most` bytes of the files."""
+        for part in reversed(self.parts):
+            end, rest = part.size, b""
+            while end and most > 0:
+                start = max(end - _STEP, 0)
+                data = files.read_between(part.file, start, end) + rest
+                most -= end - start
+                first, *lines = data.split(chain.NEWLINE)
+                rest = first
+                for line in reversed(lines if start else [first, *lines]):
+                    record = chain.read(line)
+                    if record is not None:
+                        yield record
+                end = start
 
     def bytes_at(self, segment: int, start: int, size: int) -> bytes:
         """The bytes at a place, fewer where there are not so many."""

@@ -3,9 +3,8 @@ else as it is, up to a bound."""
 
 from __future__ import annotations
 
-import json
-
 from gateway.audit import secrets
+from gateway.plainjson import spaced
 from gateway.policy.variables import is_secret
 
 TYPE_CHECKING = False
@@ -90,7 +89,7 @@ class Redactor:
                 kept[name] = _withheld(value, digest)
             else:
                 kept[work.value(name)] = work.value(value, secrets.has_secret_name(name))
-        if len(json.dumps(kept)) > MOST_INPUT:
+        if len(spaced(kept)) > MOST_INPUT:
             kept = {
                 name: each if _is_small(each) else _withheld(given.get(name), digest) for name, each in kept.items()
             }
@@ -135,10 +134,10 @@ class _Work:
 
 def _withheld(value: Any, digest: Digest) -> dict[str, Any]:
     """Size and digest in place of a value."""
-    text = value if isinstance(value, str) else json.dumps(value)
+    text = value if isinstance(value, str) else spaced(value)
     data = text.encode("utf-8", "surrogatepass")
     return {"bytes": len(data), "digest": digest(data)}
 
 
 def _is_small(value: Any) -> bool:
-    return len(json.dumps(value)) <= 1024
+    return len(spaced(value)) <= 1024

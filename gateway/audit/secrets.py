@@ -7,13 +7,13 @@ digits in no order. Hexadecimal digits are not taken for secrets: most are diges
 
 from __future__ import annotations
 
-import re
 from itertools import pairwise
 
 from gateway.policy.variables import is_secret
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    import re
     from collections.abc import Callable, Iterable
 
 # Forms that issuers gave their tokens so that they can be found.
@@ -149,6 +149,8 @@ class _Finder:
     """The expressions, compiled when the first text is looked at."""
 
     def __init__(self) -> None:
+        import re  # few texts are looked at with it, and it takes longer to load than a call to judge
+
         self.forms = [(name, re.compile(rf"(?<![A-Za-z0-9])(?:{form})")) for name, form in _FORMS]
         self.any_form = re.compile("(?<![A-Za-z0-9])(?:" + "|".join(form for _name, form in _FORMS) + ")")
         self.steps = [

@@ -12,9 +12,9 @@ from __future__ import annotations
 
 import fcntl
 import os
+from _collections import deque  # type: ignore[import-not-found]
 from _thread import allocate_lock
-from collections import deque
-from weakref import WeakSet
+from _weakref import ref
 
 from gateway.audit import chain, files, mend
 from gateway.audit.clock import now
@@ -28,12 +28,14 @@ MOST_BYTES = 64 << 20
 KEEP = 16
 
 
-_stores: WeakSet[Store] = WeakSet()
+_stores: set[ref[Store]] = set()
 
 
 def _after_fork() -> None:
-    for store in list(_stores):
-        store.begin_anew()
+    for each in list(_stores):
+        store = each()
+        if store is not None:
+            store.begin_anew()
 
 
 os.register_at_fork(after_in_child=_after_fork)
@@ -65,7 +67,7 @@ class Store:
         self._keep = keep
         self.origin = ""  # tells writers apart
         self.begin_anew()
-        _stores.add(self)
+        _stores.add(ref(self, _stores.discard))
 
     def begin_anew(self) -> None:
         """As if nothing were open yet. A forked child needs that: locks on its parent's files are the parent's."""

@@ -28,7 +28,7 @@ def record_line(record: Mapping[str, Any], style: Style) -> str:
     room = style.width - 7 - 2 - 19 - 2
     if record["kind"] == DECISION:
         decision = _text(record, "decision")
-        said = f"{_text(record, 'tool')}  {_said(record)}"
+        said = f"{_text(record, 'tool')}  {said_of(record)}"
         rule = f"  [{_rule(record)}]"
         left = max(room - 7 - columns_of(rule), 20)
         painted = style.paint(f"{decision:<5}", decision if decision in ("allow", "ask", "deny") else "strong")
@@ -74,7 +74,7 @@ def call_text(found: Found, style: Style) -> str:
         lines += _labelled("reason", [_text(outcome, "reason")], style)
         lines += _labelled("held by", [_text(outcome, "backend")], style)
         lines += _labelled("weaker", [each for each in outcome.get("degraded", ()) if isinstance(each, str)], style)
-        tried = [f"{row[0]} {row[1]}" + (f" ({row[4]} times)" if row[4] != 1 else "") for row in _violations(outcome)]
+        tried = [f"{row[0]} {row[1]}" + (f" ({row[4]} times)" if row[4] != 1 else "") for row in violations_of(outcome)]
         lines += _labelled("blocked", tried, style)
         printed = outcome.get("output")
         if isinstance(printed, list) and len(printed) == 2 and any(printed):  # else it went past us
@@ -123,7 +123,7 @@ def verified_text(found: Verified, folder: str, style: Style) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _said(record: Mapping[str, Any]) -> str:
+def said_of(record: Mapping[str, Any]) -> str:
     """What a call is about: its telling field, or its first text."""
     given = record.get("input")
     if not isinstance(given, dict):
@@ -160,11 +160,11 @@ def _outcome(record: Mapping[str, Any]) -> str:
         said += ", to run on"
     if isinstance(seconds, float) and seconds:
         said += f" after {seconds:,.3f} s"
-    tried = len(_violations(record))
+    tried = len(violations_of(record))
     return said + (f", {tried} blocked" if tried else "")
 
 
-def _violations(record: Mapping[str, Any]) -> list[Any]:
+def violations_of(record: Mapping[str, Any]) -> list[Any]:
     return [row for row in _rows(record, "violations") if len(row) == 5]
 
 

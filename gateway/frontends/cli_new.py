@@ -1,8 +1,9 @@
-"""`gateway new`: the first lines of what a contributor writes."""
+"""`gateway new`: the first lines of what people write: descriptions of programs, tools, rules."""
 
 from __future__ import annotations
 
 import os
+import re
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -11,8 +12,10 @@ from gateway.descriptions import FOLDER
 from gateway.errors import CallError, ConfigError, Problem
 from gateway.frontends.new_command import skeleton
 from gateway.frontends.output import write
+from gateway.frontends.pasting import shell_word
 from gateway.frontends.session import folder, read_input
-from gateway.load import load_descriptions, project_root
+from gateway.layers import LayerFolder, read_file, read_layer
+from gateway.load import Options, load_descriptions, load_tools, project_root, tool_files
 from gateway.places import places
 from gateway.policy.wording import visible
 
@@ -30,11 +33,13 @@ app = typer.Typer(
 
 LAYERS = ("user", "project", "enterprise")
 MAX_HELP = 1_000_000
+MAX_ID = 100
 
 
-@app.callback()
-def _group() -> None:
-    """Keeps `new` a group while it has one command."""
+_Layer = Annotated[
+    str | None, typer.Option("--layer", metavar="LAYER", help="The layer to add it to: user, project, enterprise.")
+]
+_Into = Annotated[str | None, typer.Option("--into", metavar="DIR", help="The folder to write it to.")]
 
 
 @app.command()
@@ -44,10 +49,8 @@ def command(
         str | None,
         typer.Option("--from-help", metavar="FILE", help="List the options of this output of --help; - reads it."),
     ] = None,
-    layer: Annotated[
-        str | None, typer.Option("--layer", metavar="LAYER", help="The layer to add it to: user, project, enterprise.")
-    ] = None,
-    into: Annotated[str | None, typer.Option("--into", metavar="DIR", help="The folder to write it to.")] = None,
+    layer: _Layer = None,
+    into: _Into = None,
 ) -> int:
     """Write a description of a program, for you to fill in. Nothing of the program runs.
 
@@ -74,6 +77,145 @@ def command(
     return 0
 
 
+@app.command()
+def tool(
+    name: Annotated[str, typer.Argument(metavar="NAME", help="The tool's name.")],
+    layer: _Layer = None,
+    into: _Into = None,
+) -> int:
+    """Write a tool of your own, a program with fixed words, for you to fill in. Nothing runs.
+
+    It goes to the user layer's tools.yaml, and in a checkout of gateway to the shipped one; behind the tools that stand
+    there already. It works as it is: it counts the lines of a file.
+    """
+    from gateway.frontends import new_tool
+    from gateway.toolfiles import FILE
+
+    _check_tool_name(name)
+    here = places()
+    base, shipped = _base(here, layer, into)
+    path = os.path.join(base, FILE)
+    _check_free_tool(here, name, path)
+    if os.path.lexists(path):
+        content = read_file(path)
+        kind = "builtin" if shipped else "user" if into is not None else layer or "user"
+        added = new_tool.behind(name, content, path, kind)
+        write(f"adds to {visible(path)}:\n{added.decode().replace(chr(13), '')}\n")
+        _append(path, content, added)
+    else:
+        _write_new(path, new_tool.whole(name))
+        write(f"wrote {visible(path)}\n")
+    steps = [f"gateway tools show {name}", f"gateway check '{name}(notes.txt)'", f"gateway run '{name}(notes.txt)'"]
+    if layer == "project":
+        steps.insert(0, "gateway policy trust")
+    write("\n".join(["next:", *(f"  {step}" for step in steps)]) + "\n")
+    return 0
+
+
+@app.command()
+def rule(
+    name: Annotated[str, typer.Argument(metavar="ID", help="The rule's id.")],
+    layer: _Layer = None,
+    into: _Into = None,
+) -> int:
+    """Write a policy rule with its examples, for you to fill in.
+
+    It goes to a file of its own in policy.d of the user layer. Until it is filled in, it asks about a program that
+    nobody has.
+    """
+    from gateway.frontends.new_rule import skeleton as rule_skeleton
+
+    _check_id(name)
+    here = places()
+    base = _base(here, layer or (None if into is not None else "user"), into)[0]
+    folder_of_rules = base if into is not None else os.path.join(base, "policy.d")
+    path = os.path.join(folder_of_rules, f"{name}.yaml")
+    if os.path.lexists(path):
+        raise ConfigError(Problem("the file must not be there yet", file=path, remedy="edit it"))
+    _check_free_id(here, name)
+    is_first = into is None and layer in (None, "user") and not _user_files(here)
+    _write_new(path, rule_skeleton(name, with_daily=is_first))
+    lines = [f"wrote {visible(path)}"]
+    if is_first:
+        lines.append("note: it is your first policy file, so it extends `daily`, which held for you without one")
+    steps = [f"gateway policy {each} {shell_word(path)}" for each in ("test", "lint")]
+    write("\n".join([*lines, "next:", *(f"  {step}" for step in steps)]) + "\n")
+    return 0
+
+
+def _check_tool_name(name: str) -> None:
+    from gateway.spec.tools import NAME_PATTERN
+
+    if not re.fullmatch(NAME_PATTERN, name) or name.startswith("mcp__"):
+        rule = (
+            "start with a letter and be at most 64 letters, digits, `_` or `-`; `mcp__` begins names of servers' tools"
+        )
+        raise ConfigError(Problem(f"NAME must {rule} (got `{name}`)"))
+
+
+def _check_id(name: str) -> None:
+    from gateway.spec.rules import ID_PATTERN
+
+    if not re.fullmatch(ID_PATTERN, name) or len(name) > MAX_ID:
+        near = re.sub("[^a-z0-9]+", "-", name.casefold()).strip("-")[:MAX_ID]
+        rule = f"lower-case letters, digits and dashes, with a letter or digit first, at most {MAX_ID}"
+        raise ConfigError(Problem(f"ID must be {rule} (got `{name}`)", remedy=f"write `{near}`" if near else ""))
+
+
+def _check_free_tool(here: Places, name: str, path: str) -> None:
+    """Raises ConfigError where a tool, or an alias, has the name already, whatever layer declares it."""
+    root = project_root(os.path.realpath(folder(None, "")))
+    files = tool_files(here, Options(root, root=root))
+    registry = load_tools(here, files)
+    if name not in registry.names():
+        return
+    found = registry.canonical_name(name)
+    layer = registry.entry(found).get("layer", "")
+    file = next((each.path for each in files if each.layer == layer), "")
+    where = f"{file}:{registry.entry(found)['line']}" if file else "it is shipped with the gateway"
+    message = (
+        f"NAME must be the name of no tool yet (got `{name}`{f', an alias of `{found}`' if found != name else ''})"
+    )
+    remedy = f"edit it in {where}" if file else f"give it another name: {where}"
+    raise ConfigError(Problem(message, file=path, remedy=remedy))
+
+
+def _check_free_id(here: Places, name: str) -> None:
+    """Raises ConfigError where a rule of a policy that holds here has the id already."""
+    from gateway.effective import effective
+
+    cwd = os.path.realpath(folder(None, ""))
+    options = Options(cwd, root=project_root(cwd))
+    brought = tool_files(here, options)
+    for each in effective(here, options, load_tools(here, brought), brought).rules:
+        if each.rule["id"] == name:
+            message = f"ID must be the id of no rule yet (got `{name}`, of the {each.layer} layer)"
+            remedy = f"give it another id; this one stands at {each.file}:{each.rule['line']}"
+            raise ConfigError(Problem(message, remedy=remedy))
+
+
+def _user_files(here: Places) -> bool:
+    """Whether the user has a policy of their own."""
+    return bool(read_layer(LayerFolder("user", here.config, here.config, here.config)))
+
+
+def _append(path: str, content: bytes, added: bytes) -> None:
+    """Adds to a file that is still what was read; all or nothing. Raises ConfigError where that cannot be."""
+    try:
+        with open(path, "r+b", buffering=0) as file:
+            if file.read(len(content) + 1) != content:
+                raise ConfigError(Problem("was changed meanwhile", file=path, remedy="try again"))
+            try:
+                left = added
+                while left:
+                    left = left[file.write(left) :]
+            except OSError:
+                file.truncate(len(content))
+                raise
+    except OSError as error:
+        raise ConfigError(Problem(f"cannot be written: {error.strerror}", file=path)) from error
+
+
 def _check_name(name: str) -> None:
     bad = not name or name[0] in "-." or "/" in name or " " in name or not name.isprintable()
     if bad or len(name) > 100:
@@ -82,19 +224,28 @@ def _check_name(name: str) -> None:
 
 def _target(here: Places, layer: str | None, into: str | None) -> tuple[str, bool]:
     """The folder to write to, and whether it holds the shipped descriptions of a checkout."""
+    base, shipped = _base(here, layer, into)
+    if into is not None:
+        return base, False
+    return os.path.join(base, "gateway", FOLDER) if shipped else os.path.join(base, FOLDER), shipped
+
+
+def _base(here: Places, layer: str | None, into: str | None) -> tuple[str, bool]:
+    """The folder that was asked for, of a layer if none was; and whether it is a checkout of gateway, as it is where
+    neither was given inside of one."""
     if layer is not None and into is not None:
         raise ConfigError(Problem("either --layer or --into must be given, not both"))
     if into is not None:
         return folder(into, "--into"), False
     root = project_root(os.path.realpath(folder(None, "")))
     if layer is None:
-        commands = os.path.join(root, "gateway", FOLDER)
-        if os.path.isfile(os.path.join(commands, "analyse.py")) and os.path.isfile(os.path.join(root, "tools.yaml")):
-            return commands, True
+        analysis = os.path.join(root, "gateway", FOLDER, "analyse.py")
+        if os.path.isfile(analysis) and os.path.isfile(os.path.join(root, "tools.yaml")):
+            return root, True
     if layer not in (None, *LAYERS):
         raise ConfigError(Problem(f"--layer must be one of {', '.join(LAYERS)} (got `{layer}`)"))
     base = {"project": os.path.join(root, ".gateway"), "enterprise": here.enterprise}.get(layer or "", here.config)
-    return os.path.join(base, FOLDER), False
+    return base, False
 
 
 def _check_free(name: str, target: str, path: str, shipped: bool) -> None:
@@ -109,7 +260,6 @@ def _check_free(name: str, target: str, path: str, shipped: bool) -> None:
 
 def _describing(name: str, target: str) -> str:
     """The file of a folder that speaks of a program, "" if none does."""
-    from gateway.layers import read_file
     from gateway.spec.yamltext import load
 
     try:

@@ -64,7 +64,7 @@ def skeleton(name: str, found: HelpOptions | None) -> str:
     """The text of the file. `found`: options to list for the author."""
     text = _SKELETON.format(
         plain=name,
-        name=_yaml(name),
+        name=as_yaml(name),
         found=_listed(found) if found is not None else "",
         call=json.dumps(name),
         with_words=json.dumps(f"{name} --some-option some-file"),
@@ -72,8 +72,8 @@ def skeleton(name: str, found: HelpOptions | None) -> str:
     return re.sub(r"\n{3,}", "\n\n", text)
 
 
-def _yaml(name: str) -> str:
-    """The name as YAML takes it for this text and nothing else."""
+def as_yaml(name: str) -> str:
+    """A name as YAML takes it for this text and nothing else."""
     if not _PLAIN.fullmatch(name):
         return json.dumps(name, ensure_ascii=False)
     node: Node = load(name, "name")

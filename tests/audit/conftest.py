@@ -11,6 +11,7 @@ from gateway.audit import chain
 from gateway.audit.store import Store
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from pathlib import Path
 
 
@@ -20,9 +21,17 @@ class Place:
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         self.path = str(folder)
+        self._open: list[Store] = []
 
     def store(self, **how: object) -> Store:
-        return Store(self.path, **how)  # type: ignore[arg-type]
+        made = Store(self.path, **how)  # type: ignore[arg-type]
+        self._open.append(made)
+        return made
+
+    def close(self) -> None:
+        """Gives the files of all of them back."""
+        for each in self._open:
+            each.close()
 
     def fill(self, count: int, **how: object) -> None:
         """Writes this many records and closes the files."""
@@ -59,8 +68,10 @@ def body(said: object, **more: object) -> str:
 
 
 @pytest.fixture
-def place(tmp_path: Path) -> Place:
-    return Place(tmp_path / "state" / "audit")
+def place(tmp_path: Path) -> Iterator[Place]:
+    made = Place(tmp_path / "state" / "audit")
+    yield made
+    made.close()
 
 
 @pytest.fixture

@@ -43,7 +43,9 @@ def judge(guard):
 
 @pytest.fixture
 def log(place):
-    return Log(place.path, redactor=Redactor(lambda tool: ("content",) if tool == "Write" else ()))
+    made = Log(place.path, redactor=Redactor(lambda tool: ("content",) if tool == "Write" else ()))
+    yield made
+    made.close()
 
 
 def test_a_decision_says_what_was_decided_on_what_by_which_rule(place, log, judge) -> None:
@@ -109,6 +111,7 @@ def test_an_outcome_has_the_id_of_its_decision(place, log, judge) -> None:
         output=(15, 1),
         reason="some reason",
         violations=(("net", "example.com:443", "r1", "proxy", 3),),
+        hints=("hint",),
         backend="bubblewrap",
         degraded=("this",),
     )
@@ -141,6 +144,7 @@ def test_no_secret_reaches_the_disk(place, judge, tool, fields, kept) -> None:
         place.path, redactor=Redactor(lambda name: ("content",) if name == "Write" else (), {"MY_TOKEN": "'a'hunter2"})
     )
     log.decision(judge("", tool, **fields), front="exec")
+    log.close()
     (line,) = place.lines()
     assert b"hunter2" not in b"".join(each.read_bytes() for each in place.folder.iterdir())
     if kept is not None:
@@ -150,7 +154,9 @@ def test_no_secret_reaches_the_disk(place, judge, tool, fields, kept) -> None:
 def test_without_the_redactor_the_same_secret_would_be_there(place, judge, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Redactor, "is_clean", lambda *_given: True)
     monkeypatch.setattr(Redactor, "has_secret_names", lambda *_given: False)
-    Log(place.path).decision(judge("curl -u bob:hunter2 https://x.org"), front="exec")
+    log = Log(place.path)
+    log.decision(judge("curl -u bob:hunter2 https://x.org"), front="exec")
+    log.close()
     assert b"hunter2" in place.files[0].read_bytes()
 
 
@@ -171,6 +177,7 @@ def test_equal_calls_have_equal_digests_and_another_record_has_others(place, log
     assert one == same != another
     other = Log(str(tmp_path / "other" / "audit"))
     other.decision(judge("ls"), front="exec")
+    other.close()
     line = json.loads((tmp_path / "other" / "audit" / "000001.jsonl").read_bytes())
     assert line["call"] != one
 

@@ -1,4 +1,4 @@
-"""`gateway new command` and `gateway commands test` as people run them."""
+"""`gateway new` and `gateway commands test` as people run them."""
 
 from __future__ import annotations
 
@@ -7,12 +7,17 @@ import os
 from typing import TYPE_CHECKING
 
 import pytest
+from warmed import warm
 
 from gateway.commands.examples import effects, failing
+from gateway.errors import ConfigError
+from gateway.frontends import new_rule, new_tool
 from gateway.frontends.main import run
 from gateway.frontends.new_command import skeleton
 from gateway.spec.commands import compile_description
 from gateway.spec.helptext import HelpOptions, read_help
+from gateway.spec.policy import parse_policy
+from gateway.spec.tools import compile_tools
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -51,6 +56,7 @@ def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.Captur
             monkeypatch.delenv(name)
     monkeypatch.setenv("HOME", str(found.home))
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    warm(tmp_path / "cache" / "gateway")
     monkeypatch.chdir(found.project)
     return found
 
@@ -244,3 +250,263 @@ def test_policy_show_names_a_broken_description_and_shows_the_rest(place: Place)
         2, True, True,
     )  # fmt: skip
     assert place.run("check", "Bash(ls)")[0] == 2
+
+
+# ------------------------------------------------------------------------------------------------------------ tools
+
+NEXT = "  gateway tools show Count\n  gateway check 'Count(notes.txt)'\n  gateway run 'Count(notes.txt)'\n"
+TOOLS = ".config/gateway/tools.yaml"
+FIRST = """\
+version: 1
+tools:
+    Mine:   # kept as it is
+        summary: Mine.
+        description: Mine.
+        input: {}
+        handler: {command: [pwd]}
+        aliases: [Ours]
+        examples: [{call: {}, effects: [shell pwd]}]\
+"""
+
+
+@pytest.mark.parametrize(
+    ("words", "expected", "first"),
+    [
+        ((), TOOLS, ""),
+        (("--layer", "user"), TOOLS, ""),
+        (("--layer", "project"), "project/.gateway/tools.yaml", "  gateway policy trust\n"),
+        (("--into", "."), "project/tools.yaml", ""),
+    ],
+)
+def test_a_tool_goes_where_it_was_asked_for(place: Place, words: tuple[str, ...], expected: str, first: str) -> None:
+    path = place.home / expected
+    assert place.run("new", "tool", "Count", *words) == (
+        0,
+        f"wrote {path}\nnext:\n{first}{NEXT}",
+        "",
+    )
+    assert path.read_text(encoding="utf-8") == new_tool.whole("Count")
+
+
+def test_a_new_tool_works_at_once(place: Place) -> None:
+    (place.project / "notes.txt").write_text("a\nb\n", encoding="utf-8")
+    place.run("new", "tool", "Count")
+    assert place.run("tools", "show", "Count")[1].startswith("Count  Count the lines of a file.\n")
+    status, out, _err = place.run("check", "--json", "Count(notes.txt)")
+    assert (status, [each["kind"] for each in json.loads(out)["effects"]]) == (0, ["use", "exec", "read"])
+    assert place.run("check", "Count(.env)")[0] == 4
+
+
+def test_a_projects_new_tool_waits_until_the_project_is_trusted(place: Place) -> None:
+    place.run("new", "tool", "Count", "--layer", "project")
+    status, _out, err = place.run("check", "Count(notes.txt)")
+    assert (status, "a person has to trust this project first: `gateway policy trust`" in err) == (2, True)
+
+
+@pytest.mark.parametrize("ending", ["", "\n", "\n\n# the end\n"], ids=["no last line end", "one", "a comment"])
+@pytest.mark.parametrize("line_end", ["\n", "\r\n"], ids=["LF", "CRLF"])
+def test_tools_that_are_there_stay_byte_for_byte_and_what_is_added_is_shown_first(
+    place: Place, ending: str, line_end: str
+) -> None:
+    path = place.home / TOOLS
+    path.parent.mkdir(parents=True)
+    before = (FIRST + ending).replace("\n", line_end).encode()
+    path.write_bytes(before)
+    path.chmod(0o640)
+    status, out, err = place.run("new", "tool", "Count")
+    after = path.read_bytes()
+    assert (status, err, after.startswith(before), path.stat().st_mode & 0o777) == (0, "", True, 0o640)
+    added = after[len(before) :].decode()
+    assert out.startswith(f"adds to {path}:\n{added.replace(line_end, chr(10))}")
+    assert line_end == "\r\n" or "\r" not in added
+    assert added.strip().splitlines() == [line.rstrip() for line in new_tool.entry("Count", 4).strip().splitlines()]
+    assert list(compile_tools(after, "x.yaml", "user")["tools"]) == ["Mine", "Count"]
+
+
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [
+        ("Mine", "edit it in {path}:3"),
+        ("Ours", "(got `Ours`, an alias of `Mine`)\n  help: edit it in {path}:3"),
+        ("Read", "it is shipped with the gateway"),
+        ("MultiEdit", "(got `MultiEdit`, an alias of `Edit`)"),
+    ],
+)
+def test_a_name_that_a_tool_has_is_refused(place: Place, name: str, said: str) -> None:
+    path = place.home / TOOLS
+    path.parent.mkdir(parents=True)
+    path.write_text(FIRST, encoding="utf-8")
+    status, out, err = place.run("new", "tool", name, "--layer", "project")
+    assert (status, out, said.format(path=path) in err) == (2, "", True)
+    assert (path.read_text(encoding="utf-8"), (place.project / ".gateway").exists()) == (FIRST, False)
+
+
+def test_a_name_that_stands_in_the_chosen_folder_is_refused_wherever_that_is(place: Place) -> None:
+    (place.project / "tools.yaml").write_text(FIRST, encoding="utf-8")
+    status, _out, err = place.run("new", "tool", "Ours", "--into", ".")
+    assert (status, "NAME must be the name of no tool yet (got `Ours`)" in err) == (2, True)
+    assert (place.project / "tools.yaml").read_text(encoding="utf-8") == FIRST
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        "version: 1\ntools: {}\n",
+        FIRST.removeprefix("version: 1\n") + "\nversion: 1\n",
+        "{version: 1, tools: {}}\n",
+        "version: 1\ntools: {}\n...\n",
+    ],
+    ids=["an empty mapping", "the tools are not last", "in braces", "a document that has ended"],
+)
+def test_a_file_that_cannot_be_added_to_stays_and_says_so(place: Place, content: str) -> None:
+    path = place.home / TOOLS
+    path.parent.mkdir(parents=True)
+    path.write_text(content, encoding="utf-8")
+    status, out, err = place.run("new", "tool", "Count")
+    assert (status, out, path.read_text(encoding="utf-8")) == (2, "", content)
+    assert err.startswith(f"gateway: {path}: must end with the tools, one below the other\n  help: put it in by hand")
+
+
+def test_a_broken_file_of_tools_is_told_with_its_place(place: Place) -> None:
+    path = place.home / TOOLS
+    path.parent.mkdir(parents=True)
+    path.write_text("version: 1\ntolls: {}\n", encoding="utf-8")
+    status, _out, err = place.run("new", "tool", "Count")
+    assert (status, f"{path}:2:1: " in err, path.read_text(encoding="utf-8")) == (2, True, "version: 1\ntolls: {}\n")
+
+
+def test_in_a_checkout_of_gateway_a_tool_goes_to_the_shipped_ones(place: Place) -> None:
+    commands = place.project / "gateway" / "commands"
+    commands.mkdir(parents=True)
+    (commands / "analyse.py").write_text("", encoding="utf-8")
+    (place.project / "tools.yaml").write_text(FIRST, encoding="utf-8")
+    assert place.run("new", "tool", "Count")[0] == 0
+    assert (place.project / "tools.yaml").read_text(encoding="utf-8").startswith(FIRST)
+    assert not (place.home / TOOLS).exists()
+
+
+@pytest.mark.parametrize("name", ["", "-x", "a/b", "a b", "a\nb", "9x", "x" * 65, "mcp__a__b", "x\n"])
+def test_what_is_no_name_of_a_tool_is_refused(place: Place, name: str) -> None:
+    status, out, err = place.run("new", "tool", "--into", ".", "--", name)
+    assert (status, out, "NAME must start with a letter" in err) == (2, "", True)
+    assert os.listdir(place.project) == [".git"]
+
+
+@pytest.mark.parametrize("name", ["yes", "Null", "true", "on", "A-b_9", "x" * 64])
+def test_a_new_tool_holds_for_every_name(name: str) -> None:
+    assert list(compile_tools(new_tool.whole(name), "tools.yaml", "project")["tools"]) == [name]
+    added = new_tool.behind(name, FIRST.encode(), "tools.yaml", "user")
+    assert list(compile_tools(FIRST.encode() + added, "tools.yaml", "user")["tools"]) == ["Mine", name]
+
+
+def test_the_examples_of_a_new_tool_are_tried_when_it_is_loaded() -> None:
+    with pytest.raises(ConfigError, match="example"):
+        compile_tools(new_tool.whole("Count").replace("[wc, -l,", "[wc, -c,"), "tools.yaml", "user")
+
+
+# ------------------------------------------------------------------------------------------------------------ rules
+
+
+@pytest.mark.parametrize(
+    ("words", "expected"),
+    [
+        ((), ".config/gateway/policy.d/mine.yaml"),
+        (("--layer", "project"), "project/.gateway/policy.d/mine.yaml"),
+        (("--into", "."), "project/mine.yaml"),
+    ],
+)
+def test_a_rule_goes_where_it_was_asked_for_and_its_examples_hold(
+    place: Place, words: tuple[str, ...], expected: str
+) -> None:
+    (place.home / ".config" / "gateway").mkdir(parents=True)
+    (place.home / ".config" / "gateway" / "policy.yaml").write_text("version: 1\nrules: []\n", encoding="utf-8")
+    path = place.home / expected
+    assert place.run("new", "rule", "mine", *words) == (
+        0, f"wrote {path}\nnext:\n  gateway policy test {path}\n  gateway policy lint {path}\n", "",
+    )  # fmt: skip
+    assert path.read_text(encoding="utf-8") == new_rule.skeleton("mine", with_daily=False)
+    assert place.run("policy", "test", str(path)) == (0, "4 passed, 0 failed; 1 rule, 100 % exercised\n", "")
+    assert place.run("policy", "lint", str(path)) == (0, "nothing to say\n", "")
+
+
+def test_a_new_rule_changes_nothing_but_what_it_says(place: Place) -> None:
+    calls = ("Bash(npm test)", "Bash(rm -rf /)", "Bash(touch x)", "Read(a)")
+    before = [place.run("check", call)[0] for call in calls]
+    assert "note: it is your first policy file, so it extends `daily`" in place.run("new", "rule", "mine")[1]
+    assert [place.run("check", call)[0] for call in calls] == before
+    status, out, _err = place.run("check", "--json", "Bash(some-program some-subcommand)")
+    assert (status, json.loads(out)["rule"]["id"]) == (3, "mine")
+    assert "note" not in place.run("new", "rule", "another")[1]
+
+
+def test_without_its_line_for_daily_a_first_rule_would_take_daily_away(place: Place) -> None:
+    assert place.run("check", "--unconfined", "Bash(rm -rf /srv/data)")[0] == 4
+    path = place.home / ".config" / "gateway" / "policy.d" / "mine.yaml"
+    path.parent.mkdir(parents=True)
+    path.write_text(new_rule.skeleton("mine", with_daily=False), encoding="utf-8")
+    assert place.run("check", "--unconfined", "Bash(rm -rf /srv/data)")[0] == 3
+
+
+def test_an_id_that_a_rule_has_is_refused_in_every_layer(place: Place) -> None:
+    place.run("new", "rule", "mine", "--layer", "project")
+    path = place.project / ".gateway" / "policy.d" / "mine.yaml"
+    assert place.run("new", "rule", "mine") == (
+        2, "",
+        ("gateway: ID must be the id of no rule yet (got `mine`, of the project layer)\n"
+         f"  help: give it another id; this one stands at {path}:6\n"),
+    )  # fmt: skip
+    status, _out, err = place.run("new", "rule", "secret-files")
+    assert (status, "of the builtin layer" in err, (place.home / ".config").exists()) == (2, True, False)
+
+
+def test_a_rules_file_that_is_there_is_not_overwritten(place: Place) -> None:
+    (place.project / "mine.yaml").write_text("version: 1\n", encoding="utf-8")
+    path = place.project / "mine.yaml"
+    assert place.run("new", "rule", "mine", "--into", ".") == (
+        2, "", f"gateway: {path}: the file must not be there yet\n  help: edit it\n",
+    )  # fmt: skip
+    assert path.read_text(encoding="utf-8") == "version: 1\n"
+
+
+@pytest.mark.parametrize(
+    ("name", "remedy"),
+    [("", ""), ("My Rule", "my-rule"), ("-x", "x"), ("a/b", "a-b"), ("x\n", "x"), ("x" * 101, "x" * 100)],
+)
+def test_what_is_no_id_is_refused(place: Place, name: str, remedy: str) -> None:
+    status, out, err = place.run("new", "rule", "--into", ".", "--", name)
+    assert (status, out, "ID must be lower-case letters" in err, f"help: write `{remedy}`" in err) == (
+        2, "", True, bool(remedy),
+    )  # fmt: skip
+    assert os.listdir(place.project) == [".git"]
+
+
+@pytest.mark.parametrize("name", ["null", "on", "7", "1e3", "0x1", "a-b", "x" * 100])
+@pytest.mark.parametrize("with_daily", [True, False])
+def test_a_new_rule_holds_for_every_id(name: str, with_daily: bool) -> None:
+    found = parse_policy(
+        new_rule.skeleton(name, with_daily=with_daily), "x.yaml", {"Bash": ("Bash", "shell", "command")}
+    )
+    assert ([rule["id"] for rule in found["rules"]], bool(found["extends"])) == ([name], with_daily)
+
+
+@pytest.mark.parametrize("what", ["tool", "rule"])
+def test_a_folder_that_cannot_be_written_is_one_error(place: Place, what: str) -> None:
+    (place.home / ".config").write_text("", encoding="utf-8")  # holds for root, too, who may write where nobody may
+    status, out, err = place.run("new", what, "mine")
+    assert (status, out, err.count("gateway: "), "cannot be written: Not a directory" in err) == (2, "", 1, True)
+
+
+def test_a_file_that_changes_meanwhile_is_not_added_to(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = place.home / TOOLS
+    path.parent.mkdir(parents=True)
+    path.write_text(FIRST, encoding="utf-8")
+    behind = new_tool.behind
+
+    def slowly(*given: str) -> bytes:
+        path.write_text(FIRST + "\n# somebody else", encoding="utf-8")
+        return behind(*given)
+
+    monkeypatch.setattr(new_tool, "behind", slowly)
+    status, _out, err = place.run("new", "tool", "Count")
+    assert (status, err) == (2, f"gateway: {path}: was changed meanwhile\n  help: try again\n")
+    assert path.read_text(encoding="utf-8") == FIRST + "\n# somebody else"
