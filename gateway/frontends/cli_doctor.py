@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+import time
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -119,6 +120,7 @@ def setup_findings(where: Places, cwd: str) -> tuple[Finding, ...]:
     """What else must be right on this machine."""
     return (
         _policies(cwd),
+        *_paused(where),
         _enterprise(where),
         _folder("cache", where.cache, "policies are compiled anew by each process"),
         _folder("state", where.state, "trust, answers and what is taken into quarantine cannot be kept"),
@@ -141,6 +143,17 @@ def _policies(cwd: str) -> Finding:
     if skipped:
         return Finding("policies", BETTER, f"{count} rules hold; some files wait for trust", "", skipped)
     return Finding("policies", OK, f"{count} rules of {len(loaded.files)} files")
+
+
+def _paused(where: Places) -> tuple[Finding, ...]:
+    from gateway.pausing import known
+
+    now = time.time()
+    held = [each.root or "every project" for each in known(where.state) if each.holds(each.root, now)]
+    if not held:
+        return ()
+    what = f"hooks are put aside in {', '.join(map(visible, held))}"
+    return (Finding("pause", BETTER, what, "end it with `gateway pause --end`"),)
 
 
 def _enterprise(where: Places) -> Finding:

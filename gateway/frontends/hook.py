@@ -7,6 +7,7 @@ ends in the answer that this agent takes for a refusal, with the reason.
 from __future__ import annotations
 
 import os
+from time import time
 
 from gateway.agents import dialect_of
 from gateway.agents.base import (
@@ -143,7 +144,20 @@ def _answer(event: Event, dialect: Dialect, environment: Mapping[str, str], gate
 
         ended(gateways.log(gateway), gateways.pending(gateway), event)
         return Answer(SILENCE)
-    return _Judging(event, dialect, environment, gateways, asked, gateway, cwd).answer()
+    paused = _paused(gateway)
+    return _Judging(
+        event, dialect, environment, gateways, asked, paused or gateway, cwd, is_paused=bool(paused)
+    ).answer()
+
+
+def _paused(gateway: Gateway) -> Gateway | None:
+    """What holds while a person has put hooks aside, None where nobody has, or policy does not let it be."""
+    if not os.path.lexists(os.path.join(gateway.places.state, "pause.json")):
+        return None
+    from gateway.pausing import pause_of
+
+    holds = pause_of(gateway.places.state, gateway.options.root, gateway.loaded.settings, time())
+    return gateway.paused() if holds is not None and not gateway.refuses_mode("bypass") else None
 
 
 def _folder(cwd: str) -> str:
@@ -173,7 +187,10 @@ class _Judging:
         asked: Asked,
         gateway: Gateway,
         cwd: str,
+        *,
+        is_paused: bool = False,
     ) -> None:
+        self.is_paused = is_paused
         self.event = event
         self.dialect = dialect
         self.environment = environment
@@ -194,6 +211,8 @@ class _Judging:
     def _mode(self) -> str:
         """The policy's mode, or the client's own where that is stricter or a setting says so."""
         ours, theirs = self.gateway.context.mode, self.event.mode
+        if self.is_paused:
+            return ours
         follow = self.setting.get("modes", "stricter")
         if not theirs or follow == "ignore" or ours in CEILINGS:
             return ours
@@ -205,16 +224,36 @@ class _Judging:
         """The answer, recorded."""
         from gateway.frontends.hook_record import decided
 
-        changed, verdict = self._verdict()
+        try:
+            changed, verdict = self._verdict()
+        except CallError as error:
+            self._note(error)
+            raise
         decision = self._decision(verdict, changed is not None)
         said = "" if decision in (ALLOW, SILENCE) else self._reason(verdict, decision)
         problem = decided(
             self.gateways.log(self.gateway), self.gateways.pending(self.gateway), self.event, verdict, decision, said,
-            changed, self.gateway.loaded_for(verdict).policy.revision,
+            changed, self.gateway.loaded_for(verdict).policy.revision, is_paused=self.is_paused,
         )  # fmt: skip
         if problem:
             return Answer(DENY, problem)
         return Answer(decision, said, changed)
+
+    def _note(self, error: CallError) -> None:
+        """Records a call that is none; it is refused whether that succeeds or not."""
+        from gateway.frontends.hook_record import decided
+        from gateway.model.call import Call
+        from gateway.policy.unjudged import INVALID, built_in, unjudged
+        from gateway.tools.frozen import readable
+
+        event = self.event
+        name = event.tool[:200].encode("utf-8", "backslashreplace").decode()
+        verdict = unjudged(Call(name, readable(event.input), ""), self.context, built_in(INVALID, _lines(error)))
+        log, pending = self.gateways.log(self.gateway), self.gateways.pending(self.gateway)
+        decided(
+            log, pending, event, verdict, DENY, _lines(error), None, self.gateway.loaded.policy.revision,
+            is_paused=self.is_paused,
+        )  # fmt: skip
 
     # ---------------------------------------------------------------------------------------------- judging
 
@@ -282,8 +321,7 @@ class _Judging:
         text = self.event.input.get("command")
         if self.event.kind != BEFORE or text.__class__ is not str or self.event.tool not in self.dialect.REWRITES:
             return None
-        setting = self.gateway.loaded.settings.get("guarded")
-        if setting is None or not setting.value:
+        if not self.gateway.loaded.guarded:
             return None
         from gateway.guarded import rewritten, unavailable
 
@@ -317,7 +355,7 @@ class _Judging:
         if verdict.decision is Decision.DENY:
             return DENY
         if verdict.decision is Decision.ALLOW:
-            quiet = self.setting.get("allow") == SILENCE and not is_changed
+            quiet = (self.is_paused or self.setting.get("allow") == SILENCE) and not is_changed
             return SILENCE if quiet else ALLOW
         return self.dialect.asking(self.event, self.asked.wish)
 

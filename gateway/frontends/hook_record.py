@@ -6,7 +6,6 @@ folder until the agent tells the outcome.
 
 from __future__ import annotations
 
-import json
 import os
 from _blake2 import blake2b
 from time import time
@@ -16,6 +15,7 @@ from gateway.audit import calls
 from gateway.audit.log import log_of
 from gateway.cache import read_owned
 from gateway.model.result import Result
+from gateway.plainjson import encoder, spaced
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -31,6 +31,7 @@ FOLDER = "hook-calls"
 _NOT_RUN = 126
 _LONGEST = 24 * 3600.0
 _LONGEST_ID = 200
+_sorted = encoder(between=", ", after_key=": ", sort_keys=True)
 
 
 def log_for(gateway: Gateway) -> Log:
@@ -80,8 +81,8 @@ class Pending:
         return data.decode("ascii", "replace")
 
     def _name(self, event: Event, given: Mapping[str, Any]) -> str:
-        call = event.id or json.dumps([event.tool, given], sort_keys=True)
-        parts = json.dumps([event.agent, event.session, call])
+        call = event.id or _sorted([event.tool, given])
+        parts = spaced([event.agent, event.session, call])
         return blake2b(parts.encode("utf-8", "surrogatepass"), digest_size=16).hexdigest()
 
     def _sweep(self) -> None:
@@ -102,12 +103,15 @@ def decided(
     said: str,
     changed: Mapping[str, Any] | None,
     policy: str,
+    *,
+    is_paused: bool = False,
 ) -> str:
     """Records what was decided, before the agent is told: "", or why the call must not run, as it would not be
     recorded. `said`: what the agent is told instead of an allow."""
     if event.kind == PERMISSION and decision == SILENCE:
         return ""  # the call itself is recorded, and whoever is asked now decides
-    recorded = calls.decided(log, verdict, front=f"hook:{event.agent}", session=event.session[:200], policy=policy)
+    front = f"hook:{event.agent}" + (" paused" if is_paused else "")
+    recorded = calls.decided(log, verdict, front=front, session=event.session[:200], policy=policy)
     if not recorded.may_run:
         return "" if decision == DENY else f"gateway refused it, as it would not be recorded: {recorded.problem}."
     if recorded.id and event.kind != PERMISSION:
