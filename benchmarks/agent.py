@@ -5,15 +5,26 @@
 Bounds: 2 ms with 50 tools, 5 ms with 500; 15 MB for each of 20 agents that work at once. The model answers at once;
 each turn calls one tool that does nothing, so a turn is: the system prompt and the tools for this mode, the reply
 written down, the call judged, recorded, led through its life, its result written down. Transcript and record are on.
+
+And what 500 tools of MCP servers add to a session's first prompt: at most 5,000 tokens. The API counts tokens only for
+who asks it, so they are estimated from the characters of the JSON that is sent: 3.5 to a token. The tokenizer that
+anthropic's SDK brought along until 0.38 finds 3.66 in this very catalogue.
 """
 
 from __future__ import annotations
 
+import json
 import os
 import statistics
+import sys
 import tempfile
 import time
+from pathlib import Path
 from typing import Any
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests"))
+
+from catalogue import Listed
 
 from gateway.agent.children import Children
 from gateway.agent.loop import Agent, Budget
@@ -29,6 +40,7 @@ from gateway.tools.handling import Output, Text
 TURNS = 400
 AGENTS, AGENT_TURNS, MEGABYTES = 20, 50, 15.0
 BOUNDS = {50: 2.0, 500: 5.0}
+SERVED, MOST_TOKENS, PER_TOKEN = 500, 5_000, 3.5
 TOOL = """\
   Tool{n}:
     summary: Does thing {n}.
@@ -123,6 +135,19 @@ def measured(tools: int) -> list[float]:
             return [(asked - answered) * 1000 for answered, asked in pairs][20:]
 
 
+def sent(tools: int, **how: Any) -> int:
+    """Characters of the tools in a session's first request, with so many of MCP servers. `how`: settings."""
+    with tempfile.TemporaryDirectory() as top:
+        os.environ["HOME"] = top
+        os.makedirs(f"{top}/.config/gateway")
+        os.mkdir(f"{top}/work")
+        with open(f"{top}/.config/gateway/policy.yaml", "w", encoding="utf-8") as file:
+            json.dump({"version": 1, "settings": how}, file)
+        with Gateway(Options(cwd=f"{top}/work", root=f"{top}/work")) as gateway, gateway.session() as session:
+            session.joined = Listed(tools)
+            return len(json.dumps(gateway.tools("anthropic", session=session), ensure_ascii=False))
+
+
 def main() -> None:
     print(f"{'tools':>6} {'p50':>9} {'p95':>9} {'bound':>9}")
     for tools, bound in BOUNDS.items():
@@ -136,6 +161,14 @@ def main() -> None:
         end=" ",
     )
     print(f"{crowd.recorded} of {AGENTS * AGENT_TURNS} calls in the record")
+    # Our own tools wait in both, so that the difference is what the servers' cost.
+    added, whole = sent(SERVED) - sent(0, tools_in_full=1), sent(SERVED, tools_in_full=10_000) - sent(0)
+    over = "" if added / PER_TOKEN <= MOST_TOKENS else "  over"
+    print(
+        f"{SERVED} tools of MCP servers: {added:,} characters in the first prompt, about "
+        f"{added / PER_TOKEN:,.0f} tokens (bound {MOST_TOKENS:,}){over}; in full they would be {whole:,}, "
+        f"about {whole / PER_TOKEN:,.0f} tokens"
+    )
 
 
 if __name__ == "__main__":

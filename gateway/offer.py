@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 
+from gateway.model.call import Call
 from gateway.policy.offering import denied_for_every_input
 from gateway.tools.handlers import is_there
 
@@ -13,8 +14,12 @@ if TYPE_CHECKING:
     from typing import Any
 
     from gateway.engine import Gateway
+    from gateway.joined import Joined
     from gateway.session import Session
-    from gateway.tools.tool import Tool
+    from gateway.theirs import Theirs
+    from gateway.tools.tool import Tool as Declared
+
+    Tool = Declared | Theirs
 
 SEARCH = "ToolSearch"
 ANSWER, SKILLS, COMMANDS = "StructuredOutput", "Skill", "SlashCommand"
@@ -22,7 +27,13 @@ ANSWER, SKILLS, COMMANDS = "StructuredOutput", "Skill", "SlashCommand"
 IN_FULL = 50
 SETTING = "tools_in_full"
 FORMS = ("anthropic", "mcp", "schema")
-_MOST_LISTED = 500
+# Characters of the list of tools that wait: with hints if all of it fits, else names alone.
+MOST_LISTED = 12_000
+_MOST_OWN = 6_000  # of that for those that are no server's
+_MOST_PROMPTS = 6_000
+_OF_SERVERS = "mcp__"
+# what a tool needs, and the setting that brings it
+_NEEDED = (("search", "search"), ("lsp", "language_servers"), ("servers", "servers"))
 
 
 def definitions(gateway: Gateway, form: str, mode: str, session: Session | None) -> list[dict[str, Any]]:
@@ -34,10 +45,11 @@ def definitions(gateway: Gateway, form: str, mode: str, session: Session | None)
     if form not in FORMS:
         raise ValueError(f"the form must be one of {', '.join(FORMS)} (got {form!r})")
     mode = mode or gateway.context.mode
-    found = offered(gateway, mode, () if session is None else session.context.rules)
+    joined = None if session is None else session.joined
+    found = offered(gateway, mode, () if session is None else session.context.rules, joined)
     waiting = [] if form == "mcp" else deferred(gateway, found, session)
     names = {tool.name for tool in waiting}
-    told = _written_down(gateway)
+    told = _written_down(gateway, joined)
     schema = None if session is None else session.answer_schema
     return [
         _FORMED[form](
@@ -55,26 +67,42 @@ def _answering(tool: Tool, schema: Mapping[str, Any]) -> Tool:
     return Made({**tool.entry, "input": {"properties": {}, **schema}})
 
 
-def _written_down(gateway: Gateway) -> dict[str, str]:
+def _written_down(gateway: Gateway, joined: Joined | None) -> dict[str, str]:
     """By tool, what there is to be loaded with it, "" for nothing."""
     from gateway.skills.found import COMMAND, SKILL, listing
 
     root, trusted = gateway.context.root, gateway.loaded.project_trusted
-    return {name: listing(kind, gateway.places, root, trusted) for name, kind in ((SKILLS, SKILL), (COMMANDS, COMMAND))}
+    found = {
+        name: listing(kind, gateway.places, root, trusted) for name, kind in ((SKILLS, SKILL), (COMMANDS, COMMAND))
+    }
+    lines = [] if joined is None else [prompt.line() for prompt in joined.prompts()]
+    if lines:
+        found[COMMANDS] = "\n".join([*([found[COMMANDS]] if found[COMMANDS] else []), *_fitting(lines, _MOST_PROMPTS)])
+    return found
 
 
-def offered(gateway: Gateway, mode: str = "", rules: tuple[str, ...] = ()) -> list[Tool]:
+def offered(gateway: Gateway, mode: str = "", rules: tuple[str, ...] = (), joined: Joined | None = None) -> list[Tool]:
     """The tools that a call may use: switched on, with something behind them, and not denied for every input. `rules`:
-    those of the session."""
+    those of the session; `joined`: what it has of MCP servers."""
     context = gateway.context.replace(mode=mode or gateway.context.mode, now=time.time())
     policy, available = gateway.loaded_with(rules).policy, _available(gateway)
-    return [
+    own: list[Tool] = [
         gateway.registry[name]
         for name in gateway.registry
         if gateway.registry.is_enabled(name, available)
         and is_there(gateway.registry[name].entry)
         and not denied_for_every_input(policy, name, context)
     ]
+    if joined is None:
+        return own
+    theirs = [
+        tool
+        for tool in joined.tools()
+        if not denied_for_every_input(
+            policy, tool.judged, context, Call(tool.judged, {}, "", tool.server, tool.annotations)
+        )
+    ]
+    return [tool for tool in own if not tool.server or joined.runs(tool.server)] + theirs
 
 
 def deferred(gateway: Gateway, found: list[Tool], session: Session | None) -> list[Tool]:
@@ -93,9 +121,9 @@ def deferred(gateway: Gateway, found: list[Tool], session: Session | None) -> li
 
 
 def _available(gateway: Gateway) -> frozenset[str]:
-    """The conditions that hold: variables that are set, and a provider of searches."""
+    """The conditions that hold: variables that are set, a provider of searches, servers for languages."""
     found = frozenset(f"env:{name}" for name, value in gateway.environment.items() if value)
-    return found | {"needs:search"} if "search" in gateway.loaded.settings else found
+    return found | {f"needs:{what}" for what, name in _NEEDED if name in gateway.loaded.settings}
 
 
 def _described(tool: Tool, mode: str, waiting: list[Tool], told: Mapping[str, str]) -> str:
@@ -104,8 +132,37 @@ def _described(tool: Tool, mode: str, waiting: list[Tool], told: Mapping[str, st
         return f"{text}\n\nThere are:\n{told[tool.name]}"
     if tool.name != SEARCH or not waiting:
         return text
-    lines = [f"- {each.name}: {each.entry['search_hint'] or each.entry['summary']}" for each in waiting[:_MOST_LISTED]]
-    return f"{text}\n\nTools that you see only by name:\n" + "\n".join(lines)
+    return f"{text}\n\nTools that you see only by name:\n" + "\n".join(_listed(waiting))
+
+
+def _listed(waiting: list[Tool]) -> list[str]:
+    """The tools that wait, by line: each with a hint, or, where that is too much, those of a server in one line, and of
+    very many only the first of each server."""
+    lines = [f"- {each.name}: {each.entry['search_hint'] or each.entry['summary']}" for each in waiting]
+    if sum(map(len, lines)) <= MOST_LISTED:
+        return lines
+    groups: dict[str, list[str]] = {}
+    for each in waiting:
+        server = each.name.split("__")[1] if each.name.startswith(_OF_SERVERS) else ""
+        groups.setdefault(server, []).append(each.name.removeprefix(f"{_OF_SERVERS}{server}__"))
+    own = [line for each, line in zip(waiting, lines, strict=True) if not each.name.startswith(_OF_SERVERS)]
+    found = _fitting(own, _MOST_OWN)
+    room = (MOST_LISTED - sum(map(len, found))) // max(1, len(groups) - ("" in groups))
+    for server, names in groups.items():
+        if server:
+            start = f"- {_OF_SERVERS}{server}__ followed by one of: "
+            found.append(start + ", ".join(_fitting(names, room - len(start), 2)))
+    return found
+
+
+def _fitting(lines: list[str], most: int, between: int = 1) -> list[str]:
+    """As many of the lines as fit, and how many there are besides."""
+    size = 0
+    for number, line in enumerate(lines):
+        size += len(line) + between
+        if size > most:
+            return [*lines[:number], f"… and {len(lines) - number} more, which ToolSearch finds by words"]
+    return lines
 
 
 def _anthropic(tool: Tool, description: str) -> dict[str, Any]:

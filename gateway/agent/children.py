@@ -292,6 +292,7 @@ class Children:
         session.agents = self
         session.model = parent.model
         session.member = given.get("name", "")
+        session.has_servers = parent.has_servers and kind.allows_servers
         above = parent.may
         self._own[session] = own
         if kind.bounds_tools:

@@ -14,12 +14,13 @@ from __future__ import annotations
 import threading
 from time import monotonic
 
-from gateway.agent.model import CALLS, END, PAUSED, REFUSED, ModelError, Reply, Request, Said
+from gateway.agent.answering import ASK_AGAIN, NONE_GIVEN, Answering, wrong_in
+from gateway.agent.model import CALLS, END, PAUSED, REFUSED, ModelError, Reply, Request, Said, reply_of
 from gateway.agent.prompt import system_prompt
+from gateway.agent.repeated import Keys
 from gateway.agent.transcript import ASSISTANT, BEGUN, ENDED, RESULT, SESSION, START, USER, VERSION, told
 from gateway.errors import ConfigError, Problem
 from gateway.layers import strict_as_both
-from gateway.model.call import RawCall
 from gateway.model.value import Value
 from gateway.sandbox.run import NEVER
 from gateway.tools.results import tool_result
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
     from gateway.agent.transcript import Past, Transcript
     from gateway.engine import Gateway
     from gateway.life import Done
+    from gateway.model.call import RawCall
     from gateway.sandbox.run import Cancel
     from gateway.session import Session
     from gateway.tools.handling import Progress
@@ -41,33 +43,35 @@ if TYPE_CHECKING:
 TURNS = 200
 STARTS = "Agent"  # the tool that starts other agents
 # Why a run ended.
-DONE, OUT_OF_TURNS, OUT_OF_TOKENS, CUT, DECLINED, CANCELLED, FAILED = (
-    "done", "turns", "tokens", "cut", "declined", "cancelled", "failed",
+DONE, OUT_OF_TURNS, OUT_OF_TOKENS, CUT, DECLINED, CANCELLED, FAILED, UNANSWERED = (
+    "done", "turns", "tokens", "cut", "declined", "cancelled", "failed", "unanswered",
 )  # fmt: skip
 NOT_OFFERED = "There is no tool `{}` for this agent, so this call did not run."
 CUT_OFF = "This call did not run: the reply that asked for it was cut off. Say less at a time."
-_LOOK_EVERY = 0.1
 _OFFER_SECONDS = 60
 
 
 class Budget(Value):
     """What a run may use. `turns`: replies of the model; `tokens`: read and written together, 0 for any number;
-    `reply`: tokens of one reply."""
+    `reply`: tokens of one reply; `again`: how often it is asked again for an answer that must be data."""
 
     turns: int = TURNS
     tokens: int = 0
     reply: int = 8_192
+    again: int = 3
 
 
 class Outcome(Value):
-    """How a run ended. `why`: done, turns, tokens, cut, declined, cancelled or failed; `text`: what the model said
-    last; `reason`: of what ended badly; `used`: tokens by kind."""
+    """How a run ended. `why`: done, turns, tokens, cut, declined, cancelled, failed or unanswered; `text`: what the
+    model said last; `reason`: of what ended badly; `used`: tokens by kind; `answer`: where the session wants data
+    (`session.answer_schema`), that data, which fits."""
 
     why: str
     text: str
     reason: str = ""
     turns: int = 0
     used: Mapping[str, int] = {}
+    answer: Mapping[str, Any] | None = None
 
 
 class Calling(Value):
@@ -92,8 +96,14 @@ class Doing(Value):
     progress: Progress
 
 
+class Noticed(Value):
+    """What people should know, such as a server that has ended."""
+
+    text: str
+
+
 if TYPE_CHECKING:
-    Happening = Said | Reply | Calling | Doing | Called
+    Happening = Said | Reply | Calling | Doing | Called | Noticed
     Listener = Callable[[Happening], None]
 
 
@@ -135,6 +145,8 @@ class Agent:
         self._allowed = allowed
         self.post = post
         self._taken_in: set[int] = set()
+        self._answering = Answering(session, 0)
+        self._keys = Keys(session.name, past)
         self._offered: tuple[object, tuple[Mapping[str, Any], ...]] = None, ()
         if past is not None:
             self._take_up(past)
@@ -188,6 +200,7 @@ class Agent:
         outcome = None
         turns = 0
         text = ""
+        self._answering = Answering(self.session, self._budget.again)
         while outcome is None:
             if cancel.is_set:
                 outcome = self._ended(CANCELLED, text, "it was cancelled")
@@ -199,6 +212,7 @@ class Agent:
             else:
                 turns += 1
                 self.take_in()
+                self._look_around(cancel)
                 try:
                     reply = self._asked(cancel)
                 except ModelError as error:
@@ -209,25 +223,47 @@ class Agent:
                 outcome = self._act(reply, text, cancel)
         return outcome
 
+    def _look_around(self, cancel: Cancel) -> None:
+        """Takes in which MCP servers have come and gone."""
+        joined = self._gateway.calls.services.servers.join(self.session)
+        if not self.session.has_servers or self.messages[-1]["role"] != "user":
+            return  # there is nothing to take in, or the model goes on with what it was saying
+        news = joined.look(cancel)
+        if news.told:
+            self._hear([{"type": "text", "text": f"[gateway] {text}"} for text in news.told])
+        for text in (*news.told, *news.people):
+            self._tell(Noticed(text))
+
     def _act(self, reply: Reply, text: str, cancel: Cancel) -> Outcome | None:
         """Does what a reply asks for; how the run ends with it, None if it goes on."""
         if reply.calls:
-            self.messages.append({"role": "user", "content": self._results(reply, cancel)})
-            return None
+            results = self._results(reply, cancel)
+            self.messages.append({"role": "user", "content": results})
+            if self._answering.answer is not None:
+                return self._ended(DONE, text)
+            wrong = wrong_in(reply, results, self._named) if self._answering.is_wanted else ""
+            return self._ask_again(text, wrong) if wrong else None
         if reply.stop_reason == PAUSED:
             return None
         if reply.stop_reason == REFUSED:
             return self._ended(DECLINED, text, "the model declined")
         if reply.stop_reason not in (END, "stop_sequence"):
             return self._ended(CUT, text, f"the reply was cut off: {reply.stop_reason}")
-        return self._ended(DONE, text)
+        return self._ask_again(text, NONE_GIVEN) if self._answering.is_wanted else self._ended(DONE, text)
+
+    def _ask_again(self, text: str, why: str) -> Outcome | None:
+        """Has the model give its answer as data, unless it was asked too often: the end of the run then."""
+        if not self._answering.may_ask():
+            return self._ended(UNANSWERED, text, self._answering.failed(why))
+        self._hear([{"type": "text", "text": ASK_AGAIN}])
+        return None
 
     def _asked(self, cancel: Cancel) -> Reply:
         """The model's reply. A model that gives no sign of life is left behind when the run is cancelled."""
         context = self.session.context
         system = system_prompt(context, self._own)
         request = Request(system, tuple(self.messages), self._tools(), self._budget.reply, self._model_name)
-        reply = self._waited_for(request, cancel)
+        reply = reply_of(self._model, request, self._heard_of(cancel), cancel)
         if not reply.content or not all(isinstance(block.get("input"), dict) for block in reply.calls):
             raise ModelError("the model's reply cannot be used: it says nothing, or calls without an input")
         self._write(ASSISTANT, content=list(reply.content), stop=reply.stop_reason, usage=dict(reply.usage))
@@ -241,14 +277,15 @@ class Agent:
     def _tools(self) -> tuple[Mapping[str, Any], ...]:
         """What the model is offered. It is made anew when what it follows from has changed, and after a while, since
         rules may speak of the time. What is called is judged in any case."""
-        context = self.session.context
-        loaded = self._gateway.loaded_with(context.rules)
-        key = (loaded.policy.revision, context.mode, self.session.searched, monotonic() // _OFFER_SECONDS)
+        context, gateway = self.session.context, self._gateway.calls.services.gateway
+        revision = gateway.loaded_with(context.rules).policy.revision
+        there = self.session.joined.version
+        key = (revision, context.mode, self.session.searched, there, monotonic() // _OFFER_SECONDS)
         if self._offered[0] != key:
             found = [
                 each if each["name"] != STARTS else each | {"description": each["description"] + self._kinds()}
-                for each in self._gateway.tools("anthropic", session=self.session)
-                if self._allowed is None or self._allowed(each["name"])
+                for each in gateway.tools("anthropic", session=self.session)
+                if self._allowed is None or self._allowed(self._named(each["name"]))
             ]
             self._offered = key, tuple(found)
         return self._offered[1]
@@ -259,27 +296,6 @@ class Agent:
             return ""
         lines = [f"- {each.name}: {each.description}" for each in self.session.agents.types().values()]
         return "\n\nTypes:\n" + "\n".join(lines)
-
-    def _waited_for(self, request: Request, cancel: Cancel) -> Reply:
-        if cancel is NEVER:
-            return self._model.reply(request, listener=self._heard_of(cancel))
-        found: list[Reply | BaseException] = []
-
-        def ask() -> None:
-            try:
-                found.append(self._model.reply(request, listener=self._heard_of(cancel), cancel=cancel))
-            except BaseException as error:
-                found.append(error)
-
-        asking = threading.Thread(target=ask, name="gateway-model", daemon=True)
-        asking.start()
-        while asking.is_alive():
-            asking.join(_LOOK_EVERY)
-            if cancel.is_set and asking.is_alive():
-                raise ModelError("it was cancelled")
-        if isinstance(found[0], BaseException):
-            raise found[0]
-        return found[0]
 
     def _heard_of(self, cancel: Cancel) -> Callable[[Said], None] | None:
         if self.listener is None:
@@ -302,12 +318,12 @@ class Agent:
         return [found[block["id"]] for block in reply.calls]
 
     def _named(self, name: str) -> str:
-        """The tool's own name, if it was called by an old one."""
-        return self._gateway.registry.canonical_name(name)
+        """The tool's own name, if it was called by an old one, or by the one that a model can call it by."""
+        return self._gateway.registry.canonical_name(self.session.joined.judged(name))
 
     def _called(self, blocks: Sequence[Block], cancel: Cancel) -> list[Block]:
         """Lets the calls of one turn run."""
-        raws = [RawCall(block["name"], dict(block["input"])) for block in blocks]
+        raws = [self.session.joined.raw(block["name"], dict(block["input"])) for block in blocks]
         results: dict[int, Block] = {}
 
         def begun(index: int) -> None:
@@ -321,10 +337,11 @@ class Agent:
             done = turn.result(index)
             assert done is not None
             results[index] = self._answered(tool_result(done.output, blocks[index]["id"]))
+            self._keys.ended(blocks[index], is_error=done.output.is_error)
             self._tell(Called(blocks[index]["id"], raws[index], done))
 
         before = self._stands()
-        with self._gateway.calls.turn(self.session, cancel, doing, ended, begun) as turn:
+        with self._gateway.calls.turn(self.session, cancel, doing, ended, begun, self._keys.of(blocks)) as turn:
             for raw in raws:
                 turn.add(raw)
         for _done in turn.results():
@@ -346,7 +363,8 @@ class Agent:
 
     def _ended(self, why: str, text: str, reason: str = "") -> Outcome:
         self._write(ENDED, why=why, reason=reason)
-        return Outcome(why, text, reason, self.turns, dict(self.used))
+        answer = self._answering.answer if why == DONE else None
+        return Outcome(why, text, reason, self.turns, dict(self.used), answer)
 
     def _stands(self) -> dict[str, Any]:
         context = self.session.context

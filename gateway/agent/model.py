@@ -5,8 +5,11 @@ Blocks and messages are the API's own, as plain data, so that what a model said 
 
 from __future__ import annotations
 
+import threading
+
 from gateway.errors import GatewayError
 from gateway.model.value import Value
+from gateway.sandbox.run import NEVER
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -26,6 +29,7 @@ else:
 END, CALLS, PAUSED, REFUSED = "end_turn", "tool_use", "pause_turn", "refusal"
 TEXT, THINKING = "text", "thinking"
 MAX_TOKENS = 8_192
+_LOOK_EVERY = 0.1
 
 
 class Request(Value):
@@ -88,3 +92,26 @@ def small_model(work: Work) -> Model | None:
     """Who reads for a tool, such as the page that it fetched; None where none is configured."""
     found: Model | None = getattr(work.session, "model", None)
     return found
+
+
+def reply_of(model: Model, request: Request, listener: Listener | None, cancel: Cancel) -> Reply:
+    """The model's reply. One that gives no sign of life is left behind when `cancel` is set. Raises ModelError."""
+    if cancel is NEVER:
+        return model.reply(request, listener=listener)
+    found: list[Reply | BaseException] = []
+
+    def ask() -> None:
+        try:
+            found.append(model.reply(request, listener=listener, cancel=cancel))
+        except BaseException as error:
+            found.append(error)
+
+    asking = threading.Thread(target=ask, name="gateway-model", daemon=True)
+    asking.start()
+    while asking.is_alive():
+        asking.join(_LOOK_EVERY)
+        if cancel.is_set and asking.is_alive():
+            raise ModelError("it was cancelled")
+    if isinstance(found[0], BaseException):
+        raise found[0]
+    return found[0]

@@ -70,6 +70,11 @@ class AgentType(Value):
         """Whether there is any tool that it may not call."""
         return self.tools is not None or bool(self.without)
 
+    @property
+    def allows_servers(self) -> bool:
+        """Whether there may be a tool of an MCP server that it may call."""
+        return self.tools is None or any(tool.startswith("mcp__") for tool in self.tools)
+
     def allows(self, tool: str) -> bool:
         """Whether it may call a tool of this name at all."""
         return tool not in self.without and (self.tools is None or tool in self.tools)

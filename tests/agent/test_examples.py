@@ -6,11 +6,14 @@ import json
 import os
 import re
 import shutil
+import sqlite3
 import subprocess
 import sys
+from contextlib import closing
 from pathlib import Path
 
 import pytest
+from warmed import warm
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 MAIN = [sys.executable, "-c", "import sys; from gateway.frontends.main import main; sys.exit(main())"]
@@ -25,8 +28,8 @@ class World:
         shutil.copytree(self.example / "project", self.project)
         self.home = top / "home"
         self.home.mkdir()
-        kept = {name: os.environ[name] for name in ("PATH", "XDG_CACHE_HOME") if name in os.environ}
-        self.environment = {"HOME": str(self.home), **kept}
+        warm(self.home / ".cache" / "gateway")
+        self.environment = {"HOME": str(self.home), "PATH": os.environ["PATH"]}
 
     def gateway(self, *words: str) -> subprocess.CompletedProcess[str]:
         return subprocess.run(
@@ -77,3 +80,36 @@ def test_a_team_of_three_works_on_a_list_of_tasks(tmp_path: Path) -> None:
     done = world.agent("Summarise the notes.", "--policies", str(world.example / "policies"))
     assert (done.returncode, done.stdout, done.stderr) == (0, "The summary is written and checked.\n", "")
     assert (world.project / "summary.md").read_text() == "The release is on Wednesday.\n"
+
+
+@pytest.mark.skipif(not Path("/usr/bin/python3").exists(), reason="the session runs the system's Python")
+def test_a_check_that_was_kept_for_later_fires_and_says_what_it_found(tmp_path: Path) -> None:
+    world = World("scheduled-check", tmp_path)
+    index = (world.project / "index.md").read_text()
+    world.trust()
+    done = world.agent("Watch the links.")
+    assert (done.returncode, done.stdout, done.stderr) == (
+        0, "Both are kept. `gateway cron run` fires them.\n", "",
+    ), done  # fmt: skip
+    script = str(world.example / "session.yaml")
+    state = world.home / ".local" / "state" / "gateway"
+    with closing(sqlite3.connect(state / "cron.sqlite")) as database, database:
+        database.execute("UPDATE jobs SET created = created - 70, seen = seen - 70")
+    fired = world.gateway("cron", "run", "--once", "--json", "--script", script)
+    told = [json.loads(line) for line in fired.stdout.splitlines()]
+    ended = {
+        each["name"]: (each["outcome"], each["reason"]) for each in told if each["outcome"] not in ("started", "missed")
+    }
+    assert ended == {
+        "check": ("failed", "status 1"),
+        "look": ("done", "on-call.md is missing; found.md says so. I may not change the index."),
+    }, fired
+    assert (world.project / "found.md").read_text() == "index.md names on-call.md, which is not there.\n"
+    assert (world.project / "index.md").read_text() == index
+    assert world.refused() == ["notes-are-peoples"]
+
+
+def test_nothing_of_it_is_kept_where_nobody_trusts_the_project(tmp_path: Path) -> None:
+    world = World("scheduled-check", tmp_path)
+    assert world.agent("Watch the links.").returncode == 1
+    assert world.gateway("cron", "list", "--cwd", str(world.project)).stdout == "there are no calls for later\n"
