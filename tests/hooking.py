@@ -10,6 +10,8 @@ import sys
 from pathlib import Path
 from typing import Any
 
+from warmed import warm
+
 from gateway.agents import AGENTS
 
 SESSION = "00000000-0000-4000-8000-000000000000"
@@ -113,6 +115,7 @@ class World:
         self.policy = self.config / "policy.yaml"
         self.policy.write_text(f"version: 1\n{extends}{policy}" if extends or policy else "version: 1\nrules: []\n")
         self.folder = folder
+        warm(self.home / ".cache" / "gateway")
 
     def environment(self, **more: str) -> dict[str, str]:
         """What hooks are started with."""

@@ -6,6 +6,8 @@ import json
 import os
 from typing import TYPE_CHECKING, Any
 
+from warmed import warm
+
 from gateway.audit.reading import Moment
 from gateway.engine import Gateway
 from gateway.load import Options
@@ -31,6 +33,7 @@ class Ground:
         for name in ("XDG_CONFIG_HOME", "XDG_STATE_HOME", "GATEWAY_PROJECT_DIR", "CLAUDE_PROJECT_DIR"):
             monkeypatch.delenv(name, raising=False)
         monkeypatch.setenv("XDG_CACHE_HOME", str(top / "cache"))
+        warm(top / "cache" / "gateway")
         self.monkeypatch = monkeypatch
         self._open: list[Gateway] = []
 

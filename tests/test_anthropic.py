@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import re
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -250,6 +251,34 @@ def test_a_guarded_tool_is_judged_as_the_call_that_it_amounts_to(ground) -> None
     with pytest.raises(ToolError, match="cannot be told"):
         front.call({"other": "ls"})
     assert made == ["ls"]
+
+
+@pytest.mark.parametrize(
+    ("change", "runs"),
+    [({"timeout": 1_000}, False), ({"command": "ls -l"}, False), ({}, True)],
+    ids=["a field more", "another command", "the twin, nothing"],
+)
+def test_what_a_hook_changed_of_a_call_that_stands_for_another_is_not_run_unchanged(
+    ground, change: dict[str, Any], runs: bool
+) -> None:
+    answer = f"print(json.dumps({{'input': {{**told['input'], **{change!r}}}}}))" if change else "pass"
+    hook = [sys.executable, "-c", f"import json, sys; told = json.load(sys.stdin); {answer}"]
+    ground.says({"hooks": [{"id": "h", "event": "before_call", "command": hook}]})
+    made: list[Any] = []
+
+    @beta_tool
+    def shell(text: str) -> str:
+        """Runs something."""
+        made.append(text)
+        return "ran"
+
+    front = guard(ground.open(), shell, judged_as=lambda given: RawCall("Bash", {"command": given["text"]}))
+    if runs:
+        assert front.call({"text": "ls"}) == "ran"
+    else:
+        with pytest.raises(ToolError, match="changed by a hook"):
+            front.call({"text": "ls"})
+    assert made == (["ls"] if runs else [])
 
 
 def test_what_a_guarded_tool_gives_is_handed_on_as_it_is(ground) -> None:

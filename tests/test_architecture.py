@@ -7,9 +7,14 @@ import json
 import os
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 ROOT = Path(__file__).parents[1] / "gateway"
 FILES = sorted(ROOT.rglob("*.py"))
@@ -19,18 +24,20 @@ EVERYTHING = {path.relative_to(ROOT).parts[0].removesuffix(".py") for path in FI
 MAY_IMPORT: dict[str, set[str]] = {
     "errors": set(),
     "plainjson": set(),
+    "modules": set(),
     "model": {"errors"},
     "shell": BASE,
     "backtracking": set(),
     "policy": BASE | {"backtracking"},
     "commands": BASE | {"backtracking", "shell"},
-    "spec": BASE | {"backtracking", "policy", "tools", "shell", "commands", "foreign"},  # it turns text into what those compile
+    "spec": BASE
+    | {"backtracking", "policy", "tools", "shell", "commands", "foreign"},  # it turns text into what those compile
     "tools": BASE,
     "agents": BASE,
     "foreign": BASE | {"packed", "tools"},
     # What stands behind the tools: reached from the life of a call alone, never from a decision.
     "handlers": BASE
-    | {"agent", "approval", "layers", "skills", "tasks"}
+    | {"agent", "approval", "layers", "lsp", "skills", "tasks"}
     | {"tools", "policy", "sandbox", "observe", "places", "cache", "background", "hiding", "outgoing", "offer", "web"},
     "tasks": BASE,
     "frontmatter": BASE | {"spec"},
@@ -46,9 +53,13 @@ MAY_IMPORT: dict[str, set[str]] = {
     "scratch": BASE | {"tools"},
     "toolfiles": BASE | {"layers", "ownership", "places", "tools"},
     "servers": EVERYTHING - {"spec"},
+    "joined": EVERYTHING - {"spec"},
+    "theirs": BASE | {"mcp"},
     "tickets": BASE | {"cache"},
+    "pausing": BASE | {"cache"},
     "guarded": BASE | {"approval", "sandbox", "service", "tickets"},
     "mcp": EVERYTHING - {"spec"},
+    "lsp": BASE | {"mcp", "policy", "sandbox", "tools"},
     "agent": EVERYTHING,
     "install": BASE | {"agents", "cache", "places", "service"},
     "anthropic": EVERYTHING - {"spec"},
@@ -97,7 +108,15 @@ PURE_FILES = {
     "backtracking.py",
     "hiding.py",
     "hooks/answer.py",
+    "lsp/answers.py",
+    "lsp/capabilities.py",
+    "lsp/endings.py",
+    "lsp/frames.py",
+    "lsp/positions.py",
+    "lsp/problems.py",
+    "lsp/uris.py",
     "mcp/cleaned.py",
+    "theirs.py",
     "mcp/eras.py",
     "approval/base.py",
     "approval/confusable.py",
@@ -191,6 +210,7 @@ DECISION_PATH = {
     "toolfiles",
     "errors",
     "plainjson",
+    "modules",
 }
 
 
@@ -325,6 +345,43 @@ def test_a_hook_loads_nothing_slow(tmp_path: Path) -> None:
     known = [sys.executable, "-c", "import sys; print(*sys.modules)"]
     before = subprocess.run(known, capture_output=True, text=True, check=True).stdout.split()
     assert [name for name in loaded if name.startswith(slow) and name not in before] == []
+
+
+# What Python's own library has that a plain call needs not, and that takes longer to load than to judge it.
+LEFT_OUT = ("json", "re", "enum", "functools", "collections", "contextlib", "types", "weakref", "fnmatch", "importlib")
+MOST_MODULES = 170
+
+
+@pytest.fixture
+def short_path() -> Iterator[Path]:
+    """A folder without a long word that holds a digit, which would be looked at for secrets."""
+    with tempfile.TemporaryDirectory(dir="/tmp") as found:
+        yield Path(os.path.realpath(found))
+
+
+def test_a_hook_of_a_plain_call_loads_little(short_path: Path) -> None:
+    """As the thin client starts it, once everything is compiled."""
+    project = short_path / "project"
+    project.mkdir()
+    said = {
+        "session_id": "s", "transcript_path": "t", "cwd": str(project), "prompt_id": "p", "permission_mode": "default",
+        "hook_event_name": "PreToolUse", "tool_name": "Bash", "tool_input": {"command": "cat README.md"},
+        "tool_use_id": "t1",
+    }  # fmt: skip
+    program = (
+        f"import sys; sys.path.append({str(ROOT.parent)!r}); import os; from gateway.frontends.cli_hook import decide; "
+        f"print(decide(['claude'], {json.dumps(said).encode()!r}, os.environ).stdout.decode().strip(), *sys.modules)"
+    )
+    environment = {**os.environ, "HOME": str(short_path)}
+    for options in ([], ["-I", "-S"]):
+        done = subprocess.run(
+            [sys.executable, *options, "-c", program], capture_output=True, text=True, cwd=project, check=True,
+            env=environment,
+        )  # fmt: skip
+    answer, *loaded = done.stdout.split()
+    assert "allow" in answer
+    assert [name for name in loaded if name.partition(".")[0] in LEFT_OUT] == []
+    assert len(loaded) <= MOST_MODULES
 
 
 def test_only_one_module_knows_the_parser_library() -> None:

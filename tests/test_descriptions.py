@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from warmed import warm
 
 from gateway.commands.analyse import Start, analyse
 from gateway.commands.examples import CWD, HOME, effects, shown
@@ -193,6 +194,7 @@ def here(tmp_path: Path) -> Places:
     for name in ("config", "state", "home/project/.git"):
         (tmp_path / name).mkdir(parents=True)
     (tmp_path / "home/project/.git/HEAD").write_text("ref: refs/heads/main\n", encoding="utf-8")
+    warm(tmp_path / "cache")
     return Places(*(str(tmp_path / name) for name in ("etc", "config", "state", "cache", "home")))
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from warmed import warm
 
 from gateway.engine import Gateway
 from gateway.load import Options
@@ -18,6 +19,7 @@ def here(tmp_path: Path) -> Places:
     (tmp_path / "home/project/.git/HEAD").write_text("ref: refs/heads/topic\n", encoding="utf-8")
     (tmp_path / "home/project/a").write_text("", encoding="utf-8")
     (tmp_path / "config").mkdir()
+    warm(tmp_path / "cache")
     return Places(*(str(tmp_path / name) for name in ("etc", "config", "state", "cache", "home")))
 
 

@@ -17,6 +17,7 @@ import ownetc
 import pytest
 from realclients import program
 from realmodel import Model
+from warmed import warm
 
 from gateway.model.value import Value
 
@@ -87,6 +88,7 @@ class World:
         shutil.copytree(EXAMPLES / name, self.project)
         (self.project / ".git").mkdir()
         (self.project / ".git" / "HEAD").write_text("ref: refs/heads/main\n", encoding="utf-8")
+        warm(top / "cache" / "gateway")
         self.environment = {
             "HOME": str(self.home), "PATH": f"{programs}:/usr/local/bin:/usr/bin:/bin", "PYTHONPATH": str(ROOT),
             "LANG": "C.UTF-8", "NO_COLOR": "1", "TERM": "dumb", "COLUMNS": "250", "XDG_CACHE_HOME": str(top / "cache"),

@@ -9,6 +9,7 @@ import threading
 from typing import TYPE_CHECKING
 
 import pytest
+from warmed import warm
 
 from gateway.approval.base import Answer, Question
 from gateway.audit.log import Log
@@ -61,6 +62,7 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         folder.mkdir()
     (tmp_path / "policies" / "user.yaml").write_text(POLICY, encoding="utf-8")
     monkeypatch.setenv("HOME", str(home))
+    warm(home / ".cache" / "gateway")
     for name in ("XDG_CONFIG_HOME", "XDG_STATE_HOME", "XDG_CACHE_HOME"):
         monkeypatch.delenv(name, raising=False)
     return made

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import signal
+import sqlite3
 import subprocess
 import sys
 from pathlib import Path
@@ -15,7 +16,7 @@ import pytest
 from gateway.firing import Firing
 from gateway.places import places
 from gateway.sandbox.run import Cancel
-from gateway.tasks.crons import Crons, Run
+from gateway.tasks.crons import FILE, Crons, Run
 from gateway.tasks.database import StoreError
 
 HOUR = 3600.0
@@ -236,3 +237,44 @@ def test_it_ends_when_it_is_cancelled(station: Station) -> None:
     with station.firing() as firing:
         firing.run()
     assert station.told == []
+
+
+def test_a_call_whose_time_zone_is_gone_stops_no_other(station: Station) -> None:
+    broken = station.add()
+    station.now += 1
+    good = station.add(text="touch good")
+    with sqlite3.connect(os.path.join(places().state, FILE)) as database:
+        database.execute("UPDATE jobs SET zone = 'No/Where' WHERE id = ?", (broken,))
+    database.close()
+    assert [(job.id, job.next() is None) for job in station.crons.jobs()] == [(broken, True), (good, False)]
+    station.now += HOUR
+    with station.firing() as firing:
+        for _ in range(3):
+            firing.fire()
+            firing.wait()
+        assert firing._pause() > 0
+    assert [(run.job, run.outcome) for run in station.told] == [
+        (broken, "failed"), (good, "started"), (good, "done"),
+    ]  # fmt: skip
+    assert "no time zone `No/Where`" in station.told[0].reason
+    assert station.made == ["good"]
+
+
+def test_what_was_claimed_is_done_whether_anybody_hears_of_it_or_not(station: Station) -> None:
+    station.add()
+
+    def gone(_run: Run) -> None:
+        raise BrokenPipeError
+
+    station.now += HOUR
+    with Firing(places(), station.cancel, told=gone, now=station.clock) as firing:
+        firing.fire()
+        firing.wait()
+    assert station.made == ["made"]
+    assert [run.outcome for run in station.crons.runs()] == ["done"]
+
+
+def test_a_state_folder_that_cannot_be_written_is_said(station: Station) -> None:
+    Path(places().state, "cron.lock").mkdir(parents=True)
+    with pytest.raises(StoreError, match="cannot be used"):
+        station.firing()

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from warmed import warm
 
 from gateway.errors import ConfigError
 from gateway.layers import Layered, PolicyFile, bind, find_files, local_folder
@@ -26,6 +27,7 @@ only_root = pytest.mark.skipif(os.geteuid() != 0, reason="only root can make fil
 def here(tmp_path: Path) -> Places:
     for name in ("etc", "config", "state", "cache", "home/project/.gateway"):
         (tmp_path / name).mkdir(parents=True)
+    warm(tmp_path / "cache")
     return Places(*(str(tmp_path / name) for name in ("etc/gateway", "config", "state", "cache", "home")))
 
 

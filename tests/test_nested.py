@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from warmed import warm
 
 from gateway.engine import Gateway
 from gateway.errors import CallError, ConfigError
@@ -22,6 +23,7 @@ def here(tmp_path: Path) -> Places:
         (tmp_path / "home" / name).write_text("", encoding="utf-8")
     (tmp_path / "home/above/root/link").symlink_to("../../far/f")
     (tmp_path / "home/above/root/inside").symlink_to("inner")
+    warm(tmp_path / "cache")
     return Places(*(str(tmp_path / name) for name in ("etc", "config", "state", "cache", "home")))
 
 

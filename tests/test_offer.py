@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import jsonschema
 import pytest
+from catalogue import SERVERS, Listed, definitions
 
 from gateway.model.call import RawCall
 
@@ -60,6 +62,12 @@ def test_a_description_depends_on_the_mode(ground) -> None:
         session.enter("plan")
         (found,) = [each for each in gateway.tools(session=session) if each["name"] == "Write"]
         assert "In this mode no file is written" in found["description"]
+
+
+def test_questions_about_code_are_offered_where_a_language_server_is_configured(ground) -> None:
+    assert "LSP" not in names(ground.open())
+    ground.says({"settings": {"language_servers": {"a": {"command": ["x"], "languages": ["python"]}}}})
+    assert "LSP" in names(ground.open())
 
 
 def test_each_form_is_what_its_readers_take(ground) -> None:
@@ -134,3 +142,43 @@ def test_what_is_denied_is_not_found_either(ground) -> None:
     ground.says({"rules": [{"id": "no", "deny": "WordCount"}]})
     done = ground.open().call(RawCall("ToolSearch", {"query": "select:WordCount"}))
     assert (done.output.is_error, done.text[:33]) == (True, "There is no tool `WordCount` here")
+
+
+def sent(gateway: Any, tools: int) -> tuple[int, str]:
+    """Bytes of the tools in a first request with so many of servers, and what is said of those that wait."""
+    with gateway.session() as session:
+        session.joined = Listed(tools)
+        found = gateway.tools("anthropic", session=session)
+    (search,) = [each["description"] for each in found if each["name"] == "ToolSearch"]
+    return len(json.dumps(found, ensure_ascii=False).encode()), search
+
+
+def test_a_catalogue_of_500_tools_costs_little_of_the_first_prompt_and_names_them_all(ground) -> None:
+    ground.says({"settings": {"tools_in_full": 1}})
+    gateway = ground.open()
+    alone, _ = sent(gateway, 0)
+    with_them, said = sent(gateway, 500)
+    assert with_them - alone < 12_500  # with 2.5 bytes to a token, which are few, these are 5,000
+    for server, tools in definitions(500).items():
+        (line,) = [each for each in said.split("\n") if each.startswith(f"- mcp__{server}__ followed by one of: ")]
+        assert line.partition(": ")[2].split(", ") == [each["name"] for each in tools]
+    ground.says({"settings": {"tools_in_full": 10_000}})
+    assert sent(ground.open(), 500)[0] - alone > 500_000  # the twin: in full
+
+
+def test_of_still_more_tools_some_are_named_and_all_are_found(ground) -> None:
+    ground.says({"settings": {"tools_in_full": 1}})
+    gateway = ground.open()
+    with_them, said = sent(gateway, 2_000)
+    assert with_them - sent(gateway, 0)[0] < 12_500
+    assert said.count("which ToolSearch finds by words") == len(SERVERS)
+    with gateway.session() as session:
+        session.joined = Listed(2_000)
+        query = {"query": "+jira create transition v4", "max_results": 1}
+        done = gateway.call(RawCall("ToolSearch", query), session=session)
+        assert done.output.data == {"tools": ["mcp__jira__create_transition_v4"]}
+
+
+def test_of_few_that_wait_each_has_a_hint(ground) -> None:
+    ground.says({"settings": {"tools_in_full": 1}})
+    assert "- mcp__github__create_issue: Create a issue in github." in sent(ground.open(), 20)[1]

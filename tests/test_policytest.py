@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from warmed import warm
 
 from gateway.errors import ConfigError
 from gateway.load import Options, load_policy
@@ -31,6 +32,7 @@ def here(tmp_path_factory: pytest.TempPathFactory) -> Places:
     base = tmp_path_factory.mktemp("places")
     for name in ("config", "home/project"):
         (base / name).mkdir(parents=True)
+    warm(base / "cache")
     return Places(*(str(base / name) for name in ("etc", "config", "state", "cache", "home")))
 
 

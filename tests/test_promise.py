@@ -15,6 +15,7 @@ import threading
 from typing import TYPE_CHECKING
 
 import pytest
+from warmed import warm
 
 from gateway.engine import Gateway
 from gateway.execution import Executor
@@ -134,6 +135,7 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Place]:
     home = tmp_path / "home"
     home.mkdir()
     monkeypatch.setenv("HOME", str(home))
+    warm(home / ".cache" / "gateway")
     for name in ("XDG_CONFIG_HOME", "XDG_STATE_HOME", "XDG_CACHE_HOME"):
         monkeypatch.delenv(name, raising=False)
     with socket.create_server(("0.0.0.0", 0)) as listener:

@@ -13,8 +13,6 @@ from gateway.sandbox.bubblewrap import Bubblewrap
 from gateway.sandbox.run import NEVER, Cancel
 from gateway.tools.handling import Failure
 
-pytest.importorskip("mcp", reason="the package mcp is not installed")
-
 SERVER = """
 import base64, json, os, sys
 
@@ -54,7 +52,8 @@ def answer(message):
         if name == "hang":
             return None
     if method == "tools/list":
-        return {"tools": []}
+        names = ("echo", "fail", "where", "tell", "fault", "painted", "picture", "end", "hang")
+        return {"tools": [{"name": name, "inputSchema": {"type": "object"}} for name in names]}
     if method == "resources/list":
         return {"resources": [{"uri": "docs://a", "name": "a", "description": "the first", "mimeType": "text/plain"}]}
     if method == "resources/read":

@@ -7,6 +7,7 @@ import os
 from pathlib import Path
 
 import pytest
+from warmed import warm
 
 from gateway.errors import ConfigError
 from gateway.load import Loaded, Options, load_policy
@@ -33,6 +34,7 @@ def registry() -> Registry:
 def here(tmp_path: Path) -> Places:
     for name in ("config", "state", "home/project/.gateway"):
         (tmp_path / name).mkdir(parents=True)
+    warm(tmp_path / "cache")
     return Places(*(str(tmp_path / name) for name in ("etc", "config", "state", "cache", "home")))
 
 

@@ -201,9 +201,13 @@ class Place:
     def run(self, *words: str) -> subprocess.CompletedProcess[str]:
         """A command of `gateway` that ends by itself."""
         return subprocess.run(
-            [sys.executable, "-m", "gateway", *words], cwd=self.project, env=self.environment, capture_output=True,
-            text=True, timeout=SECONDS, check=False, stdin=subprocess.DEVNULL,
+            **self.arguments(*words), capture_output=True, text=True, timeout=SECONDS, check=False,
+            stdin=subprocess.DEVNULL,
         )  # fmt: skip
+
+    def arguments(self, *words: str) -> dict[str, Any]:
+        """For `Popen`: a command of `gateway` in this place."""
+        return {"args": [sys.executable, "-m", "gateway", *words], "cwd": self.project, "env": self.environment}
 
     def close(self) -> None:
         for each in self.open:

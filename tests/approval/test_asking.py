@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from warmed import warm
 
 from gateway.approval.asking import MAX_ROUNDS, Asking, Judgement
 from gateway.approval.base import Answer, no
@@ -21,6 +22,9 @@ from gateway.model.result import Result
 from gateway.places import Places
 
 from .conftest import ALWAYS, ONCE, SESSION, Scripted
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 ASK_MAKE = {"user": [{"id": "ask-make", "ask": "Bash(make *)"}]}
 
@@ -224,19 +228,26 @@ class Recorder:
         """Holds nothing."""
 
 
+OPEN: list[Executor] = []
+
+
 @pytest.fixture
-def place(tmp_path: Path) -> Places:
+def place(tmp_path: Path) -> Iterator[Places]:
     (tmp_path / "home" / "project" / ".git").mkdir(parents=True)
     (tmp_path / "config").mkdir()
     (tmp_path / "config" / "policy.yaml").write_text("version: 1\n", encoding="utf-8")
+    warm(tmp_path / "cache")
     names = ("enterprise", "config", "state", "cache", "home")
-    return Places(*(str(tmp_path / name) for name in names))
+    yield Places(*(str(tmp_path / name) for name in names))
+    while OPEN:
+        OPEN.pop().close()
 
 
 def executor(place: Places, approver: Any, grants: Grants | None = None) -> tuple[Executor, Recorder]:
     runner = Recorder()
     gateway = Gateway(Options(cwd=f"{place.home}/project", root=f"{place.home}/project"), where=place)
-    return Executor(gateway, approver=approver, grants=grants, runner=runner), runner  # type: ignore[arg-type]
+    OPEN.append(Executor(gateway, approver=approver, grants=grants, runner=runner))  # type: ignore[arg-type]
+    return OPEN[-1], runner
 
 
 def test_what_runs_is_what_was_shown(place: Places) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import pty
+import select
 import subprocess
 import sys
 import threading
@@ -14,6 +15,7 @@ import pytest
 
 from gateway.approval.base import Answer, Question, no
 from gateway.approval.console import Console
+from gateway.approval.terminal import typed_line
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -178,3 +180,19 @@ def test_a_person_is_asked_at_the_terminal_of_the_session_and_nowhere_else(where
         assert told.read().decode() == expected
     assert process.wait(timeout=60) == 0
     os.close(master)
+
+
+@pytest.mark.parametrize(
+    ("typed", "line"),
+    [(b"y\n", "y"), (b"y\nrm -rf x\n", "?"), (b"y" * 100 + b"; rm -rf x\n", None)],
+    ids=["a line", "several", "one that is too long"],
+)
+def test_nothing_that_was_typed_is_left_for_whoever_reads_next(typed: bytes, line: str | None) -> None:
+    master, slave = pty.openpty()
+    try:
+        os.write(master, typed)
+        assert typed_line(slave, 30, lambda: False, 16) == line
+        assert select.select([slave], [], [], 0)[0] == []
+    finally:
+        os.close(master)
+        os.close(slave)

@@ -10,6 +10,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from warmed import warm
 
 from gateway.approval.saved import SavedRule, SavedRules, entry_of, rule_id, rule_text
 from gateway.errors import ConfigError
@@ -24,6 +25,7 @@ NOW = 1_800_000_000.0
 
 @pytest.fixture
 def where(tmp_path: Path) -> Places:
+    warm(tmp_path / "cache")
     return Places(*(str(tmp_path / name) for name in ("enterprise", "config", "state", "cache", "home")))
 
 

@@ -12,6 +12,7 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from warmed import warm
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -30,8 +31,8 @@ class Place:
         self.project.mkdir()
         self.home.mkdir()
         (self.project / "a.txt").write_text("alpha\n", encoding="utf-8")
-        kept = {name: os.environ[name] for name in ("PATH", "XDG_CACHE_HOME") if name in os.environ}
-        self.environment = {"HOME": str(self.home), "TERM": "xterm-256color", **kept}
+        warm(self.home / ".cache" / "gateway")
+        self.environment = {"HOME": str(self.home), "TERM": "xterm-256color", "PATH": os.environ["PATH"]}
         self.script = top / "script.yaml"
         self.persons: list[Person] = []
 

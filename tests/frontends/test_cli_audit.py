@@ -69,6 +69,7 @@ def filled(tmp_path: Path) -> Path:
     store = Store(str(tmp_path / ".local" / "state" / "gateway" / "audit"))
     for each in (DECISION, OUTCOME, {**DECISION, "id": "other-1", "decision": "allow", "tool": "Read"}):
         store.append(json.dumps({name: value for name, value in each.items() if name not in ("n", "prev")}))
+    store.close()
     return tmp_path
 
 
@@ -101,6 +102,7 @@ def test_following_shows_what_comes(command, filled: Path) -> None:
         process.kill()
         process.wait()
         process.stdout.close()
+        store.close()
     assert json.loads(line)["kind"] in ("outcome", "mark")
 
 

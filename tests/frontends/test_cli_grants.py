@@ -11,6 +11,7 @@ import termios
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from warmed import warm
 
 from gateway.approval.saved import SavedRules, entry_of, rule_id, rule_text
 from gateway.places import Places
@@ -28,6 +29,7 @@ def person(tmp_path: Path, gateway, command):
     project = tmp_path / "home" / "project"
     (project / ".git").mkdir(parents=True)
     place = {"HOME": str(tmp_path / "home"), "XDG_CACHE_HOME": str(tmp_path / "cache")}
+    warm(tmp_path / "cache" / "gateway")
     state = str(tmp_path / "home" / ".local/state/gateway")
 
     class Person:

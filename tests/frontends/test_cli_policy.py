@@ -9,6 +9,7 @@ from typing import Any
 from xml.etree import ElementTree
 
 import pytest
+from warmed import warm
 
 from gateway.frontends.main import run
 from gateway.spec.schema import policy_schema
@@ -51,6 +52,7 @@ def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.Captur
             monkeypatch.delenv(name)
     monkeypatch.setenv("HOME", str(found.home))
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    warm(tmp_path / "cache" / "gateway")
     monkeypatch.chdir(found.project)
     return found
 

@@ -285,12 +285,52 @@ def test_codex_is_asked_for_the_hashes_which_are_recorded_and_go_again(person, t
     assert not (person.home / "cx/config.toml").exists()
 
 
+@pytest.mark.parametrize(
+    "line",
+    ["sh -c 'touch pwned' gateway hook codex", "{ours}; touch pwned", "{ours} $(touch pwned)", "touch pwned"],
+    ids=["words of another program", "ours and another one", "another one in ours", "nothing of ours"],
+)
+def test_codex_is_told_to_trust_our_very_lines_and_no_others(person, tmp_path: Path, line: str) -> None:
+    programs = tmp_path / "bin"
+    programs.mkdir()
+    (programs / "codex").write_text(FAKE_CODEX)
+    (programs / "codex").chmod(0o755)
+    env = {"PATH": f"{programs}:{os.environ['PATH']}", "CODEX_HOME": str(person.home / "cx")}
+    person("init", "codex", "--yes", **env)
+    path = person.home / "cx/hooks.json"
+    hooks = json.loads(path.read_text())
+    ours = hooks["hooks"]["PreToolUse"][0]["hooks"][0]["command"]
+    theirs = {"type": "command", "command": line.format(ours=ours), "timeout": 30}
+    hooks["hooks"]["OfTheirs"] = [{"hooks": [theirs]}]
+    path.write_text(json.dumps(hooks))
+    done = person("init", "codex", "--yes", **env)
+    assert done.returncode == 0
+    assert b"pwned" not in done.stdout
+    config = (person.home / "cx/config.toml").read_text()
+    assert (config.count("trusted_hash = "), "OfTheirs" in config) == (3, False)
+
+
 def test_a_file_of_ours_that_others_edited_is_kept_beside(person) -> None:
     person("init", "opencode", "--yes")
     path = person.home / ".config/opencode/plugin/gateway.js"
     path.write_text(path.read_text() + "// theirs\n")
     assert b"is kept as" in person("init", "opencode", "--undo", "--yes").stdout
     assert (path.exists(), path.with_name("gateway.js.edited").read_text().endswith("// theirs\n")) == (False, True)
+
+
+def test_what_is_kept_beside_goes_through_no_link(person) -> None:
+    person("init", "opencode", "--yes")
+    path = person.home / ".config/opencode/plugin/gateway.js"
+    path.write_text(path.read_text() + "// theirs\n")
+    victim = person.home / ".profile"
+    victim.write_text("of the person\n")
+    path.with_name("gateway.js.edited").symlink_to(victim)
+    done = person("init", "opencode", "--undo", "--yes")
+    assert (done.returncode, b"must not be a link" in done.stderr) == (2, True)
+    assert (path.exists(), victim.read_text()) == (True, "of the person\n")
+    path.with_name("gateway.js.edited").unlink()
+    assert person("init", "opencode", "--undo", "--yes").returncode == 0
+    assert not path.exists()
 
 
 @pytest.mark.parametrize(

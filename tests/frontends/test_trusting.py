@@ -23,7 +23,7 @@ def test_what_is_shown_is_what_is_kept(
     """The file is another one for the look that is shown, and as before for those around it."""
     where, store = places(), TrustStore(places().state)
     options, project = Options(str(ground.project), root=str(ground.project)), str(ground.project)
-    monkeypatch.setattr(trusting, "_agreed", lambda: True)
+    monkeypatch.setattr(trusting, "agreed", lambda *_asked: True)
 
     def look(asked: Options) -> tuple[Effective, Any, Any]:
         ground.says(shown if asked.trust else MILD, layer="project")

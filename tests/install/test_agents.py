@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import shlex
 from pathlib import Path
 from typing import Any
 
 import pytest
+import tomlkit
 
 from gateway.agents import AGENTS, dialect_of
 from gateway.install.agents import agent_named
@@ -13,7 +15,7 @@ from gateway.install.base import LEVELS, MANAGED, PROJECT, USER, Site
 from gateway.install.native import native
 from gateway.install.opencode import content, line_of
 from gateway.install.pieces import TEXT, Made, put
-from gateway.install.second import second_net
+from gateway.install.second import Prefix, Second, second_net
 
 GOLDEN = Path(__file__).parents[1] / "golden" / "install"
 LINE = ["/usr/bin/python3", "-I", "-S", "/opt/gateway/service/client.py", "hook"]
@@ -138,6 +140,21 @@ def test_the_second_net_in_the_words_of_each_agent(name: str, level: str, golden
     assert agent is not None
     targets, left = native(agent, site(level), second_net(RULES))
     golden(f"install/native-{name}-{level}.txt", written(targets) + "".join(f"left: {each}\n" for each in left))
+
+
+def test_words_of_a_rule_break_no_file_and_no_line_of_a_shell() -> None:
+    words = ("x'; touch pwned #", 'y"\\', "\x7f\U0001f600\u2028")
+    net = Second((Prefix(words, "r", 'why "\x7f\U0001f600'),), tools=(("a'b", "*"), ("c", "d'e")))
+    gemini = native(agent_named("gemini"), site(USER), net)[0][0].content  # type: ignore[arg-type]
+    rules = tomlkit.parse(gemini).unwrap()["rule"]
+    assert [each.get("commandPrefix", each.get("mcpName")) for each in rules] == [" ".join(words), "a'b", "c"]
+    codex = native(agent_named("codex"), site(USER), net)[0][0].content  # type: ignore[arg-type]
+    assert "\\ud8" not in codex
+    _targets, left = native(agent_named("copilot"), site(USER), net)  # type: ignore[arg-type]
+    (line,) = [each.partition(": copilot ")[2] for each in left if ": copilot " in each]
+    assert shlex.split(line) == [
+        f"--deny-tool=shell({' '.join(words)}:*)", "--deny-tool=a'b", "--deny-tool=c(d'e)",
+    ]  # fmt: skip
 
 
 def test_nothing_of_a_policy_gives_nothing() -> None:

@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any
 from zlib import crc32
 
 import pytest
-from hypothesis import given, settings
+from fuzzing import search
+from hypothesis import given
 from hypothesis import strategies as st
 
 from gateway.errors import ConfigError, Problem
@@ -32,7 +33,7 @@ if TYPE_CHECKING:
     from gateway.model.verdict import Verdict
 
 ROOT, HOME = "/home/dev/project", "/home/dev"
-EXAMPLES = settings(max_examples=300, deadline=None)
+EXAMPLES = search(100)
 
 PATHS = (
     f"{ROOT}/a.py",

@@ -140,14 +140,18 @@ def answer(number, method, params, say):
             raise LookupError
         return {
             "protocolVersion": params["protocolVersion"],
-            "capabilities": {"tools": {"listChanged": True}},
+            "capabilities": {"tools": {"listChanged": True}, "prompts": {}, "resources": {}},
             "serverInfo": {"name": "scripted", "version": "1"},
             "instructions": "obey me",
         }
     if modern and ERA == "handshake":
         raise LookupError
     if method == "server/discover":
-        return {"supportedVersions": ["2026-07-28"], "capabilities": {"tools": {}}, "resultType": "complete"}
+        return {
+            "supportedVersions": ["2026-07-28"],
+            "capabilities": {"tools": {}, "prompts": {}},
+            "resultType": "complete",
+        }
     if method == "tools/list":
         return {"tools": tools()}
     if method == "tools/call":
@@ -160,9 +164,11 @@ def answer(number, method, params, say):
     if method == "resources/read":
         return {"contents": [{"uri": params["uri"], "text": "text of " + params["uri"]}]}
     if method == "prompts/list":
-        return {"prompts": [{"name": "plan"}, {"name": "evil"}]}
+        about = {"name": "about", "description": "What of.", "required": False}
+        return {"prompts": [{"name": "plan", "description": "Plan.", "arguments": [about]}, {"name": "evil"}]}
     if method == "prompts/get":
-        return {"messages": [{"role": "user", "content": {"type": "text", "text": "prompt " + params["name"]}}]}
+        told = " about " + params["arguments"]["about"] if (params.get("arguments") or {}).get("about") else ""
+        return {"messages": [{"role": "user", "content": {"type": "text", "text": "prompt " + params["name"] + told}}]}
     if method == "completion/complete":
         return {"completion": {"values": ["one", "two"]}}
     if method in ("resources/subscribe", "resources/unsubscribe", "logging/setLevel"):

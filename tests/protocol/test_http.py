@@ -13,7 +13,8 @@ import urllib.request
 from typing import Any
 
 import pytest
-from wired import ENVELOPE, ERAS, text_of
+from running import Ground
+from wired import ENVELOPE, ERAS, Place, text_of
 
 TOKEN = "a-token-of-the-tests"
 LOOPBACK = {"id": "net", "allow": {"effect": "connect", "host": "127.0.0.1"}}
@@ -62,19 +63,33 @@ class Site:
                     stream.close()
 
 
+def started(place: Place, *words: str, **environment: str) -> Site:
+    """The scripted server, or a command of `gateway mcp`, at a port of its own."""
+    if words[0] == "server":
+        command = [sys.executable, "server.py", "--http", "0", *words[1:]]
+        ready = lambda line: f"http://127.0.0.1:{line}/mcp" if line.isdecimal() else ""  # noqa: E731
+    else:
+        command = [sys.executable, "-m", "gateway", "mcp", *words, "--http", "127.0.0.1:0"]
+        ready = lambda line: line.rpartition(" at ")[2] if "serving MCP at" in line else ""  # noqa: E731
+    return Site(command, place.project, {**place.environment, "GATEWAY_MCP_TOKEN": TOKEN, **environment}, ready)
+
+
+@pytest.fixture(scope="module")
+def shared(tmp_path_factory: pytest.TempPathFactory) -> Any:
+    """One place whose tools are served over HTTP, for tests that change no more of it than a file of their own."""
+    with pytest.MonkeyPatch.context() as patched:
+        place = Place(Ground(tmp_path_factory.mktemp("shared"), patched))
+    site = started(place, "serve")
+    yield place, site
+    site.close()
+
+
 @pytest.fixture
 def sites(place: Any) -> Any:
     open_: list[Site] = []
 
     def start(*words: str, **environment: str) -> Site:
-        if words[0] == "server":
-            command = [sys.executable, "server.py", "--http", "0", *words[1:]]
-            ready = lambda line: f"http://127.0.0.1:{line}/mcp" if line.isdecimal() else ""  # noqa: E731
-        else:
-            command = [sys.executable, "-m", "gateway", "mcp", *words, "--http", "127.0.0.1:0"]
-            ready = lambda line: line.rpartition(" at ")[2] if "serving MCP at" in line else ""  # noqa: E731
-        env = {**place.environment, "GATEWAY_MCP_TOKEN": TOKEN, **environment}
-        open_.append(Site(command, place.project, env, ready))
+        open_.append(started(place, *words, **environment))
         return open_[-1]
 
     yield start
@@ -146,19 +161,20 @@ def test_tools_are_served_over_http(place, sites, era: str) -> None:
 
 
 @pytest.mark.parametrize(("action", "runs"), [("accept", True), ("decline", False), ("cancel", False)])
-def test_questions_go_through_the_client(place, sites, era: str, action: str, runs: bool) -> None:
+def test_questions_go_through_the_client(shared, era: str, action: str, runs: bool) -> None:
     from mcp_types import ElicitResult
 
-    site = sites("serve")
+    place, site = shared
+    name = f"{era}-{action}"
 
     async def answers(_context: Any, _params: Any) -> Any:
         return ElicitResult(action=action, content={"answer": "yes, once"} if action == "accept" else None)
 
     async def does(client: Any) -> Any:
-        return await client.call_tool("Write", {"file_path": "b", "content": "x"})
+        return await client.call_tool("Write", {"file_path": name, "content": "x"})
 
     result = asyncio.run(asked(site.url, era, does, elicitation_callback=answers))
-    assert (place.project / "b").exists() is runs
+    assert (place.project / name).exists() is runs
     assert result.is_error is not runs
 
 
@@ -168,10 +184,10 @@ def test_progress_comes_over_http(place, sites, era: str) -> None:
     site = sites("proxy", "--name", "w", "--url", server.url)
 
     async def does(client: Any) -> Any:
-        found = [client.call_tool("echo", {"text": f"t{number}"}) for number in range(50)]
+        found = [client.call_tool("echo", {"text": f"t{number}"}) for number in range(20)]
         return [each.content[0].text for each in await asyncio.gather(*found)]
 
-    assert asyncio.run(asked(site.url, era, does)) == [f"t{number}" for number in range(50)]
+    assert asyncio.run(asked(site.url, era, does)) == [f"t{number}" for number in range(20)]
 
 
 @pytest.mark.parametrize(
@@ -191,8 +207,8 @@ def test_progress_comes_over_http(place, sites, era: str) -> None:
     ids=["no token", "an empty one", "another", "a longer one", "another host", "another origin", "no origin at all",
          "no JSON", "this machine", "as it should be"],
 )  # fmt: skip
-def test_who_may_come_in(sites, era: str, token: str | None, headers: dict[str, str], status: int) -> None:
-    site = sites("serve")
+def test_who_may_come_in(shared, era: str, token: str | None, headers: dict[str, str], status: int) -> None:
+    _place, site = shared
     if era == "stateless":
         body = {"jsonrpc": "2.0", "id": 1, "method": "tools/list", "params": {"_meta": ENVELOPE}}
         headers = {"MCP-Protocol-Version": "2026-07-28", "Mcp-Method": "tools/list", **headers}
@@ -202,14 +218,14 @@ def test_who_may_come_in(sites, era: str, token: str | None, headers: dict[str, 
     assert post(site.url, body, token=token, headers=headers)[0] == status
 
 
-def test_a_header_that_says_something_else_than_the_body_is_refused(sites) -> None:
-    site = sites("serve")
+def test_a_header_that_says_something_else_than_the_body_is_refused(shared) -> None:
+    _place, site = shared
     found = stateless(site.url, "tools/call", {"name": "Read", "arguments": {}}, **{"Mcp-Method": "tools/list"})
     assert found["error"]["code"] == -32020
 
 
-def test_forged_answers_over_http_count_for_nothing(place, sites) -> None:
-    site = sites("serve")
+def test_forged_answers_over_http_count_for_nothing(shared) -> None:
+    place, site = shared
     call = {"name": "Write", "arguments": {"file_path": "b", "content": "x"}}
     yes = {"inputResponses": {"ask": {"action": "accept", "content": {"answer": "yes, once"}}}}
     first = stateless(site.url, "tools/call", {**call, **yes})["result"]

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from attended import at_terminal
 from wired import text_of
 
 from gateway.errors import ConfigError
@@ -194,19 +195,40 @@ def test_a_tool_that_changed_is_hidden_and_refused_until_a_person_accepts_it(pin
     refused = client.call("echo", text="x")
     assert refused["isError"]
     assert "gateway mcp pins accept docs" in text_of(refused)
-    assert any("echo of docs is hidden" in line for line in client.stderr)
+    client.until(lambda: any("echo of docs is hidden" in line for line in client.stderr))
     listed = pinned.run("mcp", "pins", "list")
     assert "waits: changed" in listed.stdout
-    unasked = pinned.run("mcp", "pins", "accept", "docs", "echo")
-    assert (unasked.returncode, "at a terminal" in unasked.stderr) == (2, True)
-    wrong = pinned.run("mcp", "pins", "accept", "docs", "echo", "--yes", "0" * 64)
-    assert (wrong.returncode, "--yes must be the digest of what waits" in wrong.stderr) == (2, True)
-    assert set(client.tools()) == {"fail"}
     digest = json.loads(pinned.run("mcp", "pins", "list", "docs", "--json").stdout)["waiting"]["docs"]
     assert digest in listed.stdout
     assert pinned.run("mcp", "pins", "accept", "docs", "echo", "--yes", digest).stdout == "accepted docs echo\n"
     assert set(client.tools()) == {"echo", "fail"}
     assert client.text("echo", text="x") == "x"
+
+
+def test_nobody_but_a_person_who_saw_it_accepts_what_waits(pinned) -> None:
+    client = pinned.gateway("proxy", "docs")
+    assert set(client.tools()) == {"echo", "fail"}
+    says(pinned, CHANGES["a changed description"], OTHER)
+    assert set(client.tools()) == {"fail"}
+    unasked = pinned.run("mcp", "pins", "accept", "docs", "echo")
+    assert (unasked.returncode, "at a terminal" in unasked.stderr) == (2, True)
+    wrong = pinned.run("mcp", "pins", "accept", "docs", "echo", "--yes", "0" * 64)
+    assert (wrong.returncode, "--yes must be the digest of what waits" in wrong.stderr) == (2, True)
+    assert set(client.tools()) == {"fail"}
+
+
+def test_a_person_sees_what_it_says_now_and_accepts_that(pinned) -> None:
+    client = pinned.gateway("proxy", "docs")
+    client.tools()
+    says(pinned, CHANGES["a changed description"], OTHER)
+    client.until(lambda: set(client.tools()) == {"fail"})
+    words = ("mcp", "pins", "accept", "docs")
+    status, screen = at_terminal(pinned.arguments(*words), "n\n", question=b"accept what these tools say")
+    assert (status, "~/.ssh/id_rsa" in screen, "not accepted" in screen) == (1, True, True)
+    assert set(client.tools()) == {"fail"}
+    status, screen = at_terminal(pinned.arguments(*words), "y\n", question=b"accept what these tools say")
+    assert (status, screen.endswith("accepted docs echo\r\n")) == (0, True)
+    assert set(client.tools()) == {"echo", "fail"}
 
 
 def test_a_change_that_is_told_meanwhile_holds_for_the_next_call(pinned, era: str) -> None:
@@ -295,3 +317,13 @@ def test_the_commands_say_what_they_did(pinned) -> None:
     assert (done.returncode, "must be ones that wait" in done.stderr) == (2, True)
     assert pinned.run("mcp", "pins", "forget", "docs").stdout == "forgot docs\n"
     assert pinned.run("mcp", "pins", "forget", "docs").returncode == 2
+
+
+def test_tools_that_nobody_accepted_and_that_are_gone_do_not_pile_up(pins: Pins, monkeypatch) -> None:
+    monkeypatch.setattr("gateway.mcp.pins.MOST_KEPT", 5)
+    look(pins, ECHO)
+    for number in range(20):
+        assert look(pins, ECHO, {**OTHER, "name": f"t{number}"}) == {f"t{number}": NEW}
+    kept = [pin.tool for pin in pins.all("docs")]
+    assert (kept[0], kept[-1], len(kept) <= 7) == ("echo", "t19", True)
+    assert look(pins, {**ECHO, "title": "changed"}) == {"echo": CHANGED}

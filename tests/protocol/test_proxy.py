@@ -163,7 +163,7 @@ def test_garbage_between_messages_is_passed_over(confined, era: str) -> None:
     client = confined.gateway("proxy", "docs", era=era)
     assert client.text("garbage") == "after garbage"
     assert client.text("echo", text="x") == "x"
-    assert any("this is no JSON" in line for line in client.stderr)
+    client.until(lambda: any("this is no JSON" in line for line in client.stderr))
 
 
 def test_a_server_that_does_not_answer_is_given_up(confined, era: str) -> None:

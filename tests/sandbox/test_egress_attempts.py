@@ -42,7 +42,7 @@ def _server(text: str) -> ThreadingHTTPServer:
 
     made = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
     made.daemon_threads = True
-    threading.Thread(target=made.serve_forever, daemon=True).start()
+    threading.Thread(target=made.serve_forever, args=(0.02,), daemon=True).start()
     return made
 
 

@@ -80,7 +80,7 @@ def web() -> Iterator[tuple[str, int]]:
             return
 
     with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
-        threading.Thread(target=server.serve_forever, daemon=True).start()
+        threading.Thread(target=server.serve_forever, args=(0.02,), daemon=True).start()
         yield "127.0.0.1", server.server_port
         server.shutdown()
 

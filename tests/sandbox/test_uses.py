@@ -105,7 +105,7 @@ def index() -> Iterator[ThreadingHTTPServer]:
             return
 
     with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
-        threading.Thread(target=server.serve_forever, daemon=True).start()
+        threading.Thread(target=server.serve_forever, args=(0.02,), daemon=True).start()
         yield server
         server.shutdown()
 

@@ -6,6 +6,7 @@ import json
 import os
 import subprocess
 import sys
+import threading
 from pathlib import Path
 
 import pytest
@@ -13,7 +14,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gateway.agents.refusal import refusal
-from gateway.frontends import cli_hook
 from gateway.service import line, thin
 
 HOME = {b"HOME": b"/home/dev"}
@@ -37,6 +37,35 @@ def test_what_is_not_whole_is_no_message(parts: list[bytes], data: st.DataObject
 def test_garbage_is_no_message(data: bytes) -> None:
     assert thin.parts_of(data) is None
     assert thin.parts_of(thin.VERSION + data) in (None, [])
+
+
+@pytest.mark.parametrize(
+    ("told", "ends", "heard"),
+    [
+        ((b"A", b"x"), False, True),
+        ((b"A", b"x" * 200_000), False, True),
+        (None, True, False),
+    ],
+    ids=["one that goes on living", "more than a pipe holds", "one that says half and ends"],
+)
+def test_a_message_is_heard_when_it_is_whole_and_not_when_its_speaker_has_ended(
+    told: tuple[bytes, ...] | None, ends: bool, heard: bool
+) -> None:
+    reading, writing = os.pipe()
+    message = thin.framed(told or (b"A", b"x"))
+    speaker = threading.Thread(target=os.write, args=(writing, message if told else message[:-1]))
+    try:
+        speaker.start()
+        if ends:
+            speaker.join()
+            os.close(writing)
+        found = thin._message(reading)
+        speaker.join()
+    finally:
+        os.close(reading)
+        if not ends:
+            os.close(writing)
+    assert (found == message, thin.parts_of(found or b"") is not None) == (heard, heard)
 
 
 @pytest.mark.parametrize(
@@ -79,23 +108,22 @@ def test_another_user_process_or_code_is_another_identity(monkeypatch: pytest.Mo
 
 
 @pytest.mark.parametrize(
-    "words",
+    ("words", "seconds"),
     [
-        ["hook", "claude"],
-        ["hook", "claude", "--deadline", "3"],
-        ["hook", "claude", "--deadline=2.5"],
-        ["hook", "claude", "--deadline", "nan"],
-        ["hook", "claude", "--deadline", "-1"],
-        ["hook", "claude", "--deadline", "0"],
-        ["hook", "claude", "--deadline", "99999"],
-        ["hook", "claude", "--deadline"],
-        ["hook", "claude", "--deadline="],
-        ["hook", "claude", "--deadline", "x", "--deadline", "3"],
+        ("", 10.0),
+        ("--deadline 3", 3.0),
+        ("--deadline=2.5", 2.5),
+        ("--deadline nan", 10.0),
+        ("--deadline -1", 10.0),
+        ("--deadline 0", 10.0),
+        ("--deadline 99999", 10.0),
+        ("--deadline", 10.0),
+        ("--deadline=", 10.0),
+        ("--deadline x --deadline 3", 10.0),
     ],
-    ids=" ".join,
 )
-def test_the_time_is_the_same_as_without_the_client(words: list[str]) -> None:
-    assert thin.deadline(words) == cli_hook._deadline(words)
+def test_the_time_is_what_the_words_leave_and_else_ten_seconds(words: str, seconds: float) -> None:
+    assert thin.deadline(["hook", "claude", *words.split()]) == seconds
 
 
 def test_the_line_of_settings_is_absolute_and_starts_without_anybodys_files() -> None:

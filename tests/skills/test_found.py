@@ -200,3 +200,56 @@ def test_a_command_runs_no_line_that_it_does_not_say_it_uses(shelf: Shelf) -> No
     text = call("SlashCommand", command="/c").text
     assert "[`echo hi` was refused: the command does not say that it uses this]" in text
     assert not call("Bash", command="echo hi").ran
+
+
+@pytest.mark.parametrize(
+    ("file", "leads", "shown"),
+    [
+        ("commands/e.md", "../../.env", False),
+        ("commands/e.md", "{home}/.ssh/id_rsa", False),
+        ("commands/e.md", "deeper/f.md", True),
+    ],
+    ids=["in the project", "out of it", "the twin, within the folder"],
+)
+def test_no_word_is_shown_unasked_of_what_a_link_in_a_project_leads_to(
+    shelf: Shelf, file: str, leads: str, shown: bool
+) -> None:
+    for place in ("project/.env", "home/.ssh/id_rsa", f"{PROJECT}/commands/deeper/f.md"):
+        shelf.put(place, "KEY=of-somebody\n")
+    link = Path(shelf.ground.top, PROJECT, file)
+    link.symlink_to(leads.format(home=shelf.ground.home))
+    gateway = shelf.ground.open()
+    lines = listing(COMMAND, gateway.places, str(shelf.ground.project), True).split("\n")
+    assert ("- e: KEY=of-somebody" if shown else "- e") in lines
+
+
+def test_what_stands_in_a_folder_that_is_a_link_itself_is_shown(shelf: Shelf) -> None:
+    shelf.put("project/know/e.md", "Words.")
+    shelf.put(f"{PROJECT}/x", "")
+    Path(shelf.ground.top, PROJECT, "commands").symlink_to("../know")
+    gateway = shelf.ground.open()
+    assert listing(COMMAND, gateway.places, str(shelf.ground.project), True) == "- e: Words."
+
+
+@pytest.mark.parametrize("is_swapped", [True, False], ids=["swapped", "the twin, left alone"])
+def test_the_file_that_was_read_is_judged_and_not_what_its_name_leads_to_by_then(
+    shelf: Shelf, monkeypatch, is_swapped: bool
+) -> None:
+    shelf.put("project/.env", "KEY=of-somebody\n")
+    harmless = shelf.put(f"{PROJECT}/commands/f.md", "Harmless.")
+    link = harmless.with_name("e.md")
+    link.symlink_to("../../.env" if is_swapped else "f.md")
+    call = shelf.open()
+
+    def swapped(*given: Any) -> Any:
+        found = one(*given)
+        link.unlink()
+        link.symlink_to("f.md")
+        return found
+
+    monkeypatch.setattr("gateway.tools.handlers.skills.one", swapped)
+    said = call("SlashCommand", command="/e").text
+    if is_swapped:
+        assert said.startswith("Policy does not let you read the command `e`")
+    else:
+        assert said == "Harmless."

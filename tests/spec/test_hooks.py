@@ -85,7 +85,7 @@ def test_servers_are_read() -> None:
     text = (
         "{docs: {command: [docs-server, --stdio], env: {A: x, TOKEN: 'env:DOCS_TOKEN'}, seconds: 9}, b_c: {command: b}}"
     )
-    usual = {"env": {}, "url": "", "headers": {}, "is": "", "seconds": 60}
+    usual = {"env": {}, "url": "", "headers": {}, "is": "", "seconds": 60, "always_load": []}
     docs = {"command": ["docs-server", "--stdio"], "env": {"A": "x", "TOKEN": "env:DOCS_TOKEN"}, "seconds": 9}
     assert servers(text) == {"docs": {**usual, **docs}, "b_c": {**usual, "command": ["b"]}}
     jsonschema.validate(yaml.safe_load(f"version: 1\nsettings:\n  servers: {text}\n"), policy_schema())
@@ -94,7 +94,7 @@ def test_servers_are_read() -> None:
 def test_servers_elsewhere_are_read() -> None:
     text = "{w: {url: 'HTTPS://Example.com/a/../mcp', headers: {X-Key: 'k {env:TOKEN}!'}, is: github}}"
     assert servers(text)["w"] == {
-        "command": [], "env": {}, "url": "https://example.com/mcp", "seconds": 60, "is": "github",
+        "command": [], "env": {}, "url": "https://example.com/mcp", "seconds": 60, "is": "github", "always_load": [],
         "headers": {"X-Key": [{"text": "k "}, {"env": "TOKEN"}, {"text": "!"}]},
     }  # fmt: skip
     jsonschema.validate(yaml.safe_load(f"version: 1\nsettings:\n  servers: {text}\n"), policy_schema())

@@ -199,3 +199,12 @@ def test_each_message_is_delivered_exactly_once_whoever_is_killed(mail: Mail, tm
         assert mine == [f"{name} {number}" for number in range(COUNT)]
     assert mail.waiting("builders", "lead") == 0
     assert sorted(each for each in os.listdir(folder) if each.endswith(".sqlite")) == ["mail.sqlite"]
+
+
+def test_a_mailbox_that_cannot_be_held_is_said(mail: Mail, tmp_path: Path) -> None:
+    with mail.mailbox("builders", "anna"):
+        (lock,) = (tmp_path / "state").glob("mail-*.lock")
+    lock.unlink()
+    lock.mkdir()
+    with pytest.raises(MailError, match="the mail of `anna` in team `builders` cannot be read: Is a directory"):
+        mail.mailbox("builders", "anna")

@@ -316,3 +316,20 @@ def test_what_was_answered_outlives_being_killed_at_any_moment(tmp_path: Path) -
     assert len(answered) == len(set(answered))
     assert set(answered) <= set(kept)
     assert len(kept) <= len(answered) + 5  # of each that was killed, one whose answer was never heard
+
+
+@pytest.mark.parametrize(
+    "does",
+    [
+        lambda tasks: tasks.create("half a character: \ud800"),
+        lambda tasks: tasks.create("x", "\udcff"),
+        lambda tasks: tasks.get(10**30),
+        lambda tasks: tasks.keep("list", [Todo("\ud800", "pending", "")]),
+    ],
+    ids=["a subject", "a description", "a number that is too large", "a list"],
+)
+def test_what_cannot_be_kept_is_said_and_changes_nothing(tasks: Tasks, does: Any) -> None:
+    tasks.create("before \0 and ä")
+    with pytest.raises(StoreError, match="this cannot be kept: "):
+        does(tasks)
+    assert [each.subject for each in tasks.all()] == ["before \0 and ä"]

@@ -12,6 +12,7 @@ from webworld import OTHER, PUBLIC, QUICK, needs_openssl
 
 from gateway.outgoing import MOST_HEADERS, RequestError
 from gateway.web.fetch import REDIRECTS, Fetched, Step
+from gateway.web.unpack import Body
 
 if TYPE_CHECKING:
     import socket
@@ -220,6 +221,19 @@ PACKED = {"gzip": gzip.compress, "x-gzip": gzip.compress, "deflate": zlib.compre
 def raw(data: bytes) -> bytes:
     packing = zlib.compressobj(wbits=-15)
     return packing.compress(data) + packing.flush()
+
+
+@pytest.mark.parametrize("size", [65_536, 65_537, 200_000])
+@pytest.mark.parametrize("pack", [*PACKED.values(), raw], ids=[*PACKED, "deflate without a header"])
+def test_what_comes_out_after_all_of_it_came_in_is_not_lost(pack: Any, size: int) -> None:
+    data = b"a" * size
+    body = Body("deflate" if pack in (raw, zlib.compress) else "gzip", 1 << 20, size)
+    for byte in pack(data):
+        assert body.add(bytes((byte,)))
+    assert body.end() == data
+    bomb = Body("deflate" if pack in (raw, zlib.compress) else "gzip", 1 << 20, size - 1)
+    with pytest.raises(RequestError, match="unpacks to more than"):
+        bomb.add(pack(data))
 
 
 @pytest.mark.parametrize(

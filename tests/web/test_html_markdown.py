@@ -243,3 +243,12 @@ def test_as_a_program_it_tells_json() -> None:
     argv = [sys.executable, "-I", html_markdown.__file__, BASE]
     done = subprocess.run(argv, input=b"<title>T</title><p>caf\xc3\xa9 \xff", capture_output=True, check=True, env={})
     assert json.loads(done.stdout) == {"title": "T", "text": "café \ufffd", "hidden": 0, "cut": False}
+
+
+def test_addresses_that_a_page_makes_long_are_bounded_together() -> None:
+    links = "<a href=x>y</a>" * 5_000
+    short = markdown(f'<base href="https://good.example/z/">{links}', BASE)
+    assert (short["cut"], str(short["text"]).count("[y]")) == (False, 5_000)
+    long = markdown(f'<base href="https://good.example/{"z" * 1_900}/">{links}', BASE)
+    assert long["cut"]
+    assert len(str(long["text"])) <= html_markdown.MOST_WRITTEN

@@ -172,28 +172,49 @@ SIGNALS = ["SIGTERM", "SIGINT", "SIGHUP", "SIGQUIT", "SIGALRM", "SIGUSR1", "SIGU
 def test_a_signal_is_a_refusal(world: World, name: str) -> None:
     found = start_all(world, lambda _agent: b"")
     for _agent, process, _data in found:
-        until_ready(process)
+        until_ready(process, getattr(signal, name))
         process.send_signal(getattr(signal, name))
     refused(finish(found))
 
 
-def until_ready(process: subprocess.Popen[bytes]) -> None:
-    """Waits until the hook has a child, which is when it waits for what the agent writes."""
+def until_ready(process: subprocess.Popen[bytes], number: int) -> None:
+    """Waits until the hook has taken over a signal, and its time runs."""
+    status = Path(f"/proc/{process.pid}/status")
+    if not status.exists():
+        pytest.skip("this system does not tell which signals a process has taken over")
+    wanted = 1 << (number - 1) | 1 << (signal.SIGXCPU - 1) | 1 << (signal.SIGVTALRM - 1)
+    while process.poll() is None:
+        caught = next((line for line in status.read_text().splitlines() if line.startswith("SigCgt:")), "SigCgt: 0")
+        if int(caught.split()[1], 16) & wanted == wanted:
+            return
+        time.sleep(0.002)
+
+
+def until_it_decides(process: subprocess.Popen[bytes]) -> int:
+    """The child that decides, once there is one."""
     children = Path(f"/proc/{process.pid}/task/{process.pid}/children")
     if not children.exists():
         pytest.skip("this system does not tell the children of a process")
-    while process.poll() is None and not children.read_text().strip():
+    while True:
+        assert process.poll() is None
+        found = children.read_text().split()
+        if found:
+            return int(found[0])
         time.sleep(0.002)
 
 
 @pytest.mark.parametrize("name", ["SIGKILL", "SIGSEGV", "SIGTERM", "SIGSTOP"])
-def test_the_end_of_the_process_that_decides_is_a_refusal(world: World, name: str) -> None:
-    found = start_all(world, lambda _agent: b"", "--deadline", "3")
-    for _agent, process, _data in found:
-        until_ready(process)
-        child = Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text().split()[0]
-        os.kill(int(child), getattr(signal, name))
-    refused(finish(found))
+def test_the_end_of_the_process_that_decides_is_a_refusal(world: World, tmp_path: Path, name: str) -> None:
+    (tmp_path / "sitecustomize.py").write_text(f"FAULT = 'import signal; signal.pause()'\n{AT}")
+    environment = world.environment(PYTHONPATH=f"{tmp_path}{os.pathsep}{ROOT}")
+    found = start_all(world, encoded(world), "--deadline", "3", environment=environment)
+    for _agent, process, data in found:
+        assert process.stdin is not None
+        process.stdin.write(data)
+        process.stdin.close()
+        process.stdin = None
+        os.kill(until_it_decides(process), getattr(signal, name))
+    refused(finish([(agent, process, b"") for agent, process, _data in found]))
 
 
 def test_an_agent_that_never_stops_writing_is_refused_in_time(world: World) -> None:
@@ -255,7 +276,18 @@ def test_an_answer_that_nobody_reads_is_a_refusal(world: World) -> None:
     assert all(b"cannot be written" in answer[1] for answer in answers.values())
 
 
-# What happens where the process that decides imports `json`, which all of them do.
+# What happens where the process that decides imports `_blake2`, which all of them do, and nothing before them.
+AT = """
+import sys
+
+class Fault:
+    @staticmethod
+    def find_spec(name, path=None, target=None):
+        if name == "_blake2":
+            exec(FAULT, {})
+
+sys.meta_path.insert(0, Fault)
+"""
 FAULTS = {
     "a fault of ours": "raise RuntimeError('planned')",
     "a library that cannot be loaded": "raise ImportError('planned')",
@@ -275,7 +307,7 @@ FAULTS = {
 
 @pytest.mark.parametrize("failure", FAULTS)
 def test_a_fault_of_the_process_that_decides_is_a_refusal(world: World, tmp_path: Path, failure: str) -> None:
-    (tmp_path / "json.py").write_text(FAULTS[failure])
+    (tmp_path / "sitecustomize.py").write_text(f"FAULT = {FAULTS[failure]!r}\n{AT}")
     environment = world.environment(PYTHONPATH=f"{tmp_path}{os.pathsep}{ROOT}")
     refused(finish(start_all(world, encoded(world), "--deadline", "2", environment=environment)))
 

@@ -552,6 +552,15 @@ def test_a_question_that_is_refused_is_recorded_as_one(
     assert [each["ended"] for each in found[1:]] == ended
 
 
+@pytest.mark.parametrize("given", [{"command": 5}, {"command": "a\0b"}, {}], ids=str)
+def test_a_call_that_is_none_is_recorded_as_such(ask: Callable[[str], Asking], given: dict[str, Any]) -> None:
+    asking = ask()
+    assert asking("claude", "Bash", given)[0] == "deny"
+    assert [(each["decision"], each["rule"][0], each["tool"]) for each in records(asking)] == [
+        ("deny", "invalid-call", "Bash")
+    ]
+
+
 def test_secrets_and_contents_stay_out_of_the_record(ask: Callable[[str], Asking]) -> None:
     asking = ask()
     secret = "ghp_" + "a1B2" * 9

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from warmed import warm
 
 from gateway.engine import Gateway
 from gateway.load import Options
@@ -41,14 +42,15 @@ class Never:
 class Bench:
     """`home` holds the project `p`, which calls are made from, `out`, which is open, and `deny`, which is closed."""
 
-    def __init__(self, base: str) -> None:
+    def __init__(self, base: str, cache: str = "") -> None:
+        """`cache`: a folder with what was compiled before, for this very `base`; one of its own without."""
         self.home = f"{base}/home"
         self.project = f"{self.home}/p"
         for folder in (f"{self.project}/.git", f"{self.home}/out", f"{self.home}/deny", f"{base}/config"):
             os.makedirs(folder)
         Path(base, "config", "policy.yaml").write_text(POLICY, encoding="utf-8")
         Path(self.home, "deny", "key").write_text("SECRET\n", encoding="utf-8")
-        where = Places(f"{base}/etc", f"{base}/config", f"{base}/state", f"{base}/cache", self.home)
+        where = Places(f"{base}/etc", f"{base}/config", f"{base}/state", cache or warm(f"{base}/cache"), self.home)
         self.gateway = Gateway(Options(self.project), where=where, environment={"PATH": "/usr/bin:/bin"})
         self.session = Session(self.gateway.context)
         self.cancel: Any = Never()
@@ -130,12 +132,21 @@ def _content(path: bytes) -> bytes:
         os.seteuid(mine)
 
 
+@pytest.fixture(scope="module")
+def shelf(tmp_path_factory: pytest.TempPathFactory) -> str:
+    """Where the worlds of a module are made, one after the other in one place: their policy is compiled once."""
+    found = os.path.realpath(tmp_path_factory.mktemp("bench"))
+    warm(f"{found}/cache")
+    return found
+
+
 @pytest.fixture
-def bench(tmp_path: Path) -> Iterator[Bench]:
+def bench(shelf: str) -> Iterator[Bench]:
     """The world, anew for each test."""
-    made = Bench(os.path.realpath(tmp_path))
+    made = Bench(f"{shelf}/now", f"{shelf}/cache")
     with made.session:
         yield made
+    os.rename(f"{shelf}/now", f"{shelf}/{len(os.listdir(shelf))}")
 
 
 @pytest.fixture

@@ -134,7 +134,7 @@ def test_a_plain_read_and_an_edit_load_no_library_for_other_kinds_of_file(tmp_pa
         "bench('Edit', file_path='a', old_string='hello', new_string='new')\n"
         "print(json.dumps(sorted({'PIL', 'pypdf', 'nbformat', 'jsonschema'} & set(sys.modules))))\n"
     )
-    environment = {"PATH": os.environ["PATH"], "PYTHONPATH": str(ROOT)}
+    environment = {"PATH": os.environ["PATH"], "PYTHONPATH": os.pathsep.join((str(ROOT), str(ROOT / "tests")))}
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, env=environment, check=True, timeout=60)
     assert json.loads(done.stdout) == []
 

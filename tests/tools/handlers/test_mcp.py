@@ -32,10 +32,13 @@ class Servers:
 
     def get(self, name: str, *_any: Any) -> Any:
         self.asked.append(name)
-        resource = SimpleNamespace(uri="x://a", name="a", description="the first", mime_type="")
-        content = SimpleNamespace(type="text", text="content", mime_type="")
-        found = SimpleNamespace(resources=[resource], contents=[content], content=[content], is_error=False)
-        return SimpleNamespace(ask=lambda _does, _cancel: found, hidden=lambda told: told)
+        resource = {"uri": "x://a", "name": "a", "description": "the first"}
+        content = [{"type": "text", "text": "content"}]
+        found = {"contents": content, "content": content}
+        return SimpleNamespace(
+            ask=lambda *_any: found, all_of=lambda *_any: [resource], hidden=lambda told: told,
+            line=lambda said: said or "", is_prompt=lambda _tool: False, why_not=lambda *_any: "",
+        )  # fmt: skip
 
     def close(self) -> None:
         """Holds nothing."""

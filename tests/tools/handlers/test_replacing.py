@@ -30,7 +30,11 @@ ROOT = Path(__file__).parents[3]
 def test_a_writer_killed_at_any_moment_leaves_the_old_file_or_the_new_one(
     tmp_path: Path, tool: str, before: str
 ) -> None:
-    environment = {"PATH": os.environ["PATH"], "PYTHONPATH": str(ROOT), "HOME": str(tmp_path)}
+    environment = {
+        "PATH": os.environ["PATH"],
+        "PYTHONPATH": os.pathsep.join((str(ROOT), str(ROOT / "tests"))),
+        "HOME": str(tmp_path),
+    }
     program = Path(__file__).parent / "kill_everywhere.py"
     done = subprocess.run(
         [sys.executable, str(program), str(tmp_path), tool],

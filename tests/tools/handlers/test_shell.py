@@ -7,6 +7,7 @@ from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from warmed import warm
 
 from gateway.model.context import Context
 from gateway.model.result import Result, Violation
@@ -32,6 +33,7 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     home.mkdir()
     (made / "sub").mkdir(parents=True)
     monkeypatch.setenv("HOME", str(home))
+    warm(home / ".cache" / "gateway")
     for name in ("XDG_CONFIG_HOME", "XDG_STATE_HOME", "XDG_CACHE_HOME"):
         monkeypatch.delenv(name, raising=False)
     return made

@@ -13,6 +13,7 @@ from time import monotonic
 from typing import TYPE_CHECKING
 
 import pytest
+from warmed import warm
 
 from gateway.audit.index import Index
 from gateway.audit.log import FOLDER
@@ -36,6 +37,7 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     home.mkdir()
     made.mkdir()
     monkeypatch.setenv("HOME", str(home))
+    warm(home / ".cache" / "gateway")
     for name in ("XDG_CONFIG_HOME", "XDG_STATE_HOME", "XDG_CACHE_HOME"):
         monkeypatch.delenv(name, raising=False)
     return made

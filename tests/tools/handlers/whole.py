@@ -54,3 +54,4 @@ class Whole:
 
     def close(self) -> None:
         self.session.close()
+        self.calls.close()
