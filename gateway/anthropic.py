@@ -244,7 +244,7 @@ class _Front:
         shown: list[Output] = []
 
         def work(call: Call, _work: Work) -> Output:
-            content.append(does(self._input(given, raw, call)))
+            content.append(does(self._input(given, call, is_changed=life.rewritten is not None)))
             shown.append(_output(content[0]))
             return shown[0]
 
@@ -254,7 +254,8 @@ class _Front:
             raise ToolError(
                 f"The call was refused: what it amounts to cannot be told ({type(error).__name__})."
             ) from error
-        done = Life(self.gateway.calls.services, raw, alone, cancel=cancel, work=work, starts=False).live()
+        life = Life(self.gateway.calls.services, raw, alone, cancel=cancel, work=work, starts=False)
+        done = life.live()
         if shown and done.output == shown[0] and not done.output.is_error:
             return content[0]
         return _said(done)
@@ -264,13 +265,12 @@ class _Front:
             return RawCall(f"mcp__{SERVER}__{self.tool.name}", given)  # type: ignore[arg-type]
         return self.judged_as(cast("Mapping[str, Any]", given))
 
-    def _input(self, given: object, raw: RawCall, call: Call) -> Any:
+    def _input(self, given: object, call: Call, *, is_changed: bool) -> Any:
         """What the tool is called with: what was judged. A hook that changed a call that stands for another one has
         changed what nobody can hand on."""
-        judged = _thawed(call.input)
         if self.judged_as is None:
-            return judged
-        if any(judged.get(name) != _thawed(value) for name, value in dict(raw.input).items()):
+            return _thawed(call.input)
+        if is_changed:
             raise Failure("The call was changed by a hook, and this tool cannot take the change.")
         return given
 

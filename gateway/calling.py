@@ -14,7 +14,7 @@ from gateway.tools.handling import Progress
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterable, AsyncIterator, Callable, Iterable, Mapping
+    from collections.abc import AsyncIterable, AsyncIterator, Callable, Iterable, Mapping, Sequence
     from concurrent.futures import ThreadPoolExecutor
     from typing import Any
 
@@ -95,14 +95,17 @@ class Calls:
         told: Callable[[int, Progress], None] | None = None,
         has_ended: Callable[[int], None] | None = None,
         has_begun: Callable[[int], None] | None = None,
+        keys: Sequence[str] = (),
     ) -> Turn:
+        """`keys`: of the calls, as `Life` takes them."""
         session = self._own(session)
 
         def life(index: int, raw: RawCall, beside: bool) -> Done:
             heard = None if told is None else lambda each: told(index, each)
             if has_begun is not None:
                 has_begun(index)
-            return Life(self.services, raw, session, cancel=cancel, progress=heard, beside=beside).live()
+            key = keys[index] if index < len(keys) else ""
+            return Life(self.services, raw, session, cancel=cancel, progress=heard, beside=beside, key=key).live()
 
         def is_safe(raw: RawCall) -> bool:
             return self.is_safe(raw, session)
@@ -181,8 +184,8 @@ class Calls:
 
     def is_safe(self, raw: RawCall, session: Session) -> bool:
         """Whether a call may run beside others, as far as can be told before it is judged for good."""
-        gateway = self.services.guard.gateway
         try:
+            gateway = self.services.guard.gateway
             tool = gateway.registry.tool(raw.tool)
             declared = tool.entry["concurrency_safe"]
             if isinstance(declared, bool):

@@ -8,7 +8,6 @@ from __future__ import annotations
 import os
 import time
 from _thread import allocate_lock
-from functools import partial
 
 from gateway.commands.settle import settle
 from gateway.errors import ConfigError, Problem
@@ -100,7 +99,7 @@ class Gateway:
         self._brought = () if loaded else tool_files(self.places, self.options)
         self.registry: Registry = load_tools(self.places, self._brought)
         self.loaded: Loaded = loaded or load_policy(self.places, self.options, self.registry, self._brought)
-        if loaded is None and not self.loaded.project_trusted:
+        if self._brought and not self.loaded.project_trusted:
             self.registry = without_project(self.registry)
         self.registry = with_search(self.registry, self.loaded.settings)
         self.registry = with_servers(self.registry, self.places, self.options, self.loaded.settings)
@@ -330,7 +329,10 @@ class Gateway:
             if effect.kind in PATH_KINDS and effect.tree and HOLE not in effect.path  # type: ignore[attr-defined]
         )
         kinds = frozenset(item.effect.kind for item in analysis.items if item.effect.kind in PATH_KINDS)
-        hidden = partial(is_protected, loaded.policy, kinds, context)
+
+        def hidden(path: str) -> bool:
+            return is_protected(loaded.policy, kinds, context, path)
+
         return observe(Wanted(trees=tuple(trees)), self.host, context, hidden=hidden).trees
 
     def loaded_for(self, verdict: Verdict) -> Loaded:
@@ -352,6 +354,12 @@ class Gateway:
         ):
             return self
         return self._again(self.options)
+
+    def paused(self) -> Gateway:
+        """One to which of all layers only `builtin` and enterprise are policy, in the mode `bypass`: what holds while a
+        person has put hooks aside (`gateway.pausing`). Raises ConfigError where they are broken, or do not leave that
+        mode open."""
+        return self._again(self.options.replace(paused=True, mode="bypass"))
 
     def afresh(self, cwd: str, environment: Mapping[str, str]) -> Gateway:
         """One with the same policy, for another folder and environment, that looks at the host anew: what a process of

@@ -18,8 +18,9 @@ from gateway.load import Options
 from gateway.model.call import RawCall
 from gateway.model.value import Value
 from gateway.session import Session
-from gateway.tasks.crons import COMMAND, DONE, FAILED, REFUSED, Crons
+from gateway.tasks.crons import COMMAND, DONE, FAILED, REFUSED, Crons, Run
 from gateway.tasks.database import StoreError, make_folder
+from gateway.tasks.timetable import TimetableError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
 
     from gateway.places import Places
     from gateway.sandbox.run import Cancel
-    from gateway.tasks.crons import Job, Run
+    from gateway.tasks.crons import Job
 
     # What lets an agent do a task, within a session: how that ended, and what it says of it.
     Prompted = Callable[[Gateway, Session, str, Cancel], tuple[str, str]]
@@ -68,10 +69,14 @@ class Firing:
         self._now = now
         self._crons = Crons(places.state, now=now)
         self._running: dict[str, threading.Thread] = {}
+        self._broken: set[str] = set()  # calls of which it was told that they cannot be due
         self._lock = threading.Lock()
-        make_folder(places.state)
         flags = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC
-        self._held = os.open(os.path.join(places.state, LOCK), flags, 0o600)
+        try:
+            make_folder(places.state)
+            self._held = os.open(os.path.join(places.state, LOCK), flags, 0o600)
+        except OSError as error:
+            raise StoreError(f"{places.state} cannot be used: {error.strerror}") from error
         try:
             fcntl.flock(self._held, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError as error:
@@ -98,11 +103,28 @@ class Firing:
                 is_running = job.id in self._running
                 if not is_running and len(self._running) >= MOST_AT_ONCE:
                     return  # the next look comes soon enough for it not to be missed, or it is reported
-            started, missed = self._crons.claim(job.id, is_running=is_running)
+            try:
+                started, missed = self._crons.claim(job.id, is_running=is_running)
+            except TimetableError as error:  # it is the trouble of this call, and no other's
+                self._tell_broken(job, str(error))
+                continue
             if missed is not None:
-                self._told(missed)
+                self._tell(missed)
             if started is not None:
                 self._begin(job, started)
+
+    def _tell(self, run: Run) -> None:
+        """What was claimed is done whether anybody hears of it or not."""
+        try:
+            self._told(run)
+        except Exception:
+            return  # whoever listened has gone; it stands in the runs
+
+    def _tell_broken(self, job: Job, why: str) -> None:
+        if job.id not in self._broken:
+            self._broken.add(job.id)
+            now = self._now()
+            self._tell(Run(0, job.id, job.name, job.root, now, now, now, FAILED, why, ""))
 
     def wait(self) -> None:
         """Waits for everything that has begun."""
@@ -124,12 +146,12 @@ class Firing:
             try:
                 ended = self._ended(job, run)
                 self._crons.ended(run.id, ended.outcome, ended.reason, ended.record)
-                self._told(run.replace(outcome=ended.outcome, reason=ended.reason, record=ended.record))
+                self._tell(run.replace(outcome=ended.outcome, reason=ended.reason, record=ended.record))
             finally:
                 with self._lock:
                     del self._running[job.id]
 
-        self._told(run)
+        self._tell(run)
         thread = threading.Thread(target=work, name=f"gateway-cron-{job.id}")
         with self._lock:
             self._running[job.id] = thread

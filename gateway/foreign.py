@@ -57,6 +57,16 @@ class Foreign:
             found = self._tools[key] = Tool(entry)
         return found
 
+    def recorded_as(self, agent: str, name: str) -> Tool | None:
+        """The tool of an agent whose calls the record has under this name, which may be one of ours; None if there is
+        none. Of several, the one that the agent calls so itself, else the first."""
+        found = self(agent, name)
+        if found is not None and found.name == name:
+            return found
+        prefix = f"{agent}/"
+        own = (self(agent, each.removeprefix(prefix)) for each in self._described.names() if each.startswith(prefix))
+        return next((tool for tool in own if tool is not None and tool.name == name), None)
+
     def names_for_rules(self) -> dict[str, list[str]]:
         """The names that rules may use for what stands for none of ours, each with the kind of its match field and that
         field: the same for every agent that has such a tool."""

@@ -26,7 +26,6 @@ if TYPE_CHECKING:
     from gateway.engine import Gateway
     from gateway.model.verdict import Verdict
 
-SETTING = "guarded"
 SHELL = "Bash"
 # One word of a command line may have 131,072 bytes; the agent puts ours into one of its own, quoted once more.
 MOST_TEXT = 24_000
@@ -49,12 +48,6 @@ class Guarded(Value):
     number: str
     text: str
     ticket: Ticket | None
-
-
-def wanted(gateway: Gateway) -> bool:
-    """Whether policy says that commands are rewritten."""
-    setting = gateway.loaded.settings.get(SETTING)
-    return setting is not None and setting.value is True
 
 
 def unavailable(gateway: Gateway) -> str:
@@ -85,7 +78,7 @@ def rewritten(
     agent's own person will be shown this command and has to agree to it. Nobody but whoever starts the command learns
     the number of its ticket."""
     wants = (Decision.ALLOW, Decision.ASK) if asked else (Decision.ALLOW,)
-    if not wanted(gateway) or not verdict.context.confined or verdict.decision not in wants:
+    if not gateway.loaded.guarded or not verdict.context.confined or verdict.decision not in wants:
         return None
     if len(text.encode("utf-8", "surrogateescape")) > MOST_TEXT or "\0" in text or recognised(text) is not None:
         return None

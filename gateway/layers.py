@@ -439,10 +439,11 @@ class _Settings:
         lock, bounds = settings.pop("lock", ()), settings.pop("bounds", {})
         self._check_sandbox(settings.get("sandbox") or {}, file.layer, path)
         self._check_audit(settings.get("audit") or {}, file.layer, path)
-        self._check_servers(settings.get("servers") or {}, file.layer, path)
+        for servers in ("servers", "language_servers"):
+            self._check_servers(settings.get(servers) or {}, file.layer, path)
         self._check_mcp(settings.get("mcp") or {}, file.layer, path)
         self._check_web(settings, file.layer, path)
-        self._check_plan(settings.get("plan") or {}, file.layer, path)
+        self._check_persons(settings, file.layer, path)
         for name, value in settings.items():
             reason = self._refused(file, name, value, may_loosen)
             if reason:
@@ -501,7 +502,7 @@ class _Settings:
             name
             for name, each in servers.items()
             if any(value.startswith("env:") for value in each["env"].values())
-            or any("env" in part for parts in each["headers"].values() for part in parts)
+            or any("env" in part for parts in each.get("headers", {}).values() for part in parts)
         ]
         if given and layer == "project":
             remedy = "set it in your own policy"
@@ -525,11 +526,16 @@ class _Settings:
                 if settings.get(name)
             ]
 
-    def _check_plan(self, plan: dict[str, Any], layer: str, path: str) -> None:
-        """An accepted plan ends a mode that refuses every write; who accepts it is not a project's to say."""
-        if plan and layer == "project":
+    def _check_persons(self, settings: dict[str, Any], layer: str, path: str) -> None:
+        """An accepted plan ends a mode that refuses every write, a pause ends more than that: who accepts the one and
+        whether there may be the other is not a project's to say."""
+        if layer == "project":
             remedy = "set it in your own policy"
-            self.problems.append(Problem("a project must not set `plan`", file=path, remedy=remedy))
+            self.problems += [
+                Problem(f"a project must not {what}", file=path, remedy=remedy)
+                for name, what in (("plan", "set `plan`"), ("pause", "allow a `pause`"))
+                if settings.get(name)
+            ]
 
     def settle_mode(self) -> None:
         """Where the layers bound the mode and none that may stay sets it, the first of those they name holds."""

@@ -102,13 +102,15 @@ class Life:
         environment: Mapping[str, str] | None = None,
         work: Handler | None = None,
         starts: bool = True,
+        key: str = "",
     ) -> None:
         """`beside`: the call runs beside others, so it must be safe to. `environment`: what a command's is chosen
         from, the gateway's own by default. `work`: does the work instead of the tool's own handler.
         `starts`: a command of the call is started here, in the sandbox; `work` that runs it otherwise is judged by what
-        the session says of confinement."""
+        the session says of confinement. `key`: the same for a call that is made again because nobody knows what became
+        of it."""
         self.services = services
-        self.guard: Guard = services.guard
+        self.guard, self.broken = _guard_of(services)
         self.raw = raw.replace(partial=False) if raw.partial else raw  # what is not given is not there
         self.session = session
         self.context: Context = session.context
@@ -118,6 +120,7 @@ class Life:
         self.environment = session.environment if environment is None else environment
         self.given = work
         self.starts = starts
+        self.key = key
         self.does: Handler | None = None
         self.grants: Grants | None = session.grants
         self.tool: Tool | None = None
@@ -155,6 +158,8 @@ class Life:
         return self._close()
 
     def _begin(self) -> tuple[Handler, Work]:
+        if self.broken is not None:
+            raise self.broken
         call = self._understand()
         self._hooks_before(call)
         verdict = self._judge()
@@ -166,7 +171,11 @@ class Life:
 
     def _finish(self, does: Handler, work: Work, began: float) -> None:
         assert self.verdict is not None
+        edit = self.services.edit(work)
         self._run(self.verdict, (does, work), began)
+        if edit is not None:
+            self.output = edit.told(self.output)
+            self.reports += edit.reports
         self._limit()
         self._hooks_after()
 
@@ -399,6 +408,15 @@ class Life:
 
     def _name(self) -> str:
         return self.raw.tool if self.tool is None else self.tool.name
+
+
+def _guard_of(services: Services) -> tuple[Guard, ConfigError | None]:
+    """Who judges the call; where the policy files have become broken, who judged before, and what is wrong: then the
+    call is refused."""
+    try:
+        return services.guard, None
+    except ConfigError as error:
+        return services.guard_before, error
 
 
 def internal(error: BaseException) -> str:

@@ -32,6 +32,8 @@ if TYPE_CHECKING:
     from gateway.audit.calls import Recorded
     from gateway.audit.log import Log
     from gateway.engine import Gateway
+    from gateway.lsp.edits import Edit
+    from gateway.lsp.running import Languages
     from gateway.model.call import RawCall
     from gateway.model.context import Context
     from gateway.model.grant import Grant
@@ -40,6 +42,7 @@ if TYPE_CHECKING:
     from gateway.model.result import Result
     from gateway.model.verdict import Verdict
     from gateway.servers import Servers
+    from gateway.tools.handling import Work
     from gateway.tools.registry import Registry
 
 # What a tool may ask for where no policy limits the time of a call; without asking it gets what the plan says.
@@ -108,6 +111,7 @@ class Services:
         self.person = person
         self.hooks = Hooks()
         self._servers: Servers | None = None
+        self._languages: Languages | None = None
         self._lock = allocate_lock()
 
     @property
@@ -121,9 +125,28 @@ class Services:
             return self._servers
 
     @property
+    def languages(self) -> Languages:
+        """The language servers that policy configures."""
+        with self._lock:
+            if self._languages is None:
+                from gateway.lsp.running import Languages
+
+                self._languages = Languages(self)
+            return self._languages
+
+    def edit(self, work: Work) -> Edit | None:
+        """What has language servers hear of what a call changes; None where none was ever asked. Never raises."""
+        return None if self._languages is None else self._languages.edit(work)
+
+    @property
     def guard(self) -> Guard:
         """Who judges the next call: by the policy files as they were, unless an answer has changed them."""
         return self._renewed() if self._has_saved else self._guard
+
+    @property
+    def guard_before(self) -> Guard:
+        """Who judged by the policy files as they were when they could last be read."""
+        return self._guard
 
     @property
     def gateway(self) -> Gateway:
@@ -194,6 +217,8 @@ class Services:
         """Ends what serves the calls. No call may be running."""
         if self._servers is not None:
             self._servers.close()
+        if self._languages is not None:
+            self._languages.close()
         self.runner.close()
         self.log.close()
 

@@ -63,6 +63,8 @@ class Session:
         self.todos: tuple[tuple[str, str, str], ...] = ()
         self.answer_schema: Mapping[str, Any] | None = None  # what its final answer must be, where it must be data
         self.answer: Mapping[str, Any] | None = None
+        self.joined: Any = None  # what its model gets of MCP servers (`gateway.joined`), None where none have joined it
+        self.has_servers = True  # whether its agent may call any tool of an MCP server
         self.searched: frozenset[str] = frozenset()  # tools that were searched for, and are shown in full since
         # The folder has its name from the start and is made when it is needed: no call sees its circumstances change.
         self._context = context.replace(scratch=reserved(context.workspace))
@@ -161,7 +163,7 @@ class Session:
             self._with_it.append(end)
 
     def close(self) -> None:
-        """Ends every background command and MCP server of the session, and removes the scratch folder. No call of the
+        """Ends every background command and server of the session, and removes the scratch folder. No call of the
         session may be running."""
         with self._lock:
             self._closed = True

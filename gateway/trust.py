@@ -6,11 +6,11 @@ somebody else could have written grants nothing.
 
 from __future__ import annotations
 
-import json
 import os
 
 from gateway.cache import read_owned, replace_whole
 from gateway.errors import ConfigError, Problem
+from gateway.plainjson import loads
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -51,7 +51,7 @@ class TrustStore:
         if data is None:
             return {}
         try:
-            store = json.loads(data)
+            store = loads(data)
             return {str(name): dict(digests) for name, digests in store["projects"].items()}
         except (ValueError, KeyError, TypeError, AttributeError) as error:
             problem = Problem(
@@ -62,6 +62,8 @@ class TrustStore:
             raise ConfigError(problem) from error
 
     def _write(self, projects: Mapping[str, Mapping[str, str]]) -> None:
+        import json
+
         data = json.dumps({"version": 1, "projects": projects}, indent=2, sort_keys=True).encode()
         try:
             os.makedirs(os.path.dirname(self.path), mode=0o700, exist_ok=True)

@@ -52,7 +52,10 @@ def typed_line(reading: int, seconds: float, cancelled: Callable[[], bool], most
     typed = b""
     while b"\n" not in typed:
         left = end - monotonic()
-        if left <= 0 or cancelled() or len(typed) > most:
+        if len(typed) > most:
+            forget_input(reading)  # the rest of it is no line for whoever reads here next, such as a shell
+            return None
+        if left <= 0 or cancelled():
             return None
         if not select.select([reading], [], [], min(left, _LOOK_EVERY))[0]:
             continue

@@ -45,7 +45,9 @@ def build() -> typer.Typer:
     app.command(HOOK.name)(typed(HOOK, _hook))
     app.command("agent")(import_module("gateway.frontends.cli_agent").agent)
     app.command("doctor")(import_module("gateway.frontends.cli_doctor").doctor)
+    app.command("pause")(import_module("gateway.frontends.cli_pause").pause)
     app.command("init")(import_module("gateway.frontends.cli_init").init)
+    app.command("why")(import_module("gateway.frontends.cli_why").why)
     for name in _GROUPS:
         app.add_typer(import_module(f"gateway.frontends.cli_{name}").app, name=name)
     return app

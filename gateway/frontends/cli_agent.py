@@ -6,10 +6,11 @@ every event as a line. Ctrl-C ends what runs, and pressed again the session.
 
 from __future__ import annotations
 
+import json
 import signal
 import sys
 from functools import partial
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -20,14 +21,14 @@ from gateway.agent.post import Post
 from gateway.agent.reviewer import Auto
 from gateway.agent.sessions import find, new_path
 from gateway.agent.transcript import Transcript, read
-from gateway.errors import ConfigError, Problem
+from gateway.errors import ConfigError, GatewayError, Problem
 from gateway.frontends.approvers import approvers, person
 from gateway.frontends.arguments import Request
 from gateway.frontends.conversation import Events, Quiet, Shown
 from gateway.frontends.output import write
 from gateway.frontends.session import open_gateway
 from gateway.frontends.style import is_terminal
-from gateway.layers import local_folder
+from gateway.layers import local_folder, read_file
 from gateway.sandbox.run import Cancel
 from gateway.tools.handlers.kept import MAIN
 
@@ -56,6 +57,9 @@ def agent(
     full: Annotated[bool, typer.Option(help="Show everything, not what fits a glance.")] = False,
     max_turns: Annotated[int, typer.Option(help="Replies of the model that a task may take.", min=1)] = TURNS,
     max_tokens: Annotated[int, typer.Option(help="Tokens, read and written, 0 for any number.", min=0)] = 0,
+    answer_schema: Annotated[
+        str, typer.Option(help="Take the answer as data that fits this JSON Schema, of an object.", metavar="FILE")
+    ] = "",
     no_transcript: Annotated[bool, typer.Option("--no-transcript", help="Keep no transcript.")] = False,
     policies: Annotated[
         str | None, typer.Option(help="Use the layers in DIR only, below the machine's own.", metavar="DIR")
@@ -82,12 +86,14 @@ def agent(
     gateway = open_gateway(request, binding=True, approver=asked, person=person(), front="agent")
     budget = Budget(max_turns, max_tokens)
     past = read(find(gateway, resume)) if resume else None
+    schema = _schema(answer_schema) if answer_schema else None
     with gateway, gateway.session() as session:
         transcript = None if no_transcript else _transcript(gateway, session, resume)
         shown = Events() if as_json else Shown(gateway, full) if is_seen else Quiet()
         try:
             children = Children(gateway, speaker, folder=transcript.path.removesuffix(".jsonl") if transcript else "")
             session.agents = children
+            session.answer_schema = schema
             session.model = None if script else _model(model or SMALL, "")
             session.ends_with_it(children.close)
             post = Post(local_folder(gateway.places, gateway.options.root), MAIN)
@@ -117,6 +123,23 @@ def _model(name: str, script: str) -> Model:
 
         return load(script)
     return Claude(name or DEFAULT)
+
+
+def _schema(path: str) -> dict[str, Any]:
+    """The schema in a file. Raises ConfigError."""
+    from gateway.tools.handlers.answers import checked_schema
+
+    try:
+        found = json.loads(read_file(path))
+        if not isinstance(found, dict):
+            raise GatewayError("the schema of the output must be an object")
+        return checked_schema(found)
+    except ValueError as error:
+        raise ConfigError(Problem(f"the schema of the answer must be JSON: {error}", file=path)) from error
+    except ConfigError:
+        raise
+    except GatewayError as error:
+        raise ConfigError(Problem(str(error), file=path)) from error
 
 
 def _transcript(gateway: Gateway, session: Session, resume: str) -> Transcript:

@@ -16,7 +16,7 @@ from gateway.frontends.session import folder
 from gateway.frontends.style import is_terminal, style_for
 from gateway.install import files, planning
 from gateway.install.agents import agent_named
-from gateway.install.base import MANAGED, PROJECT, SERVER, USER, Site
+from gateway.install.base import MANAGED, PROJECT, SERVER, USER, Site, shell_line
 from gateway.install.lines import hook_lines, server_line
 from gateway.install.own import is_own
 from gateway.install.pieces import TEXT, Entry, Member, Target
@@ -153,6 +153,7 @@ class _Init:
         """Asks Codex for the hashes of the hooks that were just put in, and records them when a person agrees."""
         import shutil
 
+        from gateway.agents.codex import EVENTS
         from gateway.install import codex, codextrust
 
         manual = "start codex, look at them with /hooks, and trust them there"
@@ -168,7 +169,9 @@ class _Init:
             )
             self._remark()
             return UNTRUSTED
-        own = [each for each in found if each.is_own and os.path.realpath(each.source) == source]
+        # To the letter: a shell runs the line, and it is not enough that ours stands somewhere in it.
+        lines = [shell_line(hook_lines("codex")(event)) for event in EVENTS]
+        own = [each for each in found if each.command in lines and os.path.realpath(each.source) == source]
         if not own:
             self.notes.append(f"Codex does not see these hooks: does it trust {self.site.project}? Then init again")
             self._remark()

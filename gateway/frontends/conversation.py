@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 
-from gateway.agent.loop import Called, Calling, Doing
+from gateway.agent.loop import Called, Calling, Doing, Noticed
 from gateway.agent.model import TEXT, Reply, Said
 from gateway.errors import CallError
 from gateway.frontends.jsontext import dumps
@@ -30,13 +30,17 @@ class Quiet:
         """Nothing is said of it."""
 
     def happening(self, what: Happening) -> None:
-        """A refusal is told."""
+        """A refusal is told, and what people should know."""
+        if isinstance(what, Noticed):
+            complain(f"gateway: {safe_lines(what.text)}\n")
         if isinstance(what, Called) and not what.done.ran:
             complain(f"gateway: refused: {visible(what.raw.tool)}: {safe_lines(what.done.result.reason)}\n")
 
     def end(self, outcome: Outcome) -> None:
         """The answer, and why there is none."""
-        if outcome.text:
+        if outcome.answer is not None:
+            write(dumps(outcome.answer) + "\n")
+        elif outcome.text:
             write(outcome.text if outcome.text.endswith("\n") else outcome.text + "\n")
         if outcome.reason:
             complain(f"gateway: {safe_lines(outcome.reason)}\n")
@@ -65,6 +69,8 @@ class Events:
             _line("call", id=what.id, tool=what.raw.tool, input=dict(what.raw.input))
         elif isinstance(what, Doing):
             _line("progress", id=what.id, kind=what.progress.kind, text=what.progress.text)
+        elif isinstance(what, Noticed):
+            _line("notice", text=what.text)
         else:
             done = what.done
             _line(
@@ -80,7 +86,10 @@ class Events:
 
     def end(self, outcome: Outcome) -> None:
         """How it ended."""
-        _line("end", **outcome.as_dict())
+        told = outcome.as_dict()
+        if outcome.answer is None:
+            del told["answer"]
+        _line("end", **told)
 
 
 def _line(event: str, **what: object) -> None:
@@ -117,6 +126,9 @@ class Shown:
                 self._is_within = not what.text.endswith("\n")
         elif isinstance(what, Reply):
             self._end_line()
+        elif isinstance(what, Noticed):
+            self._end_line()
+            write(f"gateway: {safe_lines(what.text)}\n")
         elif isinstance(what, Calling):
             if not self._live:
                 self._live = what.id
@@ -153,7 +165,9 @@ class Shown:
             self._is_within = False
 
     def end(self, outcome: Outcome) -> None:
-        """Why it ended, unless all was done."""
+        """The answer, where it is data; why it ended, unless all was done."""
         self._end_line()
+        if outcome.answer is not None:
+            write(shown(dumps(outcome.answer)) + "\n")
         if outcome.reason:
             write(f"gateway: {safe_lines(outcome.reason)}\n")

@@ -5,8 +5,10 @@ from __future__ import annotations
 import os
 import re
 import shutil
+import signal
 import stat
 import subprocess
+from contextlib import suppress
 
 from gateway.agents import AGENTS
 from gateway.errors import GatewayError
@@ -91,10 +93,7 @@ def findings_of(looked: Looked, project: str, environment: Mapping[str, str]) ->
         ]
 
     def run(words: Sequence[str], given: bytes) -> tuple[int, bytes, bytes]:
-        done = subprocess.run(
-            words, input=given, capture_output=True, timeout=SECONDS, check=False, cwd=project, env=dict(environment)
-        )
-        return done.returncode, done.stdout, done.stderr
+        return ran(words, given, project, environment)
 
     found += answers(looked, project, run)
     found += switched_off(looked)
@@ -108,6 +107,22 @@ def findings_of(looked: Looked, project: str, environment: Mapping[str, str]) ->
         levels = ", ".join(dict.fromkeys(each.level for each in looked.own))
         found.insert(0, Finding(name, OK, f"the hook in its settings ({levels}) answers as it must"))
     return found
+
+
+def ran(words: Sequence[str], given: bytes, folder: str, environment: Mapping[str, str]) -> tuple[int, bytes, bytes]:
+    """What a command line says within its time; with it ends whatever it has started. Raises OSError and
+    SubprocessError."""
+    pipe = subprocess.PIPE
+    with subprocess.Popen(
+        words, stdin=pipe, stdout=pipe, stderr=pipe, cwd=folder, env=dict(environment), start_new_session=True
+    ) as process:
+        try:
+            said, errors = process.communicate(given, timeout=SECONDS)
+        except BaseException:
+            with suppress(ProcessLookupError, PermissionError):  # it has ended
+                os.killpg(process.pid, signal.SIGKILL)
+            raise
+    return process.returncode, said, errors
 
 
 def answers(looked: Looked, project: str, run: Run) -> list[Finding]:

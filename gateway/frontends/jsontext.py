@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import json
-
 from gateway.errors import CallError, Problem
+from gateway.plainjson import decoder
+from gateway.plainjson import dumps as dumps  # for those that write here
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -31,12 +31,13 @@ def _finite(text: str) -> float:
     return number
 
 
-_decode = json.JSONDecoder(object_pairs_hook=_unique, parse_constant=_no_constant, parse_float=_finite).decode
-dumps = json.JSONEncoder(separators=(",", ":"), check_circular=False).encode
+_decode = decoder(object_pairs_hook=_unique, parse_constant=_no_constant, parse_float=_finite)
 
 
 def pretty(value: Any) -> str:
     """For people who look at it: one key a line."""
+    import json
+
     return json.dumps(value, indent=2)
 
 

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import gc
 import os
+import select
 import sys
+import threading
 from importlib.util import find_spec
 
 from gateway.errors import ConfigError, Problem
@@ -27,6 +29,8 @@ TOKEN_VARIABLE = "GATEWAY_MCP_TOKEN"
 # What stands behind `--` of `mcp proxy`, for typer: one option for each word.
 WORD = "--word"
 _LEAST_TOKEN = 16
+# What a pipe that has room takes without waiting, and how long one without is waited for.
+_AT_ONCE, _WAITS_MS = 4_096, 2_000
 
 
 class Asked(Value):
@@ -150,17 +154,35 @@ def proxy(asked: Asked) -> int:
             from gateway.mcp.proxy import Proxying
 
             pins = Pins(gateway.places.state)
-            return Proxying(gateway, found, namespaced=asked.namespaced or len(found) > 1, pins=pins, says=_say)
+            return Proxying(gateway, found, namespaced=asked.namespaced or len(found) > 1, pins=pins, says=_Saying())
 
         return _serve(endpoint, asked)
 
 
-def _say(data: bytes) -> None:
-    """What a server says to people: whoever started this process reads it."""
-    try:
-        os.write(2, data)
-    except OSError:
-        return  # nobody reads it any more
+class _Saying:
+    """Tells people what servers say: whoever started this process reads it, maybe at a terminal. One who has stopped
+    reading is waited for once, and told nothing until there is room again: the servers' other clients go on."""
+
+    def __init__(self) -> None:
+        self._is_heard = True
+        self._lock = threading.Lock()
+
+    def __call__(self, data: bytes) -> None:
+        from gateway.mcp.cleaned import shown
+
+        left = shown(data.decode("utf-8", "backslashreplace")).encode("utf-8", "backslashreplace")
+        with self._lock:
+            while left and self._has_room():
+                try:
+                    left = left[os.write(2, left[:_AT_ONCE]) :]
+                except OSError:
+                    return  # nobody reads it any more
+
+    def _has_room(self) -> bool:
+        ready = select.poll()
+        ready.register(2, select.POLLOUT)
+        self._is_heard = bool(ready.poll(_WAITS_MS if self._is_heard else 0))
+        return self._is_heard
 
 
 def _needs_mcp() -> None:

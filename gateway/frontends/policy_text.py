@@ -226,7 +226,16 @@ def trust_text(found: Effective, registry: Registry, home: str, style: Style) ->
         lines += [f"  {visible(key)}", f"    {does}"]
         lines += [f"    its tools are taken for those of `{visible(server['is'])}`"] * bool(server["is"])
         lines += [f"    with {visible(name)}={visible(value)}" for name, value in server["env"].items()]
-    settings = [(f"{name}.{key}" if key else name, value) for name, key, value in values if name != "servers"]
+    languages = [(key, value) for name, key, value in values if name == "language_servers"]
+    lines += ["", style.paint("language servers that begin to run when they are asked", "strong")] * bool(languages)
+    for key, server in languages:
+        lines += [f"  {visible(key)}, for {visible(' '.join(server['extensions']))}"]
+        lines += [f"    runs {visible(quoted(server['command']))}"]
+        lines += [f"    with {visible(name)}={visible(value)}" for name, value in server["env"].items()]
+        told = (("initialization", server["initialization"]), ("configuration", server["configuration"]))
+        lines += [f"    {name} = {_whole(value)}" for name, value in told if value]
+    shown = ("servers", "language_servers")
+    settings = [(f"{name}.{key}" if key else name, value) for name, key, value in values if name not in shown]
     lines += ["", style.paint("settings", "strong")] if settings else []
     lines += [f"  {visible(name)} = {_whole(value)}" for name, value in settings]
     described = [each for each in found.commands if each.layer == "project"]

@@ -6,8 +6,11 @@ An untrusted hook is skipped without a word, so nothing but Codex's own answer c
 from __future__ import annotations
 
 import json
+import os
+import signal
 import subprocess
 import threading
+from contextlib import suppress
 
 from gateway.errors import GatewayError
 from gateway.install.own import agent_of
@@ -91,7 +94,13 @@ def _asked(line: Sequence[str], project: str, environment: Mapping[str, str]) ->
         )  # fmt: skip
     except OSError as error:
         raise GatewayError(f"{line[0]} cannot be started: {error.strerror}") from error
-    late = threading.Timer(SECONDS, server.kill)
+
+    def end() -> None:
+        """Ends it with what it has started: the program may be a script that starts another one."""
+        with suppress(ProcessLookupError, PermissionError):  # it has ended
+            os.killpg(server.pid, signal.SIGKILL)
+
+    late = threading.Timer(SECONDS, end)
     late.start()
     try:
         assert server.stdin is not None
@@ -100,13 +109,13 @@ def _asked(line: Sequence[str], project: str, environment: Mapping[str, str]) ->
         server.stdin.write(first)
         server.stdin.flush()
         read = 0
-        for data in server.stdout:
+        while data := server.stdout.readline(_MOST + 1):
             read += len(data)
             if read > _MOST:
                 break
             try:
                 answer = json.loads(data)
-            except ValueError:
+            except (ValueError, RecursionError):
                 continue
             if not isinstance(answer, dict):
                 continue
@@ -121,6 +130,6 @@ def _asked(line: Sequence[str], project: str, environment: Mapping[str, str]) ->
         raise GatewayError(f"codex app-server ended: {error.strerror}") from error
     finally:
         late.cancel()
-        server.kill()
+        end()
         server.communicate()
     raise GatewayError("codex app-server did not answer")

@@ -36,6 +36,16 @@ def _claude(_agent: Agent, site: Site, net: Second) -> Said:
     return (Target(settings(site), JSON, tuple(Entry(("permissions", "deny"), each) for each in rules)),), ()
 
 
+def _in_quotes(text: str) -> str:
+    """A text as TOML and Starlark take it: neither knows the pairs of escapes that JSON writes for one character."""
+    return json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007f")
+
+
+def _for_a_shell(text: str) -> str:
+    """One word of a line that a person may copy."""
+    return "'" + text.replace("'", "'\"'\"'") + "'"
+
+
 def _below(pattern: str) -> tuple[str, ...]:
     """A path rule of ours also holds for all that lies below a folder."""
     return ("",) if "." in pattern.rpartition("/")[2][1:] or pattern.endswith("*") else ("", "/**")
@@ -47,8 +57,8 @@ def _codex(agent: Agent, site: Site, net: Second) -> Said:
         return (), ("Codex takes rules of commands from its users' and projects' folders alone", *left)
     lines = [_MARK.format("codex", "codex")]
     for each in net.prefixes:
-        words = ", ".join(map(json.dumps, each.words))
-        why = json.dumps(f"{each.because} ({each.rule})", ensure_ascii=False)
+        words = ", ".join(map(_in_quotes, each.words))
+        why = _in_quotes(f"{each.because} ({each.rule})")
         lines.append(f'prefix_rule(pattern=[{words}], decision="forbidden", justification={why})\n')
     path = os.path.join(agent.folder(site), "rules", "gateway.rules")
     return (Target(path, TEXT, (), "".join(lines)),), left
@@ -60,12 +70,12 @@ def _gemini(agent: Agent, site: Site, net: Second) -> Said:
         return (), ("Gemini CLI takes no rules from projects: use the user's level", *left)
     lines = [_MARK.format("gemini", "gemini")]
     lines += [
-        f'\n[[rule]]\ntoolName = "run_shell_command"\ncommandPrefix = {json.dumps(" ".join(each.words))}\n{_DENIED}'
+        f'\n[[rule]]\ntoolName = "run_shell_command"\ncommandPrefix = {_in_quotes(" ".join(each.words))}\n{_DENIED}'
         for each in net.prefixes
     ]
     for server, tool in net.tools:
-        name = f"toolName = {json.dumps(tool)}\n" if tool != "*" else ""
-        lines.append(f"\n[[rule]]\nmcpName = {json.dumps(server)}\n{name}" + _DENIED)
+        name = f"toolName = {_in_quotes(tool)}\n" if tool != "*" else ""
+        lines.append(f"\n[[rule]]\nmcpName = {_in_quotes(server)}\n{name}" + _DENIED)
     path = os.path.join(agent.folder(site), "policies", "gateway.toml")
     return (Target(path, TEXT, (), "".join(lines)),), left
 
@@ -75,10 +85,9 @@ _DENIED = 'decision = "deny"\npriority = 900\n'
 
 def _copilot(agent: Agent, site: Site, net: Second) -> Said:
     left = list(_unsaid(net, "reads"))
-    flags = [f"--deny-tool='shell({' '.join(each.words)}:*)'" for each in net.prefixes]
-    flags += [
-        f"--deny-tool='{server}'" if tool == "*" else f"--deny-tool='{server}({tool})'" for server, tool in net.tools
-    ]
+    denied = [f"shell({' '.join(each.words)}:*)" for each in net.prefixes]
+    denied += [server if tool == "*" else f"{server}({tool})" for server, tool in net.tools]
+    flags = [f"--deny-tool={_for_a_shell(each)}" for each in denied]
     if flags:
         left.append(f"Copilot takes denied commands on its command line alone: copilot {' '.join(flags)}")
     if site.level == USER and net.hosts:

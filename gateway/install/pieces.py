@@ -56,8 +56,11 @@ class Made(Value):
 def put(target: Target, text: str, made: Made) -> tuple[str, Made]:
     """The file with every piece in it, and all that is ours in it now. `made`: what had been put in before: what of it
     is not wanted any more is taken out. Raises ConfigError."""
-    kept = Made(tuple(each for each in made.pieces if each in target.pieces), made.before, made.containers)
-    gone = made.replace(pieces=tuple(each for each in made.pieces if each not in target.pieces), containers=())
+    stay: list[Entry | Member] = []
+    go: list[Entry | Member] = []
+    for each in made.pieces:
+        (stay if each in target.pieces else go).append(each)
+    kept, gone = made.replace(pieces=tuple(stay)), made.replace(pieces=tuple(go), containers=())
     # An entry in an older form is replaced where it stands; what is left of the older pieces goes.
     document = opened(target.form, text, target.path)
     pieces, before, containers = list(kept.pieces), list(kept.before), list(kept.containers)
@@ -65,19 +68,20 @@ def put(target: Target, text: str, made: Made) -> tuple[str, Made]:
         if isinstance(piece, Entry):
             containers += document.ensure(piece.at, [])
             items = document.get(piece.at)
-            own = [at for at, item in enumerate(items) if item == piece.value or is_own(item)]
+            ours = is_own(piece.value)
+            own = [at for at, item in enumerate(items) if is_own(item)] if ours else []
             if piece.value in items:
-                at = items.index(piece.value)
-                own.remove(at)
-                if piece not in pieces and is_own(piece.value):
-                    pieces.append(piece)
-            elif own and is_own(piece.value):
+                if ours:
+                    own.remove(items.index(piece.value))
+                    if piece not in pieces:
+                        pieces.append(piece)
+            elif own:
                 document.replace(piece.at, own.pop(0), piece.value)
                 pieces.append(piece)
             else:
                 document.append(piece.at, piece.value)
                 pieces.append(piece)
-            for at in reversed(own if is_own(piece.value) else []):
+            for at in reversed(own):
                 document.remove_item(piece.at, at)
         else:
             containers += document.ensure(piece.at, {})

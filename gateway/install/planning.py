@@ -115,6 +115,9 @@ def _taken(path: str, kept: Kept) -> tuple[list[files.Change], tuple[str, ...]]:
             return [], (f"{path} was replaced by somebody and stays",)
         copy = f"{path}.edited"
         place, known = files.read(copy)
+        if place != os.path.join(os.path.dirname(real), os.path.basename(copy)):
+            problem = Problem("must not be a link", file=copy, remedy=f"move it away: {path} is to be kept there")
+            raise ConfigError(problem)
         saved = files.Change(copy, place, known, text)
         return [saved, files.Change(path, real, text, None)], (f"{path} was changed since: it is kept as {copy}",)
     after, left = take(kept.form, text, path, kept.made)

@@ -103,6 +103,7 @@ class Exchange:
         self.turn = turn or Turn(Turns())
         self._asked: asyncio.Queue[Mapping[str, Message]] = asyncio.Queue()
         self._answer: asyncio.Future[Mapping[str, Any]] | None = None
+        self._one_at_a_time = asyncio.Lock()
 
     def may_ask(self, kind: str = "elicitation") -> bool:
         """Whether the client has what answers such a question."""
@@ -114,28 +115,35 @@ class Exchange:
         return kind != "elicitation" or "form" in has or "url" not in has
 
     async def ask(self, requests: Mapping[str, Message]) -> Mapping[str, Any]:
-        """What the client answers to requests of the form `{"method", "params"}`, by their keys. Raises RpcError."""
-        self.turn.pause()
-        try:
-            async with asyncio.timeout(SECONDS):
-                if not is_stateless(self.back.version):
-                    return {
-                        key: await self.back.ask(each["method"], each.get("params") or {})
-                        for key, each in requests.items()
-                    }
-                self._answer = self.loop.create_future()
-                self._asked.put_nowait(requests)
-                return await self._answer
-        except TimeoutError as error:
-            raise RpcError(INVALID_PARAMS, "nobody answered in time") from error
-        finally:
-            self._answer = None
-            await self.turn.again()
+        """What the client answers to requests of the form `{"method", "params"}`, by their keys. Who asks meanwhile
+        waits for that. Raises RpcError."""
+        async with self._one_at_a_time:
+            self.turn.pause()
+            try:
+                async with asyncio.timeout(SECONDS):
+                    if not is_stateless(self.back.version):
+                        return {
+                            key: await self.back.ask(each["method"], each.get("params") or {})
+                            for key, each in requests.items()
+                        }
+                    self._answer = self.loop.create_future()
+                    self._asked.put_nowait(requests)
+                    return await self._answer
+            except TimeoutError as error:
+                raise RpcError(INVALID_PARAMS, "nobody answered in time") from error
+            finally:
+                self._answer = None
+                await self.turn.again()
+
+    @property
+    def question(self) -> object:
+        """What waits for the request to be sent again; None where nothing does."""
+        return self._answer if self._answer is not None and not self._answer.done() else None
 
     @property
     def waits(self) -> bool:
         """Whether a question waits for the request to be sent again."""
-        return self._answer is not None and not self._answer.done()
+        return self.question is not None
 
     def take(self, back: Back, answers: Any) -> None:
         """Takes the answers that came with the request when it was sent again."""
@@ -169,23 +177,28 @@ class Held:
 
     def __init__(self, seal: Seal) -> None:
         self._seal = seal
-        self._waiting: dict[str, Exchange] = {}
+        self._waiting: dict[str, tuple[Exchange, object]] = {}  # and the question that is answered with it
 
     def hold(self, exchange: Exchange, requests: Message, bound: str) -> Message:
         """The result that asks for the answers. Raises RpcError where too many wait already."""
-        self._waiting = {number: each for number, each in self._waiting.items() if each.waits}
+        self._waiting = {
+            number: (each, question)
+            for number, (each, question) in self._waiting.items()
+            if question is not None and each.question is question
+        }
         if len(self._waiting) >= MOST_HELD:
             assert exchange.task is not None
             exchange.task.cancel()
             raise RpcError(INVALID_PARAMS, "too many calls wait for an answer already")
         state, number = self._seal.make(bound)
-        self._waiting[number] = exchange
+        self._waiting[number] = exchange, exchange.question
         return {"resultType": INPUT_REQUIRED, "inputRequests": requests, "requestState": state}
 
     def resume(self, state: Any, bound: str) -> Exchange:
-        """The call that a state was made for, once. Raises RpcError for any other state."""
-        exchange = self._waiting.pop(self._seal.number(state, bound), None)
-        if exchange is None or not exchange.waits:
+        """The call that a state was made for, once, as long as what it asked waits for its answer. Raises RpcError for
+        any other state."""
+        exchange, question = self._waiting.pop(self._seal.number(state, bound), (None, None))
+        if exchange is None or question is None or exchange.question is not question:
             raise RpcError(INVALID_PARAMS, "Invalid or expired requestState", {"reason": "invalid_request_state"})
         return exchange
 

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from gateway.audit.calls import Recorded
+    from gateway.model.context import Context
     from gateway.model.plan import SandboxPlan
     from gateway.model.result import Result
     from gateway.model.verdict import Verdict
@@ -35,9 +36,21 @@ class Child:
     """One process of a server. `out`: where it is written to, `into`: where it is read from; whoever takes these
     descriptors owns them."""
 
-    def __init__(self, name: str, declared: Mapping[str, Any], *, says: Callable[[bytes], None] | None = None) -> None:
-        """`says`: gets what it writes to standard error, without the secrets that it was given, whole lines."""
+    def __init__(
+        self,
+        name: str,
+        declared: Mapping[str, Any],
+        *,
+        says: Callable[[bytes], None] | None = None,
+        title: str = "MCP server",
+        narrows: Callable[[SandboxPlan], SandboxPlan] | None = None,
+    ) -> None:
+        """`says`: gets what it writes to standard error, without the secrets that it was given, whole lines. `title`:
+        what it is, for sentences. `narrows`: takes away of the plan of its command what such a server has no use for,
+        before anybody is asked."""
         self.name = name
+        self._title = f"{title} `{name}`"
+        self._narrows = narrows
         self.out = self.into = -1
         self._declared = declared
         self._says = says
@@ -49,12 +62,13 @@ class Child:
         # What it was given that nobody else has: it is never shown or recorded.
         self._secrets: tuple[str, ...] = ()
 
-    def start(self, services: Services, session: Session, cancel: Cancel) -> None:
-        """Judges, confines, records and starts it. Raises Failure."""
-        guard, verdict, plan, grant = self._judged(services, session, cancel)
+    def start(self, services: Services, session: Session, cancel: Cancel, context: Context | None = None) -> None:
+        """Judges, confines, records and starts it. `context`: the circumstances that it is judged in, by default those
+        of the gateway in the session's mode. Raises Failure."""
+        guard, verdict, plan, grant = self._judged(services, session, cancel, context)
         recorded = services.recorded(guard, session.name, verdict, plan, grant)
         if not recorded.may_run:
-            raise Failure(f"MCP server `{self.name}` does not start, because it would not be recorded.")
+            raise Failure(f"{self._title} does not start, because it would not be recorded.")
         reads, writes = os.pipe(), os.pipe()  # what it reads from us, what it writes to us
         words = tuple(map(os.fsencode, self._declared["command"]))
         command = Command(lambda _number: words, Ways(reads[0], writes[1]))
@@ -103,14 +117,18 @@ class Child:
 
         return listen
 
-    def _judged(self, services: Services, session: Session, cancel: Cancel) -> tuple[Guard, Verdict, SandboxPlan, Any]:
+    def _judged(
+        self, services: Services, session: Session, cancel: Cancel, context: Context | None
+    ) -> tuple[Guard, Verdict, SandboxPlan, Any]:
         guard = services.guard
-        context = guard.gateway.context.replace(mode=session.context.mode)
+        context = context or guard.gateway.context.replace(mode=session.context.mode)
         raw = RawCall("Bash", {"command": quoted(self._declared["command"])})
         verdict, grant = guard.gateway.check(raw, context), None
 
         def planned(guard: Guard, verdict: Verdict) -> SandboxPlan:
             plan = guard.plan(verdict, None)
+            if self._narrows is not None:
+                plan = self._narrows(plan)
             own = self._environment(guard.gateway.environment)
             known = frozenset(value for _, value in plan.environment)  # every command has them
             self._secrets = tuple(
@@ -121,7 +139,7 @@ class Child:
             return plan.replace(environment=tuple(sorted(environment.items())), limits=limits)
 
         if verdict.decision is Decision.DENY or not verdict.context.confined:
-            raise Failure(f"MCP server `{self.name}` does not start: {message(verdict)}")
+            raise Failure(f"{self._title} does not start: {message(verdict)}")
         try:
             plan = planned(guard, verdict)
             if verdict.decision is Decision.ASK:
@@ -131,10 +149,10 @@ class Child:
                 verdict, grant = approval.judgement.verdict, approval.grant
                 if approval.refusal or approval.judgement.plan is None:
                     told = f"{message(verdict)} {approval.refusal}"
-                    raise Failure(f"MCP server `{self.name}` does not start: {told}")
+                    raise Failure(f"{self._title} does not start: {told}")
                 plan = approval.judgement.plan
         except SandboxError as error:
-            raise Failure(f"MCP server `{self.name}` cannot be confined: {error.reason}.", error.remedy) from error
+            raise Failure(f"{self._title} cannot be confined: {error.reason}.", error.remedy) from error
         return guard, verdict, plan, grant
 
     def _environment(self, environment: Mapping[str, str]) -> dict[str, str]:
@@ -145,7 +163,7 @@ class Child:
             elif value[4:] in environment:
                 found[name] = environment[value[4:]]
             else:
-                raise Failure(f"MCP server `{self.name}` needs the variable {value[4:]}, which is not set.")
+                raise Failure(f"{self._title} needs the variable {value[4:]}, which is not set.")
         return found
 
     @property
@@ -179,6 +197,10 @@ class Child:
         if self._thread is not None:
             self._thread.join(seconds)
         return not self.is_alive
+
+    def stop(self) -> None:
+        """Has it end with all its processes; returns at once."""
+        self._cancel.set()
 
     def close(self) -> None:
         """Ends it with all its processes. It may be closed again."""

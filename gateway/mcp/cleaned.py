@@ -82,25 +82,23 @@ def tool_for_client(definition: Mapping[str, Any], name: str, annotations: Mappi
 def cleaned(result: Mapping[str, Any], rules: Rules, key: str = "content") -> dict[str, Any]:
     """A result (of a tool, a prompt, a resource) as a client may have it; what was taken out is told in it."""
     work = _Work(rules)
-    found = dict(result)
-    blocks = found.get(key)
-    if isinstance(blocks, list):
-        found[key] = [work.block(each) for each in blocks]
-    data = found.get("structuredContent")
-    if data is not None:
-        data = work.data(data)
-        size = len(json.dumps(data, ensure_ascii=False))
+    found: dict[str, Any] = {}
+    is_error = result.get("isError")
+    for name, value in result.items():
+        if name == key and isinstance(value, list):
+            found[key] = [work.block(each) for each in value]
+            continue
+        data = work.data(value)
+        size = len(json.dumps(data, ensure_ascii=False)) if isinstance(data, (str, dict, list)) else 0
         if size > rules.characters:
-            work.told.append(f"its structured content of {size:,} characters was left out")
-            found["isError"] = True
-            data = None
-        if data is None:
-            del found["structuredContent"]
-        else:
-            found["structuredContent"] = data
-    for name in ("_meta", "description"):
-        if name in found:
-            found[name] = work.data(found[name])
+            what = "its structured content" if name == "structuredContent" else "a part"
+            work.told.append(f"{what} of {size:,} characters was left out")
+            if name == "structuredContent":
+                is_error = True
+        elif data is not None or value is None:
+            found[work.secretless(name)] = data
+    if is_error is True:
+        found["isError"] = True
     if work.told and isinstance(found.get(key), list) and key == "content":
         found[key] = [*found[key], {"type": "text", "text": f"(By the gateway: {'; '.join(work.notes())}.)"}]
     return found
@@ -118,7 +116,7 @@ class _Work:
         return list(dict.fromkeys(self.told))
 
     def text(self, text: str) -> str:
-        said = self._secretless(text)
+        said = self.secretless(text)
         if len(said) <= self.left:
             self.left -= len(said)
             return said
@@ -127,7 +125,7 @@ class _Work:
         self.told.append("the result was longer than may be handed on")
         return f"{head}\n… ({cut:,} characters left out by the gateway)"
 
-    def _secretless(self, text: str) -> str:
+    def secretless(self, text: str) -> str:
         said: str = hidden_in(text, self.rules.secrets) if self.rules.secrets else text
         found: list[str] = []
         if self.rules.forms:
@@ -141,35 +139,35 @@ class _Work:
             self.told.append("what was nested too deeply was left out")
             return None
         if isinstance(value, str):
-            return self._secretless(value)
+            return self.secretless(value)
         if isinstance(value, dict):
-            return {self._secretless(name): self.data(each, depth + 1) for name, each in value.items()}
+            return {self.secretless(name): self.data(each, depth + 1) for name, each in value.items()}
         if isinstance(value, list):
             return [self.data(each, depth + 1) for each in value]
         return hidden_in(value, self.rules.secrets) if self.rules.secrets else value
 
-    def block(self, block: Any) -> Any:
+    def block(self, block: Any, depth: int = 0) -> Any:
         """One block of content: text, a picture, a sound, a resource, a link; of a prompt a message with one."""
-        if not isinstance(block, dict):
-            return block
-        found = dict(block)
-        for name in ("resource", "content"):
-            if isinstance(found.get(name), dict):
-                found[name] = self.block(found[name])
-            elif isinstance(found.get(name), list):
-                found[name] = [self.block(each) for each in found[name]]
+        if not isinstance(block, dict) or depth > MOST_DEPTH:
+            return self.data(block, depth)
+        found: dict[str, Any] = {}
         for name, value in block.items():
-            if name in ("data", "blob") and isinstance(value, str):
+            if name in ("resource", "content") and isinstance(value, dict):
+                found[name] = self.block(value, depth + 1)
+            elif name in ("resource", "content") and isinstance(value, list):
+                found[name] = [self.block(each, depth + 1) for each in value]
+            elif name in ("data", "blob") and isinstance(value, str):
                 if len(value) > self.room or self._holds_secret(value):
                     self.told.append(f"{len(value) * 3 // 4:,} bytes of data were left out")
                     return {"type": "text", "text": f"({len(value) * 3 // 4:,} bytes left out by the gateway.)"} | (
                         {"uri": block["uri"]} if "uri" in block else {}
                     )
                 self.room -= len(value)
+                found[name] = value
             elif name == "text" and isinstance(value, str):
                 found[name] = self.text(value)
-            elif name not in ("resource", "content", "type", "mimeType", "role"):
-                found[name] = self.data(value)
+            else:
+                found[self.secretless(name)] = self.data(value, depth + 1)
         return found
 
     def _holds_secret(self, value: str) -> bool:

@@ -9,7 +9,7 @@ import os
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from typing import Any
+    from typing import Any, NoReturn
 
 MOST_LINE = 16 << 20
 # Lines that are no message, in a row, after which nobody listens any more.
@@ -30,8 +30,7 @@ class Lines(asyncio.Protocol):
         self._take = take
         self._ended = ended
         self._garbage = garbage
-        self._parts: list[bytes] = []
-        self._length = 0
+        self._begun = bytearray()  # a line that has not ended
         self._bad = 0
         self._transport: asyncio.BaseTransport | None = None
         self._is_over = False
@@ -40,23 +39,25 @@ class Lines(asyncio.Protocol):
         self._transport = transport
 
     def data_received(self, data: bytes) -> None:
-        first, newline, rest = data.partition(b"\n")
-        self._parts.append(first)
-        self._length += len(first)
-        if self._length > MOST_LINE:
+        first, *others = data.split(b"\n")
+        self._begun += first
+        if len(self._begun) > MOST_LINE:
             self._over(f"it sent a line of more than {MOST_LINE >> 20} MB")
             return
-        while newline and not self._is_over:
-            line = b"".join(self._parts) if len(self._parts) > 1 else self._parts[0]
+        if not others:
+            return
+        whole = [bytes(self._begun), *others[:-1]]
+        self._begun = bytearray(others[-1])
+        for line in whole:
+            if self._is_over:
+                return
             self._line(line)
-            first, newline, rest = rest.partition(b"\n")
-            self._parts, self._length = [first], len(first)
 
     def _line(self, line: bytes) -> None:
         if not line.strip():
             return
         try:
-            found = json.loads(line)
+            found = _decode(line.decode(json.detect_encoding(line), "surrogatepass"))
         except (ValueError, RecursionError):
             self._bad += 1
             if self._garbage is not None:
@@ -70,7 +71,7 @@ class Lines(asyncio.Protocol):
     def _over(self, why: str) -> None:
         if not self._is_over:
             self._is_over = True
-            self._parts = []
+            self._begun = bytearray()
             if self._transport is not None:
                 self._transport.close()
             self._ended(why)
@@ -125,11 +126,36 @@ class Flow(asyncio.Protocol):
 
 
 def encoded(message: Any) -> bytes:
-    """A message as one line. Halves of characters, which no UTF-8 has, stand there as escapes."""
+    """A message as one line. Halves of characters, which no UTF-8 has, stand there as escapes; what is no number of
+    JSON as null."""
     try:
-        return json.dumps(message, ensure_ascii=False, separators=(",", ":")).encode() + b"\n"
+        return json.dumps(message, ensure_ascii=False, separators=(",", ":"), allow_nan=False).encode() + b"\n"
     except UnicodeEncodeError:
-        return json.dumps(message, separators=(",", ":")).encode() + b"\n"
+        return json.dumps(message, separators=(",", ":"), allow_nan=False).encode() + b"\n"
+    except ValueError:
+        return json.dumps(_without_infinity(message), separators=(",", ":"), allow_nan=False).encode() + b"\n"
+
+
+def _without_infinity(data: Any) -> Any:
+    if isinstance(data, dict):
+        return {name: _without_infinity(each) for name, each in data.items()}
+    if isinstance(data, (list, tuple)):
+        return [_without_infinity(each) for each in data]
+    return None if isinstance(data, float) and data - data != 0.0 else data
+
+
+def _no_number(name: str) -> NoReturn:
+    raise ValueError(f"`{name}` is no number of JSON")
+
+
+def _finite(text: str) -> float:
+    number = float(text)
+    if number - number != 0.0:
+        raise ValueError("a number is too large")
+    return number
+
+
+_decode = json.JSONDecoder(parse_constant=_no_number, parse_float=_finite).decode
 
 
 async def reading(descriptor: int, protocol: asyncio.Protocol) -> asyncio.BaseTransport:

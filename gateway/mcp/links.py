@@ -4,11 +4,12 @@ pinned, and filtered as policy would judge their calls."""
 from __future__ import annotations
 
 import asyncio
+import json
 import time
 
 from gateway.mcp.cleaned import hides, shown, stricter, tool_for_client
 from gateway.mcp.pins import CHANGED, ELSEWHERE, NEW, definition_of, identity_of
-from gateway.mcp.wire import METHOD_NOT_FOUND, RpcError
+from gateway.mcp.wire import INTERNAL, METHOD_NOT_FOUND, RpcError
 from gateway.model.call import Call
 from gateway.policy.offering import denied_for_every_input
 from gateway.tools.registry import is_mcp_name
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
 
 MOST_PAGES = 100
 MOST_LISTED = 2_000
+MOST_LISTED_CHARACTERS = 16 << 20
 # What is judged under a name of its own, which no tool may have.
 PROMPT, COMPLETION = "prompts.get", "completion.complete"
 _RESERVED = (PROMPT, COMPLETION)
@@ -47,6 +49,7 @@ class Link:
         self._tools: dict[str, dict[str, Any]] = {}
         self._hidden: dict[str, str] = {}
         self._is_stale = True
+        self.seen = 0  # how often its tools were listed
         self._lock = asyncio.Lock()
         self.resources: dict[str, str] = {}
 
@@ -69,7 +72,7 @@ class Link:
     async def _list(self) -> None:
         found: dict[str, dict[str, Any]] = {}
         hidden: dict[str, str] = {}
-        for tool in await self.all_of("tools/list", "tools"):
+        for tool in await self.some_of("tools/list", "tools"):
             name = tool.get("name")
             if not isinstance(name, str):
                 continue
@@ -88,6 +91,7 @@ class Link:
         if self.upstream.declared["url"]:
             self._note_headers(found)
         self._tools, self._hidden = found, hidden
+        self.seen += 1
 
     def _note_headers(self, tools: Mapping[str, Mapping[str, Any]]) -> None:
         from mcp.shared.inbound import find_invalid_x_mcp_header, x_mcp_header_map
@@ -102,9 +106,15 @@ class Link:
         """Everything that a listing has, over all its pages. Raises RpcError."""
         found: list[dict[str, Any]] = []
         cursor: str | None = None
+        left = MOST_LISTED_CHARACTERS
         for _ in range(MOST_PAGES):
             result = await self.upstream.request(method, {"cursor": cursor} if cursor else {})
             page = result.get(key)
+            left -= len(json.dumps(page, ensure_ascii=False))
+            if left < 0:
+                raise RpcError(
+                    INTERNAL, f"what it lists has more than {MOST_LISTED_CHARACTERS >> 20} million characters"
+                )
             found += [each for each in page if isinstance(each, dict)] if isinstance(page, list) else []
             cursor = result.get("nextCursor")
             if not isinstance(cursor, str) or not cursor or len(found) >= MOST_LISTED:
@@ -124,9 +134,10 @@ class Link:
         """The name by which policy knows a tool of this server."""
         return f"mcp__{self.name}__{tool}"
 
-    def why_hidden(self, tool: str) -> str:
-        """Why a tool must not be called, "" where nothing but policy speaks."""
-        if tool not in self._tools:
+    def why_hidden(self, tool: str, *, is_declared: bool = False) -> str:
+        """Why a tool must not be called, "" where nothing but policy speaks. `is_declared`: a layer says what it is, so
+        that the server need not."""
+        if tool not in self._tools and not is_declared:
             return "the server has no tool of this name"
         return self._hidden.get(tool, "")
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from contextlib import suppress
 
 from mcp.server.lowlevel import Server
@@ -144,7 +145,7 @@ def _publish(bus: InMemorySubscriptionBus, method: str, params: Message) -> None
 
 def client_key(ctx: Any) -> str:
     """Whose request it is: that of a session, or, without sessions, of all clients that use the same token and say the
-    same of themselves."""
+    same of themselves. No two of these have one key."""
     request = ctx.request
     session = request.headers.get("mcp-session-id")
     if session is not None and not is_stateless(ctx.protocol_version):
@@ -153,4 +154,5 @@ def client_key(ctx: Any) -> str:
     info = params.client_info if params is not None else None
     user = request.scope.get("user")
     who = getattr(user, "username", "") or ""
-    return f"client {who} {info.name if info is not None else ''} {info.version if info is not None else ''}"
+    said = (info.name, info.version) if info is not None else ()
+    return f"client {json.dumps([who, *said])}"

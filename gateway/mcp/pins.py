@@ -26,6 +26,8 @@ if TYPE_CHECKING:
 
 # What a tool's definition says to a client. `_meta` is never handed on, and so not pinned.
 SAID = ("name", "title", "description", "inputSchema", "outputSchema", "annotations", "icons", "execution")
+# Of more tools of one server, those that nobody accepted and that it has no longer are forgotten.
+MOST_KEPT = 5_000
 NEW, CHANGED, ELSEWHERE = "new", "changed", "elsewhere"
 
 
@@ -92,6 +94,10 @@ class Pins:
                 entry = of_name[identity] = {"waits": not is_first, "tools": {}}
                 for name, definition in tools.items():
                     entry["tools"][name] = _kept(said[name], definition, waits=not is_first)
+            if len(entry["tools"]) > MOST_KEPT:
+                entry["tools"] = {
+                    name: kept for name, kept in entry["tools"].items() if kept["digest"] or name in tools
+                }
             found: dict[str, str] = {}
             for name, definition in tools.items():
                 kept = entry["tools"].setdefault(name, _kept(said[name], definition, waits=True))

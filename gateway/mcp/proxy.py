@@ -4,6 +4,7 @@ about and recorded like one of the gateway's own tools, and what they say is cle
 from __future__ import annotations
 
 import asyncio
+import json
 import sys
 from contextlib import suppress
 from time import monotonic
@@ -12,7 +13,7 @@ from gateway.awaiting import on_thread
 from gateway.errors import ConfigError
 from gateway.life import Life
 from gateway.mcp.asking import Exchange, asked_through
-from gateway.mcp.cleaned import CHARACTERS, Rules
+from gateway.mcp.cleaned import CHARACTERS, Rules, shown
 from gateway.mcp.endpoint import TOOLS_CHANGED, Endpoint, refusal
 from gateway.mcp.eras import ASKS, is_stateless
 from gateway.mcp.links import COMPLETION, PROMPT, Link, described
@@ -49,6 +50,10 @@ _LISTS = {
     "resources/templates/list": "resourceTemplates",
     "prompts/list": "prompts",
 }
+# What servers tell that waits for a client to read it; of more nothing is told.
+MOST_TOLD = 100
+# What people are told of servers: different texts, and characters of one.
+_MOST_SAID, _LONGEST_TOLD = 1_000, 2_000
 _LEVELS = ("debug", "info", "notice", "warning", "error", "critical", "alert", "emergency")
 
 
@@ -149,17 +154,29 @@ class Proxying(Endpoint):
             return
         if method == TOOLS_CHANGED:
             link.stale()
-            self._start(self.tell(client, method))
-        elif method in ("notifications/resources/list_changed", "notifications/prompts/list_changed"):
+        if len(self._telling) >= MOST_TOLD:
+            return
+        if method == TOOLS_CHANGED or method in (
+            "notifications/resources/list_changed",
+            "notifications/prompts/list_changed",
+        ):
             self._start(self.tell(client, method))
         elif method == "notifications/resources/updated":
             uri = params.get("uri")
             if isinstance(uri, str) and self._may_read(link, uri):
                 self._start(self.tell(client, method, {"uri": uri}))
         elif method == "notifications/message" and params.get("level") in _LEVELS and client.standing is not None:
-            said = described({"data": params.get("data")}, link.upstream)["data"]
-            told = {"level": params["level"], "logger": link.name, "data": said}
+            told = {"level": params["level"], "logger": link.name, "data": self._logged(link, params.get("data"))}
             self._start(client.standing.notify(method, told))
+
+    def _logged(self, link: Link, data: Any) -> Any:
+        """What a server logs, as far as a client may have it."""
+        try:
+            said = described({"data": data}, link.upstream)["data"]
+            size = len(json.dumps(said, ensure_ascii=False))
+        except (ValueError, RecursionError):
+            return "(Left out by the gateway: it is nested too deeply.)"
+        return said if size <= CHARACTERS else f"(Left out by the gateway: {size:,} characters.)"
 
     def _start(self, work: Any) -> None:
         task = asyncio.ensure_future(work)
@@ -210,13 +227,23 @@ class Proxying(Endpoint):
 
     async def _listed(self, link: Link, method: str) -> list[dict[str, Any]]:
         entries = await link.some_of(method, _LISTS[method])
-        shown: list[dict[str, Any]] = await self.on_pool(
-            lambda: [each for entry in entries for each in self._shown(link, method, entry)]
-        )
-        return shown
+        link.resources = {uri: of for uri, of in link.resources.items() if of != method}
 
-    def _shown(self, link: Link, method: str, entry: dict[str, Any]) -> list[dict[str, Any]]:
-        """The entry as a client may see it, if policy lets anything be done with it."""
+        def seen() -> list[dict[str, Any]]:
+            found = []
+            for entry in entries:
+                try:
+                    found += self._seen(link, method, entry)
+                except ValueError as error:
+                    self._tell(f"an entry of {link.name} is hidden: {error}")
+            return found
+
+        listed: list[dict[str, Any]] = await self.on_pool(seen)
+        return listed
+
+    def _seen(self, link: Link, method: str, entry: dict[str, Any]) -> list[dict[str, Any]]:
+        """The entry as a client may see it, if policy lets anything be done with it. Raises ValueError where it is
+        nested too deeply."""
         if method == "prompts/list":
             name = entry.get("name")
             raw = RawCall(link.judged_as(PROMPT), {"name": name}, server=link.name)
@@ -242,7 +269,8 @@ class Proxying(Endpoint):
 
     def _tell(self, text: str) -> None:
         """Tells people once what a client does not see."""
-        if text not in self._told:
+        text = shown(text[:_LONGEST_TOLD])
+        if text not in self._told and len(self._told) < _MOST_SAID:
             self._told.add(text)
             (self._says or sys.stderr.buffer.write)(f"gateway: {text}\n".encode("utf-8", "backslashreplace"))
 

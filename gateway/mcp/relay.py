@@ -4,6 +4,7 @@ the way, its progress, and its end when nobody wants it any more."""
 from __future__ import annotations
 
 import asyncio
+from collections import deque
 from concurrent.futures import CancelledError as GivenUp
 from concurrent.futures import TimeoutError as Late
 from time import monotonic
@@ -27,6 +28,8 @@ if TYPE_CHECKING:
 
 _LOOK_EVERY = 0.1
 MOST_ROUNDS = 10
+# Reports of progress that wait for a client to read them; of more the oldest are left out.
+MOST_REPORTS = 100
 
 
 class Relay:
@@ -62,6 +65,8 @@ class Relay:
         self._key = key
         self._heard = monotonic()
         self._count = 0.0
+        self._reports: deque[tuple[float, float | None, str | None]] = deque(maxlen=MOST_REPORTS)
+        self._reporting: asyncio.Future[None] | None = None
 
     def work(self, call: Call, work: Work) -> Output:
         """Hands the call on as it was judged, and waits. Called on a thread of its own."""
@@ -174,7 +179,13 @@ class Relay:
         self._count = done
         total = total if isinstance(total, (int, float)) and not isinstance(total, bool) else None
         said = shown(self._link.upstream.hidden(text))[:2_000] if isinstance(text, str) else None
-        asyncio.ensure_future(self._exchange.back.progress(done, total, said))  # noqa: RUF006 - it never fails
+        self._reports.append((done, total, said))
+        if self._reporting is None or self._reporting.done():
+            self._reporting = asyncio.ensure_future(self._report())
+
+    async def _report(self) -> None:
+        while self._reports:
+            await self._exchange.back.progress(*self._reports.popleft())
 
 
 def asked_for(server: str, method: Any, params: Any, may: Collection[str], exchange: Exchange) -> Message:

@@ -151,8 +151,11 @@ class Door:
         self._endpoint = endpoint
 
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
-        if scope["type"] != "http":
+        if scope["type"] == "lifespan":
             await self._app(scope, receive, send)
+            return
+        if scope["type"] != "http":
+            await send({"type": f"{scope['type']}.close"})
             return
         headers = scope["headers"]
         who = self._who([value for name, value in headers if name.lower() == b"authorization"])
@@ -163,8 +166,15 @@ class Door:
         from mcp.server.auth.provider import AccessToken
 
         scope["user"] = AuthenticatedUser(AccessToken(token="", client_id=who, scopes=[]))
-        await self._app(scope, receive, send)
-        if scope["method"] == "DELETE":
+        statuses: list[int] = []
+
+        async def told(message: Any) -> None:
+            if message["type"] == "http.response.start":
+                statuses.append(message["status"])
+            await send(message)
+
+        await self._app(scope, receive, told)
+        if scope["method"] == "DELETE" and statuses and statuses[0] < 300:  # it was that client's to end
             for name, value in headers:
                 if name.lower() == b"mcp-session-id":
                     await self._endpoint.forget(f"session {value.decode('latin-1')}")

@@ -4,9 +4,11 @@ and ended with the client. Lives on one event loop."""
 from __future__ import annotations
 
 import asyncio
+import os
 from contextlib import AsyncExitStack
 
 from gateway.awaiting import lasting
+from gateway.hiding import hidden_bytes, hidden_in
 from gateway.mcp.child import Child
 from gateway.mcp.eras import HANDSHAKE, LOG_KEY, STATELESS, TARGETS, is_stateless, stamped, without_envelope
 from gateway.mcp.http import header_values, over_http
@@ -115,13 +117,24 @@ class Upstream:
             await self._in_time(self._connect_http())
             return
         child = self._child = Child(self.name, self.declared, says=self._says)
-        await lasting(asyncio.get_running_loop().run_in_executor(None, starts, child))
-        into, out = child.into, child.out
-        writer = await writing(out)
-        wire = self._wire = Wire(lambda message, _headers: writer.write(message), asked=self._asked, told=self._told)
-        transport = await reading(into, Lines(wire.take, wire.end, garbage=self._garbage))
-        self._stack.callback(writer.close)
-        self._stack.callback(transport.close)
+        pipes: list[int] = []
+        try:
+            try:
+                await lasting(asyncio.get_running_loop().run_in_executor(None, starts, child))
+            finally:  # it may have started for somebody who does not wait any more
+                pipes += [each for each in (child.into, child.out) if each >= 0]
+            writer = await writing(pipes.pop())
+            self._stack.callback(writer.close)
+            wire = self._wire = Wire(
+                lambda message, _headers: writer.write(message), asked=self._asked, told=self._told
+            )
+            transport = await reading(pipes.pop(), Lines(wire.take, wire.end, garbage=self._garbage))
+            self._stack.callback(transport.close)
+            wire.closes = transport.close
+        except BaseException:
+            for each in pipes:
+                os.close(each)
+            raise
 
     async def _connect_http(self) -> None:
         from mcp.shared.message import ClientMessageMetadata, SessionMessage
@@ -145,10 +158,12 @@ class Upstream:
                     raise
 
         async def listen(wire: Wire, heard: Any) -> None:
-            async for each in heard:
-                if not isinstance(each, Exception):
-                    wire.take(plain(each.message))
-            wire.end("the connection has ended")
+            try:
+                async for each in heard:
+                    if not isinstance(each, Exception):
+                        wire.take(plain(each.message))
+            finally:
+                wire.end("the connection has ended")
 
         async def send(message: Message, headers: Mapping[str, str]) -> None:
             import anyio
@@ -164,6 +179,7 @@ class Upstream:
         holding = asyncio.ensure_future(hold())
         heard, said = await ready
         wire = self._wire = Wire(send, asked=self._asked, told=self._told)
+        wire.closes = over.set
         listening = asyncio.ensure_future(listen(wire, heard))
 
         async def end() -> None:
@@ -257,7 +273,7 @@ class Upstream:
 
     def _garbage(self, line: bytes) -> None:
         if self._says is not None:
-            self._says(line[:1_000] + b"\n")
+            self._says(hidden_bytes(line, self.secrets)[:1_000] + b"\n")
 
     async def _why(self, error: BaseException) -> str:
         if isinstance(error, TimeoutError):
@@ -272,9 +288,12 @@ class Upstream:
 
     def hidden(self, data: Any) -> Any:
         """What it says, without the secrets that it was given."""
-        from gateway.hiding import hidden_in
-
         return hidden_in(data, self.secrets)
+
+    async def end(self) -> None:
+        """As `close`, once whoever starts it has done so or has given up."""
+        async with self._lock:
+            await self.close()
 
     async def close(self) -> None:
         """Ends it with all its processes. It may be closed, and started, again."""

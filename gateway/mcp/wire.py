@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 METHOD_NOT_FOUND, INVALID_PARAMS, INTERNAL, CLOSED = -32601, -32602, -32603, -32000
 # Requests of a server that are worked on at a time; more are refused.
 MOST_ASKED = 32
+# Answers to a server that it does not read; one that asks for more all the same is listened to no longer.
+MOST_UNREAD = 1_000
 _VERSION = "2.0"
 
 
@@ -52,6 +54,8 @@ class Wire:
         self._progress: dict[int, Callable[[Message], None]] = {}
         self._working: set[asyncio.Task[None]] = set()
         self.ended = ""
+        # Ends what carries the messages, where somebody has to.
+        self.closes: Callable[[], None] | None = None
 
     async def request(
         self,
@@ -100,7 +104,7 @@ class Wire:
 
     def take(self, message: Any) -> None:
         """Takes a message of the server's. What is none is left lying."""
-        if not isinstance(message, dict) or message.get("jsonrpc") != _VERSION:
+        if self.ended or not isinstance(message, dict) or message.get("jsonrpc") != _VERSION:
             return
         number, method = message.get("id"), message.get("method")
         if isinstance(method, str):
@@ -109,7 +113,10 @@ class Wire:
             if "id" not in message:
                 self._hear(method, params)
             elif isinstance(number, (int, str)) and not isinstance(number, bool):
-                self._start(self._answer(number, method, params))
+                if len(self._working) >= MOST_UNREAD:
+                    self.end("it asks for more than it listens to")
+                else:
+                    self._start(self._answer(number, method, params))
             return
         if isinstance(number, bool) or not isinstance(number, int):
             return
@@ -136,6 +143,8 @@ class Wire:
                 waits.set_exception(RpcError(CLOSED, self.ended))
         for task in self._working:
             task.cancel()
+        if self.closes is not None:
+            self.closes()
 
     def _hear(self, method: str, params: Message) -> None:
         if method == "notifications/progress":
@@ -144,7 +153,10 @@ class Wire:
             if heard is not None:
                 heard(params)
             return
-        self._told(method, params)
+        try:
+            self._told(method, params)
+        except Exception:
+            return  # one that cannot be taken is left lying, and nothing that comes behind it
 
     async def _answer(self, number: int | str, method: str, params: Message) -> None:
         message: Message = {"jsonrpc": _VERSION, "id": number}

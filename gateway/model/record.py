@@ -66,7 +66,8 @@ class Rewritten(Value):
 class OutcomeRecord(Value):
     """What became of the call whose decision has the same `id`. A call that runs on in the background has one that says
     `started`, and a second one when it has ended: the last one counts. Fields are those of `Result`; `output`: bytes of
-    standard output and error, whether kept or not. Each violation is kind, target, rule, source and count."""
+    standard output and error, whether kept or not. Each violation is kind, target, rule, source and count; `hints`:
+    what to do instead of each, in the same order."""
 
     number: int
     id: str
@@ -77,6 +78,7 @@ class OutcomeRecord(Value):
     output: tuple[int, int] = (0, 0)
     reason: str = ""
     violations: tuple[tuple[str, str, str, str, int], ...] = ()
+    hints: tuple[str, ...] = ()
     backend: str = ""
     degraded: tuple[str, ...] = ()
 

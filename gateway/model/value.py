@@ -27,6 +27,7 @@ else:
 
 
 _new = tuple.__new__
+_getters: list[Any] = []  # by place, the same for all classes
 
 
 class _ValueType(type):
@@ -47,8 +48,9 @@ class _ValueType(type):
             namespace["_size"] = len(fields)
             namespace["_places"] = {field: place for place, field in enumerate(fields)}
             namespace["_required"] = len(fields) - len(defaults)
-            for index, field in enumerate(fields):
-                namespace[field] = _tuplegetter(index, f"field {index}")
+            while len(_getters) < len(fields):
+                _getters.append(_tuplegetter(len(_getters), f"field {len(_getters)}"))
+            namespace.update(zip(fields, _getters, strict=False))
         namespace["__slots__"] = ()
         return super().__new__(mcs, name, bases, namespace)
 

@@ -3,8 +3,6 @@ material only where somebody named exactly that variable. Pure."""
 
 from __future__ import annotations
 
-from functools import lru_cache
-
 from gateway.policy import globs
 
 TYPE_CHECKING = False
@@ -31,6 +29,9 @@ _LOADERS = (
     "JAVA_TOOL_OPTIONS", "_JAVA_OPTIONS", "SSH_*", "DBUS_*", "GPG_*",
 )  # fmt: skip
 
+_MOST_KNOWN = 8
+_known: dict[tuple[tuple[tuple[str, str], ...], tuple[str, ...]], tuple[tuple[str, str], ...]] = {}
+
 
 def environment_of(
     given: Mapping[str, str],
@@ -53,9 +54,17 @@ def environment_of(
     return tuple(sorted(found.items()))
 
 
-@lru_cache(maxsize=8)
 def _passed(given: tuple[tuple[str, str], ...], named: tuple[str, ...]) -> tuple[tuple[str, str], ...]:
     """What of an environment is passed on, in its order. Remembered, since calls follow each other in the same one."""
+    found = _known.get((given, named))
+    if found is None:
+        if len(_known) >= _MOST_KNOWN:
+            _known.clear()
+        found = _known[given, named] = _chosen(given, named)
+    return found
+
+
+def _chosen(given: tuple[tuple[str, str], ...], named: tuple[str, ...]) -> tuple[tuple[str, str], ...]:
     exact = {name for name in named if globs.is_literal(name)}
     wide = _compiled([name for name in (*USUAL, *named) if name not in exact])
     return tuple(

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from gateway.places import Places
 
 SKILL, COMMAND = "skill", "command"
+PROJECT = "project"
 FILE = "SKILL.md"
 MOST = 500
 # Characters of a list for a prompt, and of one description in it.
@@ -31,13 +32,13 @@ _DEPTH = 3
 _NAME = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-")
 _KEPT = 2_000
 
-_documents: dict[str, tuple[tuple[int, ...], Document]] = {}
+_documents: dict[str, tuple[tuple[int, ...], Document, str]] = {}
 
 
 class Know(Value):
-    """One skill or command. `layer`: enterprise, user or project; `file`: where it stands; `folder`: a skill's own;
-    `description`: when to use it; `hint`: what it wants to be told; `tools`: all that it uses, None for any;
-    `person_only`: whether no model may begin it."""
+    """One skill or command. `layer`: enterprise, user or project; `file`: where it stands; `real`: the file that was
+    read, without links; `folder`: a skill's own; `description`: when to use it; `hint`: what it wants to be told;
+    `tools`: all that it uses, None for any; `person_only`: whether no model may begin it."""
 
     kind: str
     name: str
@@ -49,6 +50,7 @@ class Know(Value):
     tools: tuple[str, ...] | None
     person_only: bool
     body: str
+    real: str
 
 
 def find(kind: str, places: Places, root: str) -> dict[str, Know]:
@@ -66,12 +68,17 @@ def one(kind: str, name: str, places: Places, root: str) -> Know | None:
 
 def listing(kind: str, places: Places, root: str, trusted: bool) -> str:
     """A line for each that a model may begin, "" for none: what it is for, if it is the person's own or the project is
-    trusted. Cut where it would take too much of a prompt."""
+    trusted. Of a project's that links lead out of its folder to, nothing is said: anything may lie there. Cut where it
+    would take too much of a prompt."""
     lines, size = [], 0
+    own = [os.path.realpath(folder) + "/" for layer, folder in folders(kind, places, root) if layer == PROJECT]
+    within = os.path.realpath(root) + "/"
     for know in {know.file: know for know in find(kind, places, root).values()}.values():
         if know.person_only:
             continue
-        words = know.layer != "project" or trusted
+        words = know.layer != PROJECT or (
+            trusted and know.real.startswith(within) and any(know.real.startswith(each) for each in own)
+        )
         hint = f" {know.hint}" if know.hint and words else ""
         line = f"- {know.name}{hint}" + (f": {know.description[:_LONGEST]}" if words and know.description else "")
         size += len(line)
@@ -108,7 +115,7 @@ def folders(kind: str, places: Places, root: str) -> list[tuple[str, str]]:
         ("user", os.path.join(places.home, ".claude", name)),
     ]
     if root:
-        found += [("project", os.path.join(root, ".gateway", name)), ("project", os.path.join(root, ".claude", name))]
+        found += [(PROJECT, os.path.join(root, ".gateway", name)), (PROJECT, os.path.join(root, ".claude", name))]
     return found
 
 
@@ -158,7 +165,7 @@ def _long_name(kind: str, places: Places, root: str, path: str) -> str:
 
 
 def _read(kind: str, layer: str, path: str) -> Know:
-    found = _document(path)
+    found, real = _document(path)
     plain = _plain_name(kind, path)
     name = found.text("name") if kind == SKILL else plain
     if not (name and set(name) <= _NAME and len(name) <= 64):
@@ -172,7 +179,7 @@ def _read(kind: str, layer: str, path: str) -> Know:
         return Know(
             kind, name, layer, path, os.path.dirname(path), found.text("description") or _first_line(found.body),
             found.text("argument-hint") or found.text("arguments"), tools, found.flag("disable-model-invocation"),
-            found.body,
+            found.body, real,
         )  # fmt: skip
     except ConfigError as error:
         raise ConfigError([Problem(each.message, file=path, remedy=each.remedy) for each in error.problems]) from error
@@ -182,13 +189,14 @@ def _first_line(body: str) -> str:
     return next((line.strip("# ").strip() for line in body.split("\n") if line.strip("# ").strip()), "")[:200]
 
 
-def _document(path: str) -> Document:
-    """A file's content, read again only when the file is another one. Raises ConfigError."""
+def _document(path: str) -> tuple[Document, str]:
+    """A file's content, and the path without links that this very file had when it was read. Read again only when the
+    file is another one. Raises ConfigError."""
     try:
         stamp = _stamp(os.stat(path))
         known = _documents.get(path)
         if known is not None and known[0] == stamp:
-            return known[1]
+            return known[1], known[2]
         descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
         with os.fdopen(descriptor, "rb") as file:
             found = os.fstat(descriptor)
@@ -196,13 +204,16 @@ def _document(path: str) -> Document:
             if not stat.S_ISREG(found.st_mode) or found.st_size > MOST_BYTES:
                 raise ConfigError(Problem(f"must be a regular file of at most {MOST_BYTES:,} bytes", file=path))
             content = file.read(MOST_BYTES + 1)
+            real = os.path.realpath(path)
+            if not os.path.samestat(os.lstat(real), found):
+                raise ConfigError(Problem("must not be replaced while it is read", file=path))
     except OSError as error:
         raise ConfigError(Problem(f"cannot be read: {error.strerror}", file=path)) from error
     if len(_documents) >= _KEPT:
         _documents.clear()
     made = document(content, path)
-    _documents[path] = stamp, made
-    return made
+    _documents[path] = stamp, made, real
+    return made, real
 
 
 def _stamp(found: os.stat_result) -> tuple[int, ...]:

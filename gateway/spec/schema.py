@@ -12,6 +12,15 @@ from gateway.spec.argtests import COMPARISONS, MAX_REGEX, TYPES
 from gateway.spec.hooks import EVENTS, HOOK, HTTP, PYTHON_PATTERN, URL_PATTERN
 from gateway.spec.hooks import KINDS as HOOK_KINDS
 from gateway.spec.hooks import MOST_SECONDS as MOST_HOOK_SECONDS
+from gateway.spec.language_servers import (
+    ENDING_PATTERN,
+    LANGUAGE_SERVER,
+    LANGUAGES,
+    MOST_AFTER_EDIT,
+    MOST_START_SECONDS,
+)
+from gateway.spec.language_servers import MOST_SECONDS as MOST_LANGUAGE_SECONDS
+from gateway.spec.language_servers import NAME_PATTERN as LANGUAGE_SERVER_NAME
 from gateway.spec.policy import EXTENDS_LEVELS, KEYS, TESTS, VERSION
 from gateway.spec.predicates import ACCESS, DAYS, DIRECTIONS, HELD
 from gateway.spec.rules import DELEGATES, FIELDS, ID_PATTERN
@@ -294,8 +303,26 @@ def _settings() -> dict[str, Any]:
         "headers": {"type": "object", "additionalProperties": _TEXT},
         "is": _TEXT,
         "seconds": {"type": "integer", "minimum": 1, "maximum": MOST_SERVER_SECONDS},
+        "always_load": _texts(),
     }
     served = _closed(server, SERVER) | {"oneOf": [{"required": ["command"]}, {"required": ["url"]}]}
+    language_server = {
+        "command": _texts(1),
+        "languages": _one_or_many(_enum(tuple(LANGUAGES))),
+        "extensions": {
+            "type": "object",
+            "propertyNames": {"pattern": f"^{ENDING_PATTERN}$", "not": {"const": "."}},
+            "additionalProperties": dict(_TEXT),
+        },
+        "env": variables,
+        "initialization": {},
+        "configuration": {"type": "object"},
+        "seconds": {"type": "integer", "minimum": 1, "maximum": MOST_LANGUAGE_SECONDS},
+        "start_seconds": {"type": "integer", "minimum": 1, "maximum": MOST_START_SECONDS},
+        "after_edit": {"type": "integer", "minimum": 0, "maximum": MOST_AFTER_EDIT},
+    }
+    answering = _closed(language_server, LANGUAGE_SERVER, required=["command"])
+    answering |= {"anyOf": [{"required": ["languages"]}, {"required": ["extensions"]}]}
     search = {
         "provider": _enum(tuple(PROVIDERS)),
         "url": _TEXT,
@@ -325,6 +352,11 @@ def _settings() -> dict[str, Any]:
             "type": "object",
             "propertyNames": {"pattern": f"^{SERVER_NAME}$"},
             "additionalProperties": served,
+        },
+        "language_servers": {
+            "type": "object",
+            "propertyNames": {"pattern": f"^{LANGUAGE_SERVER_NAME}$"},
+            "additionalProperties": answering,
         },
         "web": _closed({name: _texts() for name in WEB}, WEB),
         "search": _closed(search, SEARCH, required=["provider"]),

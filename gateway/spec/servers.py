@@ -21,6 +21,7 @@ SERVER = {
     "headers": "headers that it is sent: a text, with `{env:NAME}` for the value of a variable",
     "is": "which described server it is: what its tools do is known then, such as `filesystem`",
     "seconds": "how long it may take to answer a call, 60 by default",
+    "always_load": "names of its tools, `*` for any part, that a model is shown in full however many tools there are",
 }
 NAME_PATTERN = "[A-Za-z0-9][A-Za-z0-9-]*(_[A-Za-z0-9-]+)*"  # no `__`, which ends a server's name in a tool's
 SECONDS, MOST_SECONDS = 60, 3600
@@ -60,6 +61,7 @@ def read_servers(node: Node, complaints: Complaints) -> dict[str, Any]:
             complaints.at(item, f"server `{name}` must have the key `command` or the key `url`")
         server: dict[str, Any]
         found[name] = server = {"command": [], "env": {}, "url": "", "headers": {}, "is": "", "seconds": SECONDS}
+        server["always_load"] = []
         for key, other in (("env", "url"), ("headers", "command")):
             if key in given and other in given:
                 complaints.at_key(given[key], f"`{key}` must not stand beside `{other}`")
@@ -74,6 +76,8 @@ def read_servers(node: Node, complaints: Complaints) -> dict[str, Any]:
                 complaints.at(given["is"], f"`is` must be the name of a description (got {given['is'].shown})")
         if "command" in given:
             server["command"] = read.texts(given["command"], "`command`", complaints)
+        if "always_load" in given:
+            server["always_load"] = read.texts(given["always_load"], "`always_load`", complaints)
         if "seconds" in given:
             server["seconds"] = read.integer(given["seconds"], "`seconds`", complaints, 1, MOST_SECONDS)
         if "env" in given:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from gateway.model.decision import LEVELS, MODES
 from gateway.spec import read
+from gateway.spec.language_servers import read_language_servers
 from gateway.spec.sandbox import SANDBOX, read_sandbox
 from gateway.spec.servers import read_servers
 from gateway.spec.web import WEB, read_search, read_web
@@ -32,6 +33,7 @@ SETTINGS = {
     "pause": "whether a person at a terminal may pause the gateway",
     "shell": "what one command of a session leaves to the next",
     "servers": "MCP servers by name, whose tools may be called",
+    "language_servers": "servers that answer questions about code, by name",
     "web": "which hosts WebFetch may find at private addresses, and which it asks without encryption",
     "search": "who searches for WebSearch",
     "mcp": "what MCP clients may answer for a person, and what servers behind the proxy may say and ask",
@@ -126,6 +128,8 @@ def read_settings(node: Node, complaints: Complaints) -> dict[str, Any]:
             found[name] = {key: read.choice(item, f"`{key}`", words[key], complaints) for key, item in keys.items()}
         elif name == "servers":
             found[name] = read_servers(value, complaints)
+        elif name == "language_servers":
+            found[name] = read_language_servers(value, complaints)
         elif name == "web":
             found[name] = read_web(value, complaints)
         elif name == "search":

@@ -13,7 +13,7 @@ import time
 
 from gateway.model.value import Value
 from gateway.tasks.database import Database, StoreError
-from gateway.tasks.timetable import check, due_between, next_after
+from gateway.tasks.timetable import TimetableError, check, due_between, next_after
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -69,8 +69,11 @@ class Job(Value):
     seen: float
 
     def next(self) -> float | None:
-        """When it is due next, None for never."""
-        return next_after(self.schedule, self.zone, self.seen)
+        """When it is due next; None for never, and where nobody here knows its time zone any more."""
+        try:
+            return next_after(self.schedule, self.zone, self.seen)
+        except TimetableError:
+            return None
 
 
 class Run(Value):

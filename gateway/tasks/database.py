@@ -85,6 +85,8 @@ class Database:
                 yield connection
             finally:
                 connection.close()
+        except (UnicodeEncodeError, OverflowError) as error:
+            raise StoreError(f"this cannot be kept: {error}") from error
         except sqlite3.OperationalError as error:
             raise StoreError(f"{self.path} cannot be used: {error}") from error
         except sqlite3.IntegrityError:

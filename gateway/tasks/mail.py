@@ -161,10 +161,13 @@ class Mailbox:
         self._database = database
         self._team = team
         self._member = member
-        make_folder(folder)
         name = blake2b(f"{team}\0{member}".encode("utf-8", "surrogateescape"), digest_size=12).hexdigest()
         flags = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC
-        self._held = os.open(os.path.join(folder, f"mail-{name}.lock"), flags, 0o600)
+        try:
+            make_folder(folder)
+            self._held = os.open(os.path.join(folder, f"mail-{name}.lock"), flags, 0o600)
+        except OSError as error:
+            raise MailError(f"the mail of `{member}` in team `{team}` cannot be read: {error.strerror}") from error
         try:
             fcntl.flock(self._held, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError as error:

@@ -84,10 +84,12 @@ class Work(Value):
     links not yet resolved; never raises. `progress`: tells whoever watches; returns at once. `plan`: what a command of
     this call runs inside, None for tools that start none. `run`: runs a command inside that plan, blocking. `server`:
     the MCP server of that name that policy configures (`gateway.servers.Server`), started when it is first needed.
+    `language`: the language server for a file of this name (`gateway.lsp.server.LanguageServer`), likewise.
     `call`: leads another call of the same session through its whole life, judged and recorded by itself; the change to
     the session that it may ask for is not made.
     `lasts`: says that the call runs on after its handler has returned, and gives what is told its end: the handler's
-    result is `started` then, and the record has both."""
+    result is `started` then, and the record has both. `key`: the same for a call that is made again because nobody
+    knows what became of it, "" where nobody can tell."""
 
     verdict: Verdict
     context: Context
@@ -101,3 +103,5 @@ class Work(Value):
     server: Callable[[str], Any] | None = None
     lasts: Callable[[], Lasting] | None = None
     call: Callable[[RawCall], Done] | None = None
+    language: Callable[[str], Any] | None = None
+    key: str = ""

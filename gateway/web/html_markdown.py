@@ -22,6 +22,8 @@ MOST_ELEMENTS = 100_000
 MOST_DEPTH = 120
 MOST_RULES = 100  # for one class, id or tag; the last ones count
 MOST_URL = 2_000
+# Characters of the page as it is written anew, and of its Markdown: a page may name long addresses again and again.
+MOST_WRITTEN = 4_000_000
 MOST_SHORT = 300  # characters of a title, and of a picture's description
 
 
@@ -198,6 +200,7 @@ class Cleaner(HTMLParser):
         self._open: list[tuple[str, bool, bool]] = []
         self._open_by_tag: dict[str, int] = {}
         self._count = 0
+        self._size = 0
         self._is_told = False
         self._applies = True  # the style sheet that is being read
 
@@ -224,8 +227,7 @@ class Cleaner(HTMLParser):
         if tag in _BLOCKS:
             tag = "div"
         written = not (skipped or unseen) and tag in _KEPT and tag not in _SKIPPED and len(self._open) < MOST_DEPTH
-        if written:
-            self.out.append(self._opening(tag, given))
+        written = written and self._write(self._opening(tag, given))
         self._open.append((tag, written, unseen))
         self._open_by_tag[tag] = self._open_by_tag.get(tag, 0) + 1
 
@@ -239,7 +241,7 @@ class Cleaner(HTMLParser):
             tag = "div"
         if not self._open_by_tag.get(tag):
             if tag in ("br", "p"):
-                self.out.append("<br>")
+                self._write("<br>")
             return
         for at in range(len(self._open) - 1, -1, -1):
             name = self._open[at][0]
@@ -264,14 +266,23 @@ class Cleaner(HTMLParser):
             if data.strip() and not self._is_told:
                 self._is_told = True
                 self.hidden += 1
-        elif not self.cut:
-            self.out.append(escape(data, quote=False))
+        else:
+            self._write(escape(data, quote=False))
 
     def finish(self) -> str:
         """The page, whole."""
         self.close()
         self._close(0)
         return "".join(self.out)
+
+    def _write(self, text: str) -> bool:
+        """Whether there was room for it."""
+        self._size += len(text)
+        if self._size > MOST_WRITTEN:
+            self.cut = True
+        if not self.cut:
+            self.out.append(text)
+        return not self.cut
 
     def _is_inside(self) -> tuple[bool, bool]:
         """Whether this stands in what is no text, and in what is not shown."""
@@ -320,10 +331,10 @@ class Cleaner(HTMLParser):
 
     def _write_void(self, tag: str, given: dict[str, str]) -> None:
         if tag in ("br", "hr"):
-            self.out.append(f"<{tag}>")
+            self._write(f"<{tag}>")
         elif tag == "img" and (alt := " ".join(given.get("alt", "").split())[:MOST_SHORT]):
             address = self._address(given.get("src", ""))
-            self.out.append(f'<img src="{escape(address)}" alt="{escape(alt)}">' if address else escape(f"({alt})"))
+            self._write(f'<img src="{escape(address)}" alt="{escape(alt)}">' if address else escape(f"({alt})"))
 
     def _address(self, written: str) -> str:
         """An absolute address, "" for what is none that leads anywhere."""
@@ -375,7 +386,8 @@ def markdown(html: str, base: str) -> dict[str, object]:
     text: str = converter.convert_soup(BeautifulSoup(clean, "html.parser"))
     lines = [line.rstrip() for line in text.split("\n")]
     text = re.sub(r"\n{3,}", "\n\n", "\n".join(lines)).strip()
-    return {"title": cleaner.title, "text": text, "hidden": cleaner.hidden, "cut": cleaner.cut}
+    cut = cleaner.cut or len(text) > MOST_WRITTEN
+    return {"title": cleaner.title, "text": text[:MOST_WRITTEN], "hidden": cleaner.hidden, "cut": cut}
 
 
 def main(base: str) -> dict[str, object]:

@@ -49,21 +49,24 @@ class Body:
         return bytes(self.data)
 
     def _unpack(self, chunk: bytes) -> None:
-        while chunk:
+        is_more = False  # of what was taken already, more may come out
+        while chunk or is_more:
             if self._unpacking is None:
                 self._unpacking = zlib.decompressobj(self._kind(chunk))
             elif self._unpacking.eof:
                 if self.encoding == "deflate" or not chunk.startswith(b"\x1f"):
                     return  # what stands behind the end is no part of it
                 self._unpacking = zlib.decompressobj(_GZIP)
-            room = self._most_unpacked - len(self.data)
+            step = min(self._most_unpacked - len(self.data) + 1, _STEP)
             try:
-                self.data += self._unpacking.decompress(chunk, min(room + 1, _STEP))
+                made = self._unpacking.decompress(chunk, step)
             except zlib.error as error:
                 raise RequestError("its packed body is damaged") from error
+            self.data += made
             if len(self.data) > self._most_unpacked:
                 raise RequestError(f"its body unpacks to more than {self._most_unpacked:,} bytes")
             chunk = self._unpacking.unused_data if self._unpacking.eof else self._unpacking.unconsumed_tail
+            is_more = len(made) == step and not self._unpacking.eof
 
     def _kind(self, chunk: bytes) -> int:
         if self.encoding != "deflate":

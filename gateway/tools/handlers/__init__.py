@@ -24,6 +24,7 @@ HANDLERS = {
     "files.edit": "gateway.tools.handlers.files:edit",
     "files.read": "gateway.tools.handlers.files:read",
     "files.write": "gateway.tools.handlers.files:write",
+    "lsp.ask": "gateway.tools.handlers.lsp:ask",
     "mcp.list_resources": "gateway.tools.handlers.mcp:list_resources",
     "mcp.read_resource": "gateway.tools.handlers.mcp:read_resource",
     "search.glob": "gateway.tools.handlers.search:glob",
@@ -61,6 +62,7 @@ HANDLERS = {
 }
 # The same name -> a function that says by raising CallError what is wrong with a call, without looking at the world.
 CHECKS = {
+    "lsp.ask": "gateway.tools.handlers.lsp:check",
     "notebooks.edit": "gateway.tools.handlers.notebooks:check",
     "web.search": "gateway.tools.handlers.web_search:check",
 }

@@ -9,8 +9,8 @@ from gateway.tools.handling import Failure, Output, Text
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from gateway.model.call import Call
+    from gateway.offer import Tool
     from gateway.tools.handling import Work
-    from gateway.tools.tool import Tool
 
 SELECT = "select:"
 
@@ -21,7 +21,7 @@ def search(call: Call, work: Work) -> Output:
     from gateway.offer import definitions, offered
 
     query, most = call.input["query"].strip(), call.input["max_results"]
-    tools = offered(work.gateway, work.context.mode, work.context.rules)
+    tools = offered(work.gateway, work.context.mode, work.context.rules, work.session.joined)
     if query.startswith(SELECT):
         found = _selected(query[len(SELECT) :], tools, work)
     else:

@@ -12,7 +12,7 @@ from gateway.errors import ConfigError
 from gateway.model.call import RawCall
 from gateway.model.decision import Decision
 from gateway.skills.expanding import expanded, filled, has_places
-from gateway.skills.found import COMMAND, SKILL, find, one
+from gateway.skills.found import COMMAND, PROJECT, SKILL, find, one
 from gateway.skills.narrowing import rule
 from gateway.tools.handling import Failure, Output, Text
 from gateway.tools.words import suggestion
@@ -36,6 +36,10 @@ def load(call: Call, work: Work) -> Output:
 def command(call: Call, work: Work) -> Output:
     """What a command says, with what it was told, and what the lines and files in it give."""
     name, _, args = call.input["command"].strip().removeprefix("/").partition(" ")
+    if name.startswith("mcp__"):
+        from gateway.tools.handlers.prompts import expanded as of_a_server
+
+        return of_a_server(name, args.strip(), work)
     if name not in find(COMMAND, work.gateway.places, work.context.root) and name in find(
         SKILL, work.gateway.places, work.context.root
     ):
@@ -84,16 +88,20 @@ def _wanted(kind: str, name: str, work: Work) -> Know:
 
 
 def _may_see(know: Know, work: Work) -> bool:
-    """Whether policy lets this session read the file. What lies in the person's own folders they have put there for
-    this: only where a rule asks or forbids is it held back. A project's file must really lie in the project."""
-    real = os.path.realpath(know.file)
-    if know.layer == "project" and not real.startswith(os.path.realpath(work.context.root) + "/"):
+    """Whether policy lets this session read the file that was read, whatever its name leads to by now. What lies in the
+    person's own folders they have put there for this: only where a rule asks or forbids is it held back. A project's
+    file must really lie in the project."""
+    if know.layer == PROJECT and not know.real.startswith(os.path.realpath(work.context.root) + "/"):
         return False
-    verdict = work.gateway.check(RawCall("Read", {"file_path": know.file}), work.context)
+    return all(_may_read(path, know, work) for path in dict.fromkeys((know.file, know.real)))
+
+
+def _may_read(path: str, know: Know, work: Work) -> bool:
+    verdict = work.gateway.check(RawCall("Read", {"file_path": path}), work.context)
     if verdict.decision is not Decision.ASK:
         return verdict.decision is Decision.ALLOW
     asking = [each.reason.rule.lane for each in verdict.outcomes if each.decision is Decision.ASK]
-    return know.layer != "project" and all(lane == "mode" for lane in asking)
+    return know.layer != PROJECT and all(lane == "mode" for lane in asking)
 
 
 def _rules(know: Know, work: Work) -> tuple[str, ...]:

@@ -47,7 +47,8 @@ def send(call: Call, work: Work) -> Output:
         mail = Mail(folder_of(work))
         team = fields.get("team_name") or _only_team(mail, me)
         _check_member(mail, team, me)
-        reached = mail.send(team, sender=me, recipient=fields["recipient"], text=fields["message"])
+        key = work.key or None  # a message that is sent again after an unknown end is there once
+        reached = mail.send(team, sender=me, recipient=fields["recipient"], text=fields["message"], key=key)
     return Output((Text(f"Sent to {', '.join(reached) or 'nobody'}."),), {"team": team, "recipients": list(reached)})
 
 
