@@ -34,9 +34,26 @@ def link(number: int, before: str, body: str) -> bytes:
 
 def follows(line: bytes, number: int, before: str) -> bool:
     """Whether a line is whole, is JSON, and says that it has this number and follows that digest."""
-    if not line.startswith(f'{{"n":{number},"prev":"{before}",'.encode("ascii")) or not line.endswith(NEWLINE):
+    if not line.startswith(_start(number, before)) or not line.endswith(NEWLINE):
         return False
     return read(line) is not None
+
+
+def begins(piece: bytes, number: int, before: str) -> bool:
+    """Whether bytes are as far as a writer may have got with the line of this number that follows that digest."""
+    start = _start(number, before)
+    return piece.startswith(start) or start.startswith(piece.removesuffix(NEWLINE))
+
+
+def closes(line: bytes, torn: bytes) -> bool:
+    """Whether a line is the mark that closed off what stands before it, which a killed writer left."""
+    found, torn = read(line) or {}, torn.removesuffix(NEWLINE)
+    said = (found.get("kind"), found.get("mark"), found.get("bytes"), found.get("digest"))
+    return said == ("mark", "torn", len(torn), digest(torn))
+
+
+def _start(number: int, before: str) -> bytes:
+    return f'{{"n":{number},"prev":"{before}",'.encode("ascii")
 
 
 def read(line: bytes) -> dict[str, Any] | None:

@@ -26,19 +26,41 @@ class Standing(Value):
 
 
 def taken_over(seal: chain.Seal, found: bytes, at: str) -> Standing:
-    """What stands in the file behind the seal's size: lines of a writer that was killed before it could seal them, and
-    perhaps a torn one."""
-    followed = chain.follow(found, seal.count, seal.head)
-    seal = seal.replace(count=followed.number, head=followed.head, size=seal.size + len(found))
-    rest = found[followed.size :]
+    """What stands in the file behind the seal's size: lines of writers that were killed before they could seal them,
+    torn ones among them, closed off or not."""
+    number, head, rest = seal.count, seal.head, found
+    while True:
+        followed = chain.follow(rest, number, head)
+        number, head, rest = followed.number, followed.head, rest[followed.size :]
+        end = _closed(rest, number, head)
+        if not end:
+            break
+        number, head, rest = number + 1, chain.digest(rest[end[0] : end[1]]), rest[end[1] :]
+    seal = seal.replace(count=number, head=head, size=seal.size + len(found))
     if not rest:
         return Standing(seal)
     whole = rest + chain.NEWLINE
-    if chain.follows(whole, followed.number + 1, followed.head):  # torn where nothing but its end was missing
-        return Standing(seal.replace(count=followed.number + 1, head=chain.digest(whole)), chain.NEWLINE)
-    mark = "foreign" if chain.NEWLINE in rest else "torn"
-    end = b"" if rest.endswith(chain.NEWLINE) else chain.NEWLINE
-    return Standing(seal, end).marked(mark, at, bytes=len(rest), digest=chain.digest(rest))
+    if chain.follows(whole, number + 1, head):  # torn where nothing but its end was missing
+        return Standing(seal.replace(count=number + 1, head=chain.digest(whole)), chain.NEWLINE)
+    is_torn = all(
+        chain.begins(each, number + 1, head) for each in rest.removesuffix(chain.NEWLINE).split(chain.NEWLINE)
+    )
+    end_missing = b"" if rest.endswith(chain.NEWLINE) else chain.NEWLINE
+    left = rest.removesuffix(chain.NEWLINE) if is_torn else rest
+    mark = "torn" if is_torn else "foreign"
+    return Standing(seal, end_missing).marked(mark, at, bytes=len(left), digest=chain.digest(left))
+
+
+def _closed(rest: bytes, number: int, head: str) -> tuple[int, int] | None:
+    """Where the mark stands that closed off what `rest` begins with: its writer was killed before it could seal it."""
+    at = rest.find(chain.NEWLINE) + 1
+    while at:
+        end = rest.find(chain.NEWLINE, at) + 1
+        line = rest[at:end]
+        if line and chain.follows(line, number + 1, head):
+            return (at, end) if chain.closes(line, rest[:at]) else None
+        at = end
+    return None
 
 
 def shortened(seal: chain.Seal, size: int, whole: bool, at: str) -> Standing:

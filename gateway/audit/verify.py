@@ -112,30 +112,35 @@ class _Walk:
         self._look_for_held(seal)
 
     def _file(self, part: Part) -> None:
-        odd: Line | None = None  # a line that does not fit; the mark behind a torn one makes it fit
+        odd: list[Line] = []  # lines that do not fit; the mark behind torn ones makes them fit
         number = 0
         for line in self._moment.lines(part):
             number += 1
             if not chain.follows(line.data, self._number + 1, self._head):
-                if odd is not None:
-                    raise self._unfitting(odd, number - 1)
-                odd = line
+                if odd and not self._is_torn([*odd, line]):
+                    raise self._unfitting(odd[0], number - len(odd))
+                odd.append(line)
                 continue
+            if odd and not chain.closes(line.data, b"".join([each.data for each in odd])):
+                raise self._unfitting(odd[0], number - len(odd))
             found = chain.read(line.data) or {}
-            if odd is not None and not _closes(found, odd):
-                raise self._unfitting(odd, number - 1)
             if found["kind"] == MARK:
                 self._mark(found, part, number)
-            odd = None
+            odd = []
             self._number, self._head = self._number + 1, chain.digest(line.data)
             self._before = (part.path, number)
             self._records += 1
             self._look_at_head()
-        if odd is None:
+        if not odd:
             return
-        if odd.data.endswith(chain.NEWLINE) or self._seal is None or self._number < self._seal.count:
-            raise self._unfitting(odd, number)
-        self._notes.append(f"{len(odd.data)} bytes of a torn record at the end: the next writer closes them off")
+        if not self._is_torn(odd) or self._seal is None or self._number < self._seal.count:
+            raise self._unfitting(odd[0], number - len(odd) + 1)
+        size = sum(len(each.data) for each in odd)
+        self._notes.append(f"{size} bytes of a torn record at the end: the next writer closes them off")
+
+    def _is_torn(self, odd: list[Line]) -> bool:
+        """Whether killed writers may have left these lines: of the next record, or of the mark that closes one off."""
+        return all(chain.begins(each.data, self._number + 1, self._head) for each in odd)
 
     def _mark(self, found: dict[str, Any], part: Part, line: int) -> None:
         """What a writer found. A torn line is a killed writer's; everything else is a loss or a change."""
@@ -186,13 +191,6 @@ _MARKS = {
     "missing": "a file with records before this one was removed",
     "seal": "the seal was missing or damaged before this record: what was removed then cannot be told",
 }
-
-
-def _closes(mark: dict[str, Any], odd: Line) -> bool:
-    """Whether a record is the mark that closed off this torn line."""
-    data = odd.data.removesuffix(chain.NEWLINE)
-    said = (mark.get("kind"), mark.get("mark"), mark.get("bytes"), mark.get("digest"))
-    return said == (MARK, "torn", len(data), chain.digest(data))
 
 
 def _range(first: int, last: int) -> str:
