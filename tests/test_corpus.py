@@ -25,6 +25,8 @@ from gateway.tools.text import parse_call_text
 from gateway.world import World, world
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from gateway.model.context import Context
 
 HERE = Path(__file__).parent
@@ -52,7 +54,7 @@ def frozen(name: str) -> World:
     return world(yaml.safe_load((HERE / "worlds" / f"{name}.yaml").read_text(encoding="utf-8")))
 
 
-@functools.cache
+@functools.lru_cache(maxsize=64)
 def policy(stack: str, home: str, root: str, mode: str) -> Loaded:
     """The compiled policy of a stack of rules, given as JSON so that equal stacks are compiled once."""
     preset, layers, levels, untrusted, fold = json.loads(stack)
@@ -73,7 +75,7 @@ def policy(stack: str, home: str, root: str, mode: str) -> Loaded:
     return policy_from(files, options, load_tools(places_for(home)), home, trusted=not untrusted, fold=fold)
 
 
-@functools.cache
+@functools.lru_cache(maxsize=64)
 def gateway(stack: str, where: str, cwd: str, mode: str, confined: bool) -> Gateway:
     """One for all the cases that it can judge: like any, it decides each call as if it were the first."""
     place = frozen(where)
@@ -138,6 +140,14 @@ def call_of(case: dict[str, Any], guard: Gateway) -> RawCall:
 
 def context_of(case: dict[str, Any], guard: Gateway) -> Context:
     return guard.context.replace(**{name: case[name] for name in ("agent", "depth") if name in case})
+
+
+@pytest.fixture(scope="module", autouse=True)
+def forgotten() -> Iterator[None]:
+    """What was compiled for these cases is of no use to other tests, and slows every search for garbage."""
+    yield
+    gateway.cache_clear()
+    policy.cache_clear()
 
 
 @pytest.mark.parametrize("case", CASES, ids=[case["id"] for case in CASES])

@@ -303,3 +303,27 @@ def test_a_server_that_does_not_start_leaves_no_descriptor(place) -> None:
 
 def _server(gateway: Any, session: Any) -> Any:
     return gateway.calls.services.servers.get("docs", session, NEVER)
+
+
+@pytest.mark.parametrize(
+    ("tool", "fields", "expected"),
+    [
+        ("ListMcpResources", {"server": "far"}, "deny"),
+        ("ReadMcpResource", {"server": "far", "uri": "docs://a"}, "deny"),
+        ("ReadMcpResource", {"server": "near", "uri": "docs://a"}, "allow"),
+        ("ListMcpResources", {}, "deny"),  # all of them
+    ],
+)
+def test_a_rule_on_the_host_of_a_server_holds_for_its_resources(
+    ground: Any, tool: str, fields: dict[str, Any], expected: str
+) -> None:
+    ground.says(
+        {
+            "rules": [
+                {"id": "host", "deny": {"effect": "connect", "host": "far.example"}},
+                {"id": "all", "allow": [{"tool": "ListMcpResources"}, {"tool": "ReadMcpResource"}]},
+            ],
+            "settings": {"servers": {"far": {"url": "https://far.example/mcp"}, "near": {"command": ["near"]}}},
+        }
+    )
+    assert ground.open().check(RawCall(tool, fields)).decision.word == expected

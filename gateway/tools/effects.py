@@ -95,6 +95,10 @@ def _connect(tool: Tool, call: Call, declared: dict[str, Any], required: bool) -
     direction = declared["direction"]
     if declared["by"] == "fixed":
         return [Item(_connection(declared["url"], call, declared))]
+    if declared["by"] == "server":
+        server = call.input.get(tool.server_field)  # where none is named, all are asked
+        urls = [url for name, url in declared["urls"].items() if server.__class__ is not str or server == name]
+        return [Item(_connection(url, call, {**declared, "by": "url"})) for url in urls]
     if not field:
         return [Item(Connect(HOLE, 0, direction))]
     value = call.input.get(field)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from gateway.errors import CallError, Problem
-from gateway.tools.tool import Tool
+from gateway.tools.tool import OF_A_SERVER, Tool
 from gateway.tools.words import quoted, suggestion
 
 TYPE_CHECKING = False
@@ -75,8 +75,17 @@ class Registry:
     def with_servers(self, servers: Servers) -> Registry:
         """The same tools, with what is known of MCP servers: by name the address that a server has ("" for one that
         runs here), and the declarations of its tools by their own names. What a layer declares of a tool of a server
-        comes first."""
-        return Registry(self._compiled, servers)
+        comes first. A tool that asks the server that it is given the name of connects to where that one is."""
+        urls = {name: address for name, (address, _described) in servers.items() if address}
+        if not urls:
+            return Registry(self._compiled, servers)
+        there = {"do": "connect", "by": "server", "urls": urls, "direction": "send"}
+        found = {
+            name: {**entry, "effects": [*entry["effects"], there]}
+            for name, entry in self._entries.items()
+            if (entry.get("handler") or {}).get("name") in OF_A_SERVER
+        }
+        return Registry({**self._compiled, "tools": {**self._entries, **found}}, servers)
 
     def with_search(self, url: str) -> Registry:
         """The same tools, where those that search the web connect to this address, whatever they are given."""

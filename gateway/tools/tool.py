@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from gateway.model.call import Call
     from gateway.model.context import Context
 
-_OF_A_SERVER = frozenset(("mcp.list_resources", "mcp.read_resource"))
+OF_A_SERVER = frozenset(("mcp.list_resources", "mcp.read_resource"))
 _ALTERNATIVES = ("required", "oneOf", "anyOf")
 
 
@@ -74,7 +74,7 @@ class Tool:
         handler = entry.get("handler") or {}
         # The MCP server that is asked, as declared or as a field of the call names it.
         self.server: str = handler.get("server", "")
-        self.server_field = "server" if handler.get("name") in _OF_A_SERVER else ""
+        self.server_field = "server" if handler.get("name") in OF_A_SERVER else ""
         self.words = next((effect["words"] for effect in entry["effects"] if effect["do"] == "argv"), None)
         self.cwd_fields = [e["field"] for e in entry["effects"] if e.get("default") == "cwd"]
         # A pattern's folders move into the field it is based on: that one must be absolute before.
