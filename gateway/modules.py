@@ -69,7 +69,7 @@ def _spec(name: str, source: str, compiled: str, code: CodeType, inside: list[st
     loader = _Loader(name, source)
     loader.code = code
     spec: Any = ModuleSpec(name, loader, origin=source, is_package=inside is not None)
-    spec._set_fileattr = True  # noqa: SLF001 - as importlib does for what lies in a file
+    spec.has_location = True
     spec.cached = compiled
     spec.submodule_search_locations = inside
     found: ModuleSpec = spec
@@ -103,6 +103,8 @@ def _four(number: int) -> bytes:
 
 
 def install() -> None:
-    """Has modules be found so from now on, unless Python was told to look for compiled ones elsewhere."""
-    if sys.pycache_prefix is None and not sys.flags.optimize and _TAG and Finder not in sys.meta_path:
+    """Has modules be found so from now on, unless Python was told to look for compiled ones elsewhere, or is one that
+    does it otherwise."""
+    usual = sys.pycache_prefix is None and not sys.flags.optimize and _TAG and hasattr(_imp, "_fix_co_filename")
+    if usual and Finder not in sys.meta_path:
         sys.meta_path.insert(0, Finder)

@@ -26,6 +26,17 @@ except (AttributeError, ImportError):  # a Python without them has all of it in 
 
     make_scanner = make_encoder = None
     quoted = json.encoder.encode_basestring_ascii
+else:
+    try:  # as they are called below; another Python may have them otherwise
+        make_encoder(None, str, quoted, None, ":", ",", False, False, True)({}, 0)
+        make_scanner(
+            type("_Like", (), {
+                "object_pairs_hook": None, "parse_constant": str, "parse_float": float, "strict": True,
+                "object_hook": None, "parse_int": int,
+            })
+        )  # fmt: skip
+    except (TypeError, AttributeError):
+        make_scanner = make_encoder = None
 if hasattr(sys, "gettotalrefcount"):  # builds for debugging end where others raise the SystemError below
     make_scanner = None
 
