@@ -4,6 +4,15 @@ from __future__ import annotations
 
 import gc
 
+_is_kept = False
+
+
+def keep() -> None:
+    """What there is by now stays as long as the process: no search for garbage looks through it any more."""
+    global _is_kept
+    _is_kept = True
+    gc.freeze()
+
 
 class Uncollected:
     """No collection while it is entered; what was made in between counts as old afterwards, so that it is not looked
@@ -18,7 +27,8 @@ class Uncollected:
     def __exit__(self, *_error: object) -> None:
         if not self._collects:
             return
-        if not gc.get_freeze_count():  # nobody keeps anything frozen that this would thaw
+        # Nobody keeps anything frozen that this would thaw; to count it takes as long as there is much of it.
+        if not _is_kept and not gc.get_freeze_count():
             gc.freeze()
             gc.unfreeze()
         gc.enable()

@@ -16,6 +16,7 @@ from gateway.engine import Gateway
 from gateway.layers import PolicyFile
 from gateway.load import Options, load_tools, policy_from
 from gateway.places import Places, packaged
+from gateway.uncollected import keep
 from gateway.world import world
 
 if os.environ.get("CI"):  # the same examples in every run; other runs look for new ones
@@ -26,6 +27,11 @@ TESTS = Path(__file__).parent
 GOLDEN = TESTS / "golden"
 if str(TESTS) not in sys.path:  # for what several folders of tests share
     sys.path.insert(0, str(TESTS))
+
+
+def pytest_collection_finish() -> None:
+    """Tens of thousands of collected tests are not looked through for garbage again and again."""
+    keep()
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

@@ -7,18 +7,22 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from gateway.uncollected import Uncollected
+from gateway import uncollected
+from gateway.uncollected import Uncollected, keep
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
 
 @pytest.fixture(autouse=True)
-def as_before() -> Iterator[None]:
-    enabled = gc.isenabled()
-    gc.unfreeze()  # what other tests froze
+def as_before(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    enabled, was_frozen = gc.isenabled(), gc.get_freeze_count()
+    monkeypatch.setattr(uncollected, "_is_kept", False)
+    gc.unfreeze()  # what was frozen for other tests
     yield
     assert gc.get_freeze_count() == 0
+    if was_frozen:
+        gc.freeze()
     (gc.enable if enabled else gc.disable)()
 
 
@@ -49,6 +53,18 @@ def test_what_was_made_counts_as_old() -> None:
         kept = [[] for _ in range(100)]
     young = {id(each) for each in gc.get_objects(generation=0)}
     assert not young & {id(each) for each in kept}
+
+
+def test_what_is_kept_stays_so() -> None:
+    gc.enable()
+    try:
+        keep()
+        before = gc.get_freeze_count()
+        with Uncollected():
+            kept = [[]]
+        assert (gc.get_freeze_count(), kept, gc.isenabled()) == (before, [[]], True)
+    finally:
+        gc.unfreeze()
 
 
 def test_what_others_froze_stays_frozen() -> None:

@@ -74,9 +74,9 @@ def _answers(judge: Judge, path: str, file: BinaryIO, count: int) -> Iterator[st
         for chunk in chunks(lines(file)):
             yield judge.chunk(chunk)[0]
         return
-    import gc
+    from gateway.uncollected import keep
 
-    gc.freeze()  # what is loaded stays; looking through it for garbage would also copy it for every process
+    keep()  # what is loaded stays; looking through it for garbage would also copy it for every process
 
     def opened() -> Iterator[list[bytes | None]]:
         with open(path, "rb") as again:

@@ -28,8 +28,9 @@ def run(request: Request) -> int:
     gateway = open_gateway(request)
     if request.batch is not None:
         from gateway.frontends.batch import run_batch
+        from gateway.uncollected import keep
 
-        gc.freeze()
+        keep()
         gc.set_threshold(50_000)  # answers are made and forgotten; what is kept hardly ever forms a circle
         gc.enable()
         return run_batch(gateway, request.batch)
