@@ -261,6 +261,18 @@ def test_a_server_may_not_ask_the_client_unless_policy_says_so(confined, era: st
     assert client.asked == []
 
 
+def called(client: Any, times: int) -> list[Any]:
+    """What the server was called with, once it has told so often; it tells on another way than it answers."""
+    found: list[Any] = []
+
+    def is_told() -> bool:
+        found[:] = [each["params"] for each in client.got() if each.get("method") == "tools/call"]
+        return len(found) >= times
+
+    client.until(is_told)
+    return found
+
+
 @pytest.mark.parametrize("behind", ERAS)
 def test_what_a_server_asks_reaches_the_client_in_its_own_era(confined, era: str, behind: str) -> None:
     confined.says(
@@ -281,7 +293,7 @@ def test_what_a_server_asks_reaches_the_client_in_its_own_era(confined, era: str
         assert json.loads(text_of(client.ask("tools/call", again))) == given
     assert message == "The MCP server `docs` asks: May I?"
     if behind == "stateless":
-        sent = [each["params"] for each in client.got() if each.get("method") == "tools/call"]
+        sent = called(client, 2)
         assert sent[-1]["requestState"] == "s\u00e4\u2028 /+=" + "x" * 50
         assert sent[-1]["inputResponses"] == {"k": given}
 
@@ -289,8 +301,8 @@ def test_what_a_server_asks_reaches_the_client_in_its_own_era(confined, era: str
 def test_the_server_learns_nothing_of_the_client(confined, era: str) -> None:
     client = confined.gateway("proxy", "docs", era=era)
     client.ask("tools/call", {"name": "echo", "arguments": {"text": "x"}}, **{"vendor/id": "kept"})
-    sent = [each["params"]["_meta"] for each in client.got() if each.get("method") == "tools/call"]
-    assert sent[-1]["vendor/id"] == "kept"
+    (sent,) = called(client, 1)
+    assert sent["_meta"]["vendor/id"] == "kept"
     assert "tests" not in json.dumps(client.got())
 
 
