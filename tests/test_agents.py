@@ -20,6 +20,8 @@ from gateway.places import Places, packaged
 from gateway.world import World, world
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from gateway.model.verdict import Verdict
 
 HERE = Path(__file__).parent
@@ -80,6 +82,13 @@ def gateway(confined: bool, links: bool = False) -> Gateway:
 def judged(group: str, confined: bool) -> tuple[tuple[dict[str, Any], Verdict], ...]:
     guard = gateway(confined, "harmful" in group)
     return tuple((case, guard.check(RawCall("Bash", {"command": case["command"]}))) for case in cases(group))
+
+
+@pytest.fixture(scope="module", autouse=True)
+def forgotten() -> Iterator[None]:
+    """Thousands of verdicts are of no use to other tests, and slow every search for garbage."""
+    yield
+    judged.cache_clear()
 
 
 def reason(verdict: Verdict) -> str:
