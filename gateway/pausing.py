@@ -65,10 +65,11 @@ def begin(state: str, pause: Pause) -> None:
     _write(state, [each for each in known(state) if each.until > pause.since and each.root != pause.root], pause)
 
 
-def end(state: str, root: str) -> tuple[Pause, ...]:
-    """Ends those that are for this project, or for every one. Gives those. Raises ConfigError where that cannot be."""
+def end(state: str, root: str | None) -> tuple[Pause, ...]:
+    """Ends those that hold for this project, None for all there are. Gives those. Raises ConfigError where that cannot
+    be."""
     found = known(state)
-    ended = tuple(each for each in found if each.root in ("", root))
+    ended = tuple(each for each in found if root is None or each.root in ("", root))
     if ended:
         _write(state, [each for each in found if each not in ended])
     return ended

@@ -60,6 +60,8 @@ def test_ending_ends_those_that_hold_here(state: str) -> None:
     assert end(state, "/p") == (HERE, Pause(NOW, NOW + 60))
     assert known(state) == (THERE,)
     assert end(state, "/p") == ()
+    begin(state, HERE)
+    assert (set(end(state, None)), known(state)) == ({HERE, THERE}, ())
 
 
 def test_none_is_longer_than_a_day_whatever_the_file_says(state: str) -> None:
@@ -199,7 +201,7 @@ def test_without_a_yes_or_a_terminal_nothing_is_paused(world: World) -> None:
     status, screen = run(world, "10m", types="n\n")
     assert (status, screen.endswith("not paused\r\n")) == (1, True)
     status, told = run(world, "10m")
-    assert (status, "a pause must be given by a person at a terminal" in told) == (2, True)
+    assert (status, "a pause must be given by a person at a terminal" in told, "--yes" in told) == (2, True, False)
     assert known(str(world.state)) == ()
 
 
@@ -207,6 +209,13 @@ def test_without_a_yes_or_a_terminal_nothing_is_paused(world: World) -> None:
 def test_a_length_that_is_none_is_refused(world: World, length: str) -> None:
     status, told = run(world, "--", length)
     assert (status, "TIME must be a length of time" in told) == (2, True)
+
+
+def test_a_pause_is_ended_whatever_the_policy_has_become(tmp_path: Path) -> None:
+    broken = World(tmp_path, "rules: [\n")
+    broken.state.mkdir(mode=0o700, parents=True)
+    begin(str(broken.state), Pause(time.time() - 1, time.time() + 300, str(broken.project)))
+    assert run(broken, "--end") == (0, f"ended: hooks in {broken.project}\n")
 
 
 def test_where_policy_forbids_it_the_command_says_so(tmp_path: Path) -> None:

@@ -15,7 +15,7 @@ from gateway.errors import ConfigError, Problem
 from gateway.frontends.consent import agreed
 from gateway.frontends.jsontext import pretty
 from gateway.frontends.output import write
-from gateway.load import Options
+from gateway.load import Options, project_root
 from gateway.places import places
 from gateway.policy.wording import visible
 
@@ -33,7 +33,7 @@ def pause(
     length: Annotated[
         str | None, typer.Argument(metavar="TIME", help="How long, such as 10m or 1h; what is paused if missing.")
     ] = None,
-    everywhere: Annotated[bool, typer.Option("--all", help="In every project, not just in this one.")] = False,
+    everywhere: Annotated[bool, typer.Option("--all", help="In every project, not in this one alone.")] = False,
     end: Annotated[bool, typer.Option("--end", help="End the pause now.")] = False,
     json: Annotated[bool, typer.Option("--json", help="Print JSON instead of text.")] = False,
 ) -> int:
@@ -46,13 +46,12 @@ def pause(
     Exit status: 0, 1 if it was not agreed to, 2 where there must be none.
     """
     here = places()
-    gateway = Gateway(Options(os.getcwd()), where=here)
-    root = gateway.options.root
-    if end:
-        ended = pausing.end(here.state, "" if everywhere else root)
+    if end:  # whatever has become of the policy meanwhile
+        ended = pausing.end(here.state, None if everywhere else project_root(os.path.realpath(os.getcwd())))
         _show(ended, json, "ended", "nothing is paused\n")
         return 0
-    now = time.time()
+    gateway = Gateway(Options(os.getcwd()), where=here)
+    root, now = gateway.options.root, time.time()
     if length is None:
         held = pausing.pause_of(here.state, root, gateway.loaded.settings, now)
         _show(() if held is None else (held,), json, "paused", "nothing is paused here\n")
@@ -63,7 +62,7 @@ def pause(
     wanted = pausing.Pause(now, now + seconds, "" if everywhere else root)
     if not json:
         write(f"{_ABOUT}\n")
-    if not agreed(f"pause hooks in {_where(wanted)} until {_until(wanted)}?", "a pause"):
+    if not agreed(f"pause hooks in {_where(wanted)} until {_until(wanted)}?", "a pause", "run it at a terminal"):
         write("not paused\n")
         return 1
     pausing.begin(here.state, wanted)

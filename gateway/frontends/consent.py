@@ -9,12 +9,13 @@ from gateway.frontends.output import write
 from gateway.frontends.style import is_terminal
 from gateway.policy.wording import visible
 
+BEFOREHAND = "run it at a terminal, or give --yes DIGEST after looking at it"
 
-def agreed(question: str, given: str) -> bool:
-    """A person's answer at a terminal. `given`: what is given so, as in "trust". Raises ConfigError where there is no
-    terminal: nobody else may agree."""
+
+def agreed(question: str, given: str, remedy: str = BEFOREHAND) -> bool:
+    """A person's answer at a terminal. `given`: what is given so, as in "trust"; `remedy`: what to do where there is
+    no terminal. Raises ConfigError there: nobody else may agree."""
     if not (is_terminal(sys.stdin) and is_terminal(sys.stdout)):
-        remedy = "run it at a terminal, or give --yes DIGEST after looking at it"
         raise ConfigError(Problem(f"{given} must be given by a person at a terminal", remedy=remedy))
     write(f"{question} [y/N] ")
     return sys.stdin.readline().strip().lower() in ("y", "yes")

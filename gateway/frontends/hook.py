@@ -153,7 +153,7 @@ def _answer(event: Event, dialect: Dialect, environment: Mapping[str, str], gate
 def _paused(gateway: Gateway) -> Gateway | None:
     """What holds while a person has put hooks aside, None where nobody has, or policy does not let it be."""
     if not os.path.lexists(os.path.join(gateway.places.state, "pause.json")):
-        return None
+        return None  # as nearly always, and nothing more is loaded
     from gateway.pausing import pause_of
 
     holds = pause_of(gateway.places.state, gateway.options.root, gateway.loaded.settings, time())

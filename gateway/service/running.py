@@ -35,13 +35,12 @@ class Running(Value):
 def found(environment: Mapping[bytes, bytes]) -> tuple[Running, ...]:
     """Those whose sockets lie in the state folder of this environment. Raises OSError where the folder is there and
     cannot be read."""
-    if not environment.get(b"HOME", b"").startswith(b"/") and b"XDG_STATE_HOME" not in environment:
+    told = thin.identity(dict(environment))
+    if told is None:  # without a home there is no service
         return ()
-    place = thin.folder(dict(environment))
+    place, ours = thin.folder(dict(environment)), thin.name_of(told)
     if not thin.is_own(place):
         return ()
-    told = thin.identity(dict(environment))
-    ours = b"" if told is None else thin.name_of(told)
     names = sorted(name.removesuffix(_END) for name in os.listdir(place) if name.endswith(_END))
     running = []
     for name in names:

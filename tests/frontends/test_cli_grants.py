@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-import fcntl
 import json
-import os
-import pty
-import subprocess
-import termios
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from attended import at_terminal
 from warmed import warm
 
 from gateway.approval.saved import SavedRules, entry_of, rule_id, rule_text
@@ -42,30 +38,7 @@ def person(tmp_path: Path, gateway, command):
         @staticmethod
         def at_terminal(*words: str, types: str) -> tuple[int, str]:
             """Types at the first question. Gives the exit status and what was on the screen."""
-            master, slave = pty.openpty()
-
-            def take_terminal() -> None:
-                fcntl.ioctl(0, termios.TIOCSCTTY, 0)
-
-            arguments = command(*words, cwd=project, **place)
-            process = subprocess.Popen(
-                **arguments, stdin=slave, stdout=slave, stderr=slave, start_new_session=True, preexec_fn=take_terminal
-            )
-            os.close(slave)
-            seen, asked = b"", False
-            while True:
-                try:
-                    data = os.read(master, 4096)
-                except OSError:
-                    break
-                if not data:
-                    break
-                seen += data
-                if not asked and seen.endswith(b"] ") and b"Run it?" in seen:
-                    os.write(master, types.encode())
-                    asked = True
-            os.close(master)
-            return process.wait(timeout=60), seen.decode()
+            return at_terminal(command(*words, cwd=project, **place), types, question=b"Run it?")
 
     (project / "src").mkdir()
     Person.project = project  # type: ignore[attr-defined]

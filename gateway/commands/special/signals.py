@@ -48,10 +48,10 @@ def _pkill(findings: Findings, run: Invocation) -> None:
     if run.name == "killall":  # whose -r takes no value of its own
         words += [value for option, values in run.values for value in values if "-r" in option["names"]]
     for word in words:
-        if HOLE in word.text:
-            continue  # such a signal is asked about as one to nobody knows whom
         text = word.text
-        if _finds(text, _LINES if whole else _NAMES, searches, blind):
+        if HOLE in text:  # nobody knows whom it finds
+            findings.add(System("agents", "end"), word.start, word.end, run.part)
+        elif _finds(text, _LINES if whole else _NAMES, searches, blind):
             findings.add(System("hook", "end"), word.start, word.end, run.part)
         elif not whole and _finds(text, _SHARED, searches, blind):
             findings.add(System("agents", "end"), word.start, word.end, run.part)
