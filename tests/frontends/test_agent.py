@@ -78,15 +78,17 @@ class Person:
             assert select.select([self._ours], [], [], 60)[0], f"{text!r} was never shown: {self.seen}"
             assert self._read(), f"{text!r} was never shown: {self.seen}"
 
-    def interrupts(self, text: str) -> None:
-        """Presses Ctrl-C until something is shown: one that comes just when the prompt begins to wait is seen with the
-        next key only."""
+    def ends_at_the_prompt(self) -> None:
+        """Presses Ctrl-C until it was told how the session ends, and then Ctrl-D until it did: a key that comes just
+        when the prompt begins to wait is seen with the next one only, and before that Ctrl-D means nothing."""
         self.types("\x03")
-        while text not in self.seen:
-            if select.select([self._ours], [], [], 1)[0]:
-                assert self._read(), f"{text!r} was never shown: {self.seen}"
-            else:
-                os.write(self._ours, b"\x03")
+        while True:
+            if not select.select([self._ours], [], [], 5)[0]:
+                os.write(self._ours, b"\x04" if "Ctrl-C again" in self.seen else b"\x03")
+            elif not self._read():
+                break
+            elif self.seen.endswith("ends the session)\n\n> "):
+                os.write(self._ours, b"\x04")
 
     def types(self, text: str) -> None:
         self.seen = ""
@@ -237,8 +239,8 @@ def test_ctrl_c_ends_what_runs_and_then_the_session(here: Place) -> None:
     person.types("\x03")
     person.waits_for("it was cancelled")
     person.waits_for("> ")
-    person.interrupts("Ctrl-C again")
-    person.types("\x04")
+    person.ends_at_the_prompt()
+    assert "Ctrl-C again" in person.seen
     assert person.leaves() == 0
 
 
