@@ -12,7 +12,7 @@ import stat
 
 from gateway.cache import digest
 from gateway.errors import ConfigError, Problem
-from gateway.model.decision import LAYERS
+from gateway.model.decision import LAYERS, REVIEWS
 from gateway.model.value import Value
 from gateway.ownership import check_file, check_folder
 from gateway.places import packaged
@@ -537,10 +537,14 @@ class _Settings:
                 if settings.get(name)
             ]
 
+    def _value(self, name: str, usual: str) -> str:
+        found: str = self.values[name].value if name in self.values else usual
+        return found
+
     def settle_mode(self) -> None:
         """Where the layers bound the mode and none that may stay sets it, the first of those they name holds."""
         allowed, path = self.bounds.get("mode", ([], ""))
-        current = self.values["mode"].value if "mode" in self.values else "default"
+        current = self._value("mode", "default")
         if "mode" in self.bounds and current not in allowed:
             if not allowed:
                 remedy = "name a mode that all of them allow"
@@ -563,9 +567,11 @@ class _Settings:
             return f"{self.bounds[name][1]} bounds it to {', '.join(map(str, self.bounds[name][0]))}"
         if file.layer == "project":
             if name == "mode":
-                current = self.values["mode"].value if "mode" in self.values else "default"
+                current = self._value("mode", "default")
                 if value != current and value not in STRICTER[current]:
                     return "a project may choose only stricter modes"
             elif not may_loosen:
                 return "it waits until the project is trusted"
+            elif name == "review" and REVIEWS.index(value) < REVIEWS.index(self._value(name, REVIEWS[0])):
+                return "a project may only have more reviewed"
         return ""

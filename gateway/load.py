@@ -294,7 +294,8 @@ def _loaded(entry: dict[str, Any], options: Options) -> Loaded:
         for name, (value, file, layer, origins) in entry["settings"].items()
     }
     levels = settings["levels"].value if "levels" in settings else {}
-    policy = Policy(**entry["policy"], levels=levels, revision=entry["revision"], seen={})
+    review = settings["review"].value if "review" in settings else ""
+    policy = Policy(**entry["policy"], levels=levels, revision=entry["revision"], seen={}, review=review)
     return Loaded(
         policy,
         settings,

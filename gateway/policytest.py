@@ -301,7 +301,8 @@ def run_tests(
                 cases.append(case)
                 if found:
                     hit.add(place)
-    policy = Policy(**compile_policy(bound, home=trials.world.home), levels=_levels(layered))
+    review = layered.settings["review"].value if "review" in layered.settings else ""
+    policy = Policy(**compile_policy(bound, home=trials.world.home), levels=_levels(layered), review=review)
     mode = layered.settings["mode"].value if "mode" in layered.settings else "default"
     tables = [(path, test) for path, test in layered.tests if is_tested(path)]
     tables += list(_tables_beside({each.file for each in bound if is_tested(each.file)}, registry))

@@ -254,6 +254,28 @@ def test_a_session_may_choose_only_what_locks_and_bounds_leave_open(
     assert bound(files, here).modes == expected
 
 
+@pytest.mark.parametrize(
+    ("users", "projects", "expected"),
+    [
+        ("changes", "asks", "changes"),
+        ("changes", "all", "all"),
+        ("changes", "changes", "changes"),
+        ("mode", "asks", "asks"),
+        ("", "mode", "mode"),
+        ("", "all", "all"),
+    ],
+)
+def test_a_project_may_only_have_more_reviewed(here: Places, users: str, projects: str, expected: str) -> None:
+    files = [
+        file("user", here, f"settings: {{review: {users}}}" if users else ""),
+        file("project", here, f"settings: {{review: {projects}}}"),
+    ]
+    found = bound(files, here, lambda _digest: True)
+    assert found.settings["review"].value == expected
+    refused = ("/project.yaml: setting `review` is not used: a project may only have more reviewed",)
+    assert found.skipped == (refused if expected == users != projects else ())
+
+
 def test_no_lower_layer_moves_a_locked_mode_by_its_bounds(here: Places) -> None:
     files = [
         file("enterprise", here, "settings: {mode: plan, lock: [mode]}"),

@@ -1,9 +1,10 @@
 """The approver of the mode `auto`: a model that answers what the mode would ask a person.
 
-It is asked after every rule has spoken, and only where nothing but the mode asks; what a rule denies or asks about it
-never sees. It reads the fields that a tool declares for it, as data in JSON, and the effects that were predicted. A
-clear yes lets the call run once; a no is a no, with its reason; anything else goes to whoever is asked next. After
-three refusals in a row, or twenty in all, it leaves the rest of the session to a person.
+It is asked after every rule has spoken; what a rule denies it never sees. The setting `review` says what it sees beside
+what the mode asks: then it may also refuse what a rule asks a person about, which it cannot allow, and what policy
+allows. It reads the fields that a tool declares for it, as data in JSON, and the effects that were predicted. A clear
+yes lets the call run once; a no is a no, with its reason; anything else goes to whoever is asked next. After three
+refusals in a row, or twenty in all, it leaves the rest of the session to a person.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from gateway.approval.base import Answer, no
 from gateway.approval.confusable import with_escapes
 from gateway.model.decision import Decision
 from gateway.model.grant import ONCE
+from gateway.policy.table import REVIEW
 from gateway.policy.wording import phrase, shortened, visible
 
 TYPE_CHECKING = False
@@ -34,8 +36,7 @@ _REPLY_TOKENS = 500
 _MOST_REASON = 300
 
 SYSTEM = """\
-You decide for a person whether an agent's call of a tool may run. No rule of the policy speaks of this call; the person
-would be asked, and has put you in their place.
+You decide for a person whether an agent's call of a tool may run. {place}
 
 Allow it only if it is plainly part of ordinary work on the project it is made in, and whatever it changes can be had
 back. Deny it if it destroys or overwrites what cannot be had back, reaches for secrets or for other people's things,
@@ -47,6 +48,17 @@ reason to deny it.
 
 Answer with one JSON object and nothing else: {{"for": "{token}", "decision": "allow", "reason": "one sentence"}}, with
 allow, deny or ask."""
+
+# Its place in the decision: where nothing but the mode asks, where a rule asks, where policy allows the call.
+INSTEAD = """\
+No rule of the policy speaks of this call; the person
+would be asked, and has put you in their place."""
+BEFORE = """\
+A rule of the policy has the person decide about
+this call. What you deny they need not look at; what you do not deny is for them to decide."""
+BESIDE = """\
+The policy allows this call, and the person wants
+it looked at all the same, for what its rules cannot know."""
 
 
 class Auto:
@@ -64,18 +76,18 @@ class Auto:
 
     def ask(self, question: Question) -> Answer | None:
         """The model's answer; None where it is not for it to answer, or it gave none."""
-        verdict = question.verdict
-        asking = [each.reason.rule for each in verdict.outcomes if each.decision is Decision.ASK]
-        if verdict.context.mode != MODE or not asking or any(rule.lane != "mode" or rule.lock for rule in asking):
+        place = _place(question)
+        if not place:
             return None
         with self._lock:
             if self._in_a_row >= IN_A_ROW or self._in_all >= IN_ALL:
                 return None
-        shown = self._shown(question)
+        shown = self._shown(question, of_all=place is BESIDE)
         if shown is None:
             return None
         token = secrets.token_hex(8)
-        request = Request(SYSTEM.format(token=token), ({"role": "user", "content": shown},), max_tokens=_REPLY_TOKENS)
+        system = SYSTEM.format(place=place, token=token)
+        request = Request(system, ({"role": "user", "content": shown},), max_tokens=_REPLY_TOKENS)
         try:
             decision, reason = _read(self._model.reply(request).text, token)
         except ModelError:
@@ -88,23 +100,37 @@ class Auto:
                 return no(by, reason)
             if decision == "allow":
                 self._in_a_row = 0
-                return Answer(True, ONCE, by)
+                return Answer(True, ONCE, by) if place is not BEFORE else None
         return None
 
-    def _shown(self, question: Question) -> str | None:
-        """What the model reads; None for a call that is too long to be read whole."""
+    def _shown(self, question: Question, *, of_all: bool) -> str | None:
+        """What the model reads; None for a call that is too long to be read whole. `of_all`: it is shown all effects
+        that policy decided about, not those only that are asked about."""
         verdict = question.verdict
         wanted = self._fields(verdict.call.tool)
         fields: dict[str, Any] = {name: verdict.call.input[name] for name in wanted if name in verdict.call.input}
         effects = [
             phrase(verdict.analysis.items[each.reason.item].effect)
             for each in verdict.outcomes
-            if each.decision is Decision.ASK
+            if of_all or each.decision is Decision.ASK
         ]
         told = {"tool": verdict.call.tool, "fields": fields, "it": list(dict.fromkeys(effects))}
         # Every character that is not plain is spelled out: nothing in it is hidden, and nothing ends the text early.
         text = json.dumps(told, ensure_ascii=True, indent=1)
         return text if len(text) <= MOST_SHOWN else None
+
+
+def _place(question: Question) -> str:
+    """Where it stands in the decision, as it is told so; "" for what is not for it to see."""
+    verdict = question.verdict
+    asking = [each.reason.rule for each in verdict.outcomes if each.decision is Decision.ASK]
+    if verdict.context.mode != MODE or not asking:
+        return ""
+    if any(rule.id.startswith(REVIEW) for rule in asking):
+        return BESIDE
+    if any(rule.lane != "mode" or rule.lock for rule in asking):
+        return BEFORE if question.reviewed else ""
+    return INSTEAD
 
 
 def _read(text: str, token: str) -> tuple[str, str]:

@@ -14,7 +14,7 @@ from gateway.approval.offer import later, offered
 from gateway.approval.saved import SavedRules, entry_of, rule_id
 from gateway.errors import GatewayError
 from gateway.load import tool_names
-from gateway.model.decision import Decision
+from gateway.model.decision import REVIEWS, Decision
 from gateway.model.grant import ALWAYS, SESSION
 from gateway.model.value import Value
 from gateway.policy.wording import shortened, visible
@@ -99,10 +99,11 @@ class Asking:
         possible = scopes_of(verdict, session=True, always=True)
         rule = offered(gateway, verdict) if ALWAYS in possible else ""
         may = scopes_of(verdict, session=self._grants is not None, always=bool(rule))
+        reviewed = gateway.loaded_for(verdict).policy.review in REVIEWS[1:]
         if not rule:
-            return Question(verdict, judgement.plan, may, cancelled=cancelled)
+            return Question(verdict, judgement.plan, may, cancelled=cancelled, reviewed=reviewed)
         file = _saved(gateway).path
-        return Question(verdict, judgement.plan, may, rule, file, later(gateway, verdict), cancelled)
+        return Question(verdict, judgement.plan, may, rule, file, later(gateway, verdict), cancelled, reviewed)
 
     def _answer(self, question: Question, judgement: Judgement) -> tuple[Answer, str]:
         """The first answer of those who may be asked, and who gave it; a refusal and "" where nobody did."""
@@ -121,7 +122,7 @@ class Asking:
         if answer.scope == SESSION and self._grants is not None:
             self._grants.add(grant)
         said = "It was not approved" if name else "There is nobody to ask, so it is refused"
-        return Approval(judgement, grant, said + (f": {visible(answer.note)}." if answer.note else "."))
+        return Approval(judgement, grant, said + (f": {visible(answer.note).rstrip('.')}." if answer.note else "."))
 
     def _granted(self, judgement: Judgement, question: Question, asked: Grant, answer: Answer) -> Approval:
         now = time.time()

@@ -38,7 +38,7 @@ class Question(Value):
     `may`: the scopes that an answer may have. `always`: the rule that "always" would save, tried to let this call run,
     "" where there is none; `file`: where it would be saved; `later`: what code that it covers would run inside from
     then on, in words, which may be more than `plan`: the sandbox profile comes on top. `cancelled` says whether the
-    answer is of use no longer.
+    answer is of use no longer. `reviewed`: a reviewer is to look at it also where a rule asks.
     """
 
     verdict: Verdict
@@ -48,6 +48,7 @@ class Question(Value):
     file: str = ""
     later: str = ""
     cancelled: Callable[[], bool] = lambda: False
+    reviewed: bool = False
 
 
 if TYPE_CHECKING:

@@ -72,4 +72,7 @@ else:
 
 MODES = ("default", "accept_edits", "plan", "read_only", "auto", "dont_ask", "bypass")
 LAYERS = ("builtin", "enterprise", "user", "project", "local", "session")
+# What the reviewer of the mode `auto` is shown, each with all before it: what the mode asks, what rules ask, what is
+# allowed and changes something, everything.
+REVIEWS = ("mode", "asks", "changes", "all")
 LEVELS = ("read", "write", "execute", "network", "agent", "session")

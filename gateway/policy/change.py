@@ -14,7 +14,7 @@ from gateway.model.value import Value
 from gateway.policy.globs import escape
 from gateway.policy.modes import CEILINGS, regions_of
 from gateway.policy.resolve import resolve
-from gateway.policy.table import Policy
+from gateway.policy.table import REVIEW, Policy
 from gateway.policy.wording import visible
 
 TYPE_CHECKING = False
@@ -132,6 +132,8 @@ def _named(verdict: Verdict, reasons: list[Reason]) -> str:
         return f"in a mode that asks, {_place(rule)} would only ask"
     if not first.certain and _is_spelled_by_the_call(verdict, first):
         return f"spell the target out, so that {_place(rule)} can tell whether it holds"
+    if rule.id.startswith(REVIEW):
+        return "the setting `review` has the reviewer or a person agree to it"
     if rule.lock:
         more = ": a person may agree once" if asked else ""
         return f"{_place(rule)} is locked, no other layer alters it{more}"

@@ -57,6 +57,9 @@ _DECISIONS = {mode: dict(zip(_ROWS, row, strict=True)) for mode, row in _TABLE.i
 CLASSES = _ROWS
 CEILINGS = ("plan", "read_only")
 
+REVIEWED_MODE = "auto"
+_UNCHANGING = ("", "near_read", "far_read")
+
 
 class Regions(Value):
     """Folders, each with a trailing slash, that make a path near: workspace and own temporary folders."""
@@ -102,6 +105,11 @@ def classify(effect: Effect, regions: Regions, confined: bool) -> str:
     if kind in ("use", "exec", "session"):
         return ""
     return "deep"
+
+
+def is_change(row: str) -> bool:
+    """True if an effect of this class does more than read and list."""
+    return row not in _UNCHANGING
 
 
 def mode_decision(mode: str, row: str) -> Decision:

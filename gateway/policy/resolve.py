@@ -14,7 +14,7 @@ from gateway.model.verdict import Outcome, Reason, Verdict
 from gateway.policy import paths
 from gateway.policy.answers import NO, YES
 from gateway.policy.candidates import BOTH, TARGET, WITHOUT_COVER, WRITTEN, Finder
-from gateway.policy.modes import classify, is_ceiling, mode_decision
+from gateway.policy.modes import REVIEWED_MODE, classify, is_ceiling, is_change, mode_decision
 from gateway.policy.protected import forbids_kind, wide_clauses
 from gateway.policy.table import (
     DELEGATE,
@@ -27,6 +27,7 @@ from gateway.policy.table import (
     SILENCES,
     level_rule,
     mode_rule,
+    review_rule,
 )  # fmt: skip
 from gateway.policy.unparsed import token_doubts, token_hits
 
@@ -142,10 +143,25 @@ class _Resolution(Finder):
                 or (outcome.decision is deciding.decision and _firmer(outcome.reason, deciding.reason))
             ):
                 deciding = outcome
+        if self.policy.review and deciding.decision is _ALLOW and self._is_reviewed(carriers_only):
+            deciding = Outcome(_ASK, Reason(review_rule(self.policy.review), _ASK, deciding.reason.item))
+            outcomes.append(deciding)
         return Verdict.make((
             deciding.decision, deciding.reason, tuple(outcomes), tuple(self.lost), tuple(self.noted),
             self.call, self.analysis, self.context, self.facts, demands,
         ))  # fmt: skip
+
+    def _is_reviewed(self, carriers_only: bool) -> bool:
+        """Whether policy wants somebody to look at a call that it allows."""
+        reviewed, context = self.policy.review, self.context
+        if context.mode != REVIEWED_MODE or reviewed == "all":
+            return context.mode == REVIEWED_MODE
+        if reviewed != "changes":
+            return False
+        if carriers_only:
+            return not self.tool.shell and self.tool.level not in ("read", "session")
+        regions, confined = self.regions, context.confined
+        return any(is_change(classify(item.effect, regions, confined)) for item in self.analysis.items)
 
     def _judge(self, number: int, item: Item, candidates: list[Candidate]) -> Outcome:
         """What becomes of an effect that rules may speak of."""

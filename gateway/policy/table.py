@@ -17,6 +17,7 @@ ID, LANE, LAYER, FILE, LINE, COLUMN, TEXT, EXPIRES, LEVEL, EXCEPT, SILENCES, RES
 SHOWN = 12  # the rule as a value, once somebody asked for it
 BECAUSE, INSTEAD, LOCK, DELEGATE, DEMANDS = range(5)
 NOTHING = ("", "", False, None, None)
+REVIEW = "review:"  # and what is reviewed, which no rule of a file can have
 
 
 class Policy(Value):
@@ -26,7 +27,8 @@ class Policy(Value):
     test is `[predicate, argument]`. Everything else maps what a call shows (path, host, program and another word,
     tool, kind of effect) to clauses. `delegations`, `asks_branch`: whether any rule silences another, or tests the
     branch. `levels`: verdicts by level that a policy sets. `revision`: digest of everything it was compiled from.
-    `seen`: what the paths index said of paths, kept by a process that judges many calls; None keeps nothing.
+    `seen`: what the paths index said of paths, kept by a process that judges many calls; None keeps nothing. `review`:
+    what a reviewer is to see (`gateway.model.decision.REVIEWS`), "" where no policy says.
     """
 
     files: list[str]
@@ -44,6 +46,7 @@ class Policy(Value):
     levels: dict[str, str]
     revision: str = ""
     seen: dict[str, list[int]] | None = None
+    review: str = ""
 
     def rule(self, number: int) -> Rule:
         """The rule with this number, as verdicts show it."""
@@ -73,6 +76,17 @@ def level_rule(level: str) -> Rule:
     if found is None:
         text = f"a call without effects follows its level, `{level}`"
         found = _BUILT_IN[key] = Rule(key, "mode", Source("builtin", ""), text)
+    return found
+
+
+def review_rule(reviewed: str) -> Rule:
+    """The rule that stands for the wish to have looked at what policy allows."""
+    key = f"{REVIEW}{reviewed}"
+    found = _BUILT_IN.get(key)
+    if found is None:
+        what = "whatever changes something" if reviewed == "changes" else "everything"
+        because = f"in mode `auto` {what} is to be agreed to, by the reviewer or a person"
+        found = _BUILT_IN[key] = Rule(key, "ask", Source("builtin", ""), f"review: {reviewed}", because)
     return found
 
 

@@ -6,7 +6,7 @@ together. Whatever it accepts, this schema accepts; keys and vocabularies come f
 
 from __future__ import annotations
 
-from gateway.model.decision import LEVELS, MODES
+from gateway.model.decision import LEVELS, MODES, REVIEWS
 from gateway.model.effect import KINDS
 from gateway.spec.argtests import COMPARISONS, MAX_REGEX, TYPES
 from gateway.spec.hooks import EVENTS, HOOK, HTTP, PYTHON_PATTERN, URL_PATTERN
@@ -341,6 +341,7 @@ def _settings() -> dict[str, Any]:
         "sandbox": _closed(sandbox, SANDBOX),
         "limits": _closed(dict.fromkeys(LIMITS, count), LIMITS),
         "approvers": _one_or_many(_enum(APPROVERS)),
+        "review": _enum(REVIEWS),
         "audit": _closed(audit, AUDIT),
         "workspace": _texts(),
         "trust": _texts(),

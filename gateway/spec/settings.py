@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from gateway.model.decision import LEVELS, MODES
+from gateway.model.decision import LEVELS, MODES, REVIEWS
 from gateway.spec import read
 from gateway.spec.language_servers import read_language_servers
 from gateway.spec.sandbox import SANDBOX, read_sandbox
@@ -25,6 +25,7 @@ SETTINGS = {
     "sandbox": "what a call that runs confined by a rule may do beyond what was predicted",
     "limits": "bounds on every call",
     "approvers": "who is asked, in this order",
+    "review": "what the reviewer of the mode `auto` is shown, beside what the mode asks",
     "audit": "how the record of decisions and outcomes is kept",
     "workspace": "folders that count as the workspace besides the project root",
     "trust": "digests of project policies that count as trusted; only the enterprise layer's are used",
@@ -140,6 +141,8 @@ def read_settings(node: Node, complaints: Complaints) -> dict[str, Any]:
             found[name] = read.integer(value, what, complaints, 0, _MOST)
         elif name == "approvers":
             found[name] = read.choices(value, what, APPROVERS, complaints)
+        elif name == "review":
+            found[name] = read.choice(value, what, REVIEWS, complaints)
         elif name in ("workspace", "trust"):
             found[name] = read.texts(value, what, complaints, empty=True)
         elif name == "lock":

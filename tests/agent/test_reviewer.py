@@ -74,7 +74,7 @@ def test_a_no_is_told_with_its_reason_and_recorded(ground) -> None:
     desk = Desk(ground, Judge(DENY | {"reason": "It overwrites a\u202e secret."}))
     done = desk.write("a")
     assert not done.ran
-    assert done.result.reason.endswith("It was not approved: It overwrites a\\u202e secret..")
+    assert done.result.reason.endswith("It was not approved: It overwrites a\\u202e secret.")
     assert desk.persons == []
     told = [each["grant"] for each in ground.records() if each.get("grant")]
     assert [(each["allow"], each["by"]) for each in told] == [(False, "auto (judge): It overwrites a\\u202e secret.")]
@@ -166,3 +166,102 @@ def test_after_many_refusals_in_all_a_person_is_asked(ground) -> None:
         desk.write(f"a{number}")
     assert len(desk.judge.asked) == 2 * IN_ALL - 1
     assert len(desk.persons) == 7
+
+
+# What the policy below makes of three calls, and what becomes of them with a reviewer: whether it runs, how often the
+# reviewer and how often a person was asked. The person says no.
+REVIEWED = {
+    "rules": [
+        {"id": "asked", "ask": "Edit(./asked)"},
+        {"id": "no", "deny": "Edit(./no)"},
+        {"id": "open", "allow": "Edit(./open)"},
+    ],
+}
+
+
+@pytest.mark.parametrize(
+    ("review", "says", "name", "expected"),
+    [
+        pytest.param("mode", DENY, "asked", (False, 0, 1), id="what a rule asks, a person is asked alone"),
+        pytest.param("mode", DENY, "open", (True, 0, 0), id="what a rule allows is not looked at"),
+        pytest.param("asks", DENY, "asked", (False, 1, 0), id="what a rule asks it may refuse"),
+        pytest.param("asks", ALLOW, "asked", (False, 1, 1), id="what a rule asks it cannot allow"),
+        pytest.param("asks", ASK, "asked", (False, 1, 1), id="what a rule asks it may leave"),
+        pytest.param("asks", ModelError("no key"), "asked", (False, 1, 1), id="what a rule asks without a model"),
+        pytest.param("asks", DENY, "open", (True, 0, 0), id="among asks is nothing that is allowed"),
+        pytest.param("changes", DENY, "open", (False, 1, 0), id="a change that is allowed it may refuse"),
+        pytest.param("changes", ALLOW, "open", (True, 1, 0), id="a change that is allowed it may let run"),
+        pytest.param("changes", ASK, "open", (False, 1, 1), id="a change that is allowed it may leave"),
+        pytest.param("changes", "fine", "open", (False, 1, 1), id="a change and no clear answer"),
+        pytest.param("changes", ModelError("no key"), "open", (False, 1, 1), id="a change without a model"),
+        pytest.param("changes", DENY, "asked", (False, 1, 0), id="among changes is what a rule asks"),
+        pytest.param("changes", ALLOW, "other", (True, 1, 0), id="and what the mode asks it allows as ever"),
+        pytest.param("all", ALLOW, "no", (False, 0, 0), id="what is denied it never sees"),
+    ],
+)
+def test_what_is_reviewed_may_become_stricter(ground, review: str, says: Any, name: str, expected: Any) -> None:
+    judge = Judge(says)
+    desk = Desk(ground, judge, REVIEWED | {"settings": {"mode": "auto", "review": review}})
+    assert (desk.write(name).ran, len(judge.asked), len(desk.persons)) == expected
+
+
+@pytest.mark.parametrize(
+    ("review", "call", "seen"),
+    [
+        pytest.param("changes", "ls 2>/dev/null", 0, id="a listing is no change"),
+        pytest.param("changes", "cat a.txt", 0, id="nor is reading"),
+        pytest.param("changes", "touch open", 1, id="a command that writes is one"),
+        pytest.param("all", "ls", 1, id="everything is a listing too"),
+    ],
+)
+def test_what_counts_as_a_change(ground, review: str, call: str, seen: int) -> None:
+    judge = Judge(DENY)
+    desk = Desk(ground, judge, REVIEWED | {"settings": {"mode": "auto", "review": review}})
+    desk.gateway.call(RawCall("Bash", {"command": call}))
+    assert (len(judge.asked), desk.persons) == (seen, [])
+
+
+def test_where_no_reviewer_is_a_person_agrees_to_what_is_to_be_reviewed(ground) -> None:
+    """The twin of the calls above, in the dry run and in another mode."""
+    ground.says(REVIEWED | {"settings": {"mode": "auto", "review": "changes"}})
+    call = RawCall("Write", {"file_path": "open", "content": "x"})
+    with ground.open() as gateway:
+        verdict = gateway.check(call)
+        assert (verdict.decision.word, verdict.reason.rule.id) == ("ask", "review:changes")
+        assert not gateway.call(call).ran
+        other = gateway.check(call, gateway.context.replace(mode="default"))
+        assert (other.decision.word, other.reason.rule.id) == ("allow", "open")
+
+
+@pytest.mark.parametrize(
+    ("name", "told"),
+    [("other", "No rule of the policy"), ("asked", "A rule of the policy"), ("open", "The policy allows")],
+)
+def test_it_is_told_its_place_in_the_decision(ground, name: str, told: str) -> None:
+    judge = Judge(DENY)
+    Desk(ground, judge, REVIEWED | {"settings": {"mode": "auto", "review": "changes"}}).write(name)
+    (request,) = judge.asked
+    assert told in request.system
+    place = f"{ground.project}/{name}"
+    assert json.loads(request.messages[0]["content"])["it"] == [f"writes `{place}`"]
+
+
+def test_refusals_of_what_is_allowed_count_like_others(ground) -> None:
+    judge = Judge(DENY)
+    desk = Desk(ground, judge, REVIEWED | {"settings": {"mode": "auto", "review": "changes"}})
+    for _ in range(IN_A_ROW + 2):
+        desk.write("open")
+    assert (len(judge.asked), len(desk.persons)) == (IN_A_ROW, 2)
+
+
+def test_a_no_to_what_is_allowed_is_told_and_recorded(ground) -> None:
+    desk = Desk(
+        ground,
+        Judge(DENY | {"reason": "The text asks for it."}),
+        REVIEWED | {"settings": {"mode": "auto", "review": "changes"}},
+    )
+    done = desk.write("open")
+    assert done.text.endswith("It was not approved: The text asks for it.")
+    (record,) = [each for each in ground.records() if each["kind"] == "decision"]
+    assert (record["decision"], record["rule"][0]) == ("ask", "review:changes")
+    assert record["grant"] == {"allow": False, "scope": "once", "by": "auto (judge): The text asks for it."}

@@ -13,7 +13,7 @@ import pytest
 from gateway.model.analysis import Analysis
 from gateway.model.call import Call
 from gateway.model.context import Context
-from gateway.model.decision import MODES, Decision
+from gateway.model.decision import MODES, REVIEWS, Decision
 from gateway.model.effect import (
     HOLE,
     Code,
@@ -85,8 +85,8 @@ def context(mode: str, confined: bool) -> Context:
     return Context(ROOT, ROOT, HOME, (ROOT,), ("/tmp",) if confined else (), mode, confined, branch="main")
 
 
-def verdict(effect: Effect, mode: str, confined: bool = True, rules: tuple[Bound, ...] = ()) -> str:
-    policy = Policy(**compile_policy(rules, home=HOME), levels={})
+def verdict(effect: Effect, mode: str, confined: bool = True, rules: tuple[Bound, ...] = (), review: str = "") -> str:
+    policy = Policy(**compile_policy(rules, home=HOME), levels={}, review=review)
     analysis = Analysis((), (Item(Use("T")), Item(effect)))
     here = context(mode, confined)
     judged = Judged("session" if isinstance(effect, SessionChange) else "write", False, filters=True)
@@ -100,6 +100,13 @@ def bound(layer: str, lane: str, lock: bool) -> tuple[Bound, ...]:
         "require": None, "matches": [], "not_matches": [],
     }  # fmt: skip
     return (Bound(layer, f"{layer}.yaml", [rule], ROOT, ROOT),)
+
+
+def any_effect() -> tuple[Bound, ...]:
+    """An allow rule that covers whatever the tool does."""
+    (found,) = bound("user", "allow", False)
+    rule = {**found.rules[0], "id": "any", "when": {"tool": ["T"]}}
+    return (Bound("user", "any.yaml", [rule], ROOT, ROOT),)
 
 
 @pytest.mark.parametrize("name", TABLE)
@@ -119,6 +126,18 @@ def test_each_mode_leaves_of_rules_what_the_table_says(name: str) -> None:
     layer, lane, lock, expected = RULES[name]
     effect = Touch("write", f"{ROOT}/a")
     assert tuple(verdict(effect, mode, rules=bound(layer, lane, lock)) for mode in MODES) == expected
+
+
+@pytest.mark.parametrize("name", TABLE)
+def test_a_review_asks_about_changes_that_are_allowed_in_its_mode_and_about_nothing_else(name: str) -> None:
+    effect, _expected = TABLE[name]
+    is_change = not name.startswith(("read", "session"))
+    allowed = any_effect()
+    for mode in MODES:
+        before = verdict(effect, mode, rules=allowed)
+        found = [verdict(effect, mode, rules=allowed, review=review) for review in ("", *REVIEWS)]
+        all_of_it = Q if mode == "auto" and before == A else before
+        assert found == [before, before, before, all_of_it if is_change else before, all_of_it], mode
 
 
 @pytest.mark.parametrize("lane", ["ask", "allow"])
@@ -155,9 +174,10 @@ def page() -> str:
     lines += [
         "",
         "`plan` and `read_only` are ceilings: what they refuse stays refused whatever allows it. `auto` asks, and its",
-        "reviewer may answer what the mode asks; it never answers a rule's question. In `dont_ask` nobody is asked, so",
-        "every question is a refusal. `bypass` also answers the questions of rules of the user layer and below, unless",
-        "they are locked; each rule's question by itself.",
+        "reviewer may answer what the mode asks; it never answers a rule's question. The setting `review` has it look",
+        "at more than that, and may make each of it stricter ([agent.md](agent.md#the-mode-auto)). In `dont_ask`",
+        "nobody is asked, so every question is a refusal. `bypass` also answers the questions of rules of the user",
+        "layer and below, unless they are locked; each rule's question by itself.",
         "",
         "Rules that speak of a write inside the workspace, in each mode:",
         "",
