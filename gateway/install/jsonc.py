@@ -13,12 +13,14 @@ from gateway.model.value import Value
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Collection, Sequence
     from typing import Any
 
 MISSING = object()
 _DEEPEST = 100
 _NUMBER = re.compile(r"-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?")
 _WORDS = {"true": True, "false": False, "null": None}
+_BLANKS = re.compile(r"[ \t\r\n]+")
 _decode_text = json.JSONDecoder().raw_decode
 
 
@@ -84,13 +86,14 @@ class JsonDocument:
             self._change(old.start, old.end, self._written(value, depth))
         else:
             shown = f"{json.dumps(key, ensure_ascii=False)}: {self._written(value, depth)}"
-            self._insert(holder, list(holder.members.values()), shown, depth)
+            self._insert(holder, list(holder.members.values()), [shown], depth)
 
-    def append(self, path: tuple[str, ...], value: Any) -> None:
-        """Adds an item to the end of the array at a path."""
+    def extend(self, path: tuple[str, ...], values: Sequence[Any]) -> None:
+        """Adds items to the end of the array at a path; at least one."""
         holder = self._need(path)
         assert holder.items is not None
-        self._insert(holder, list(holder.items), self._written(value, len(path) + 1), len(path) + 1)
+        depth = len(path) + 1
+        self._insert(holder, list(holder.items), [self._written(value, depth) for value in values], depth)
 
     def replace(self, path: tuple[str, ...], index: int, value: Any) -> None:
         """Puts another value in the place of an item."""
@@ -103,26 +106,28 @@ class JsonDocument:
         holder = self._need(path)
         assert holder.members is not None
         places = list(holder.members.values())
-        self._remove(places, places.index(holder.members[key]))
+        self._remove(holder, places, {places.index(holder.members[key])})
 
-    def remove_item(self, path: tuple[str, ...], index: int) -> None:
-        """Takes an item out of the array at a path."""
+    def remove_items(self, path: tuple[str, ...], indexes: Collection[int]) -> None:
+        """Takes items out of the array at a path."""
         holder = self._need(path)
         assert holder.items is not None
-        self._remove(list(holder.items), index)
+        self._remove(holder, list(holder.items), {*indexes})
 
     # ------------------------------------------------------------------------------------------------ changing the text
 
-    def _insert(self, holder: Node, others: list[Node], shown: str, depth: int) -> None:
+    def _insert(self, holder: Node, others: list[Node], shown: list[str], depth: int) -> None:
         closing = holder.end - 1
         end = closing
         while self._text[end - 1] in " \t\r\n":
             end -= 1
         if not others and end == holder.start + 1:
-            self._change(end, closing, self._break(depth) + shown + self._break(depth - 1))
+            between = "," + self._break(depth)
+            self._change(end, closing, self._break(depth) + between.join(shown) + self._break(depth - 1))
             return
         on_one_line = "\n" not in self._text[holder.start : holder.end]
-        new = (" " if on_one_line else self._newline + self._margin(others, depth)) + shown
+        margin = " " if on_one_line else self._newline + self._margin(others, depth)
+        new = ",".join(margin + each for each in shown)
         between = self._text[others[-1].end : end] if others else self._text[holder.start + 1 : end]
         if others and others[-1].comma >= 0:
             new += ","
@@ -130,23 +135,25 @@ class JsonDocument:
             between = "," + between
         self._change(others[-1].end if others else holder.start + 1, end, between + new)
 
-    def _remove(self, places: list[Node], at: int) -> None:
-        node = places[at]
+    def _remove(self, holder: Node, places: list[Node], gone: set[int]) -> None:
+        """Cuts places out of the text, each with the blanks before it and its comma; the last one that stays has a
+        comma only where the last one had."""
+        cuts = [self._cut(places[at]) for at in gone]
+        left = [node for at, node in enumerate(places) if at not in gone]
+        if left and left[-1] is not places[-1] and places[-1].comma < 0:
+            cuts.append((left[-1].comma, left[-1].comma + 1))
+        inside, at = "", holder.start + 1
+        for start, end in sorted(cuts):
+            inside += self._text[at:start]
+            at = end
+        inside += self._text[at : holder.end - 1]
+        self._change(holder.start + 1, holder.end - 1, inside if left or inside.strip() else "")
+
+    def _cut(self, node: Node) -> tuple[int, int]:
         start = node.key_start if node.key_start >= 0 else node.start
-        end = node.end
-        if node.comma >= 0:
-            end = node.comma + 1
         while self._text[start - 1] in " \t\r\n":
             start -= 1
-        before = self._text[:start]
-        if node.comma < 0 and at:
-            comma = places[at - 1].comma
-            before = before[:comma] + before[comma + 1 :]
-        after = self._text[end:]
-        if len(places) == 1 and self._text[start - 1] in "{[" and after.lstrip()[:1] in "}]":
-            after = after.lstrip()
-        self._text = before + after
-        self._root = self._read()
+        return start, node.end if node.comma < 0 else node.comma + 1
 
     def _change(self, start: int, end: int, new: str) -> None:
         self._text = self._text[:start] + new + self._text[end:]
@@ -264,7 +271,7 @@ class JsonDocument:
         text = self._text
         while at < len(text):
             if text[at] in " \t\r\n":
-                at += 1
+                at = _BLANKS.match(text, at).end()  # type: ignore[union-attr]
             elif text.startswith("//", at):
                 end = text.find("\n", at)
                 at = len(text) if end < 0 else end

@@ -64,10 +64,13 @@ def put(target: Target, text: str, made: Made) -> tuple[str, Made]:
     # An entry in an older form is replaced where it stands; what is left of the older pieces goes.
     document = opened(target.form, text, target.path)
     pieces, before, containers = list(kept.pieces), list(kept.before), list(kept.containers)
+    new: list[Entry] = []  # items of one list that come to its end, written together
     for piece in target.pieces:
+        if new and (piece.at != new[0].at or isinstance(piece, Member) or is_own(piece.value)):
+            _append(document, new)
         if isinstance(piece, Entry):
             containers += document.ensure(piece.at, [])
-            items = document.get(piece.at)
+            items = [*document.get(piece.at), *(each.value for each in new)]
             ours = is_own(piece.value)
             own = [at for at, item in enumerate(items) if is_own(item)] if ours else []
             if piece.value in items:
@@ -79,10 +82,11 @@ def put(target: Target, text: str, made: Made) -> tuple[str, Made]:
                 document.replace(piece.at, own.pop(0), piece.value)
                 pieces.append(piece)
             else:
-                document.append(piece.at, piece.value)
+                new.append(piece)
                 pieces.append(piece)
-            for at in reversed(own):
-                document.remove_item(piece.at, at)
+            if own:
+                _append(document, new)
+                document.remove_items(piece.at, own)
         else:
             containers += document.ensure(piece.at, {})
             now = document.get((*piece.at, piece.key))
@@ -94,9 +98,17 @@ def put(target: Target, text: str, made: Made) -> tuple[str, Made]:
                 before.append((place, json.dumps(now)))
             document.set(piece.at, piece.key, piece.value)
             pieces.append(piece)
+    _append(document, new)
     if gone.pieces:
         _take(document, gone, skip=target.pieces)
     return document.text, Made(_distinct(pieces), tuple(before), _once(containers))
+
+
+def _append(document: Document, new: list[Entry]) -> None:
+    """Writes what waits for it."""
+    if new:
+        document.extend(new[0].at, [each.value for each in new])
+        new.clear()
 
 
 def take(form: str, text: str, path: str, made: Made) -> tuple[str, tuple[str, ...]]:
@@ -110,16 +122,17 @@ def _take(document: Document, made: Made, skip: tuple[Entry | Member, ...] = ())
     left = []
     before = dict(made.before)
     places = {(each.at, each.key) for each in skip if isinstance(each, Member)}
+    lists: dict[tuple[str, ...], dict[int, None]] = {}  # which items of which lists go
     for piece in made.pieces:
         found = document.get(piece.at)
         if isinstance(piece, Entry):
-            if found.__class__ is not list:
-                continue
-            at = next((at for at, item in enumerate(found) if item == piece.value), -1)
-            if at < 0 and is_own(piece.value):
-                at = next((at for at, item in enumerate(found) if is_own(item)), -1)
-            if at >= 0:
-                document.remove_item(piece.at, at)
+            if found.__class__ is list:
+                going = lists.setdefault(piece.at, {})
+                there = [(at, item) for at, item in enumerate(found) if at not in going]
+                same = [at for at, item in there if item == piece.value]
+                if not same and is_own(piece.value):
+                    same = [at for at, item in there if is_own(item)]
+                going.update(dict.fromkeys(same[:1]))
         elif piece.form:
             continue
         elif found.__class__ is dict and piece.key in found and (piece.at, piece.key) not in places:
@@ -130,6 +143,9 @@ def _take(document: Document, made: Made, skip: tuple[Entry | Member, ...] = ())
                 document.set(piece.at, piece.key, json.loads(before[place]))
             else:
                 document.remove_key(piece.at, piece.key)
+    for list_at, going in lists.items():
+        if going and document.get(list_at).__class__ is list:
+            document.remove_items(list_at, going)
     for place in reversed(made.containers):
         if document.get(place) in ([], {}):
             document.remove_key(place[:-1], place[-1])

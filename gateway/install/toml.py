@@ -7,6 +7,7 @@ from gateway.install.jsonc import MISSING
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Collection, Sequence
     from typing import Any
 
 
@@ -69,9 +70,11 @@ class TomlDocument:
         """As `JsonDocument.set`."""
         self._find(path)[key] = value
 
-    def append(self, path: tuple[str, ...], value: Any) -> None:
-        """As `JsonDocument.append`."""
-        self._find(path).append(_inline(value))
+    def extend(self, path: tuple[str, ...], values: Sequence[Any]) -> None:
+        """As `JsonDocument.extend`."""
+        holder = self._find(path)
+        for value in values:
+            holder.append(_inline(value))
 
     def replace(self, path: tuple[str, ...], index: int, value: Any) -> None:
         """As `JsonDocument.replace`."""
@@ -81,9 +84,10 @@ class TomlDocument:
         """As `JsonDocument.remove_key`."""
         del self._find(path)[key]
 
-    def remove_item(self, path: tuple[str, ...], index: int) -> None:
-        """As `JsonDocument.remove_item`."""
-        del self._find(path)[index]
+    def remove_items(self, path: tuple[str, ...], indexes: Collection[int]) -> None:
+        """As `JsonDocument.remove_items`."""
+        for index in sorted(indexes, reverse=True):
+            del self._find(path)[index]
 
     def _find(self, path: tuple[str, ...]) -> Any:
         found: Any = self._document

@@ -44,9 +44,9 @@ def test_a_key_that_is_put_in_and_taken_out_leaves_the_file_as_it_was(text: str)
 def test_so_does_an_item_of_a_list_with_the_containers_that_were_made_for_it(text: str) -> None:
     document = JsonDocument(text, "f")
     made = document.ensure(("hooks", "E"), [])
-    document.append(("hooks", "E"), NEW)
+    document.extend(("hooks", "E"), [NEW])
     assert document.get(("hooks", "E"))[-1] == NEW
-    document.remove_item(("hooks", "E"), len(document.get(("hooks", "E"))) - 1)
+    document.remove_items(("hooks", "E"), [len(document.get(("hooks", "E"))) - 1])
     for path in reversed(made):
         document.remove_key(path[:-1], path[-1])
     assert document.text == text
@@ -61,8 +61,25 @@ def test_what_stands_there_keeps_its_place_and_its_comments() -> None:
 
 def test_a_new_item_is_indented_as_its_neighbours_are() -> None:
     document = JsonDocument('{\n\t"list": [\n\t\t1\n\t]\n}\n', "f")
-    document.append(("list",), {"a": 1})
+    document.extend(("list",), [{"a": 1}])
     assert document.text == '{\n\t"list": [\n\t\t1,\n\t\t{\n\t\t\t"a": 1\n\t\t}\n\t]\n}\n'
+
+
+@pytest.mark.parametrize("text", FILES.values(), ids=FILES)
+def test_several_items_are_put_in_and_taken_out_as_one_by_one(text: str) -> None:
+    together, single = JsonDocument(text, "f"), JsonDocument(text, "f")
+    for document in (together, single):
+        document.ensure(("list",), [])
+    values = ["a", "b", "c", "d"]
+    together.extend(("list",), values)
+    for value in values:
+        single.extend(("list",), [value])
+    assert together.text == single.text
+    count = len(together.get(("list",)))
+    together.remove_items(("list",), [count - 1, count - 3, count - 2])
+    for at in (count - 1, count - 2, count - 3):
+        single.remove_items(("list",), [at])
+    assert together.text == single.text
 
 
 def test_a_blank_file_counts_as_an_empty_one() -> None:
@@ -125,3 +142,16 @@ def test_any_file_is_read_as_json_reads_it_and_survives_a_key_put_in_and_out(
     assert (known, json.loads(document.text)) == (MISSING, {**data, "a new key": value})
     document.remove_key((), "a new key")
     assert document.text == text
+
+
+@given(st.lists(DATA, max_size=6), st.sampled_from([None, 1, 4, "\t"]), st.booleans(), st.data())
+def test_whatever_items_go_the_others_stay(items: list[Any], indent: Any, trailing: bool, drawn: st.DataObject) -> None:
+    text = json.dumps({"list": items}, indent=indent)
+    if trailing and items:
+        text = text[: text.rindex("]")].rstrip() + ", // last\n]}"
+    gone = drawn.draw(st.sets(st.integers(0, len(items) - 1))) if items else set()
+    document = JsonDocument(text, "f")
+    document.remove_items(("list",), gone)
+    assert document.get(()) == {"list": [item for at, item in enumerate(items) if at not in gone]}
+    if not trailing:
+        assert json.loads(document.text) == document.get(())
