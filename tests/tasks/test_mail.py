@@ -147,8 +147,8 @@ has = [int(line.split(" ")[0]) for line in open(log).read().split("\\n")[:-1]] i
 out = os.open(log, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
 print("ready", flush=True)
 with mail.mailbox("builders", "lead") as box:
-    while len(has) < count:
-        for message in box.receive(has=has, most=3):
+    while (new := box.receive(has=has, most=3)) or len(has) < count:
+        for message in new:
             os.write(out, f"{message.id} {message.text}\\n".encode())
             has.append(message.id)
             box.acknowledge(message.id)
