@@ -24,11 +24,14 @@ _UsageError: type[Exception] = typer.BadParameter.__bases__[0]
 
 _ABOUT = "Says what agents' tool calls may do, and why."
 HELP = ("-h", "--help")
+# In the order in which help names them.
+_COMMANDS = ("check", "explain", "run", "exec", "hook", "agent", "doctor", "pause", "init", "why")
 _GROUPS = ("policy", "grants", "audit", "tools", "commands", "new", "mcp", "cron", "service")
 
 
-def build() -> typer.Typer:
-    """The whole command line."""
+def build(only: str = "") -> typer.Typer:
+    """The whole command line, or with the name of a command or group `only` that part: what others need is not even
+    imported."""
     app = typer.Typer(
         name="gateway",
         help=_ABOUT,
@@ -38,18 +41,20 @@ def build() -> typer.Typer:
         context_settings={"help_option_names": list(HELP)},
     )
     app.callback()(_options)
-    app.command(CHECK.name)(typed(CHECK, _check))
-    app.command(EXPLAIN.name)(typed(EXPLAIN, _explain))
-    app.command(RUN.name)(typed(RUN, _run_call))
-    app.command(EXEC.name)(typed(EXEC, _exec))
-    app.command(HOOK.name)(typed(HOOK, _hook))
-    app.command("agent")(import_module("gateway.frontends.cli_agent").agent)
-    app.command("doctor")(import_module("gateway.frontends.cli_doctor").doctor)
-    app.command("pause")(import_module("gateway.frontends.cli_pause").pause)
-    app.command("init")(import_module("gateway.frontends.cli_init").init)
-    app.command("why")(import_module("gateway.frontends.cli_why").why)
-    for name in _GROUPS:
-        app.add_typer(import_module(f"gateway.frontends.cli_{name}").app, name=name)
+    one = only if only in (*_COMMANDS, *_GROUPS) else ""
+    exact = {
+        each.name: (each, does)
+        for each, does in (
+            (CHECK, _check), (EXPLAIN, _explain), (RUN, _run_call), (EXEC, _exec), (HOOK, _hook)
+        )
+    }  # fmt: skip
+    for name in (one,) if one else (*_COMMANDS, *_GROUPS):
+        if name in exact:
+            app.command(name)(typed(*exact[name]))
+        elif name in _COMMANDS:
+            app.command(name)(getattr(import_module(f"gateway.frontends.cli_{name}"), name))
+        else:
+            app.add_typer(import_module(f"gateway.frontends.cli_{name}").app, name=name)
     return app
 
 
@@ -85,7 +90,7 @@ def run_typer(words: Sequence[str]) -> int:
 
 
 def _run(words: Sequence[str]) -> object:
-    return build()(list(words), prog_name="gateway", standalone_mode=False)
+    return build(words[0])(list(words), prog_name="gateway", standalone_mode=False)
 
 
 def _show_version(wanted: bool) -> None:
