@@ -37,6 +37,11 @@ class Bound(Value):
     without: frozenset[str] = frozenset()
 
 
+if TYPE_CHECKING:
+    # A predicate and which argument, with the argument, which so keeps its identity, and what it compiles to.
+    _Known = dict[tuple[str, int], tuple[Any, Any]]
+
+
 def compile_policy(
     bound: Iterable[Bound], *, home: str, fold: bool = False, moved: tuple[tuple[str, str], ...] = ()
 ) -> dict[str, Any]:
@@ -109,14 +114,15 @@ class _Builder:
             bounds = (rule["delegate"] or {}).get("within") or {}
             if any("branch" in when for when in (*flat, *rule["except"], bounds)):
                 self.asks_branch = True
+            known: _Known = {}
             for when in flat:
-                self._index(number, rule["lane"], when, anchors)
+                self._index(number, rule["lane"], when, anchors, known)
         except ValueError as error:
             self.problems.append(
                 Problem(f"rule `{rule['id']}`: {error}", file=bound.file, line=rule["line"], column=rule["column"])
             )
 
-    def _index(self, rule: int, lane: str, when: dict[str, Any], anchors: Anchors) -> None:
+    def _index(self, rule: int, lane: str, when: dict[str, Any], anchors: Anchors, known: _Known) -> None:
         """Files the clause under the most selective thing it speaks of."""
         clause = len(self.clauses)
         indexed = ""
@@ -139,7 +145,7 @@ class _Builder:
                 self.kinds.setdefault(kind, []).append(clause)
         else:
             self.tool_globs.append(clause)
-        tests = _prepare({name: value for name, value in when.items() if name != indexed}, anchors)
+        tests = _prepare({name: value for name, value in when.items() if name != indexed}, anchors, known)
         of_part = [test for test in tests if PREDICATES[test[0]].scope == "part"]
         self.clauses.append([rule, [test for test in tests if test not in of_part], of_part])
 
@@ -237,12 +243,22 @@ def alternatives(when: dict[str, Any]) -> list[dict[str, Any]]:
     ]
 
 
-def _prepare(when: dict[str, Any], anchors: Anchors) -> list[list[Any]]:
-    """Predicates in the order of `PREDICATES`, cheap ones first, with compiled arguments."""
+def _prepare(when: dict[str, Any], anchors: Anchors, known: _Known | None = None) -> list[list[Any]]:
+    """Predicates in the order of `PREDICATES`, cheap ones first, with compiled arguments. `known`: those of the rule's
+    other alternatives, which share most of them."""
     unknown = [name for name in when if name not in PREDICATES]
     if unknown:
         raise ValueError(f"`{unknown[0]}` is no predicate")
-    return [[name, each.prepare(when[name], anchors)] for name, each in PREDICATES.items() if name in when]
+    found = []
+    for name, each in PREDICATES.items():
+        if name in when:
+            argument = when[name]
+            same = None if known is None else known.get((name, id(argument)))
+            compiled = each.prepare(argument, anchors) if same is None else same[1]
+            if known is not None and same is None:
+                known[name, id(argument)] = argument, compiled
+            found.append([name, compiled])
+    return found
 
 
 def _delegate(delegate: dict[str, Any] | None, anchors: Anchors) -> list[Any] | None:
