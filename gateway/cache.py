@@ -22,6 +22,7 @@ _MAGIC = b"gateway-cache-1\n"
 _SEAL = 32
 _SECRET = "seal"
 MAX_ENTRIES = 64
+_LONGEST_WRITE = 3600.0  # seconds
 
 
 def digest(parts: Iterable[bytes | str]) -> str:
@@ -108,9 +109,14 @@ class Cache:
 
     def _prune(self) -> None:
         """Keeps the newest entries, so that the folder does not grow without end."""
+        whole: list[tuple[float, str]] = []
+        torn: list[tuple[float, str]] = []  # somebody writes them, or was killed who did
         with os.scandir(self.folder) as entries:
-            files = [(entry.stat().st_mtime, entry.path) for entry in entries if entry.name.endswith(".json")]
-        for _modified, path in sorted(files)[:-MAX_ENTRIES]:
+            for entry in entries:
+                if ".json" in entry.name:
+                    (whole if entry.name.endswith(".json") else torn).append((entry.stat().st_mtime, entry.path))
+        oldest = max(whole, default=(0.0, ""))[0] - _LONGEST_WRITE
+        for _modified, path in [each for each in torn if each[0] < oldest] + sorted(whole)[:-MAX_ENTRIES]:
             os.unlink(path)
 
 

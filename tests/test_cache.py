@@ -126,6 +126,17 @@ def test_the_oldest_entries_make_room(tmp_path: Path) -> None:
     assert (len(kept), "k0.json" in kept, f"k{MAX_ENTRIES + 2}.json" in kept) == (MAX_ENTRIES, False, True)
 
 
+def test_what_killed_writers_left_goes_and_what_is_being_written_stays(cache: Cache) -> None:
+    left, begun, other = (Path(cache.folder, name) for name in ("k.json.1.aabb", "k.json.2.ccdd", "other"))
+    for path in (left, begun, other):
+        path.write_bytes(b"half")
+    for path in (left, other):
+        os.utime(path, (1e9, 1e9))
+    assert cache.write("new", 1)
+    assert [path.exists() for path in (left, begun, other)] == [False, True, True]
+    assert cache.read("new") == 1
+
+
 def test_where_one_text_ends_and_the_next_begins_counts() -> None:
     assert len({digest(parts) for parts in (["ab", "c"], ["a", "bc"], ["abc"], ["abc", ""], [b"ab", "c"])}) == 4
 

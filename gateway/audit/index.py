@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import os
 import sqlite3
+import sys
 
 from gateway.audit import chain, files
 from gateway.audit.reading import Moment
@@ -43,6 +44,7 @@ _LAST = (
     f"o.kind = '{OUTCOME}' AND NOT EXISTS "
     f"(SELECT 1 FROM records l WHERE l.id = o.id AND l.n > o.n AND l.kind = '{OUTCOME}')"
 )
+_LARGEST = (1 << 63) - 1
 _PATHS = ("list", "read", "write", "delete", "credential", "protected", "exec")
 _HOSTS = ("connect", "net", "dns")
 
@@ -131,7 +133,7 @@ class Index:
                 continue
             for line in self._moment.lines(part, row[1] + row[2] if part.segment == row[0] else 0):
                 found = chain.read(line.data) if line.data.endswith(chain.NEWLINE) else None
-                if found is not None:
+                if found is not None and _number(found["n"]) is not None:
                     _insert(database, found, line)
                     last = line
         if last is not None:
@@ -156,10 +158,12 @@ class Index:
 
     def show(self, name: str) -> list[Found]:
         """The calls whose number, id or start of an id this is."""
+        name = _kept(name)
         if name.isdecimal():
-            rows = self._database.execute("SELECT id FROM records WHERE n = ?", (int(name),))
+            number = int(name) if len(name) < len(str(_LARGEST)) else None  # no record has a longer one
+            rows = self._database.execute("SELECT id FROM records WHERE n = ?", (number,))
         else:
-            end = name[:-1] + chr(ord(name[-1]) + 1) if name else ""
+            end = name + chr(sys.maxunicode) if name else ""
             query = "SELECT DISTINCT id FROM records WHERE id = ? OR (id >= ? AND id < ?)"
             rows = self._database.execute(query, (name, name, end))
         ids = [row[0] for row in rows.fetchall() if row[0]]
@@ -232,7 +236,7 @@ def _make(database: sqlite3.Connection) -> None:
 
 def _insert(database: sqlite3.Connection, found: dict[str, Any], line: Line) -> None:
     """One line's row. A line that anybody could have written may hold anything: it is taken as text."""
-    place = (found["n"], line.part.segment, line.start, len(line.data), found["kind"])
+    place = (found["n"], line.part.segment, line.start, len(line.data), _text(found["kind"]))
     rule = found.get("rule")
     violations = found.get("violations")
     row = (
@@ -242,15 +246,15 @@ def _insert(database: sqlite3.Connection, found: dict[str, Any], line: Line) -> 
         _text(found.get("session")),
         _text(found.get("cwd")),
         _text(found.get("mark" if found["kind"] == MARK else "ended")),
-        found["status"] if isinstance(found.get("status"), int) else None,
+        _number(found.get("status")),
         found["seconds"] if isinstance(found.get("seconds"), float) else None,
-        sum(each[4] for each in _rows(violations, 5) if isinstance(each[4], int)),
+        _number(sum(each[4] for each in _rows(violations, 5) if isinstance(each[4], int))),
     )
     database.execute(f"INSERT OR REPLACE INTO records VALUES ({', '.join('?' * len(row))})", row)
     targets = [*_rows(found.get("effects"), 2), *_rows(violations, 5)]
     database.executemany(
         "INSERT INTO targets VALUES (?, ?, ?)",
-        {(found["n"], kind, _host(target) if kind in _HOSTS else target) for kind, target, *_ in targets},
+        {(found["n"], _kept(kind), _kept(_host(target) if kind in _HOSTS else target)) for kind, target, *_ in targets},
     )
 
 
@@ -264,7 +268,16 @@ def _is_text(value: Any) -> bool:
 
 
 def _text(value: Any) -> str:
-    return value if isinstance(value, str) else ""
+    return _kept(value) if isinstance(value, str) else ""
+
+
+def _kept(text: str) -> str:
+    """A text as the index holds it: names that are no UTF-8 have halves of characters, of which SQLite takes none."""
+    return text if text.isascii() else text.encode("utf-8", "backslashreplace").decode()
+
+
+def _number(value: Any) -> int | None:
+    return value if isinstance(value, int) and -_LARGEST <= value <= _LARGEST else None
 
 
 def _host(target: str) -> str:
@@ -297,7 +310,7 @@ def _tests(query: Query) -> tuple[list[str], list[str]]:
                 f"EXISTS (SELECT 1 FROM targets t WHERE t.n IN (d.n, o.n) AND t.kind IN ({kinds_text}) AND ({test}))"
             )
             values += of_test
-    return tests, values
+    return tests, list(map(_kept, values))
 
 
 def _target_test(value: str, below: bool) -> tuple[str, list[str]]:

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
 _CHUNK = 1 << 20
 _STEP = 1 << 16  # to read backwards by
+_FLAGS = os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK  # a pipe of that name is not waited for
 
 
 class Part(Value):
@@ -52,7 +53,7 @@ class Moment:
 
     def _look(self) -> None:
         try:
-            lock = os.open(os.path.join(self.folder, files.SEAL), os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW)
+            lock = os.open(os.path.join(self.folder, files.SEAL), _FLAGS)
         except (FileNotFoundError, NotADirectoryError):
             lock = -1
         try:
@@ -63,7 +64,7 @@ class Moment:
             if os.path.isdir(self.folder):
                 for number in files.segments(self.folder):
                     path = os.path.join(self.folder, files.name_of(number))
-                    file = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK)
+                    file = os.open(path, _FLAGS)
                     self.parts = (*self.parts, Part(number, path, os.fstat(file).st_size, file))
         finally:
             if lock >= 0:
@@ -141,8 +142,11 @@ class Moment:
 
 def _key(folder: str) -> bytes | None:
     try:
-        with open(os.path.join(folder, files.KEY), "rb") as file:
-            key = file.read(files.KEY_SIZE + 1)
+        file = os.open(os.path.join(folder, files.KEY), _FLAGS)
     except FileNotFoundError:
         return None
+    try:
+        key = os.read(file, files.KEY_SIZE + 1)
+    finally:
+        os.close(file)
     return key if len(key) == files.KEY_SIZE else None

@@ -139,5 +139,15 @@ def _withheld(value: Any, digest: Digest) -> dict[str, Any]:
     return {"bytes": len(data), "digest": digest(data)}
 
 
+def is_withheld(value: Any) -> bool:
+    """Whether a value of a recorded input stands for one of which size and digest alone are kept."""
+    return (
+        isinstance(value, dict)
+        and set(value) == {"bytes", "digest"}
+        and type(value["bytes"]) is int
+        and isinstance(value["digest"], str)
+    )
+
+
 def _is_small(value: Any) -> bool:
     return len(spaced(value)) <= 1024

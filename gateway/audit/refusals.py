@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections import OrderedDict
 
 from gateway.audit.reading import Moment
 from gateway.model.record import DECISION, OUTCOME
@@ -83,7 +84,8 @@ def last_refusal(folder: str, root: str, most: int = MOST_BYTES) -> Looked:
     none in its last `most` bytes. Of calls that ended, it counts when they ended. Raises AuditError for a record that
     cannot be read."""
     outcomes: dict[str, dict[str, Any]] = {}
-    waiting: list[str] = []  # ids whose ends were seen and whose decisions are still to come, the last end first
+    # Ids whose ends were seen and whose decisions are still to come, the last end first.
+    waiting: OrderedDict[str, None] = OrderedDict()
     found: dict[str, Refusal] = {}
     elsewhere: Refusal | None = None
     with Moment(folder) as moment:
@@ -94,24 +96,23 @@ def last_refusal(folder: str, root: str, most: int = MOST_BYTES) -> Looked:
             if record["kind"] == OUTCOME and known not in outcomes:
                 outcomes[known] = record
                 if record.get("violations") or record.get("status") == NOT_RUN:
-                    waiting.append(known)
+                    waiting[known] = None
             elif record["kind"] == DECISION:
                 outcome = outcomes.get(known)
                 kind = kind_of(record, outcome)
                 if known in waiting and not kind:
-                    waiting.remove(known)
+                    del waiting[known]
                 elif kind:
                     refusal = Refusal(kind, record, outcome)
                     if root and not _within(record.get("cwd"), root):
                         elsewhere = elsewhere or refusal
                         if known in waiting:
-                            waiting.remove(known)
+                            del waiting[known]
                     else:
                         found[known] = refusal
-                        if known not in waiting:
-                            waiting.append(known)
-                if waiting and waiting[0] in found:
-                    return Looked(found[waiting[0]], None, True)
+                        waiting.setdefault(known)
+                if waiting and next(iter(waiting)) in found:
+                    return Looked(found[next(iter(waiting))], None, True)
         held = next((found[each] for each in waiting if each in found), None)
         whole = sum(part.size for part in moment.parts) <= most
     return Looked(held, None if held is not None else elsewhere, whole or held is not None)

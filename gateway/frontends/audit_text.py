@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 
+from gateway.audit.redact import is_withheld
 from gateway.frontends.style import clipped, columns_of, wrapped
 from gateway.model.record import DECISION, MARK, OUTCOME, STARTED
 from gateway.policy.wording import visible
@@ -50,8 +51,8 @@ def call_text(found: Found, style: Style) -> str:
         painted = style.paint(word, word if word in ("allow", "ask", "deny") else "strong")
         lines += [f"{painted}  {style.paint(visible(_text(decision, 'tool')), 'strong')}", *_input(decision, style)]
         lines += _labelled("rule", [_rule(decision, True)], style)
-        lines += _labelled("because", [_text(decision, "because")], style)
-        hooks = [each for each in decision.get("hooks", ()) if isinstance(each, str)]
+        lines += _labelled("because", _text(decision, "because").split("\n"), style)
+        hooks = _texts(decision, "hooks")
         if hooks:
             lines += _labelled("changed by", [f"{', '.join(hooks)}, from {_text(decision, 'original')}"], style)
         effects = [f"{row[0]} {row[1]}" for row in _rows(decision, "effects") if len(row) == 2 and row[0] != "use"]
@@ -73,7 +74,7 @@ def call_text(found: Found, style: Style) -> str:
         lines += _labelled("outcome", [_outcome(outcome)], style)
         lines += _labelled("reason", [_text(outcome, "reason")], style)
         lines += _labelled("held by", [_text(outcome, "backend")], style)
-        lines += _labelled("weaker", [each for each in outcome.get("degraded", ()) if isinstance(each, str)], style)
+        lines += _labelled("weaker", _texts(outcome, "degraded"), style)
         tried = [f"{row[0]} {row[1]}" + (f" ({row[4]} times)" if row[4] != 1 else "") for row in violations_of(outcome)]
         lines += _labelled("blocked", tried, style)
         printed = outcome.get("output")
@@ -139,7 +140,7 @@ def _input(record: Mapping[str, Any], style: Style) -> list[str]:
     for name, value in given.items() if isinstance(given, dict) else ():
         if value in (None, False):
             continue
-        if isinstance(value, dict) and set(value) == {"bytes", "digest"}:
+        if is_withheld(value):
             value = f"{value['bytes']:,} bytes, {value['digest']}"
         lines += _labelled(name, [value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)], style)
     return lines
@@ -176,6 +177,11 @@ def _rows(record: Mapping[str, Any], name: str) -> list[Any]:
 def _text(record: Mapping[str, Any], name: str) -> str:
     value = record.get(name)
     return value if isinstance(value, str) else ""
+
+
+def _texts(record: Mapping[str, Any], name: str) -> list[str]:
+    value = record.get(name)
+    return [each for each in value if isinstance(each, str)] if isinstance(value, list) else []
 
 
 def _joined(record: Mapping[str, Any], *names: str) -> str:

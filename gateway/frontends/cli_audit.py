@@ -21,6 +21,7 @@ from gateway.frontends.jsontext import dumps, pretty
 from gateway.frontends.output import write
 from gateway.frontends.style import style_for
 from gateway.places import places
+from gateway.policy.wording import visible
 
 if TYPE_CHECKING:
     from typing import Any
@@ -66,7 +67,7 @@ def tail(
         records = moment.last(number)
         at = (moment.parts[-1].segment, moment.parts[-1].size) if moment.parts else (0, 0)
     if not records and not follow:
-        write("" if json else f"nothing is recorded in {place}\n")
+        write("" if json else f"nothing is recorded in {visible(place)}\n")
         return 0
     _print(records, json)
     while follow:

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import os
 import re
+from shlex import quote
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from gateway.descriptions import FOLDER
 from gateway.errors import CallError, ConfigError, Problem
-from gateway.frontends.new_command import skeleton
+from gateway.frontends.new_command import as_word, skeleton
 from gateway.frontends.output import write
 from gateway.frontends.pasting import shell_word
 from gateway.frontends.session import folder, read_input
@@ -71,8 +72,9 @@ def command(
             f"note: {visible(name)} is described already; "
             + ("this stands in its place" if layer == "enterprise" else "this can only add to it")
         )
-    call = f"'{visible(name)}'"
-    lines += ["next:", f"  gateway explain {call}", f"  gateway commands test {visible(path)}"]
+    word = as_word(name)
+    call = f"'{word}'" if quote(word) == word else quote(word)
+    lines += ["next:", f"  gateway explain {call}", f"  gateway commands test {shell_word(path)}"]
     write("\n".join(lines) + "\n")
     return 0
 
@@ -133,7 +135,7 @@ def rule(
     if os.path.lexists(path):
         raise ConfigError(Problem("the file must not be there yet", file=path, remedy="edit it"))
     _check_free_id(here, name)
-    is_first = into is None and layer in (None, "user") and not _user_files(here)
+    is_first = _is_users(here, path) and not _user_files(here)
     _write_new(path, rule_skeleton(name, with_daily=is_first))
     lines = [f"wrote {visible(path)}"]
     if is_first:
@@ -192,6 +194,12 @@ def _check_free_id(here: Places, name: str) -> None:
             message = f"ID must be the id of no rule yet (got `{name}`, of the {each.layer} layer)"
             remedy = f"give it another id; this one stands at {each.file}:{each.rule['line']}"
             raise ConfigError(Problem(message, remedy=remedy))
+
+
+def _is_users(here: Places, path: str) -> bool:
+    """Whether a file there would be one of the user's policy."""
+    real, own = os.path.realpath(path), os.path.realpath(here.config)
+    return real == os.path.join(own, "policy.yaml") or os.path.dirname(real) == os.path.join(own, "policy.d")
 
 
 def _user_files(here: Places) -> bool:
@@ -298,10 +306,17 @@ def _read_help(path: str) -> HelpOptions:
 
 
 def _write_new(path: str, text: str) -> None:
+    """A new file, whole or not at all. Raises ConfigError where that cannot be."""
     try:
         os.makedirs(os.path.dirname(path), exist_ok=True)
-        with open(path, "x", encoding="utf-8") as file:
-            file.write(text)
+        with open(path, "xb", buffering=0) as file:
+            try:
+                left = text.encode()
+                while left:
+                    left = left[file.write(left) :]
+            except OSError:
+                os.unlink(path)
+                raise
     except FileExistsError as error:
         raise ConfigError(Problem("the file must not be there yet", file=path, remedy="edit it")) from error
     except OSError as error:

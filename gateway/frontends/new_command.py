@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import json
 import re
+from shlex import quote
 from textwrap import wrap
 
+from gateway.shell.guards import RESERVED
 from gateway.spec.yamltext import load
 
 TYPE_CHECKING = False
@@ -62,14 +64,20 @@ _GROUPS = (
 
 def skeleton(name: str, found: HelpOptions | None) -> str:
     """The text of the file. `found`: options to list for the author."""
+    word = as_word(name)
     text = _SKELETON.format(
         plain=name,
         name=as_yaml(name),
         found=_listed(found) if found is not None else "",
-        call=json.dumps(name),
-        with_words=json.dumps(f"{name} --some-option some-file"),
+        call=json.dumps(word),
+        with_words=json.dumps(f"{word} --some-option some-file"),
     )
     return re.sub(r"\n{3,}", "\n\n", text)
+
+
+def as_word(name: str) -> str:
+    """A program's name as bash takes it for that program: quoted where it would mean something else."""
+    return f"'{name}'" if name in RESERVED or ("=" in name and quote(name) == name) else quote(name)
 
 
 def as_yaml(name: str) -> str:

@@ -11,6 +11,7 @@ import os
 from gateway.agents import AGENTS
 from gateway.agents.shells import shell_of
 from gateway.audit.entries import call_digest
+from gateway.audit.redact import is_withheld
 from gateway.engine import TEMP, Gateway
 from gateway.errors import CallError, ConfigError, GatewayError
 from gateway.foreign import undescribed
@@ -73,7 +74,7 @@ def judged_again(decision: Mapping[str, Any], key: bytes | None, here: str) -> A
     given = decision.get("input")
     if not isinstance(given, dict):
         return found.replace(problem="the record does not hold its input")
-    unknown = tuple(name for name, value in given.items() if _is_withheld(value))
+    unknown = tuple(name for name, value in given.items() if is_withheld(value))
     if not _is_whole(decision, given, unknown, key):
         return found.replace(problem=HIDDEN)
     known = {name: value for name, value in given.items() if name not in unknown}
@@ -155,10 +156,6 @@ def _is_whole(decision: Mapping[str, Any], given: dict[str, Any], unknown: tuple
     return not any(isinstance(value, str) and value.endswith(_CUT) for value in given.values())
 
 
-def _is_withheld(value: Any) -> bool:
-    return isinstance(value, dict) and set(value) == {"bytes", "digest"}
-
-
 def _rule_of(policy: Policy, decision: Mapping[str, Any]) -> Rule | None:
     """The rule that decided, as it stands in the policy now; None where there is none of that id in that layer."""
     recorded = decision.get("rule")
@@ -188,6 +185,8 @@ def _line(gateway: Gateway, verdict: Verdict, raw: RawCall, context: Context, he
     if not raw.partial:
         ways.append(["--tool", raw.tool, "--input", dumps(raw.input)])
     for words in ways:
+        if any("\0" in word for word in (*options, *words)):
+            continue  # no command line can hold it
         line = " ".join(["gateway check", *(map(shell_word, [*options, *words]))])
         given = parse_call_text(gateway.registry, short) if len(words) == 1 else raw
         try:

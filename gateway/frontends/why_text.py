@@ -8,8 +8,10 @@ from datetime import UTC, datetime
 from gateway.audit import refusals
 from gateway.frontends.audit_text import said_of, violations_of
 from gateway.frontends.jsontext import dumps
+from gateway.frontends.pasting import shell_word
 from gateway.frontends.style import clipped, excerpt, wrapped
 from gateway.model.decision import Decision
+from gateway.places import packaged
 from gateway.policy.explain import REASONS, matched
 from gateway.policy.wording import phrase, visible
 
@@ -136,13 +138,13 @@ def _commands(found: Refusal, again: Again) -> list[str]:
     number = found.decision.get("n")
     first = [f"gateway audit show {number}"] if isinstance(number, int) else []
     more = {
-        refusals.INVALID_CALL: f"gateway tools show {_text(found.decision, 'tool')}",
+        refusals.INVALID_CALL: f"gateway tools show {shell_word(_text(found.decision, 'tool'))}",
         refusals.UNCONFINED: "gateway doctor",
         refusals.FAULT: "gateway doctor",
     }.get(found.kind, "")
     if found.kind == refusals.STOPPED and again.line:
         return [*first, again.line.replace("gateway check", "gateway check --plan", 1)]
-    return [*first, *([again.line] if again.line else []), *([more] if more and more == visible(more) else [])]
+    return [*first, *([again.line] if again.line else []), *([more] if more else [])]
 
 
 def _advice(found: Refusal, data: Mapping[str, Any], again: Again) -> Iterable[tuple[str, str]]:
@@ -156,6 +158,8 @@ def _advice(found: Refusal, data: Mapping[str, Any], again: Again) -> Iterable[t
         if is_hook and again.gateway is not None:  # whose question has no such answer
             own = os.path.join(again.gateway.places.config, "policy.yaml")
             said = f"the narrowest rule that lets it run: `- {visible(again.always)}` under `rules:` in {own}"
+            if ("user", packaged("policies/daily.yaml")) in again.gateway.loaded.files:
+                said += ", which then has to begin with `extends: [daily]`: that holds while you have no policy"
         yield "always", said
     if data["rule"]["instead"]:
         yield "instead", data["rule"]["instead"]
@@ -212,7 +216,7 @@ def as_text(found: Refusal, data: Mapping[str, Any], again: Again, now: datetime
         lines += _labelled("rule", rule["text"] or "", style, _RULE_LINES)
     if data["matched"] is not None and again.verdict is not None:
         lines += _labelled("it", phrase(again.verdict.analysis.items[again.verdict.reason.item].effect), style)
-    lines += _labelled("because", rule["because"] or "", style)
+    lines += _labelled("because", " ".join((rule["because"] or "").split()), style)
     reason = _text(outcome or {}, "reason")
     if found.kind in (refusals.REFUSED, refusals.UNCONFINED, refusals.STOPPED):
         lines += _labelled("said", reason, style)

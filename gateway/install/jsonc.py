@@ -135,7 +135,7 @@ class JsonDocument:
             between = "," + between
         self._change(others[-1].end if others else holder.start + 1, end, between + new)
 
-    def _remove(self, holder: Node, places: list[Node], gone: set[int]) -> None:
+    def _remove(self, holder: Node, places: list[Node], gone: Collection[int]) -> None:
         """Cuts places out of the text, each with the blanks before it and its comma; the last one that stays has a
         comma only where the last one had."""
         cuts = [self._cut(places[at]) for at in gone]

@@ -74,7 +74,11 @@ class Piped:
         method, number = message.get("method"), message.get("id")
         params = message.get("params")
         if not isinstance(method, str):
-            self._answered(message)
+            if method is None:
+                self._answered(message)
+            else:
+                told = number if isinstance(number, (int, str)) and not isinstance(number, bool) else None
+                self._say({"id": told, "error": {"code": INVALID_REQUEST, "message": "its method must be a text"}})
             return
         if "id" not in message:
             self._told(method, params if isinstance(params, dict) else {})

@@ -275,10 +275,20 @@ class Proxying(Endpoint):
             (self._says or sys.stderr.buffer.write)(f"gateway: {text}\n".encode("utf-8", "backslashreplace"))
 
     async def _log_level(self, client: Client, exchange: Exchange, params: Message) -> Message:
+        problems: list[RpcError] = []
         for name in self._servers:
-            link = await self._link(client, name, exchange)
-            if not is_stateless(link.upstream.version) and "logging" in link.upstream.capabilities:
-                await link.upstream.request("logging/setLevel", {"level": params.get("level")})
+            try:
+                link = await self._link(client, name, exchange)
+                if not is_stateless(link.upstream.version) and "logging" in link.upstream.capabilities:
+                    await link.upstream.request("logging/setLevel", {"level": params.get("level")})
+            except RpcError as error:
+                problems.append(RpcError(error.code, f"{name}: {error.message}"[:4_000]))
+            except Failure as error:
+                problems.append(RpcError(INTERNAL, f"{name}: {error}"[:4_000]))
+        if problems and len(problems) == len(self._servers):
+            raise problems[0]
+        for each in problems:
+            self._tell(each.message)
         return {}
 
     # ------------------------------------------------------------------------------------------------------- calls

@@ -29,7 +29,11 @@ MOST_ASKED = 4 << 20  # more than that is read faster than it is sent twice
 MOST_ANSWER = 64 << 20
 _SOL_SOCKET, _SO_PEERCRED, _SOL_LOCAL, _LOCAL_PEERCRED = 1, 17, 0, 1
 _LONGEST = 100  # of the name of a socket, which the system cuts at 104 or 108
-_PLACES = (b"HOME", b"XDG_CONFIG_HOME", b"XDG_STATE_HOME", b"XDG_CACHE_HOME", b"XDG_DATA_HOME")
+# All that `gateway.places` reads of the environment.
+_PLACES = (
+    b"HOME", b"XDG_CONFIG_HOME", b"XDG_STATE_HOME", b"XDG_CACHE_HOME", b"XDG_DATA_HOME", b"XDG_RUNTIME_DIR",
+    b"CLAUDE_CONFIG_DIR", b"CODEX_HOME", b"GEMINI_CLI_HOME", b"COPILOT_HOME", b"OPENCODE_CONFIG_DIR",
+)  # fmt: skip
 _HERE = __file__.rpartition("/")[0]
 _SIGNALS = ("SIGHUP", "SIGINT", "SIGQUIT", "SIGALRM", "SIGTERM", "SIGUSR1", "SIGUSR2", "SIGXCPU", "SIGVTALRM")
 

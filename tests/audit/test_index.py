@@ -179,6 +179,49 @@ def test_lines_that_hold_anything_at_all_do_no_harm(place) -> None:
     assert [call.decision["n"] for call in find_all(place)] == [1, 2, 3]
 
 
+ODD = "x\udc80\ud7ff"
+
+
+@pytest.mark.parametrize(
+    ("more", "query"),
+    [
+        ({"tool": ODD}, Query(tool=ODD)),
+        ({"tool": ODD}, Query(tool="*\udc80*")),
+        ({"rule": [ODD, "user", "", 0]}, Query(rule=ODD)),
+        ({"session": ODD}, Query(session=ODD)),
+        ({"cwd": f"/{ODD}", "input": {"command": ODD}}, Query(text=ODD)),
+        ({"effects": [["read", f"/{ODD}/a"]]}, Query(path=f"/{ODD}")),
+        ({"effects": [["read", f"/{ODD}/a"]]}, Query(path="/*\udc80*")),
+        ({"effects": [["connect", f"{ODD}:80"]]}, Query(host=ODD)),
+    ],
+    ids=["tool", "part of a tool", "rule", "session", "text", "path", "part of a path", "host"],
+)
+def test_names_that_are_no_utf8_are_found_and_hide_nothing_else(filled, more: dict[str, object], query: Query) -> None:
+    filled.store().append(json.dumps({"kind": "decision", "id": "odd", "decision": "ask", **more}))
+    assert ids(filled, query) == ["odd"]
+    assert ids(filled, Query(rule="r1")) == ["id-0", "id-2"]
+    with Index(filled.path) as index:
+        assert index.show("odd")[0].decision.items() >= more.items()
+        assert index.stats()["records"] >= 9
+
+
+@pytest.mark.parametrize("name", ["9" * 19, "9" * 20, "9" * 5000, "\udcff", "a\ud7ff", chr(0x10FFFF), "id-9"])
+def test_what_no_record_is_called_is_not_found(filled, name: str) -> None:
+    with Index(filled.path) as index:
+        assert index.show(name) == []
+
+
+def test_numbers_that_no_record_has_hide_nothing(filled) -> None:
+    huge = 10**30
+    outcome = {"kind": "outcome", "status": huge, "violations": [["a", "b", "", "", huge]]}
+    lines = [{"n": huge, "prev": "", "kind": "decision"}, {"n": 900, "prev": "", **outcome}]
+    with open(filled.folder / min(os.listdir(filled.folder)), "ab") as file:
+        file.writelines(json.dumps(line).encode() + b"\n" for line in lines)
+    assert ids(filled, Query(rule="r1")) == ["id-0", "id-2"]
+    with Index(filled.path) as index:
+        assert (index.show("900"), index.stats()["last"]) == ([], 900)
+
+
 def find_all(place):
     with Index(place.path) as index:
         return index.find(Query())

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import select
 import subprocess
 from typing import TYPE_CHECKING
@@ -57,10 +58,42 @@ def test_lists_have_a_line_for_each_record(golden) -> None:
     golden("audit-list.txt", "\n".join([*lines, *(record_line(each, Style(90)) for each in (torn, odd))]) + "\n")
 
 
-@pytest.mark.parametrize("record", [{**DECISION, **{key: [None] for key in DECISION}, "kind": "decision"}])
-def test_a_line_that_holds_anything_at_all_can_be_shown(record: dict[str, object]) -> None:
+@pytest.mark.parametrize("value", [[None], 5, None, "x", {"a": 1}, {"bytes": "x", "digest": 1}], ids=repr)
+def test_a_line_that_holds_anything_at_all_can_be_shown(value: object) -> None:
+    record = dict.fromkeys((*DECISION, *OUTCOME, "hooks", "original"), value) | {"kind": "decision"}
     assert record_line(record, Style())
-    assert call_text(Found(record, {**record, "kind": "outcome"}), Style())
+    for given in (value, {"a": value}):
+        assert call_text(Found({**record, "input": given}, {**record, "kind": "outcome"}), Style())
+
+
+def test_a_call_whose_own_input_looks_like_what_the_record_leaves_out_is_shown_as_it_was() -> None:
+    own = {**DECISION, "input": {"about": {"bytes": "many", "digest": "of a meal"}}}
+    assert 'about       {"bytes": "many", "digest": "of a meal"}\n' in call_text(Found(own, None), Style(80))
+
+
+def test_the_lines_of_a_reason_stand_below_each_other() -> None:
+    text = call_text(Found({**DECISION, "because": "it is wrong\n  help: write\x1b it"}, None), Style(80))
+    assert "  because     it is wrong\n              help: write\\x1b it\n" in text
+
+
+@pytest.mark.parametrize("words", [("audit", "tail"), ("audit", "verify"), ("audit", "stats"), ("why",)], ids=" ".join)
+@pytest.mark.parametrize("name", ["seal", "key", "000001.jsonl", "index.sqlite"])
+def test_a_pipe_in_the_place_of_a_file_is_not_waited_for(
+    gateway, tmp_path: Path, words: tuple[str, ...], name: str
+) -> None:
+    store = Store(str(tmp_path / "record"))
+    store.append('{"kind":"outcome","id":"x"}')
+    store.close()
+    (tmp_path / "record" / name).unlink(missing_ok=True)
+    os.mkfifo(tmp_path / "record" / name)
+    done = gateway(*words, "--folder", str(tmp_path / "record"), HOME=str(tmp_path))
+    assert b"internal error" not in done.stderr
+
+
+def test_the_name_of_a_folder_plays_no_tricks_on_the_terminal(gateway, tmp_path: Path) -> None:
+    (tmp_path / "a\x1b[31m").mkdir()
+    done = gateway("audit", "tail", "--folder", str(tmp_path / "a\x1b[31m"), HOME=str(tmp_path))
+    assert (done.returncode, b"\x1b" in done.stdout, b"a\\x1b[31m" in done.stdout) == (0, False, True)
 
 
 @pytest.fixture

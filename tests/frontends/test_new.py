@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import errno
+import io
 import json
 import os
+import shlex
 from typing import TYPE_CHECKING
 
 import pytest
@@ -11,7 +14,7 @@ from warmed import warm
 
 from gateway.commands.examples import effects, failing
 from gateway.errors import ConfigError
-from gateway.frontends import new_rule, new_tool
+from gateway.frontends import cli_new, new_rule, new_tool
 from gateway.frontends.main import run
 from gateway.frontends.new_command import skeleton
 from gateway.spec.commands import compile_description
@@ -156,13 +159,31 @@ def test_the_options_of_a_help_text_stand_in_the_file_as_comments(place: Place) 
     assert (failing(description, lookup), effects("stamp -q", lookup), description["table"]) == ([], ["code"], [])
 
 
-@pytest.mark.parametrize("name", ["7z", "[", "yes", "null", "1.5", "c++filt", "a:b", "é", "x#y", "'", '"', "{x}", "on"])
+NAMES = [
+    "7z", "[", "yes", "null", "1.5", "c++filt", "a:b", "é", "x#y", "'", '"', "{x}", "on", "a'b", "x;y", "$x", "*", "~",
+    "#x", "!", "A=b", "if", "time", "{a,b}",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("name", NAMES)
 @pytest.mark.parametrize("options", [None, HelpOptions(("-a",), (), ("--b|-c",), ("-d",)), HelpOptions((), (), (), ())])
 def test_the_skeleton_holds_for_every_name(name: str, options: HelpOptions | None) -> None:
     description = compile_description(skeleton(name, options), "x.yaml", "project")
     assert description["names"] == [name]
-    if name.isalnum() or name == "c++filt":
-        assert failing(description, {name: description}.get) == []
+    assert failing(description, {name: description}.get) == []
+
+
+@pytest.mark.parametrize("name", ["a'b", "time", "A=b", "$x"])
+def test_whatever_the_name_everything_is_still_decided_and_what_comes_next_can_be_pasted(
+    place: Place, name: str
+) -> None:
+    _status, out, _err = place.run("new", "command", name)
+    assert place.run("check", "Read(a)")[0] == 0
+    lines = [shlex.split(line) for line in out.partition("next:\n")[2].splitlines()]
+    path = place.home / ".config" / "gateway" / "commands" / f"{name}.yaml"
+    assert lines == [["gateway", "explain", lines[0][2]], ["gateway", "commands", "test", str(path)]]
+    assert shlex.split(lines[0][2]) == [name]
+    assert place.run("commands", "test", str(path))[0] == 0
 
 
 ONE_LINE = {
@@ -439,6 +460,20 @@ def test_a_new_rule_changes_nothing_but_what_it_says(place: Place) -> None:
     assert "note" not in place.run("new", "rule", "another")[1]
 
 
+@pytest.mark.parametrize("into", ["policy.d", ".", "link"])
+def test_what_holds_without_a_policy_stays_wherever_the_first_one_is_said_to_go(place: Place, into: str) -> None:
+    own = place.home / ".config" / "gateway"
+    (own / "policy.d").mkdir(parents=True)
+    (own / "link").symlink_to("policy.d")
+    name = "policy" if into == "." else "mine"
+    call = ("check", "--unconfined", "Bash(rm -rf /srv/data)")
+    assert place.run(*call)[0] == 4
+    assert "note: it is your first policy file" in place.run("new", "rule", name, "--into", str(own / into))[1]
+    assert place.run(*call)[0] == 4
+    file = "policy.yaml" if into == "." else "policy.d/mine.yaml"
+    assert f"rules  user  ~/.config/gateway/{file}\n" in place.run("policy", "show")[1]  # it holds
+
+
 def test_without_its_line_for_daily_a_first_rule_would_take_daily_away(place: Place) -> None:
     assert place.run("check", "--unconfined", "Bash(rm -rf /srv/data)")[0] == 4
     path = place.home / ".config" / "gateway" / "policy.d" / "mine.yaml"
@@ -494,6 +529,25 @@ def test_a_folder_that_cannot_be_written_is_one_error(place: Place, what: str) -
     (place.home / ".config").write_text("", encoding="utf-8")  # holds for root, too, who may write where nobody may
     status, out, err = place.run("new", what, "mine")
     assert (status, out, err.count("gateway: "), "cannot be written: Not a directory" in err) == (2, "", 1, True)
+
+
+@pytest.mark.parametrize("what", ["command", "tool", "rule"])
+def test_where_the_disk_is_full_no_half_of_a_file_stays(
+    place: Place, what: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Full(io.FileIO):
+        def write(self, data: object) -> int:
+            if self.tell():
+                raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+            return super().write(bytes(data)[:20])  # type: ignore[call-overload]
+
+    def opened(path: str, mode: str, **_how: object) -> io.FileIO:
+        return Full(path, mode.replace("b", ""))
+
+    monkeypatch.setattr(cli_new, "open", opened, raising=False)
+    status, out, err = place.run("new", what, "mine", "--into", ".")
+    assert (status, out, "cannot be written: No space left on device" in err) == (2, "", True)
+    assert os.listdir(place.project) == [".git"]
 
 
 def test_a_file_that_changes_meanwhile_is_not_added_to(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:

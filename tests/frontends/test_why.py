@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import shlex
 import subprocess
@@ -353,6 +354,27 @@ def test_every_text_is_pasted_as_itself() -> None:
     done = subprocess.run(["bash", "-c", line], capture_output=True, check=True, env={"LC_ALL": "C.UTF-8"})
     assert done.stdout.decode().split("\0")[:-1] == texts
     assert shlex.split(shell_word("a 'b'")) == ["a 'b'"]
+    line = f"printf %s {shell_word(os.fsdecode(bytes(range(0x80, 0x100)) + b'7'))}"
+    done = subprocess.run(["bash", "-c", line], capture_output=True, check=True, env={"LC_ALL": "C.UTF-8"})
+    assert done.stdout == bytes(range(0x80, 0x100)) + b"7"
+
+
+@pytest.mark.parametrize("tool", ["x; touch /tmp/y", "it's", "$(id)", "a\x1bb", "-n"])
+def test_the_line_on_an_unknown_tool_is_pasted_as_itself(tool: str) -> None:
+    found = Refusal("invalid", decision(tool=tool, decision="deny", rule=["invalid-call", "builtin", "", 0]), None)
+    line = as_data(found, Again(problem="no call"))["commands"][-1]
+    echo = line.replace("gateway tools show", "printf %s", 1)
+    assert line.isprintable()
+    done = subprocess.run(["bash", "-c", echo.replace("%s", "'%s\\0'")], capture_output=True, check=True)
+    assert done.stdout.decode() == f"{tool}\0"
+
+
+def test_where_daily_holds_for_want_of_a_policy_the_first_rule_is_said_to_need_it(tmp_path: Path, gateway: Any) -> None:
+    seat = Seat(tmp_path, gateway)
+    seat.agent("Write", {"file_path": "a.txt", "content": "x"})
+    assert "extends" not in seat.data()["text"]["always"]
+    seat.world.policy.unlink()
+    assert "which then has to begin with `extends: [daily]`" in seat.data()["text"]["always"]
 
 
 @pytest.mark.parametrize("colour", [False, True])

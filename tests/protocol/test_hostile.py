@@ -9,7 +9,7 @@ import subprocess
 import sys
 import threading
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, cast
 
 import pytest
 from wired import CLIENT
@@ -18,6 +18,7 @@ from gateway.mcp.asking import Exchange, Held, Seal
 from gateway.mcp.cleaned import MOST_DEPTH, Rules, cleaned
 from gateway.mcp.lines import Lines, encoded
 from gateway.mcp.overhttp import client_key
+from gateway.mcp.pipes import INVALID_REQUEST, Piped
 from gateway.mcp.proxy import MOST_TOLD, Proxying
 from gateway.mcp.relay import MOST_REPORTS, Relay
 from gateway.mcp.transports import Door
@@ -42,6 +43,20 @@ def test_a_line_with_a_number_that_json_does_not_have_is_garbage(number: str) ->
 def test_what_is_no_number_of_json_is_never_sent() -> None:
     sent = encoded({"a": [float("inf"), {"b": float("nan")}, 1.5], "ä": "\ud800"})
     assert json.loads(sent, parse_constant=pytest.fail) == {"a": [None, {"b": None}, 1.5], "ä": "\ud800"}
+
+
+@pytest.mark.parametrize(("number", "told"), [(7, 7), ("a", "a"), (None, None), (True, None), ({}, None)], ids=repr)
+def test_a_request_that_names_no_method_is_answered(number: Any, told: Any) -> None:
+    class Heard(Piped):
+        def _say(self, message: Any) -> None:
+            said.append(message)
+
+    said: list[Any] = []
+    client = Heard(cast("Any", None))
+    client._take({"jsonrpc": "2.0", "id": number, "method": 5})
+    assert [(each["id"], each["error"]["code"]) for each in said] == [(told, INVALID_REQUEST)]
+    client._take({"jsonrpc": "2.0", "id": number, "result": {}})  # the twin, which answers something
+    assert len(said) == 1
 
 
 def test_a_message_that_whoever_takes_it_fails_on_spoils_no_other() -> None:

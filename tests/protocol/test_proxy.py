@@ -342,6 +342,17 @@ def test_a_server_that_policy_does_not_let_start_says_so(confined, era: str) -> 
     assert "`halt`" in client.text("echo", text="x")
 
 
+def test_what_is_logged_is_chosen_at_the_servers_that_work(confined) -> None:
+    halted, works = {"command": ["python3", "-u", "server.py"]}, {"command": ["python3", "server.py"]}
+    rule = {"id": "halt", "deny": "Bash(python3 -u *)"}
+    confined.says(rule, servers={"docs": halted, "b": works})
+    client = confined.gateway("proxy", "docs", "b")
+    assert client.ask("logging/setLevel", {"level": "error"}) == {}
+    confined.says(rule, servers={"docs": halted})
+    told = confined.gateway("proxy", "docs").error("logging/setLevel", {"level": "error"})["message"]
+    assert told.startswith("docs: MCP server `docs` does not start: ")
+
+
 def test_a_policy_that_changes_holds_from_then_on(confined) -> None:
     client = confined.gateway("proxy", "docs")
     assert client.text("echo", text="x") == "x"

@@ -49,6 +49,33 @@ def test_the_answers_are_the_same_bytes_as_without_it(home: Home, agent: str, mo
 
 
 @pytest.mark.parametrize(
+    ("name", "file"),
+    [
+        ("CLAUDE_CONFIG_DIR", "settings.json"),
+        ("CODEX_HOME", "hooks.json"),
+        ("GEMINI_CLI_HOME", "settings.json"),
+        ("COPILOT_HOME", "settings.json"),
+        ("OPENCODE_CONFIG_DIR", "plugin/gateway.js"),
+    ],
+)
+def test_the_settings_of_agents_are_protected_with_it_where_a_variable_moves_them(
+    home: Home, name: str, file: str
+) -> None:
+    own = home.project / "own"
+    wanted = {"tool_name": "Write", "tool_input": {"file_path": str(own / file), "content": ""}}
+    event = home.event("", **wanted)
+    home.serve()
+    before = home.ask("hook", "claude", given=event)[0]
+    assert b'"permissionDecision":"ask"' in before[0]
+    assert home.ask("hook", "claude", given=event, **{name: str(own)}) == (None, True)  # this one knows nothing of it
+    os.kill(home.services()[0], signal.SIGKILL)
+    home.environment[name] = str(own)
+    home.serve()
+    warm = home.ask("hook", "claude", given=event)[0]
+    assert b'"permissionDecision":"deny"' in warm[0]
+
+
+@pytest.mark.parametrize(
     "words",
     [
         ("--json", "Bash(ls)"),

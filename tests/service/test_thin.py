@@ -8,12 +8,14 @@ import subprocess
 import sys
 import threading
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from gateway.agents.refusal import refusal
+from gateway.places import places
 from gateway.service import line, thin
 
 HOME = {b"HOME": b"/home/dev"}
@@ -69,18 +71,35 @@ def test_a_message_is_heard_when_it_is_whole_and_not_when_its_speaker_has_ended(
 
 
 @pytest.mark.parametrize(
-    "other",
-    [
-        {b"HOME": b"/home/other"},
-        {b"XDG_CONFIG_HOME": b"/elsewhere"},
-        {b"XDG_STATE_HOME": b"/elsewhere"},
-        {b"XDG_CACHE_HOME": b"/elsewhere"},
-        {b"XDG_DATA_HOME": b"/elsewhere"},
-    ],
-    ids=lambda other: next(iter(other)).decode(),
-)
-def test_other_places_are_another_identity(other: dict[bytes, bytes]) -> None:
-    assert thin.identity({**HOME, **other}) != thin.identity(HOME)
+    "name",
+    ["HOME", "XDG_CONFIG_HOME", "XDG_STATE_HOME", "XDG_CACHE_HOME", "XDG_DATA_HOME", "XDG_RUNTIME_DIR",
+     "CLAUDE_CONFIG_DIR", "CODEX_HOME", "GEMINI_CLI_HOME", "COPILOT_HOME", "OPENCODE_CONFIG_DIR"],
+)  # fmt: skip
+def test_other_places_are_another_identity(name: str) -> None:
+    assert thin.identity({**HOME, name.encode(): b"/elsewhere"}) != thin.identity(HOME)
+
+
+def test_all_that_places_are_read_from_is_part_of_the_identity(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Asked(dict[str, str]):
+        def get(self, name: str, default: Any = None) -> Any:
+            asked.add(name)
+            return super().get(name, default)
+
+        def __contains__(self, name: object) -> bool:
+            asked.add(str(name))
+            return super().__contains__(name)
+
+        def __getitem__(self, name: str) -> str:
+            asked.add(name)
+            return super().__getitem__(name)
+
+    asked: set[str] = set()
+    monkeypatch.setattr(os, "environ", Asked(HOME="/home/me"))
+    places()
+    assert "HOME" in asked
+    assert len(asked) > 1
+    same = {name for name in asked if thin.identity({**HOME, name.encode(): b"/x"}) == thin.identity(HOME)}
+    assert same == set()
 
 
 @pytest.mark.parametrize("environment", [{}, {b"HOME": b""}, {b"HOME": b"relative"}], ids=["none", "empty", "relative"])
