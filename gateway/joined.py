@@ -16,11 +16,12 @@ from gateway.mcp.links import PROMPT
 from gateway.model.call import RawCall
 from gateway.model.decision import Decision
 from gateway.model.value import Value
+from gateway.offer import going
 from gateway.policy.explain import message
 from gateway.sandbox.run import Cancel
 from gateway.sandbox.shell import quoted
-from gateway.theirs import Theirs, prompt_of
-from gateway.tools.handling import Failure
+from gateway.theirs import Theirs
+from gateway.tools.handling import Failure, Output
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -38,6 +39,7 @@ JOIN_SECONDS = 10.0
 LOOK_AGAIN_SECONDS = 1.0
 _LOOK_EVERY = 0.05
 _MOST_NAMED = 20
+_LONGEST = 2_000  # of what people are told at once
 _MOST_PROMPTS = 200
 
 
@@ -74,6 +76,7 @@ class Joined:
         self._listings: dict[str, _Listing] = {}
         self._tools: dict[str, Theirs] = {}
         self._for_people: dict[str, bool] = {}  # what they should know, and whether it was told
+        self._saying = threading.Lock()
         session.ends_with_it(self._close)
 
     # ------------------------------------------------------------------------------------------------ what there is
@@ -120,7 +123,7 @@ class Joined:
         self._bring_up(gateway, declared, is_first, cancel)
         found = {}
         for name, each in declared.items():
-            server = self._servers.running(name, self._session, each)
+            server = None if self._is_starting(name) else self._servers.running(name, self._session, each)
             listing = None if server is None else self._listing(gateway, server, cancel)
             if listing is not None:
                 found[name] = listing
@@ -133,8 +136,9 @@ class Joined:
             self._listings = found
             self._tools = self._named(gateway)
             self.version += 1
-        people = tuple(text for text, was_told in self._for_people.items() if not was_told)
-        self._for_people |= dict.fromkeys(people, True)
+        with self._saying:
+            people = tuple(text for text, was_told in self._for_people.items() if not was_told)
+            self._for_people |= dict.fromkeys(people, True)
         return News(told, people)
 
     def _compared(self, found: Mapping[str, _Listing]) -> list[str]:
@@ -162,7 +166,7 @@ class Joined:
             for tool in listing.tools:
                 if gateway.registry.canonical_name(tool.judged) in gateway.registry:
                     continue
-                if tool.name in found:
+                if tool.name in found or gateway.registry.canonical_name(tool.name) in gateway.registry:
                     self._say(f"`{tool.judged}` is hidden: another tool has this name for the model.")
                 else:
                     found[tool.name] = tool
@@ -170,33 +174,41 @@ class Joined:
 
     def _say(self, text: str) -> None:
         """Tells people, once."""
-        self._for_people.setdefault(text, False)
+        with self._saying:
+            self._for_people.setdefault(text if len(text) <= _LONGEST else f"{text[:_LONGEST]}…", False)
 
     # ------------------------------------------------------------------------------------------- what servers offer
 
     def _listing(self, gateway: Gateway, server: Server, cancel: Cancel) -> _Listing | None:
         """What a server offers, None for one that does not say."""
+        prompts = self._prompts(server, cancel)
+        if prompts is None:
+            return None
         known = self._listings.get(server.name)
+        of = (server, server.link.seen, server.prompts_seen(), gateway)
+        if known is not None and known.of == of:
+            return known
+        offered, told = server.link.offered(gateway, self._mode, "")
+        for each in told[:_MOST_NAMED]:
+            self._say(str(server.hidden(each)))
+        if len(told) > _MOST_NAMED:
+            more = len(told) - _MOST_NAMED
+            self._say(f"{more:,} more tools of {server.name} are hidden, or hold characters that cannot be seen")
+        shown = server.declared.get("always_load", ())
+        tools = [Theirs(server.name, each, shown) for each in server.hidden(offered)]
+        may = [each for each in prompts[:_MOST_PROMPTS] if self._may_get(gateway, each)]
+        return _Listing(of, tuple(tools), tuple(may))
+
+    def _prompts(self, server: Server, cancel: Cancel) -> list[Prompt] | None:
+        """Its prompts, once it has listed its tools, if either may have changed. One that does not say is given up."""
         try:
             server.look_at_tools(cancel)
-            of = (server, server.link.seen, server.prompts_seen(), gateway)
-            if known is not None and known.of == of:
-                return known
-            entries = server.prompts(cancel)
+            return server.prompts(cancel)
         except Failure as failure:
             if not cancel.is_set:
                 self._say(str(failure))
                 server.give_up(failure.message)
             return None
-        of = (server, server.link.seen, server.prompts_seen(), gateway)
-        offered, told = server.link.offered(gateway, self._mode, "")
-        for each in told:
-            self._say(str(server.hidden(each)))
-        shown = server.declared.get("always_load", ())
-        tools = [Theirs(server.name, each, shown) for each in server.hidden(offered)]
-        named = [prompt_of(server.name, each) for each in entries[:_MOST_PROMPTS]]
-        prompts = [each.replace(description=server.hidden(each.description)) for each in named if each is not None]
-        return _Listing(of, tuple(tools), tuple(each for each in prompts if self._may_get(gateway, each)))
 
     def _may_get(self, gateway: Gateway, prompt: Prompt) -> bool:
         raw = RawCall(f"mcp__{prompt.server}__{PROMPT}", {"name": prompt.own}, server=prompt.server)
@@ -238,25 +250,40 @@ class Joined:
             return
         self._refused[name] = each
         if decision is Decision.ASK and self._asks:
-            self._start(name, cancel)
+            if self._is_let(name, each, cancel):
+                self._start(name, cancel)
         elif decision is Decision.DENY:
             self._say(f"The MCP server `{name}` does not start: {why}")
 
     def _start(self, name: str, cancel: Cancel) -> None:
         with suppress(GatewayError):  # of a session that has ended meanwhile
             try:
-                self._servers.get(name, self._session, cancel)
+                server = self._servers.get(name, self._session, cancel)
             except Failure as failure:
                 if not cancel.is_set:
                     self._say(str(failure))
+            else:
+                self._prompts(server, cancel)
+
+    def _is_let(self, name: str, each: Mapping[str, Any], cancel: Cancel) -> bool:
+        """Whether somebody lets a server be asked where it is. One that runs here asks for itself as it starts."""
+        if not each["url"]:
+            return True
+        from gateway.life import Life
+
+        raw = RawCall(f"mcp__{name}__tools.list", {}, server=name)
+        done = Life(self._services, raw, self._session, cancel=cancel, work=lambda _call, _work: Output()).live()
+        if not done.ran and not cancel.is_set:
+            self._say(f"The MCP server `{name}` does not join: {done.result.reason}")
+        return done.ran
 
     def _judged(self, gateway: Gateway, name: str, each: Mapping[str, Any]) -> tuple[Decision, str]:
         """Whether it may start, or be asked where it is, unasked; what policy says where it may not."""
         try:
             if each["url"]:
                 verdict = gateway.check(RawCall(f"mcp__{name}__tools.list", {}, server=name), self._session.context)
-                # Each call of its tools is judged as going there; what is asked about then is not asked before.
-                decision = Decision.DENY if verdict.decision is Decision.DENY else Decision.ALLOW
+                # What its tools do is judged with each call; here, that somebody is told to go there.
+                decision = Decision.DENY if verdict.decision is Decision.DENY else going(verdict)
             else:
                 context = gateway.context.replace(mode=self._mode)
                 verdict = gateway.check(RawCall("Bash", {"command": quoted(each["command"])}), context)
@@ -265,9 +292,13 @@ class Joined:
             return Decision.DENY, str(error)
         return decision, message(verdict)
 
+    def stop(self) -> None:
+        """Has what is being started end; returns at once."""
+        self._cancel.set()
+
     def _close(self) -> None:
         """Ends what is being started. The servers themselves end with the session."""
-        self._cancel.set()
+        self.stop()
         for thread in self._starting.values():
             thread.join()
         self._cancel.close()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 
 from gateway.model.call import Call
+from gateway.model.decision import Decision
 from gateway.policy.offering import denied_for_every_input
 from gateway.tools.handlers import is_there
 
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
 
     from gateway.engine import Gateway
     from gateway.joined import Joined
+    from gateway.model.verdict import Verdict
     from gateway.session import Session
     from gateway.theirs import Theirs
     from gateway.tools.tool import Tool as Declared
@@ -103,6 +105,13 @@ def offered(gateway: Gateway, mode: str = "", rules: tuple[str, ...] = (), joine
         )
     ]
     return [tool for tool in own if not tool.server or joined.runs(tool.server)] + theirs
+
+
+def going(verdict: Verdict) -> Decision:
+    """What policy says of the connections alone that a call makes."""
+    items = verdict.analysis.items
+    found = [each.decision for each in verdict.outcomes if items[each.reason.item].effect.kind == "connect"]
+    return max([*found, Decision.ALLOW])
 
 
 def deferred(gateway: Gateway, found: list[Tool], session: Session | None) -> list[Tool]:

@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from gateway.sandbox.run import Cancel
     from gateway.serving import Services
     from gateway.session import Session
+    from gateway.theirs import Prompt
 
 SETTING = "servers"
 PROMPTS_CHANGED = "notifications/prompts/list_changed"
@@ -130,7 +131,7 @@ class Servers:
                 return before
             if not before.is_alive:
                 why = f"MCP server `{made.name}` has ended: {before.why() or 'nobody knows why'}"
-                place.ended(why, before.seconds_of_work())
+                place.ended(why, 0.0 if before.was_given_up else before.seconds_of_work())
             before.close()
             place.server = None
         left = place.not_before - monotonic()
@@ -172,6 +173,8 @@ class Servers:
             return self._places[session].setdefault((mode, name), _Place())
 
     def _end(self, session: Session) -> None:
+        if session.joined is not None:  # it holds the place of what it starts
+            session.joined.stop()
         with self._lock:
             places = self._places.pop(session, {})
         for place in places.values():
@@ -236,13 +239,14 @@ class Server:
         self.declared = declared
         self._hides_forms = hides_forms
         self.was_let = False  # policy, or whoever was asked, let it start
-        self._prompts: tuple[int, list[dict[str, Any]]] = -1, []
+        self._prompts: tuple[int, list[Prompt]] = -1, []
         self._prompts_changed = 0
         self._thread = thread
         self._upstream = Upstream(name, declared, offers={}, stateless_first=False, asked=_asked, told=self._told)
         self.link = Link(self._upstream, pins)
         self._began = 0.0
         self._lost = ""
+        self.was_given_up = False
 
     @property
     def is_alive(self) -> bool:
@@ -303,18 +307,22 @@ class Server:
         """Changes whenever its prompts may be others."""
         return self._prompts_changed
 
-    def prompts(self, cancel: Cancel) -> list[dict[str, Any]]:
-        """Its prompts as it lists them, none where it says that it has none. Raises Failure."""
+    def prompts(self, cancel: Cancel) -> list[Prompt]:
+        """Its prompts that can be called by a name, none where it says that it has none. Raises Failure."""
         if "prompts" not in self._upstream.capabilities:
             return []
         changed = self._prompts_changed
         if self._prompts[0] != changed:
-            self._prompts = changed, self.all_of("prompts/list", "prompts", cancel)
+            from gateway.theirs import prompt_of
+
+            found = [prompt_of(self.name, each) for each in self.hidden(self.all_of("prompts/list", "prompts", cancel))]
+            self._prompts = changed, [each for each in found if each is not None]
         return self._prompts[1]
 
     def give_up(self, why: str) -> None:
         """It does not do what it should: whoever needs it next has it started again."""
         self._lost = self._lost or why
+        self.was_given_up = True
 
     def all_of(self, method: str, key: str, cancel: Cancel) -> list[dict[str, Any]]:
         """Everything that a listing has, nothing where the server knows no such listing. Raises Failure."""
@@ -370,7 +378,8 @@ class Server:
         message = shown(self.hidden(error.message))[:_MOST_SAID]
         if error.code != CLOSED or self._upstream.is_alive:  # others give this number to errors of their own
             return Failure(f"MCP server `{self.name}` answered with an error: {message}.")
-        self._thread.begin(self._upstream.settled).result(_END_SECONDS)  # why it has ended is known once it has
+        with suppress(Late, CancelledError):  # why it has ended is known once it has
+            self._thread.begin(self._upstream.settled).result(_END_SECONDS)
         self._lost = self.hidden(self._upstream.ended_because()) or message or "it has ended"
         return self._no_answer(self._lost)
 

@@ -44,7 +44,7 @@ class Theirs:
         read_only = self.annotations.get("readOnlyHint") is True
         self.entry: dict[str, Any] = {
             "name": self.name,
-            "summary": (definition.get("title") or _first_line(self._description))[:_SUMMARY],
+            "summary": _first_line(definition.get("title") or self._description)[:_SUMMARY],
             "search_hint": "",
             "defer": True,
             "always_load": any(fnmatchcase(own, each) for each in shown_in_full),
@@ -88,7 +88,7 @@ def _is_taken(schema: dict[str, Any]) -> bool:
     fields = schema.get("properties", {})
     if not isinstance(fields, dict):
         return False
-    if any(len(each) > _LONGEST_FIELD or not _FIELD.issuperset(each) for each in fields):
+    if not all(map(_is_field, fields)):
         return False
     try:
         Draft202012Validator.check_schema(schema)
@@ -122,11 +122,15 @@ def prompt_of(server: str, entry: Mapping[str, Any]) -> Prompt | None:
     arguments = [
         (each["name"], each.get("required") is True)
         for each in (given if isinstance(given, list) else ())
-        if isinstance(each, dict) and isinstance(each.get("name"), str) and _FIELD.issuperset(each["name"])
+        if isinstance(each, dict) and _is_field(each.get("name"))
     ]
     said = entry.get("description")
     description = _first_line(shown(said)) if isinstance(said, str) else ""
     return Prompt(f"mcp__{server}__{own}", server, own, tuple(arguments), description[:_LINE])
+
+
+def _is_field(name: Any) -> bool:
+    return isinstance(name, str) and 0 < len(name) <= _LONGEST_FIELD and _FIELD.issuperset(name)
 
 
 def _first_line(text: str) -> str:

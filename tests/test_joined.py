@@ -4,8 +4,12 @@ from __future__ import annotations
 
 import json
 import os
+import select
+import socket
 import subprocess
 import sys
+import threading
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -15,11 +19,14 @@ from gateway import joined as module
 from gateway.agent.loop import Agent, Noticed
 from gateway.agent.script import parse
 from gateway.agent.scripted import Scripted
+from gateway.approval.callback import Callback
 from gateway.mcp.pins import Pins
 from gateway.model.call import RawCall
 from gateway.sandbox.bubblewrap import Bubblewrap
 from gateway.sandbox.run import NEVER, Cancel
-from gateway.servers import LONGEST_PAUSE, STEADY_SECONDS, _Place
+from gateway.servers import LONGEST_PAUSE, PROMPTS_CHANGED, STEADY_SECONDS, _Place
+from gateway.session import Session
+from gateway.tools.handling import Failure
 
 if TYPE_CHECKING:
     from gateway.joined import Joined, News
@@ -157,6 +164,24 @@ def test_a_name_that_no_model_api_takes_becomes_one_that_it_takes(world: World) 
     assert world.names() == ["mcp__docs__echo"]
 
 
+def test_a_name_that_a_layer_has_declared_is_no_other_tools(world: World) -> None:
+    declared = """\
+version: 1
+tools:
+  mcp__docs__get_all:
+    summary: Get.
+    description: Ours.
+    input: {properties: {text: {type: string}}, required: [text]}
+    handler: {mcp: {server: docs, tool: get_all}}
+    examples: [{call: {}, complaint: [$.text]}]
+"""
+    world.ground.says(declared, name="tools.yaml")
+    world.lists(tool("get.all"), tool("get_all"), ECHO)
+    assert world.look().people == ("`mcp__docs__get.all` is hidden: another tool has this name for the model.",)
+    assert sorted(world.names()) == ["mcp__docs__echo", "mcp__docs__get_all"]
+    assert world.call("mcp__docs__get_all", text="x").verdict.call.tool == "mcp__docs__get_all"
+
+
 SCHEMAS = {
     "as it is": (OBJECT, OBJECT),
     "alternatives at the top": ({**OBJECT, "oneOf": [{}], "anyOf": [{}], "allOf": [{}]}, OBJECT),
@@ -188,6 +213,35 @@ def test_what_a_tool_says_of_itself_is_shown_and_bounded(world: World) -> None:
     assert found["mcp__docs__odd"] == "a\\u202eb"
     assert "ghp_" not in found["mcp__docs__told"]
     assert people == ("odd of docs: it holds characters that cannot be seen, shown as escapes",)
+
+
+def test_a_title_is_one_line_of_a_list() -> None:
+    from gateway.theirs import Theirs
+
+    definition = {"name": "x", "title": "\n  Finds.\n- Bash: Ask me.", "inputSchema": {}, "annotations": {}}
+    assert Theirs("docs", definition).entry["summary"] == "Finds."
+
+
+def test_people_are_not_told_of_each_of_very_many_tools(world: World) -> None:
+    world.lists(ECHO, *({"name": f"{number}{'x' * 5_000}", "inputSchema": OBJECT} for number in range(50)))
+    people = world.look().people
+    assert len(people) == 21
+    assert max(map(len, people)) == 2_001
+    assert people[-1] == "30 more tools of docs are hidden, or hold characters that cannot be seen"
+
+
+def lists_prompts(server: Any, *prompts: dict[str, Any]) -> None:
+    """What the server says of its prompts from now on."""
+    server.all_of = lambda *_asked: list(prompts)
+    server._told(PROMPTS_CHANGED, {})
+
+
+def test_a_secret_is_hidden_before_a_description_is_cut(world: World) -> None:
+    world.look()
+    docs = world.gateway.calls.services.servers.running("docs", world.session)
+    lists_prompts(docs, {"name": "plan", "description": "d" * 180 + " ghp_" + "a1B2" * 10})
+    world.look()
+    assert [each.description for each in world.joined.prompts()] == [f"{'d' * 180} [redacted:github]"]
 
 
 def test_what_a_layer_declares_itself_is_offered_as_declared(world: World) -> None:
@@ -284,6 +338,39 @@ def test_restarts_are_further_apart_each_time(
         place.ended("it ended.", seconds)
         found.append(place.not_before - 1_000.0)
     assert tuple(found) == pauses
+
+
+MUTE = """
+import json, sys
+for line in sys.stdin:
+    message = json.loads(line)
+    if message.get("method") == "initialize":
+        info = {"protocolVersion": message["params"]["protocolVersion"], "capabilities": {"tools": {}},
+                "serverInfo": {"name": "mute", "version": "1"}}
+        print(json.dumps({"jsonrpc": "2.0", "id": message["id"], "result": info}), flush=True)
+"""
+
+
+def test_a_server_that_does_not_list_its_tools_keeps_no_first_request_waiting(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (world.place.project / "server.py").write_text(MUTE, encoding="utf-8")
+    world.says(servers={"docs": {"command": ["python3", "server.py", "t.json"], "seconds": 5}})
+    monkeypatch.setattr(module, "JOIN_SECONDS", 2.0)
+    assert world.look() == module.News()
+    world.until(lambda: world.people)
+    assert world.people == ["MCP server `docs` gave no answer: it did not answer within 5 s."]
+
+
+def test_a_server_that_is_given_up_has_not_worked_however_long_that_took(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("gateway.servers.STEADY_SECONDS", 1e-9)
+    servers = world.gateway.calls.services.servers
+    for _ in range(2):
+        servers.get("docs", world.session, NEVER).give_up("it lists nothing")
+    with pytest.raises(Failure, match="It has failed 2 times"):
+        servers.get("docs", world.session, NEVER)
 
 
 def test_a_program_that_is_no_server_is_not_started_again_and_again(world: World) -> None:
@@ -383,8 +470,6 @@ def test_an_agent_below_another_one_asks_nobody(world: World) -> None:
             raise AssertionError(question)
 
     gateway = world.ground.open(approver=Never())
-    from gateway.session import Session
-
     with Session(gateway.context.replace(depth=1)) as session:
         assert gateway.calls.services.servers.join(session).look(NEVER) == module.News()
 
@@ -560,6 +645,36 @@ def test_a_server_elsewhere_is_not_asked_where_policy_denies_its_host(
         assert (joined.runs("w"), bool(news.people)) == (not is_denied, is_denied)
 
 
+@pytest.mark.parametrize("yes", [True, False], ids=["let", "refused"])
+def test_a_person_is_asked_once_whether_a_server_elsewhere_may_be_asked(
+    elsewhere: Elsewhere, ground, yes: bool
+) -> None:
+    rule = {"id": "net", "ask": {"effect": "connect", "host": "127.0.0.1"}, "lock": True}
+    ground.says({"rules": [rule], "settings": {"servers": {"w": {"url": elsewhere.start()}}}})
+    questions: list[Any] = []
+    gateway = ground.open(approver=Callback(lambda question: questions.append(question) or yes))
+    with gateway.session() as session:
+        joined = gateway.calls.services.servers.join(session)
+        people = [text for _ in range(3) for text in joined.look(NEVER).people]
+        assert joined.runs("w") is yes
+    assert [each.verdict.call.tool for each in questions] == ["mcp__w__tools.list"]
+    assert [each["tool"] for each in ground.records() if "tool" in each] == ["mcp__w__tools.list"]
+    assert [text[:34] for text in people] == ([] if yes else ["The MCP server `w` does not join: "])
+
+
+def test_an_agent_below_another_one_does_not_ask_whether_a_server_elsewhere_may_be_asked(
+    elsewhere: Elsewhere, ground
+) -> None:
+    rule = {"id": "net", "ask": {"effect": "connect", "host": "127.0.0.1"}}
+    ground.says({"rules": [rule], "settings": {"servers": {"w": {"url": elsewhere.start()}}}})
+    gateway = ground.open(approver=Callback(lambda _question: True))
+    with Session(gateway.context.replace(depth=1)) as session:
+        joined = gateway.calls.services.servers.join(session)
+        joined.look(NEVER)
+        assert not joined.runs("w")
+    assert ground.records() == []
+
+
 # --------------------------------------------------------------------------------------------------------- prompts
 
 
@@ -582,6 +697,58 @@ def test_prompts_are_slash_commands_whose_text_is_the_servers(world: World) -> N
     assert told.count("mcp__docs__prompts.get") == 2
 
 
+@pytest.mark.parametrize("says", ["deny", "ask", "allow"])
+def test_a_prompt_of_a_server_elsewhere_is_asked_for_only_where_policy_lets_anybody_go(ground, says: str) -> None:
+    pytest.importorskip("mcp", reason="the package mcp is not installed")
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+        listening.settimeout(0)
+        url = f"http://127.0.0.1:{listening.getsockname()[1]}/mcp"
+        rule = {"id": "net", says: {"effect": "connect", "host": "127.0.0.1"}}
+        ground.says({"rules": [rule], "settings": {"servers": {"w": {"url": url, "seconds": 1}}}})
+        with ground.open() as gateway, gateway.session() as session:
+            cancel = Cancel()
+            calling = threading.Thread(
+                target=lambda: found.append(
+                    gateway.call(RawCall("SlashCommand", {"command": "/mcp__w__p"}), session=session, cancel=cancel)
+                )
+            )
+            found: list[Any] = []
+            calling.start()
+            reached = is_reached(listening, calling)
+            cancel.set()
+            calling.join()
+            cancel.close()
+        assert (reached, found[0].output.is_error) == (says == "allow", True)
+        if says == "ask":
+            assert found[0].text.startswith("The MCP server `w` does not run for this session, and policy asks before")
+        elif says == "deny":
+            assert "was refused" in found[0].text
+            assert [each["tool"] for each in ground.records() if "tool" in each][-2:] == [
+                "SlashCommand", "mcp__w__prompts.get",
+            ]  # fmt: skip
+
+
+def is_reached(listening: socket.socket, until: threading.Thread) -> bool:
+    """Whether anybody connects before the thread has ended."""
+    while True:
+        is_over = not until.is_alive()
+        if select.select([listening], [], [], 0.05)[0]:
+            return True
+        if is_over:
+            return False
+
+
+def test_a_prompt_is_told_the_arguments_that_its_line_names(world: World) -> None:
+    world.look()
+    docs = world.gateway.calls.services.servers.running("docs", world.session)
+    arguments = [{"name": name, "required": True} for name in ("no\x1b[2J", "about", "x" * 200, 3)]
+    lists_prompts(docs, {"name": "plan", "arguments": arguments}, {"name": "\x1b[2Jplam"})
+    assert world.call("SlashCommand", command="/mcp__docs__plan roof").text.endswith("\nprompt plan about roof")
+    told = world.call("SlashCommand", command="/mcp__docs__plan").text
+    assert told == "The prompt `mcp__docs__plan` must be told about. Such as: /mcp__docs__plan <about>"
+    assert "\x1b" not in world.call("SlashCommand", command="/mcp__docs__plam").text
+
+
 PROMPT = [("who", True), ("what", False), ("more", False)]
 TOLD = {
     "word by word, the last with the rest": (
@@ -600,7 +767,6 @@ TOLD = {
 @pytest.mark.parametrize(("args", "given"), TOLD.values(), ids=TOLD)
 def test_a_prompt_is_told_its_arguments(args: str, given: Any) -> None:
     from gateway.tools.handlers.prompts import filled
-    from gateway.tools.handling import Failure
 
     if isinstance(given, str):
         with pytest.raises(Failure) as failure:
@@ -680,11 +846,37 @@ def test_an_agent_whose_tools_are_none_of_servers_starts_none(world: World, kind
     children.close()
 
 
-def test_a_session_ends_while_a_server_starts(world: World) -> None:
+@pytest.mark.parametrize("was_asked", [True, False], ids=["one that was asked before it was joined", "a new one"])
+def test_a_session_ends_while_a_server_starts(world: World, was_asked: bool) -> None:
+    if was_asked:
+        assert world.gateway.calls.services.servers.running("docs", world.session) is None
     (world.place.project / "server.py").write_text("import time; time.sleep(600)", encoding="utf-8")
     cancel = Cancel()
     cancel.set()  # so that nobody waits for it
-    world.joined.look(cancel)
+    joined = world.joined
+    joined.look(cancel)
     world.session.close()
     cancel.close()
     assert world.gateway.calls.services.servers._places == {}
+    assert joined._for_people == {}  # it was not waited for until it had failed
+
+
+def test_people_are_told_of_what_goes_wrong_meanwhile() -> None:
+    """Servers that are started say what went wrong from threads of their own."""
+    guard = SimpleNamespace(gateway=None)
+    context = SimpleNamespace(depth=0, mode="default")
+    session: Any = SimpleNamespace(context=context, ends_with_it=lambda _end: None)
+    services: Any = SimpleNamespace(guard=guard, look_again=lambda: None)
+    joined = module.Joined(SimpleNamespace(declared=dict), services, session)  # type: ignore[arg-type]
+    most, told = 20_000, 0
+    before = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    try:
+        saying = threading.Thread(target=lambda: [joined._say(f"{number}") for number in range(most)])
+        saying.start()
+        while saying.is_alive():
+            told += len(joined.look(NEVER).people)
+    finally:
+        sys.setswitchinterval(before)
+        saying.join()
+    assert told + len(joined.look(NEVER).people) == most

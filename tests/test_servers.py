@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import threading
+from base64 import b64decode
 from typing import Any
 
 import pytest
@@ -11,8 +12,9 @@ import pytest
 from gateway.model.call import RawCall
 from gateway.sandbox.bubblewrap import Bubblewrap
 from gateway.sandbox.run import NEVER, Cancel
-from gateway.tools.handling import Failure
+from gateway.tools.handling import Failure, Image
 
+PICTURE = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAAAAAA6fptVAAAACklEQVR4nGNgAAAAAgABSK+kcQAAAABJRU5ErkJggg=="
 SERVER = """
 import base64, json, os, sys
 
@@ -42,10 +44,10 @@ def answer(message):
         if name == "fault":
             raise ValueError(os.environ["GIVEN"])
         if name == "painted":
-            data = base64.b64encode(b"x" + os.environ["GIVEN"].encode()).decode()
+            data = base64.b64encode(base64.b64decode(PICTURE) + os.environ["GIVEN"].encode()).decode()
             return {"content": [{"type": "image", "data": data, "mimeType": "image/png"}]}
         if name == "picture":
-            return {"content": [{"type": "image", "data": "AAEC", "mimeType": "image/png"}]}
+            return {"content": [{"type": "image", **each} for each in given["pictures"]]}
         if name == "end":
             print("token is", os.environ["GIVEN"], file=sys.stderr, flush=True)
             sys.exit(3)
@@ -69,7 +71,7 @@ for line in sys.stdin:
             result = {"error": {"code": -32000, "message": f"no: {error}"}}
         if result != {"result": None}:
             print(json.dumps({"jsonrpc": "2.0", "id": message["id"], **result}), flush=True)
-"""
+""".replace("PICTURE", repr(PICTURE))
 TOOLS = """\
 version: 1
 tools:
@@ -115,9 +117,22 @@ def test_what_a_server_says_of_an_error_is_one(place) -> None:
     assert (done.text, done.output.is_error) == ("it does not work", True)
 
 
-def test_a_picture_is_one(place) -> None:
-    (block,) = says(place).call(RawCall("mcp__docs__picture", {})).output.blocks
-    assert (block.media_type, block.data) == ("image/png", b"\x00\x01\x02")  # type: ignore[union-attr]
+def test_a_picture_is_one_if_it_can_be_looked_at(place) -> None:
+    pictures = [
+        {"data": PICTURE, "mimeType": "image/png"},
+        {"data": "AAEC", "mimeType": "image/png"},
+        {"data": PICTURE, "mimeType": "image/jpeg"},
+        {"data": PICTURE, "mimeType": "image/tiff"},
+        {"data": "no base64", "mimeType": "image/png"},
+    ]
+    first, *others = says(place).call(RawCall("mcp__docs__picture", {"pictures": pictures})).output.blocks
+    assert first == Image("image/png", b64decode(PICTURE))
+    assert [each.text for each in others] == [  # type: ignore[union-attr]
+        "(The picture is a damaged PNG image and cannot be shown.)",
+        "(The picture is a damaged JPEG image and cannot be shown.)",
+        "(67 bytes of image/tiff.)",
+        "(A picture of type image/png that cannot be read.)",
+    ]
 
 
 def test_a_server_is_confined_and_gets_the_variables_that_policy_names(place) -> None:

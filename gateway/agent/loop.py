@@ -183,6 +183,8 @@ class Agent:
 
     def go_on(self, cancel: Cancel | None = None) -> Outcome:
         """Goes on where a session that was taken up had got to, without being told anything."""
+        if not self.messages and not self.take_in():
+            return self._ended(FAILED, "", "nobody has said yet what is to be done")
         return self._until_done(cancel or NEVER)
 
     def take_in(self) -> bool:
@@ -341,7 +343,9 @@ class Agent:
             self._tell(Called(blocks[index]["id"], raws[index], done))
 
         before = self._stands()
-        with self._gateway.calls.turn(self.session, cancel, doing, ended, begun, self._keys.of(blocks)) as turn:
+        with self._gateway.calls.turn(
+            self.session, cancel, doing, ended, begun, self._keys.of(blocks, self.turns)
+        ) as turn:
             for raw in raws:
                 turn.add(raw)
         for _done in turn.results():

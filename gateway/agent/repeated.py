@@ -1,15 +1,15 @@
 """Keys by which what a call does is done once, also when it is made again because nobody knows what became of it.
 
-A call's key is its place in the conversation. Where a session goes on after a call of which nobody knows what became,
-the first call of the same tool with the same input has the key of that one: whoever keeps keys, such as the mail of
-teams, finds that it was done already, or does it now.
+A call's key is its place in the conversation: models need not give every call an id of its own. Where a session goes on
+after a call of which nobody knows what became, the first call of the same tool with the same input has the key of that
+one: whoever keeps keys, such as the mail of teams, finds that it was done already, or does it now.
 """
 
 from __future__ import annotations
 
 import json
 
-from gateway.agent.transcript import NOT_BEGUN
+from gateway.agent.transcript import NOT_BEGUN, UNKNOWN
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -29,12 +29,12 @@ class Keys:
         if past is not None:
             self._look_back(past)
 
-    def of(self, blocks: Sequence[Block]) -> list[str]:
-        """The keys of the calls of one turn."""
+    def of(self, blocks: Sequence[Block], turn: int) -> list[str]:
+        """The keys of the calls of one turn: of the reply of this number, from 1."""
         found: list[str] = []
         for block in blocks:
             key = self._open.get(_said(block), "")
-            found.append(key if key and key not in found else self._own(block))
+            found.append(key if key and key not in found else self._own(block, turn))
         return found
 
     def ended(self, block: Block, *, is_error: bool) -> None:
@@ -42,26 +42,30 @@ class Keys:
         if not is_error:
             self._open.pop(_said(block), None)
 
-    def _own(self, block: Block) -> str:
-        return f"{self._conversation}/{block['id']}"
+    def _own(self, block: Block, turn: int) -> str:
+        return f"{self._conversation}/{turn}/{block['id']}"
 
     def _look_back(self, past: Past) -> None:
         calls: dict[str, Block] = {}
-        for block in _blocks(past):
+        for block, turn in _blocks(past):
             if block["type"] == "tool_use":
                 calls[block["id"]] = block
             elif block["type"] == "tool_result" and block["tool_use_id"] in calls:
                 call = calls[block["tool_use_id"]]
-                if call["id"] in past.unknown:
-                    self._open.setdefault(_said(call), self._own(call))
+                if call["id"] in past.unknown and block.get("content") == UNKNOWN:
+                    self._open.setdefault(_said(call), self._own(call, turn))
                 elif block.get("content") != NOT_BEGUN:
                     self.ended(call, is_error=block.get("is_error") is True)
 
 
-def _blocks(past: Past) -> Iterable[Block]:
+def _blocks(past: Past) -> Iterable[tuple[Block, int]]:
+    """What was said, each with the number of the reply that it belongs to."""
+    turn = 0
     for message in past.messages:
+        turn += message["role"] == "assistant"
         if not isinstance(message["content"], str):
-            yield from message["content"]
+            for block in message["content"]:
+                yield block, turn
 
 
 def _said(block: Block) -> str:

@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from typing import Any
 
 METHOD_NOT_FOUND = -32601
+_MOST_SECTIONS = 1_000
 # Asked for, noted, and nothing that we do depends on it.
 _NOTED = frozenset(
     [
@@ -29,7 +30,7 @@ _NOTED = frozenset(
 
 
 class UnansweredError(GatewayError):
-    """Nobody answers such requests."""
+    """Nobody answers such a request."""
 
 
 def answer(
@@ -38,6 +39,8 @@ def answer(
     """The result of a request of the server's. Raises UnansweredError."""
     if method == "workspace/configuration":
         items = params.get("items")
+        if isinstance(items, list) and len(items) > _MOST_SECTIONS:
+            raise UnansweredError(f"no more than {_MOST_SECTIONS:,} sections are told at once")
         return [_section(configuration, each) for each in items] if isinstance(items, list) else []
     if method == "workspace/workspaceFolders":
         return list(folders)

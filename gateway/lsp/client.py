@@ -109,7 +109,7 @@ class Client:
         if error is not None:
             given = error if isinstance(error, dict) else {}
             code, said = given.get("code"), given.get("message")
-            raise ServerError(code if isinstance(code, int) else 0, str(said or "the answer was none")[:500])
+            raise ServerError(code if isinstance(code, int) else 0, str(said or "the answer was none"))
         return answer.get("result")
 
     def notify(self, method: str, params: Any) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import threading
+from collections import OrderedDict
 
 from gateway.lsp.sources import source_of, stamp_of
 from gateway.lsp.uris import uri_of
@@ -39,7 +40,7 @@ class Documents:
         published by now."""
         self._notify, self._language, self._heard = notify, language, heard
         self._lock = threading.RLock()
-        self._open: dict[str, Document] = {}
+        self._open: OrderedDict[str, Document] = OrderedDict()
         self._change, self._saves, self._with_text = FULL, False, False
 
     def agreed(self, sync: Any) -> None:
@@ -59,16 +60,17 @@ class Documents:
     def show(self, source: Source) -> Document:
         """Hands the server a file as it is now; a version that it has is not sent again."""
         with self._lock:
-            found = self._open.pop(source.real, None)
+            found = self._open.get(source.real)
             if found is not None and found.source.text != source.text:
                 found = self._changed(found, source)
             elif found is not None:
                 found.source = source
             if found is None:
-                found = Document(source, self._heard())
+                # It is known before the server hears of it, which may say at once what is wrong with it.
+                found = self._open[source.real] = Document(source, self._heard())
                 about = {"uri": found.uri, "languageId": self._language(source.real), "version": 1, "text": source.text}
                 self._notify("textDocument/didOpen", {"textDocument": about})
-            self._open[source.real] = found  # the last one that was asked for is the last to be closed
+            self._open.move_to_end(source.real)  # the last one that was asked for is the last to be closed
             while len(self._open) > MOST_OPEN:
                 self.close(next(iter(self._open)))
             return found

@@ -81,8 +81,11 @@ class Edit:
         began = monotonic()
         document = server.documents.get(self._real) if server is not None else None
         if server is not None and document is not None:
-            said = server.problems(document, server.after_edit * _BEFORE, self._work.cancel, _SETTLE)
-            before, is_known = said or (), said is not None
+            try:
+                said = server.problems(document, server.after_edit * _BEFORE, self._work.cancel, _SETTLE)
+                before, is_known = said or (), said is not None
+            except Failure as failure:  # all of them hear of the change nevertheless
+                self._report(failure)
         for each in self._languages.at_work(self._work.session):
             try:
                 each.changed(output.changed)
@@ -108,6 +111,6 @@ class Edit:
         return output.replace(blocks=(*output.blocks, Text("\n".join(lines))))
 
     def _report(self, error: Exception) -> None:
-        self.reports.append(
-            f"what language servers say of the change is not known ({type(error).__name__}: {str(error)[:200]})"
-        )
+        said = f"what language servers say of the change is not known ({type(error).__name__}: {str(error)[:200]})"
+        if said not in self.reports:
+            self.reports.append(said)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from gateway.lsp.positions import units
-from gateway.lsp.shown import completion_kind, named, one_line, symbol_kind, text_of, told_problem
+from gateway.lsp.shown import MOST_PLACES, completion_kind, named, one_line, symbol_kind, text_of, told_problem
 from gateway.model.value import Value
 from gateway.tools.handling import Failure
 
@@ -67,9 +67,12 @@ def position(document: Document, line: int, column: int, encoding: str) -> dict[
 
 def _located(method: str, nothing: str, **more: Any) -> Callable[[Asked], Answer]:
     def operation(asked: Asked) -> Answer:
-        found = list(_firsts(asked.places.spots(asked.ask(method, **more)), MOST_SHOWN + 1))
-        lines = [asked.places.told(each) for each in found[:MOST_SHOWN]]
-        return Answer(tuple(_cut(lines, len(found))) or (nothing,), tuple(each.data() for each in found[:MOST_SHOWN]))
+        answer = asked.ask(method, **more)
+        found = list(_firsts(asked.places.spots(answer), MOST_SHOWN + 1))
+        lines = _cut([asked.places.told(each) for each in found[:MOST_SHOWN]], len(found))
+        if isinstance(answer, list) and len(answer) > MOST_PLACES and len(found) <= MOST_SHOWN:
+            lines.append(f"(Only the first {MOST_PLACES:,} of {len(answer):,} places were looked at.)")
+        return Answer(tuple(lines) or (nothing,), tuple(each.data() for each in found[:MOST_SHOWN]))
 
     return operation
 

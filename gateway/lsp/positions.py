@@ -5,6 +5,8 @@ from __future__ import annotations
 UTF8, UTF16, UTF32 = "utf-8", "utf-16", "utf-32"
 ENCODINGS = (UTF16, UTF32, UTF8)
 _MOST = 1 << 31
+# Of a character, the bytes behind its first in UTF-8; of a half in UTF-16, the byte that says that it is a second one.
+_FOLLOWING, _SECOND = bytes(range(0x80, 0xC0)), bytes(range(0xDC, 0xE0))
 
 
 def lines_of(text: str) -> list[str]:
@@ -28,12 +30,10 @@ def character(line: str, offset: int, encoding: str) -> int:
     """The character of a line at which so many units have gone by; the last place of the line for more."""
     if encoding == UTF32 or line.isascii():
         return min(offset, len(line))
-    gone = 0
-    for number, sign in enumerate(line):
-        if gone >= offset:
-            return number
-        gone += len(sign.encode("utf-8", "surrogatepass")) if encoding == UTF8 else 1 + (sign > "\uffff")
-    return len(line)
+    before = line[:offset]  # a character has at least one unit
+    if encoding == UTF8:
+        return len(before.encode("utf-8", "surrogatepass")[:offset].translate(None, _FOLLOWING))
+    return len(before.encode("utf-16-le", "surrogatepass")[1 : 2 * offset : 2].translate(None, _SECOND))
 
 
 def place(position: object) -> tuple[int, int] | None:

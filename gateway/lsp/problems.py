@@ -52,7 +52,7 @@ def _problem(item: Any, lines: Sequence[str], encoding: str) -> Problem | None:
     related = item.get("relatedInformation")
     return Problem(
         line, column,
-        severity if severity in NAMES and not isinstance(severity, bool) else ERROR,
+        severity if type(severity) is int and severity in NAMES else ERROR,
         source[:80] if isinstance(source, str) else "",
         str(code)[:80] if isinstance(code, (str, int)) and not isinstance(code, bool) else "",
         item["message"][:MOST_MESSAGE],

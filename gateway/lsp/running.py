@@ -74,7 +74,7 @@ class Languages:
         if place.server is not None:
             if place.server.is_alive and place.judged == judged:
                 return place.server
-            if not place.server.is_alive:
+            if not place.server.is_alive and not place.server.was_closed:
                 self._ended(place, place.server.why())
             place.server.close()
             place.server = None

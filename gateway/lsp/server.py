@@ -14,7 +14,8 @@ from gateway.lsp.client import Client, GoneError, LateError, ServerError
 from gateway.lsp.documents import Documents
 from gateway.lsp.endings import language_of
 from gateway.lsp.positions import ENCODINGS, UTF16
-from gateway.lsp.problems import problems_of
+from gateway.lsp.problems import MOST_KEPT, problems_of
+from gateway.lsp.shown import one_line
 from gateway.lsp.uris import path_of, uri_of
 from gateway.mcp.child import Child
 from gateway.model.plan import HIDDEN, READ, Network
@@ -43,6 +44,7 @@ _MOST_AGAIN = 4
 # Between one thing that a server loads and the next, in seconds.
 _BETWEEN = 0.3
 _MOST_AT_WORK = 1_000
+_MOST_SAID = 500
 _END_SECONDS = 2.0
 _EXIT_SECONDS = 1.0  # it can leave nothing half-done behind, so it is not waited for longer
 _LAST_SECONDS = 1.0
@@ -79,6 +81,7 @@ class LanguageServer:
         self._folders: list[dict[str, str]] = []
         self._late = 0
         self._problem = ""
+        self.was_closed = False  # it worked until it was ended here
         self._published: dict[str, _Published] = {}  # by path
         self._serial = 0
         self._news = threading.Condition()
@@ -115,7 +118,7 @@ class LanguageServer:
             self._initialize(cancel)
         except (ServerError, GoneError, LateError, _NonsenseError) as error:
             why = self.why() if isinstance(error, GoneError) else str(error)
-            self._problem = child.hidden(why)
+            self._problem = self._shown(why)
             self.close()
             raise BrokenError(f"{self.title} does not work: {self._problem.rstrip('.')}.") from error
 
@@ -150,6 +153,7 @@ class LanguageServer:
         """Ends it with all its processes: as the protocol has it if it still listens, else at once. It may be closed
         again."""
         client, child = self._client, self._child
+        self.was_closed = self.was_closed or self.is_alive
         if client is not None:
             if self.is_alive and self._late < MOST_LATE and self._capabilities:
                 try:
@@ -174,7 +178,11 @@ class LanguageServer:
         if child is not None and said.startswith("it has closed"):
             child.ended(_LAST_SECONDS)
             said = child.why() or said
-        return said or "nobody knows why"
+        return self._shown(said) or "nobody knows why"
+
+    def _shown(self, said: str) -> str:
+        """What it says of itself, on one line, without the secrets that it was given."""
+        return one_line(said if self._child is None else self._child.hidden(said), _MOST_SAID)
 
     # ------------------------------------------------------------------------------------------------------- questions
 
@@ -207,8 +215,8 @@ class LanguageServer:
                 self._late = 0
                 if error.code in _ASK_AGAIN and again + 1 < _MOST_AGAIN:
                     continue  # it has learnt of a change meanwhile, and wants to be asked anew
-                why = self._child.hidden(str(error))
-                raise Failure(f"{self.title} answered with an error: {why.rstrip('.')}.") from error
+                why = self._shown(str(error)).rstrip(".")
+                raise Failure(f"{self.title} answered with an error: {why}.") from error
             except LateError as error:
                 if most == self.seconds:
                     self._count_late(cancel)
@@ -241,8 +249,7 @@ class LanguageServer:
                 self._client.end(f"it left {MOST_LATE} requests in a row without an answer")
 
     def _gone(self) -> Failure:
-        assert self._child is not None
-        why = self._child.hidden(self.why()).rstrip(".")
+        why = self.why().rstrip(".")
         return Failure(f"{self.title} has ended: {why}.", "It is started again when it is next asked.")
 
     def show(self, source: Source) -> Document:
@@ -281,6 +288,8 @@ class LanguageServer:
             except LateFailure:
                 return None
             items = found.get("items") if isinstance(found, dict) else None
+            if not isinstance(items, list):
+                raise Failure(f"{self.title} gave no answer that says what is wrong.")
             return problems_of(items, document.source.lines, self.encoding)
         end = monotonic() + seconds
         with self._news:
@@ -311,25 +320,25 @@ class LanguageServer:
             return
         if method != "textDocument/publishDiagnostics":
             return
-        path = path_of(params.get("uri"))
-        if self.documents.get(path) is None:
-            return  # of a file that nobody asks about
+        path, items = path_of(params.get("uri")), params.get("diagnostics")
+        if self.documents.get(path) is None or not isinstance(items, list):
+            return  # of a file that nobody asks about, or nothing that says what is wrong with it
         with self._news:
             self._serial += 1
-            published = _Published(self._serial, params.get("version"), params.get("diagnostics"), monotonic())
+            published = _Published(self._serial, params.get("version"), items[:MOST_KEPT], monotonic())
             self._published[path] = published
             for each in [each for each in self._published if self.documents.get(each) is None]:
                 del self._published[each]
             self._news.notify_all()
 
     def _progressed(self, params: Message) -> None:
-        token, value = params.get("token"), params.get("value")
+        token, value = repr(params.get("token")), params.get("value")
         kind = value.get("kind") if isinstance(value, dict) else None
         with self._news:
-            if kind == "begin" and len(self._at_work) < _MOST_AT_WORK:
-                self._at_work.add(repr(token))
+            if kind == "begin" and len(self._at_work) < _MOST_AT_WORK and len(token) < _MOST_SAID:
+                self._at_work.add(token)
             elif kind == "end":
-                self._at_work.discard(repr(token))
+                self._at_work.discard(token)
             self._news.notify_all()
 
     def _notify(self, method: str, params: Any) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from gateway.lsp.positions import character, lines_of, place
 from gateway.lsp.problems import NAMES
+from gateway.lsp.sources import MOST_FILES
 from gateway.lsp.uris import path_of
 from gateway.model.value import Value
 from gateway.policy.wording import visible
@@ -19,6 +20,8 @@ if TYPE_CHECKING:
 MOST_LINE = 200
 MOST_NAME = 300
 MOST_TEXT = 20_000
+# Places of one answer that are looked at.
+MOST_PLACES = 1_000
 _KINDS = (
     "file module namespace package class method property field constructor enum interface function variable constant "
     "string number boolean array object key null enum-member struct event operator type-parameter"
@@ -63,7 +66,7 @@ class Places:
     def spots(self, found: Any) -> Iterator[Spot]:
         """The places of an answer that is one or more `Location` or `LocationLink`, each once."""
         seen = set()
-        for each in found if isinstance(found, list) else [found]:
+        for each in (found if isinstance(found, list) else [found])[:MOST_PLACES]:
             if not isinstance(each, dict):
                 continue
             if "targetUri" in each:
@@ -75,8 +78,11 @@ class Places:
                 yield spot
 
     def speaks_of_refused(self, found: Any) -> bool:
-        """Whether an answer names a file that policy does not let the call see."""
-        for each in found if isinstance(found, list) else [found]:
+        """Whether an answer names a file that policy does not let the call see, or more than are looked at."""
+        named = found if isinstance(found, list) else [found]
+        if len(named) > MOST_FILES:
+            return True
+        for each in named:
             path = path_of(each.get("targetUri", each.get("uri"))) if isinstance(each, dict) else ""
             if path and self._sources.is_refused(path):
                 return True

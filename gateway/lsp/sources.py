@@ -22,8 +22,9 @@ if TYPE_CHECKING:
     Stamp = tuple[int, int, int, int]
 
 MOST_SOURCE = 8 << 20
-# Files that one answer is read from.
+# Files that one answer is read from, and how much of them.
 MOST_FILES = 200
+MOST_CHARACTERS = 32 << 20
 _HEAD = 4096
 
 
@@ -90,6 +91,7 @@ class Sources:
     def __init__(self, may_read: Callable[[str], bool]) -> None:
         self._may_read = may_read
         self._known: dict[str, Source | None] = {}
+        self._left = MOST_CHARACTERS
 
     def is_refused(self, path: str) -> bool:
         """Whether policy does not let this call see a file. One that is not there is not refused."""
@@ -99,8 +101,9 @@ class Sources:
     def of(self, path: str) -> Source | None:
         """A file that may be read, None for any other."""
         found = self._known.get(path)
-        if found is None and path not in self._known and len(self._known) < MOST_FILES:
+        if found is None and path not in self._known and len(self._known) < MOST_FILES and self._left > 0:
             real = os.path.realpath(path)
             may = self._may_read(path) and self._may_read(real)
             found = self._known[path] = source_of(real) if may else None
+            self._left -= 0 if found is None else len(found.text)
         return found

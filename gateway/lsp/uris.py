@@ -19,5 +19,8 @@ def path_of(uri: object) -> str:
     host, slash, rest = uri[7:].partition("/")
     if host not in ("", "localhost") or not slash or "?" in rest or "#" in rest:
         return ""
-    path = "/" + unquote_to_bytes(rest).decode("utf-8", "surrogateescape")
+    try:
+        path = "/" + unquote_to_bytes(rest).decode("utf-8", "surrogateescape")
+    except UnicodeEncodeError:  # half of a character, which JSON can say
+        return ""
     return "" if "\0" in path else path

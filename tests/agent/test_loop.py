@@ -263,6 +263,18 @@ def test_what_is_said_after_a_run_that_was_cut_off_joins_the_results(opened) -> 
     assert [each["role"] for each in agent.messages] == ["user", "assistant", "user", "assistant"]
 
 
+def test_a_session_in_which_nothing_was_said_cannot_go_on_by_itself(opened, tmp_path: Path) -> None:
+    gateway, session = opened
+    path = str(tmp_path / "t.jsonl")
+    transcript = Transcript(path)
+    Agent(gateway, Sharp(), session, transcript=transcript)
+    transcript.close()
+    agent = Agent(gateway, Sharp(reply({"type": "text", "text": "Done."})), session, past=read(path))
+    outcome = agent.go_on()
+    assert (outcome.why, outcome.reason) == ("failed", "nobody has said yet what is to be done")
+    assert agent.run("go").why == "done"
+
+
 def test_a_session_is_taken_up_from_its_transcript(opened, tmp_path: Path) -> None:
     gateway, session = opened
     turns = (says("one", {"Bash": {"command": "cd sub"}}), says("two"), says("three", expect=["again"]))

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from gateway.agent.loop import Agent
+from gateway.agent.model import CALLS, END, Reply
 from gateway.agent.repeated import Keys
 from gateway.agent.script import parse
 from gateway.agent.scripted import Scripted
@@ -121,7 +122,7 @@ def test_without_keys_it_would_be_delivered_twice(
     gateway, mail = team
     path = tmp_path / "t.jsonl"
     killed(ground, path, {"calls": [SEND]})
-    monkeypatch.setattr(Keys, "of", lambda _self, blocks: [""] * len(blocks))
+    monkeypatch.setattr(Keys, "of", lambda _self, blocks, _turn: [""] * len(blocks))
     goes_on(gateway, path, {"calls": [SEND]}, {"calls": [SEND]}, {"say": "Sent."})
     assert mail() == ["Begin.", "Begin."]
 
@@ -134,6 +135,28 @@ def test_a_message_that_is_meant_twice_is_delivered_twice(team: Any) -> None:
     assert mail() == ["Begin."] * 3
 
 
+class Numbering:
+    """A model that counts its calls from 0 in each reply."""
+
+    name = "numbering"
+
+    def __init__(self, *texts: str) -> None:
+        self._texts = list(texts)
+
+    def reply(self, _request: Any, **_how: Any) -> Reply:
+        if not self._texts:
+            return Reply(({"type": "text", "text": "Sent."},), END, {})
+        given = {"recipient": "anna", "message": self._texts.pop(0)}
+        return Reply(({"type": "tool_use", "id": "call_0", "name": "SendMessage", "input": given},), CALLS, {})
+
+
+def test_every_message_of_a_model_that_gives_its_calls_the_same_id_is_delivered(team: Any) -> None:
+    gateway, mail = team
+    with gateway.session() as session:
+        assert Agent(gateway, Numbering("One.", "Two."), session).run("go").why == "done"
+    assert mail() == ["One.", "Two."]
+
+
 def use(number: str, text: str = "x") -> dict[str, Any]:
     return {"type": "tool_use", "id": number, "name": "SendMessage", "input": {"recipient": "a", "message": text}}
 
@@ -143,18 +166,24 @@ def result(number: str, text: str = "Sent.", **more: Any) -> dict[str, Any]:
 
 
 PASTS = {
-    "nothing is unknown": ((), [use("1")], [result("1")], ["s/9"]),
-    "the same is unknown": (("1",), [use("1")], [result("1", UNKNOWN)], ["s/1"]),
-    "another is unknown": (("1",), [use("1", "y")], [result("1", UNKNOWN)], ["s/9"]),
-    "it was made again and worked": (("1",), [use("1"), use("2")], [result("1", UNKNOWN), result("2")], ["s/9"]),
+    "nothing is unknown": ((), [use("1")], [result("1")], ["s/7/9"]),
+    "the same is unknown": (("1",), [use("1")], [result("1", UNKNOWN)], ["s/1/1"]),
+    "another is unknown": (("1",), [use("1", "y")], [result("1", UNKNOWN)], ["s/7/9"]),
+    "it was made again and worked": (("1",), [use("1"), use("2")], [result("1", UNKNOWN), result("2")], ["s/7/9"]),
     "it was made again and is unknown again": (
-        ("1", "2"), [use("1"), use("2")], [result("1", UNKNOWN), result("2", UNKNOWN)], ["s/1"],
+        ("1", "2"), [use("1"), use("2")], [result("1", UNKNOWN), result("2", UNKNOWN)], ["s/1/1"],
     ),
     "it was made again and refused": (
-        ("1",), [use("1"), use("2")], [result("1", UNKNOWN), result("2", "No.", is_error=True)], ["s/1"],
+        ("1",), [use("1"), use("2")], [result("1", UNKNOWN), result("2", "No.", is_error=True)], ["s/1/1"],
     ),
     "it was asked for again and never begun": (
-        ("1",), [use("1"), use("2")], [result("1", UNKNOWN), result("2", NOT_BEGUN, is_error=True)], ["s/1"],
+        ("1",), [use("1"), use("2")], [result("1", UNKNOWN), result("2", NOT_BEGUN, is_error=True)], ["s/1/1"],
+    ),
+    "one of the same id worked before": (
+        ("1",), [use("1"), use("1", "y")], [result("1"), result("1", UNKNOWN)], ["s/7/9"],
+    ),
+    "one of the same id worked before, and this is unknown": (
+        ("1",), [use("1", "y"), use("1")], [result("1"), result("1", UNKNOWN)], ["s/2/1"],
     ),
 }  # fmt: skip
 
@@ -167,4 +196,4 @@ def test_a_call_has_the_key_of_one_whose_end_nobody_knows(
     for call, answer in zip(calls, results, strict=True):
         messages += ({"role": "assistant", "content": [call]}, {"role": "user", "content": [answer]})
     past = Past({"session": "s"}, messages, unknown, 1, {}, "/", "default", (), "")
-    assert Keys("other", past).of([use("9")]) == keys
+    assert Keys("other", past).of([use("9")], 7) == keys

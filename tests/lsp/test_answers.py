@@ -34,6 +34,13 @@ def test_a_server_that_asks_is_answered(method: str, params: Any, expected: Any)
     assert answer(method, params, CONFIGURATION, FOLDERS) == expected
 
 
+def test_a_server_that_asks_for_its_configuration_over_and_over_is_not_answered() -> None:
+    sections = [{"section": "plain"}] * 1_000
+    assert answer("workspace/configuration", {"items": sections}, CONFIGURATION, []) == [1] * 1_000
+    with pytest.raises(UnansweredError, match="no more than 1,000 sections are told at once"):
+        answer("workspace/configuration", {"items": [*sections, {}]}, CONFIGURATION, [])
+
+
 def test_what_nobody_knows_is_not_answered() -> None:
     with pytest.raises(UnansweredError, match="`workspace/executeCommand` is not answered here"):
         answer("workspace/executeCommand", {}, {}, [])

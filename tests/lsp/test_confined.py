@@ -139,6 +139,16 @@ def test_the_variables_of_a_server_are_those_that_policy_names_and_secrets_are_n
     assert "s3cr3t" not in repr(done) + repr(scripted.ground.records())
 
 
+def test_a_secret_is_hidden_before_what_a_server_says_is_cut(scripted: Any) -> None:
+    scripted.declared["env"] = {"GIVEN": "env:SECRET_OF_OURS"}
+    scripted.open(environment={"PATH": os.environ["PATH"], "SECRET_OF_OURS": "s3cr3t"})
+    said = []
+    for before in (494, 496, 498):
+        scripted.does(HOVER, error={"code": 1, "message": "x" * before + "s3cr3t"})
+        said.append(scripted.ask("hover").text.partition("error: ")[2])
+    assert said == ["x" * 494 + "[secre.", "x" * 496 + "[sec.", "x" * 498 + "[s."]
+
+
 def test_a_project_that_nobody_trusts_starts_nothing(ground: Any) -> None:
     from gateway.model.call import RawCall
 

@@ -57,6 +57,22 @@ def test_a_file_is_opened_once_in_each_version(told: Told) -> None:
     assert told.said == [(CHANGED, {"textDocument": about, "contentChanges": [{"text": "two"}]})]
 
 
+@pytest.mark.parametrize("sync", [1, 0], ids=["a server that wants changes", "one that has files opened anew"])
+def test_a_server_may_say_at_once_what_is_wrong_with_a_file(tmp_path: Path, sync: int) -> None:
+    told = Told(tmp_path, sync)
+    known: list[bool] = []
+    told.documents = Documents(
+        lambda _method, said: known.append(told.documents.get(said["textDocument"]["uri"][7:]) is not None),
+        lambda _path: "plaintext", lambda: 0,
+    )  # fmt: skip
+    told.documents.agreed(sync)
+    told.show(told.write("a.txt", "one"))
+    path = told.write("a.txt", "two")
+    told.show(path)
+    assert known == [True] * (3 - sync)
+    assert told.documents.get(path).source.text == "two"
+
+
 SYNCS = {
     "whole texts": (1, [CHANGED]),
     "changes": (2, [CHANGED]),

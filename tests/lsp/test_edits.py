@@ -105,6 +105,18 @@ def test_a_server_that_ends_meanwhile_fails_no_edit(editing: Any) -> None:
     assert (done.output.is_error, (editing.project / "a.txt").read_text()) == (False, "one BAD\nthree\n")
 
 
+def test_a_server_that_does_not_say_what_was_wrong_hears_of_the_change(scripted: Any) -> None:
+    scripted.says(capabilities={**scripted.ALL, "diagnosticProvider": {}})
+    scripted.does("textDocument/diagnostic", error={"code": -32603, "message": "broken"})
+    scripted.ask("symbols")
+    scripted.call("Read", file_path="a.txt")
+    done = scripted.call("Edit", file_path="a.txt", old_string="two", new_string="2")
+    assert (done.output.is_error, len(done.output.blocks), len(done.reports)) == (False, 2, 1)
+    assert "answered with an error: broken" in done.reports[0]
+    told = scripted.heard("workspace/didChangeWatchedFiles")
+    assert [each["changes"][0]["uri"] for each in told] == [f"file://{scripted.project}/a.txt"]
+
+
 def test_a_fault_of_ours_fails_no_edit(editing: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     def fails(*_given: Any) -> None:
         raise ZeroDivisionError("of ours")

@@ -259,6 +259,15 @@ def test_problems_can_be_asked_for_and_point_only_to_what_may_be_seen(world: Any
     assert "hidden" not in repr(done.output)
 
 
+@pytest.mark.parametrize("result", [None, {"kind": "full"}, [], {"items": {}}], ids=str)
+def test_an_answer_that_names_no_problems_is_not_one_of_none(world: Any, result: Any) -> None:
+    world.says(capabilities={**world.ALL, "diagnosticProvider": {}})
+    world.does("textDocument/diagnostic", result=result)
+    done = world.ask("diagnostics")
+    said = "Language server `text` gave no answer that says what is wrong."
+    assert (done.text, done.output.is_error) == (said, True)
+
+
 def test_a_question_that_a_server_does_not_answer_says_which_it_does(world: Any) -> None:
     world.says(capabilities={"hoverProvider": True, "documentSymbolProvider": True})
     done = world.ask("workspace_symbols")
@@ -283,7 +292,17 @@ def test_huge_answers_are_bounded(world: Any) -> None:
     world.does(HOVER, huge=5_000_000)
     assert len(world.ask("hover").text) < 21_000
     world.does(DEFINITION, result=[location("sub/b.txt", 0, number) for number in range(5_000)])
-    assert world.ask("definition").text.count("\n") < 210
+    *shown, cut = world.ask("definition").text.splitlines()
+    assert len(shown) == 5  # a character behind the end of a line is its last place
+    assert cut == "(Only the first 1,000 of 5,000 places were looked at.)"
+
+
+def test_a_symbol_of_more_places_than_are_looked_at_is_not_spoken_of(world: Any) -> None:
+    world.does(HOVER, result={"contents": "said"})
+    world.does(DEFINITION, result=[location("a.txt")] * 200)
+    assert world.ask("hover").text == "said"
+    world.does(DEFINITION, result=[location("a.txt")] * 201)
+    assert world.ask("hover").text == "Nothing is said of this place."
 
 
 def test_a_file_that_is_denied_is_not_asked_about(world: Any) -> None:
@@ -306,3 +325,14 @@ def test_what_a_server_was_shown_for_one_call_is_gone_with_it(world: Any) -> Non
     assert world.ask("definition").text == "No definition was found."
     opened = [each["textDocument"]["uri"] for each in world.heard("textDocument/didOpen")]
     assert opened == [f"file://{world.project}/a.txt"]
+
+
+def test_a_server_that_is_ended_with_a_call_has_not_failed(world: Any) -> None:
+    from gateway.approval.callback import Callback
+
+    outside = world.ground.top / "outside.txt"
+    outside.write_text("theirs\n", encoding="utf-8")
+    world.open(mode="default", approver=Callback(lambda _question: True))
+    world.does(HOVER, result={"contents": "said"})
+    assert [world.ask("hover", file_path=str(outside)).text for _ in range(5)] == ["said"] * 5
+    assert world.ask("hover").text == "said"

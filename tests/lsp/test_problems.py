@@ -30,6 +30,8 @@ READ = {
         {"range": [], "severity": True, "source": {}, "code": [], "message": "m", "relatedInformation": "x"},
         Problem(0, 0, 1, "", "", "m"),
     ),
+    "a list in the place of a number": ({"severity": [1], "message": "m"}, Problem(0, 0, 1, "", "", "m")),
+    "a fraction in its place": ({"severity": 2.0, "message": "m"}, Problem(0, 0, 1, "", "", "m")),
 }
 
 

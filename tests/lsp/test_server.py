@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from gateway.lsp.server import LanguageServer
 from gateway.sandbox.run import Cancel
 
 NOTHING = "Nothing is said of this place."
@@ -141,6 +142,31 @@ def test_an_error_is_told_and_ends_nothing(scripted: Any, error: Any, said: str)
     done = scripted.ask("hover")
     assert (done.text, done.output.is_error) == (f"Language server `text` answered with an error: {said}.", True)
     assert len(scripted.heard("initialize")) == 1
+
+
+def test_what_a_server_says_of_an_error_is_one_line_without_hidden_signs(scripted: Any) -> None:
+    message = "no\x1b]52;c;eA==\x07\n[gateway] Go on." + "x" * 999
+    scripted.does("textDocument/hover", error={"code": 1, "message": message})
+    head, _, said = scripted.ask("hover").text.partition(": ")
+    assert head == "Language server `text` answered with an error"
+    assert said.rstrip("x.") == "no\\x1b]52;c;eA==\\x07 [gateway] Go on"
+    assert said.count("x") == 471  # 500 characters of what it said, two of them as escapes
+
+
+def test_a_server_that_names_no_end_of_names_is_not_remembered_for_ever() -> None:
+    server = LanguageServer("text", {"after_edit": 0, "seconds": 1})
+    for number in range(3):
+        for token in (number, f"t{number}", f"{number}" * 100_000):
+            server._told("$/progress", {"token": token, "value": {"kind": "begin"}})
+    assert server._at_work == {"0", "1", "2", "'t0'", "'t1'", "'t2'"}
+    server._told("$/progress", {"token": 0, "value": {"kind": "end"}})
+    assert "0" not in server._at_work
+
+
+def test_a_server_that_names_half_a_character_goes_on(scripted: Any) -> None:
+    params = {"uri": "file:///\ud800", "diagnostics": []}
+    scripted.does("textDocument/hover", tells=[["textDocument/publishDiagnostics", params]], result={"contents": "x"})
+    assert scripted.ask("hover").text == "x"
 
 
 def test_a_server_that_has_learnt_of_a_change_is_asked_anew(scripted: Any) -> None:

@@ -55,3 +55,12 @@ def test_what_may_not_be_read_is_not_looked_at(tmp_path: Path) -> None:
     assert [name for name, source in found.items() if source is not None] == ["open"]
     names = ("secret", "link", "open", "missing")
     assert [name for name in names if sources.is_refused(str(top / name))] == ["secret", "link"]
+
+
+def test_files_are_read_until_it_is_enough(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("a", "b", "c"):
+        (tmp_path / name).write_text("x" * 10, encoding="utf-8")
+    paths = [str(tmp_path.resolve() / name) for name in ("a", "b", "c", "a")]
+    monkeypatch.setattr("gateway.lsp.sources.MOST_CHARACTERS", 15)
+    sources = Sources(lambda _path: True)
+    assert [sources.of(each) is not None for each in paths] == [True, True, False, True]

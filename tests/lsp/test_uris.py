@@ -28,6 +28,7 @@ FORMS = {
     "no slash": ("file://", ""),
     "a query": ("file:///a?b", ""),
     "a fragment": ("file:///a#b", ""),
+    "half of a character": ("file:///a\ud800", ""),
     "NUL": ("file:///a%00b", ""),
     "no text": (7, ""),
     "nothing": (None, ""),

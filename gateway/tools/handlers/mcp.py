@@ -130,12 +130,18 @@ def _list(found: dict[str, Any], key: str) -> list[dict[str, Any]]:
 
 
 def _said(block: Text | Image, server: Server) -> Text | Image:
-    """The block without secrets; a picture that holds one that the server was given is not shown."""
+    """The block without secrets; a picture that holds one that the server was given is not shown, nor one that a model
+    API would refuse with all of the conversation."""
     if isinstance(block, Text):
         return Text(server.hidden(block.text))
     if server.says_secrets(block.data):
         return Text(f"(A picture of type {block.media_type}, which is not shown because a secret lies in it.)")
-    return block
+    from gateway.tools.handlers.images import scaled
+
+    try:
+        return scaled(block.data, block.media_type, "The picture")[0]
+    except Failure as failure:
+        return Text(f"({failure.message})")
 
 
 def _block(each: dict[str, Any]) -> Text | Image:

@@ -7,14 +7,16 @@ from __future__ import annotations
 
 import shlex
 
+from gateway.errors import GatewayError
 from gateway.model.call import RawCall
+from gateway.model.decision import Decision
+from gateway.offer import going
 from gateway.tools.handling import Failure, Output
 from gateway.tools.words import suggestion
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
-    from typing import Any
 
     from gateway.tools.handling import Work
 
@@ -30,16 +32,32 @@ def expanded(name: str, args: str, work: Work) -> Output:
         raise Failure(f"There is no prompt `{name}` for this agent.")
     assert work.server is not None
     assert work.call is not None
-    entries = {each.get("name"): each for each in work.server(server).prompts(work.cancel)}
-    entry = entries.get(own)
-    if entry is None:
-        known = [str(each) for each in entries]
-        raise Failure(f"The MCP server `{server}` has no prompt `{own}`.", suggestion(own, known) if known else "")
-    given = filled(_arguments(entry), args, name)
+    given: dict[str, str] = {}
+    if _may_list(RawCall(judged, {"name": own, "arguments": given}, server=server), work):
+        known = {each.own: each for each in work.server(server).prompts(work.cancel)}
+        if own not in known:
+            raise Failure(f"The MCP server `{server}` has no prompt `{own}`.", suggestion(own, known) if known else "")
+        given = filled(known[own].arguments, args, name)
     done = work.call(RawCall(judged, {"name": own, "arguments": given}, server=server))
     if not done.ran:
         raise Failure(f"The prompt `{name}` was refused: {done.result.reason}")
     return done.output.replace(data=None)
+
+
+def _may_list(raw: RawCall, work: Work) -> bool:
+    """Whether the server may be asked what its prompt must be told: not where policy denies to get it. Raises Failure
+    where somebody has to be asked first whether anything may go to where the server is."""
+    try:
+        verdict = work.gateway.check(raw, work.context)
+    except GatewayError:
+        return False  # what cannot be judged is refused as a call, and recorded
+    joined = work.session.joined
+    if going(verdict) is Decision.ASK and (joined is None or not joined.runs(raw.server)):
+        why = (
+            f"The MCP server `{raw.server}` does not run for this session, and policy asks before anything goes there."
+        )
+        raise Failure(why, "A call of one of its tools asks.")
+    return verdict.decision < Decision.DENY
 
 
 def filled(arguments: Sequence[tuple[str, bool]], args: str, name: str) -> dict[str, str]:
@@ -71,12 +89,3 @@ def _words(args: str) -> list[str]:
         return shlex.split(args)
     except ValueError:  # a quotation mark that nothing closes
         return args.split()
-
-
-def _arguments(entry: dict[str, Any]) -> list[tuple[str, bool]]:
-    given = entry.get("arguments")
-    return [
-        (each["name"], each.get("required") is True)
-        for each in (given if isinstance(given, list) else ())
-        if isinstance(each, dict) and isinstance(each.get("name"), str)
-    ]
