@@ -6,6 +6,7 @@ import errno
 import fcntl
 import os
 import stat
+from time import monotonic, sleep
 
 from gateway.audit import chain
 from gateway.errors import AuditError
@@ -14,6 +15,9 @@ SEAL, KEY = "seal", "key"
 ENDING = ".jsonl"
 KEY_SIZE = 32
 LINES = os.O_RDWR | os.O_APPEND
+# Writers hold the lock for less than a millisecond, one that mends what another left for a second or two.
+MOST_SECONDS_LOCKED = 15.0
+_SHORTEST_PAUSE, _LONGEST_PAUSE = 0.0002, 0.005
 _ALWAYS = os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK
 
 
@@ -87,11 +91,29 @@ def remove_before(folder: str, first: int) -> None:
             os.unlink(os.path.join(folder, name_of(number)))
 
 
+def lock(file: int, kind: int, folder: str) -> None:
+    """Takes a lock on a file of the record, shared or alone. Raises AuditError where it is not to be had: a writer that
+    was stopped while it holds one would stop everybody else."""
+    pause, until = _SHORTEST_PAUSE, 0.0
+    while True:
+        try:
+            fcntl.flock(file, kind | fcntl.LOCK_NB)
+            return
+        except BlockingIOError:
+            now = monotonic()
+        until = until or now + MOST_SECONDS_LOCKED
+        if now >= until:
+            reason = f"the record in {folder} is kept locked by another process"
+            raise AuditError(reason, f"let go on or end the one that `fuser {folder}/{SEAL}` names")
+        sleep(pause)
+        pause = min(2 * pause, _LONGEST_PAUSE)
+
+
 def read_key(folder: str) -> bytes:
     """The folder's key, made on the first use. Raises AuditError and OSError."""
     file = open_own(os.path.join(folder, KEY), os.O_RDWR | os.O_CREAT)
     try:
-        fcntl.flock(file, fcntl.LOCK_EX)
+        lock(file, fcntl.LOCK_EX, folder)
         key = os.pread(file, KEY_SIZE + 1, 0)
         if len(key) != KEY_SIZE:
             key = os.urandom(KEY_SIZE)

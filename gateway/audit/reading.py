@@ -58,7 +58,7 @@ class Moment:
             lock = -1
         try:
             if lock >= 0:
-                fcntl.flock(lock, fcntl.LOCK_SH)
+                files.lock(lock, fcntl.LOCK_SH, self.folder)
                 self.raw = os.pread(lock, 2 * chain.SEAL_SIZE, 0)
                 self.key = _key(self.folder)
             if os.path.isdir(self.folder):

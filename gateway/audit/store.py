@@ -151,7 +151,7 @@ class Store:
     def _write_locked(self, bodies: tuple[str, ...]) -> int:
         if self._seal_file < 0:
             self._open()
-        fcntl.flock(self._seal_file, fcntl.LOCK_EX)
+        files.lock(self._seal_file, fcntl.LOCK_EX, self.folder)
         try:
             seal, data = self._known, b""
             if seal is not None:

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
 import stat
 import subprocess
 import sys
 import threading
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from gateway.audit import chain
+from gateway.audit import chain, files
+from gateway.audit.reading import Moment
 from gateway.audit.verify import verify
 from gateway.errors import AuditError
 
@@ -337,3 +339,26 @@ def test_an_interrupt_leaves_a_record_that_goes_on(place, write, monkeypatch: py
     store.append(write("c"))
     assert place.said() == ["a", "c"]
     assert verify(place.path).broken is None
+
+
+@pytest.mark.parametrize(
+    ("name", "does"),
+    [
+        pytest.param("seal", lambda place: place.store().append('"x": 1}'), id="writing"),
+        pytest.param("seal", lambda place: Moment(place.path), id="reading"),
+        pytest.param("key", lambda place: place.store().key(), id="the key"),
+    ],
+)
+def test_a_lock_that_is_never_given_back_is_told_and_not_waited_for(place, monkeypatch, name: str, does: Any) -> None:
+    monkeypatch.setattr(files, "MOST_SECONDS_LOCKED", 0.01)
+    place.fill(1)
+    held = os.open(place.folder / name, os.O_RDWR)
+    try:
+        fcntl.flock(held, fcntl.LOCK_EX)
+        with pytest.raises(AuditError, match=r"is kept locked by another process") as caught:
+            does(place)
+        assert caught.value.remedy == f"let go on or end the one that `fuser {place.path}/seal` names"
+    finally:
+        os.close(held)
+    assert place.said() == [0]
+    does(place)
