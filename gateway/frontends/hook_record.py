@@ -90,8 +90,11 @@ class Pending:
         oldest = time() - _LONGEST
         with os.scandir(self.folder) as entries:
             for entry in entries:
-                if entry.stat(follow_symlinks=False).st_mtime < oldest:
-                    os.unlink(entry.path)
+                try:
+                    if entry.stat(follow_symlinks=False).st_mtime < oldest:
+                        os.unlink(entry.path)
+                except FileNotFoundError:  # another hook was faster
+                    continue
 
 
 def decided(
