@@ -12,6 +12,7 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from fakemessages import FakeMessages
 from warmed import warm
 
 if TYPE_CHECKING:
@@ -39,9 +40,10 @@ class Place:
     def plays(self, *turns: dict[str, Any]) -> None:
         self.script.write_text(json.dumps({"version": 1, "turns": turns}), encoding="utf-8")
 
-    def run(self, *words: str) -> subprocess.CompletedProcess[str]:
+    def run(self, *words: str, **environment: str) -> subprocess.CompletedProcess[str]:
+        model = [] if "--model" in words else ["--script", str(self.script)]
         return subprocess.run(
-            [*MAIN, "--script", str(self.script), *words], cwd=self.project, env=self.environment, capture_output=True,
+            [*MAIN, *model, *words], cwd=self.project, env={**self.environment, **environment}, capture_output=True,
             timeout=120, check=False, stdin=subprocess.DEVNULL, text=True,
         )  # fmt: skip
 
@@ -250,3 +252,47 @@ def test_ctrl_c_during_a_task_from_the_command_line_is_told_by_the_status(here: 
     person.waits_for("started")
     person.types("\x03")
     assert person.leaves() == 130
+
+
+class Reviewing(FakeMessages):
+    """Writes a file as the agent's model, and decides of it as the reviewer's."""
+
+    decision = "allow"
+
+    def _message(self, turn: int) -> dict[str, Any]:
+        system = str(self.asked[turn]["system"])
+        message = super()._message(sum("You decide for a person" not in str(each["system"]) for each in self.asked) - 1)
+        if "You decide for a person" not in system:
+            return message
+        token = re.search(r'\\?"for\\?": \\?"(\w+)', system)
+        assert token is not None
+        said = json.dumps({"for": token[1], "decision": self.decision, "reason": "It is what was asked for."})
+        return {**message, "content": [{"type": "text", "text": said}], "stop_reason": "end_turn"}
+
+
+@pytest.mark.parametrize(
+    ("review", "decision", "reviewed", "written"),
+    [
+        pytest.param("mode", "deny", 0, True, id="which no reviewer sees"),
+        pytest.param("changes", "allow", 1, True, id="which the reviewer lets run"),
+        pytest.param("changes", "deny", 1, False, id="which the reviewer refuses"),
+        pytest.param("changes", "ask", 1, False, id="which the reviewer leaves to a person, who is not there"),
+    ],
+)
+def test_in_the_mode_auto_a_change_that_a_rule_allows_is_reviewed(
+    here: Place, review: str, decision: str, reviewed: int, written: bool
+) -> None:
+    policy = here.home / ".config" / "gateway" / "policy.yaml"
+    policy.parent.mkdir(parents=True)
+    settings = {"mode": "auto", "review": review}
+    policy.write_text(json.dumps({"version": 1, "settings": settings, "allow": ["Edit(./new.txt)"]}), encoding="utf-8")
+    fake = Reviewing([[("Write", {"file_path": "new.txt", "content": "x\n"})], ["Done."]])
+    fake.decision = decision
+    try:
+        done = here.run("--model", "some-model", "go", ANTHROPIC_API_KEY="k", ANTHROPIC_BASE_URL=fake.url)
+    finally:
+        fake.close()
+    asked = sum("You decide for a person" in str(each["system"]) for each in fake.asked)
+    assert (done.stdout, asked, (here.project / "new.txt").exists()) == ("Done.\n", reviewed, written)
+    if decision == "deny" and reviewed:
+        assert "It was not approved: It is what was asked for." in str(fake.results())
