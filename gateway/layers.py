@@ -225,7 +225,8 @@ def read_file(path: str) -> bytes:
         descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
         with os.fdopen(descriptor, "rb") as file:
             if not stat.S_ISREG(os.fstat(descriptor).st_mode):
-                raise ConfigError(Problem("a policy file must be a regular file", file=path))
+                remedy = "put a plain file in its place, or take it away"
+                raise ConfigError(Problem("a policy file must be a regular file", file=path, remedy=remedy))
             content = file.read(MAX_BYTES + 1)
             if len(content) > MAX_BYTES:
                 raise ConfigError(
@@ -234,6 +235,8 @@ def read_file(path: str) -> bytes:
             return content
     except OSError as error:
         remedy = "make it readable, or remove it: while it cannot be read, every call is refused"
+        if isinstance(error, FileNotFoundError) and not os.path.islink(path):
+            remedy = "name a file that is there"
         raise ConfigError(Problem(f"cannot be read: {error.strerror}", file=path, remedy=remedy)) from error
 
 

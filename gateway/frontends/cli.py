@@ -12,6 +12,7 @@ import typer
 
 from gateway.errors import EXIT_USAGE, ConfigError, Problem
 from gateway.frontends.arguments import CHECK, EXEC, EXPLAIN, HOOK, RUN, typed
+from gateway.frontends.home import check_home
 from gateway.frontends.output import write
 
 if TYPE_CHECKING:
@@ -70,6 +71,8 @@ def run_typer(words: Sequence[str]) -> int:
                 result = _run(words)
             write(text.getvalue())
         else:
+            if words[0] != "--version":
+                check_home()
             result = _run(words)
     except _UsageError as error:
         message = error.format_message()  # type: ignore[attr-defined]

@@ -228,14 +228,14 @@ def as_text(findings: Sequence[Finding], style: Style) -> str:
         lines.append(f"{style.paint(mark, colour)}  {each.name:<{widest}}  {first}")
         lines += [f"{'':{widest + 6}}{line}" for line in rest]
         for detail in each.details:
-            more = wrapped(visible(detail), style.width - widest - 8)
+            more = [part for line in detail.split("\n") for part in wrapped(visible(line), style.width - widest - 8)]
             lines += [f"{'':{widest + 6}}{'- ' if not place else '  '}{line}" for place, line in enumerate(more)]
         if each.remedy:
             more = wrapped(f"help: {visible(each.remedy)}", style.width - widest - 6)
             lines += [f"{'':{widest + 6}}{style.paint(line, 'strong')}" for line in more]
-    broken = [each.name for each in findings if each.state == BROKEN]
-    lines.append("")
-    lines.append(
-        f"to be put right: {', '.join(dict.fromkeys(broken))}" if broken else "all that was looked at works here"
+    broken, better = (
+        ", ".join(dict.fromkeys(each.name for each in findings if each.state == state)) for state in (BROKEN, BETTER)
     )
+    said = f"nothing is broken; could be better: {better}" if better else "all that was looked at works here"
+    lines += ["", f"to be put right: {broken}" if broken else said]
     return "\n".join(lines) + "\n"

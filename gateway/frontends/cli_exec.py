@@ -12,8 +12,8 @@ import signal
 from gateway.errors import ConfigError, GatewayError, Problem
 from gateway.execution import Executor
 from gateway.frontends.approvers import approvers
-from gateway.frontends.output import complain, problems_of
-from gateway.frontends.session import open_gateway
+from gateway.frontends.output import complain, safe_lines
+from gateway.frontends.session import check_options, open_gateway
 from gateway.policy.wording import visible
 from gateway.sandbox.run import NOT_RUN, Ways
 from gateway.sandbox.shell import quoted
@@ -40,6 +40,7 @@ def run(request: Request) -> int:
         return 0  # as any shell that is told nothing
     seconds = _seconds(request.timeout)
     target = _descriptor(request.cwd_to)
+    check_options(request)
     if request.ticket is not None and "&" in text:
         from gateway.frontends.lingering import leaves_jobs, with_jobs
 
@@ -62,8 +63,8 @@ def _run(request: Request, text: str, seconds: float | None, target: int, left: 
         complain(f"gateway: refused: {visible(str(error))}\n")
         return NOT_RUN
     except GatewayError as error:
-        for problem in problems_of(error):
-            complain(f"gateway: nothing ran: {problem['message']}\n")
+        for said in _said(error):
+            complain(f"gateway: nothing ran: {safe_lines(said)}\n")
         return NOT_RUN
     if request.report is not None:
         _write_report(request.report, done)
@@ -71,6 +72,15 @@ def _run(request: Request, text: str, seconds: float | None, target: int, left: 
         _tell_folder(target, done.result.cwd)
     _tell(done)
     return done.result.status
+
+
+def _said(error: GatewayError) -> tuple[str, ...]:
+    """What is wrong, each with its place and remedy. Where in a call it is says nothing to who gave a command."""
+    problems: tuple[Problem, ...] = getattr(error, "problems", ())
+    return tuple(
+        str(Problem(each.message, file=each.file, line=each.line, column=each.column, remedy=each.remedy))
+        for each in problems
+    ) or (str(error),)
 
 
 def _with_ticket(request: Request, text: str, target: int, left: Left | None) -> Execution:

@@ -15,6 +15,7 @@ from gateway.errors import ConfigError, Problem
 from gateway.frontends.consent import agreed
 from gateway.frontends.jsontext import pretty
 from gateway.frontends.output import write
+from gateway.frontends.session import folder
 from gateway.load import Options, project_root
 from gateway.places import places
 from gateway.policy.wording import visible
@@ -47,10 +48,10 @@ def pause(
     """
     here = places()
     if end:  # whatever has become of the policy meanwhile
-        ended = pausing.end(here.state, None if everywhere else project_root(os.path.realpath(os.getcwd())))
+        ended = pausing.end(here.state, None if everywhere else project_root(os.path.realpath(folder(None, ""))))
         _show(ended, json, "ended", "nothing is paused\n")
         return 0
-    gateway = Gateway(Options(os.getcwd()), where=here)
+    gateway = Gateway(Options(folder(None, "")), where=here)
     root, now = gateway.options.root, time.time()
     if length is None:
         held = pausing.pause_of(here.state, root, gateway.loaded.settings, now)

@@ -45,8 +45,8 @@ _Cwd = Annotated[str | None, typer.Option("--cwd", metavar="DIR", help="The fold
 _Files = Annotated[list[str] | None, typer.Argument(metavar="FILE", help="Policy files, each on top of `builtin`.")]
 
 
-def _options(cwd: str | None, policies: str | None) -> Options:
-    here = os.path.realpath(folder(cwd, "--cwd"))
+def _options(cwd: str | None, policies: str | None, name: str = "--cwd") -> Options:
+    here = os.path.realpath(folder(cwd, name))
     chosen = "" if policies is None else folder(policies, "--policies")
     return Options(here, policies=chosen, root=project_root(here))
 
@@ -111,6 +111,8 @@ def _as_data(found: Effective, layer: str, only_sources: bool) -> dict[str, Any]
         name: setting.as_dict() for name, setting in found.settings.items() if not layer or layer in setting.layers()
     }
     data["not_used"] = list(found.skipped)
+    data["hooks"] = [_hook(each) for each in found.hooks if not layer or each["layer"] == layer]
+    data["tools"] = [{"layer": each, "file": path} for each, path in found.tool_files if not layer or each == layer]
     data["rules"] = [
         {
             "id": each.rule["id"],
@@ -130,6 +132,13 @@ def _as_data(found: Effective, layer: str, only_sources: bool) -> dict[str, Any]
         if not layer or each.layer == layer
     ]
     return data
+
+
+def _hook(hook: dict[str, Any]) -> dict[str, Any]:
+    from gateway.frontends.policy_text import what_runs
+
+    told = ("id", "layer", "file", "line", "event", "tools", "guards", "seconds")
+    return {**{name: hook[name] for name in told}, "does": what_runs(hook)}
 
 
 def _problem(problem: Problem) -> dict[str, Any]:
@@ -210,7 +219,8 @@ def _write_file(path: str, text: str) -> None:
         with open(path, "w", encoding="utf-8") as file:
             file.write(text)
     except OSError as error:
-        raise ConfigError(Problem(f"cannot be written: {error.strerror}", file=path)) from error
+        remedy = "name a file in a folder that is there and that you may write"
+        raise ConfigError(Problem(f"cannot be written: {error.strerror}", file=path, remedy=remedy)) from error
 
 
 @app.command()
@@ -326,11 +336,12 @@ def trust(
     store = TrustStore(here.state)
     if list_all:
         return _list_trusted(store.projects(), json)
-    options = _options(directory, None)
+    options = _options(directory, None, "DIR")
     project = os.path.realpath(options.root)
     if revoke:
         if not store.revoke(project):
-            raise ConfigError(Problem(f"project must be a trusted one (got `{project}`)", remedy="see --list"))
+            remedy = "see `gateway policy trust --list`"
+            raise ConfigError(Problem(f"project must be a trusted one (got `{project}`)", remedy=remedy))
         write(f"{project} is trusted no longer\n")
         return 0
     return accept(store, options, project, yes, _effective)

@@ -22,6 +22,8 @@ from gateway.sandbox.run import NOT_RUN, Cancel
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from gateway.engine import Gateway
     from gateway.frontends.arguments import Request
     from gateway.life import Done
@@ -43,17 +45,17 @@ def run(request: Request) -> int:
     with gateway, gateway.session(single=True) as session:
         raw = raw_call(gateway, request)
         cancel = Cancel()
-        _ends_with_signals(cancel)
+        came = _ends_with_signals(cancel)
         if request.json:
             done = gateway.call(raw, session=session, cancel=cancel)
             write(_json(done))
-            return status_of(done)
+            return status_of(done, came)
         tool = _tool(gateway, raw)
         screen = Screen(sys.stdout, look)
         if not screen.is_terminal:
             done = gateway.call(raw, session=session, cancel=cancel)
             _plain(done)
-            return status_of(done)
+            return status_of(done, came)
         if tool is not None:
             screen.call(tool, raw)
 
@@ -63,11 +65,13 @@ def run(request: Request) -> int:
 
         done = gateway.call(raw, session=session, cancel=cancel, progress=progress)
         screen.done(tool, raw, done)
-    return status_of(done)
+    return status_of(done, came)
 
 
-def status_of(done: Done) -> int:
-    """What the process says of the call."""
+def status_of(done: Done, came: Sequence[int] = ()) -> int:
+    """What the process says of the call. `came`: signals that ended it."""
+    if came and done.result.ended == "cancelled":
+        return 128 + came[0]
     if not done.ran:
         return NOT_RUN
     return done.result.status or int(done.output.is_error)
@@ -93,16 +97,20 @@ def _tool(gateway: Gateway, raw: RawCall) -> Tool | None:
         return None  # the call says so itself
 
 
-def _ends_with_signals(cancel: Cancel) -> None:
-    """The first signal ends the call with all it has started, in good order; another one ends this process."""
+def _ends_with_signals(cancel: Cancel) -> list[int]:
+    """The first signal ends the call with all it has started, in good order; another one ends this process. Gives what
+    will hold the signals that came."""
+    came: list[int] = []
 
     def end(number: int, _frame: object) -> None:
+        came.append(number)
         cancel.set()
         signal.signal(number, signal.SIG_DFL)
 
     for number in ENDING:
         if signal.getsignal(number) is not signal.SIG_IGN:
             signal.signal(number, end)
+    return came
 
 
 def _plain(done: Done) -> None:

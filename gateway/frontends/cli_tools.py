@@ -11,6 +11,7 @@ import typer
 from gateway.errors import ConfigError, Problem
 from gateway.frontends.jsontext import pretty
 from gateway.frontends.output import write
+from gateway.frontends.session import folder
 from gateway.frontends.style import style_for
 from gateway.load import Options, load_tools, project_root, tool_files
 from gateway.places import places
@@ -35,7 +36,7 @@ _Json = Annotated[bool, typer.Option("--json", help="Print JSON instead of text.
 
 def _registry() -> Registry:
     """The tools that are declared for the current folder, those of its layers included."""
-    here = os.path.realpath(os.getcwd())
+    here = os.path.realpath(folder(None, ""))
     where = places()
     return load_tools(where, tool_files(where, Options(here, root=project_root(here))))
 
@@ -50,11 +51,12 @@ def list_tools(json: _Json = False) -> int:
         return 0
     style = style_for(sys.stdout)
     widest = max(map(len, registry), default=0)
+    room = max((len(_form(registry[name])) for name in registry), default=0)
     lines = []
     for name in registry:
         tool = registry[name]
         head = style.paint(f"{name:<{widest}}", "strong")
-        lines.append(f"{head}  {tool.level:<8} {_form(tool):<24} {visible(tool.entry['summary'])}")
+        lines.append(f"{head}  {tool.level:<8} {_form(tool):<{room}} {visible(tool.entry['summary'])}")
     write("\n".join(lines) + "\n")
     return 0
 

@@ -87,10 +87,7 @@ def findings_of(looked: Looked, project: str, environment: Mapping[str, str]) ->
     ]
     if not looked.own:
         text = f"{agent.TITLE} runs without the gateway" if looked.program else f"{agent.TITLE} is not set up here"
-        return [
-            *found,
-            Finding(name, BETTER if looked.program else OK, text, f"gateway init {name}" if looked.program else ""),
-        ]
+        return [*found, Finding(name, BETTER, text, f"gateway init {name}")]
 
     def run(words: Sequence[str], given: bytes) -> tuple[int, bytes, bytes]:
         return ran(words, given, project, environment)
@@ -305,7 +302,8 @@ def trust(looked: Looked, project: str, environment: Mapping[str, str]) -> list[
     from gateway.install import codextrust
 
     if not looked.program:
-        return [Finding("codex", BETTER, "codex is not on PATH, so nobody can tell whether it trusts the hook", "")]
+        text = "codex is not on PATH, so nobody can tell whether it trusts the hook"
+        return [Finding("codex", BETTER, text, "run this where codex is on PATH, or look at /hooks in codex")]
     try:
         listed = codextrust.listed(looked.program, project, environment)
     except GatewayError as error:

@@ -187,8 +187,17 @@ class _Saying:
 
 def _needs_mcp() -> None:
     if find_spec("mcp") is None:
-        remedy = 'install it: pip install "agent-gateway[mcp]"'
+        remedy = "install it: pip install 'agent-gateway[mcp]', or in a checkout pip install '.[mcp]'"
         raise ConfigError(Problem("`gateway mcp` needs the package `mcp`, which is not installed", remedy=remedy))
+
+
+def _needs_streams() -> None:
+    for number, name in ((0, "standard input"), (1, "standard output")):
+        try:
+            os.fstat(number)
+        except OSError:
+            remedy = "let an MCP client start it, or use --http"
+            raise ConfigError(Problem(f"{name} must be open", remedy=remedy)) from None
 
 
 def _open(asked: Asked, front: str, servers: tuple[tuple[str, str, str], ...] = ()) -> Gateway:
@@ -227,6 +236,7 @@ def _serve(endpoint: Callable[[], Endpoint], asked: Asked) -> int:
     if asked.http is None:
         if asked.token_file or asked.remote or asked.host_name:
             raise ConfigError(Problem("--token-file, --remote and --host-name go with --http"))
+        _needs_streams()
         return serve_pipes(endpoint)
     host, port = _address(asked.http)
     if not is_loopback(host) and not asked.remote:

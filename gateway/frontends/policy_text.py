@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from gateway.tools.registry import Registry
 
 _PAINT = {"deny": "deny", "ask": "ask", "allow": "allow", "require": "strong"}
+_LEAST_VALUE = 160  # as much of a setting's value is shown, however narrow the terminal
 _SEVERITY = {"error": "deny", "warning": "ask", "info": "dim"}
 
 
@@ -44,10 +45,18 @@ def effective_text(found: Effective, home: str, style: Style, *, layer: str = ""
         lines += ["", *_project(found, style)]
     if only_sources:
         return "\n".join(lines) + "\n"
-    lines += ["", style.paint("settings", "strong"), *_settings(found, home, layer)]
+    lines += ["", style.paint("settings", "strong"), *_settings(found, home, style, layer)]
     if found.skipped:
         lines += ["", style.paint("not used", "strong")]
         lines += [f"  {short_path(reason, found.root, home)}" for reason in found.skipped]
+    hooks = [hook for hook in found.hooks if not layer or hook["layer"] == layer]
+    lines += ["", style.paint("hooks", "strong")] if hooks else []
+    for hook in hooks:
+        where = f"({hook['layer']}, {short_path(hook['file'], found.root, home)}:{hook['line']})"
+        lines += [_hook(hook, where), f"    {what_runs(hook)}"]
+    brought = [each for each in found.tool_files if not layer or each[0] == layer]
+    lines += ["", style.paint("tools", "strong")] if brought else []
+    lines += [f"  {each:<11}{short_path(path, found.root, home)}" for each, path in brought]
     rules = [rule for rule in found.rules if not layer or rule.layer == layer]
     for place, group in _by_file(rules):
         lines += ["", f"{style.paint('rules', 'strong')}  {place[0]}  {short_path(place[1], found.root, home)}"]
@@ -90,7 +99,9 @@ def _described(files: Sequence[DescribedPrograms], found: Effective, home: str, 
 
 def _project(found: Effective, style: Style) -> list[str]:
     if not found.project_digest:
-        return [f"{style.paint('project', 'strong')}  {visible(found.root)}: has no policy"]
+        is_broken = any(source.layer == "project" and source.state == "broken" for source in found.sources)
+        what = "its policy is broken" if is_broken else "has no policy"
+        return [f"{style.paint('project', 'strong')}  {visible(found.root)}: {what}"]
     state = "trusted" if found.project_trusted else "not trusted: its allow rules, settings and tools wait"
     lines = [f"{style.paint('project', 'strong')}  {visible(found.root)}: {state}", f"  digest {found.project_digest}"]
     if not found.project_trusted:
@@ -98,7 +109,8 @@ def _project(found: Effective, style: Style) -> list[str]:
     return lines
 
 
-def _settings(found: Effective, home: str, layer: str) -> list[str]:
+def _settings(found: Effective, home: str, style: Style, layer: str) -> list[str]:
+    most = max(style.width, _LEAST_VALUE)
     lines = [f"  mode = {found.mode}" + ("" if "mode" in found.settings else "  (nobody sets it)")]
     for name, setting in found.settings.items():
         if layer and layer not in setting.layers():
@@ -108,17 +120,17 @@ def _settings(found: Effective, home: str, layer: str) -> list[str]:
             lines[0] += f"  ({where})" if setting.value == found.mode else "  (command line)"
             continue
         if not isinstance(setting.value, dict):
-            lines.append(f"  {name} = {_value(setting.value)}  ({where})")
+            lines.append(f"  {name} = {_value(setting.value, most)}  ({where})")
             continue
         for key, value in setting.value.items():
             file, set_by = setting.origins[key]
-            lines.append(f"  {name}.{key} = {_value(value)}  ({set_by}, {short_path(file, found.root, home)})")
+            lines.append(f"  {name}.{key} = {_value(value, most)}  ({set_by}, {short_path(file, found.root, home)})")
     return lines
 
 
-def _value(value: Any) -> str:
+def _value(value: Any, most: int) -> str:
     text = json.dumps(value, ensure_ascii=False) if not isinstance(value, str) else value
-    return visible(text if len(text) <= 160 else text[:157] + "…")
+    return visible(text if len(text) <= most else text[: most - 1] + "…")
 
 
 def _by_file(rules: Sequence[ListedRule]) -> Iterator[tuple[tuple[str, str], list[ListedRule]]]:
@@ -154,6 +166,8 @@ def _count(number: int, what: str) -> str:
 
 def report_text(report: Report, style: Style) -> str:
     """What failed, what nothing exercised, and the numbers."""
+    if not report.cases and not report.rules:
+        return "nothing to test: no rules and no tests of your own; `gateway new rule ID` begins with one\n"
     fail = style.paint("FAIL", "deny")
     lines = [f"{fail} {visible(case.file)}:{case.line}: {visible(case.problem)}" for case in report.failures]
     if report.unexercised:
@@ -212,7 +226,7 @@ def trust_text(found: Effective, registry: Registry, home: str, style: Style) ->
         hooks
     )
     for hook in hooks:
-        lines += [_hook(hook, place(hook["file"], hook["line"])), f"    {_runs(hook)}"]
+        lines += [_hook(hook, place(hook["file"], hook["line"])), f"    {what_runs(hook)}"]
     lines += ["", style.paint("tools that calls can use", "strong")] if tools else []
     for entry in tools:
         lines += [f"  {visible(entry['name'])}: {visible(entry['summary'])}  {place(brought[0], entry['line'])}"]
@@ -254,7 +268,7 @@ def _hook(hook: dict[str, Any], place: str) -> str:
     return f"  {visible(hook['id'])}: {told}{of}, {does}  {place}"
 
 
-def _runs(hook: dict[str, Any]) -> str:
+def what_runs(hook: dict[str, Any]) -> str:
     """What a hook does when it is told of a call."""
     if "command" in hook:
         return f"runs {visible(quoted(hook['command']))}"

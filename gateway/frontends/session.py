@@ -7,6 +7,7 @@ import sys
 
 from gateway.engine import Gateway
 from gateway.errors import CallError, ConfigError, Problem
+from gateway.frontends.home import check_home
 from gateway.load import Options
 from gateway.model.decision import MODES
 from gateway.policy.confine import enforced_by
@@ -27,8 +28,7 @@ def open_gateway(
 ) -> Gateway:
     """A gateway for the options that commands share. `binding`: what it decides will be done; `servers`: as `Options`
     has them; `serving`: what serves calls that run. Raises ConfigError."""
-    if not os.path.expanduser("~").startswith("/"):
-        raise ConfigError(Problem("HOME must be set to an absolute path", remedy="run with HOME=/your/home"))
+    check_home()
     mode = request.mode or ""
     if request.mode is not None:
         check_mode(mode)
@@ -44,6 +44,15 @@ def open_gateway(
         confined=not request.unconfined,
         **serving,
     )
+
+
+def check_options(request: Request) -> None:
+    """Raises ConfigError for an option of those that commands share that can be none, whatever the policies say."""
+    if request.mode is not None:
+        check_mode(request.mode)
+    for given, name in ((request.cwd, "--cwd"), (request.policies, "--policies")):
+        if given is not None:
+            folder(given, name)
 
 
 def raw_call(gateway: Gateway, request: Request) -> RawCall:
@@ -65,12 +74,13 @@ def raw_call(gateway: Gateway, request: Request) -> RawCall:
 
 
 def folder(given: str | None, what: str) -> str:
-    """The absolute path of a folder that is there; the current one if none is given. Raises ConfigError."""
+    """The absolute path of a folder that is there; the current one if none is given. `what`: what names another one,
+    "" where nothing does. Raises ConfigError."""
     if given is None:
         try:
             return os.getcwd()
         except OSError as error:
-            remedy = "change to a folder that exists, or give --cwd"
+            remedy = "change to a folder that exists" + (f", or give {what}" if what else "")
             raise ConfigError(Problem(f"the current folder cannot be used: {error.strerror}", remedy=remedy)) from error
     try:
         is_folder = os.path.isdir(given)

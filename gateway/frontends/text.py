@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from gateway.model.verdict import Verdict
 
 MAX_LISTED = 12
+MAX_CHANGE = 2_000
 _LABEL = 12
 _RULE_LINES = 2
 _WHY = {
@@ -56,8 +57,15 @@ def verdict_text(verdict: Verdict, found: dict[str, Any], style: Style) -> str:
         said = f"{_origin(entry)} would {entry['decision']} it, and only takes note"
         lines += _labelled("" if number else "noted", said, style)
     lines += _labelled("confinement", found["confinement"]["text"], style)
-    lines += _labelled("change", found.get("change") or "", style)
+    lines += _change(found.get("change") or "", style)
     return "\n".join(lines) + "\n"
+
+
+def _change(text: str, style: Style) -> list[str]:
+    """The smallest change, whole where it fits a glance: a part of a rule would be another rule."""
+    if len(text) > MAX_CHANGE:
+        text = f"one of {len(text):,} characters would do, see --json"
+    return _labelled("change", text, style)
 
 
 def _headline(found: dict[str, Any], style: Style) -> str:

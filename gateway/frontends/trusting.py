@@ -37,7 +37,8 @@ def accept(store: TrustStore, options: Options, project: str, yes: str | None, l
         raise ConfigError(Problem("a broken policy must not be trusted", file=project, remedy=remedy))
     digest = found.project_digest
     if not digest:
-        raise ConfigError(Problem("project must have a policy to be trusted", file=os.path.join(project, ".gateway")))
+        file, remedy = os.path.join(project, ".gateway"), "begin one with `gateway new rule ID --layer project`"
+        raise ConfigError(Problem("project must have a policy to be trusted", file=file, remedy=remedy))
     if yes is not None:
         require_digest(yes, digest, "the policy")
     else:

@@ -324,7 +324,9 @@ def _explain(error: YAMLError, text: str, complaints: Complaints) -> None:
     elif context and "quoted scalar" in context and start is not None:
         remedy = f"close the quote that is opened on line {start.line + 1}"
     elif context and "flow" in context and start is not None:
-        remedy = f"close the bracket that is opened on line {start.line + 1}; put a text with `[ ] {{ }} ,` in quotes"
+        # Where a value is missing, the parser names the place that it is missing at.
+        opened = "before it" if "flow node" in context else f"on line {start.line + 1}"
+        remedy = f"close the bracket that is opened {opened}; put a text with `[ ] {{ }} ,` in quotes"
     elif context and ("block" in context or "simple key" in context):
         remedy = "check the indentation of this line and of those before it"
     else:

@@ -171,7 +171,9 @@ def test_a_session_goes_on(here: Place, by: str) -> None:
         pytest.param([], "a task must be given", id="no task"),
         pytest.param(["--resume", "none", "go"], "no session of this project begins with `none`", id="no such session"),
         pytest.param(["--resume", "last", "go"], "known are none", id="no session at all"),
-        pytest.param(["--model", "x", "go"], "--model and --script must not be given together", id="two models"),
+        pytest.param(
+            ["--model", "x", "--script", "y", "go"], "--model and --script must not be given together", id="two models"
+        ),
         pytest.param(["--max-turns", "0", "go"], "--max-turns", id="no turns"),
         pytest.param(["--mode", "sleepy", "go"], "mode must be one of", id="no such mode"),
         pytest.param(["--cwd", "/nonexistent", "go"], "--cwd must be a folder", id="no such folder"),

@@ -45,6 +45,18 @@ def test_where_nothing_can_be_kept_or_shown_the_answer_is_the_same(gateway, env:
     assert (done.returncode, done.stdout.split(b":")[0], done.stderr) == (0, b"ALLOW", b"")
 
 
+@pytest.mark.parametrize(
+    "words",
+    [["check", ALLOWED], ["policy", "show"], ["new", "rule", "x"], ["doctor"], ["init"], ["audit", "tail"], ["why"]],
+    ids=" ".join,
+)
+def test_a_home_that_is_no_absolute_path_is_nobodys(gateway, tmp_path: Path, words: list[str]) -> None:
+    done = gateway(*words, cwd=tmp_path, HOME="relative")
+    said = "gateway: HOME must be set to an absolute path\n  help: run with HOME=/your/home\n"
+    assert (done.returncode, done.stdout, done.stderr.decode(), os.listdir(tmp_path)) == (2, b"", said, [])
+    assert gateway("--version", HOME="relative").returncode == 0
+
+
 def test_a_home_that_is_not_there_is_not_made(gateway, tmp_path: Path) -> None:
     done = gateway("check", ALLOWED, HOME=str(tmp_path / "home"), XDG_CACHE_HOME=None)
     assert (done.returncode, os.listdir(tmp_path)) == (0, [])
@@ -105,6 +117,8 @@ STREAMS = [
     (["check", ALLOWED], "<&- >&- 2>&-", 1),
     (["policy", "show"], ">&-", 1),
     (["explain", "ls"], ">&-", 1),
+    (["mcp", "serve"], "<&-", 2),
+    (["mcp", "serve"], "</dev/null >&-", 2),
     (["--version"], ">&-", 1),
     (["--version"], ">/dev/full", 1),
     ([], ">/dev/full", 1),

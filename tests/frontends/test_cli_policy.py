@@ -170,6 +170,86 @@ def test_test_runs_the_layers_that_hold_here(place: Place) -> None:
     assert place.run("policy", "test") == (0, "3 passed, 0 failed; 1 rule, 100 % exercised\n", "")
 
 
+def test_where_nobody_has_said_anything_there_is_nothing_to_test(place: Place) -> None:
+    said = "nothing to test: no rules and no tests of your own; `gateway new rule ID` begins with one\n"
+    assert place.run("policy", "test") == (0, said, "")
+
+
+def test_a_file_that_is_not_there_is_told_as_that_and_not_as_a_broken_layer(place: Place) -> None:
+    path = place.project / "nowhere.yaml"
+    said = f"gateway: {path}: cannot be read: No such file or directory\n  help: name a file that is there\n"
+    assert place.run("policy", "test", "nowhere.yaml") == (2, "", said)
+    path.symlink_to("nowhere-either")
+    assert "while it cannot be read, every call is refused" in place.run("policy", "test", "nowhere.yaml")[2]
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        ((), "help: begin one with `gateway new rule ID --layer project`"),
+        (("nowhere",), "gateway: DIR must be a folder that exists (got `nowhere`)"),
+        (("--revoke",), "help: see `gateway policy trust --list`"),
+    ],
+    ids=["nothing to trust", "no folder", "not trusted"],
+)
+def test_what_cannot_be_trusted_is_told_with_what_to_do(place: Place, words: tuple[str, ...], said: str) -> None:
+    status, out, err = place.run("policy", "trust", *words)
+    assert (status, out, said in err) == (2, "", True)
+
+
+@pytest.mark.parametrize("words", [("tools", "list"), ("pause",), ("pause", "--end"), ("policy", "show")], ids=" ".join)
+def test_a_current_folder_that_is_gone_is_told_as_that(
+    place: Place, monkeypatch: pytest.MonkeyPatch, words: tuple[str, ...]
+) -> None:
+    gone = place.home / "gone"
+    gone.mkdir()
+    monkeypatch.chdir(gone)
+    gone.rmdir()
+    status, out, err = place.run(*words)
+    assert (status, out) == (2, "")
+    assert err.startswith("gateway: the current folder cannot be used: ")
+    assert "help: change to a folder that exists" in err
+    assert ("--cwd" in err) == (words == ("policy", "show"))
+
+
+@pytest.mark.parametrize(
+    ("policy", "said"), [(None, "has no policy"), ("rulez: []", "its policy is broken")], ids=["none", "a broken one"]
+)
+def test_show_says_whether_a_project_has_a_policy(place: Place, policy: str | None, said: str) -> None:
+    if policy is not None:
+        place.put("project/.gateway/policy.yaml", policy)
+    assert f"project  {place.project}: {said}\n" in place.run("policy", "show", "--sources")[1]
+
+
+def test_show_lists_hooks_and_the_files_that_bring_tools(place: Place) -> None:
+    place.put(USER, "hooks: [{id: look, event: before_call, tools: [Read], command: [./look.sh]}]")
+    place.run("new", "tool", "Count")
+    text = place.run("policy", "show", "--layer", "user")[1]
+    assert text.splitlines()[-6:] == [
+        "hooks",
+        "  look: before_call of Read, may refuse and change calls  (user, ~/.config/gateway/policy.yaml:2)",
+        "    runs ./look.sh",
+        "",
+        "tools",
+        "  user       ~/.config/gateway/tools.yaml",
+    ]
+    _status, data = place.data("policy", "show")
+    assert data["hooks"] == [
+        {
+            "id": "look", "layer": "user", "file": str(place.home / USER), "line": 2, "event": ["before_call"],
+            "tools": ["Read"], "guards": True, "seconds": 5, "does": "runs ./look.sh",
+        }
+    ]  # fmt: skip
+    assert data["tools"] == [{"layer": "user", "file": str(place.home / ".config/gateway/tools.yaml")}]
+    assert place.data("policy", "show", "--layer", "builtin")[1]["hooks"] == []
+
+
+def test_what_is_piped_on_holds_the_whole_of_each_setting(place: Place) -> None:
+    folders = [f"./folder-{number:02}/**" for number in range(40)]
+    place.put(USER, f"settings: {{sandbox: {{write: {json.dumps(folders)}}}}}")
+    assert json.dumps(folders) in place.run("policy", "show")[1]
+
+
 def test_test_tells_what_failed_and_what_nothing_exercised(place: Place) -> None:
     path = place.put("team.yaml", BAD)
     status, out, _err = place.run("policy", "test", str(path))

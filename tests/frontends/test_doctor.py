@@ -91,6 +91,19 @@ def test_the_text(golden) -> None:
     golden("doctor.txt", as_text(FINDINGS, Style(72)))
 
 
+def test_a_problem_and_its_remedy_take_a_line_each() -> None:
+    found = Finding("policies", BROKEN, "every call is denied", "", ("a.yaml:1:1: no\n  help: mend it",))
+    assert as_text((found,), Style()).splitlines()[1:3] == [
+        "              - a.yaml:1:1: no",
+        "                help: mend it",
+    ]
+
+
+def test_what_could_be_better_is_not_called_fine() -> None:
+    found = Finding("codex", BETTER, "nobody can tell", "look at it")
+    assert as_text((found,), Style()).splitlines()[-1] == "nothing is broken; could be better: codex"
+
+
 def test_the_text_when_all_is_fine(golden) -> None:
     golden("doctor-fine.txt", as_text((Finding("bubblewrap", OK, "holds calls here"),), Style()))
 

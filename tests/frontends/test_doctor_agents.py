@@ -309,7 +309,12 @@ def test_the_command_looks_at_one_agent(gateway, tmp_path: Path) -> None:
     assert json.loads(found.stdout) == {
         "works": True,
         "findings": [
-            {"name": "cursor", "state": "ok", "text": "Cursor is not set up here", "remedy": "", "details": []}
+            {
+                "name": "cursor", "state": "could be better", "text": "Cursor is not set up here",
+                "remedy": "gateway init cursor", "details": [],
+            }
         ],
-    }
+    }  # fmt: skip
+    told = gateway("doctor", "--agent", "cursor", cwd=tmp_path, HOME=str(home), PATH="/usr/bin:/bin")
+    assert (told.returncode, told.stdout.decode().splitlines()[-1]) == (0, "nothing is broken; could be better: cursor")
     assert gateway("doctor", "--agent", "nobody").returncode == 2

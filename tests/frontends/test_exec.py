@@ -115,9 +115,14 @@ def test_the_status_and_the_streams_are_the_commands_own(
         (("ls",), 2, b"must stand behind --"),
         (("--timeout", "soon", "--", "ls"), 2, b"--timeout must be a number"),
         (("--no-such-option", "--", "ls"), 2, b"--no-such-option"),
+        (("--mode", "nope", "--", "ls"), 2, b"mode must be one of default"),
+        (("--cwd", "/nonexistent", "--", "ls"), 2, b"--cwd must be a folder that exists"),
     ],
-    ids=["denied", "nobody to ask", "words that are no text", "nothing", "both", "no dashes", "no time", "no option"],
-)
+    ids=[
+        "denied", "nobody to ask", "words that are no text", "nothing", "both", "no dashes", "no time", "no option",
+        "no mode", "no folder",
+    ],
+)  # fmt: skip
 def test_what_does_not_run_says_why(here: Place, words: Sequence[str], status: int, said: bytes) -> None:
     done = here.run(*words)
     assert (done.returncode, done.stdout) == (status, b"")
@@ -125,13 +130,22 @@ def test_what_does_not_run_says_why(here: Place, words: Sequence[str], status: i
 
 
 @pytest.mark.parametrize(
-    "policy", ["version: 1\nrules: [{", "version: 9\n", "nonsense: 1\n"], ids=["no YAML", "another version", "a key"]
+    ("policy", "at", "remedy"),
+    [
+        ("version: 1\nrules: [{", "3:1", "close the bracket that is opened before it"),
+        ("version: 9\n", "1:10", ""),
+        ("version: 1\nrulez: []\n", "2:1", "did you mean `rules`?"),
+    ],
+    ids=["no YAML", "another version", "a key"],
 )
-def test_a_broken_policy_runs_nothing(here: Place, policy: str) -> None:
+def test_a_broken_policy_runs_nothing_and_is_told_with_its_place_and_remedy(
+    here: Place, policy: str, at: str, remedy: str
+) -> None:
     here.says(policy)
     done = here.run("-c", "mkdir ran")
     assert (done.returncode, done.stdout) == (126, b"")
-    assert b"nothing ran" in done.stderr
+    assert f"gateway: nothing ran: {here.policies}/user.yaml:{at}: " in done.stderr.decode()
+    assert remedy in done.stderr.decode()
     assert not (here.project / "ran").exists()
 
 

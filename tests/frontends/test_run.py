@@ -6,6 +6,7 @@ import json
 import os
 import pty
 import select
+import signal
 import subprocess
 import sys
 from typing import TYPE_CHECKING
@@ -217,3 +218,22 @@ def test_nothing_is_left_in_the_temporary_folder(here: Place, tmp_path: Path) ->
     here.environment["TMPDIR"] = str(tmp_path / "temporary")
     assert here.run("Bash(seq 100000)").returncode == 0
     assert list((tmp_path / "temporary").iterdir()) == []
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM], ids=["Ctrl-C", "an end"])
+def test_a_signal_that_ended_the_call_is_the_status(here: Place, number: signal.Signals) -> None:
+    confined()
+    ours, theirs = pty.openpty()
+    process = subprocess.Popen(
+        [*MAIN, "Bash(echo begun; sleep 60)"], cwd=here.project, env=here.environment, stdin=theirs, stdout=theirs,
+        stderr=theirs, start_new_session=True,
+    )  # fmt: skip
+    os.close(theirs)
+    with process:
+        seen = b""
+        while b"begun\r\n" not in seen and select.select([ours], [], [], 60)[0]:
+            seen += os.read(ours, 65536)
+        process.send_signal(number)
+        status = process.wait(120)
+    os.close(ours)
+    assert (b"begun\r\n" in seen, status) == (True, 128 + number)

@@ -46,6 +46,14 @@ def test_a_verdict_reads_like_this(judge, golden, name: str) -> None:
     golden(f"check-{name}.txt", f"$ gateway check {call!r}\n{verdict_text(verdict, found, Style())}")
 
 
+def test_a_change_that_is_longer_than_a_glance_is_named_and_never_cut(judge) -> None:
+    guard, verdict = judge(f"Bash(rm {' '.join(f'file-{n}' for n in range(500))})")
+    found = explain(verdict, enforced=enforced(guard), change=change(guard, verdict))
+    assert "rm file-0 file-1 " in found["change"]
+    last = verdict_text(verdict, found, Style()).splitlines()[-1]
+    assert last == f"  change      one of {len(found['change']):,} characters would do, see --json"
+
+
 def test_a_narrow_terminal_with_colour_shows_all_of_it_too(judge, golden) -> None:
     guard, verdict = judge(
         "Bash(git -C sub push --force origin " + " ".join(f"refs/heads/b{n}" for n in range(20)) + ")"

@@ -217,6 +217,13 @@ def test_what_readers_disagree_about_is_one_clear_error(text, line, column, mess
             "close the bracket that is opened on line 1; put a text with `[ ] { } ,` in quotes",
         ),
         (
+            "a: [{",
+            2,
+            1,
+            "did not find expected node content while parsing a flow node",
+            "close the bracket that is opened before it; put a text with `[ ] { } ,` in quotes",
+        ),
+        (
             "a: 1\n b: 2",
             2,
             3,
