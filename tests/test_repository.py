@@ -80,3 +80,70 @@ def test_of_settings_that_git_would_not_read_nothing_is_known(root: Path) -> Non
     with (root / ".git" / "config").open("a") as config:
         config.write('[remote "origin"]\nurl = x:y\n[open\n')
     assert git_fact(str(root), Host(), context(root)) == GitFact(str(root), True, "trunk", (), "settings")
+
+
+def linked(root: Path, settings: str, where: str = "") -> None:
+    """The project keeps another repository in `sub`, whose folder lies in `emb`, or where it is said."""
+    git(root, "init", "-b", "trunk")
+    git(root, "commit", "--allow-empty", "-m", "x")
+    (root / "sub").mkdir()
+    git(root / "sub", "init", "-b", "trunk")
+    git(root / "sub", "commit", "--allow-empty", "-m", "y")
+    git(root, "add", "sub")
+    folder = root / (where or "emb")
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    (root / "sub" / ".git").rename(folder)
+    (root / "sub" / ".git").write_text(f"gitdir: ../{where or 'emb'}\n")
+    with (folder / "config").open("a") as file:
+        file.write(settings)
+
+
+RUNS = "[core]\n\tfsmonitor = touch ran; false\n"
+
+
+@pytest.mark.parametrize(
+    ("settings", "where", "own"),
+    [
+        pytest.param(RUNS, "", False, id="settings-that-run-something"),
+        pytest.param("", "", True, id="settings-that-run-nothing"),
+        pytest.param("[include]\n\tpath = /x\n", "", False, id="settings-that-lie-elsewhere"),
+        pytest.param('[remote "origin"]\n\turl = x\n', "", True, id="a-remote"),
+        pytest.param(RUNS, ".git/modules/sub", True, id="a-submodule-whose-settings-policy-guards"),
+    ],
+)
+def test_a_repository_is_trusted_with_those_it_keeps_inside(root: Path, settings: str, where: str, own: bool) -> None:
+    linked(root, settings, where)
+    assert git_fact(str(root), Host(), context(root)) == GitFact(str(root), own, "trunk")
+
+
+def test_git_runs_what_a_repository_inside_says_when_it_looks_for_changes(root: Path) -> None:
+    linked(root, RUNS)
+    git(root, "status")
+    assert (root / "sub" / "ran").exists()
+
+
+@pytest.mark.parametrize("name", ["commondir", "gitdir"])
+def test_settings_in_a_folder_of_the_project_are_not_the_projects_own(root: Path, name: str) -> None:
+    other = root / "emb"
+    other.mkdir()
+    git(other, "init", "--bare", "-b", "trunk")
+    if name == "commondir":
+        git(root, "init", "-b", "trunk")
+        (root / ".git" / "commondir").write_text("../emb\n")
+    else:
+        (root / ".git").write_text("gitdir: emb\n")
+    assert git_fact(str(root), Host(), context(root)) == GitFact(str(root), False, "trunk")
+
+
+def test_an_index_that_cannot_be_told_is_not_trusted(root: Path) -> None:
+    linked(root, "")
+    git(root, "update-index", "--index-version", "4")
+    assert git_fact(str(root), Host(), context(root)) == GitFact(str(root), False, "trunk")
+
+
+def test_an_index_of_two_files_is_not_trusted(root: Path) -> None:
+    git(root, "init", "-b", "trunk")
+    (root / "a").write_text("a")
+    git(root, "add", "a")
+    git(root, "update-index", "--split-index")
+    assert git_fact(str(root), Host(), context(root)) == GitFact(str(root), False, "trunk")

@@ -176,11 +176,9 @@ def _operands(findings: Findings, run: Invocation, spec: Spec) -> None:
             tree = run.has(tree)
         ignored = spec.get("ignored", ())
         for word in operands[start:end] if start or end < total else operands:
-            if word.text == "-" and "dash" not in rest:
-                continue
             if word.text in ignored:
                 continue
-            for effect in rest["does"]:
+            for effect in _given(rest, word):
                 if not _present(run, effect):
                     continue
                 if effect["kind"] in PATH_KINDS and "target" not in effect:
@@ -212,6 +210,14 @@ def _present(run: Invocation, slot: Spec) -> bool:
     return not (("when" in slot and not run.has(slot["when"])) or ("unless" in slot and run.has(slot["unless"])))
 
 
+def _given(slot: Spec, word: Word) -> list[Spec]:
+    """The effects of a path: `-` is no file, but what is done with its content is done with what is piped in."""
+    does: list[Spec] = slot["does"]
+    if word.text == "-" and "dash" not in slot:
+        return [effect for effect in does if effect["kind"] not in PATH_KINDS]
+    return does
+
+
 def _default(run: Invocation, slot: Spec) -> Word:
     return Word(slot["default"], run.words[0].start, run.words[-1].end)
 
@@ -224,12 +230,10 @@ def _value(findings: Findings, run: Invocation, kind: str, slot: Spec, word: Wor
     """The effects of one value or operand."""
     does = slot["does"]
     if kind == "path":
-        if word.text == "-" and "dash" not in slot:
-            return
         tree = slot.get("tree", False)
         if tree.__class__ is list:
             tree = run.has(tree)
-        for effect in does:
+        for effect in _given(slot, word):
             if not _present(run, effect):
                 continue
             if effect["kind"] in PATH_KINDS and not effect.get("target"):

@@ -139,7 +139,7 @@ def unlisted(run: Invocation, spec: Spec, words: tuple[Word, ...], at: int, text
             if equals:
                 return take(run, option, words, at, arity or 1, _glued(word, value))
             return _next(run, option, words, at, arity)
-        if equals and (spec["dialect"] != "dash" or value not in ("true", "false")):
+        if equals and (spec["dialect"] != "dash" or value != "true"):
             run.doubts.append(f"option {name} takes no value")
         if "does" in option:
             run.values.append((option, ()))

@@ -110,7 +110,12 @@ def _programs(parts: tuple[Part, ...], items: list[Item], facts: Facts) -> tuple
             why = f"{name} lies where it could have been replaced"
         else:
             continue
-        items.append(Item(Code(part.program, part.argv, why), part.start, part.end, index))
+        # Before other code of this command: it is why a rule that names the program does not hold.
+        place = next((at for at, item in enumerate(items) if item.part == index and item.effect.kind == "code"), None)
+        items.insert(
+            len(items) if place is None else place,
+            Item(Code(part.program, part.argv, why), part.start, part.end, index),
+        )
     return parts if settled is None else tuple(settled)
 
 
@@ -156,6 +161,14 @@ def _git(items: list[Item], parts: tuple[Part, ...], question: Pending, facts: F
     fact = facts.git.get(question.target)
     if fact is None or not fact.own:
         _code(items, parts, question, "git runs configuration of a repository that is not the project's")
+    elif any(
+        isinstance(item.effect, Touch)
+        and item.effect.kind == "write"
+        and item.effect.path.endswith("/.git")
+        and (item.part < 0 or parts[item.part].program != "git")
+        for item in items
+    ):
+        _code(items, parts, question, "what git takes for a repository is written in the same text")
 
 
 def _own_stores(items: list[Item], parts: tuple[Part, ...], started: list[Pending], facts: Facts) -> None:

@@ -10,6 +10,7 @@ _RUST = (("rust-toolchain.toml", "rust-toolchain"), ("path=",))
 # Of each program: the names of the files, and what in them says so once blanks and quotes are taken away.
 STEERED: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     **dict.fromkeys(("cargo", "rustc", "rustdoc", "rustfmt", "rust-analyzer"), _RUST),
+    **dict.fromkeys(("mvn", "mvnd"), ((".mvn/jvm.config", ".mvn/mvnd.properties"), ("-", "@"))),
     "dotnet": (("global.json",), ("paths:",)),
     "ruff": (("ruff.toml", ".ruff.toml", "pyproject.toml"), ("fix=true", "fix-only=true", "extend=")),
     "codespell": (("setup.cfg", ".codespellrc", "pyproject.toml"), ("write-changes",)),

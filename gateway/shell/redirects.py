@@ -15,10 +15,13 @@ from gateway.shell.words import plain_word, read_word, text_in, value_word, word
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from typing import Any
 
     from gateway.shell.regions import Region
     from gateway.shell.walk import Walk
 
+# Behind `>&`, what the word gave is expanded once more where it is the name of a file.
+_SAME_TWICE: Any = re.compile(r"(?!~)[^$`\\'\"*?\[" + HOLE + "]+").fullmatch
 REDIRECT = re.compile(r"([0-9]+|\{[A-Za-z_][A-Za-z0-9_]*\})?(&>>|&>|<<<|<<|<>|>>|>\||>&|<&|>|<)")
 
 
@@ -61,6 +64,11 @@ def read_redirect(walk: Walk, found: re.Match[str], end: int, into: list[Redirec
         return end, None
     words = words_of(walk, pieces, begin, at)
     word = words[0] if len(words) == 1 else Word(HOLE, begin, at, True)
+    if operator == ">&" and not _SAME_TWICE(word.text):
+        if walk.numeric_source(begin, at):
+            into.append(Redirect("dup", word, start, at, walk.cwds))
+            return at, None
+        walk.unknown("bash expands what stands behind `>&` twice", begin, at)
     into += [Redirect(kind, word, start, at, walk.cwds) for kind in _kinds(operator, word)]
     if not feeds or operator not in ("<", "<>", "<&"):
         return at, None

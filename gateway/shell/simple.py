@@ -15,7 +15,7 @@ from gateway.shell.guards import ACTING, PLAIN_LETTERS, RESERVED
 from gateway.shell.plain import is_plain, needs_care, plain_words
 from gateway.shell.redirects import REDIRECT, Feed, may_not_open, read_redirect
 from gateway.shell.script import Assignment, Redirect
-from gateway.shell.state import ASSIGNED, NUMBER, Elements, join
+from gateway.shell.state import ASSIGNED, NUMBER, Elements, is_number, join, numeric
 from gateway.shell.tildes import tilde_pieces
 from gateway.shell.words import plain_word, read_word, value_word, words_of
 
@@ -176,16 +176,18 @@ class Reader:
 
     def known(self, name: str, word: Word, start: int, end: int, adds: bool, element: bool) -> Content:
         walk = self.walk
-        if element:
-            return ASSIGNED
         value: Content = word.text
         if HOLE in word.text:
             if walk.numeric_source(start, end):
                 value = NUMBER
             elif value == HOLE:
                 value = walk.output_at(start, end) or ASSIGNED
-        if name in walk.integers and not walk.is_numeric_value(value):
+        if name in walk.integers and not (
+            walk.is_numeric_value(value) and (not adds or element or numeric(walk.state, name))
+        ):
             walk.unknown("an integer variable evaluates what it is set to", start, end)
+        if element:
+            return ASSIGNED
         if adds:
             old = walk.state.values.get(name)
             if name in walk.integers:
@@ -240,6 +242,8 @@ class Reader:
                 walk.unknown("an array that is not understood", region.start, region.end)
                 break
         walk.regions = outer
+        if name in walk.integers and not all(word.literal and is_number(word.text) for word in words):
+            walk.unknown("an integer variable evaluates what it is set to", region.start, region.end)
         listed(walk, words)
         return Elements(tuple([word.text for word in words])) if plain and all(w.literal for w in words) else None
 
@@ -249,8 +253,7 @@ class Reader:
         walk = self.walk
         if not self.words:
             for name, word, known, _ in self.assigned:
-                if name == "GLOBIGNORE":
-                    walk.unknown("a variable that changes what globs match", word.start, word.end)
+                walk.changes_reading(name, word.start, word.end)
                 walk.keep(name, known)
             self.emit(-1)
             return walk.state, walk.state

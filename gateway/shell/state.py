@@ -23,6 +23,8 @@ DYNAMIC = FROZEN | frozenset(
      "BASH_REMATCH", "BASH_SOURCE", "BASH_SUBSHELL", "COMP_WORDBREAKS", "DIRSTACK", "EPOCHREALTIME", "EPOCHSECONDS",
      "FUNCNAME", "GROUPS", "HISTCMD", "LINENO", "OPTARG", "OPTIND", "PIPESTATUS", "RANDOM", "SECONDS", "SRANDOM")
 )  # fmt: skip
+# These are integers without anybody's saying so: bash evaluates what they are set to.
+INTEGERS = frozenset(("BASHPID", "HISTCMD", "MAILCHECK", "OPTIND", "RANDOM", "SRANDOM"))
 NUMERIC = frozenset(("RANDOM", "SRANDOM", "SECONDS", "LINENO", "UID", "EUID", "PPID", "BASHPID", "EPOCHSECONDS"))
 
 

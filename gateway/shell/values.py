@@ -12,6 +12,7 @@ from gateway.shell.state import (
     ASSIGNED,
     DYNAMIC,
     FROZEN,
+    INTEGERS,
     NUMBER,
     NUMERIC,
     Elements,
@@ -82,7 +83,7 @@ class Values(Found):
         self.volatile: set[str] = set(attributed)
         self.frozen: set[str] = set()
         self.attributed: set[str] = set()  # names that bash may change, or not, when they are set
-        self.integers: set[str] = set()
+        self.integers: set[str] = set(INTEGERS)
         self.associative: set[str] = set()
         self.written: set[str] = set()
         self.changes_folder = moves
@@ -241,11 +242,17 @@ class Values(Found):
         self.sets_fields = self.sets_fields or name == "IFS"
         self.remember(name, value)
 
+    def changes_reading(self, name: str, start: int, end: int) -> None:
+        """Refuse what changes how bash reads the words that follow."""
+        if name == "GLOBIGNORE":
+            self.unknown("a variable that changes what globs match", start, end)
+        elif name in ("TEXTDOMAIN", "TEXTDOMAINDIR"):  # `$"…"` is looked up there, and what is found is expanded
+            self.unknown("a variable that says what texts are translated to", start, end)
+
     def assign(self, name: str, word: Word, known: Content, exported: bool) -> None:
         if name in self.integers and not is_number(known):
             self.unknown("an integer variable evaluates what it is set to", word.start, word.end)
-        if name == "GLOBIGNORE":
-            self.unknown("a variable that changes what globs match", word.start, word.end)
+        self.changes_reading(name, word.start, word.end)
         self.keep(name, known)
         self.assignments.append(Assignment(name, word, word.start, word.end, -1, exported))
 

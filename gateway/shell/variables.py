@@ -56,6 +56,8 @@ def _declare_one(walk: Walk, word: Word, raw: tuple[int, int], flags: str, built
     sure = _SURE_FLAGS.issuperset(flags) or (builtin == "export" and flags == "n")
     if found and (not sure or (builtin == "local" and not walk.in_function)):
         # Whether this sets anything, which variable of that name, and to which letters, is not followed.
+        if "i" in flags:
+            walk.integers.add(found[0])
         if not _CASE_FLAGS.isdisjoint(flags):
             walk.volatile.add(found[0])
             walk.attributed.add(found[0])
@@ -184,8 +186,9 @@ def getopts(walk: Walk, words: Sequence[Word], _raws: object) -> Ways:
 
 def wait(walk: Walk, words: Sequence[Word], _raws: object) -> Ways:
     for at, word in enumerate(words[1:], 1):
-        if word.text[:2] == "-p":
-            target = words[at + 1] if word.text == "-p" and at + 1 < len(words) else None
+        letters, names, glued = word.text.partition("p")
+        if letters.rstrip("fn") == "-" and names:
+            target = words[at + 1] if not glued and at + 1 < len(words) else None
             if target is None or not _sets(walk, target):
                 return walk.forget()
     return walk.state, walk.state

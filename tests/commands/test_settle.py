@@ -210,3 +210,10 @@ def test_settling_leaves_no_question_and_nothing_to_expand(descriptions: dict[st
     analysis = settled("cp * d; git push; cat *.py; /x/rm y", NO_FACTS, descriptions)
     assert analysis.pending == ()
     assert not any(item.effect.glob for item in analysis.items if isinstance(item.effect, Touch))
+
+
+def test_that_a_program_may_be_another_one_is_told_before_what_it_would_run(descriptions: dict[str, Any]) -> None:
+    facts = Facts(untrusted_programs=frozenset(("python3",)))
+    items = settled("ls; python3 x.py", facts, descriptions).items
+    told = [item.effect.why for item in items if item.effect.kind == "code"]
+    assert told == ["python3 lies where it could have been replaced", "runs a Python program"]

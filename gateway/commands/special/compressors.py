@@ -114,6 +114,10 @@ def _ar(findings: Findings, run: Invocation) -> None:
     if operations & frozenset("qr"):
         for word in members:
             findings.touch("read", word, run.cwds, run.part)
+    if "p" in operations:
+        run.doubts.append("a thin archive shows files that it names")
+    if any(word.text[:1] in ("@", HOLE) for word in words):
+        run.doubts.append("a word with @ stands for those that a file holds")
     if "x" in operations:
         findings.touch("write", run.words[0].replace(text="."), run.cwds, run.part, True)
 

@@ -1,4 +1,4 @@
-"""Containers: which folders of this machine they are given."""
+"""Containers: which folders of this machine they are given; which files say how a cluster is shown."""
 
 from __future__ import annotations
 
@@ -46,4 +46,26 @@ def _mounts(findings: Findings, run: Invocation) -> None:
             findings.touch("delete", path, run.cwds, run.part, True)
 
 
-HOOKS: dict[str, Callable[[Findings, Invocation], None]] = {"mounts": _mounts}
+def _kube_output(findings: Findings, run: Invocation) -> None:
+    """`-o go-template-file=F` shows what the file says, and so does `--template=F` beside a form without a name."""
+    templates: list[Word] = []
+    from_file = False
+    for option, values in run.values:
+        if not values:
+            continue
+        word = values[0]
+        if "-o" not in option["names"] or word.text.isalpha():
+            from_file = from_file or word.text == "templatefile"
+            templates += [word] if "--template" in option["names"] else []
+            continue
+        form, _, name = word.text.partition("=")
+        if form.endswith(("-file", "templatefile")) or HOLE in form:
+            from_file = True
+            if name or HOLE in form:
+                findings.touch("read", Word(name or HOLE, word.start, word.end), run.cwds, run.part)
+    if from_file:
+        for word in templates:
+            findings.touch("read", word, run.cwds, run.part)
+
+
+HOOKS: dict[str, Callable[[Findings, Invocation], None]] = {"kube_output": _kube_output, "mounts": _mounts}

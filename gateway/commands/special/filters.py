@@ -136,6 +136,23 @@ def _ps(findings: Findings, run: Invocation) -> None:
         findings.env("*", "read", word.start, word.end, run.part)
 
 
+_TREE_VALUES = frozenset("HILPTo")
+
+
+def _tree(findings: Findings, run: Invocation) -> None:
+    """In a cluster of letters each that takes a value takes the next word that is left, wherever it stands."""
+    del findings
+    for word in run.words[1:]:
+        text = word.text
+        if text == "--":
+            return
+        letters = text[1:]
+        if text[:1] != "-" or letters[:1] == "-" or (letters[:1] == "L" and letters[1:].isdigit()):
+            continue
+        if not _TREE_VALUES.isdisjoint(letters[:-1]):
+            run.doubts.append(f"option {text.replace(HOLE, '?')} takes its values from the words behind")
+
+
 _PARTING = (";", "\n", "#(", "://")
 
 
@@ -199,5 +216,6 @@ HOOKS: dict[str, Callable[[Findings, Invocation], None]] = {
     "split": _split,
     "strings": _strings,
     "tar": _tar,
+    "tree": _tree,
     "unzip": _unzip,
 }

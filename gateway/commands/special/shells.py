@@ -17,6 +17,15 @@ if TYPE_CHECKING:
     from gateway.commands.grammar import Invocation
 
 READ_ALIKE = frozenset(("bash", "sh", "dash"))
+# Settings with which a shell reads text as it is read here.
+_SAME_READING = frozenset(
+    (
+        "errexit", "errtrace", "functrace", "hashall", "ignoreeof", "interactive-comments", "monitor", "nolog",
+        "notify", "nounset", "pipefail", "privileged", "verbose", "noclobber", "noexec", "emacs", "vi", "xtrace",
+        "checkwinsize", "cmdhist", "histappend", "inherit_errexit", "lithist",
+    )
+)  # fmt: skip
+_OTHER_READING = frozenset(("-a", "-f", "-k", "-B", "-H", "-P", "-t", "--posix", "--debugger"))
 
 
 def _shell(findings: Findings, run: Invocation) -> None:
@@ -24,8 +33,11 @@ def _shell(findings: Findings, run: Invocation) -> None:
     operands = run.operands
     if run.name not in READ_ALIKE and (operands or run.stdin):
         findings.opaque(f"{run.name} may read its text otherwise than bash", start, end, run.part)
+    settings = [value.text for _, values in run.values for value in values]
     if operands and operands[0].text[:1] == "+":
-        operands = _after_plus(run)
+        operands = _after_plus(run, settings)
+    if not run.options.isdisjoint(_OTHER_READING) or not _SAME_READING.issuperset(settings):
+        findings.opaque("an option that changes how the shell reads text", start, end, run.part)
     if "-c" in run.options:
         if operands:
             shell_text(findings, run, operands[:1], f"{run.name} -c")
@@ -48,15 +60,19 @@ def _shell(findings: Findings, run: Invocation) -> None:
     _standard_input(findings, run, start, end)
 
 
-def _after_plus(run: Invocation) -> list[Word]:
-    """`+x` switches an option of the shell off; options with a dash may follow it."""
+def _after_plus(run: Invocation, settings: list[str]) -> list[Word]:
+    """`+x` switches an option of the shell off; options with a dash may follow it. Adds to the settings it names."""
     words = run.operands
     at = 0
     while at < len(words) and words[at].text[:1] in ("+", "-") and words[at].text not in ("-", "--"):
         text = words[at].text
         run.options.add(text)
-        if text[0] == "-" and text[1:2] != "-":
-            run.options.update(["-" + letter for letter in text[1:]])
+        if text[1:2] != "-":
+            # With `+`, these also change how text is read: what is switched off may have been on.
+            letters = text[1:] if text[0] == "-" else text[1:].strip("ceilnprsuvx")
+            run.options.update(["-" + letter for letter in letters])
+            if text[-1] in "oO" and at + 1 < len(words):
+                settings.append(words[at + 1].text)
         elif text[0] == "-":
             run.doubts.append(f"option {text.replace(HOLE, '?')} behind one with a plus is not described")
         at += 2 if text[-1] in "oO" else 1
