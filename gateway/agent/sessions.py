@@ -39,6 +39,10 @@ def find(gateway: Gateway, wanted: str) -> str:
         found = [name for name in names if name.rpartition("-")[2] == wanted]
     if len(found) == 1:
         return os.path.join(folder, found[0] + ENDING)
+    if wanted == LAST:
+        raise ConfigError(
+            Problem("this project has no session to go on with", remedy="begin one: gateway agent 'TASK'")
+        )
     what = "several sessions begin" if found else "no session of this project begins"
     shown = ", ".join((found or names)[:_MOST_SHOWN]) or "none"
     raise ConfigError(Problem(f"{what} with `{wanted}`", remedy=f"known are {shown}"))

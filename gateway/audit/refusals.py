@@ -6,7 +6,7 @@ import os
 from collections import OrderedDict
 
 from gateway.audit.reading import Moment
-from gateway.model.record import DECISION, OUTCOME
+from gateway.model.record import CANARY, DECISION, OUTCOME
 from gateway.model.value import Value
 from gateway.policy.unjudged import BY_HOOK, INTERNAL, INVALID
 
@@ -81,7 +81,7 @@ def _rule(decision: Mapping[str, Any]) -> str:
 
 def last_refusal(folder: str, root: str, most: int = MOST_BYTES) -> Looked:
     """The last refusal of a call from within `root` ("" for any folder) in the record of a folder, or that there is
-    none in its last `most` bytes. Of calls that ended, it counts when they ended. Raises AuditError for a record that
+    none in its last `most` bytes. Of calls that ended, it counts when they ended. Calls that only try a hook do not. Raises AuditError for a record that
     cannot be read."""
     outcomes: dict[str, dict[str, Any]] = {}
     # Ids whose ends were seen and whose decisions are still to come, the last end first.
@@ -91,7 +91,7 @@ def last_refusal(folder: str, root: str, most: int = MOST_BYTES) -> Looked:
     with Moment(folder) as moment:
         for record in moment.backwards(most):
             known = record.get("id")
-            if not isinstance(known, str):
+            if not isinstance(known, str) or record.get("session") == CANARY:
                 continue
             if record["kind"] == OUTCOME and known not in outcomes:
                 outcomes[known] = record

@@ -74,7 +74,9 @@ CHECK = Command(
 
 EXPLAIN = Command(
     "explain",
-    """Show the commands, words, effects and classes of a shell text, with what policy says of each effect.
+    """Show what a shell text does and how it is read.
+
+    Its commands, words, effects and classes, with what policy says of each effect.
 
     Exit status: 0, or 2 for wrong usage or configuration. It is for people: `gateway check` is for deciding.""",
     "TEXT",
@@ -84,7 +86,7 @@ EXPLAIN = Command(
 
 RUN = Command(
     "run",
-    """Lead one call through its whole life: judge it, ask if need be, run it, record it, and show what came of it.
+    """Judge a call, ask if need be, run and record it.
 
     Where standard output is no terminal it holds the result alone. Exit status: a command's own, else 0, or 1 for a
     tool that says it did not work; 126 when the call was refused, 2 for wrong usage.""",
@@ -106,7 +108,9 @@ RUN = Command(
 
 EXEC = Command(
     "exec",
-    """Judge a shell command and run it confined: `gateway exec -- CMD ARG ...`, or a shell text with -c.
+    """Judge a shell command and run it confined.
+
+    `gateway exec -- CMD ARG ...`, or a shell text with -c.
 
     Its input, output and signals are the caller's own. Exit status: the command's own, 128 + n after signal n, 126 when
     it was refused or could not be confined (the reason is on standard error), 2 for wrong usage.""",
@@ -129,7 +133,9 @@ EXEC = Command(
 
 HOOK = Command(
     "hook",
-    """Answer one event of an agent's hooks: what the agent writes is on standard input, the answer on standard output.
+    """Answer one event of an agent's hooks.
+
+    What the agent writes is on standard input, the answer on standard output.
 
     AGENT is claude, codex, gemini, copilot, cursor or opencode. Whatever goes wrong ends in a refusal, with exit status
     2: wrong usage, too.""",

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 app = typer.Typer(
     name="audit",
-    help="Shows the record of decisions and outcomes, and whether it is whole.",
+    help="Show the record of calls, and whether it is whole.",
     no_args_is_help=True,
     rich_markup_mode=None,
     add_completion=False,

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 app = typer.Typer(
     name="commands",
-    help="Tests descriptions of programs.",
+    help="Test descriptions of programs.",
     no_args_is_help=True,
     rich_markup_mode=None,
     add_completion=False,

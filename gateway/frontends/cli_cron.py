@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 app = typer.Typer(
     name="cron",
-    help="Fires calls for later, and shows and removes them.",
+    help="Fire calls for later, show and remove them.",
     no_args_is_help=True,
     rich_markup_mode=None,
     add_completion=False,

@@ -39,8 +39,10 @@ def doctor(
         str | None, typer.Option("--agent", metavar="AGENT", help=f"Look at this agent alone: {', '.join(AGENTS)}.")
     ] = None,
 ) -> int:
-    """Show whether calls can be decided and confined here, by what, and what would be better; and whether the hooks in
-    agents' settings answer: each is run as it stands there, with calls that must be refused and calls that may run.
+    """Show whether calls can be decided and confined here.
+
+    By what, and what would be better; and whether the hooks in agents' settings answer: each is run as it stands there,
+    with calls that must be refused and calls that may run.
 
     Exit status: 0 when they can (be it in a weaker form that policy must permit), 2 when something must be put right.
     """

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 app = typer.Typer(
     name="grants",
-    help='Shows and takes back what was answered with "always".',
+    help='Show and take back what was answered with "always".',
     no_args_is_help=True,
     rich_markup_mode=None,
     add_completion=False,

@@ -54,9 +54,9 @@ def init(
     json: Annotated[bool, typer.Option("--json", help="Print JSON; takes --yes or --dry-run.")] = False,
     cwd: Annotated[str | None, typer.Option("--cwd", metavar="DIR", help="The folder whose project counts.")] = None,
 ) -> int:
-    """Put the gateway into an agent's settings, or take it out with --undo. Shows the change and asks first.
+    """Put the gateway into an agent's settings.
 
-    What stands there stays as it is. Exit status: 0, 1 if you declined, 2 where nothing could be changed, 3 if the
+    Shows the change and asks first; --undo takes it out. What stands there stays as it is. Exit status: 0, 1 if you declined, 2 where nothing could be changed, 3 if the
     agent will not run the hook yet.
     """
     root = project_root(os.path.realpath(folder(cwd, "--cwd")))

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 app = typer.Typer(
     name="mcp",
-    help="Serves the gateway's tools to MCP clients, and puts MCP servers behind the policy.",
+    help="Serve MCP clients, and put MCP servers behind policy.",
     no_args_is_help=True,
     rich_markup_mode=None,
     add_completion=False,

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 app = typer.Typer(
     name="new",
-    help="Writes the skeletons of new parts.",
+    help="Write the skeletons of new parts.",
     no_args_is_help=True,
     rich_markup_mode=None,
     add_completion=False,
@@ -221,7 +221,8 @@ def _append(path: str, content: bytes, added: bytes) -> None:
                 file.truncate(len(content))
                 raise
     except OSError as error:
-        raise ConfigError(Problem(f"cannot be written: {error.strerror}", file=path)) from error
+        remedy = "name a folder that you may write, or make this one writable"
+        raise ConfigError(Problem(f"cannot be written: {error.strerror}", file=path, remedy=remedy)) from error
 
 
 def _check_name(name: str) -> None:
@@ -320,4 +321,5 @@ def _write_new(path: str, text: str) -> None:
     except FileExistsError as error:
         raise ConfigError(Problem("the file must not be there yet", file=path, remedy="edit it")) from error
     except OSError as error:
-        raise ConfigError(Problem(f"cannot be written: {error.strerror}", file=path)) from error
+        remedy = "name a folder that you may write, or make this one writable"
+        raise ConfigError(Problem(f"cannot be written: {error.strerror}", file=path, remedy=remedy)) from error

@@ -38,9 +38,9 @@ def pause(
     end: Annotated[bool, typer.Option("--end", help="End the pause now.")] = False,
     json: Annotated[bool, typer.Option("--json", help="Print JSON instead of text.")] = False,
 ) -> int:
-    """Put the hooks of agents aside for a while, in this project: a person at a terminal may, if policy lets it.
+    """Put the hooks of agents aside for a while.
 
-    Meanwhile the organisation's rules and those that protect the system, secrets and the gateway itself still hold, and
+    In this project, by a person at a terminal, if policy lets it. Meanwhile the organisation's rules and those that protect the system, secrets and the gateway itself still hold, and
     everything is recorded. What they say nothing of is left to the agent's own rules. Commands of the gateway itself
     (exec, run, agent, mcp) are not paused.
 

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 app = typer.Typer(
     name="policy",
-    help="Shows, tests and checks policies.",
+    help="Show, test and check policies.",
     no_args_is_help=True,
     rich_markup_mode=None,
     add_completion=False,

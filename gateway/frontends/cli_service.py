@@ -15,7 +15,7 @@ from gateway.service.running import Running, found, stop
 
 app = typer.Typer(
     name="service",
-    help="Shows and ends the local service that answers hooks from memory. Hooks start it again when they need it.",
+    help="Show and end the service that answers hooks from memory. Hooks start it again when they need it.",
     no_args_is_help=True,
     rich_markup_mode=None,
     add_completion=False,

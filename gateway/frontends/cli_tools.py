@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 app = typer.Typer(
     name="tools",
-    help="Shows the tools that are declared.",
+    help="Show the tools that are declared.",
     no_args_is_help=True,
     rich_markup_mode=None,
     add_completion=False,

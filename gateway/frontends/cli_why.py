@@ -39,9 +39,9 @@ def why(
         str | None, typer.Option("--folder", metavar="DIR", help="The record in this folder instead of your own.")
     ] = None,
 ) -> int:
-    """Show the last call of this project that was refused, by what and why, and what to do about it.
+    """Show the last refusal, and what to do about it.
 
-    Refused is what policy denies, what was asked about and not agreed to, what hooks refuse, what is no valid call, and
+    It is the last call of this project that was refused, with what refused it and why. Refused is what policy denies, what was asked about and not agreed to, what hooks refuse, what is no valid call, and
     of calls that ran what the sandbox stopped. The call is judged anew as it stands in the record: whether policy would
     decide otherwise by now, and the smallest change that would make it. Nothing runs.
 

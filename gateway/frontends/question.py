@@ -39,6 +39,7 @@ def question_text(question: Question, style: Style) -> str:
         lines = [f"would save in {file}:", with_escapes(visible(question.always))]
         if question.later:
             lines.append(f"from then on, without a question, inside: {visible(question.later)}")
+        lines.append("`gateway grants revoke` takes it back")
         sections.append(_titled("always", lines, style))
     return "\n".join(section for section in sections if section)
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 
+from gateway.model.record import CANARY
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -21,7 +23,6 @@ BEFORE = {
     "cursor": "preToolUse",
     "opencode": "tool.execute.before",
 }
-_ID = "doctor"
 _REFUSALS = ("deny", "block")
 
 
@@ -59,43 +60,43 @@ def is_let_run(agent: str, status: int, stdout: bytes, stderr: bytes) -> bool:
 
 def _claude(command: str, folder: str) -> dict[str, Any]:
     return {
-        "session_id": _ID, "transcript_path": "", "cwd": folder, "permission_mode": "default",
+        "session_id": CANARY, "transcript_path": "", "cwd": folder, "permission_mode": "default",
         "hook_event_name": "PreToolUse", "tool_name": "Bash", "tool_input": {"command": command},
-        "tool_use_id": _ID,
+        "tool_use_id": CANARY,
     }  # fmt: skip
 
 
 def _codex(command: str, folder: str) -> dict[str, Any]:
-    more = {"turn_id": _ID, "transcript_path": None, "model": "none", "permission_mode": "bypassPermissions"}
+    more = {"turn_id": CANARY, "transcript_path": None, "model": "none", "permission_mode": "bypassPermissions"}
     return _claude(command, folder) | more
 
 
 def _gemini(command: str, folder: str) -> dict[str, Any]:
     return {
-        "session_id": _ID, "transcript_path": "", "cwd": folder, "hook_event_name": "BeforeTool",
+        "session_id": CANARY, "transcript_path": "", "cwd": folder, "hook_event_name": "BeforeTool",
         "timestamp": "2026-01-01T00:00:00.000Z", "tool_name": "run_shell_command", "tool_input": {"command": command},
     }  # fmt: skip
 
 
 def _copilot(command: str, folder: str) -> dict[str, Any]:
     return {
-        "sessionId": _ID, "timestamp": 1767225600000, "cwd": folder, "toolName": "bash",
+        "sessionId": CANARY, "timestamp": 1767225600000, "cwd": folder, "toolName": "bash",
         "toolArgs": {"command": command},
     }  # fmt: skip
 
 
 def _cursor(command: str, folder: str) -> dict[str, Any]:
     return {
-        "conversation_id": _ID, "generation_id": _ID, "model": "none", "hook_event_name": "preToolUse",
+        "conversation_id": CANARY, "generation_id": CANARY, "model": "none", "hook_event_name": "preToolUse",
         "cursor_version": "0", "workspace_roots": [folder], "user_email": None, "transcript_path": None,
-        "tool_name": "Shell", "tool_input": {"command": command, "working_directory": folder}, "tool_use_id": _ID,
+        "tool_name": "Shell", "tool_input": {"command": command, "working_directory": folder}, "tool_use_id": CANARY,
         "cwd": folder,
     }  # fmt: skip
 
 
 def _opencode(command: str, folder: str) -> dict[str, Any]:
     return {
-        "event": "tool.execute.before", "tool": "bash", "sessionID": _ID, "callID": _ID, "args": {"command": command},
+        "event": "tool.execute.before", "tool": "bash", "sessionID": CANARY, "callID": CANARY, "args": {"command": command},
         "servers": [], "directory": folder, "worktree": folder,
     }  # fmt: skip
 

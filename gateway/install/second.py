@@ -119,7 +119,7 @@ class _Found:
                 continue
             self.reads += [path] if "read" in kinds else []
             self.writes += [path] if "write" in kinds else []
-        return "some of its paths need their exceptions" if unsaid else ""
+        return "has paths that need their exceptions" if unsaid else ""
 
     def _servers(self, names: Sequence[str]) -> str:
         left = False

@@ -12,6 +12,8 @@ if TYPE_CHECKING:
     from gateway.model.call import Call
 
 DECISION, OUTCOME, MARK = "decision", "outcome", "mark"
+# The session of calls that try whether hooks answer.
+CANARY = "doctor"
 # How a call "ended" that runs on when it is answered.
 STARTED = "started"
 

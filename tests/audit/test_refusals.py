@@ -86,10 +86,10 @@ class Record:
         self.path = str(folder / "audit")
         self.store = Store(self.path)
 
-    def write(self, *names: str, cwd: str = "/p") -> None:
+    def write(self, *names: str, cwd: str = "/p", session: str = "s") -> None:
         for name in names:
             kind, number = name[0], name[1:]
-            line = decided("deny" if kind == "D" else "allow", cwd=cwd)
+            line = decided("deny" if kind == "D" else "allow", cwd=cwd, session=session)
             if kind in "VES":
                 line = ended("started" if kind == "S" else "exited")
                 line |= {"violations": [["net", "x:443", "", "proxy", 1]]} if kind == "V" else {}
@@ -130,6 +130,15 @@ def test_the_record_is_read_from_its_end_and_no_further_than_asked(tmp_path: Pat
     looked = last_refusal(record.path, "/p", most=1 << 16)
     assert (looked.last, looked.is_whole) == (None, False)
     assert last_refusal(str(tmp_path / "nowhere"), "/p").is_whole
+
+
+def test_calls_that_only_try_a_hook_do_not_count(tmp_path: Path) -> None:
+    record = Record(tmp_path)
+    record.write("D1", session="a")
+    record.write("D2", session="doctor")
+    last = last_refusal(record.path, "/p").last
+    assert last is not None
+    assert last.decision["id"] == "1"
 
 
 def test_calls_of_other_folders_are_told_apart(tmp_path: Path) -> None:

@@ -170,7 +170,7 @@ def test_a_session_goes_on(here: Place, by: str) -> None:
     [
         pytest.param([], "a task must be given", id="no task"),
         pytest.param(["--resume", "none", "go"], "no session of this project begins with `none`", id="no such session"),
-        pytest.param(["--resume", "last", "go"], "known are none", id="no session at all"),
+        pytest.param(["--resume", "last", "go"], "no session to go on with", id="no session at all"),
         pytest.param(
             ["--model", "x", "--script", "y", "go"], "--model and --script must not be given together", id="two models"
         ),

@@ -123,7 +123,7 @@ def test_what_can_be_said_exactly_enough_is_said_and_the_rest_is_named() -> None
     assert net.writes == ("**/.env", "~/.ssh", "//etc/shadow*", "**/.claude/settings.json")
     assert (net.hosts, net.tools) == (("evil.example",), (("github", "delete_repo"), ("db", "*")))
     assert dict(net.left) == {
-        "secrets": "some of its paths need their exceptions",
+        "secrets": "has paths that need their exceptions",
         "hosts": "names kinds of addresses",
         "tools": "names tools that agents call otherwise",
         "pushes": "tests effect, force",
