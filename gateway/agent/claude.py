@@ -37,7 +37,10 @@ class Claude:
         except ImportError as error:
             raise ModelError("the package `anthropic` is not installed", "pip install anthropic") from error
         try:
-            return self._streamed(request, listener, cancel)
+            try:
+                return self._streamed(request, listener, cancel)
+            except UnicodeEncodeError:  # nothing was sent
+                return self._streamed(_in_characters(request), listener, cancel)
         except anthropic.AnthropicError as error:
             raise ModelError(_why(error), _remedy(anthropic, error)) from error
         except TypeError as error:  # how the SDK says that it found no key
@@ -70,6 +73,22 @@ class Claude:
 
                 self._client = anthropic.Anthropic()
             return self._client
+
+
+def _in_characters(request: Request) -> Request:
+    """The same, with what is no character written as its escape: bytes of names that are no UTF-8, and halves of
+    characters that servers say."""
+    return request.replace(
+        system=_spelled(request.system), messages=_spelled(request.messages), tools=_spelled(request.tools)
+    )
+
+
+def _spelled(value: Any) -> Any:
+    if isinstance(value, str):
+        return value if value.isascii() else value.encode("utf-8", "backslashreplace").decode()
+    if isinstance(value, dict):
+        return {_spelled(name): _spelled(item) for name, item in value.items()}
+    return [_spelled(item) for item in value] if isinstance(value, (list, tuple)) else value
 
 
 def _plain(block: dict[str, Any]) -> dict[str, Any]:

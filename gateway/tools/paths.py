@@ -21,13 +21,14 @@ def absolute(path: str, cwd: str, home: str) -> str:
     """The absolute, lexically normal form of `path`: relative to `cwd`, `~` and `~/…` to `home`.
 
     `.`, `..`, doubled and trailing slashes are gone. `~name` is an ordinary name: tools have no login names.
-    Raises `UnclearError` for an empty path, a path that no file system takes, and `~` without a home.
+    Raises `UnclearError` for an empty path, a path that no file system takes, and `~` without a home. A byte that is no
+    UTF-8 is written as `os.fsdecode` writes it.
     """
     if not path:
         raise UnclearError("must not be empty")
     if len(path) > MAX_LENGTH:
         raise UnclearError(f"must be a path of at most {MAX_LENGTH} characters (got {len(path)})")
-    check_text(path)
+    _check_path(path)
     first = path[0]
     if first == "~" and (len(path) == 1 or path[1] == "/"):
         if not home:
@@ -40,6 +41,20 @@ def absolute(path: str, cwd: str, home: str) -> str:
     elif "//" not in path and "/." not in path and path[-1] != "/":
         return path
     return "/" + normpath(path).lstrip("/")
+
+
+def _check_path(path: str) -> None:
+    """As `check_text`, but for bytes that are no UTF-8: names may hold them. What is no byte, or would be the bytes of
+    a name that has another spelling, could be taken for another path than rules speak of."""
+    try:
+        check_text(path)
+    except UnclearError:
+        try:
+            read = path.encode("utf-8", "surrogateescape").decode("utf-8", "surrogateescape")
+        except UnicodeEncodeError:
+            read = ""
+        if read != path or "\0" in path:
+            raise
 
 
 def check_text(text: str) -> None:

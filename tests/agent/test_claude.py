@@ -220,3 +220,17 @@ def test_nobody_there_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
         pytest.raises(ModelError, match="Connection error"),
     ):
         Claude(client=client).reply(ASKED)
+
+
+def test_what_is_no_character_is_sent_as_its_escape(server: Server, model: Claude) -> None:
+    server.answers = [WHOLE]
+    tools = ({"name": "Read", "description": "half \ud83d", "input_schema": {"a\udcfe": 1}},)
+    result = {"type": "tool_result", "tool_use_id": "t", "content": [{"type": "text", "text": "ä \udc80"}]}
+    assert model.reply(Request("in /pro\udcffject", ({"role": "user", "content": [result]},), tools)).calls
+    (asked,) = server.asked
+    told = (asked["system"][0]["text"], asked["messages"][0]["content"][0]["content"][0]["text"], asked["tools"])
+    assert told == (
+        r"in /pro\udcffject",
+        r"ä \udc80",
+        [{"name": "Read", "description": r"half \ud83d", "input_schema": {r"a\udcfe": 1}}],
+    )

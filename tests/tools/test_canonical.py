@@ -148,6 +148,7 @@ def test_a_call_is_brought_to_its_canonical_form(registry, context, tool, fields
         ("a\nb", f"{CWD}/a\nb"),
         ("C:\\x", f"{CWD}/C:\\x"),
         ("$HOME/x", f"{CWD}/$HOME/x"),
+        ("a\udcff/\udc80b", f"{CWD}/a\udcff/\udc80b"),
     ],
 )
 def test_a_path_becomes_absolute_and_lexically_normal(registry, context, path, canonical):
@@ -163,6 +164,11 @@ def test_a_path_becomes_absolute_and_lexically_normal(registry, context, path, c
             "a\ud800",
             r"$.file_path: must be valid Unicode (got `a\ud800`)" + "\n  help: send the text as UTF-8",
         ),
+        (
+            "a\udcc3\udca9",  # the bytes of `é`
+            r"$.file_path: must be valid Unicode (got `a\udcc3\udca9`)" + "\n  help: send the text as UTF-8",
+        ),
+        ("\udcff\0", r"$.file_path: must not contain NUL (got `\udcff\x00`)"),
         ("a" * 5000, f"$.file_path: must be a path of at most 4096 characters (got 5000) (got `{'a' * 59}…`)"),
     ],
 )

@@ -503,3 +503,26 @@ def test_more_folders_than_are_held_open_are_looked_into(tmp_path: Path, deepen:
     before = len(os.listdir("/dev/fd"))
     assert len(grep(alone, output_mode="count")) == 30
     assert len(os.listdir("/dev/fd")) == before
+
+
+def test_names_that_are_no_utf8_are_found_and_read_like_others(tmp_path: Path) -> None:
+    project = tmp_path / os.fsdecode(b"pro\xffject")
+    try:
+        (project / "src").mkdir(parents=True)
+    except OSError:
+        pytest.skip("this system has no such names")
+    (project / "src" / os.fsdecode(b"\xfe.py")).write_text("needle\n", encoding="utf-8")
+    (project / "src" / os.fsdecode(b"hidden\xfe.py")).write_text("needle\n", encoding="utf-8")
+    whole = Whole(project)
+    try:
+        found = [
+            whole("Glob", pattern="**/*.py").text,
+            whole("Glob", pattern="*.py", path="src").text,
+            whole("Grep", pattern="needle").text,
+            whole("Grep", pattern="needle", path="src", output_mode="content").text,
+            whole("Read", file_path="src/\udcfe.py").text,
+        ]
+    finally:
+        whole.close()
+    name = r"src/\udcfe.py"
+    assert found == [name, name, name, f"{name}:1:needle", "     1\tneedle"]
