@@ -32,7 +32,7 @@ class Found:
 
     def add(self, command: Simple) -> None:
         if len(self.commands) >= MAX_COMMANDS:
-            raise Refused("too many commands", command.start, command.end)
+            raise Refused(f"more than {MAX_COMMANDS:,} commands", command.start, command.end)
         self.commands.append(command)
 
     def marks(self) -> tuple[int, ...]:

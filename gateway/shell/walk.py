@@ -47,7 +47,7 @@ def read(text: str, *, cwds: tuple[str, ...], home: str, variables: Mapping[str,
         end: State | None = None
         try:
             if len(text) > MAX_TEXT:
-                raise Refused("too long", 0, len(text))
+                raise Refused(f"longer than {MAX_TEXT:,} characters", 0, len(text))
             check_characters(text)
             end = walk.whole(text)
         except Refused as refusal:
