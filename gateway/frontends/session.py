@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 
+from gateway.cache import digest
 from gateway.engine import Gateway
 from gateway.errors import CallError, ConfigError, Problem
 from gateway.frontends.home import check_home
@@ -12,6 +13,7 @@ from gateway.load import Options
 from gateway.model.decision import MODES
 from gateway.policy.confine import enforced_by
 from gateway.policy.resolve import Judged
+from gateway.policy.wording import visible
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -29,14 +31,12 @@ def open_gateway(
     """A gateway for the options that commands share. `binding`: what it decides will be done; `servers`: as `Options`
     has them; `serving`: what serves calls that run. Raises ConfigError."""
     check_home()
-    mode = request.mode or ""
-    if request.mode is not None:
-        check_mode(mode)
+    check_options(request)
     return Gateway(
         Options(
             cwd=folder(request.cwd, "--cwd"),
             policies="" if request.policies is None else folder(request.policies, "--policies"),
-            mode=mode,
+            mode=request.mode or "",
             trust=request.trust_project,
             binding=binding,
             servers=servers,
@@ -53,6 +53,10 @@ def check_options(request: Request) -> None:
     for given, name in ((request.cwd, "--cwd"), (request.policies, "--policies")):
         if given is not None:
             folder(given, name)
+    for each in request.trust_project:
+        if len(each) != len(digest(())) or not {*each} <= {*"0123456789abcdef"}:
+            remedy = "`gateway policy show` says the project's; `gateway policy trust` accepts it for good"
+            raise ConfigError(Problem(f"--trust-project must be a digest (got `{visible(each)}`)", remedy=remedy))
 
 
 def raw_call(gateway: Gateway, request: Request) -> RawCall:

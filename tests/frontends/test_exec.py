@@ -116,11 +116,12 @@ def test_the_status_and_the_streams_are_the_commands_own(
         (("--timeout", "soon", "--", "ls"), 2, b"--timeout must be a number"),
         (("--no-such-option", "--", "ls"), 2, b"--no-such-option"),
         (("--mode", "nope", "--", "ls"), 2, b"mode must be one of default"),
+        (("--trust-project", "zzz", "--", "ls"), 2, b"--trust-project must be a digest (got `zzz`)"),
         (("--cwd", "/nonexistent", "--", "ls"), 2, b"--cwd must be a folder that exists"),
     ],
     ids=[
         "denied", "nobody to ask", "words that are no text", "nothing", "both", "no dashes", "no time", "no option",
-        "no mode", "no folder",
+        "no mode", "no digest", "no folder",
     ],
 )  # fmt: skip
 def test_what_does_not_run_says_why(here: Place, words: Sequence[str], status: int, said: bytes) -> None:
