@@ -81,8 +81,8 @@ def _rule(decision: Mapping[str, Any]) -> str:
 
 def last_refusal(folder: str, root: str, most: int = MOST_BYTES) -> Looked:
     """The last refusal of a call from within `root` ("" for any folder) in the record of a folder, or that there is
-    none in its last `most` bytes. Of calls that ended, it counts when they ended. Calls that only try a hook do not. Raises AuditError for a record that
-    cannot be read."""
+    none in its last `most` bytes. Of calls that ended, it counts when they ended. Calls that only try a hook do not.
+    Raises AuditError for a record that cannot be read."""
     outcomes: dict[str, dict[str, Any]] = {}
     # Ids whose ends were seen and whose decisions are still to come, the last end first.
     waiting: OrderedDict[str, None] = OrderedDict()

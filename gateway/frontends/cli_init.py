@@ -56,8 +56,8 @@ def init(
 ) -> int:
     """Put the gateway into an agent's settings.
 
-    Shows the change and asks first; --undo takes it out. What stands there stays as it is. Exit status: 0, 1 if you declined, 2 where nothing could be changed, 3 if the
-    agent will not run the hook yet.
+    Shows the change and asks first; --undo takes it out. What stands there stays as it is. Exit status: 0, 1 if you
+    declined, 2 where nothing could be changed, 3 if the agent will not run the hook yet.
     """
     root = project_root(os.path.realpath(folder(cwd, "--cwd")))
     if agent is None:

@@ -40,9 +40,9 @@ def pause(
 ) -> int:
     """Put the hooks of agents aside for a while.
 
-    In this project, by a person at a terminal, if policy lets it. Meanwhile the organisation's rules and those that protect the system, secrets and the gateway itself still hold, and
-    everything is recorded. What they say nothing of is left to the agent's own rules. Commands of the gateway itself
-    (exec, run, agent, mcp) are not paused.
+    In this project, by a person at a terminal, if policy lets it. Meanwhile the organisation's rules and those that
+    protect the system, secrets and the gateway itself still hold, and everything is recorded. What they say nothing of
+    is left to the agent's own rules. Commands of the gateway itself (exec, run, agent, mcp) are not paused.
 
     Exit status: 0, 1 if it was not agreed to, 2 where there must be none.
     """

@@ -41,9 +41,10 @@ def why(
 ) -> int:
     """Show the last refusal, and what to do about it.
 
-    It is the last call of this project that was refused, with what refused it and why. Refused is what policy denies, what was asked about and not agreed to, what hooks refuse, what is no valid call, and
-    of calls that ran what the sandbox stopped. The call is judged anew as it stands in the record: whether policy would
-    decide otherwise by now, and the smallest change that would make it. Nothing runs.
+    It is the last call of this project that was refused, with what refused it and why. Refused is what policy denies,
+    what was asked about and not agreed to, what hooks refuse, what is no valid call, and of calls that ran what the
+    sandbox stopped. The call is judged anew as it stands in the record: whether policy would decide otherwise by now,
+    and the smallest change that would make it. Nothing runs.
 
     Exit status: 0, or 2 for wrong usage or a record that cannot be read.
     """

@@ -96,8 +96,8 @@ def _cursor(command: str, folder: str) -> dict[str, Any]:
 
 def _opencode(command: str, folder: str) -> dict[str, Any]:
     return {
-        "event": "tool.execute.before", "tool": "bash", "sessionID": CANARY, "callID": CANARY, "args": {"command": command},
-        "servers": [], "directory": folder, "worktree": folder,
+        "event": "tool.execute.before", "tool": "bash", "sessionID": CANARY, "callID": CANARY,
+        "args": {"command": command}, "servers": [], "directory": folder, "worktree": folder,
     }  # fmt: skip
 
 

@@ -80,7 +80,7 @@ def test_the_walk_through_in_the_reference_comes_out_as_it_says() -> None:
     )
     description = compile_description(stamp, "stamp.yaml", "user")
     [(line, column, message)] = failing(description, {"stamp": description}.get)
-    assert f"FAIL stamp.yaml:{line}:{column}: {message}\n" in text
+    assert f"FAIL /home/ann/stamps/stamp.yaml:{line}:{column}: {message}\n" in text
     corrected = compile_description(stamp.replace("[code, read a.txt]", "[code, read x, read a.txt]"), "stamp.yaml")
     assert failing(corrected, {"stamp": corrected}.get) == []
 
