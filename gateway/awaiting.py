@@ -33,6 +33,29 @@ async def on_thread(does: Callable[[Cancel], Any], pool: Executor | None = None)
     return await lasting(work, cancel.set)
 
 
+def alone(does: Callable[[], Any], name: str) -> Future[Any]:
+    """Runs it on a thread of its own, of this name: it may take as long as a person does to answer, and keeps no other
+    work waiting meanwhile."""
+    import asyncio
+    import threading
+    from concurrent.futures import Future as Promise
+
+    work: Promise[Any] = Promise()
+
+    def run() -> None:
+        try:
+            found = does()
+        except BaseException as error:
+            work.set_exception(error)
+        else:
+            work.set_result(found)
+
+    work.set_running_or_notify_cancel()  # nobody can take it back
+    waited = asyncio.wrap_future(work)
+    threading.Thread(target=run, name=name, daemon=True).start()
+    return waited
+
+
 async def lasting(work: Future[Any], cancelled: Callable[[], object] = lambda: None) -> Any:
     """What it gives. Where whoever waits is cancelled, `cancelled` is called, and the cancellation goes on once the
     work is done."""

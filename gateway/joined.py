@@ -12,11 +12,11 @@ from contextlib import suppress
 from time import monotonic
 
 from gateway.errors import ConfigError, GatewayError
+from gateway.mcp.circumstances import asking, circumstances, context_of
 from gateway.mcp.links import PROMPT
 from gateway.model.call import RawCall
 from gateway.model.decision import Decision
 from gateway.model.value import Value
-from gateway.offer import going
 from gateway.policy.explain import message
 from gateway.sandbox.run import Cancel
 from gateway.sandbox.shell import quoted
@@ -29,7 +29,8 @@ if TYPE_CHECKING:
     from typing import Any
 
     from gateway.engine import Gateway
-    from gateway.servers import Server, Servers
+    from gateway.mcp.blocking import Server
+    from gateway.servers import Servers
     from gateway.serving import Services
     from gateway.session import Session
     from gateway.theirs import Prompt
@@ -72,7 +73,8 @@ class Joined:
         self._looked = 0.0
         self._cancel = Cancel()
         self._starting: dict[str, threading.Thread] = {}
-        self._refused: dict[str, Mapping[str, Any]] = {}  # by name what is not started until it is another one
+        # By name what is not started until it is another one or judged in other circumstances, and what was said of it.
+        self._refused: dict[str, tuple[Mapping[str, Any], tuple[object, ...], Decision]] = {}
         self._listings: dict[str, _Listing] = {}
         self._tools: dict[str, Theirs] = {}
         self._for_people: dict[str, bool] = {}  # what they should know, and whether it was told
@@ -120,6 +122,7 @@ class Joined:
         if is_first:
             self._mode = self._session.context.mode
             self._refused.clear()
+        self._servers.look_over(self._session)
         self._bring_up(gateway, declared, is_first, cancel)
         found = {}
         for name, each in declared.items():
@@ -222,14 +225,15 @@ class Joined:
     def _bring_up(
         self, gateway: Gateway, declared: Mapping[str, Mapping[str, Any]], is_first: bool, cancel: Cancel
     ) -> None:
+        now = circumstances(self._session, gateway) if declared else ()
         for name, each in declared.items():
             if (
                 self._servers.running(name, self._session, each) is None
                 and not self._is_starting(name)
-                and self._refused.get(name) != each
+                and self._refused.get(name, ())[:2] != (each, now)
                 and self._servers.pause(name, self._session) <= 0
             ):
-                self._begin(gateway, name, each, cancel)
+                self._begin(gateway, name, each, now, cancel)
         end = monotonic() + JOIN_SECONDS
         while is_first and any(map(self._is_starting, declared)) and monotonic() < end and not cancel.is_set:
             cancel.wait(_LOOK_EVERY)
@@ -238,9 +242,11 @@ class Joined:
         thread = self._starting.get(name)
         return thread is not None and thread.is_alive()
 
-    def _begin(self, gateway: Gateway, name: str, each: Mapping[str, Any], cancel: Cancel) -> None:
+    def _begin(
+        self, gateway: Gateway, name: str, each: Mapping[str, Any], now: tuple[object, ...], cancel: Cancel
+    ) -> None:
         """Starts a server: at once and beside the rest where policy lets it, else once somebody has said so, who is
-        asked but once. A call of one of its tools asks again."""
+        asked but once, unless the policy ended one that was let. A call of one of its tools asks again."""
         decision, why = self._judged(gateway, name, each)
         if decision is Decision.ALLOW:
             thread = threading.Thread(target=self._start, args=(name, self._cancel), name=f"gateway-join-{name}")
@@ -248,8 +254,12 @@ class Joined:
             self._starting[name] = thread
             thread.start()
             return
-        self._refused[name] = each
+        before = self._refused.get(name)
+        self._refused[name] = each, now, decision
         if decision is Decision.ASK and self._asks:
+            was_asked = before is not None and before[0] == each and before[2] is Decision.ASK
+            if was_asked and name not in self._listings:
+                return
             if self._is_let(name, each, cancel):
                 self._start(name, cancel)
         elif decision is Decision.DENY:
@@ -281,11 +291,9 @@ class Joined:
         """Whether it may start, or be asked where it is, unasked; what policy says where it may not."""
         try:
             if each["url"]:
-                verdict = gateway.check(RawCall(f"mcp__{name}__tools.list", {}, server=name), self._session.context)
-                # What its tools do is judged with each call; here, that somebody is told to go there.
-                decision = Decision.DENY if verdict.decision is Decision.DENY else going(verdict)
+                decision, verdict = asking(gateway, name, self._session.context)
             else:
-                context = gateway.context.replace(mode=self._mode)
+                context = context_of(self._session, gateway)
                 verdict = gateway.check(RawCall("Bash", {"command": quoted(each["command"])}), context)
                 decision = verdict.decision
         except GatewayError as error:

@@ -34,6 +34,7 @@ MOST_LISTED = 12_000
 _MOST_OWN = 6_000  # of that for those that are no server's
 _MOST_PROMPTS = 6_000
 _OF_SERVERS = "mcp__"
+_GETTING = "prompts.get"  # what getting a prompt of a server is judged as
 # what a tool needs, and the setting that brings it
 _NEEDED = (("search", "search"), ("lsp", "language_servers"), ("servers", "servers"))
 
@@ -47,11 +48,10 @@ def definitions(gateway: Gateway, form: str, mode: str, session: Session | None)
     if form not in FORMS:
         raise ValueError(f"the form must be one of {', '.join(FORMS)} (got {form!r})")
     mode = mode or gateway.context.mode
-    joined = None if session is None else session.joined
-    found = offered(gateway, mode, () if session is None else session.context.rules, joined)
+    found = offered(gateway, mode, session)
     waiting = [] if form == "mcp" else deferred(gateway, found, session)
     names = {tool.name for tool in waiting}
-    told = _written_down(gateway, joined)
+    told = _written_down(gateway, session)
     schema = None if session is None else session.answer_schema
     return [
         _FORMED[form](
@@ -69,7 +69,7 @@ def _answering(tool: Tool, schema: Mapping[str, Any]) -> Tool:
     return Made({**tool.entry, "input": {"properties": {}, **schema}})
 
 
-def _written_down(gateway: Gateway, joined: Joined | None) -> dict[str, str]:
+def _written_down(gateway: Gateway, session: Session | None) -> dict[str, str]:
     """By tool, what there is to be loaded with it, "" for nothing."""
     from gateway.skills.found import COMMAND, SKILL, listing
 
@@ -77,22 +77,27 @@ def _written_down(gateway: Gateway, joined: Joined | None) -> dict[str, str]:
     found = {
         name: listing(kind, gateway.places, root, trusted) for name, kind in ((SKILLS, SKILL), (COMMANDS, COMMAND))
     }
-    lines = [] if joined is None else [prompt.line() for prompt in joined.prompts()]
+    joined: Joined | None = None if session is None else session.joined
+    prompts = () if joined is None else joined.prompts()
+    lines = [each.line() for each in prompts if _may_call(session, f"{_OF_SERVERS}{each.server}__{_GETTING}")]
     if lines:
         found[COMMANDS] = "\n".join([*([found[COMMANDS]] if found[COMMANDS] else []), *_fitting(lines, _MOST_PROMPTS)])
     return found
 
 
-def offered(gateway: Gateway, mode: str = "", rules: tuple[str, ...] = (), joined: Joined | None = None) -> list[Tool]:
-    """The tools that a call may use: switched on, with something behind them, and not denied for every input. `rules`:
-    those of the session; `joined`: what it has of MCP servers."""
-    context = gateway.context.replace(mode=mode or gateway.context.mode, now=time.time())
-    policy, available = gateway.loaded_with(rules).policy, _available(gateway)
+def offered(gateway: Gateway, mode: str = "", session: Session | None = None) -> list[Tool]:
+    """The tools that a call may use: switched on, with something behind them, not denied for every input, and of those
+    that the agent of the session may call."""
+    context = gateway.context if session is None else session.context
+    context = context.replace(mode=mode or context.mode, now=time.time())
+    joined: Joined | None = None if session is None else session.joined
+    policy, available = gateway.loaded_with(context.rules).policy, _available(gateway)
     own: list[Tool] = [
         gateway.registry[name]
         for name in gateway.registry
         if gateway.registry.is_enabled(name, available)
         and is_there(gateway.registry[name].entry)
+        and _may_call(session, name)
         and not denied_for_every_input(policy, name, context)
     ]
     if joined is None:
@@ -100,11 +105,17 @@ def offered(gateway: Gateway, mode: str = "", rules: tuple[str, ...] = (), joine
     theirs = [
         tool
         for tool in joined.tools()
-        if not denied_for_every_input(
+        if _may_call(session, tool.judged)
+        and not denied_for_every_input(
             policy, tool.judged, context, Call(tool.judged, {}, "", tool.server, tool.annotations)
         )
     ]
     return [tool for tool in own if not tool.server or joined.runs(tool.server)] + theirs
+
+
+def _may_call(session: Session | None, judged: str) -> bool:
+    """Whether the agent of a session may call a tool at all, whatever policy says of the call."""
+    return session is None or session.may is None or session.may(judged)
 
 
 def going(verdict: Verdict) -> Decision:

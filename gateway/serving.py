@@ -210,6 +210,8 @@ class Services:
         gateway = guard.gateway.renewed()
         if gateway is not guard.gateway:
             guard = self._guard = Guard(gateway, Surveyor(gateway))
+            if self._servers is not None:
+                self._servers.look_over_all()
         self._has_saved = False
         return guard
 

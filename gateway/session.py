@@ -148,6 +148,13 @@ class Session:
         with self._lock:
             self._for_now += rules
 
+    @property
+    def lasting_rules(self) -> tuple[str, ...]:
+        """Its rules, without those that hold until the next task only."""
+        with self._lock:
+            passing, rules = self._for_now, self._context.rules
+        return tuple(text for text in rules if text not in passing) if passing else rules
+
     def next_task(self) -> None:
         """Somebody has said what to do next: what a skill of the last task forbade is forbidden no longer. Nothing that
         a model can do comes to this."""

@@ -116,6 +116,7 @@ PURE_FILES = {
     "lsp/problems.py",
     "lsp/uris.py",
     "mcp/cleaned.py",
+    "mcp/elicited.py",
     "theirs.py",
     "mcp/eras.py",
     "approval/base.py",

@@ -20,11 +20,12 @@ from gateway.agent.loop import Agent, Noticed
 from gateway.agent.script import parse
 from gateway.agent.scripted import Scripted
 from gateway.approval.callback import Callback
+from gateway.mcp.blocking import PROMPTS_CHANGED
 from gateway.mcp.pins import Pins
 from gateway.model.call import RawCall
 from gateway.sandbox.bubblewrap import Bubblewrap
 from gateway.sandbox.run import NEVER, Cancel
-from gateway.servers import LONGEST_PAUSE, PROMPTS_CHANGED, STEADY_SECONDS, _Place
+from gateway.servers import LONGEST_PAUSE, STEADY_SECONDS, _Place
 from gateway.session import Session
 from gateway.tools.handling import Failure
 
@@ -496,6 +497,108 @@ def test_a_broken_policy_changes_nothing_of_what_is_there(world: World, monkeypa
     assert not world.call("mcp__docs__echo", text="x").ran  # every call is refused meanwhile
 
 
+def test_a_server_whose_command_the_policy_forbids_meanwhile_leaves_and_comes_back_when_it_may(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module, "LOOK_AGAIN_SECONDS", 0.0)
+    world.look()
+    first = world.gateway.calls.services.servers.running("docs", world.session)
+    world.says({"id": "no", "deny": "Bash(python3 *)"})
+    news = world.look()
+    assert (news.told, world.names(), first.is_alive) == ((GONE,), [], False)
+    assert "was refused by rule `no`" in news.people[-1]
+    world.says({"id": "less", "deny": "Bash(make)"})
+    told = world.until(world.names)
+    assert told == ["The MCP server `docs` runs now, with these tools: mcp__docs__die, mcp__docs__echo."]
+    again = world.gateway.calls.services.servers.running("docs", world.session)
+    world.says({"id": "more", "allow": "Bash(make)"})
+    assert world.look() == module.News()  # which changes nothing about it
+    assert world.gateway.calls.services.servers.running("docs", world.session) is again
+
+
+def test_a_session_with_a_rule_against_a_server_starts_none(world: World) -> None:
+    world.session.rule((json.dumps({"version": 1, "rules": [{"id": "mine", "deny": "Bash(python3 *)"}]}),))
+    (told,) = world.look().people
+    assert told.startswith("The MCP server `docs` does not start: ")
+    assert world.names() == []
+    assert not [each for each in world.ground.records() if each.get("tool") == "Bash"]
+
+
+@pytest.mark.parametrize("agent", ["reviewer", "writer"])
+def test_a_rule_for_an_agent_holds_for_the_servers_of_its_session(world: World, agent: str) -> None:
+    world.says({"id": "no", "deny": {"tool": "Bash", "agent": "reviewer", "depth": {"ge": 1}}})
+    with Session(world.gateway.context.replace(agent=agent, depth=1)) as session:
+        joined = world.gateway.calls.services.servers.join(session)
+        assert bool(joined.look(NEVER).people) is (agent == "reviewer")
+        assert joined.runs("docs") is (agent == "writer")
+
+
+def test_who_said_no_to_a_server_is_not_asked_again_because_the_policy_says_something_else(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module, "LOOK_AGAIN_SECONDS", 0.0)
+    asked: list[Any] = []
+    ask = {"id": "ask", "ask": "Bash(python3 *)"}
+    world.says(ask)
+    gateway = world.ground.open(approver=Callback(lambda question: bool(asked.append(question))))
+    with gateway.session() as session:
+        joined = gateway.calls.services.servers.join(session)
+        for more in ((), ({"id": "less", "deny": "Bash(make)"},)):
+            world.says(ask, *more)
+            joined.look(NEVER)
+        assert (len(asked), joined.runs("docs")) == (1, False)
+        world.says()  # nobody has to be asked any more
+        for _ in range(600):
+            joined.look(NEVER)
+            if joined.runs("docs"):
+                break
+            NEVER.wait(0.05)
+        assert (len(asked), joined.runs("docs")) == (1, True)
+
+
+def test_who_let_a_server_start_is_asked_again_when_the_policy_has_ended_it(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module, "LOOK_AGAIN_SECONDS", 0.0)
+    (world.place.project / "notes.txt").write_text("notes", encoding="utf-8")
+    asked: list[Any] = []
+    ask = {"id": "ask", "ask": "Bash(python3 *)"}
+    world.says(ask)
+    gateway = world.ground.open(approver=Callback(lambda question: asked.append(question) or True))
+    with gateway.session() as session:
+        joined = gateway.calls.services.servers.join(session)
+        counts = []
+        for more in ((), ({"id": "less", "deny": "Bash(make)"},), ({"id": "hidden", "deny": "Read(notes.txt)"},)):
+            world.says(ask, *more)
+            joined.look(NEVER)
+            counts.append((len(asked), joined.runs("docs")))
+        assert counts == [(1, True), (1, True), (2, True)]
+
+
+def test_prompts_that_an_agent_may_not_get_are_not_shown_to_it(world: World) -> None:
+    world.look()
+
+    def commands() -> str:
+        (found,) = [each for each in world.gateway.tools(session=world.session) if each["name"] == "SlashCommand"]
+        return str(found["description"])
+
+    assert "mcp__docs__plan" in commands()
+    world.session.may = lambda name: name == "SlashCommand"
+    assert [each["name"] for each in world.gateway.tools(session=world.session)] in ([], ["SlashCommand"])
+    assert "mcp__docs__plan" not in json.dumps(world.gateway.tools(session=world.session))
+
+
+def test_an_agent_loads_no_tool_of_a_server_that_it_may_not_call(world: World) -> None:
+    world.lists(tool("get.all"), ECHO)
+    world.says(tools_in_full=1)
+    world.look()
+    world.session.may = lambda name: name in ("ToolSearch", "Read", "Bash", "mcp__docs__echo")
+    assert "mcp__docs__get_all" not in json.dumps(world.gateway.tools(session=world.session))
+    assert world.call("ToolSearch", query="select:mcp__docs__get_all").output.is_error
+    assert "mcp__docs__echo" in world.call("ToolSearch", query="select:mcp__docs__echo").text
+    assert world.session.searched == {"mcp__docs__echo"}
+
+
 # -------------------------------------------------------------------------------------------------------- elsewhere
 
 
@@ -643,6 +746,26 @@ def test_a_server_elsewhere_is_not_asked_where_policy_denies_its_host(
         joined = gateway.calls.services.servers.join(session)
         news = joined.look(NEVER)
         assert (joined.runs("w"), bool(news.people)) == (not is_denied, is_denied)
+
+
+def test_a_server_elsewhere_leaves_when_the_policy_denies_its_host(
+    elsewhere: Elsewhere, ground, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module, "LOOK_AGAIN_SECONDS", 0.0)
+    settings = {"servers": {"w": {"url": elsewhere.start()}}}
+    ground.says({"rules": [LOOPBACK], "settings": settings})
+    gateway = ground.open()
+    with gateway.session() as session:
+        joined = gateway.calls.services.servers.join(session)
+        joined.look(NEVER)
+        first = gateway.calls.services.servers.running("w", session)
+        ground.says({"rules": [LOOPBACK, {"id": "less", "deny": "Bash(make)"}], "settings": settings})
+        assert joined.look(NEVER).told == ()
+        assert gateway.calls.services.servers.running("w", session) is first
+        rule = {"id": "net", "deny": LOOPBACK["allow"]}
+        ground.says({"rules": [rule], "settings": settings})
+        assert joined.look(NEVER).told == (GONE.replace("docs", "w"),)
+        assert (first.is_alive, joined.runs("w")) == (False, False)
 
 
 @pytest.mark.parametrize("yes", [True, False], ids=["let", "refused"])
@@ -802,6 +925,8 @@ def test_the_model_of_a_session_is_told_what_comes_and_goes(world: World) -> Non
 
     def noting(request: Any, **how: Any) -> Any:
         offered.append({each["name"] for each in request.tools if each["name"].startswith("mcp__")})
+        for starting in world.joined._starting.values():
+            starting.join()  # so that what is started meanwhile runs when it is next looked around
         return reply(request, **how)
 
     model.reply = noting  # type: ignore[method-assign]
@@ -867,7 +992,8 @@ def test_people_are_told_of_what_goes_wrong_meanwhile() -> None:
     context = SimpleNamespace(depth=0, mode="default")
     session: Any = SimpleNamespace(context=context, ends_with_it=lambda _end: None)
     services: Any = SimpleNamespace(guard=guard, look_again=lambda: None)
-    joined = module.Joined(SimpleNamespace(declared=dict), services, session)  # type: ignore[arg-type]
+    servers: Any = SimpleNamespace(declared=dict, look_over=lambda _session: None)
+    joined = module.Joined(servers, services, session)
     most, told = 20_000, 0
     before = sys.getswitchinterval()
     sys.setswitchinterval(1e-6)

@@ -10,6 +10,7 @@ import pytest
 from catalogue import SERVERS, Listed, definitions
 
 from gateway.model.call import RawCall
+from gateway.session import Session
 
 
 def names(gateway: Any, form: str = "anthropic", **how: Any) -> set[str]:
@@ -142,6 +143,39 @@ def test_what_is_denied_is_not_found_either(ground) -> None:
     ground.says({"rules": [{"id": "no", "deny": "WordCount"}]})
     done = ground.open().call(RawCall("ToolSearch", {"query": "select:WordCount"}))
     assert (done.output.is_error, done.text[:33]) == (True, "There is no tool `WordCount` here")
+
+
+LOADED = {
+    "by name": "select:WordCount",
+    "by words": "+count lines words",
+    "beside one that it may call": "select:Monitor,WordCount",
+}
+
+
+@pytest.mark.parametrize("is_bounded", [True, False], ids=["bounded", "the twin, who may call it"])
+@pytest.mark.parametrize("query", LOADED.values(), ids=LOADED)
+def test_an_agent_loads_no_tool_that_it_may_not_call(ground, query: str, is_bounded: bool) -> None:
+    ground.says({"settings": {"tools_in_full": 3}})
+    gateway = ground.open()
+    with gateway.session() as session:
+        if is_bounded:
+            session.may = lambda name: name in ("Read", "Monitor", "ToolSearch")
+        done = gateway.call(RawCall("ToolSearch", {"query": query}), session=session)
+        assert ("WordCount" in done.text.replace("no tool `WordCount`", ""), "WordCount" in session.searched) == (
+            (not is_bounded), (not is_bounded),
+        )  # fmt: skip
+        said = json.dumps(gateway.tools(session=session))
+        assert ("WordCount" in said) is not is_bounded
+
+
+@pytest.mark.parametrize("agent", ["reviewer", "writer"])
+def test_what_is_denied_to_an_agent_is_not_offered_to_it(ground, agent: str) -> None:
+    rule = {"id": "no", "deny": {"tool": "WordCount", "agent": "reviewer", "depth": {"ge": 1}}}
+    ground.says({"settings": {"tools_in_full": 3}, "rules": [rule]})
+    gateway = ground.open()
+    with Session(gateway.context.replace(agent=agent, depth=1)) as session:
+        done = gateway.call(RawCall("ToolSearch", {"query": "select:WordCount"}), session=session)
+        assert done.output.is_error is (agent == "reviewer")
 
 
 def sent(gateway: Any, tools: int) -> tuple[int, str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import threading
 from base64 import b64decode
@@ -9,14 +10,16 @@ from typing import Any
 
 import pytest
 
+from gateway.approval.callback import Callback
 from gateway.model.call import RawCall
 from gateway.sandbox.bubblewrap import Bubblewrap
 from gateway.sandbox.run import NEVER, Cancel
+from gateway.session import Session
 from gateway.tools.handling import Failure, Image
 
 PICTURE = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAAAAAA6fptVAAAACklEQVR4nGNgAAAAAgABSK+kcQAAAABJRU5ErkJggg=="
 SERVER = """
-import base64, json, os, sys
+import base64, json, os, sys, time
 
 def answer(message):
     method, params = message["method"], message.get("params") or {}
@@ -53,8 +56,18 @@ def answer(message):
             sys.exit(3)
         if name == "hang":
             return None
+        if name == "wait":
+            while not os.path.exists("go"):
+                time.sleep(0.01)
+            return {"content": [{"type": "text", "text": "waited"}]}
+        if name == "reads":
+            try:
+                return {"content": [{"type": "text", "text": open("notes.txt").read()}]}
+            except OSError as error:
+                return {"content": [{"type": "text", "text": type(error).__name__}]}
     if method == "tools/list":
-        names = ("echo", "fail", "where", "tell", "fault", "painted", "picture", "end", "hang")
+        names = ("echo", "fail", "where", "tell", "fault", "painted", "picture", "end", "hang", "wait",
+                 "reads")
         return {"tools": [{"name": name, "inputSchema": {"type": "object"}} for name in names]}
     if method == "resources/list":
         return {"resources": [{"uri": "docs://a", "name": "a", "description": "the first", "mimeType": "text/plain"}]}
@@ -280,7 +293,7 @@ def test_a_server_that_runs_is_judged_anew_for_another_mode(place, modes: list[s
 
 
 def test_a_server_that_starts_keeps_nobody_waiting_for_another(place, monkeypatch: pytest.MonkeyPatch) -> None:
-    from gateway.servers import Server
+    from gateway.mcp.blocking import Server
 
     begun, may_go_on = threading.Event(), threading.Event()
     start = Server.start
@@ -314,6 +327,194 @@ def test_a_server_that_does_not_start_leaves_no_descriptor(place) -> None:
     for _ in range(3):
         gateway.call(RawCall("Echo", {"word": "x"}))
     assert (len(os.listdir("/proc/self/fd")) if before else 0) == before
+
+
+# ------------------------------------------------------------------------------------------ whose circumstances count
+
+MINE = {"id": "mine", "deny": "Bash(python3 *)"}
+CIRCUMSTANCES = {
+    "a rule of its own denies the command": ({"rules": [MINE]}, {}, "was refused by rule `mine`"),
+    "a rule of its own asks": ({"rules": [{"id": "mine", "ask": "Bash(python3 *)"}]}, {}, "There is nobody to ask"),
+    "the policy denies it to this agent": (
+        {}, {"id": "no", "deny": {"tool": "Bash", "agent": "reviewer"}}, "was refused by rule `no`",
+    ),
+    "the policy denies it so deep": (
+        {}, {"id": "no", "deny": {"tool": "Bash", "depth": {"ge": 2}}}, "was refused by rule `no`",
+    ),
+}  # fmt: skip
+
+
+def text_of(*rules: dict[str, Any]) -> tuple[str, ...]:
+    return (json.dumps({"version": 1, "rules": rules}),)
+
+
+def session_of(gateway: Any, **what: Any) -> Session:
+    return Session(gateway.context.replace(**what))
+
+
+@pytest.mark.parametrize(("own", "rule", "why"), CIRCUMSTANCES.values(), ids=CIRCUMSTANCES)
+def test_a_start_is_judged_in_the_circumstances_of_its_session(
+    place, own: dict[str, Any], rule: dict[str, Any], why: str
+) -> None:
+    gateway = says(place, *([rule] if rule else []))
+    rules = text_of(*own["rules"]) if own else ()
+    with session_of(gateway, agent="reviewer", depth=2, rules=rules) as session:
+        done = gateway.call(RawCall("Echo", {"word": "x"}), session=session)
+        assert done.text.startswith("MCP server `docs` does not start: ")
+        assert why in done.text
+    with session_of(gateway, agent="writer", depth=1) as twin:
+        assert gateway.call(RawCall("Echo", {"word": "x"}), session=twin).text == '{"word": "x"}'
+
+
+def test_a_server_is_confined_by_the_rules_of_its_session(place) -> None:
+    (place.project / "notes.txt").write_text("notes", encoding="utf-8")
+    gateway = says(place)
+    for rules, text in (((), "notes"), (text_of({"id": "mine", "deny": "Read(notes.txt)"}), "PermissionError")):
+        with session_of(gateway, rules=rules) as session:
+            assert gateway.call(RawCall("mcp__docs__reads", {}), session=session).text == text
+
+
+def test_a_server_that_was_started_before_a_session_has_a_rule_does_not_serve_it_any_more(place) -> None:
+    gateway = says(place)
+    with gateway.session() as session:
+        first = _server(gateway, session)
+        session.rule(text_of(MINE))
+        done = gateway.call(RawCall("Echo", {"word": "x"}), session=session)
+        assert "was refused by rule `mine`" in done.text
+        assert not first.is_alive
+
+
+def test_what_a_skill_narrows_for_a_task_holds_for_calls_and_ends_no_server(place) -> None:
+    gateway = says(place)
+    narrowed = text_of({"id": "narrow", "deny": {"tool": "*"}, "except": ["mcp__docs__echo"]})
+    with gateway.session() as session:
+        first = _server(gateway, session)
+        session.narrows_for_now(narrowed)
+        session.rule(narrowed)
+        assert gateway.call(RawCall("mcp__docs__echo", {"a": 1}), session=session).text == '{"a": 1}'
+        assert not gateway.call(RawCall("mcp__docs__where", {}), session=session).ran
+        assert _server(gateway, session) is first
+
+
+CHANGES = {
+    "its command is denied": (({"id": "no", "deny": "Bash(python3 *)"},), "", "was refused by rule `no`"),
+    "its command is asked about": (({"id": "no", "ask": "Bash(python3 *)"},), "", "There is nobody to ask"),
+    "a path is denied": (({"id": "no", "deny": "Read(notes.txt)"},), "another", "PermissionError"),
+    "something else is allowed": (({"id": "more", "allow": "Bash(make)"},), "the same", "notes"),
+    "something else is denied": (({"id": "less", "deny": "Bash(make)"},), "the same", "notes"),
+}
+
+
+@pytest.mark.parametrize(("rules", "serves", "text"), CHANGES.values(), ids=CHANGES)
+def test_a_server_that_runs_is_judged_anew_when_the_policy_changes(
+    place, rules: tuple[dict[str, Any], ...], serves: str, text: str
+) -> None:
+    (place.project / "notes.txt").write_text("notes", encoding="utf-8")
+    gateway = says(place)
+    with gateway.session() as session:
+        first = _server(gateway, session)
+        assert gateway.call(RawCall("mcp__docs__reads", {}), session=session).text == "notes"
+        says(place, *rules)
+        gateway.calls.services.look_again()
+        done = gateway.call(RawCall("mcp__docs__reads", {}), session=session)
+        assert text in done.text
+        assert first.is_alive is (serves == "the same")
+        if serves:
+            assert (_server(gateway, session) is first) is (serves == "the same")
+
+
+def test_a_server_that_nobody_calls_ends_as_well_when_the_policy_denies_it(place) -> None:
+    gateway = says(place)
+    with gateway.session() as session:
+        first = _server(gateway, session)
+        says(place, {"id": "no", "deny": "Bash(python3 *)"})
+        gateway.calls.services.look_again()
+        gateway.call(RawCall("Read", {"file_path": "server.py"}))
+        while first.is_alive:
+            NEVER.wait(0.02)
+
+
+def test_a_call_that_runs_when_its_server_is_denied_is_answered_and_then_it_ends(place) -> None:
+    gateway = says(place)
+    with gateway.session() as session:
+        first = _server(gateway, session)
+        found: list[Any] = []
+        calling = threading.Thread(
+            target=lambda: found.append(gateway.call(RawCall("mcp__docs__wait", {}), session=session))
+        )
+        calling.start()
+        while not first.is_asked:
+            NEVER.wait(0.02)
+        session.rule(text_of(MINE))
+        servers = gateway.calls.services.servers
+        servers.look_over(session)
+        assert (first.is_alive, servers.running("docs", session)) == (True, None)
+        (place.project / "go").write_text("", encoding="utf-8")
+        calling.join()
+        assert (found[0].text, first.is_alive) == ("waited", False)
+
+
+def test_a_session_that_ends_ends_servers_that_were_only_waiting_for_an_answer(place) -> None:
+    gateway, cancel = says(place), Cancel()
+    with gateway.session() as session:
+        first = _server(gateway, session)
+        calling = threading.Thread(
+            target=lambda: gateway.call(RawCall("mcp__docs__hang", {}), session=session, cancel=cancel)
+        )
+        calling.start()
+        while not first.is_asked:
+            NEVER.wait(0.02)
+        session.rule(text_of(MINE))
+        gateway.calls.services.servers.look_over(session)
+        assert first.is_alive
+    assert not first.is_alive
+    calling.join()
+    cancel.close()
+
+
+def test_a_person_who_let_a_server_start_is_asked_again_only_where_it_would_run_otherwise(place) -> None:
+    asked: list[str] = []
+
+    def answers(question: Any) -> bool:
+        asked.append(question.verdict.reason.rule.id)
+        return True
+
+    ask = {"id": "ask", "ask": "Bash(python3 *)"}
+    says(place, ask)
+    environment = {"PATH": os.environ["PATH"], "SECRET_OF_OURS": "s3cr3t"}
+    gateway = place.open(environment=environment, approver=Callback(answers))
+    with gateway.session() as session:
+        for rules in ((ask,), (ask, {"id": "less", "deny": "Bash(make)"}), ({**ask, "lock": True},)):
+            says(place, *rules)
+            gateway.calls.services.look_again()
+            assert gateway.call(RawCall("Echo", {"word": "x"}), session=session).text == '{"word": "x"}'
+    assert asked == ["ask", "ask"]
+
+
+def test_a_broken_policy_ends_no_server(place) -> None:
+    gateway = says(place)
+    with gateway.session() as session:
+        first = _server(gateway, session)
+        place.says("version: 1\nrules: [")
+        gateway.calls.services.look_again()
+        assert not gateway.call(RawCall("Echo", {"word": "x"}), session=session).ran
+        gateway.calls.services.servers.look_over(session)
+        assert gateway.calls.services.servers.running("docs", session) is first
+
+
+@pytest.mark.parametrize("error", [TimeoutError(), RuntimeError("it has ended"), OSError(5, "x")], ids=repr)
+def test_whatever_goes_wrong_at_the_end_of_a_server_is_told_as_its_end(place, error: Exception) -> None:
+    gateway = says(place)
+    with gateway.session() as session:
+        server = _server(gateway, session)
+
+        async def fails() -> None:
+            raise error
+
+        server._upstream.settled = fails
+        with pytest.raises(Failure, match="MCP server `docs` gave no answer: "):
+            server.ask("tools/call", {"name": "end", "arguments": {}}, NEVER)
+        assert not server.is_alive
 
 
 def _server(gateway: Any, session: Any) -> Any:

@@ -87,7 +87,6 @@ class Languages:
         context = session.context
         made = LanguageServer(name, declared)
         try:
-            session.scratch()  # commands see nothing of it, so it must be there before one is planned
             made.start(self._services, session, cancel, context.replace(cwd=context.root or context.cwd))
         except BrokenError as error:
             if not cancel.is_set:
@@ -116,7 +115,8 @@ class Languages:
     def _circumstances(self, session: Session) -> tuple[str, ...]:
         """What a command of the session is judged by, beside itself."""
         context, gateway = session.context, self._services.guard.gateway
-        return context.mode, context.agent, context.root, gateway.loaded_with(context.rules).policy.revision
+        revision = gateway.loaded_with(context.rules).policy.revision
+        return context.mode, context.agent, str(context.depth), context.root, revision
 
     def _place(self, session: Session, name: str) -> _Place:
         with self._lock:

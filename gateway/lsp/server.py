@@ -14,7 +14,7 @@ from gateway.lsp.client import Client, GoneError, LateError, ServerError
 from gateway.lsp.documents import Documents
 from gateway.lsp.endings import language_of
 from gateway.lsp.positions import ENCODINGS, UTF16
-from gateway.lsp.problems import MOST_KEPT, problems_of
+from gateway.lsp.problems import kept_of, problems_of
 from gateway.lsp.shown import one_line
 from gateway.lsp.uris import path_of, uri_of
 from gateway.mcp.child import Child
@@ -306,8 +306,7 @@ class LanguageServer:
                 raise self._gone()
             return None
         assert known is not None
-        assert self._child is not None
-        return problems_of(self._child.hidden(known.items), document.source.lines, self.encoding)
+        return problems_of(known.items, document.source.lines, self.encoding)
 
     # ------------------------------------------------------------------------------------------- what it says by itself
 
@@ -323,9 +322,12 @@ class LanguageServer:
         path, items = path_of(params.get("uri")), params.get("diagnostics")
         if self.documents.get(path) is None or not isinstance(items, list):
             return  # of a file that nobody asks about, or nothing that says what is wrong with it
+        assert self._child is not None
+        kept = kept_of(items, self._child.hidden)
+        version = params.get("version")
         with self._news:
             self._serial += 1
-            published = _Published(self._serial, params.get("version"), items[:MOST_KEPT], monotonic())
+            published = _Published(self._serial, version if isinstance(version, int) else None, kept, monotonic())
             self._published[path] = published
             for each in [each for each in self._published if self.documents.get(each) is None]:
                 del self._published[each]

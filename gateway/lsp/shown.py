@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from gateway.lsp.positions import character, lines_of, place
+from gateway.lsp.positions import Counted, lines_of, place
 from gateway.lsp.problems import NAMES
 from gateway.lsp.sources import MOST_FILES
 from gateway.lsp.uris import path_of
@@ -18,8 +18,10 @@ if TYPE_CHECKING:
     from gateway.lsp.sources import Sources
 
 MOST_LINE = 200
+MOST_KEPT = 10_000
 MOST_NAME = 300
 MOST_TEXT = 20_000
+_MOST_LOOKED_AT = 20_000  # of what is to stand on one line
 # Places of one answer that are looked at.
 MOST_PLACES = 1_000
 _KINDS = (
@@ -33,7 +35,8 @@ _COMPLETIONS = (
 
 
 class Spot(Value):
-    """A place in a file that may be read: its path, line and character from 1, and the text of that line."""
+    """A place in a file that may be read: its path, line and character from 1, and the text of that line, or of a very
+    long one its beginning."""
 
     path: str
     line: int
@@ -50,7 +53,7 @@ class Places:
 
     def __init__(self, sources: Sources, encoding: str, cwd: str) -> None:
         self._sources = sources
-        self._encoding = encoding
+        self._counted = Counted(encoding)
         self._cwd = cwd
 
     def spot(self, uri: Any, span: Any) -> Spot | None:
@@ -61,7 +64,7 @@ class Places:
         if source is None or at is None or at[0] >= len(source.lines):
             return None
         text = source.lines[at[0]]
-        return Spot(source.real, at[0] + 1, character(text, at[1], self._encoding) + 1, text)
+        return Spot(source.real, at[0] + 1, self._counted.character(text, at[1]) + 1, text[:MOST_KEPT])
 
     def spots(self, found: Any) -> Iterator[Spot]:
         """The places of an answer that is one or more `Location` or `LocationLink`, each once."""
@@ -113,7 +116,7 @@ def named(path: str, cwd: str) -> str:
 
 def one_line(text: Any, most: int = MOST_NAME) -> str:
     """What a server says, on one line, "" for what is no text."""
-    return visible(" ".join(text.split())[:most]) if isinstance(text, str) else ""
+    return visible(" ".join(text[:_MOST_LOOKED_AT].split())[:most]) if isinstance(text, str) else ""
 
 
 def told_problem(problem: Problem) -> str:

@@ -105,14 +105,14 @@ class Exchange:
         self._answer: asyncio.Future[Mapping[str, Any]] | None = None
         self._one_at_a_time = asyncio.Lock()
 
-    def may_ask(self, kind: str = "elicitation") -> bool:
-        """Whether the client has what answers such a question."""
+    def may_ask(self, kind: str = "elicitation", mode: str = "form") -> bool:
+        """Whether the client has what answers such a question. `mode`: of an elicitation."""
         if self._lists and is_stateless(self.back.version):
             return False
         has = self.back.capabilities.get(kind)
         if not isinstance(has, dict):
             return False
-        return kind != "elicitation" or "form" in has or "url" not in has
+        return kind != "elicitation" or mode in has or (mode == "form" and "url" not in has)
 
     async def ask(self, requests: Mapping[str, Message]) -> Mapping[str, Any]:
         """What the client answers to requests of the form `{"method", "params"}`, by their keys. Who asks meanwhile

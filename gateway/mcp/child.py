@@ -6,12 +6,14 @@ from __future__ import annotations
 import os
 import threading
 
+from gateway.errors import ConfigError
 from gateway.hiding import hidden_bytes, hidden_in
+from gateway.mcp.circumstances import context_of
 from gateway.model.call import RawCall
 from gateway.model.decision import Decision
 from gateway.policy.explain import message
 from gateway.sandbox.base import SandboxError
-from gateway.sandbox.run import Cancel, Command, Ways
+from gateway.sandbox.run import Cancel, Command, Protection, Ways
 from gateway.sandbox.shell import quoted
 from gateway.tools.handling import Failure
 
@@ -25,6 +27,7 @@ if TYPE_CHECKING:
     from gateway.model.plan import SandboxPlan
     from gateway.model.result import Result
     from gateway.model.verdict import Verdict
+    from gateway.sandbox.base import Names
     from gateway.serving import Guard, Services
     from gateway.session import Session
 
@@ -61,11 +64,15 @@ class Child:
         self._thread: threading.Thread | None = None
         # What it was given that nobody else has: it is never shown or recorded.
         self._secrets: tuple[str, ...] = ()
+        # How it was let start, and by whom what it does meanwhile is judged.
+        self._let: tuple[Guard, Verdict, SandboxPlan] | None = None
 
     def start(self, services: Services, session: Session, cancel: Cancel, context: Context | None = None) -> None:
-        """Judges, confines, records and starts it. `context`: the circumstances that it is judged in, by default those
-        of the gateway in the session's mode. Raises Failure."""
+        """Judges, confines, records and starts it. `context`: the circumstances that it is judged in, by default the
+        session's (`gateway.mcp.circumstances`). Raises Failure, GatewayError where the session has ended."""
+        session.scratch()  # commands see nothing of it, so it must be there before one is planned
         guard, verdict, plan, grant = self._judged(services, session, cancel, context)
+        self._let = guard, verdict, plan
         recorded = services.recorded(guard, session.name, verdict, plan, grant)
         if not recorded.may_run:
             raise Failure(f"{self._title} does not start, because it would not be recorded.")
@@ -74,14 +81,13 @@ class Child:
         command = Command(lambda _number: words, Ways(reads[0], writes[1]))
         ends = (reads[0], writes[1])
         self.out, self.into = reads[1], writes[0]
-        serve = self._server(services, guard, verdict, plan, recorded, command, ends)
+        serve = self._server(services, verdict, plan, recorded, command, ends)
         self._thread = threading.Thread(target=serve, name=f"gateway-server-{self.name}", daemon=True)
         self._thread.start()
 
     def _server(
         self,
         services: Services,
-        guard: Guard,
         verdict: Verdict,
         plan: SandboxPlan,
         recorded: Recorded,
@@ -91,7 +97,7 @@ class Child:
         def serve() -> None:
             try:
                 self._result = services.runner.run(
-                    plan, command, guard.protection(verdict), cancel=self._cancel, listener=self._listener()
+                    plan, command, self._protection(), cancel=self._cancel, listener=self._listener()
                 )
                 services.ended(recorded, verdict, self._shown(self._result))
             except Exception as error:
@@ -117,26 +123,71 @@ class Child:
 
         return listen
 
+    def _protection(self) -> Protection:
+        """What it may not change by name, by the policy as it was when it was last judged."""
+
+        def now() -> Protection:
+            assert self._let is not None
+            guard, verdict, _plan = self._let
+            return guard.protection(verdict)
+
+        def look(folder: str) -> Names:
+            found = now().look
+            assert found is not None
+            return found(folder)
+
+        return Protection(lambda path: now().classify(path), look)
+
+    def is_fit(self, services: Services, session: Session, mode: str = "") -> bool:
+        """Whether it would be started now as it was: let, unasked or after no other question than the one that was
+        answered, and with the very same plan. If so, what it does from now on is judged by the policy of now. `mode`:
+        the session's by default. Raises ConfigError where the policy is broken."""
+        guard, let = services.guard, self._let
+        if let is None:
+            return False
+        context = context_of(session, guard.gateway)
+        try:
+            verdict = guard.gateway.check(self._raw(), context.replace(mode=mode) if mode else context)
+            if verdict.decision is Decision.DENY or not verdict.context.confined:
+                return False
+            plan, _secrets = self._planned(guard, verdict)
+        except ConfigError:
+            raise
+        except Exception:
+            return False  # what cannot be judged, or confined, is started anew or not at all
+        if plan != let[2] or not _asking(verdict) <= _asking(let[1]):
+            return False
+        self._let = guard, verdict, plan
+        return True
+
+    def _raw(self) -> RawCall:
+        return RawCall("Bash", {"command": quoted(self._declared["command"])})
+
+    def _planned(self, guard: Guard, verdict: Verdict) -> tuple[SandboxPlan, tuple[str, ...]]:
+        """The plan of its command, and what it is given that nobody else has. Raises SandboxError, Failure."""
+        plan = guard.plan(verdict, None)
+        if self._narrows is not None:
+            plan = self._narrows(plan)
+        own = self._environment(guard.gateway.environment)
+        known = frozenset(value for _, value in plan.environment)  # every command has them
+        secrets = tuple(
+            value for name, value in own.items() if self._declared["env"][name] != value and value not in known
+        )
+        environment = dict(plan.environment) | own
+        limits = plan.limits.replace(seconds=0.0, cpu_seconds=0.0)
+        return plan.replace(environment=tuple(sorted(environment.items())), limits=limits), secrets
+
     def _judged(
         self, services: Services, session: Session, cancel: Cancel, context: Context | None
     ) -> tuple[Guard, Verdict, SandboxPlan, Any]:
         guard = services.guard
-        context = context or guard.gateway.context.replace(mode=session.context.mode)
-        raw = RawCall("Bash", {"command": quoted(self._declared["command"])})
+        context = context or context_of(session, guard.gateway)
+        raw = self._raw()
         verdict, grant = guard.gateway.check(raw, context), None
 
         def planned(guard: Guard, verdict: Verdict) -> SandboxPlan:
-            plan = guard.plan(verdict, None)
-            if self._narrows is not None:
-                plan = self._narrows(plan)
-            own = self._environment(guard.gateway.environment)
-            known = frozenset(value for _, value in plan.environment)  # every command has them
-            self._secrets = tuple(
-                value for name, value in own.items() if self._declared["env"][name] != value and value not in known
-            )
-            environment = dict(plan.environment) | own
-            limits = plan.limits.replace(seconds=0.0, cpu_seconds=0.0)
-            return plan.replace(environment=tuple(sorted(environment.items())), limits=limits)
+            plan, self._secrets = self._planned(guard, verdict)
+            return plan
 
         if verdict.decision is Decision.DENY or not verdict.context.confined:
             raise Failure(f"{self._title} does not start: {message(verdict)}")
@@ -207,3 +258,11 @@ class Child:
         self._cancel.set()
         if self.ended(_END_SECONDS):
             self._cancel.close()
+
+
+def _asking(verdict: Verdict) -> frozenset[tuple[object, ...]]:
+    """What asks, by what a person was shown of it."""
+    return frozenset(
+        (rule.id, rule.lane, rule.source.layer, rule.text, rule.lock)
+        for rule in (each.reason.rule for each in verdict.outcomes if each.decision is Decision.ASK)
+    )

@@ -31,6 +31,8 @@ NAME = "gateway"
 SERVER_INFO = {"name": NAME, "version": "1"}
 IDLE_SECONDS = 1_800.0
 MOST_CLIENTS = 256
+# Calls of all clients that are on a thread at a time, and what is done for them in between.
+MOST_CALLS, _MOST_SHORT = 1_000, 16
 LOOK_AGAIN_SECONDS = 1.0
 TOOLS_CHANGED = "notifications/tools/list_changed"
 
@@ -50,6 +52,7 @@ class Client:
         # The ways to clients without, and what each of them wants to be told.
         self.listening: dict[object, Callable[[str, Message], None]] = {}
         self.kept: dict[str, Any] = {}  # what the endpoint keeps for it
+        self.leaving: list[Any] = []  # of that, what only finishes what it was asked
         self.lock = asyncio.Lock()
 
 
@@ -65,7 +68,9 @@ class Endpoint:
         from concurrent.futures import ThreadPoolExecutor
 
         self.gateway = gateway
-        self.pool = ThreadPoolExecutor(64, "gateway-mcp")
+        # Calls may wait for a person; what does not has threads of its own, so that it never waits for them.
+        self.pool = ThreadPoolExecutor(MOST_CALLS, "gateway-mcp")
+        self._short = ThreadPoolExecutor(_MOST_SHORT, "gateway-mcp-short")
         self._seal = Seal()
         self._clients: dict[str, Client] = {}
         self._looked = 0.0
@@ -179,7 +184,7 @@ class Endpoint:
         for call in list(client.calls):
             await ended(call)
         await self.leave(client)
-        await asyncio.get_running_loop().run_in_executor(self.pool, client.session.close)
+        await asyncio.get_running_loop().run_in_executor(self._short, client.session.close)
 
     async def tell(self, client: Client, method: str, params: Message | None = None) -> None:
         """Tells a client what it did not ask for."""
@@ -194,10 +199,11 @@ class Endpoint:
         for key in list(self._clients):
             await self.forget(key)
         self.pool.shutdown(wait=False)
+        self._short.shutdown(wait=False)
 
     async def on_pool(self, does: Callable[[], Any]) -> Any:
-        """What a blocking function gives."""
-        return await asyncio.get_running_loop().run_in_executor(self.pool, does)
+        """What a blocking function gives that asks nobody."""
+        return await asyncio.get_running_loop().run_in_executor(self._short, does)
 
     def setting(self, key: str, usual: Any) -> Any:
         """A key of the setting `mcp`, as the policy has it now."""

@@ -44,6 +44,9 @@ class Link:
         self.upstream = upstream
         self.name = upstream.name
         self.asking: set[Any] = set()  # the exchanges whose calls are with the server
+        self.judged: tuple[object, ...] = ()  # the circumstances in which it is known to be fit
+        self._is_retired = False
+        self._ending: asyncio.Task[None] | None = None
         self._pins = pins
         self._identity = identity_of(upstream.declared)
         self._tools: dict[str, dict[str, Any]] = {}
@@ -56,6 +59,26 @@ class Link:
     def stale(self) -> None:
         """What is known of its tools holds no longer."""
         self._is_stale = True
+
+    def answered(self, exchange: Any) -> None:
+        """A call is with the server no more."""
+        self.asking.discard(exchange)
+        self._end_retired()
+
+    def retire(self) -> None:
+        """Ends the server as soon as no call is with it any more."""
+        self._is_retired = True
+        self._end_retired()
+
+    def _end_retired(self) -> None:
+        if self._is_retired and not self.asking and self._ending is None:
+            self._ending = asyncio.ensure_future(self.upstream.end())
+
+    async def end(self) -> None:
+        """Ends the server."""
+        if self._ending is not None:
+            await self._ending
+        await self.upstream.close()
 
     async def tools(self, *, again: bool) -> None:
         """Has its tools listed and held against what is pinned. Raises RpcError, ConfigError."""

@@ -4,29 +4,25 @@ about and recorded like one of the gateway's own tools, and what they say is cle
 from __future__ import annotations
 
 import asyncio
-import json
-import sys
-from contextlib import suppress
 from time import monotonic
 
 from gateway.awaiting import on_thread
 from gateway.errors import ConfigError
 from gateway.life import Life
 from gateway.mcp.asking import Exchange, asked_through
-from gateway.mcp.cleaned import CHARACTERS, Rules, shown
-from gateway.mcp.endpoint import TOOLS_CHANGED, Endpoint, refusal
-from gateway.mcp.eras import ASKS, is_stateless
-from gateway.mcp.links import COMPLETION, PROMPT, Link, described
-from gateway.mcp.relay import Relay, asked_for
-from gateway.mcp.upstream import Upstream
-from gateway.mcp.wire import CLOSED, INTERNAL, INVALID_PARAMS, METHOD_NOT_FOUND, RpcError
+from gateway.mcp.behind import Behind
+from gateway.mcp.cleaned import CHARACTERS, Rules
+from gateway.mcp.endpoint import refusal
+from gateway.mcp.eras import is_stateless
+from gateway.mcp.links import COMPLETION, PROMPT, described
+from gateway.mcp.relay import Relay
+from gateway.mcp.wire import CLOSED, INTERNAL, INVALID_PARAMS, RpcError
 from gateway.model.call import Call, RawCall
 from gateway.model.decision import Decision
 from gateway.model.result import Result
 from gateway.policy.explain import message
 from gateway.policy.unjudged import built_in, unjudged
-from gateway.sandbox.run import NEVER, NOT_RUN
-from gateway.sandbox.shell import quoted
+from gateway.sandbox.run import NOT_RUN
 from gateway.tools.frozen import freeze
 from gateway.tools.handling import Failure, Output
 
@@ -38,8 +34,8 @@ if TYPE_CHECKING:
     from gateway.engine import Gateway
     from gateway.life import Done
     from gateway.mcp.asking import Back
-    from gateway.mcp.child import Child
     from gateway.mcp.endpoint import Client
+    from gateway.mcp.links import Link
     from gateway.mcp.pins import Pins
     from gateway.mcp.wire import Message
     from gateway.sandbox.run import Cancel
@@ -50,14 +46,9 @@ _LISTS = {
     "resources/templates/list": "resourceTemplates",
     "prompts/list": "prompts",
 }
-# What servers tell that waits for a client to read it; of more nothing is told.
-MOST_TOLD = 100
-# What people are told of servers: different texts, and characters of one.
-_MOST_SAID, _LONGEST_TOLD = 1_000, 2_000
-_LEVELS = ("debug", "info", "notice", "warning", "error", "critical", "alert", "emergency")
 
 
-class Proxying(Endpoint):
+class Proxying(Behind):
     """Answers with the tools, resources and prompts of servers."""
 
     instructions = "Every call is judged by the user's policy. A refusal says why, and what to do instead."
@@ -81,116 +72,8 @@ class Proxying(Endpoint):
         says: Callable[[bytes], None] | None = None,
     ) -> None:
         """`namespaced`: tools and prompts are shown as `SERVER__NAME`. `says`: gets the servers' standard error."""
-        self._servers = servers
         self._namespaced = namespaced
-        self._pins = pins
-        self._says = says
-        self._told: set[str] = set()
-        self._telling: set[asyncio.Task[None]] = set()
-        super().__init__(gateway)
-
-    # ------------------------------------------------------------------------------------------------------ servers
-
-    async def _link(self, client: Client, name: str, exchange: Exchange) -> Link:
-        """A server of this client that runs. Raises Failure."""
-        async with client.lock:
-            link: Link | None = client.kept.get(name)
-            if link is None:
-                link = client.kept[name] = self._made(client, name, exchange)
-        if link.upstream.is_alive:
-            return link
-        services = self.gateway.calls.services
-
-        def starts(child: Child) -> None:
-            with asked_through(exchange):
-                child.start(services, client.session, NEVER)
-
-        if await link.upstream.start(services.gateway.environment, starts):
-            link.stale()
-        return link
-
-    def opened(self, key: str, back: Back) -> None:
-        """Servers that may start without a question do so at once: the client asks for their tools next."""
-        for name, declared in self._servers.items():
-            if declared["url"] or self._may(RawCall("Bash", {"command": quoted(declared["command"])}), Decision.ALLOW):
-                self._start(self._started(key, name, back))
-
-    async def _started(self, key: str, name: str, back: Back) -> None:
-        with suppress(Failure):  # which is told when somebody asks
-            await self._link(await self.client(key), name, Exchange(back, lists=True))
-
-    def _made(self, client: Client, name: str, exchange: Exchange) -> Link:
-        may = self._servers_may()
-        offers = {kind: each for kind, each in exchange.back.capabilities.items() if kind in may}
-        upstream = Upstream(
-            name, self._servers[name], offers=offers, stateless_first=is_stateless(exchange.back.version),
-            asked=lambda method, params: self._asked(client, name, method, params),
-            told=lambda method, params: self._heard(client, name, method, params), says=self._says,
-        )  # fmt: skip
-        return Link(upstream, self._pins if self.setting("pins", True) else None)
-
-    def _servers_may(self) -> tuple[str, ...]:
-        return tuple(self.setting("servers_may", ()))
-
-    async def _asked(self, client: Client, name: str, method: str, params: Message) -> Message:
-        """Answers a request that a server makes while it works for a client. Raises RpcError."""
-        if method == "ping":
-            return {}
-        link: Link = client.kept[name]
-        if method not in ASKS or len(link.asking) != 1:
-            why = "nobody can tell which call it belongs to" if method in ASKS else "Method not found"
-            raise RpcError(METHOD_NOT_FOUND, why)
-        (exchange,) = link.asking
-        given = asked_for(name, method, params, self._servers_may(), exchange)
-        answers = await exchange.ask({"ask": {"method": method, "params": given}})
-        found = answers.get("ask")
-        if not isinstance(found, dict):
-            raise RpcError(INTERNAL, "the answer was none")
-        return found
-
-    def _heard(self, client: Client, name: str, method: str, params: Message) -> None:
-        link: Link | None = client.kept.get(name)
-        if link is None:
-            return
-        if method == TOOLS_CHANGED:
-            link.stale()
-        if len(self._telling) >= MOST_TOLD:
-            return
-        if method == TOOLS_CHANGED or method in (
-            "notifications/resources/list_changed",
-            "notifications/prompts/list_changed",
-        ):
-            self._start(self.tell(client, method))
-        elif method == "notifications/resources/updated":
-            uri = params.get("uri")
-            if isinstance(uri, str) and self._may_read(link, uri):
-                self._start(self.tell(client, method, {"uri": uri}))
-        elif method == "notifications/message" and params.get("level") in _LEVELS and client.standing is not None:
-            told = {"level": params["level"], "logger": link.name, "data": self._logged(link, params.get("data"))}
-            self._start(client.standing.notify(method, told))
-
-    def _logged(self, link: Link, data: Any) -> Any:
-        """What a server logs, as far as a client may have it."""
-        try:
-            said = described({"data": data}, link.upstream)["data"]
-            size = len(json.dumps(said, ensure_ascii=False))
-        except (ValueError, RecursionError):
-            return "(Left out by the gateway: it is nested too deeply.)"
-        return said if size <= CHARACTERS else f"(Left out by the gateway: {size:,} characters.)"
-
-    def _start(self, work: Any) -> None:
-        task = asyncio.ensure_future(work)
-        self._telling.add(task)
-        task.add_done_callback(self._is_told)
-
-    def _is_told(self, task: asyncio.Task[None]) -> None:
-        self._telling.discard(task)
-        if not task.cancelled():
-            task.exception()  # a client that has gone is told nothing
-
-    async def leave(self, client: Client) -> None:
-        for link in client.kept.values():
-            await link.upstream.close()
+        super().__init__(gateway, servers, pins=pins, says=says)
 
     # ---------------------------------------------------------------------------------------------------- listings
 
@@ -256,23 +139,6 @@ class Proxying(Endpoint):
             return []
         link.resources[uri] = method
         return [described(entry, link.upstream)]
-
-    def _may_read(self, link: Link, uri: str) -> bool:
-        return self._may(RawCall("ReadMcpResource", {"server": link.name, "uri": uri}, server=link.name))
-
-    def _may(self, raw: RawCall, most: Decision = Decision.ASK) -> bool:
-        """Whether policy is no stricter with a call than this."""
-        try:
-            return self.gateway.calls.services.guard.gateway.check(raw).decision <= most
-        except Exception:
-            return False  # what cannot be judged is not shown
-
-    def _tell(self, text: str) -> None:
-        """Tells people once what a client does not see."""
-        text = shown(text[:_LONGEST_TOLD])
-        if text not in self._told and len(self._told) < _MOST_SAID:
-            self._told.add(text)
-            (self._says or sys.stderr.buffer.write)(f"gateway: {text}\n".encode("utf-8", "backslashreplace"))
 
     async def _log_level(self, client: Client, exchange: Exchange, params: Message) -> Message:
         problems: list[RpcError] = []

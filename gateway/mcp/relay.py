@@ -10,8 +10,9 @@ from concurrent.futures import TimeoutError as Late
 from time import monotonic
 
 from gateway.mcp.cleaned import cleaned, shown
+from gateway.mcp.elicited import FORM, UnaskableError, elicited, mode_of
 from gateway.mcp.eras import ASKS, INPUT_REQUIRED
-from gateway.mcp.wire import CLOSED, METHOD_NOT_FOUND, RpcError
+from gateway.mcp.wire import CLOSED, INVALID_PARAMS, METHOD_NOT_FOUND, RpcError
 from gateway.tools.handling import Failure, Output, Text
 
 TYPE_CHECKING = False
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
 
 _LOOK_EVERY = 0.1
 MOST_ROUNDS = 10
+MOST_REQUESTS = 10  # of one round
 # Reports of progress that wait for a client to read them; of more the oldest are left out.
 MOST_REPORTS = 100
 
@@ -155,19 +157,20 @@ class Relay:
                     params["requestState"] = result["requestState"]
             raise Failure(self._no_answer(f"it asked for more than {MOST_ROUNDS} times"))
         finally:
-            self._link.asking.discard(self._exchange)
+            self._link.answered(self._exchange)
 
     def _requests(self, requests: Any) -> dict[str, Message]:
         """What the server asks for, if it may ask for all of it."""
         if not isinstance(requests, dict) or not requests:
             raise RpcError(METHOD_NOT_FOUND, "it asks for something and does not say what")
-        found = {}
+        if len(requests) > MOST_REQUESTS:
+            raise RpcError(INVALID_PARAMS, f"it asks for more than {MOST_REQUESTS} things at once")
+        found: dict[str, Message] = {}
         for key, each in requests.items():
             method = each.get("method") if isinstance(each, dict) else None
             params = each.get("params") if isinstance(each, dict) else None
-            found[key] = {**each, "params": asked_for(self._link.name, method, params, self._may, self._exchange)}
-            if params is None:
-                del found[key]["params"]
+            given = asked_for(self._link.name, method, params, self._may, self._exchange)
+            found[key] = {"method": method} | ({} if params is None else {"params": given})
         return found
 
     def _progress(self, params: Message) -> None:
@@ -196,12 +199,22 @@ def asked_for(server: str, method: Any, params: Any, may: Collection[str], excha
         raise RpcError(METHOD_NOT_FOUND, f"no server may ask for {str(method)[:80]}")
     if kind not in may:
         raise RpcError(METHOD_NOT_FOUND, f"policy lets no server ask a client for {kind}")
-    if not exchange.may_ask(kind):
-        raise RpcError(METHOD_NOT_FOUND, f"the client has no {kind}")
-    found = dict(params) if isinstance(params, dict) else {}
-    if isinstance(found.get("message"), str):
-        found["message"] = f"The MCP server `{server}` asks: {shown(found['message'])}"
+    if kind != "elicitation":
+        _may_ask(exchange, kind)
+        return dict(params) if isinstance(params, dict) else {}
+    try:
+        _may_ask(exchange, kind, mode_of(params))
+        found = elicited(params)
+    except UnaskableError as error:
+        raise RpcError(INVALID_PARAMS, f"no client is asked for what the server wants to know: {error}") from error
+    found["message"] = f"The MCP server `{server}` asks: {found['message']}"
     return found
+
+
+def _may_ask(exchange: Exchange, kind: str, mode: str = FORM) -> None:
+    if not exchange.may_ask(kind, mode):
+        of = f" of the mode {mode}" if mode != FORM else ""
+        raise RpcError(METHOD_NOT_FOUND, f"the client has no {kind}{of}")
 
 
 def plain(value: Any) -> Any:

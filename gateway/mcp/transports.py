@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from gateway.mcp.endpoint import Endpoint
+    from gateway.mcp.strangers import Strangers
 
 PATH = "/mcp"
 _ENDING = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
@@ -117,6 +118,7 @@ async def _http(
     from mcp.server.transport_security import TransportSecuritySettings
 
     from gateway.mcp.overhttp import server_for
+    from gateway.mcp.strangers import Strangers, protocol_for
 
     endpoint = make()
     shown = f"[{host}]" if ":" in host else host
@@ -130,9 +132,11 @@ async def _http(
     )
     served = server_for(endpoint)
     app = served.streamable_http_app(streamable_http_path=PATH, transport_security=security, host=host)
+    strangers = Strangers()
     config = uvicorn.Config(
-        Door(app, tokens, endpoint), log_level="critical", lifespan="on", timeout_graceful_shutdown=5
-    )
+        Door(app, tokens, endpoint, strangers), http=protocol_for(strangers), ws="none", log_level="critical",
+        lifespan="on", timeout_graceful_shutdown=5,
+    )  # fmt: skip
     server = uvicorn.Server(config)
     ready(f"http://{shown}:{port}{PATH}")
     try:
@@ -145,8 +149,12 @@ async def _http(
 class Door:
     """Lets in who shows a token, and ends what was kept for a session that its client ends."""
 
-    def __init__(self, app: Any, tokens: Mapping[str, str], endpoint: Endpoint) -> None:
+    def __init__(
+        self, app: Any, tokens: Mapping[str, str], endpoint: Endpoint, strangers: Strangers | None = None
+    ) -> None:
+        """`strangers`: is told on which connections somebody has shown one."""
         self._app = app
+        self._strangers = strangers
         self._tokens = {name: token.encode() for name, token in tokens.items()}
         self._endpoint = endpoint
 
@@ -162,6 +170,8 @@ class Door:
         if who is None:
             await _unauthorized(send)
             return
+        if self._strangers is not None:
+            self._strangers.known(scope["client"])
         from mcp.server.auth.middleware.bearer_auth import AuthenticatedUser
         from mcp.server.auth.provider import AccessToken
 
@@ -191,5 +201,6 @@ class Door:
 
 async def _unauthorized(send: Any) -> None:
     headers = [(b"www-authenticate", b'Bearer realm="gateway"'), (b"content-type", b"text/plain")]
+    headers.append((b"connection", b"close"))
     await send({"type": "http.response.start", "status": 401, "headers": headers})
     await send({"type": "http.response.body", "body": b"a token is needed\n"})

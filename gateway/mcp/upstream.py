@@ -7,7 +7,7 @@ import asyncio
 import os
 from contextlib import AsyncExitStack
 
-from gateway.awaiting import lasting
+from gateway.awaiting import alone, lasting
 from gateway.hiding import hidden_bytes, hidden_in
 from gateway.mcp.child import Child
 from gateway.mcp.eras import HANDSHAKE, LOG_KEY, STATELESS, TARGETS, is_stateless, stamped, without_envelope
@@ -72,6 +72,12 @@ class Upstream:
         """What it was given that must not be said back."""
         return self._child.secrets if self._child is not None else self._http_secrets
 
+    def is_fit(self, judge: Callable[[Child], bool]) -> bool:
+        """Whether a process of it is as `judge` says that it must be; there may be none. Blocks as `judge` does, on any
+        thread."""
+        child = self._child
+        return child is None or judge(child)
+
     async def start(self, environment: Mapping[str, str], starts: Callable[[Child], None]) -> bool:
         """Starts it if it does not run; whether it did not. `starts`: judges a process and starts it, on a thread, for
         as long as somebody who is asked takes. Raises Failure."""
@@ -120,7 +126,7 @@ class Upstream:
         pipes: list[int] = []
         try:
             try:
-                await lasting(asyncio.get_running_loop().run_in_executor(None, starts, child))
+                await lasting(alone(lambda: starts(child), f"gateway-start-{self.name}"))
             finally:  # it may have started for somebody who does not wait any more
                 pipes += [each for each in (child.into, child.out) if each >= 0]
             writer = await writing(pipes.pop())

@@ -112,6 +112,9 @@ def _server(name: str, item: Node, complaints: Complaints) -> dict[str, Any]:
         for language in read.choices(given["languages"], "`languages`", LANGUAGES, complaints):
             server["extensions"].update(dict.fromkeys(LANGUAGES.get(language, "").split(), language))
     if "extensions" in given:
+        if given["extensions"].value == {}:
+            remedy = "write the endings that it serves, such as `.py: python`, or leave it out beside `languages`"
+            complaints.at(given["extensions"], "`extensions` must not be empty", remedy)
         for ending, each in read.mapping(given["extensions"], "`extensions`", complaints).items():
             if not _ending.fullmatch(ending) or ending == ".":
                 message = f"`extensions` must hold endings such as `.py`, or whole names (got `{ending}`)"

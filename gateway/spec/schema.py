@@ -311,6 +311,7 @@ def _settings() -> dict[str, Any]:
         "languages": _one_or_many(_enum(tuple(LANGUAGES))),
         "extensions": {
             "type": "object",
+            "minProperties": 1,
             "propertyNames": {"pattern": f"^{ENDING_PATTERN}$", "not": {"const": "."}},
             "additionalProperties": dict(_TEXT),
         },

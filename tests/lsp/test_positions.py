@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gateway.lsp.positions import ENCODINGS, UTF8, UTF16, UTF32, character, lines_of, place, units
+from gateway.lsp.positions import ENCODINGS, STRIDE, UTF8, UTF16, UTF32, Counted, character, lines_of, place, units
 
 LINE = "a😀é→b"
 CODEC = {UTF8: ("utf-8", 1), UTF16: ("utf-16-le", 2), UTF32: ("utf-32-le", 4)}
@@ -35,6 +35,24 @@ def test_a_character_comes_back_from_its_units(line: str, number: int, encoding:
 @given(st.text(), st.integers(0, 10**9), st.sampled_from(ENCODINGS))
 def test_a_unit_of_whatever_size_is_a_place_in_the_line(line: str, offset: int, encoding: str) -> None:
     assert 0 <= character(line, offset, encoding) <= len(line)
+
+
+PARTS = st.lists(st.sampled_from(["a" * 700, "é" * 900, "😀" * 800, "→x" * 500, "b😀"]), max_size=24)
+
+
+@given(PARTS, st.lists(st.integers(0, 60_000), max_size=6), st.sampled_from(ENCODINGS))
+def test_a_long_line_is_counted_as_a_short_one_is(parts: list[str], offsets: list[int], encoding: str) -> None:
+    line, counted = "".join(parts), Counted(encoding)
+    assert [counted.character(line, each) for each in offsets] == [character(line, each, encoding) for each in offsets]
+
+
+@pytest.mark.parametrize("encoding", ENCODINGS)
+@pytest.mark.parametrize("length", [STRIDE - 1, STRIDE, STRIDE + 1, 2 * STRIDE, 2 * STRIDE + 1])
+def test_each_character_where_the_counting_begins_anew_comes_back(length: int, encoding: str) -> None:
+    line, counted = "😀é" * (length // 2) + "a" * (length % 2), Counted(encoding)
+    for number in (0, 1, STRIDE - 1, STRIDE, STRIDE + 1, length - 1, length):
+        if number <= length:
+            assert counted.character(line, units(line, number, encoding)) == number
 
 
 def test_lines_end_as_the_protocol_has_it() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import pytest
@@ -9,7 +10,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gateway.lsp.positions import UTF16
-from gateway.lsp.problems import ERROR, WARNING, Problem, new_ones, problems_of
+from gateway.lsp.problems import (
+    ERROR,
+    MOST_CHARACTERS,
+    MOST_KEPT,
+    MOST_MESSAGE,
+    WARNING,
+    Problem,
+    kept_of,
+    new_ones,
+    problems_of,
+)
 
 LINES = ["a😀b", "c"]
 
@@ -43,6 +54,54 @@ def test_a_problem_is_read(item: Any, problem: Problem) -> None:
 @pytest.mark.parametrize("items", [None, {}, "x", [None], [{}], [{"message": 3}]], ids=str)
 def test_what_is_no_problem_is_left_out(items: Any) -> None:
     assert problems_of(items, LINES, UTF16) == ()
+
+
+def same(text: str) -> str:
+    return text
+
+
+@pytest.mark.parametrize(
+    "item", [each for name, (each, _) in READ.items() if name != "all that there is"], ids=[*list(READ)[1:]]
+)
+def test_what_is_kept_of_a_problem_says_the_same(item: Any) -> None:
+    assert problems_of(kept_of([item], same), LINES, UTF16) == problems_of([item], LINES, UTF16)
+
+
+def test_what_a_problem_points_to_is_kept_as_far_as_it_is_read() -> None:
+    there = {"uri": "file:///a", "range": at(1, 0)}
+    kept = {"uri": "file:///a", "range": {"start": {"line": 1, "character": 0}}}
+    related = [{"location": there, "message": "see", "more": 1}, {"location": there}, 3]
+    assert kept_of([{"message": "m", "relatedInformation": related, "data": "x"}], same) == [
+        {"message": "m", "range": None, "source": "", "severity": ERROR,
+         "relatedInformation": [{"location": kept, "message": "see"}]},
+    ]  # fmt: skip
+
+
+HUGE = "x" * 3_000_000
+LARGE: dict[str, Any] = {
+    "one message": [{"message": HUGE}],
+    "each of many": [{"message": "x" * 10_000}] * 5_000,
+    "what nobody reads": [{"message": "m", "data": HUGE, "tags": [HUGE], "codeDescription": {"href": HUGE}}],
+    "its source and code": [{"message": "m", "source": HUGE, "code": HUGE}],
+    "what it points to": [
+        {"message": "m", "relatedInformation": [{"location": {"uri": "file:///" + HUGE}, "message": "m"}] * 9}
+    ],
+    "its range": [{"message": "m", "range": {"start": {"line": 0, "character": 10**4_000, "x": HUGE}, "y": HUGE}}],
+}
+
+
+@pytest.mark.parametrize("items", LARGE.values(), ids=LARGE)
+def test_what_is_kept_of_a_file_is_bounded(items: list[Any]) -> None:
+    kept = kept_of(items, same)
+    assert 1 <= len(kept) <= MOST_KEPT
+    assert len(json.dumps(kept)) < MOST_CHARACTERS + 200 * len(kept)
+
+
+def test_a_secret_is_hidden_before_a_message_is_cut() -> None:
+    (kept,) = kept_of(
+        [{"message": "x" * (MOST_MESSAGE - 3) + "s3cr3t"}], lambda text: text.replace("s3cr3t", "[secret]")
+    )
+    assert kept["message"] == "x" * (MOST_MESSAGE - 3) + "[se"
 
 
 def problem(line: int = 1, message: str = "m", text: str = "x = y", severity: int = ERROR) -> Problem:

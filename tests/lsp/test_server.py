@@ -353,3 +353,15 @@ def test_a_server_that_starts_keeps_nobody_waiting_who_gives_up(scripted: Any, m
     first.join()
     assert scripted.server().is_alive
     cancel.close()
+
+
+def test_little_is_kept_of_the_much_that_a_server_says_of_a_file(scripted: Any) -> None:
+    scripted.ask("hover")
+    uri = f"file://{scripted.project}/a.txt"
+    said = {"uri": uri, "diagnostics": [{"message": "m" * 5_000_000, "data": "x" * 5_000_000}]}
+    scripted.does("textDocument/hover", tells=[["textDocument/publishDiagnostics", said]])
+    scripted.ask("hover")
+    (published,) = scripted.server()._published.values()
+    assert published.items == [
+        {"message": "m" * 2_000, "range": None, "source": "", "severity": 1, "relatedInformation": []},
+    ]

@@ -14,16 +14,19 @@ from typing import Any, cast
 import pytest
 from wired import CLIENT
 
-from gateway.mcp.asking import Exchange, Held, Seal
+from gateway.mcp.asking import MOST_HELD, Exchange, Held, Seal
+from gateway.mcp.behind import MOST_TOLD
 from gateway.mcp.cleaned import MOST_DEPTH, Rules, cleaned
+from gateway.mcp.endpoint import Endpoint
 from gateway.mcp.lines import Lines, encoded
 from gateway.mcp.overhttp import client_key
 from gateway.mcp.pipes import INVALID_REQUEST, Piped
-from gateway.mcp.proxy import MOST_TOLD, Proxying
+from gateway.mcp.proxy import Proxying
 from gateway.mcp.relay import MOST_REPORTS, Relay
 from gateway.mcp.transports import Door
 from gateway.mcp.upstream import Upstream
 from gateway.mcp.wire import MOST_UNREAD, RpcError, Wire
+from gateway.tools.handling import Failure
 
 SECRET = "s3cr3t-value"
 
@@ -169,10 +172,10 @@ def test_what_a_server_tells_a_client_that_does_not_read_is_bounded() -> None:
 
     async def main() -> None:
         stale: list[bool] = []
-        client: Any = SimpleNamespace(kept={"docs": SimpleNamespace(stale=lambda: stale.append(True))})
+        link: Any = SimpleNamespace(stale=lambda: stale.append(True))
         proxying = Deaf()
         for _ in range(3 * MOST_TOLD):
-            proxying._heard(client, "docs", "notifications/tools/list_changed", {})
+            proxying._heard(cast("Any", None), link, "notifications/tools/list_changed", {})
         assert (len(proxying._telling), len(stale)) == (MOST_TOLD, 3 * MOST_TOLD)
         for task in proxying._telling:
             task.cancel()
@@ -381,6 +384,63 @@ def test_a_start_that_is_given_up_leaves_no_pipe_behind() -> None:
     finally:
         for descriptor in theirs:
             os.close(descriptor)
+
+
+def test_starts_that_wait_for_a_person_keep_no_other_work_waiting() -> None:
+    async def asked(_method: str, _params: Any) -> dict[str, Any]:
+        return {}
+
+    declared = {"url": "", "seconds": 5, "command": ["true"], "env": {}}
+    answered = threading.Event()
+
+    def starts(_child: Any) -> None:
+        answered.wait(60)
+        raise Failure("It does not start.")
+
+    async def main() -> None:
+        made = [
+            Upstream(
+                f"s{number}",
+                declared,
+                offers={},
+                stateless_first=False,
+                asked=asked,
+                told=lambda _method, _params: None,
+            )
+            for number in range(40)
+        ]
+        waiting = [asyncio.ensure_future(each.start({}, starts)) for each in made]
+        await asyncio.sleep(0)
+        try:
+            found = await asyncio.wait_for(asyncio.to_thread(lambda: "done"), 20)
+        finally:
+            answered.set()
+        assert found == "done"
+        assert [str(each) for each in await asyncio.gather(*waiting, return_exceptions=True)] == [
+            "It does not start."
+        ] * 40
+
+    asyncio.run(main())
+
+
+def test_calls_that_wait_for_a_person_keep_nothing_else_of_their_client_waiting() -> None:
+    answered = threading.Event()
+
+    async def main() -> None:
+        endpoint = Endpoint(cast("Any", None))
+        calls = [
+            asyncio.get_running_loop().run_in_executor(endpoint.pool, answered.wait, 60) for _ in range(MOST_HELD + 1)
+        ]
+        try:
+            assert await asyncio.wait_for(endpoint.on_pool(lambda: "done"), 20) == "done"
+            one_more = asyncio.get_running_loop().run_in_executor(endpoint.pool, lambda: "called")
+            assert await asyncio.wait_for(one_more, 20) == "called"
+        finally:
+            answered.set()
+        await asyncio.gather(*calls)
+        await endpoint.close()
+
+    asyncio.run(main())
 
 
 # ----------------------------------------------------------------------------------------------------- whole processes

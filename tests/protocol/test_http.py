@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import os
+import socket
 import subprocess
 import sys
 import threading
@@ -15,6 +16,8 @@ from typing import Any
 import pytest
 from running import Ground
 from wired import ENVELOPE, ERAS, Place, text_of
+
+from gateway.mcp.strangers import MOST_STRANGERS
 
 TOKEN = "a-token-of-the-tests"
 LOOPBACK = {"id": "net", "allow": {"effect": "connect", "host": "127.0.0.1"}}
@@ -394,3 +397,44 @@ def test_a_call_that_is_given_up_over_http_ends_at_the_server(sites, era: str) -
 
     assert asyncio.run(asked(site.url, era, does)) == "still there"
     site.until(lambda: any(each.get("method") == "notifications/cancelled" for each in site.got()))
+
+
+LISTING = {"jsonrpc": "2.0", "id": 1, "method": "tools/list", "params": {"_meta": ENVELOPE}}
+LISTS = {"MCP-Protocol-Version": "2026-07-28", "Mcp-Method": "tools/list"}
+
+
+def is_ended(connection: socket.socket) -> bool:
+    """Whether the other side has ended it; waits for that."""
+    connection.settimeout(60)
+    try:
+        return connection.recv(1) == b""
+    except ConnectionError:
+        return True
+    except TimeoutError:
+        return False
+
+
+def test_connections_that_ask_for_nothing_keep_nobody_out_and_do_not_pile_up(shared) -> None:
+    _place, site = shared
+    port = int(site.url.rpartition(":")[2].partition("/")[0])
+    silent = [socket.create_connection(("127.0.0.1", port)) for _ in range(MOST_STRANGERS + 10)]
+    try:
+        silent[-1].sendall(b"POST /mcp HTTP/1.1\r\nHost: 127.0.0.1\r\n")  # half of one
+        assert post(site.url, LISTING, headers=LISTS)[0] == 200
+        assert [is_ended(each) for each in silent[:10]] == [True] * 10
+    finally:
+        for each in silent:
+            each.close()
+
+
+def test_a_connection_without_a_token_gets_one_answer(shared) -> None:
+    _place, site = shared
+    port = int(site.url.rpartition(":")[2].partition("/")[0])
+    with socket.create_connection(("127.0.0.1", port)) as connection:
+        connection.sendall(b"POST /mcp HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: 9\r\n\r\n")
+        connection.settimeout(60)
+        said = b""
+        while more := connection.recv(4096):
+            said += more
+    assert said.startswith(b"HTTP/1.1 401 ")
+    assert b"connection: close" in said.lower()

@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import sys
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 from wired import ERAS, text_of
+
+from gateway.mcp.asking import Exchange
+from gateway.mcp.proxy import Proxying
+from gateway.tools.handling import Failure
 
 
 @pytest.mark.parametrize("behind", ["both", *ERAS])
@@ -358,6 +364,59 @@ def test_a_policy_that_changes_holds_from_then_on(confined) -> None:
     assert client.text("echo", text="x") == "x"
     confined.says({"id": "no", "deny": "mcp__docs__echo"})
     client.until(lambda: "`no`" in client.text("echo", text="x"))
+
+
+def starts(client: Any) -> int:
+    """How often the server behind was started."""
+    return sum(each.get("method") == "initialize" for each in client.got())
+
+
+def test_a_server_that_runs_is_judged_anew_when_the_policy_changes(confined) -> None:
+    client = confined.gateway("proxy", "docs")
+    assert client.text("echo", text="x") == "x"
+    confined.says({"id": "no", "deny": "Bash(python3 *)"})
+    client.until(lambda: "MCP server `docs` does not start: " in client.text("echo", text="x"))
+    confined.says({"id": "other", "deny": "mcp__docs__garbage"})
+    client.until(lambda: client.text("echo", text="x") == "x")
+    assert starts(client) == 2
+    confined.says({"id": "another", "deny": "mcp__docs__long"})  # which changes nothing about how it runs
+    client.until(lambda: "`another`" in client.text("long"))
+    assert (client.text("echo", text="x"), starts(client)) == ("x", 2)
+    (confined.project / "notes.txt").write_text("notes", encoding="utf-8")
+    confined.says({"id": "hidden", "deny": "Read(notes.txt)"})
+    client.until(lambda: client.text("echo", text="x") == "x" and starts(client) == 3)
+
+
+def test_servers_of_clients_that_ask_for_nothing_end_as_well_when_the_policy_forbids_them(confined) -> None:
+    gateway = confined.ground.open()
+    declared = gateway.loaded.settings["servers"].value
+    back: Any = SimpleNamespace(version="2025-11-25", capabilities={})
+
+    async def main() -> None:
+        proxying = Proxying(gateway, declared, namespaced=False, pins=None)
+        one, two = [await proxying.client(key) for key in ("one", "two")]
+        links = [await proxying._link(client, "docs", Exchange(back)) for client in (one, two)]
+        assert links[0] is not links[1]
+        confined.says({"id": "no", "deny": "Bash(python3 *)"})
+        gateway.calls.services.look_again()
+        with pytest.raises(Failure, match="does not start"):
+            await proxying._link(one, "docs", Exchange(back))
+        while links[1].upstream.is_alive:
+            await asyncio.sleep(0)
+        await proxying.close()
+
+    asyncio.run(asyncio.wait_for(main(), 60))
+
+
+def test_a_call_that_runs_while_its_server_is_forbidden_is_answered(confined) -> None:
+    client = confined.gateway("proxy", "docs")
+    assert client.text("echo", text="x") == "x"
+    slow = client.start("tools/call", {"name": "slow", "arguments": {"steps": 200, "seconds": 0.02}})
+    client.until(lambda: any(each.get("params", {}).get("name") == "slow" for each in client.got()))
+    confined.says({"id": "no", "deny": "Bash(python3 *)"})
+    client.until(lambda: "MCP server `docs` does not start: " in client.text("echo", text="x"))
+    assert text_of(client.answer(slow)["result"]) == "done"
+    assert starts(client) == 1
 
 
 def test_nothing_runs_on_when_the_client_has_gone(confined) -> None:

@@ -42,6 +42,13 @@ REFUSED = {
     "an unknown language": ("{command: x, languages: pyton}", "`languages` must be a known word (got `pyton`)"),
     "an ending with a slash": ("{command: x, extensions: {a/b: c}}", "`extensions` must hold endings such as `.py`"),
     "a dot for an ending": ("{command: x, extensions: {.: c}}", "`extensions` must hold endings such as `.py`"),
+    "no endings": (
+        "{command: x, extensions: {}}",
+        "p.yaml:4:33: `extensions` must not be empty\n  help: write the endings that it serves, such as `.py: python`",
+    ),
+    "no endings beside languages": (
+        "{command: x, languages: python, extensions: {}}", "`extensions` must not be empty",
+    ),
     "no language for an ending": ("{command: x, extensions: {.a: ''}}", "`.a` must not be empty"),
     "another key": ("{command: x, languages: python, url: y}", "language server `a` must not have the key `url`"),
     "a variable of the sandbox": (
@@ -74,6 +81,20 @@ def test_a_mistake_is_told(tools: Any, server: str, message: str) -> None:
     with pytest.raises(ConfigError) as raised:
         parse_policy(text_of(server), "p.yaml", tools)
     assert message in str(raised.value)
+
+
+@pytest.mark.parametrize("extensions", ["{}", "{.py: python}"], ids=["none", "the twin, one"])
+def test_editors_say_of_endings_what_the_gateway_does(tools: Any, extensions: str) -> None:
+    text = text_of(f"{{command: x, extensions: {extensions}}}")
+    validator = jsonschema.Draft202012Validator(policy_schema())
+    is_valid = validator.is_valid(yaml.safe_load(text))
+    try:
+        parse_policy(text, "p.yaml", tools)
+    except ConfigError:
+        assert not is_valid
+    else:
+        assert is_valid
+    assert is_valid is (extensions != "{}")
 
 
 def test_a_name_is_one_word(tools: Any) -> None:

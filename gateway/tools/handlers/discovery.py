@@ -21,7 +21,7 @@ def search(call: Call, work: Work) -> Output:
     from gateway.offer import definitions, offered
 
     query, most = call.input["query"].strip(), call.input["max_results"]
-    tools = offered(work.gateway, work.context.mode, work.context.rules, work.session.joined)
+    tools = offered(work.gateway, work.context.mode, work.session)
     if query.startswith(SELECT):
         found = _selected(query[len(SELECT) :], tools, work)
     else:

@@ -15,8 +15,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
+    from gateway.mcp.blocking import Server
     from gateway.model.call import Call
-    from gateway.servers import Server
     from gateway.tools.handling import Work
 
 IMAGES = ("image/png", "image/jpeg", "image/gif", "image/webp")
