@@ -6,6 +6,7 @@ no password file of the environment is used, and nothing that a client sent to u
 
 from __future__ import annotations
 
+import os
 from contextlib import asynccontextmanager
 
 from gateway.errors import GatewayError
@@ -41,8 +42,11 @@ def header_values(
 
 
 @asynccontextmanager
-async def over_http(url: str, headers: Mapping[str, str], seconds: float) -> AsyncIterator[tuple[Any, Any]]:
-    """Streams of messages to a server at an address that a person named, so that it may be a private one."""
+async def over_http(
+    url: str, headers: Mapping[str, str], seconds: float, failed: list[str]
+) -> AsyncIterator[tuple[Any, Any]]:
+    """Streams of messages to a server at an address that a person named, so that it may be a private one. `failed`
+    holds why it could not be reached, while that is so."""
     import httpx2
     from mcp.client.streamable_http import streamable_http_client
 
@@ -53,13 +57,17 @@ async def over_http(url: str, headers: Mapping[str, str], seconds: float) -> Asy
     # An answer may take as long as the call: only a connection that says nothing for that long is given up.
     timeout = httpx2.Timeout(CONNECT_SECONDS, read=seconds)
     client = httpx2.AsyncClient(
-        transport=_transport(where), headers=dict(headers), timeout=timeout, trust_env=False, follow_redirects=False
+        transport=_transport(where, failed),
+        headers=dict(headers),
+        timeout=timeout,
+        trust_env=False,
+        follow_redirects=False,
     )
     async with client, streamable_http_client(url, http_client=client, max_sse_event_size=MOST_ANSWER) as streams:
         yield streams
 
 
-def _transport(where: Url) -> Any:
+def _transport(where: Url, failed: list[str]) -> Any:
     import asyncio
     import ssl
 
@@ -98,6 +106,7 @@ def _transport(where: Url) -> Any:
             try:
                 found = await asyncio.get_running_loop().run_in_executor(None, addresses, where, True)
             except RequestError as error:
+                failed[:] = [str(error)]
                 raise httpx2.ConnectError(str(error)) from error
             headers = [(name, value) for name, value in request.headers.raw if name.lower() not in _OURS]
             headers += [(b"Host", authority.encode()), (b"Accept-Encoding", b"identity")]
@@ -113,16 +122,28 @@ def _transport(where: Url) -> Any:
                 except httpx2.ConnectError as error:
                     problem = error
                     continue
+                failed.clear()
                 kind = response.headers.get("content-type", "").partition(";")[0].strip().lower()
                 if kind != "text/event-stream":
                     response.stream = Bounded(response.stream)
                 return response
+            failed[:] = [f"{authority} cannot be reached ({_why(problem)})"]
             raise problem
 
         async def aclose(self) -> None:
             await inner.aclose()
 
     return Transport()
+
+
+def _why(error: BaseException) -> str:
+    """What the system says of a connection that could not be made, however deep it lies."""
+    cause: BaseException | None = error
+    while cause is not None:
+        if isinstance(cause, OSError) and cause.errno and cause.errno > 0:
+            return os.strerror(cause.errno)
+        cause = cause.__cause__ or cause.__context__
+    return str(error)
 
 
 _OURS = (b"host", b"accept-encoding", b"cookie")

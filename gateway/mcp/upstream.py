@@ -15,6 +15,7 @@ from gateway.mcp.http import header_values, over_http
 from gateway.mcp.lines import Lines, reading, writing
 from gateway.mcp.wire import CLOSED, RpcError, Wire
 from gateway.outgoing import RequestError
+from gateway.policy.wording import shortened, visible
 from gateway.tools.handling import Failure
 
 TYPE_CHECKING = False
@@ -150,11 +151,15 @@ class Upstream:
 
         ready: asyncio.Future[tuple[Any, Any]] = asyncio.get_running_loop().create_future()
         over = asyncio.Event()
+        failed: list[str] = []
+
+        def ended() -> str:
+            return "the connection has ended" + (f": {visible(shortened(failed[0], 200))}" if failed else "")
 
         async def hold() -> None:
             """Keeps the connection in the one task that may open and close it."""
             try:
-                async with over_http(self.declared["url"], self._headers, self.seconds) as streams:
+                async with over_http(self.declared["url"], self._headers, self.seconds, failed) as streams:
                     ready.set_result(streams)
                     await over.wait()
             except BaseException as error:
@@ -169,7 +174,7 @@ class Upstream:
                     if not isinstance(each, Exception):
                         wire.take(plain(each.message))
             finally:
-                wire.end("the connection has ended")
+                wire.end(ended())
 
         async def send(message: Message, headers: Mapping[str, str]) -> None:
             import anyio
@@ -180,7 +185,7 @@ class Upstream:
                     SessionMessage(made, metadata=ClientMessageMetadata(headers=dict(headers)) if headers else None)
                 )
             except (anyio.BrokenResourceError, anyio.ClosedResourceError) as error:
-                raise RpcError(CLOSED, "the connection has ended") from error
+                raise RpcError(CLOSED, ended()) from error
 
         holding = asyncio.ensure_future(hold())
         heard, said = await ready

@@ -293,6 +293,16 @@ def test_the_rules_for_hosts_hold_for_a_server_elsewhere(place, sites) -> None:
     assert all(each["message"].get("method") != "tools/call" for each in server.got())
 
 
+def test_why_a_server_elsewhere_cannot_be_reached_is_told(place) -> None:
+    with socket.socket() as taken:  # bound, and nobody listens
+        taken.bind(("127.0.0.1", 0))
+        where = f"127.0.0.1:{taken.getsockname()[1]}"
+        place.ground.says({"rules": [LOOPBACK]})
+        client = place.gateway("proxy", "--name", "w", "--url", f"http://{where}/mcp")
+        said = client.error("tools/list", {})["message"]
+    assert f"{where} cannot be reached (Connection refused)" in said
+
+
 @pytest.mark.parametrize(
     ("tool", "why"), [("huge", "gave no answer"), ("elsewhere", "gave no answer"), ("nosuch", "no tool of this name")]
 )
