@@ -53,6 +53,7 @@ def settle(analysis: Analysis, facts: Facts, context: Context) -> Analysis:
         if question.kind == "git":
             started.append(question)
     if started:
+        _made_repositories(items, parts, started, facts)
         _own_stores(items, parts, started, facts)
     return Analysis.make((parts, tuple(items), analysis.tokens, analysis.wanted, ()))
 
@@ -90,6 +91,7 @@ def _literal_folder(pattern: str) -> str:
 def _programs(parts: tuple[Part, ...], items: list[Item], facts: Facts) -> tuple[Part, ...]:
     """Names that mean another file than PATH's, or one that the agent could have written, are `Code`."""
     settled: list[Part] | None = None
+    others: dict[int, Item] = {}
     for index, part in enumerate(parts):
         if not part.program or not part.described:
             if not part.described and part.trusted and part.program in facts.untrusted_programs:
@@ -110,12 +112,15 @@ def _programs(parts: tuple[Part, ...], items: list[Item], facts: Facts) -> tuple
             why = f"{name} lies where it could have been replaced"
         else:
             continue
-        # Before other code of this command: it is why a rule that names the program does not hold.
-        place = next((at for at, item in enumerate(items) if item.part == index and item.effect.kind == "code"), None)
-        items.insert(
-            len(items) if place is None else place,
-            Item(Code(part.program, part.argv, why), part.start, part.end, index),
-        )
+        others[index] = Item(Code(part.program, part.argv, why), part.start, part.end, index)
+    if others:
+        # Each before other code of its command: it is why a rule that names the program does not hold.
+        before: list[Item] = []
+        for item in items:
+            if item.effect.kind == "code" and item.part in others:
+                before.append(others.pop(item.part))
+            before.append(item)
+        items[:] = [*before, *others.values()]
     return parts if settled is None else tuple(settled)
 
 
@@ -161,14 +166,23 @@ def _git(items: list[Item], parts: tuple[Part, ...], question: Pending, facts: F
     fact = facts.git.get(question.target)
     if fact is None or not fact.own:
         _code(items, parts, question, "git runs configuration of a repository that is not the project's")
-    elif any(
+
+
+def _made_repositories(items: list[Item], parts: tuple[Part, ...], started: list[Pending], facts: Facts) -> None:
+    """A file that git takes for a repository may be written in the very text: what git finds there nobody saw. One
+    pass for all runs of git."""
+    if not any(
         isinstance(item.effect, Touch)
         and item.effect.kind == "write"
         and item.effect.path.endswith("/.git")
         and (item.part < 0 or parts[item.part].program != "git")
         for item in items
     ):
-        _code(items, parts, question, "what git takes for a repository is written in the same text")
+        return
+    for question in started:
+        fact = facts.git.get(question.target)
+        if fact is not None and fact.own:
+            _code(items, parts, question, "what git takes for a repository is written in the same text")
 
 
 def _own_stores(items: list[Item], parts: tuple[Part, ...], started: list[Pending], facts: Facts) -> None:

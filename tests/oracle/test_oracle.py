@@ -18,7 +18,7 @@ from oracle.variations import varied
 
 pytestmark = pytest.mark.skipif(bool(missing()), reason=f"no cage can be built: {missing()}")
 
-EVERY, EVERY_VARIED = 80, 160
+EVERY, EVERY_VARIED = 130, 260
 
 
 @pytest.fixture(scope="module")
