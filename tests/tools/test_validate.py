@@ -212,7 +212,7 @@ def _larger(inner):
 RANDOM_SCHEMAS = st.recursive(LEAVES, _larger, max_leaves=8)
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=200, deadline=None)
 @given(RANDOM_SCHEMAS, VALUES)
 def test_the_verdict_on_a_random_schema_is_that_of_jsonschema(schema, value):
     assert (complaints(schema, value) == []) is jsonschema.Draft202012Validator(schema).is_valid(value)
