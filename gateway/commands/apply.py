@@ -251,13 +251,16 @@ def _value(findings: Findings, run: Invocation, kind: str, slot: Spec, word: Wor
         _contact(findings, run, slot, word, host_of(word.text, slot.get("scheme", "")))
     elif kind == "remote":
         place = remote(word.text)
-        if place is None:
-            for effect in does:
-                if effect["kind"] in PATH_KINDS and _present(run, effect):
-                    findings.touch(effect["kind"], word, run.cwds, run.part, bool(slot.get("tree", False)))
-        elif place[0] == "helper":
+        for effect in does:
+            if not _present(run, effect):
+                continue
+            if effect["kind"] not in PATH_KINDS:
+                _effect(findings, run, effect, word)
+            elif place is None:
+                findings.touch(effect["kind"], word, run.cwds, run.part, bool(slot.get("tree", False)))
+        if place is not None and place[0] == "helper":
             findings.code(run, f"{word.text.replace(HOLE, '?')} runs a helper program")
-        else:
+        elif place is not None:
             _contact(findings, run, slot, word, place)
     elif kind == "@path":
         # `curl -d @file`: a value that names a file only behind a sign.

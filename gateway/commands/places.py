@@ -95,6 +95,8 @@ def remote(text: str) -> tuple[str, str, int] | None:
     path of this machine. A helper such as `ext::` has the scheme "helper"."""
     if "://" in text:
         return host_of(text)
+    if text[:2] == "^/":  # svn's word for where the folder was checked out from
+        return "", HOLE, 0
     colon = text.find(":")
     slash = text.find("/")
     if colon < 0 or (0 <= slash < colon):

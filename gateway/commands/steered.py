@@ -9,8 +9,12 @@ if TYPE_CHECKING:
 _RUST = (("rust-toolchain.toml", "rust-toolchain"), ("path=",))
 # Of each program: the names of the files, and what in them says so once blanks and quotes are taken away.
 STEERED: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
-    **dict.fromkeys(("cargo", "rustc", "rustdoc", "rustfmt", "rust-analyzer"), _RUST),
+    **dict.fromkeys(
+        ("cargo", "rustc", "rustdoc", "rustfmt", "rust-analyzer", "rustup", "clippy-driver", "miri"), _RUST
+    ),
     **dict.fromkeys(("mvn", "mvnd"), ((".mvn/jvm.config", ".mvn/mvnd.properties"), ("-", "@"))),
+    # Whatever it is asked, npm looks for a newer one of itself: where these say, with the token that they make up.
+    "npm": ((".npmrc",), ("registry", "proxy", "cache", "logs-dir", "_auth", "certfile", "keyfile", "${", "\\")),
     "dotnet": (("global.json",), ("paths:",)),
     "ruff": (("ruff.toml", ".ruff.toml", "pyproject.toml"), ("fix=true", "fix-only=true", "extend=")),
     "codespell": (("setup.cfg", ".codespellrc", "pyproject.toml"), ("write-changes",)),

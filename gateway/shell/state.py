@@ -24,7 +24,7 @@ DYNAMIC = FROZEN | frozenset(
      "FUNCNAME", "GROUPS", "HISTCMD", "LINENO", "OPTARG", "OPTIND", "PIPESTATUS", "RANDOM", "SECONDS", "SRANDOM")
 )  # fmt: skip
 # These are integers without anybody's saying so: bash evaluates what they are set to.
-INTEGERS = frozenset(("BASHPID", "HISTCMD", "MAILCHECK", "OPTIND", "RANDOM", "SRANDOM"))
+INTEGERS = frozenset(("BASHPID", "HISTCMD", "MAILCHECK", "OPTIND", "RANDOM", "SECONDS", "SRANDOM"))
 NUMERIC = frozenset(("RANDOM", "SRANDOM", "SECONDS", "LINENO", "UID", "EUID", "PPID", "BASHPID", "EPOCHSECONDS"))
 
 

@@ -99,12 +99,39 @@ def _service(findings: Findings, run: Invocation) -> None:
             findings.items[at] = item.replace(effect=Connect(host, 443, item.effect.direction))
 
 
+# What ImageMagick draws by itself and finds nothing but a picture in.
+_PICTURES = frozenset(
+    (
+        "avif",
+        "bmp",
+        "gif",
+        "heic",
+        "ico",
+        "jpeg",
+        "jpg",
+        "jxl",
+        "pbm",
+        "pgm",
+        "png",
+        "pnm",
+        "ppm",
+        "tif",
+        "tiff",
+        "webp",
+    )
+)
+
+
 def _media(findings: Findings, run: Invocation) -> None:
     """ffprobe and ImageMagick take `protocol:rest` and `coder:file`, which reach further than a file."""
     del findings
     for word in [*run.operands, *[values[0] for _, values in run.values if values]]:
         if ":" in word.text.partition("/")[0] or HOLE in word.text[:1] or word.text[:1] == "@":
             run.doubts.append(f"{word.text.replace(HOLE, '?')} may be more than a file")
+    if run.name == "identify":
+        for word in run.operands:
+            if word.text.rpartition(".")[2].lower() not in _PICTURES:
+                run.doubts.append(f"{word.text.replace(HOLE, '?')} may be a program for ImageMagick")
 
 
 def _modules(findings: Findings, run: Invocation) -> None:
