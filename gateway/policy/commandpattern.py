@@ -54,15 +54,19 @@ def compile_pattern(text: str) -> Pattern:
     }
 
 
-_latest: list[tuple[str, Pattern]] = []
+_MOST_KEPT = 2_000
+_kept: dict[str, Pattern] = {}
 
 
-def compile_latest(text: str) -> Pattern:
-    """As `compile_pattern`. Asked twice in a row for the same, as where a rule is loaded, it is compiled once."""
-    latest = _latest[:]
-    if not latest or latest[0][0] != text:
-        _latest[:] = latest = [(text, compile_pattern(text))]
-    return latest[0][1]
+def compile_once(text: str) -> Pattern:
+    """As `compile_pattern`, for reading only. What was asked for lately is not compiled again: a rule asks twice, and a
+    policy that changed holds nearly all the patterns that it held."""
+    found = _kept.get(text)
+    if found is None:
+        if len(_kept) >= _MOST_KEPT:
+            _kept.clear()
+        found = _kept[text] = compile_pattern(text)
+    return found
 
 
 def first_words(pattern: Pattern) -> tuple[str | None, str | None]:

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 def prepare_command(argument: Any, _anchors: Anchors) -> Any:
     for pattern in argument:
-        commandpattern.compile_latest(pattern)  # raises for what is none; the text itself is what is kept
+        commandpattern.compile_once(pattern)  # raises for what is none; the text itself is what is kept
     return argument
 
 

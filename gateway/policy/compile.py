@@ -153,7 +153,7 @@ class _Builder:
         """By program, and by a word that the command must hold. What only speaks of options, by no program."""
         if "command" in when:
             for pattern in when["command"]:
-                compiled = commandpattern.compile_latest(pattern)
+                compiled = commandpattern.compile_once(pattern)
                 program, second = commandpattern.first_words(compiled)
                 self._command(program, commandpattern.longest_word(pattern) if lane == "allow" else second, clause)
         elif "exec" in when:
