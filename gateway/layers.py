@@ -41,8 +41,8 @@ COMMANDS = "commands"
 
 SESSION = LAYERS[-1]
 _NOT_IN_SESSION = ("settings", "hooks")
-# What a setting is that no layer sets, where a session may choose another.
-_USUAL = {"mode": "default"}
+# What a setting is that no layer sets, where a session or a lower layer may choose another within bounds.
+_USUAL = {"mode": "default", "review": REVIEWS[0]}
 # Sections of which no key may come from another layer than the rest: the key of one provider is not for another.
 _WHOLE = ("search",)
 
@@ -540,14 +540,14 @@ class _Settings:
                 if settings.get(name)
             ]
 
-    def _value(self, name: str, usual: str) -> str:
-        found: str = self.values[name].value if name in self.values else usual
+    def _value(self, name: str) -> str:
+        found: str = self.values[name].value if name in self.values else _USUAL[name]
         return found
 
     def settle_mode(self) -> None:
         """Where the layers bound the mode and none that may stay sets it, the first of those they name holds."""
         allowed, path = self.bounds.get("mode", ([], ""))
-        current = self._value("mode", "default")
+        current = self._value("mode")
         if "mode" in self.bounds and current not in allowed:
             if not allowed:
                 remedy = "name a mode that all of them allow"
@@ -558,7 +558,7 @@ class _Settings:
     def allowed(self, name: str) -> tuple[Any, ...]:
         """The values of a setting that a session may choose, () for any."""
         if name in self.locked:
-            return (self.values[name].value if name in self.values else _USUAL[name],)
+            return (self._value(name),)
         return tuple(self.bounds[name][0]) if name in self.bounds else ()
 
     def _refused(self, file: PolicyFile, name: str, value: Any, may_loosen: bool) -> str:
@@ -570,11 +570,11 @@ class _Settings:
             return f"{self.bounds[name][1]} bounds it to {', '.join(map(str, self.bounds[name][0]))}"
         if file.layer == "project":
             if name == "mode":
-                current = self._value("mode", "default")
+                current = self._value("mode")
                 if value != current and value not in STRICTER[current]:
                     return "a project may choose only stricter modes"
             elif not may_loosen:
                 return "it waits until the project is trusted"
-            elif name == "review" and REVIEWS.index(value) < REVIEWS.index(self._value(name, REVIEWS[0])):
+            elif name == "review" and REVIEWS.index(value) < REVIEWS.index(self._value(name)):
                 return "a project may only have more reviewed"
         return ""

@@ -18,6 +18,7 @@ from gateway.approval.base import Answer, no
 from gateway.approval.confusable import with_escapes
 from gateway.model.decision import Decision
 from gateway.model.grant import ONCE
+from gateway.policy.modes import REVIEWED_MODE
 from gateway.policy.table import REVIEW
 from gateway.policy.wording import phrase, shortened, visible
 
@@ -29,14 +30,15 @@ if TYPE_CHECKING:
     from gateway.agent.model import Model
     from gateway.approval.base import Question
 
-NAME = MODE = "auto"
+NAME = "auto"
 IN_A_ROW, IN_ALL = 3, 20
 MOST_SHOWN = 4_000
 _REPLY_TOKENS = 500
 _MOST_REASON = 300
 
 SYSTEM = """\
-You decide for a person whether an agent's call of a tool may run. {place}
+You decide for a person whether an agent's call of a tool may run.
+{place}
 
 Allow it only if it is plainly part of ordinary work on the project it is made in, and whatever it changes can be had
 back. Deny it if it destroys or overwrites what cannot be had back, reaches for secrets or for other people's things,
@@ -50,15 +52,12 @@ Answer with one JSON object and nothing else: {{"for": "{token}", "decision": "a
 allow, deny or ask."""
 
 # Its place in the decision: where nothing but the mode asks, where a rule asks, where policy allows the call.
-INSTEAD = """\
-No rule of the policy speaks of this call; the person
-would be asked, and has put you in their place."""
-BEFORE = """\
-A rule of the policy has the person decide about
-this call. What you deny they need not look at; what you do not deny is for them to decide."""
-BESIDE = """\
-The policy allows this call, and the person wants
-it looked at all the same, for what its rules cannot know."""
+INSTEAD = "No rule of the policy speaks of this call; the person would be asked, and has put you in their place."
+BEFORE = (
+    "A rule of the policy has the person decide about this call. What you deny they need not look at; what you do not "
+    "deny is for them to decide."
+)
+BESIDE = "The policy allows this call, and the person wants it looked at all the same, for what its rules cannot know."
 
 
 class Auto:
@@ -124,7 +123,7 @@ def _place(question: Question) -> str:
     """Where it stands in the decision, as it is told so; "" for what is not for it to see."""
     verdict = question.verdict
     asking = [each.reason.rule for each in verdict.outcomes if each.decision is Decision.ASK]
-    if verdict.context.mode != MODE or not asking:
+    if verdict.context.mode != REVIEWED_MODE or not asking:
         return ""
     if any(rule.id.startswith(REVIEW) for rule in asking):
         return BESIDE

@@ -44,10 +44,8 @@ def build(only: str = "") -> typer.Typer:
     app.callback()(_options)
     one = only if only in (*_COMMANDS, *_GROUPS) else ""
     exact = {
-        each.name: (each, does)
-        for each, does in (
-            (CHECK, _check), (EXPLAIN, _explain), (RUN, _run_call), (EXEC, _exec), (HOOK, _hook)
-        )
+        "check": (CHECK, _check), "explain": (EXPLAIN, _explain), "run": (RUN, _run_call), "exec": (EXEC, _exec),
+        "hook": (HOOK, _hook),
     }  # fmt: skip
     for name in (one,) if one else (*_COMMANDS, *_GROUPS):
         if name in exact:

@@ -17,6 +17,7 @@ from gateway.audit.reading import Moment
 from gateway.audit.verify import verify as verify_record
 from gateway.errors import ConfigError, Problem
 from gateway.frontends.audit_text import call_text, record_line, stats_text, verified_text
+from gateway.frontends.durations import seconds_of
 from gateway.frontends.jsontext import dumps, pretty
 from gateway.frontends.output import write
 from gateway.frontends.style import style_for
@@ -38,7 +39,6 @@ app = typer.Typer(
 
 EXIT_BROKEN = 1
 _PAUSE = 0.2  # between two looks, in seconds
-_UNITS = {"s": "seconds", "m": "minutes", "h": "hours", "d": "days", "w": "weeks"}
 
 _Json = Annotated[bool, typer.Option("--json", help="Print JSON instead of text; of lists one object a line.")]
 _Folder = Annotated[
@@ -205,8 +205,9 @@ def _moment(text: str, what: str) -> str:
     if not text:
         return ""
     try:
-        if text[-1] in _UNITS and text[:-1].isdecimal():
-            moment = datetime.now(UTC) - timedelta(**{_UNITS[text[-1]]: int(text[:-1])})
+        ago = seconds_of(text)
+        if ago is not None:
+            moment = datetime.now(UTC) - timedelta(seconds=ago)
         else:
             moment = datetime.fromisoformat(text)
             moment = moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment.astimezone(UTC)

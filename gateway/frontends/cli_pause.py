@@ -13,6 +13,7 @@ from gateway import pausing
 from gateway.engine import Gateway
 from gateway.errors import ConfigError, Problem
 from gateway.frontends.consent import agreed
+from gateway.frontends.durations import seconds_of
 from gateway.frontends.jsontext import pretty
 from gateway.frontends.output import write
 from gateway.frontends.session import folder
@@ -23,7 +24,6 @@ from gateway.policy.wording import visible
 if TYPE_CHECKING:
     from gateway.pausing import Pause
 
-_UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86400}
 _ABOUT = (
     "Meanwhile the organisation's rules and those that protect the system, secrets and the gateway itself still hold; "
     "everything else is left to the agent's own rules."
@@ -72,8 +72,7 @@ def pause(
 
 
 def _seconds(text: str) -> float:
-    number, unit = text[:-1], _UNITS.get(text[-1:], 0)
-    seconds = float(number) * unit if number.isascii() and number.isdecimal() and len(number) < 10 else 0.0
+    seconds = float(seconds_of(text) or 0)
     if not 0 < seconds <= pausing.LONGEST:
         remedy = "write 90s, 10m or 2h, and 24 hours at most"
         raise ConfigError(Problem(f"TIME must be a length of time (got `{visible(text)}`)", remedy=remedy))

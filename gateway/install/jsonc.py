@@ -270,8 +270,9 @@ class JsonDocument:
         """The next place that is neither blank nor comment."""
         text = self._text
         while at < len(text):
-            if text[at] in " \t\r\n":
-                at = _BLANKS.match(text, at).end()  # type: ignore[union-attr]
+            blanks = _BLANKS.match(text, at)
+            if blanks is not None:
+                at = blanks.end()
             elif text.startswith("//", at):
                 end = text.find("\n", at)
                 at = len(text) if end < 0 else end

@@ -122,17 +122,17 @@ def _take(document: Document, made: Made, skip: tuple[Entry | Member, ...] = ())
     left = []
     before = dict(made.before)
     places = {(each.at, each.key) for each in skip if isinstance(each, Member)}
-    lists: dict[tuple[str, ...], dict[int, None]] = {}  # which items of which lists go
+    lists: dict[tuple[str, ...], set[int]] = {}  # which items of which lists go
     for piece in made.pieces:
         found = document.get(piece.at)
         if isinstance(piece, Entry):
             if found.__class__ is list:
-                going = lists.setdefault(piece.at, {})
+                going = lists.setdefault(piece.at, set())
                 there = [(at, item) for at, item in enumerate(found) if at not in going]
                 same = [at for at, item in there if item == piece.value]
                 if not same and is_own(piece.value):
                     same = [at for at, item in there if is_own(item)]
-                going.update(dict.fromkeys(same[:1]))
+                going.update(same[:1])
         elif piece.form:
             continue
         elif found.__class__ is dict and piece.key in found and (piece.at, piece.key) not in places:

@@ -249,15 +249,14 @@ def _prepare(when: dict[str, Any], anchors: Anchors, known: _Known | None = None
     unknown = [name for name in when if name not in PREDICATES]
     if unknown:
         raise ValueError(f"`{unknown[0]}` is no predicate")
+    known = {} if known is None else known
     found = []
     for name, each in PREDICATES.items():
         if name in when:
             argument = when[name]
-            same = None if known is None else known.get((name, id(argument)))
-            compiled = each.prepare(argument, anchors) if same is None else same[1]
-            if known is not None and same is None:
-                known[name, id(argument)] = argument, compiled
-            found.append([name, compiled])
+            if (name, id(argument)) not in known:
+                known[name, id(argument)] = argument, each.prepare(argument, anchors)
+            found.append([name, known[name, id(argument)][1]])
     return found
 
 

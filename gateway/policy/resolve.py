@@ -153,14 +153,14 @@ class _Resolution(Finder):
 
     def _is_reviewed(self, carriers_only: bool) -> bool:
         """Whether policy wants somebody to look at a call that it allows."""
-        reviewed, context = self.policy.review, self.context
-        if context.mode != REVIEWED_MODE or reviewed == "all":
-            return context.mode == REVIEWED_MODE
-        if reviewed != "changes":
+        reviewed = self.policy.review
+        if self.context.mode != REVIEWED_MODE:
             return False
+        if reviewed != "changes":
+            return reviewed == "all"
         if carriers_only:
             return not self.tool.shell and self.tool.level not in ("read", "session")
-        regions, confined = self.regions, context.confined
+        regions, confined = self.regions, self.context.confined
         return any(is_change(classify(item.effect, regions, confined)) for item in self.analysis.items)
 
     def _judge(self, number: int, item: Item, candidates: list[Candidate]) -> Outcome:
