@@ -108,15 +108,12 @@ class World:
 @pytest.fixture(scope="module")
 def holds() -> frozenset[str]:
     """What this machine has for the examples."""
-    from gateway.frontends.cli_doctor import BROKEN, sandbox_findings
-    from gateway.sandbox.choose import WEAKER
+    from gateway.frontends.cli_doctor import sandbox_findings
+    from gateway.sandbox.choose import BEST
 
     found = set()
     states = {each.name: each.state for each in sandbox_findings()}
-    if (
-        any(state != BROKEN and name not in WEAKER for name, state in states.items())
-        and states.get("bubblewrap") == "ok"
-    ):
+    if any(states.get(name) == "ok" for name in BEST["linux"]):
         found.add("sandbox")
     if any(os.access(f"/{each}/python3", os.X_OK) for each in ("usr/local/bin", "usr/bin", "bin")):
         found.add("python3")

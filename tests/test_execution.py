@@ -19,8 +19,8 @@ from gateway.execution import Executor, Session
 from gateway.load import Options
 from gateway.model.decision import Decision
 from gateway.model.grant import ONCE
-from gateway.sandbox.bubblewrap import Bubblewrap
 from gateway.sandbox.run import Cancel, Ways
+from gateway.sandbox.spaces import Spaces
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -75,8 +75,8 @@ def gateway(project: Path) -> Gateway:
 
 @pytest.fixture
 def executor(gateway: Gateway) -> Iterator[Executor]:
-    if not (probe := Bubblewrap().probe()).works:
-        pytest.skip(f"bubblewrap does not hold here: {probe.reason}")
+    if not (probe := Spaces().probe()).works:
+        pytest.skip(f"namespaces do not hold here: {probe.reason}")
     with Executor(gateway) as made:
         yield made
 
@@ -100,7 +100,7 @@ def test_the_status_and_the_streams_are_the_commands_own(
     result = done.result
     assert (done.verdict.decision, result.ended) == (Decision.ALLOW, "signalled" if status == 143 else "exited")
     assert (result.status, result.stdout, result.stderr, result.truncated) == (status, stdout, stderr, (0, 0))
-    assert (result.reason, result.violations, result.backend, result.degraded) == ("", (), "bubblewrap", ())
+    assert (result.reason, result.violations, result.backend, result.degraded) == ("", (), "namespaces", ())
     assert done.plan is not None
 
 
@@ -351,7 +351,8 @@ def test_nothing_runs_where_no_sandbox_holds(gateway: Gateway, project: Path) ->
     from gateway.sandbox.run import Runner
 
     class Broken:
-        name = "bubblewrap"
+        name = "namespaces"
+        whole = True
 
         def probe(self) -> Probe:
             return Probe(False, "it does not hold", "mend it")

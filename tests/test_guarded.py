@@ -16,7 +16,7 @@ from gateway import guarded
 from gateway.guarded import MOST_TEXT, command, recognised, rewritten
 from gateway.model.call import RawCall
 from gateway.model.decision import Decision
-from gateway.sandbox.bubblewrap import Bubblewrap
+from gateway.sandbox.spaces import Spaces
 from gateway.tickets import Tickets
 
 if TYPE_CHECKING:
@@ -55,8 +55,8 @@ def here(ground: Any) -> Any:
 
 @pytest.fixture
 def confining(here: Any) -> Any:
-    if not (probe := Bubblewrap().probe()).works:
-        pytest.skip(f"bubblewrap does not hold here: {probe.reason}")
+    if not (probe := Spaces().probe()).works:
+        pytest.skip(f"namespaces do not hold here: {probe.reason}")
     return here
 
 

@@ -23,8 +23,8 @@ from gateway.approval.callback import Callback
 from gateway.mcp.blocking import PROMPTS_CHANGED
 from gateway.mcp.pins import Pins
 from gateway.model.call import RawCall
-from gateway.sandbox.bubblewrap import Bubblewrap
 from gateway.sandbox.run import NEVER, Cancel
+from gateway.sandbox.spaces import Spaces
 from gateway.servers import LONGEST_PAUSE, STEADY_SECONDS, _Place
 from gateway.session import Session
 from gateway.tools.handling import Failure
@@ -109,8 +109,8 @@ class World:
 
 @pytest.fixture
 def world(ground) -> Any:
-    if not (probe := Bubblewrap().probe()).works:
-        pytest.skip(f"bubblewrap does not hold here: {probe.reason}")
+    if not (probe := Spaces().probe()).works:
+        pytest.skip(f"namespaces do not hold here: {probe.reason}")
     made = World(ground)
     yield made
     made.close()

@@ -25,6 +25,7 @@ from gateway.model.value import Value
 from gateway.sandbox.bubblewrap import Bubblewrap
 from gateway.sandbox.landlock import Landlock
 from gateway.sandbox.run import Runner
+from gateway.sandbox.spaces import Spaces
 from gateway.sandbox.unconfined import Unconfined
 from gateway.spec.commands import compile_description
 
@@ -146,7 +147,8 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Place]:
         listener.shutdown(socket.SHUT_RDWR)
 
 
-BACKENDS: dict[str, tuple[Callable[[], Bubblewrap | Landlock], str]] = {
+BACKENDS: dict[str, tuple[Callable[[], Spaces | Bubblewrap | Landlock], str]] = {
+    "namespaces": (Spaces, ""),
     "bubblewrap": (Bubblewrap, ""),
     "landlock": (Landlock, ", weaker: [landlock]"),
 }
@@ -197,9 +199,9 @@ def test_with_the_truth_the_same_call_is_not_simply_allowed(here: Place, lie: Li
 
 
 def test_what_ran_is_what_was_judged(here: Place) -> None:
-    probe = Bubblewrap().probe()
+    probe = Spaces().probe()
     if not probe.works:
-        pytest.skip(f"bubblewrap does not hold here: {probe.reason}")
+        pytest.skip(f"namespaces do not hold here: {probe.reason}")
     lie = LIES["a writer that only reads"]
     with Executor(here.gateway(lie)) as executor:
         done = executor.run("echo one; echo 'two  three'\necho $((1 + 1))")

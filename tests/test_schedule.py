@@ -12,8 +12,8 @@ import pytest
 
 from gateway.model.call import RawCall
 from gateway.model.decision import Decision
-from gateway.sandbox.bubblewrap import Bubblewrap
 from gateway.sandbox.run import Cancel
+from gateway.sandbox.spaces import Spaces
 from gateway.schedule import Turn
 from gateway.tools.handling import Output, Progress, Text
 
@@ -393,8 +393,8 @@ def test_calls_without_a_session_share_one_until_the_gateway_closes(ground) -> N
 
 
 def test_cancelling_a_task_ends_the_process_that_its_call_has_started(ground) -> None:
-    if not (probe := Bubblewrap().probe()).works:
-        pytest.skip(f"bubblewrap does not hold here: {probe.reason}")
+    if not (probe := Spaces().probe()).works:
+        pytest.skip(f"namespaces do not hold here: {probe.reason}")
     ground.says({"rules": [{"id": "all", "allow": "Bash(*)"}]})
 
     async def cancelled() -> Any:

@@ -12,8 +12,8 @@ import pytest
 
 from gateway.approval.callback import Callback
 from gateway.model.call import RawCall
-from gateway.sandbox.bubblewrap import Bubblewrap
 from gateway.sandbox.run import NEVER, Cancel
+from gateway.sandbox.spaces import Spaces
 from gateway.session import Session
 from gateway.tools.handling import Failure, Image
 
@@ -99,8 +99,8 @@ tools:
 
 @pytest.fixture
 def place(ground) -> Any:
-    if not (probe := Bubblewrap().probe()).works:
-        pytest.skip(f"bubblewrap does not hold here: {probe.reason}")
+    if not (probe := Spaces().probe()).works:
+        pytest.skip(f"namespaces do not hold here: {probe.reason}")
     (ground.project / "server.py").write_text(SERVER, encoding="utf-8")
     ground.says(TOOLS, name="tools.yaml")
     ground.server = {"command": ["python3", "server.py"], "env": {"GIVEN": "env:SECRET_OF_OURS"}, "seconds": 20}

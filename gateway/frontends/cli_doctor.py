@@ -89,7 +89,7 @@ def judged(probes: Sequence[tuple[str, Probe]], found: Surroundings, installed: 
                 text = f"holds calls here, on {probe.reason}" if name == holder else f"would hold, on {probe.reason}"
                 findings.append(Finding(name, OK, text, "", details if name == holder else ()))
         else:
-            mend = remedy(found, probe, installed) if name == "bubblewrap" else probe.remedy
+            mend = remedy(found, probe, installed) if name in BEST["linux"] else probe.remedy
             state = BROKEN if not holder else OK if probes.index((name, probe)) > _place(probes, holder) else BETTER
             findings.append(Finding(name, state, probe.reason, mend))
     if not probes:
@@ -106,7 +106,7 @@ def _real(offered: Sequence[Backend]) -> list[Backend]:
 
 
 def _is_installed() -> bool:
-    if BEST.get(sys.platform) != "bubblewrap":
+    if "bubblewrap" not in BEST.get(sys.platform, ()):
         return True
     from gateway.sandbox.base import SandboxError
     from gateway.sandbox.bubblewrap_program import find

@@ -95,6 +95,7 @@ class Backend(Protocol):
     """One way to confine. Safe to use from several threads."""
 
     name: str
+    whole: bool  # it builds a file system and counts processes of its own: it holds protected names during the call
 
     def probe(self) -> Probe:
         """Tries the real thing, attempts included, and remembers the answer for this process."""

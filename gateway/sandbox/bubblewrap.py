@@ -21,7 +21,7 @@ from contextlib import suppress
 from gateway.sandbox.base import Probe, SandboxError
 from gateway.sandbox.bubblewrap_arguments import Given, arguments, encoded, is_device, shows_host
 from gateway.sandbox.bubblewrap_running import Confined
-from gateway.sandbox.mounts import MASK, PRIVATE, READ_ONLY, steps
+from gateway.sandbox.mounts import MASK, PRIVATE, READ_ONLY, inexpressible, steps
 from gateway.sandbox.seccomp import filter_of
 from gateway.sandbox.spawn import spawn
 
@@ -45,6 +45,7 @@ class Bubblewrap:
     """The backend. `program`: which bubblewrap to run, instead of the one that is found."""
 
     name = "bubblewrap"
+    whole = True
 
     def __init__(self, program: Program | None = None) -> None:
         self._lock = threading.Lock()
@@ -75,17 +76,7 @@ class Bubblewrap:
 
     def missing(self, plan: SandboxPlan) -> tuple[str, ...]:
         """What of the plan cannot be expressed, each as a sentence."""
-        found = [
-            f"{mount.path}: the sandbox has a /proc of its own"
-            for mount in plan.mounts
-            if mount.path == "/proc" or mount.path.startswith("/proc/")
-        ]
-        for name, value in plan.environment:
-            if not name or "=" in name or "\0" in name:
-                found.append(f"an environment variable cannot be named {name!r}")
-            elif "\0" in value:
-                found.append(f"the environment variable {name} holds a zero byte")
-        return tuple(found)
+        return inexpressible(plan)
 
     def start(
         self, plan: SandboxPlan, argv: Sequence[str | bytes], streams: Streams, keep: Sequence[int] = ()

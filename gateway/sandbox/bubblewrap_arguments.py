@@ -19,7 +19,7 @@ MARKER = "/.gateway"  # an empty file that says, to whoever asks, that this is a
 PRIVATE_SIZE = 1 << 30
 _COVER_SIZE = 1 << 20
 # With these the command may write to some files of /proc: then what is the machine's own there is shut one by one.
-_NEED_PROC = frozenset(("ptrace", "namespaces"))
+NEED_PROC = frozenset(("ptrace", "namespaces"))
 
 
 class Given(Value):
@@ -70,7 +70,7 @@ def encoded(plan: SandboxPlan, given: Given, made: tuple[Step, ...] | None = Non
     # bubblewrap reads the whole list of mounts for each that it binds or makes read-only: what can be said while the
     # list is short is said first, and what is mounted without a look at it last.
     words += ("--proc", "/proc")
-    if _NEED_PROC.isdisjoint(plan.permits):
+    if NEED_PROC.isdisjoint(plan.permits):
         words += ("--remount-ro", "/proc")
     size = private_size(plan.limits)
     shown = (*[step.path for step in made], *[path for path, _content in plan.files])
@@ -86,7 +86,7 @@ def encoded(plan: SandboxPlan, given: Given, made: tuple[Step, ...] | None = Non
     words += _mounted(empty, (), size)
     for path, target in inside:  # a private folder is empty when it is mounted
         words += ("--symlink", target, path)
-    if not _NEED_PROC.isdisjoint(plan.permits):
+    if not NEED_PROC.isdisjoint(plan.permits):
         for path in given.machine:
             words += ("--ro-bind", path, path)
     words += ("--file", given.built, MARKER)

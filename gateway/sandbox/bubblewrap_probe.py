@@ -1,14 +1,12 @@
-"""Whether bubblewrap holds on this machine: found by running the real thing, with attempts to get out.
-
-That everything holds is remembered for later processes, for this boot, user, program and form of the arguments. Only
-the best answer is: a record that is stale or was tampered with leads to a start that fails, never to a weaker sandbox.
-"""
+"""Whether bubblewrap holds on this machine: found by running the real thing, with attempts to get out. That everything
+holds is remembered."""
 
 from __future__ import annotations
 
 import os
 
 from gateway.model.plan import FIXED, HIDDEN, READ, WRITE, Limits, Mount, Network, SandboxPlan
+from gateway.sandbox import remembered
 from gateway.sandbox.attempts import attempt
 from gateway.sandbox.base import Probe, SandboxError
 from gateway.sandbox.bubblewrap_arguments import Given, arguments
@@ -38,6 +36,7 @@ while read -r name _; do
 done < /proc/net/dev
 { true >> new; } 2>/dev/null && read -r line < fixed/file && echo "ordinary use works"
 """
+_RECORD = "bubblewrap-holds"
 _TOPS = ("bin", "lib", "lib32", "lib64", "libx32", "sbin")
 
 
@@ -50,7 +49,7 @@ def probe(backend: Bubblewrap) -> Probe:
     degraded = () if program.nested else ("user namespaces inside are refused by the filter of system calls only",)
     if known(program.key):
         return Probe(True, f"{program.path}, tried earlier since the machine started")
-    broken = attempt(backend, SCRIPT, _world)
+    broken = attempt(backend, SCRIPT, world)
     if broken:
         return Probe(False, f"{program.path}: {broken}", REMEDY)
     if program.nested and program.by_descriptor:
@@ -58,7 +57,7 @@ def probe(backend: Bubblewrap) -> Probe:
     return Probe(True, program.path, degraded=degraded)
 
 
-def _world(top: str) -> SandboxPlan:
+def world(top: str) -> SandboxPlan:
     """A workspace and something beside it, and a plan that shows only the first."""
     inside, outside = f"{top}/inside", f"{top}/outside"
     for folder in (inside, f"{inside}/fixed", outside):
@@ -93,48 +92,20 @@ def _world(top: str) -> SandboxPlan:
 
 def known(key: str) -> bool:
     """Whether everything held when this program was last tried."""
-    try:
-        with open(_record(), encoding="utf-8") as file:
-            return file.read() == _line(key)
-    except (OSError, UnicodeDecodeError):
-        return False
+    return remembered.holds(_RECORD, _line(key))
 
 
 def remember(key: str) -> None:
-    """Keeps that everything held. Nothing is kept where nothing can be written."""
-    path = _record()
-    try:
-        os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
-        new = f"{path}.{os.getpid()}"
-        with open(new, "w", encoding="utf-8") as file:
-            file.write(_line(key))
-        os.replace(new, path)
-    except OSError:
-        return
+    """Keeps that everything held."""
+    remembered.keep(_RECORD, _line(key))
 
 
 def forget() -> None:
     """Has it tried again, by the next process that asks."""
-    try:
-        os.unlink(_record())
-    except OSError:
-        return
-
-
-def _record() -> str:
-    from gateway.places import places
-
-    return os.path.join(places().state, "run", "bubblewrap-holds")
+    remembered.forget(_RECORD)
 
 
 def _line(key: str) -> str:
     """What the answer depends on."""
-    import hashlib
-
-    from gateway.sandbox.seccomp import refusals
-
     plan = SandboxPlan((Mount("/a", WRITE),), (), ("/b",), "/a", (), Network(), Limits())
-    form = repr((arguments(plan, Given(3, 4, 5, (6,))), refusals(), SCRIPT))
-    with open("/proc/sys/kernel/random/boot_id", encoding="ascii") as file:
-        boot = file.read().strip()
-    return f"{boot} {os.geteuid()} {key} {hashlib.sha256(form.encode()).hexdigest()}\n"
+    return remembered.line(key, arguments(plan, Given(3, 4, 5, (6,))), SCRIPT)

@@ -10,7 +10,8 @@ import socket
 import threading
 
 from gateway.sandbox.base import OF_THE_TERMINAL, SandboxError
-from gateway.sandbox.spawn import children, open_process, send, send_group
+from gateway.sandbox.first_process import astray, command_of
+from gateway.sandbox.spawn import children, send, send_group
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -22,9 +23,7 @@ if TYPE_CHECKING:
 
 NOT_FOUND, NOT_STARTED = 127, 126
 _BEING_BUILT = b"/newroot"  # where bubblewrap puts together what becomes the root
-_LOOKS = 100
 _ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT)  # they end what has not begun yet
-_COMMAND = 2  # the command's pid inside: process 1 forks exactly once before it
 
 
 class Confined:
@@ -88,25 +87,15 @@ class Confined:
         """Lets the command start, once the sandbox is built and found to be as planned. Raises SandboxError."""
         try:
             self._built.recv(1)  # comes to its end when the last file is made, or bubblewrap is gone
-            astray = self._unplanned()
-            if not astray:
+            lost = astray(self.root, self._made, _BEING_BUILT)
+            if not lost:
                 self._gate.sendall(self._filter)
                 self._gate.shutdown(socket.SHUT_WR)
                 self._gate.recv(1)  # an error if the filter was never read
         except OSError as error:  # it has ended, or is about to
             raise self._failed() from error
-        if astray:
-            raise self._failed(f"{astray} is not mounted where it was planned: the workspace changed meanwhile")
-
-    def _unplanned(self) -> str:
-        """A mount that a running command of another call may have led astray, "" if all are in their places."""
-        missing = {_escaped(step.path) for step in self._made if step.inner}
-        for _ in range(_LOOKS):  # the root is being exchanged, and the list is not read in one piece
-            if not missing:
-                return ""
-            with open(f"/proc/{self.root}/mountinfo", "rb", buffering=1 << 16) as file:
-                missing -= {line.split(b" ", 5)[4].removeprefix(_BEING_BUILT) for line in file}
-        return os.fsdecode(min(missing)) if missing else ""
+        if lost:
+            raise self._failed(f"{lost} is not mounted where it was planned: the workspace changed meanwhile")
 
     def _failed(self, text: str = "") -> SandboxError:
         """Ends what there is, and says why the sandbox could not be built."""
@@ -122,7 +111,7 @@ class Confined:
         """Passes a signal on to the command, or to its process group. Does nothing when it has ended."""
         with self._lock:
             if self._command < 0 and self._root >= 0:
-                self._command = self._find_command()
+                self._command = command_of(self.root)
             if self._command < 0:
                 if number in _ENDING:
                     self.kill()
@@ -132,22 +121,6 @@ class Confined:
                 send_group(self._root, self.root, number)
             else:
                 send(self._command, number)
-
-    def _find_command(self) -> int:
-        """A pidfd of the first process that process 1 started, -1 when it has ended."""
-        for pid in children(self.root):
-            descriptor = open_process(pid)
-            if descriptor < 0:
-                continue
-            try:
-                with open(f"/proc/{pid}/status", "rb", buffering=0) as file:
-                    spaces = next(line for line in file.read().split(b"\n") if line.startswith(b"NSpid:"))
-            except (OSError, StopIteration):
-                spaces = b""
-            if spaces.split()[-1:] == [b"%d" % _COMMAND]:
-                return descriptor
-            os.close(descriptor)
-        return -1
 
     def kill(self) -> None:
         """Ends the whole tree at once: with process 1 the kernel ends every process of its namespace."""
@@ -205,12 +178,3 @@ class Confined:
 def _on_path(program: str, plan: SandboxPlan) -> bool:
     path = dict(plan.environment).get("PATH", os.defpath)
     return any(os.path.lexists(os.path.join(folder, program)) for folder in path.split(":") if folder)
-
-
-def _escaped(path: str) -> bytes:
-    """A path as mountinfo writes it."""
-    text = os.fsencode(path)
-    for character in (b"\\", b" ", b"\t", b"\n"):
-        if character in text:
-            text = text.replace(character, b"\\%03o" % ord(character))
-    return text

@@ -20,7 +20,8 @@ if TYPE_CHECKING:
 
 # Backends that hold less than the full promise: each runs only where policy names it.
 WEAKER = ("landlock", "none")
-BEST = {"linux": "bubblewrap", "darwin": "seatbelt"}
+# Those that hold all of it, best first.
+BEST = {"linux": ("namespaces", "bubblewrap"), "darwin": ("seatbelt",)}
 
 
 class Passed(Value):
@@ -56,8 +57,9 @@ def backends() -> tuple[Backend, ...]:
             if sys.platform == "linux":
                 from gateway.sandbox.bubblewrap import Bubblewrap
                 from gateway.sandbox.landlock import Landlock
+                from gateway.sandbox.spaces import Spaces
 
-                _known = (Bubblewrap(), Landlock(), Unconfined())
+                _known = (Spaces(), Bubblewrap(), Landlock(), Unconfined())
             elif sys.platform == "darwin":
                 from gateway.sandbox.seatbelt import Seatbelt
 

@@ -1,7 +1,7 @@
 """The backend `landlock`: the fallback for hosts that refuse namespaces, where policy permits this weaker form.
 
 What the kernel is told is in `landlock_rules`, which says what cannot be expressed and what is held in another way;
-`confined` is what confines itself and becomes the command.
+`launched.supervisor` makes the process that confines itself and becomes the command.
 """
 
 from __future__ import annotations
@@ -44,6 +44,7 @@ class Landlock:
     """Confines by Landlock, a filter of system calls without sockets, and without any capability."""
 
     name = "landlock"
+    whole = False
 
     def __init__(self, launcher: Launcher | None = None) -> None:
         self._trying = threading.Lock()
@@ -72,9 +73,9 @@ class Landlock:
             if sys.platform != "linux":
                 self._abi = 0
             else:
-                from gateway.sandbox import confined
+                from gateway.sandbox.launched.kernel import landlock_abi
 
-                self._abi = confined.abi()
+                self._abi = landlock_abi()
         return self._abi
 
     def start(self, plan: SandboxPlan, argv: Sequence[str | bytes], streams: Streams, keep: Sequence[int] = ()) -> Held:

@@ -1,4 +1,4 @@
-"""The gateway's side of the launcher that `gateway.sandbox.confined` is: starts it, gives it orders, starts it again.
+"""The gateway's side of the launcher that `gateway.sandbox.launched` is: starts it, gives it orders, starts it again.
 
 One launcher serves a process for its whole life. It ends with the process, however that ends.
 """
@@ -27,16 +27,20 @@ if TYPE_CHECKING:
     from gateway.model.plan import SandboxPlan
     from gateway.sandbox.base import Streams
 
-_SCRIPT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "confined.py")
+_PROGRAM = (
+    "import sys; sys.path.append(sys.argv[3]); from gateway.sandbox.launched.main import main; main(*sys.argv[1:3])"
+)
+_ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+LANDLOCK, UNCONFINED, SPACES = "landlock", "free", "spaces"  # as `gateway.sandbox.launched.main` knows them
 _PATIENCE = 20.0
 _AGAIN = "run it again; if that does not help, see `gateway doctor`"
 
 
 class Launcher:
-    """Safe to use from several threads, and after a fork. `free`: for calls that policy lets run unconfined."""
+    """Safe to use from several threads, and after a fork. `kind`: what its calls are confined by."""
 
-    def __init__(self, *, free: bool = False) -> None:
-        self._options = ("free",) if free else ()
+    def __init__(self, kind: str = LANDLOCK) -> None:
+        self._kind = kind
         self._lock = threading.Lock()
         self._owner = 0
         self._process: subprocess.Popen[bytes] | None = None
@@ -59,9 +63,6 @@ class Launcher:
     ) -> Held:
         """Has a call confined; its command waits. `private`: the stand-in for the plan's private folders, which goes
         with the call; what else is given is what the kernel is told. Raises SandboxError."""
-        targets = [0, 1, 2, *keep]
-        if len(set(targets)) != len(targets) or len(targets) > 200:
-            raise SandboxError("descriptors to keep must be different from each other and from 0, 1 and 2")
         order: dict[str, Any] = {
             "argv": [os.fsencode(word) for word in argv],
             "environment": environment_of(plan, private),
@@ -73,24 +74,34 @@ class Launcher:
             "filters": list(filters),
             "rlimits": bounds(plan.limits, processes=False),
             "private": os.fsencode(private),
-            "targets": targets,
             "terminal": streams.terminal,
         }
+        talk = self.order(order, streams, keep)
+        try:
+            return Held(talk, order["private"])
+        except BaseException:
+            talk.close()
+            raise
+
+    def order(self, order: dict[str, Any], streams: Streams, keep: Sequence[int]) -> socket.socket:
+        """Hands an order on: what its call is spoken of on from now. Raises SandboxError."""
+        targets = [0, 1, 2, *keep]
+        if len(set(targets)) != len(targets) or len(targets) > 200:
+            raise SandboxError("descriptors to keep must be different from each other and from 0, 1 and 2")
         memory = os.memfd_create("gateway-order", os.MFD_CLOEXEC)
         ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         try:
             with open(os.dup(memory), "wb") as file:
-                file.write(marshal.dumps(order))
+                file.write(marshal.dumps(order | {"targets": targets}))
             given = [theirs.fileno(), memory, streams.stdin, streams.stdout, streams.stderr, *keep]
             self._send(array.array("i", given))
-            theirs.close()
-            return Held(ours, order["private"])
         except BaseException:
             ours.close()
             raise
         finally:
             theirs.close()
             os.close(memory)
+        return ours
 
     def stop(self) -> None:
         """Ends the launcher and with it whatever it still runs. The next order starts another."""
@@ -125,7 +136,7 @@ class Launcher:
         ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         try:
             process = subprocess.Popen(
-                [sys.executable, "-I", "-S", "-E", "-B", _SCRIPT, str(theirs.fileno()), *self._options],
+                [sys.executable, "-I", "-S", "-E", "-c", _PROGRAM, str(theirs.fileno()), self._kind, _ROOT],
                 env={},
                 cwd="/",
                 stdin=subprocess.DEVNULL,
@@ -159,7 +170,8 @@ class Launcher:
 
 # One of each for a process: starting the first call of one starts it.
 SHARED = Launcher()
-FREE = Launcher(free=True)
+FREE = Launcher(UNCONFINED)
+IN_SPACES = Launcher(SPACES)
 
 
 def _end(owner: int, process: subprocess.Popen[bytes], orders: socket.socket) -> None:
@@ -240,6 +252,6 @@ class Held:
             os.close(self.exited)
             self.exited = -1
         if self._private and os.path.isdir(self._private):
-            from gateway.sandbox.confined import remove
+            from gateway.sandbox.launched.leftovers import remove
 
             remove(self._private)

@@ -14,6 +14,10 @@ from functools import lru_cache
 from gateway.model.plan import FIXED, HIDDEN, READ, WRITE, Mount
 from gateway.model.value import Value
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from gateway.model.plan import SandboxPlan
+
 BIND, READ_ONLY, MASK, COVER, PRIVATE = "bind", "read-only", "mask", "cover", "private"
 
 
@@ -53,6 +57,21 @@ def steps(mounts: tuple[Mount, ...], private: tuple[str, ...]) -> tuple[Step, ..
         if parts in pins:
             found += [Step(BIND, path, True, True) for path in pins[parts]]
             found.append(step)
+    return tuple(found)
+
+
+def inexpressible(plan: SandboxPlan) -> tuple[str, ...]:
+    """What of a plan no file system of our own can have, each as a sentence."""
+    found = [
+        f"{mount.path}: the sandbox has a /proc of its own"
+        for mount in plan.mounts
+        if mount.path == "/proc" or mount.path.startswith("/proc/")
+    ]
+    for name, value in plan.environment:
+        if not name or "=" in name or "\0" in name:
+            found.append(f"an environment variable cannot be named {name!r}")
+        elif "\0" in value:
+            found.append(f"the environment variable {name} holds a zero byte")
     return tuple(found)
 
 

@@ -40,7 +40,7 @@ def private_for(plan: SandboxPlan) -> Iterator[str]:
         yield private
     except BaseException:
         if private:
-            from gateway.sandbox.confined import remove
+            from gateway.sandbox.launched.leftovers import remove
 
             remove(os.fsencode(private))
         raise

@@ -266,7 +266,7 @@ class _Life:
             self.plan,
             self.protection.classify,
             look=self.protection.look,
-            held=self.choice.backend.name == "bubblewrap",
+            held=self.choice.backend.whole,
         )
         guard.before()
         try:
@@ -343,7 +343,7 @@ class _Life:
                 if not leaf.enter(running.root):
                     leaf.remove()
                     leaf = None
-            limits.apply(running.root, plan.limits, processes=self.choice.backend.name == "bubblewrap")
+            limits.apply(running.root, plan.limits, processes=self.choice.backend.whole)
             writable = tuple(mount.path for mount in plan.mounts if mount.access == WRITE)
             watcher = Watcher(running, plan.limits, writable, (*plan.private, "/dev/shm"), leaf)
             stack.callback(watcher.stop)

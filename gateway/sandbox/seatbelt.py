@@ -101,6 +101,7 @@ class Seatbelt:
     """Confines by `sandbox-exec`."""
 
     name = "seatbelt"
+    whole = False
 
     def __init__(self) -> None:
         self._probe: Probe | None = None

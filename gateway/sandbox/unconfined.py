@@ -26,6 +26,7 @@ class Unconfined:
     """Runs a command without a sandbox."""
 
     name = "none"
+    whole = False
 
     def probe(self) -> Probe:
         """It always works, and never holds."""

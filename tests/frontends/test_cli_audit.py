@@ -14,7 +14,7 @@ from gateway.audit.index import Found
 from gateway.audit.store import Store
 from gateway.frontends.audit_text import call_text, record_line
 from gateway.frontends.style import Style
-from gateway.sandbox.bubblewrap import Bubblewrap
+from gateway.sandbox.spaces import Spaces
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -214,8 +214,8 @@ def test_where_nothing_is_recorded_that_is_said_and_nothing_made(gateway, tmp_pa
 @pytest.fixture
 def execute(gateway, tmp_path: Path):
     """Runs `gateway exec` in a project where everything is allowed."""
-    if not (probe := Bubblewrap().probe()).works:
-        pytest.skip(f"bubblewrap does not hold here: {probe.reason}")
+    if not (probe := Spaces().probe()).works:
+        pytest.skip(f"namespaces do not hold here: {probe.reason}")
     policy = 'version: 1\nsettings: {sandbox: {write: ["./**"]}}\nallow: ["Bash(*)"]\n'
     (tmp_path / "policies").mkdir()
     (tmp_path / "policies" / "user.yaml").write_text(policy, encoding="utf-8")

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from gateway.sandbox.bubblewrap import Bubblewrap
+from gateway.sandbox.spaces import Spaces
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -74,8 +74,8 @@ class Place:
 
 @pytest.fixture
 def here(tmp_path: Path) -> Place:
-    if not (probe := Bubblewrap().probe()).works:
-        pytest.skip(f"bubblewrap does not hold here: {probe.reason}")
+    if not (probe := Spaces().probe()).works:
+        pytest.skip(f"namespaces do not hold here: {probe.reason}")
     return Place(tmp_path)
 
 
@@ -235,7 +235,7 @@ def test_a_report_tells_everything(here: Place) -> None:
     report = json.loads((here.project / "report.json").read_text("utf-8"))
     assert sorted(report) == ["result", "verdict"]
     result = report["result"]
-    assert (result["ended"], result["status"], result["backend"]) == ("exited", 4, "bubblewrap")
+    assert (result["ended"], result["status"], result["backend"]) == ("exited", 4, "namespaces")
     assert report["verdict"]["decision"] == "allow"
 
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from gateway.sandbox.bubblewrap import Bubblewrap
+from gateway.sandbox.spaces import Spaces
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -73,8 +73,8 @@ def here(tmp_path: Path) -> Place:
 
 
 def confined() -> None:
-    if not (probe := Bubblewrap().probe()).works:
-        pytest.skip(f"bubblewrap does not hold here: {probe.reason}")
+    if not (probe := Spaces().probe()).works:
+        pytest.skip(f"namespaces do not hold here: {probe.reason}")
 
 
 def test_a_result_stands_alone_on_standard_output(here: Place) -> None:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from gateway.sandbox.bubblewrap import Bubblewrap
+from gateway.sandbox.spaces import Spaces
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -65,8 +65,8 @@ class Place:
 
 @pytest.fixture
 def here(tmp_path: Path) -> Place:
-    if not (probe := Bubblewrap().probe()).works:
-        pytest.skip(f"bubblewrap does not hold here: {probe.reason}")
+    if not (probe := Spaces().probe()).works:
+        pytest.skip(f"namespaces do not hold here: {probe.reason}")
     return Place(tmp_path)
 
 

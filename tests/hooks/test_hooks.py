@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from gateway.model.call import RawCall
-from gateway.sandbox.bubblewrap import Bubblewrap
+from gateway.sandbox.spaces import Spaces
 from gateway.tools.handling import Output, Text
 
 READ = RawCall("Read", {"file_path": "a.txt"})
@@ -259,8 +259,8 @@ def digest_of(ground: Any) -> str:
 def test_the_hooks_of_a_project_run_confined_and_only_when_it_is_trusted(
     ground, seen: list[Any], trusted: bool
 ) -> None:
-    if not (probe := Bubblewrap().probe()).works:
-        pytest.skip(f"bubblewrap does not hold here: {probe.reason}")
+    if not (probe := Spaces().probe()).works:
+        pytest.skip(f"namespaces do not hold here: {probe.reason}")
     ground.says({"hooks": [{"id": "theirs", "event": "before_call", "command": ["./look.sh"]}]}, layer="project")
     script = ground.of_project / "look.sh"
     text = 'echo x > ran; echo y > "$HOME/ran"; echo \'{"refuse": "by the project"}\''

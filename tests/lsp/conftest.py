@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from gateway.model.call import RawCall
-from gateway.sandbox.bubblewrap import Bubblewrap
 from gateway.sandbox.run import NEVER
+from gateway.sandbox.spaces import Spaces
 
 SCRIPTED = Path(__file__).parent / "scripted.py"
 ALL = {
@@ -91,8 +91,8 @@ class Scripted:
 
 @pytest.fixture
 def scripted(ground: Any) -> Any:
-    if not (probe := Bubblewrap().probe()).works:
-        pytest.skip(f"bubblewrap does not hold here: {probe.reason}")
+    if not (probe := Spaces().probe()).works:
+        pytest.skip(f"namespaces do not hold here: {probe.reason}")
     made = Scripted(ground)
     yield made
     if made.session is not None:

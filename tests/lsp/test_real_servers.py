@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from gateway.model.call import RawCall
-from gateway.sandbox.bubblewrap import Bubblewrap
+from gateway.sandbox.spaces import Spaces
 
 PYLSP, PYRIGHT, TYPESCRIPT = "pylsp", "pyright", "typescript"
 NPM = {PYRIGHT: ["pyright"], TYPESCRIPT: ["typescript-language-server", "typescript@5"]}
@@ -39,8 +39,8 @@ def servers(request: pytest.FixtureRequest) -> Path:
     folder = request.config.getoption("--real-clients")
     if not folder:
         pytest.skip("real language servers run with --real-clients DIR alone")
-    if not (probe := Bubblewrap().probe()).works:
-        pytest.skip(f"bubblewrap does not hold here: {probe.reason}")
+    if not (probe := Spaces().probe()).works:
+        pytest.skip(f"namespaces do not hold here: {probe.reason}")
     return Path(folder).absolute()
 
 

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from wired import ERAS, Place
 
-from gateway.sandbox.bubblewrap import Bubblewrap
+from gateway.sandbox.spaces import Spaces
 
 pytest.importorskip("mcp", reason="the package mcp is not installed")
 
@@ -22,8 +22,8 @@ def place(ground: Any) -> Any:
 @pytest.fixture
 def confined(place: Place) -> Place:
     """A place where servers can start."""
-    if not (probe := Bubblewrap().probe()).works:
-        pytest.skip(f"bubblewrap does not hold here: {probe.reason}")
+    if not (probe := Spaces().probe()).works:
+        pytest.skip(f"namespaces do not hold here: {probe.reason}")
     place.says()
     return place
 

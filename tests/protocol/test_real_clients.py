@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 from realclients import PACKAGES, ROOT, Client, program
 
-from gateway.sandbox.bubblewrap import Bubblewrap
+from gateway.sandbox.spaces import Spaces
 
 AGENTS = tuple(PACKAGES)
 NAMES = {"claude": "mcp__gw__{}", "codex": "mcp__gw/{}", "gemini": "mcp_gw_{}", "copilot": "gw-{}", "opencode": "gw_{}"}
@@ -120,8 +120,8 @@ def test_the_tools_of_the_gateway_are_called(agent: str, clients: Path, tmp_path
 
 @pytest.mark.parametrize("agent", AGENTS)
 def test_a_server_behind_the_proxy_is_called(agent: str, clients: Path, tmp_path: Path) -> None:
-    if not (probe := Bubblewrap().probe()).works:
-        pytest.skip(f"bubblewrap does not hold here: {probe.reason}")
+    if not (probe := Spaces().probe()).works:
+        pytest.skip(f"namespaces do not hold here: {probe.reason}")
     found = WithServer(agent, program(clients, agent), tmp_path)
     found.policy(PROXIED)
     shutil.copy(SCRIPTED, found.project / "server.py")

@@ -18,6 +18,7 @@ from gateway.sandbox.contract import SECRET, Check
 from gateway.sandbox.landlock import Landlock
 from gateway.sandbox.landlock_rules import FULL_ABI
 from gateway.sandbox.run import Runner
+from gateway.sandbox.spaces import Spaces
 
 from .attempts import files, kernel, limits, sockets, uses
 from .attempts.surroundings import Around, Place, around, lacking, place
@@ -74,12 +75,12 @@ def here(tmp_path: Path, near: Around) -> Iterator[Place]:
         yield made
 
 
-@pytest.fixture(scope="module")
-def bubblewrap(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Runner]:
-    backend = Bubblewrap()
+@pytest.fixture(scope="module", params=[Spaces, Bubblewrap], ids=["namespaces", "bubblewrap"])
+def whole(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Runner]:
+    backend = request.param()
     probe = backend.probe()
     if not probe.works:
-        pytest.skip(f"bubblewrap does not hold here: {probe.reason}")
+        pytest.skip(f"{backend.name} does not hold here: {probe.reason}")
     with Runner(str(tmp_path_factory.mktemp("quarantine")), (backend,)) as made:
         yield made
 
@@ -95,10 +96,10 @@ def test_it_works_without_a_sandbox(check: Check, here: Place) -> None:
 
 
 @every
-def test_the_sandbox_holds_it(check: Check, here: Place, bubblewrap: Runner) -> None:
+def test_the_sandbox_holds_it(check: Check, here: Place, whole: Runner) -> None:
     if reason := lacking(check):
         pytest.skip(reason)
-    done, result = here.guarded(check, bubblewrap, here.plan(check))
+    done, result = here.guarded(check, whole, here.plan(check))
     assert done is check.use, result
     assert result.ended != "failed", result
     if not check.use:

@@ -16,8 +16,8 @@ import pytest
 from gateway.engine import Gateway
 from gateway.execution import Executor
 from gateway.load import Options
-from gateway.sandbox.bubblewrap import Bubblewrap
 from gateway.sandbox.run import Runner
+from gateway.sandbox.spaces import Spaces
 
 from .world import AS_NOBODY, NOBODY, python_for_everybody, reachable
 
@@ -60,7 +60,7 @@ class Here:
         """The same where a script, as root of a mount namespace that ends with it, has made the machine a strange one;
         `"$@"` is the call."""
         if os.geteuid() != 0:
-            pytest.skip("only root can make such a place in which bubblewrap is root's own")
+            pytest.skip("only root can make such a place in which the mounts are root's own")
         done = subprocess.run(
             ["unshare", "--mount", "--propagation", "private", "sh", "-c", script, "sh", *self.words(text)],
             cwd="/", env=self.environment, stdin=subprocess.DEVNULL, capture_output=True, timeout=120, check=False,
@@ -71,9 +71,9 @@ class Here:
 
 
 @pytest.fixture(scope="module", autouse=True)
-def _bubblewrap_holds() -> None:
-    if not (probe := Bubblewrap().probe()).works:
-        pytest.skip(f"bubblewrap does not hold here: {probe.reason}")
+def _namespaces_hold() -> None:
+    if not (probe := Spaces().probe()).works:
+        pytest.skip(f"namespaces do not hold here: {probe.reason}")
 
 
 @pytest.fixture

@@ -14,6 +14,7 @@ from gateway.sandbox.base import SandboxError
 from gateway.sandbox.bubblewrap import Bubblewrap
 from gateway.sandbox.contract import CHECKS, SECRET, Check, worked
 from gateway.sandbox.landlock import Landlock
+from gateway.sandbox.spaces import Spaces
 
 _spec = importlib.util.spec_from_file_location("sandbox_world", Path(__file__).with_name("world.py"))
 assert _spec is not None
@@ -37,12 +38,12 @@ LANDLOCK_DIFFERS = {
 }
 
 
-@pytest.fixture(scope="module")
-def backend():
-    backend = Bubblewrap()
+@pytest.fixture(scope="module", params=[Spaces, Bubblewrap], ids=["namespaces", "bubblewrap"])
+def whole(request: pytest.FixtureRequest) -> Spaces | Bubblewrap:
+    backend = request.param()
     probe = backend.probe()
     if not probe.works:
-        pytest.skip(f"bubblewrap does not hold here: {probe.reason}")
+        pytest.skip(f"{backend.name} does not hold here: {probe.reason}")
     return backend
 
 
@@ -65,11 +66,11 @@ def test_it_works_without_a_backend(check: Check, here) -> None:
 
 
 @pytest.mark.parametrize("check", CHECKS, ids=lambda check: check.name)
-def test_bubblewrap_holds_it(check: Check, here, backend: Bubblewrap) -> None:
+def test_a_whole_sandbox_holds_it(check: Check, here, whole: Spaces | Bubblewrap) -> None:
     reason = worlds.lacking(check)
     if reason:
         pytest.skip(reason)
-    status, output = worlds.confined(backend, here.plan(check), check.text)
+    status, output = worlds.confined(whole, here.plan(check), check.text)
     assert worked(check, status, here.found(check.proof)) is check.use, output
     if not check.use:
         assert SECRET.encode() not in output

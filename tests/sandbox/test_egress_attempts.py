@@ -12,6 +12,7 @@ from gateway.model.plan import Endpoint, Limits, Network, SandboxPlan
 from gateway.sandbox.bubblewrap import Bubblewrap
 from gateway.sandbox.egress.service import Egress
 from gateway.sandbox.run import Command, Protection, Runner
+from gateway.sandbox.spaces import Spaces
 
 from .attempts.egress import GOT, MALFORMED, TRICKS, Trick
 from .egress.conftest import PUBLIC, Outside
@@ -46,10 +47,11 @@ def _server(text: str) -> ThreadingHTTPServer:
     return made
 
 
-@pytest.fixture(scope="module")
-def runner(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Runner]:
-    if not (probe := Bubblewrap().probe()).works:
-        pytest.skip(f"bubblewrap does not hold here: {probe.reason}")
+@pytest.fixture(scope="module", params=[Spaces, Bubblewrap], ids=["namespaces", "bubblewrap"])
+def runner(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Runner]:
+    backend = request.param()
+    if not (probe := backend.probe()).works:
+        pytest.skip(f"{backend.name} does not hold here: {probe.reason}")
     good, evil = _server("the good page"), _server(GOT)
     outside = Outside()
     outside.serve("good.example", 80, good.server_address)  # type: ignore[arg-type]
@@ -57,7 +59,7 @@ def runner(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Runner]:
     for name in BAD_NAMES[:3]:
         outside.serve(name, 80, evil.server_address, OTHER)  # type: ignore[arg-type]
     outside.serve("in.below.example", 80, evil.server_address, "127.0.0.1")  # type: ignore[arg-type]
-    with Runner(str(tmp_path_factory.mktemp("q")), (Bubblewrap(),), Egress(outside.resolve, outside.route)) as made:
+    with Runner(str(tmp_path_factory.mktemp("q")), (backend,), Egress(outside.resolve, outside.route)) as made:
         yield made
     for server in (good, evil):
         server.shutdown()

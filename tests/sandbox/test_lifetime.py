@@ -18,6 +18,7 @@ from gateway.model.plan import Limits, Network, SandboxPlan
 from gateway.sandbox.bubblewrap import Bubblewrap
 from gateway.sandbox.landlock import Landlock
 from gateway.sandbox.run import Cancel, Command, Protection, Runner, Ways
+from gateway.sandbox.spaces import Spaces
 
 from .world import PATH, system
 
@@ -46,12 +47,12 @@ DETACHED = {
 }
 
 
-@pytest.fixture(scope="module", params=["bubblewrap", "landlock"])
+@pytest.fixture(scope="module", params=[Spaces, Bubblewrap, Landlock], ids=["namespaces", "bubblewrap", "landlock"])
 def runner(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Runner]:
-    backend = Bubblewrap() if request.param == "bubblewrap" else Landlock()
+    backend = request.param()
     probe = backend.probe()
     if not probe.works:
-        pytest.skip(f"{request.param} does not hold here: {probe.reason}")
+        pytest.skip(f"{backend.name} does not hold here: {probe.reason}")
     with Runner(str(tmp_path_factory.mktemp("quarantine")), (backend,)) as made:
         yield made
 

@@ -12,9 +12,9 @@ import pytest
 
 from gateway.model.plan import FIXED, WRITE, Endpoint, Limits, Mount, Network, SandboxPlan
 from gateway.sandbox.base import Probe, SandboxError
-from gateway.sandbox.bubblewrap import Bubblewrap
 from gateway.sandbox.egress.service import Egress
 from gateway.sandbox.run import CAPTURED, NEVER, NOT_RUN, Cancel, Command, Protection, Runner, Ways
+from gateway.sandbox.spaces import Spaces
 
 from .egress.conftest import PUBLIC, Outside
 from .world import PATH, system
@@ -36,9 +36,9 @@ def outside() -> Outside:
 
 @pytest.fixture
 def runner(tmp_path: Path, outside: Outside) -> Iterator[Runner]:
-    backend = Bubblewrap()
+    backend = Spaces()
     if not (probe := backend.probe()).works:
-        pytest.skip(f"bubblewrap does not hold here: {probe.reason}")
+        pytest.skip(f"namespaces do not hold here: {probe.reason}")
     with Runner(str(tmp_path / "quarantine"), (backend,), Egress(outside.resolve, outside.route)) as made:
         yield made
 
@@ -221,7 +221,8 @@ def test_what_the_caller_raises_ends_the_call(runner: Runner, workspace: Path) -
 class Failing:
     """A backend that holds, and cannot start anything."""
 
-    name = "bubblewrap"
+    name = "namespaces"
+    whole = True
 
     def probe(self) -> Probe:
         return Probe(True, "")

@@ -20,9 +20,9 @@ import pytest
 from gateway.engine import Gateway
 from gateway.execution import Executor
 from gateway.load import Options
-from gateway.sandbox.bubblewrap import Bubblewrap
 from gateway.sandbox.egress.service import Egress
 from gateway.sandbox.run import Runner
+from gateway.sandbox.spaces import Spaces
 
 from .egress.conftest import Outside
 
@@ -112,8 +112,8 @@ def index() -> Iterator[ThreadingHTTPServer]:
 
 @pytest.fixture
 def executor(tmp_path: Path, index: ThreadingHTTPServer) -> Iterator[Executor]:
-    if not (probe := Bubblewrap().probe()).works:
-        pytest.skip(f"bubblewrap does not hold here: {probe.reason}")
+    if not (probe := Spaces().probe()).works:
+        pytest.skip(f"namespaces do not hold here: {probe.reason}")
     project, policies = tmp_path / "project", tmp_path / "policies"
     for folder in (project, policies):
         folder.mkdir()

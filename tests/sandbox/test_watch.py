@@ -11,7 +11,7 @@ import pytest
 from gateway.model.plan import Limits
 from gateway.sandbox import usage
 from gateway.sandbox.breach import size
-from gateway.sandbox.bubblewrap import Bubblewrap
+from gateway.sandbox.spaces import Spaces
 from gateway.sandbox.spawn import Child, spawn, tree
 from gateway.sandbox.watch import Watcher
 
@@ -134,9 +134,9 @@ def test_disk_counts_what_the_tree_wrote(monkeypatch: pytest.MonkeyPatch, tmp_pa
 
 
 def test_private_folders_count_as_memory() -> None:
-    backend = Bubblewrap()
+    backend = Spaces()
     if not backend.probe().works:
-        pytest.skip("bubblewrap does not hold here")
+        pytest.skip("namespaces do not hold here")
     from gateway.model.plan import Mount, Network, SandboxPlan
     from gateway.sandbox.base import Streams
 

@@ -65,22 +65,22 @@ def test_the_fallback_is_chosen_and_holds(tmp_path: Path) -> None:
     assert answer(tmp_path, "landlock", namespaces=False) == {
         "backend": "landlock",
         "status": 0,
-        "passed": ["bubblewrap"],
+        "passed": ["namespaces", "bubblewrap"],
     }
     assert (tmp_path / "ws" / "in").read_text() == "inside\n"
 
 
 def test_without_leave_for_it_nothing_runs(tmp_path: Path) -> None:
     refused = str(answer(tmp_path, namespaces=False)["refused"])
-    assert refused.startswith("no sandbox can hold this call, so it does not run (bubblewrap: ")
+    assert refused.startswith("no sandbox can hold this call, so it does not run (namespaces: ")
     assert "landlock: policy does not permit the weaker form `landlock`" in refused
     assert not (tmp_path / "ws" / "in").exists()
 
 
 def test_with_namespaces_the_better_one_is_chosen(tmp_path: Path) -> None:
-    from gateway.sandbox.bubblewrap import Bubblewrap
+    from gateway.sandbox.spaces import Spaces
 
-    probe = Bubblewrap().probe()
+    probe = Spaces().probe()
     if not probe.works:
-        pytest.skip(f"bubblewrap does not hold here: {probe.reason}")
-    assert answer(tmp_path, "landlock", namespaces=True) == {"backend": "bubblewrap", "status": 0, "passed": []}
+        pytest.skip(f"namespaces do not hold here: {probe.reason}")
+    assert answer(tmp_path, "landlock", namespaces=True) == {"backend": "namespaces", "status": 0, "passed": []}

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import pytest
 from realclients import PACKAGES, Client, program, shell
 
-from gateway.sandbox.bubblewrap import Bubblewrap
+from gateway.sandbox.spaces import Spaces
 from gateway.service.line import hook_line
 
 if TYPE_CHECKING:
@@ -41,8 +41,8 @@ def clients(request: pytest.FixtureRequest) -> Path:
         pytest.skip("real agent clients run with --real-clients DIR alone")
     if shutil.which("npm") is None or shutil.which("node") is None:
         pytest.skip("real agent clients need node and npm")
-    if not (probe := Bubblewrap().probe()).works:
-        pytest.skip(f"bubblewrap does not hold here: {probe.reason}")
+    if not (probe := Spaces().probe()).works:
+        pytest.skip(f"namespaces do not hold here: {probe.reason}")
     return Path(folder).absolute()
 
 

@@ -272,7 +272,7 @@ def test_by_a_setting_an_allowed_command_runs_in_its_confined_form(
     """What it writes where everybody's temporary files lie is gone with it. As it came it stays."""
     from gateway.sandbox.choose import backends
 
-    if not any(backend.probe().works for backend in backends() if backend.name == "bubblewrap"):
+    if not any(backend.probe().works for backend in backends() if backend.name == "namespaces"):
         pytest.skip("this system has no sandbox to confine a command with")
     found = client(agent, clients, tmp_path)
     found.policy(f"settings: {{guarded: {str(guarded).lower()}}}\nrules:\n  - allow: Bash(python3 made.py)\n")

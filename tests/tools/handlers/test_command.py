@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from gateway.model.call import RawCall
-from gateway.sandbox.bubblewrap import Bubblewrap
+from gateway.sandbox.spaces import Spaces
 from gateway.tools.handling import Progress
 
 TOOLS = """\
@@ -43,8 +43,8 @@ tools:
 
 @pytest.fixture
 def place(ground) -> Any:
-    if not (probe := Bubblewrap().probe()).works:
-        pytest.skip(f"bubblewrap does not hold here: {probe.reason}")
+    if not (probe := Spaces().probe()).works:
+        pytest.skip(f"namespaces do not hold here: {probe.reason}")
     ground.says(TOOLS, name="tools.yaml")
     return ground
 
@@ -58,7 +58,7 @@ def test_the_shipped_word_count_counts(place, unit: str, text: str) -> None:
     assert (done.text, done.output.is_error) == (f"{text} {place.project}/a b.txt", False)
     assert done.output.data == {"stdout": done.text + "\n", "stderr": "", "exit_code": 0}
     assert done.plan is not None
-    assert (done.result.backend, done.plan.network.mode) == ("bubblewrap", "off")
+    assert (done.result.backend, done.plan.network.mode) == ("namespaces", "off")
 
 
 TRICKY = ["$(touch ran)", "`touch ran`", "a; touch ran", "a\nb", "*", "~", "$HOME", "'", '"', "\\", "-e", "--help", ""]

@@ -11,8 +11,8 @@ from warmed import warm
 
 from gateway.model.context import Context
 from gateway.model.result import Result, Violation
-from gateway.sandbox.bubblewrap import Bubblewrap
 from gateway.sandbox.run import Cancel
+from gateway.sandbox.spaces import Spaces
 from gateway.session import Session
 from gateway.tools.handlers import shell
 from gateway.tools.handlers.changes import Changed
@@ -41,8 +41,8 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 @pytest.fixture
 def whole(project: Path) -> Iterator[Whole]:
-    if not (probe := Bubblewrap().probe()).works:
-        pytest.skip(f"bubblewrap does not hold here: {probe.reason}")
+    if not (probe := Spaces().probe()).works:
+        pytest.skip(f"namespaces do not hold here: {probe.reason}")
     made = Whole(project)
     yield made
     made.close()

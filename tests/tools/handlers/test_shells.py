@@ -19,8 +19,8 @@ from gateway.audit.index import Index
 from gateway.audit.log import FOLDER
 from gateway.audit.reading import Moment
 from gateway.audit.verify import verify
-from gateway.sandbox.bubblewrap import Bubblewrap
 from gateway.sandbox.run import Cancel
+from gateway.sandbox.spaces import Spaces
 from gateway.tools.handlers import shells
 
 from .whole import Whole
@@ -45,8 +45,8 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 @pytest.fixture
 def whole(project: Path) -> Iterator[Whole]:
-    if not (probe := Bubblewrap().probe()).works:
-        pytest.skip(f"bubblewrap does not hold here: {probe.reason}")
+    if not (probe := Spaces().probe()).works:
+        pytest.skip(f"namespaces do not hold here: {probe.reason}")
     made = Whole(project)
     yield made
     made.close()

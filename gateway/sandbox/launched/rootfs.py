@@ -1,0 +1,259 @@
+"""The file system of one call, built from nothing in a mount namespace of its own.
+
+    /            a small file system in memory while building: masks, contents of files
+    /old         the host's own, the source of everything that is shown; gone when the building is done
+    /new         what becomes the root of the command
+
+Sources and mount points are opened without following any link, and what is mounted is what was opened: who renames and
+links meanwhile in a folder that another call may write gets an error out of it, and nothing else. A mount point is made
+only where the file system is ours; on the host it must be there.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import errno
+import os
+from stat import S_ISDIR, S_ISLNK
+
+from gateway.sandbox.launched.kernel import (
+    MOUNT_SETATTR,
+    MOVE_MOUNT,
+    OPEN_TREE,
+    OPENAT2,
+    PIVOT_ROOT,
+    Refused,
+    call,
+    checked,
+    libc,
+    shown,
+)
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+# Kinds of steps, as `gateway.sandbox.spaces_order` gives them.
+BIND, MASK, MEMORY = "bind", "mask", "memory"
+
+_READ_ONLY, _NO_SETUID, _NO_DEVICES, _NO_EXECUTE = 1, 2, 4, 8  # as flags of mounts, and as their attributes
+_RECURSIVE, _SLAVE, _DETACH = 0x4000, 0x80000, 2
+_EMPTY_PATH, _WHOLE_TREE = 0x1000, 0x8000
+_CLONE = 1 | os.O_CLOEXEC
+_FROM_AND_TO_OPENED = 0x4 | 0x40
+_CURRENT = ctypes.c_int(-100)
+_NO_NAME = ctypes.c_char_p(b"")
+# Below the folder that is given, no link followed, not even the kernel's own.
+_EXACTLY = (ctypes.c_uint64 * 3)(os.O_PATH | os.O_CLOEXEC, 0, 2 | 4 | 8)
+_FOLDER_EXACTLY = (ctypes.c_uint64 * 3)(os.O_PATH | os.O_CLOEXEC | os.O_DIRECTORY, 0, 2 | 4 | 8)
+_BASE = b"/tmp"
+_FILE_MASK, _FOLDER_MASK = b"/masked", b"/masked-folder"
+_DEVICES = (b"null", b"zero", b"full", b"random", b"urandom", b"tty")
+_LINKS_OF_DEVICES = (
+    (b"fd", b"/proc/self/fd"),
+    (b"stdin", b"/proc/self/fd/0"),
+    (b"stdout", b"/proc/self/fd/1"),
+    (b"stderr", b"/proc/self/fd/2"),
+    (b"core", b"/proc/kcore"),
+    (b"ptmx", b"pts/ptmx"),
+)
+
+
+class Root:
+    """Builds one, in order: `begin`, `fill`, `finish`. Each raises Refused; then nothing may be run."""
+
+    def __init__(self, machine: str) -> None:
+        self._pivot_root = PIVOT_ROOT[machine]
+        self._old = self._new = -1
+        self._ours: set[int] = set()  # file systems in which mount points may be made
+
+    def begin(self) -> None:
+        """Leaves the host's root for one in memory, with the host below it, and makes what every call has."""
+        _mount(b"", b"/", b"", _RECURSIVE | _SLAVE, b"")
+        _mount(b"tmpfs", _BASE, b"tmpfs", _NO_SETUID | _NO_DEVICES, b"mode=0755")
+        os.mkdir(_BASE + b"/old", 0o755)
+        os.mkdir(_BASE + b"/new", 0o755)
+        call("the first root", self._pivot_root, _BASE, _BASE + b"/old")
+        os.chdir("/")
+        os.close(os.open(_FILE_MASK, os.O_CREAT | os.O_WRONLY | os.O_CLOEXEC, 0))
+        os.mkdir(_FOLDER_MASK, 0)
+        _mount(b"tmpfs", b"/new", b"tmpfs", _NO_SETUID | _NO_DEVICES, b"mode=0755")
+        self._old, self._new = _opened(b"/old"), _opened(b"/new")
+        self._ours.add(os.fstat(self._new).st_dev)
+        self._mounted(b"proc", b"/proc", _NO_SETUID | _NO_DEVICES | _NO_EXECUTE, b"")
+        self._devices()
+
+    def fill(self, order: dict[str, Any]) -> None:
+        """Makes everything that this command will see."""
+        for path, target in order["links"]:
+            self._link(path, target)
+        if order["machine"]:
+            self._shut_machine()
+        else:
+            self._seal(b"/proc")
+        if not order["in_devices"]:
+            self._seal(b"/dev")
+        self._memory(b"/dev/shm", 0o1777, order["shared"])
+        for kind, path, folder, how in order["steps"]:
+            if kind == MEMORY:
+                self._memory(path, *how)
+            elif kind == BIND:
+                self._attach(_copied(self._source(path, folder), path, how), path, folder)
+            else:
+                mask = _opened(_FOLDER_MASK if folder else _FILE_MASK)
+                self._attach(_copied(mask, path, _READ_ONLY | _NO_SETUID | _NO_DEVICES | _NO_EXECUTE), path, folder)
+        for number, (path, content) in enumerate(order["files"]):
+            name = b"/file%d" % number
+            with open(name, "wb") as file:
+                os.fchmod(file.fileno(), 0o444)
+                file.write(content)
+            self._attach(_copied(_opened(name), path, _READ_ONLY | _NO_SETUID | _NO_DEVICES), path, folder=False)
+        for path, target in order["late_links"]:  # in folders that were empty until now
+            self._link(path, target)
+        os.close(os.open(b"/new" + order["marker"], os.O_CREAT | os.O_EXCL | os.O_WRONLY | os.O_CLOEXEC, 0o444))
+        for path in order["sealed"]:
+            self._seal(path)
+        self._seal(b"/")
+
+    def finish(self) -> None:
+        """The command's root becomes the root, and everything else is gone."""
+        for descriptor in (self._old, self._new):
+            os.close(descriptor)
+        os.chdir("/new")
+        call("the root", self._pivot_root, b".", b".")
+        checked("leaving the host's root", libc.umount2(b".", _DETACH))
+        os.chdir("/")
+
+    def _link(self, path: bytes, target: bytes) -> None:
+        folder, _slash, name = path.rpartition(b"/")
+        here = self._target(folder, folder=True)
+        os.symlink(target, name, dir_fd=here)
+        os.close(here)
+
+    def _source(self, path: bytes, folder: bool) -> int:
+        """The host's own object at a path, which must be what it was when the call was planned."""
+        descriptor = _below(self._old, path, folder=folder)
+        if descriptor < 0:
+            why = "a link leads elsewhere" if -descriptor == errno.ELOOP else os.strerror(-descriptor)
+            raise Refused(f"{shown(path)} is no longer what it was when the call was planned: {why}")
+        if not folder and S_ISDIR(os.fstat(descriptor).st_mode):
+            raise Refused(f"{shown(path)} is no longer what it was when the call was planned: it is a folder")
+        return descriptor
+
+    def _target(self, path: bytes, folder: bool) -> int:
+        """Where to mount it, made where the file system is ours. The kernel mounts no file on a folder, nor a folder on
+        a file."""
+        descriptor = _below(self._new, path, folder=folder)
+        if descriptor == -errno.ENOENT:
+            self._make(path, folder)
+            descriptor = _below(self._new, path, folder=folder)
+        if descriptor < 0:
+            raise Refused(f"{shown(path)}: {os.strerror(-descriptor)} (as a place to mount it)")
+        return descriptor
+
+    def _make(self, path: bytes, folder: bool) -> None:
+        here = os.dup(self._new)
+        try:
+            names = [name for name in path.split(b"/") if name]
+            for place, name in enumerate(names):
+                step = _below(here, name)
+                if step == -errno.ENOENT:
+                    if os.fstat(here).st_dev not in self._ours:
+                        raise Refused(f"{shown(path)} has gone (it was there when the call was planned)")
+                    if folder or place + 1 < len(names):
+                        os.mkdir(name, 0o755, dir_fd=here)
+                    else:
+                        os.close(os.open(name, os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o444, dir_fd=here))
+                    step = _below(here, name)
+                if step < 0:
+                    raise Refused(f"{shown(path)}: {os.strerror(-step)}")
+                os.close(here)
+                here = step
+        finally:
+            os.close(here)
+
+    def _attach(self, tree: int, path: bytes, folder: bool) -> None:
+        target = self._target(path, folder)
+        call(
+            f"mounting {shown(path)}", MOVE_MOUNT,
+            ctypes.c_int(tree), _NO_NAME, ctypes.c_int(target), _NO_NAME, ctypes.c_uint(_FROM_AND_TO_OPENED),
+        )  # fmt: skip
+        os.close(tree)
+        os.close(target)
+
+    def _memory(self, path: bytes, mode: int, size: int) -> None:
+        self._mounted(b"tmpfs", path, _NO_SETUID | _NO_DEVICES, b"mode=%o,size=%d" % (mode, size))
+        mounted = _below(self._new, path)
+        self._ours.add(os.fstat(mounted).st_dev)
+        os.close(mounted)
+
+    def _mounted(self, kind: bytes, path: bytes, flags: int, options: bytes) -> None:
+        target = self._target(path, folder=True)
+        _mount(kind, b"/old/proc/self/fd/%d" % target, kind, flags, options)
+        os.close(target)
+
+    def _seal(self, path: bytes) -> None:
+        """Makes one mount read-only, not those in it."""
+        mounted = _below(self._new, path) if path.strip(b"/") else os.dup(self._new)
+        _set(mounted, path, _READ_ONLY, _EMPTY_PATH)
+        os.close(mounted)
+
+    def _shut_machine(self) -> None:
+        """Where the command may write in /proc what is about its processes, what is the machine's is shut one by
+        one."""
+        for name in sorted(os.listdir(b"/new/proc")):
+            state = os.lstat(b"/new/proc/" + name)
+            if name.isdigit() or S_ISLNK(state.st_mode) or not (S_ISDIR(state.st_mode) or state.st_mode & 0o222):
+                continue
+            path = b"/proc/" + name
+            shut = _copied(_below(self._new, path), path, _READ_ONLY | _NO_SETUID | _NO_DEVICES | _NO_EXECUTE)
+            self._attach(shut, path, S_ISDIR(state.st_mode))
+
+    def _devices(self) -> None:
+        """The devices that every program may expect, and terminals of its own."""
+        self._memory(b"/dev", 0o755, 1 << 20)
+        for name in _DEVICES:
+            source = _below(self._old, b"dev/" + name)
+            if source >= 0:
+                path = b"/dev/" + name
+                self._attach(_copied(source, path, _NO_SETUID | _NO_EXECUTE), path, folder=False)
+        for name, target in _LINKS_OF_DEVICES:
+            os.symlink(target, b"/new/dev/" + name)
+        self._mounted(b"devpts", b"/dev/pts", _NO_SETUID | _NO_EXECUTE, b"newinstance,ptmxmode=0666,mode=620")
+        os.mkdir(b"/new/dev/shm", 0o755)
+
+
+def _copied(source: int, path: bytes, attributes: int) -> int:
+    """A mount of what was opened, with everything mounted in it, that is nowhere yet. Closes what was opened."""
+    flags = _EMPTY_PATH | _WHOLE_TREE | _CLONE
+    tree = call(f"a mount of {shown(path)}", OPEN_TREE, ctypes.c_int(source), _NO_NAME, ctypes.c_uint(flags))
+    os.close(source)
+    _set(tree, path, attributes, _EMPTY_PATH | _WHOLE_TREE)
+    return tree
+
+
+def _set(mounted: int, path: bytes, attributes: int, flags: int) -> None:
+    asked = (ctypes.c_uint64 * 4)(attributes, 0, 0, 0)
+    call(
+        f"attributes of {shown(path)}", MOUNT_SETATTR,
+        ctypes.c_int(mounted), _NO_NAME, ctypes.c_uint(flags), asked, ctypes.c_size_t(32),
+    )  # fmt: skip
+
+
+def _mount(source: bytes, target: bytes, kind: bytes, flags: int, options: bytes) -> None:
+    result = libc.mount(source or None, target, kind or None, ctypes.c_ulong(flags), options or None)
+    checked(f"mounting {shown(kind)}", result)
+
+
+def _opened(path: bytes) -> int:
+    return os.open(path, os.O_PATH | os.O_NOFOLLOW | os.O_CLOEXEC)
+
+
+def _below(top: int, path: bytes, *, folder: bool = False) -> int:
+    """A handle on exactly this path below a folder, a negative error number where there is none. `folder`: only if it
+    is one."""
+    how = _FOLDER_EXACTLY if folder else _EXACTLY
+    found: int = libc.syscall(
+        ctypes.c_long(OPENAT2), ctypes.c_int(top), path.lstrip(b"/") or b".", how, ctypes.c_size_t(24)
+    )
+    return found if found >= 0 else -ctypes.get_errno()

@@ -1,0 +1,263 @@
+"""Process 1 of a sandbox: it has namespaces of its own from its first moment, makes what every sandbox has, waits for
+an order, builds what that says, gives up every right to change it, and only then waits for the word to start the
+command.
+
+    launcher ── process 1 ── command
+                   │
+                   └─ says "ready", waits for "go", says how the command ended
+
+When the command has ended it ends whatever is left, tells, and goes. It goes with the launcher, however that ends; and
+with process 1 the kernel ends every process of its namespace.
+"""
+
+from __future__ import annotations
+
+import _signal  # type: ignore[import-not-found]
+import _socket
+import ctypes
+import fcntl
+import marshal
+import os
+import sys
+
+from gateway.sandbox.launched.command import keep_only, place, spawn
+from gateway.sandbox.launched.kernel import (
+    CLONE,
+    DEATH_SIGNAL,
+    DUMPABLE,
+    Refused,
+    call,
+    checked,
+    control,
+    drop_capabilities,
+    filter_calls,
+    libc,
+    shown,
+)
+from gateway.sandbox.launched.rootfs import Root
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+_USER = 0x10000000
+# Mounts, control groups, names, messages, users, processes, network.
+_SPACES = 0x20000 | 0x2000000 | 0x4000000 | 0x8000000 | _USER | 0x20000000 | 0x40000000
+_NAME = b"sandbox"
+_MSG_CMSG_CLOEXEC = 0x40000000
+_MOST_DESCRIPTORS = 250
+_SET_FLAGS, _UP = 0x8914, 1  # of a network interface
+
+
+class Waiting:
+    """A process 1 that waits for its order, as the launcher sees it."""
+
+    def __init__(self, pid: int, hand: _socket.socket) -> None:
+        self.pid = pid
+        self._hand = hand
+
+    def give(self, given: list[int]) -> None:
+        """Hands it what its call is spoken of on, the order, then the command's descriptors. Raises OSError when it has
+        ended."""
+        rights = b"".join(each.to_bytes(4, sys.byteorder) for each in given)
+        self._hand.sendmsg([b"call"], [(_socket.SOL_SOCKET, _socket.SCM_RIGHTS, rights)])
+
+    def close(self) -> None:
+        """Nothing more will be handed to it: if it still waits it ends."""
+        self._hand.close()
+
+
+def enter(life: int) -> Waiting:
+    """A new process 1. Raises Refused when the kernel will not have it. `life`: comes to its end with this process."""
+    machine = os.uname().machine
+    if machine not in CLONE:
+        raise Refused(f"namespaces are not known for {machine}")
+    hand, theirs = _pair()
+    nothing = ctypes.c_void_p(0)
+    flags = ctypes.c_ulong(_SPACES | _signal.SIGCHLD)
+    maps = Maps(machine, os.geteuid(), os.getegid())  # inside it is nobody until it has said who it is
+    try:
+        pid = call("namespaces", CLONE[machine], flags, nothing, nothing, nothing, nothing)
+    except Refused:
+        hand.close()
+        theirs.close()
+        raise
+    if pid == 0:
+        _live(theirs, life, maps)
+    theirs.close()
+    return Waiting(pid, hand)
+
+
+def _pair() -> tuple[_socket.socket, _socket.socket]:
+    one, other = _socket.socketpair(_socket.AF_UNIX, _socket.SOCK_SEQPACKET | _socket.SOCK_CLOEXEC)
+    return one, other
+
+
+class Maps:
+    """Who this user is inside: itself, and there is nobody else."""
+
+    def __init__(self, machine: str, user: int, group: int) -> None:
+        self.machine = machine
+        self._said = (
+            ("setgroups", b"deny"),
+            ("uid_map", b"%d %d 1" % (user, user)),
+            ("gid_map", b"%d %d 1" % (group, group)),
+        )
+
+    def write(self, process: int) -> None:
+        """Once in each user namespace. `process`: this one's folder in a /proc."""
+        for name, said in self._said:
+            file = os.open(name, os.O_WRONLY | os.O_CLOEXEC, dir_fd=process)
+            os.write(file, said)
+            os.close(file)
+
+
+def _live(hand: _socket.socket, life: int, maps: Maps) -> None:
+    """The whole life of process 1: never returns."""
+    try:
+        _signal.set_wakeup_fd(-1)
+        keep_only([hand.fileno(), life])
+        control("the death signal", DEATH_SIGNAL, _signal.SIGKILL)
+        problem = ""
+        made = None
+        try:
+            made = _Made(maps)
+        except (Refused, OSError) as error:
+            problem = str(error)
+        given = received(hand)
+        if not given:
+            return
+        talk = _socket.socket(fileno=given[0])
+        try:
+            if made is None:
+                raise Refused(problem)
+            with open(given[1], "rb", closefd=False) as file:
+                file.seek(0)
+                order = marshal.loads(file.read())
+            made.finish(order)
+            talk, life = _placed(talk, life, given[2:], order["targets"])
+            _renounce(order, life)
+        except (Refused, OSError, ValueError, EOFError) as error:
+            talk.send(f"failed {error}".encode("utf-8", "backslashreplace"))
+            return
+        talk.send(b"ready")
+        if talk.recv(16) == b"go":
+            talk.send(b"ended %d %s" % _run(order))
+    except (Refused, OSError):
+        return  # nobody is there any more
+    finally:
+        os._exit(0)
+
+
+def received(orders: _socket.socket) -> list[int]:
+    """The descriptors of the next order on a socket, none when there will be none."""
+    space = _socket.CMSG_SPACE(4 * _MOST_DESCRIPTORS)
+    said, ancillary, _flags, _address = orders.recvmsg(16, space, _MSG_CMSG_CLOEXEC)
+    return [
+        int.from_bytes(data[at : at + 4], sys.byteorder)
+        for _level, _kind, data in ancillary
+        for at in range(0, len(data), 4)
+        if said
+    ]
+
+
+class _Made:
+    """What every sandbox has, and what is needed to make the rest."""
+
+    def __init__(self, maps: Maps) -> None:
+        self._maps = maps
+        self._mask = os.umask(0)
+        self._host = os.open("/proc/self", os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC)
+        maps.write(self._host)
+        self._most = os.open("/proc/sys/user/max_user_namespaces", os.O_WRONLY | os.O_CLOEXEC)
+        checked("the name of the machine", libc.sethostname(_NAME, ctypes.c_size_t(len(_NAME))))
+        _loopback()
+        self._root = Root(maps.machine)
+        self._root.begin()
+
+    def finish(self, order: dict[str, Any]) -> None:
+        """All that the order says is there, and nothing else. Raises Refused."""
+        self._root.fill(order)
+        self._root.finish()
+        if order["alone"]:
+            # One more within the one that owns all of this, and then none: neither this process nor any that it starts
+            # could have rights over what was built, were a capability to come back.
+            os.write(self._most, b"1")
+            checked("a user namespace", libc.unshare(ctypes.c_int(_USER)))
+            self._maps.write(self._host)
+            if libc.unshare(ctypes.c_int(_USER)) == 0:
+                raise Refused("user namespaces cannot be switched off")
+        os.umask(self._mask)
+        try:
+            os.chdir(order["cwd"])
+        except OSError as error:
+            raise Refused(f"the command cannot start in {shown(order['cwd'])}: {error.strerror}") from error
+
+
+def _placed(talk: _socket.socket, life: int, given: list[int], targets: list[int]) -> tuple[_socket.socket, int]:
+    """Has the command's descriptors where it will find them, and none but them and these two is open."""
+    above = max(targets)
+    ours = [above + 1, above + 2]
+    place([talk.fileno(), life, *given], [*ours, *targets])
+    for descriptor in ours:
+        os.set_inheritable(descriptor, False)
+    talk.detach()
+    keep_only([*ours, *targets])
+    return _socket.socket(fileno=ours[0]), ours[1]
+
+
+def _renounce(order: dict[str, Any], life: int) -> None:
+    """From all rights over namespaces of its own to none at all. Raises Refused."""
+    drop_capabilities()
+    control("looks by the gateway", DUMPABLE, 1)
+    if not order["terminal"]:
+        os.setsid()  # before anything can be told from a group of its own
+    control("the death signal", DEATH_SIGNAL, _signal.SIGKILL)  # again: who changes what it may do loses it
+    if _at_its_end(life):
+        raise Refused("the launcher has gone")
+    filter_calls(order["filters"])
+
+
+def _at_its_end(life: int) -> bool:
+    os.set_blocking(life, False)
+    try:
+        return not os.read(life, 1)
+    except BlockingIOError:
+        return False
+
+
+def _loopback() -> None:
+    """The interface to itself, the only one, is up."""
+    any_socket = _socket.socket(_socket.AF_INET, _socket.SOCK_DGRAM | _socket.SOCK_CLOEXEC)
+    fcntl.ioctl(any_socket.fileno(), _SET_FLAGS, b"lo".ljust(16, b"\0") + _UP.to_bytes(2, sys.byteorder) + bytes(22))
+    any_socket.close()
+
+
+def _run(order: dict[str, Any]) -> tuple[int, bytes]:
+    """The command, and all that it leaves behind, to the end: its status, and why it could not be started."""
+    command, status, failure = spawn(order["argv"], order["environment"])
+    for descriptor in order["targets"]:
+        os.close(descriptor)
+    pid = 0
+    while command and pid != command:
+        pid, how = os.waitpid(-1, 0)
+        if pid == command:
+            code = os.waitstatus_to_exitcode(how)
+            status = code if code >= 0 else 128 - code
+    _end_the_rest()
+    return status, failure
+
+
+def _end_the_rest() -> None:
+    """Whoever lost its parent is a child of this process: when it has no child, there is nobody else."""
+    how = os.WNOHANG
+    while True:
+        try:
+            os.waitpid(-1, how)
+        except ChildProcessError:
+            return
+        try:
+            os.kill(-1, _signal.SIGKILL)
+        except ProcessLookupError:
+            pass  # it has ended meanwhile, and is waited for
+        how = 0

@@ -1,0 +1,82 @@
+"""Confinement by namespaces that the gateway makes itself: the same promise as bubblewrap's, from a launcher that is
+already there, in a third of the time. How a call's sandbox is built is in `gateway.sandbox.launched`.
+
+The command waits in process 1, which has built everything, holds no right to change it, and runs under the filter of
+system calls; it is started by one word of ours. A gateway that dies before takes process 1 along.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+
+from gateway.sandbox.base import Probe, SandboxError
+from gateway.sandbox.mounts import inexpressible, steps
+from gateway.sandbox.seccomp import filter_of
+from gateway.sandbox.spaces_order import order_of
+from gateway.sandbox.spaces_running import Held
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from gateway.model.plan import SandboxPlan
+    from gateway.sandbox.base import Streams
+    from gateway.sandbox.launcher import Launcher
+
+
+class Spaces:
+    """The backend. `launcher`: another than the one that all calls of this process share."""
+
+    name = "namespaces"
+    whole = True
+
+    def __init__(self, launcher: Launcher | None = None) -> None:
+        self._launcher = launcher
+        self._probing = threading.Lock()
+        self._probe: Probe | None = None
+        self._filters: dict[tuple[str, ...], bytes] = {}
+
+    def probe(self) -> Probe:
+        """Runs the real thing with attempts to get out, once in this process."""
+        with self._probing:
+            if self._probe is None:
+                from gateway.sandbox.spaces_probe import probe
+
+                self._probe = probe(self)
+            return self._probe
+
+    def missing(self, plan: SandboxPlan) -> tuple[str, ...]:
+        """What of the plan cannot be expressed, each as a sentence."""
+        return inexpressible(plan)
+
+    def start(self, plan: SandboxPlan, argv: Sequence[str | bytes], streams: Streams, keep: Sequence[int] = ()) -> Held:
+        """Builds the sandbox, with the command waiting inside. Raises SandboxError; then nothing runs."""
+        gaps = self.missing(plan)
+        if gaps:
+            raise SandboxError(f"namespaces cannot keep this plan: {'; '.join(gaps)}")
+        if not plan.cwd.startswith("/"):
+            raise SandboxError(f"the command cannot start in {plan.cwd}: it is no absolute path")
+        from gateway.sandbox.launcher import IN_SPACES
+
+        order = order_of(plan, argv, self._filter(plan.permits), terminal=streams.terminal)
+        talk = (self._launcher or IN_SPACES).order(order, streams, keep)
+        return Held(talk, steps(plan.mounts, plan.private), self._forget, leads=not streams.terminal)
+
+    def _forget(self) -> None:
+        """What could not be built now is tried again by who asks next."""
+        from gateway.sandbox.spaces_probe import forget
+
+        forget()
+        self._probe = None
+
+    def _filter(self, permits: tuple[str, ...]) -> bytes:
+        if permits not in self._filters:
+            machine = os.uname().machine
+            try:
+                self._filters[permits] = filter_of(machine, permits)
+            except KeyError:
+                raise SandboxError(f"no filter of system calls is known for {machine}") from None
+            except ValueError as error:
+                raise SandboxError(str(error)) from None
+        return self._filters[permits]

@@ -1,0 +1,78 @@
+"""What the launcher is told so that process 1 of a sandbox keeps a plan. Pure: the same plan gives the same order."""
+
+from __future__ import annotations
+
+import os
+from functools import lru_cache
+
+from gateway.sandbox.bubblewrap_arguments import MARKER, NEED_PROC, is_device, private_size
+from gateway.sandbox.mounts import BIND, COVER, MASK, PRIVATE, READ_ONLY, steps
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from typing import Any
+
+    from gateway.model.plan import SandboxPlan
+    from gateway.sandbox.mounts import Step
+
+# Attributes of a mount.
+_READ_ONLY, _NO_SETUID, _NO_DEVICES = 1, 2, 4
+_COVER_SIZE = 1 << 20
+
+
+def order_of(
+    plan: SandboxPlan, argv: Sequence[str | bytes], filter_: bytes, *, terminal: bool = False
+) -> dict[str, Any]:
+    """Everything, in the plain values that the launcher reads; what each means is said where it is used, in
+    `gateway.sandbox.launched.space` and `rootfs`."""
+    return {
+        **_root_of(plan.replace(environment=())),
+        "argv": [os.fsencode(word) for word in argv],
+        "environment": {os.fsencode(name): os.fsencode(value) for name, value in plan.environment},
+        "cwd": os.fsencode(plan.cwd),
+        "alone": "namespaces" not in plan.permits,
+        "filters": [filter_],
+        "terminal": terminal,
+    }
+
+
+@lru_cache(maxsize=16)
+def _root_of(plan: SandboxPlan) -> dict[str, Any]:
+    """The file system. Remembered: calls of one session ask for the same."""
+    made = steps(plan.mounts, plan.private)
+    size = private_size(plan.limits)
+    shown = (*[step.path for step in made], *[path for path, _content in plan.files])
+    in_devices = any(f"{path}/".startswith("/dev/") for path in shown)
+    private = tuple(f"{folder}/" for folder in plan.private)
+    links = [(os.fsencode(path), os.fsencode(target), path.startswith(private)) for path, target in plan.links]
+    sealed = [step.path for step in made if step.kind == COVER] + (["/dev"] if in_devices else [])
+    return {
+        "steps": [_step(step, size) for step in made],
+        "links": [(path, target) for path, target, late in links if not late],
+        "late_links": [(path, target) for path, target, late in links if late],
+        "files": [(os.fsencode(path), content) for path, content in plan.files],
+        "marker": os.fsencode(MARKER),
+        "sealed": [os.fsencode(path) for path in sealed],
+        "shared": size,
+        "in_devices": in_devices,
+        "machine": not NEED_PROC.isdisjoint(plan.permits),
+    }
+
+
+def _step(step: Step, size: int) -> tuple[str, bytes, bool, Any]:
+    """Kind, place, whether it is a folder, and how: attributes of what is shown, mode and size of what is in memory."""
+    path = os.fsencode(step.path)
+    if step.kind == PRIVATE:
+        return "memory", path, True, (0o1777 if step.path == "/tmp" else 0o700, size)
+    if step.kind == COVER:
+        return "memory", path, True, (0o111, _COVER_SIZE)
+    if step.kind == MASK:
+        return "mask", path, step.folder, None
+    attributes = _NO_SETUID
+    if not is_device(step):
+        attributes |= _NO_DEVICES
+    if step.kind == READ_ONLY and not is_device(step):
+        attributes |= _READ_ONLY
+    assert step.kind in (BIND, READ_ONLY)
+    return "bind", path, step.folder, attributes

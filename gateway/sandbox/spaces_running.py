@@ -1,0 +1,145 @@
+"""A call that process 1 of our own making holds: the handle on it, from waiting to ended."""
+
+from __future__ import annotations
+
+import os
+import select
+import signal
+import socket
+import threading
+
+from gateway.sandbox.base import OF_THE_TERMINAL, SandboxError
+from gateway.sandbox.first_process import astray, command_of
+from gateway.sandbox.spawn import send, send_group
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from gateway.sandbox.mounts import Step
+
+_PATIENCE = 20.0
+_AGAIN = "run it again; if that does not help, see `gateway doctor`"
+_ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT)  # they end what has not begun yet
+
+
+class Held:
+    """`gateway.sandbox.base.Running`. `failure`: why the command itself could not be started, "" if it was."""
+
+    def __init__(
+        self, talk: socket.socket, made: tuple[Step, ...], forget: Callable[[], None], *, leads: bool = True
+    ) -> None:
+        """Waits until the sandbox is built. `forget` is called when it could not be; `leads`: process 1 leads a session
+        and process group of its own. Raises SandboxError; then nothing runs."""
+        self._talk = talk
+        self._made = made
+        self._forget = forget
+        self._leads = leads
+        self._lock = threading.RLock()  # a signal's handler may run while its thread waits
+        self._waiting = threading.Lock()
+        self._status: int | None = None
+        self._command = -1
+        self._root = -1
+        self.failure = ""
+        self.root = self.pid = 0
+        talk.settimeout(_PATIENCE)
+        try:
+            ready = False
+            while not ready or not self.root:
+                ready = self._heard() or ready
+        except OSError as error:
+            raise self._failed(f"{error}") from error
+        talk.settimeout(None)
+
+    def _heard(self) -> bool:
+        """One message of the launcher or of process 1, which come in any order; whether the sandbox is built."""
+        word, _, rest = self._talk.recv(4096).partition(b" ")
+        if word == b"made":
+            self._root = os.pidfd_open(int(rest))
+            self.root = self.pid = int(rest)
+        elif word != b"ready":
+            raise self._failed(rest.decode("utf-8", "replace") if word == b"failed" else "process 1 has ended")
+        return word == b"ready"
+
+    @property
+    def exited(self) -> int:
+        """A descriptor that is readable once the command has ended, with all that it has started."""
+        return self._talk.fileno()
+
+    def release(self) -> None:
+        """Lets the command start, once everything is found to be mounted as planned. Raises SandboxError."""
+        try:
+            lost = astray(self.root, self._made)
+            if not lost:
+                self._talk.send(b"go")
+        except OSError as error:  # it has ended, or is about to
+            raise self._failed("process 1 has ended") from error
+        if lost:
+            raise self._failed(f"{lost} is not mounted where it was planned: the workspace changed meanwhile")
+
+    def _failed(self, reason: str) -> SandboxError:
+        """Ends what there is, and says why the sandbox could not be built."""
+        if self._root >= 0:
+            self.kill()
+            self.wait()
+        self.close()
+        self._forget()
+        return SandboxError(f"the sandbox could not be built: {reason}", "see `gateway doctor`")
+
+    def signal(self, number: int) -> None:
+        """Passes a signal on to the command, or to its process group. Does nothing when it has ended."""
+        with self._lock:
+            if self._command < 0 and self._root >= 0:
+                self._command = command_of(self.root)
+            if self._command < 0:
+                if number in _ENDING:
+                    self.kill()
+                return
+            if number in OF_THE_TERMINAL and self._leads:
+                # Process 1 leads the group; the kernel keeps from it whatever it could not survive.
+                send_group(self._root, self.root, number)
+            else:
+                send(self._command, number)
+
+    def kill(self) -> None:
+        """Ends the whole tree at once: with process 1 the kernel ends every process of its namespace."""
+        with self._lock:
+            if self._root >= 0:
+                send(self._root, signal.SIGKILL)
+
+    def wait(self) -> int:
+        """Blocks until all that the command started has ended: its exit status, 128 + n after signal n."""
+        with self._waiting:
+            if self._status is None:
+                said = self._last_word()
+                if said:
+                    _word, status, failure = said.split(b" ", 2)
+                    self._status, self.failure = int(status), failure.decode("utf-8", "replace")
+                else:  # the launcher has gone, and process 1 goes with it
+                    self._status = 128 + signal.SIGKILL
+                    if self._root >= 0:
+                        poll = select.poll()
+                        poll.register(self._root, select.POLLIN)
+                        poll.poll()
+            return self._status
+
+    def _last_word(self) -> bytes:
+        """How the command has ended. It is left where it is, so that `exited` stays readable."""
+        while True:
+            try:
+                said = self._talk.recv(4096, socket.MSG_PEEK)
+                if not said or said.startswith(b"ended "):
+                    return said
+                self._talk.recv(4096)
+            except OSError:
+                return b""
+
+    def close(self) -> None:
+        """Gives the descriptors back. The tree must have ended."""
+        self._talk.close()
+        with self._lock:
+            for name in ("_root", "_command"):
+                descriptor = getattr(self, name)
+                setattr(self, name, -1)
+                if descriptor >= 0:
+                    os.close(descriptor)
