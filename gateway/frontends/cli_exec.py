@@ -15,6 +15,7 @@ from gateway.frontends.approvers import approvers
 from gateway.frontends.output import complain, safe_lines
 from gateway.frontends.session import check_options, open_gateway
 from gateway.policy.wording import visible
+from gateway.sandbox.choose import prepare
 from gateway.sandbox.run import NOT_RUN, Ways
 from gateway.sandbox.shell import quoted
 from gateway.tickets import TicketError
@@ -50,6 +51,7 @@ def run(request: Request) -> int:
 
 
 def _run(request: Request, text: str, seconds: float | None, target: int, left: Left | None) -> int:
+    prepare()  # while policies are read and the command is judged
     try:
         if request.ticket is not None:
             done = _with_ticket(request, text, target, left)

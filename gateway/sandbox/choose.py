@@ -69,6 +69,17 @@ def backends() -> tuple[Backend, ...]:
         return _known
 
 
+def prepare() -> None:
+    """Starts beforehand what the first call of this process will most likely need. Waits for nothing, and never fails:
+    whatever is wrong is told when there is a call."""
+    if sys.platform == "linux":
+        from gateway.sandbox.spaces import Spaces
+
+        first = backends()[0]
+        if isinstance(first, Spaces):
+            first.prepare()
+
+
 def choose(plan: SandboxPlan, offered: Sequence[Backend] = ()) -> Choice:
     """The backend for a plan. Raises SandboxError, with every reason, when there is none."""
     passed: list[Passed] = []

@@ -12,6 +12,7 @@ import socket
 import sys
 import threading
 import weakref
+from contextlib import suppress
 
 from gateway.sandbox.base import SandboxError
 from gateway.sandbox.landlock_rules import environment_of
@@ -46,6 +47,7 @@ class Launcher:
         self._process: subprocess.Popen[bytes] | None = None
         self._end: weakref.finalize[..., Launcher] | None = None
         self._orders: socket.socket | None = None
+        self._greeted = False
 
     def start(
         self,
@@ -88,11 +90,11 @@ class Launcher:
         targets = [0, 1, 2, *keep]
         if len(set(targets)) != len(targets) or len(targets) > 200:
             raise SandboxError("descriptors to keep must be different from each other and from 0, 1 and 2")
-        memory = os.memfd_create("gateway-order", os.MFD_CLOEXEC)
         ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        memory = -1
         try:
-            with open(os.dup(memory), "wb") as file:
-                file.write(marshal.dumps(order | {"targets": targets}))
+            memory = os.memfd_create("gateway-order", os.MFD_CLOEXEC)
+            _write(memory, marshal.dumps(order | {"targets": targets}))
             given = [theirs.fileno(), memory, streams.stdin, streams.stdout, streams.stderr, *keep]
             self._send(array.array("i", given))
         except BaseException:
@@ -100,7 +102,8 @@ class Launcher:
             raise
         finally:
             theirs.close()
-            os.close(memory)
+            if memory >= 0:
+                os.close(memory)
         return ours
 
     def stop(self) -> None:
@@ -121,16 +124,28 @@ class Launcher:
                     if attempt == 2:
                         raise SandboxError(f"the launcher of confined calls cannot be reached: {error}") from error
 
-    def _running(self) -> socket.socket:
-        known = self._process is not None and self._owner == os.getpid() and self._process.poll() is None
-        if self._orders is not None and known:
-            return self._orders
-        self._forget()
-        return self._launch()
+    def prepare(self) -> None:
+        """Starts it beforehand, without waiting until it is there. What fails will be told by the first order."""
+        with self._lock, suppress(SandboxError):
+            if not self._is_there():
+                self._launch()
 
-    def _launch(self) -> socket.socket:
+    def _is_there(self) -> bool:
+        known = self._process is not None and self._owner == os.getpid() and self._process.poll() is None
+        return self._orders is not None and known
+
+    def _running(self) -> socket.socket:
+        if not self._is_there():
+            self._launch()
+        assert self._orders is not None
+        if not self._greeted:
+            self._hear()
+        return self._orders
+
+    def _launch(self) -> None:
         import subprocess
 
+        self._forget()
         if not sys.executable:
             raise SandboxError("the launcher of confined calls cannot be started: this Python has no program file")
         ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
@@ -144,22 +159,30 @@ class Launcher:
                 stderr=subprocess.DEVNULL,
                 pass_fds=(theirs.fileno(),),
             )
-            theirs.close()
-            ours.settimeout(_PATIENCE)
-            greeting = ours.recv(64)
-            ours.settimeout(None)
         except (OSError, ValueError) as error:
             ours.close()
             raise SandboxError(f"the launcher of confined calls cannot be started: {error}", _AGAIN) from error
         finally:
             theirs.close()
-        if not greeting:
-            ours.close()
-            status = process.wait()
-            raise SandboxError(f"the launcher of confined calls ended at once (status {status})", _AGAIN)
-        self._owner, self._process, self._orders = os.getpid(), process, ours
+        self._owner, self._process, self._orders, self._greeted = os.getpid(), process, ours, False
         self._end = weakref.finalize(self, _end, self._owner, process, ours)
-        return ours
+
+    def _hear(self) -> None:
+        """Waits until it is there."""
+        assert self._orders is not None
+        assert self._process is not None
+        try:
+            self._orders.settimeout(_PATIENCE)
+            greeting = self._orders.recv(64)
+            self._orders.settimeout(None)
+        except OSError as error:
+            self._forget()
+            raise SandboxError(f"the launcher of confined calls cannot be started: {error}", _AGAIN) from error
+        if not greeting:
+            process = self._process
+            self._forget()
+            raise SandboxError(f"the launcher of confined calls ended at once (status {process.returncode})", _AGAIN)
+        self._greeted = True
 
     def _forget(self) -> None:
         self._orders = self._process = None
@@ -174,10 +197,17 @@ FREE = Launcher(UNCONFINED)
 IN_SPACES = Launcher(SPACES)
 
 
+def _write(descriptor: int, data: bytes) -> None:
+    view = memoryview(data)
+    while view:
+        view = view[os.write(descriptor, view) :]
+
+
 def _end(owner: int, process: subprocess.Popen[bytes], orders: socket.socket) -> None:
     """Ends a launcher, which goes when nobody can give it orders any more."""
     orders.close()
     if owner == os.getpid():
+        process.kill()  # it may not be far enough to see that nobody will ask
         process.wait()
     else:
         process.returncode = 0  # another process waits for it

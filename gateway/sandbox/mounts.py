@@ -67,6 +67,7 @@ def inexpressible(plan: SandboxPlan) -> tuple[str, ...]:
         for mount in plan.mounts
         if mount.path == "/proc" or mount.path.startswith("/proc/")
     ]
+    found += ["/: the sandbox has a root of its own" for mount in plan.mounts if mount.path == "/"]
     for name, value in plan.environment:
         if not name or "=" in name or "\0" in name:
             found.append(f"an environment variable cannot be named {name!r}")

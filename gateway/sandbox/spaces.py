@@ -35,16 +35,26 @@ class Spaces:
         self._launcher = launcher
         self._probing = threading.Lock()
         self._probe: Probe | None = None
+        self._held = False
         self._filters: dict[tuple[str, ...], bytes] = {}
 
     def probe(self) -> Probe:
-        """Runs the real thing with attempts to get out, once in this process."""
+        """Runs the real thing with attempts to get out, once in this process; again where what held has failed."""
         with self._probing:
-            if self._probe is None:
+            if self._probe is None or (self._held and not self._probe.works):
                 from gateway.sandbox.spaces_probe import probe
 
                 self._probe = probe(self)
+                self._held = self._held or self._probe.works
             return self._probe
+
+    def prepare(self) -> None:
+        """Starts beforehand what a call will need, where it held when it was last tried. Waits for nothing."""
+        from gateway.sandbox.launcher import IN_SPACES
+        from gateway.sandbox.spaces_probe import known
+
+        if known():
+            (self._launcher or IN_SPACES).prepare()
 
     def missing(self, plan: SandboxPlan) -> tuple[str, ...]:
         """What of the plan cannot be expressed, each as a sentence."""

@@ -22,15 +22,19 @@ _RECORD = "namespaces-hold"
 
 def probe(backend: Spaces) -> Probe:
     """Tries it, unless it is known to hold."""
-    line = _line()
     kernel = os.uname().release
-    if remembered.holds(_RECORD, line):
+    if known():
         return Probe(True, f"Linux {kernel}, tried earlier since the machine started")
     broken = attempt(backend, SCRIPT, world)
     if broken:
         return Probe(False, f"Linux {kernel}: {broken}", REMEDY)
-    remembered.keep(_RECORD, line)
+    remembered.keep(_RECORD, _line())
     return Probe(True, f"Linux {kernel}")
+
+
+def known() -> bool:
+    """Whether everything held when it was last tried."""
+    return remembered.holds(_RECORD, _line())
 
 
 def forget() -> None:

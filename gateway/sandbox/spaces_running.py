@@ -29,7 +29,7 @@ class Held:
     def __init__(
         self, talk: socket.socket, made: tuple[Step, ...], forget: Callable[[], None], *, leads: bool = True
     ) -> None:
-        """Waits until the sandbox is built. `forget` is called when it could not be; `leads`: process 1 leads a session
+        """Waits until the sandbox is built. `forget` is called when it could not be, through no fault of ours; `leads`: process 1 leads a session
         and process group of its own. Raises SandboxError; then nothing runs."""
         self._talk = talk
         self._made = made
@@ -58,6 +58,7 @@ class Held:
             self._root = os.pidfd_open(int(rest))
             self.root = self.pid = int(rest)
         elif word != b"ready":
+            self._forget()
             raise self._failed(rest.decode("utf-8", "replace") if word == b"failed" else "process 1 has ended")
         return word == b"ready"
 
@@ -83,7 +84,6 @@ class Held:
             self.kill()
             self.wait()
         self.close()
-        self._forget()
         return SandboxError(f"the sandbox could not be built: {reason}", "see `gateway doctor`")
 
     def signal(self, number: int) -> None:

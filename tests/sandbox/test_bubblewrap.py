@@ -479,11 +479,11 @@ class TestProbe:
         assert said[-1] == attempts.WORKS
 
     def test_what_holds_is_found_to_hold(self, backend: Bubblewrap) -> None:
-        assert attempts.attempt(backend, bubblewrap_probe.SCRIPT, bubblewrap_probe._world) == ""
+        assert attempts.attempt(backend, bubblewrap_probe.SCRIPT, bubblewrap_probe.world) == ""
 
     def test_what_does_not_hold_is_found_not_to(self, backend: Bubblewrap) -> None:
         def leaky(top: str) -> SandboxPlan:
-            plan = bubblewrap_probe._world(top)
+            plan = bubblewrap_probe.world(top)
             return plan.replace(mounts=tuple(sorted((*plan.mounts, Mount(f"{top}/outside", WRITE)))))
 
         found = attempts.attempt(backend, bubblewrap_probe.SCRIPT, leaky)

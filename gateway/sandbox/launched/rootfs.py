@@ -127,6 +127,8 @@ class Root:
     def _link(self, path: bytes, target: bytes) -> None:
         folder, _slash, name = path.rpartition(b"/")
         here = self._target(folder, folder=True)
+        if os.fstat(here).st_dev not in self._ours:
+            raise Refused(f"{shown(path)}: a link cannot be made in a folder of the host")
         os.symlink(target, name, dir_fd=here)
         os.close(here)
 
