@@ -10,7 +10,7 @@ import threading
 
 from gateway.sandbox.base import OF_THE_TERMINAL, SandboxError
 from gateway.sandbox.first_process import astray, command_of
-from gateway.sandbox.spawn import send, send_group
+from gateway.sandbox.spawn import children, send, send_group
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -117,11 +117,19 @@ class Held:
                     self._status, self.failure = int(status), failure.decode("utf-8", "replace")
                 else:  # the launcher has gone, and process 1 goes with it
                     self._status = 128 + signal.SIGKILL
-                    if self._root >= 0:
-                        poll = select.poll()
-                        poll.register(self._root, select.POLLIN)
-                        poll.poll()
+                self._see_it_end(certainly=not said)
             return self._status
+
+    def _see_it_end(self, *, certainly: bool) -> None:
+        """Nothing of the call runs on, whatever was said. Process 1 by itself is not waited for: all that is left of it
+        is that its mounts are taken down."""
+        if self._root >= 0:
+            left = certainly or children(self.root)
+            send(self._root, signal.SIGKILL)
+            if left:
+                poll = select.poll()
+                poll.register(self._root, select.POLLIN)
+                poll.poll()
 
     def _last_word(self) -> bytes:
         """How the command has ended. It is left where it is, so that `exited` stays readable."""

@@ -3,15 +3,10 @@
 from __future__ import annotations
 
 import errno
-import fcntl
 import os
-import select
-import signal
 import stat
 import subprocess
-import sys
-import threading
-from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 
@@ -21,15 +16,12 @@ from gateway.sandbox.base import SandboxError, Streams
 from gateway.sandbox.bubblewrap import Bubblewrap
 from gateway.sandbox.bubblewrap_arguments import Given, arguments
 from gateway.sandbox.bubblewrap_program import Program, find, refusal
-from gateway.sandbox.spawn import tree
 
-TOPS = ("bin", "lib", "lib32", "lib64", "libx32", "sbin")
-LINKS = tuple((f"/{name}", os.readlink(f"/{name}")) for name in TOPS if os.path.islink(f"/{name}"))
-SYSTEM = tuple(
-    Mount(f"/{name}", READ)
-    for name in ("etc", "usr", *TOPS)
-    if os.path.isdir(f"/{name}") and not os.path.islink(f"/{name}")
-)
+from .started import LINKS, Call, odd_plan, shell
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
 PLAIN = SandboxPlan((), (), (), "/", (), Network(), Limits())
 
 
@@ -158,209 +150,7 @@ def backend() -> Bubblewrap:
 
 @pytest.fixture
 def plan(tmp_path: Path) -> SandboxPlan:
-    """One with a workspace whose path has everything that paths may have."""
-    folder = os.fsdecode(os.fsencode(tmp_path) + b"/w \n\\040#\xff")
-    os.makedirs(f"{folder}/.git/hooks")
-    mounts = (*SYSTEM, Mount(folder, WRITE), Mount(f"{folder}/.git/hooks", FIXED))
-    environment = (("HOME", "/tmp"), ("PATH", "/usr/bin:/bin"))
-    return SandboxPlan(tuple(sorted(mounts)), LINKS, ("/tmp",), folder, environment, Network(), Limits())
-
-
-class Call:
-    """A started call, its output, and what is to be closed afterwards."""
-
-    def __init__(self, backend: Bubblewrap, plan: SandboxPlan, argv: list[str], keep: tuple[int, ...] = ()) -> None:
-        self.nowhere = os.open(os.devnull, os.O_RDWR | os.O_CLOEXEC)
-        self.read, write = os.pipe()
-        try:
-            self.running = backend.start(plan, argv, Streams(self.nowhere, write, write), keep)
-        except BaseException:
-            os.close(self.read)
-            os.close(self.nowhere)
-            raise
-        finally:
-            os.close(write)
-
-    def line(self) -> bytes:
-        found = b""
-        while not found.endswith(b"\n") and (more := os.read(self.read, 1)):
-            found += more
-        return found
-
-    def __enter__(self) -> Call:
-        return self
-
-    def __exit__(self, *_what: object) -> None:
-        self.running.kill()
-        self.running.wait()
-        self.running.close()
-        os.close(self.read)
-        os.close(self.nowhere)
-
-
-def shell(text: str) -> list[str]:
-    return ["/bin/sh", "-c", text]
-
-
-@pytest.mark.parametrize(
-    ("argv", "status", "failure"),
-    [
-        (shell("exit 7"), 7, ""),
-        (shell("exit 1"), 1, ""),
-        (shell("kill -TERM $$"), 143, ""),
-        (["true"], 0, ""),
-        (["no-such-program"], 127, "no-such-program is not found"),
-        (["/etc/passwd"], 126, "/etc/passwd cannot be started"),
-    ],
-    ids=["a number", "what bubblewrap itself would say", "a signal", "success", "not found", "no program"],
-)
-def test_the_status_is_the_commands_own(
-    backend: Bubblewrap, plan: SandboxPlan, argv: list[str], status: int, failure: str
-) -> None:
-    with Call(backend, plan, argv) as call:
-        call.running.release()
-        assert (call.running.wait(), call.running.failure) == (status, failure)
-
-
-def test_the_command_waits_and_then_starts_in_its_folder(backend: Bubblewrap, plan: SandboxPlan) -> None:
-    with Call(backend, plan, shell("pwd -P > here; echo done")) as call:
-        readable, _, _ = select.select([call.read, call.running.exited], [], [], 0)
-        assert readable == []
-        assert not os.path.exists(f"{plan.cwd}/here")
-        call.running.release()
-        assert call.line() == b"done\n"
-        assert call.running.wait() == 0
-    with open(f"{plan.cwd}/here", "rb") as file:
-        assert file.read() == os.fsencode(plan.cwd) + b"\n"
-
-
-def test_a_signal_reaches_the_command_and_nobody_else(backend: Bubblewrap, plan: SandboxPlan) -> None:
-    with Call(backend, plan, shell("trap 'echo caught; exit 9' USR1; sleep 1000 & echo ready; wait")) as call:
-        call.running.release()
-        assert call.line() == b"ready\n"
-        call.running.signal(signal.SIGUSR1)
-        assert call.line() == b"caught\n"
-        assert call.running.wait() == 9
-        call.running.signal(signal.SIGUSR1)
-
-
-@pytest.mark.parametrize("how", ["kill", "end"])
-def test_the_whole_tree_has_ended_when_wait_returns(backend: Bubblewrap, plan: SandboxPlan, how: str) -> None:
-    end = "" if how == "end" else "; sleep 1000"
-    with Call(
-        backend, plan, shell(f"setsid sh -c 'sleep 1000 & echo ready; wait' & read x < fifo; exit 3{end}")
-    ) as call:
-        os.mkfifo(f"{plan.cwd}/fifo")
-        call.running.release()
-        assert call.line() == b"ready\n"
-        pids = [os.pidfd_open(pid) for pid in tree(call.running.root)]
-        assert len(pids) >= 4
-        if how == "kill":
-            call.running.kill()
-        else:
-            with open(f"{plan.cwd}/fifo", "wb") as file:
-                file.write(b"\n")
-        assert call.running.wait() == (137 if how == "kill" else 3)
-        ended, _, _ = select.select(pids, [], [], 0)
-        assert ended == pids
-        for descriptor in pids:
-            os.close(descriptor)
-
-
-def test_no_descriptor_but_the_kept_ones_comes_in(backend: Bubblewrap, plan: SandboxPlan, tmp_path: Path) -> None:
-    folder = os.open(tmp_path, os.O_RDONLY)
-    other = fcntl.fcntl(folder, fcntl.F_DUPFD, 60)
-    os.close(folder)
-    kept = fcntl.fcntl(other, fcntl.F_DUPFD_CLOEXEC, 40)  # the shell uses some low ones
-    text = "for each in /proc/$$/fd/*; do echo ${each##*/}; done; for each in /proc/1/fd/*; do readlink $each; done"
-    with Call(backend, plan, shell(text), (kept,)) as call:
-        call.running.release()
-        call.running.wait()
-        said = b"".join(iter(lambda: os.read(call.read, 4096), b"")).split()
-    os.close(other)
-    os.close(kept)
-    numbers = {int(word) for word in said if word.isdigit()}
-    assert {number for number in numbers if number <= 2 or number >= 40} == {0, 1, 2, kept}
-    assert os.fsencode(tmp_path) not in said
-    assert [word for word in said if word.startswith(b"socket")] == []
-
-
-@pytest.mark.skipif(not os.access(sys.executable, os.X_OK), reason="this user cannot start this Python")
-@pytest.mark.usefixtures("backend")
-def test_everything_ends_with_the_gateway(plan: SandboxPlan) -> None:
-    """Killed while the command runs, and while it waits: then it never starts."""
-    script = (
-        "import sys, os; from gateway.model.plan import *; from gateway.sandbox.bubblewrap import Bubblewrap\n"
-        "from gateway.sandbox.base import Streams\n"
-        "plan = eval(os.fsdecode(sys.stdin.buffer.read()))\n"
-        "text = 'echo > started; echo ready; sleep 1000'\n"
-        "running = Bubblewrap().start(plan, ['/bin/sh', '-c', text], Streams(0, 1, 2))\n"
-        "if sys.argv[1] == 'run': running.release()\n"
-        "else: running._built.recv(1)\n"
-        "print(running.pid, running.root, flush=True)\n"
-        "import time; time.sleep(1000)\n"
-    )
-    for what in ("run", "wait"):
-        gateway = subprocess.Popen(
-            [sys.executable, "-c", script, what], stdin=-1, stdout=-1, cwd=Path(__file__).parents[2]
-        )
-        assert gateway.stdin is not None
-        assert gateway.stdout is not None
-        gateway.stdin.write(os.fsencode(repr(plan)))
-        gateway.stdin.close()
-        said = {gateway.stdout.readline() for _ in range(2 if what == "run" else 1)}
-        pids = next(line for line in said if line != b"ready\n").split()
-        held = [os.pidfd_open(int(pid)) for pid in pids]
-        held += [os.pidfd_open(pid) for pid in tree(int(pids[1]))]
-        gateway.kill()
-        gateway.wait()
-        gateway.stdout.close()
-        poll = select.poll()
-        left = set(held)
-        for descriptor in held:
-            poll.register(descriptor, select.POLLIN)
-        while left:
-            found = poll.poll(20_000)
-            assert found, f"{len(left)} processes are left"
-            for descriptor, _event in found:
-                poll.unregister(descriptor)
-                left.discard(descriptor)
-                os.close(descriptor)
-        assert os.path.exists(f"{plan.cwd}/started") is (what == "run")
-        if what == "run":
-            os.unlink(f"{plan.cwd}/started")
-
-
-def exchange_for_link(plan: SandboxPlan, tmp_path: Path) -> SandboxPlan:
-    os.rename(f"{plan.cwd}/.git/hooks", f"{plan.cwd}/.git/old")
-    os.symlink(tmp_path, f"{plan.cwd}/.git/hooks")
-    return plan
-
-
-def exchange_parent_for_link(plan: SandboxPlan, tmp_path: Path) -> SandboxPlan:
-    os.rename(f"{plan.cwd}/.git", tmp_path / "git")
-    os.symlink(tmp_path / "git", f"{plan.cwd}/.git")
-    return plan
-
-
-def remove(plan: SandboxPlan, _tmp_path: Path) -> SandboxPlan:
-    os.rmdir(f"{plan.cwd}/.git/hooks")
-    return plan
-
-
-def exchange_for_file(plan: SandboxPlan, _tmp_path: Path) -> SandboxPlan:
-    os.rmdir(f"{plan.cwd}/.git/hooks")
-    with open(f"{plan.cwd}/.git/hooks", "wb"):
-        return plan
-
-
-@pytest.mark.parametrize("change", [exchange_for_link, exchange_parent_for_link, remove, exchange_for_file])
-def test_what_changed_since_it_was_planned_is_not_mounted(
-    backend: Bubblewrap, plan: SandboxPlan, tmp_path: Path, change
-) -> None:
-    changed = change(plan, tmp_path)
-    with pytest.raises(SandboxError, match="planned"):
-        Call(backend, changed, ["true"])
+    return odd_plan(tmp_path)
 
 
 def test_an_error_of_bubblewrap_is_told_from_one_of_the_command(backend: Bubblewrap, plan: SandboxPlan) -> None:
@@ -368,61 +158,6 @@ def test_an_error_of_bubblewrap_is_told_from_one_of_the_command(backend: Bubblew
     expected = pytest.raises(SandboxError, match=r"could not be built: Can't bind mount")
     with expected, Call(backend, broken, ["true"]) as call:
         call.running.release()
-
-
-def test_a_folder_that_is_not_there_to_start_in_runs_nothing(backend: Bubblewrap, plan: SandboxPlan) -> None:
-    with Call(backend, plan.replace(cwd="/nowhere"), shell("echo ran")) as call:
-        call.running.release()
-        assert call.running.wait() == 126
-        assert b"ran" not in os.read(call.read, 4096)
-
-
-def test_nothing_is_left_open(backend: Bubblewrap, plan: SandboxPlan) -> None:
-    with Call(backend, plan, ["true"]) as call:
-        call.running.release()
-    before = len(os.listdir("/proc/self/fd"))
-    for argv in (["true"], ["no-such-program"]):
-        with Call(backend, plan, argv) as call:
-            call.running.release()
-    with pytest.raises(SandboxError):
-        Call(backend, plan.replace(mounts=(*plan.mounts, Mount("/no/such", READ))), ["true"])
-    assert len(os.listdir("/proc/self/fd")) == before
-
-
-def test_many_threads_start_calls_at_once(backend: Bubblewrap, plan: SandboxPlan) -> None:
-    found: list[int] = []
-
-    def one(number: int) -> None:
-        with Call(backend, plan, shell(f"exit {number}")) as call:
-            call.running.release()
-            found.append(call.running.wait() - number)
-
-    threads = [threading.Thread(target=one, args=(number,)) for number in range(12)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert found == [0] * 12
-
-
-def test_private_folders_and_the_rest_of_the_root_are_not_the_hosts(backend: Bubblewrap, plan: SandboxPlan) -> None:
-    with Call(
-        backend,
-        plan,
-        shell(
-            "ls -A /tmp | wc -l; touch /x /dev/x /proc/x; ls /; stat -c %a /tmp /dev/shm; cat /proc/1/environ | wc -c"
-        ),
-    ) as call:
-        call.running.release()
-        call.running.wait()
-        said = b"".join(iter(lambda: os.read(call.read, 4096), b"")).split(b"\n")
-    assert [line.rpartition(b": ")[2] for line in said if b"touch" in line] == [
-        os.strerror(errno.EROFS).encode(),
-        os.strerror(errno.EROFS).encode(),
-        os.strerror(errno.ENOENT).encode(),
-    ]
-    assert b"home" not in said
-    assert said[-4:] == [b"1777", b"1777", b"0", b""]
 
 
 class TestProbe:

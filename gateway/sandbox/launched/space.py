@@ -188,10 +188,6 @@ class _Made:
             if libc.unshare(ctypes.c_int(_USER)) == 0:
                 raise Refused("user namespaces cannot be switched off")
         os.umask(self._mask)
-        try:
-            os.chdir(order["cwd"])
-        except OSError as error:
-            raise Refused(f"the command cannot start in {shown(order['cwd'])}: {error.strerror}") from error
 
 
 def _placed(talk: _socket.socket, life: int, given: list[int], targets: list[int]) -> tuple[_socket.socket, int]:
@@ -235,7 +231,7 @@ def _loopback() -> None:
 
 def _run(order: dict[str, Any]) -> tuple[int, bytes]:
     """The command, and all that it leaves behind, to the end: its status, and why it could not be started."""
-    command, status, failure = spawn(order["argv"], order["environment"])
+    command, status, failure = _started(order)
     for descriptor in order["targets"]:
         os.close(descriptor)
     pid = 0
@@ -246,6 +242,15 @@ def _run(order: dict[str, Any]) -> tuple[int, bytes]:
             status = code if code >= 0 else 128 - code
     _end_the_rest()
     return status, failure
+
+
+def _started(order: dict[str, Any]) -> tuple[int, int, bytes]:
+    """As `spawn`, in the command's folder."""
+    try:
+        os.chdir(order["cwd"])
+    except OSError as error:
+        return 0, 126, f"the command cannot start in {shown(order['cwd'])}: {error.strerror}".encode()
+    return spawn(order["argv"], order["environment"])
 
 
 def _end_the_rest() -> None:

@@ -11,6 +11,17 @@ _ROOT = ("root", "python3")
 _NEW_USER = 0x10000000
 
 
+def _first(name: str, text: str, *needs: str) -> Check:
+    """Something done to process 1 of the sandbox, written PID; the twin does it to another one of this user's."""
+    return Check(
+        name,
+        "processes",
+        text.replace("PID", "1"),
+        needs=needs,
+        twin=text.replace("PID", 'int(os.environ["OUTSIDER"])'),
+    )
+
+
 def _process(name: str, text: str, *needs: str) -> Check:
     return Check(name, "processes", text, needs=needs)
 
@@ -121,6 +132,38 @@ SETTINGS = (
     ),
 )
 PROCESSES = (
+    _first(
+        "process 1 is written to",
+        python('os.open("/proc/%d/mem" % PID, os.O_RDWR)'),
+        "python3",
+        "tracing",
+    ),
+    _first("process 1 is traced", python("sys.exit(call(101, 117, 0x4206, PID, 0, 0) < 0)"), "python3", "tracing"),
+    _first(
+        "process 1's memory is written by a call",
+        python(
+            'at = int(open("/proc/%d/maps" % PID).readlines()[-5].split("-")[0], 16)\n'
+            "b = ctypes.create_string_buffer(0)\nv = (ctypes.c_size_t * 4)(ctypes.addressof(b), 0, at, 0)\n"
+            "r = call(311, 271, PID, v, 1, ctypes.byref(v, 16), 1, 0)\nsys.exit(r < 0)"
+        ),
+        "python3",
+        "tracing",
+    ),
+    _first(
+        "a descriptor of process 1 is taken",
+        python("sys.exit(call(438, 438, os.pidfd_open(PID), 0, 0) < 0)"),
+        "python3",
+        "tracing",
+    ),
+    _first(
+        "a namespace of process 1 is entered",
+        python(
+            'r = call(308, 268, os.open("/proc/%d/ns/user" % PID, os.O_RDONLY), 0)\n'
+            "sys.exit(r < 0 and ctypes.get_errno() != errno.EINVAL)"
+        ),
+        "python3",
+        "tracing",
+    ),
     _process("another process's command line is read", 'grep -q sleep "/proc/$OUTSIDER/cmdline"'),
     _process("another process's limits are read", 'grep -q core "/proc/$OUTSIDER/limits"'),
     _process("another process's program is read", 'head -c 4 "/proc/$OUTSIDER/exe" | grep -q ELF'),

@@ -1,0 +1,244 @@
+"""Namespaces of the gateway's own making: what is different from a program that is started for each call."""
+
+from __future__ import annotations
+
+import os
+import select
+import signal
+import subprocess
+import sys
+from typing import TYPE_CHECKING
+
+import pytest
+
+from gateway.model.plan import HIDDEN, READ, WRITE, Limits, Mount, Network, SandboxPlan
+from gateway.sandbox import attempts, launcher, remembered, spaces_probe
+from gateway.sandbox.base import Probe, SandboxError, Streams
+from gateway.sandbox.bubblewrap_probe import SCRIPT, world
+from gateway.sandbox.launcher import SPACES, Launcher
+from gateway.sandbox.spaces import Spaces
+from gateway.sandbox.spawn import children
+
+from .started import LINKS, Call, odd_plan, shell
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+PLAIN = SandboxPlan((), (), (), "/", (), Network(), Limits())
+
+
+@pytest.fixture
+def own() -> Iterator[Launcher]:
+    """A launcher of the test's own."""
+    made = Launcher(SPACES)
+    yield made
+    made.stop()
+
+
+@pytest.fixture
+def backend(own: Launcher) -> Spaces:
+    probe = Spaces().probe()
+    if not probe.works:
+        pytest.skip(f"namespaces do not hold here: {probe.reason}")
+    return Spaces(own)
+
+
+@pytest.fixture
+def plan(tmp_path: Path) -> SandboxPlan:
+    return odd_plan(tmp_path)
+
+
+def pid_of(own: Launcher) -> int:
+    assert own._process is not None
+    return own._process.pid
+
+
+def ran(backend: Spaces, plan: SandboxPlan, text: str) -> tuple[int, bytes]:
+    with Call(backend, plan, shell(text)) as call:
+        call.running.release()
+        status = call.running.wait()
+        call.running.close()
+        return status, b"".join(iter(lambda: os.read(call.read, 4096), b""))
+
+
+def waiting(own: Launcher, number: int, seconds: float = 20) -> list[int]:
+    """The processes of a launcher, once there are so many."""
+    poll = select.poll()
+    found = children(pid_of(own))
+    while len(found) != number and seconds > 0:
+        poll.poll(20)
+        seconds -= 0.02
+        found = children(pid_of(own))
+    assert len(found) == number
+    return found
+
+
+def test_what_it_cannot_express_is_named() -> None:
+    plan = PLAIN.replace(
+        mounts=(Mount("/", READ), Mount("/proc/sys", WRITE)), environment=(("a=b", "c"), ("d", "e\0f"))
+    )
+    assert Spaces().missing(plan) == (
+        "/proc/sys: the sandbox has a /proc of its own",
+        "/: the sandbox has a root of its own",
+        "an environment variable cannot be named 'a=b'",
+        "the environment variable d holds a zero byte",
+    )
+    with pytest.raises(SandboxError, match="cannot keep this plan"):
+        Spaces().start(plan, ["true"], Streams(0, 1, 2))
+    with pytest.raises(SandboxError, match="it is no absolute path"):
+        Spaces().start(PLAIN.replace(cwd="here"), ["true"], Streams(0, 1, 2))
+
+
+def test_nothing_is_made_beforehand_for_a_single_call(backend: Spaces, own: Launcher, plan: SandboxPlan) -> None:
+    assert ran(backend, plan, "exit 3") == (3, b"")
+    waiting(own, 0)
+
+
+def test_where_calls_follow_each_other_the_next_is_made_beforehand(
+    backend: Spaces, own: Launcher, plan: SandboxPlan
+) -> None:
+    for _ in range(2):
+        ran(backend, plan, "true")
+    ready = waiting(own, 1)
+    with Call(backend, plan, shell("true")) as call:
+        assert call.running.root == ready[0]
+
+
+def test_one_that_has_ended_meanwhile_is_replaced(backend: Spaces, own: Launcher, plan: SandboxPlan) -> None:
+    for _ in range(2):
+        ran(backend, plan, "true")
+    ready = waiting(own, 1)[0]
+    held = os.pidfd_open(ready)
+    os.kill(ready, signal.SIGKILL)
+    select.select([held], [], [], 20)
+    os.close(held)
+    assert ran(backend, plan, "exit 4") == (4, b"")
+
+
+def test_a_launcher_that_was_killed_is_started_again(backend: Spaces, own: Launcher, plan: SandboxPlan) -> None:
+    with Call(backend, plan, shell("echo ready; sleep 1000")) as call:
+        call.running.release()
+        assert call.line() == b"ready\n"
+        os.kill(pid_of(own), signal.SIGKILL)
+        assert call.running.wait() == 137
+    assert ran(backend, plan, "exit 5") == (5, b"")
+
+
+def test_process_1_that_is_killed_takes_everything_along(backend: Spaces, plan: SandboxPlan) -> None:
+    with Call(backend, plan, shell("echo ready; sleep 1000")) as call:
+        call.running.release()
+        assert call.line() == b"ready\n"
+        os.kill(call.running.root, signal.SIGKILL)
+        assert call.running.wait() == 137
+
+
+def test_who_never_says_go_starts_nothing(backend: Spaces, own: Launcher, plan: SandboxPlan) -> None:
+    with Call(backend, plan, shell("echo ran")) as call:
+        call.running.kill()
+        assert call.running.wait() == 137
+        assert os.read(call.read, 100) == b""
+    waiting(own, 0)
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root may mount")
+def test_what_is_mounted_between_two_calls_is_there_in_the_second(tmp_path: Path) -> None:
+    """In a mount namespace of its own, whose mounts nobody is told of: what was made beforehand shows the old ones."""
+    script = (
+        "import os, subprocess, sys\n"
+        "sys.path[:0] = sys.argv[2:]\n"
+        "from gateway.model.plan import *\n"
+        "from gateway.sandbox.base import Streams\n"
+        "from gateway.sandbox.spaces import Spaces\n"
+        "from gateway.sandbox.launcher import IN_SPACES\n"
+        "from gateway.sandbox.spawn import children\n"
+        "top = sys.argv[1]\n"
+        "mounts = [Mount(each, READ) for each in ('/usr',)] + [Mount(top, READ)]\n"
+        "links = tuple((f'/{each}', os.readlink(f'/{each}')) for each in ('bin', 'lib', 'lib64')\n"
+        "              if os.path.islink(f'/{each}'))\n"
+        "mounts += [Mount(f'/{each}', READ) for each in ('bin', 'lib', 'lib64')\n"
+        "           if os.path.isdir(f'/{each}') and not os.path.islink(f'/{each}')]\n"
+        "plan = SandboxPlan(tuple(sorted(mounts)), links, (), '/', (('PATH', '/usr/bin:/bin'),), Network(), Limits())\n"
+        "def call():\n"
+        "    running = Spaces().start(plan, ['ls', top], Streams(0, 1, 1))\n"
+        "    running.release(); assert running.wait() == 0; running.close()\n"
+        "call(); call()\n"
+        "while not children(IN_SPACES._process.pid): pass\n"
+        "subprocess.run(['mount', '-t', 'tmpfs', 'none', top], check=True)\n"
+        "open(f'{top}/new', 'w').close()\n"
+        "call()\n"
+    )
+    top = tmp_path / "top"
+    top.mkdir()
+    (top / "old").touch()
+    done = subprocess.run(
+        ["unshare", "--mount", "--propagation", "private", sys.executable, "-c", script, str(top), *sys.path],
+        stdin=subprocess.DEVNULL, capture_output=True, timeout=60, check=False,
+    )  # fmt: skip
+    if b"unshare failed" in done.stderr:
+        pytest.skip("this machine lets us make no such place")
+    assert (done.returncode, done.stdout.split()) == (0, [b"old", b"old", b"new"]), done.stderr
+
+
+def test_a_link_is_not_made_in_a_folder_of_the_host(backend: Spaces, plan: SandboxPlan) -> None:
+    broken = plan.replace(links=(*LINKS, (f"{plan.cwd}/link", "/usr")))
+    with pytest.raises(SandboxError, match=r"(?s)could not be built: .*link: a link cannot be made"):
+        ran(backend, broken, "true")
+    assert os.listdir(plan.cwd) == [".git"]
+
+
+def test_what_is_hidden_is_there_and_closed(backend: Spaces, plan: SandboxPlan) -> None:
+    os.mkdir(f"{plan.cwd}/vault")
+    with open(f"{plan.cwd}/secret", "wb") as file:
+        file.write(b"secret")
+    mounts = (*plan.mounts, Mount(f"{plan.cwd}/secret", HIDDEN, False), Mount(f"{plan.cwd}/vault", HIDDEN))
+    text = "ls; cat secret; ls vault; echo x > secret; rm -f secret; rmdir vault; mv vault v"
+    status, said = ran(backend, plan.replace(mounts=tuple(sorted(mounts))), text)
+    lines = said.decode("utf-8", "replace").splitlines()
+    assert lines[:2] == ["secret", "vault"]
+    assert (status, len(lines)) == (1, 8), lines
+    assert sorted(os.listdir(plan.cwd)) == [".git", "secret", "vault"]
+
+
+class TestProbe:
+    def test_what_holds_is_found_to_hold(self, backend: Spaces) -> None:
+        assert attempts.attempt(backend, SCRIPT, world) == ""
+
+    def test_what_does_not_hold_is_found_not_to(self, backend: Spaces) -> None:
+        def leaky(top: str) -> SandboxPlan:
+            plan = world(top)
+            return plan.replace(mounts=tuple(sorted((*plan.mounts, Mount(f"{top}/outside", WRITE)))))
+
+        found = attempts.attempt(backend, SCRIPT, leaky)
+        assert found == "inside one can write a file outside, read a file outside"
+
+    def test_the_answer_is_kept_until_something_of_it_changes(
+        self, backend: Spaces, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
+        assert not spaces_probe.known()
+        assert backend.probe().works
+        assert spaces_probe.known()
+        monkeypatch.setattr(spaces_probe, "SCRIPT", "exit 0")
+        assert not spaces_probe.known()
+        monkeypatch.undo()
+
+    def test_without_the_kernels_leave_it_says_so(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(remembered, "holds", lambda *_what: False)
+        monkeypatch.setattr(launcher, "_PROGRAM", "import sys; sys.exit(3)")
+        probe = Spaces(Launcher(SPACES)).probe()
+        assert (probe.works, "ended at once" in probe.reason) == (False, True), probe
+
+    def test_what_held_and_failed_is_tried_again(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        backend = Spaces()
+        answers = iter([Probe(True, "a"), Probe(False, "b"), Probe(True, "c")])
+        monkeypatch.setattr(spaces_probe, "probe", lambda _backend: next(answers))
+        assert [backend.probe().reason for _ in range(2)] == ["a", "a"]
+        backend._forget()
+        assert [backend.probe().reason for _ in range(3)] == ["b", "c", "c"]
+
+    def test_what_never_held_is_not_tried_again(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        backend = Spaces()
+        answers = iter([Probe(False, "a"), Probe(True, "b")])
+        monkeypatch.setattr(spaces_probe, "probe", lambda _backend: next(answers))
+        assert [backend.probe().reason for _ in range(2)] == ["a", "a"]
