@@ -2,6 +2,7 @@
 
     python benchmarks/confine.py           # everything, prints the table
     python benchmarks/confine.py --only call
+    python benchmarks/confine.py --backend bubblewrap
 
 Each row names the bound that it is held against. Plain and confined runs take turns, so that both see the same machine.
 The confined ones have everything on: all namespaces, the filter of system calls, limits, watcher; egress has rows of
@@ -29,8 +30,11 @@ from gateway.sandbox import limits
 from gateway.sandbox.base import Streams
 from gateway.sandbox.bubblewrap import Bubblewrap
 from gateway.sandbox.egress.service import Egress
+from gateway.sandbox.spaces import Spaces
 from gateway.sandbox.watch import Watcher
 
+Whole = Spaces | Bubblewrap
+BACKENDS = {"namespaces": Spaces, "bubblewrap": Bubblewrap}
 BOUNDS = Limits(seconds=60, cpu_seconds=60, memory=4 << 30, processes=512, files=4096, file_size=4 << 30, disk=4 << 30)
 PATH = "/usr/local/bin:/usr/bin:/bin"
 TRUE = ["/bin/sh", "-c", "true"]
@@ -109,9 +113,7 @@ def plan_for(root: Path) -> SandboxPlan:
     return SandboxPlan(tuple(sorted(mounts)), links, ("/root", "/tmp"), str(root), environment, Network(), BOUNDS)
 
 
-def confined(
-    backend: Bubblewrap, plan: SandboxPlan, argv: list[str], nowhere: int, way_out: Egress | None = None
-) -> int:
+def confined(backend: Whole, plan: SandboxPlan, argv: list[str], nowhere: int, way_out: Egress | None = None) -> int:
     """One call as the runner makes it."""
     running = backend.start(plan, argv, Streams(nowhere, nowhere, nowhere))
     with ExitStack() as stack:
@@ -154,7 +156,7 @@ def at(samples: list[float], part: float) -> float:
     return samples[int(len(samples) * part)]
 
 
-def call(backend: Bubblewrap, root: Path, nowhere: int) -> list[list[str]]:
+def call(backend: Whole, root: Path, nowhere: int) -> list[list[str]]:
     full = plan_for(root)
     # What the analysis of `true` leaves it: nothing to write, so nothing to hold in its place either.
     read = [mount.replace(access=READ) if mount.access == WRITE else mount for mount in full.mounts]
@@ -163,11 +165,18 @@ def call(backend: Bubblewrap, root: Path, nowhere: int) -> list[list[str]]:
         "a workspace to write, protected and hidden names": full,
     }
     rows = []
+    others = [each() for name, each in BACKENDS.items() if name != backend.name]
+    others = [each for each in others if each.probe().works]
     for title, plan in plans.items():
-        bare, held = turns(
-            [lambda: plain(root, TRUE, nowhere), lambda p=plan: confined(backend, p, TRUE, nowhere)], 300
+        bare, held, *rest = turns(
+            [
+                lambda: plain(root, TRUE, nowhere),
+                *[lambda b=each, p=plan: confined(b, p, TRUE, nowhere) for each in (backend, *others)],
+            ],
+            300,
         )
         rows.append([f"`sh -c true` over a plain one: {title}", over(bare, held), "≤ 5 / ≤ 12 ms"])
+        rows += [[f"the same by {each.name}", over(bare, times), ""] for each, times in zip(others, rest, strict=True)]
     with Executor(Gateway(Options(cwd=str(root), binding=True))) as executor:
         bash = ["/bin/bash", "--noprofile", "--norc", "-c", "true"]
         bare, held = turns([lambda: plain(root, bash, nowhere), lambda: executor.run("true").result.status], 300)
@@ -192,7 +201,7 @@ def server() -> Iterator[int]:
             process.kill()
 
 
-def egress(backend: Bubblewrap, root: Path, nowhere: int) -> list[list[str]]:
+def egress(backend: Whole, root: Path, nowhere: int) -> list[list[str]]:
     network = Network("listed", (Endpoint(HOST, 80),))
     off = plan_for(root)
     nothing = ["/bin/bash", "--noprofile", "--norc", "-c", "true"]
@@ -222,7 +231,7 @@ def egress(backend: Bubblewrap, root: Path, nowhere: int) -> list[list[str]]:
     return rows
 
 
-def peers(backend: Bubblewrap, root: Path, nowhere: int) -> list[list[str]]:
+def peers(backend: Whole, root: Path, nowhere: int) -> list[list[str]]:
     """One process for each call, as the others are used; ours both ways."""
     plan = plan_for(root)
     ours = [sys.executable, "-m", "gateway", "exec", "--", "true"]
@@ -248,7 +257,7 @@ def peers(backend: Bubblewrap, root: Path, nowhere: int) -> list[list[str]]:
     return rows + [[f"{name}, over it", over(bare, times), ""] for name, times in zip(names, others, strict=True)]
 
 
-def throughput(backend: Bubblewrap, root: Path, nowhere: int) -> list[list[str]]:
+def throughput(backend: Whole, root: Path, nowhere: int) -> list[list[str]]:
     plan = plan_for(root)
     rows = []
     for threads in (1, 2, 4):
@@ -276,7 +285,7 @@ def throughput(backend: Bubblewrap, root: Path, nowhere: int) -> list[list[str]]
     return rows
 
 
-def work(backend: Bubblewrap, root: Path, nowhere: int) -> list[list[str]]:
+def work(backend: Whole, root: Path, nowhere: int) -> list[list[str]]:
     plan = plan_for(root)
     history(root / "many")
     rows = []
@@ -302,11 +311,12 @@ PARTS = {"call": call, "egress": egress, "throughput": throughput, "work": work,
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--only", choices=PARTS)
-    only = parser.parse_args().only
-    backend = Bubblewrap()
+    parser.add_argument("--backend", choices=BACKENDS, default="namespaces")
+    given = parser.parse_args()
+    only, backend = given.only, BACKENDS[given.backend]()
     probe = backend.probe()
     if not probe.works:
-        raise SystemExit(f"bubblewrap does not hold here: {probe.reason}")
+        raise SystemExit(f"{given.backend} does not hold here: {probe.reason}")
     nowhere = os.open(os.devnull, os.O_RDWR)
     print("| what | measured | bound |\n| --- | --- | --- |")
     for name, part in PARTS.items():
