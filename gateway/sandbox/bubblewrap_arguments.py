@@ -6,20 +6,26 @@ import os
 from functools import lru_cache
 
 from gateway.model.value import Value
-from gateway.sandbox.mounts import BIND, COVER, MASK, PRIVATE, READ_ONLY, steps
+from gateway.sandbox.mounts import (
+    BIND,
+    COVER,
+    COVER_SIZE,
+    MARKER,
+    MASK,
+    NEED_PROC,
+    PRIVATE,
+    READ_ONLY,
+    is_device,
+    private_size,
+    steps,
+)
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from gateway.model.plan import Limits, SandboxPlan
+    from gateway.model.plan import SandboxPlan
     from gateway.sandbox.mounts import Step
-
-MARKER = "/.gateway"  # an empty file that says, to whoever asks, that this is a sandbox
-PRIVATE_SIZE = 1 << 30
-_COVER_SIZE = 1 << 20
-# With these the command may write to some files of /proc: then what is the machine's own there is shut one by one.
-NEED_PROC = frozenset(("ptrace", "namespaces"))
 
 
 class Given(Value):
@@ -106,11 +112,6 @@ def shows_host(step: Step) -> bool:
     return step.kind in (BIND, READ_ONLY, MASK)
 
 
-def private_size(limits: Limits) -> int:
-    """The most that one private folder takes; it is memory."""
-    return min((bound for bound in (limits.disk, limits.memory) if bound), default=PRIVATE_SIZE)
-
-
 def _holds(folder: str, paths: Iterable[str]) -> bool:
     return any(path.startswith(f"{folder.rstrip('/')}/") and path != folder for path in paths)
 
@@ -122,15 +123,10 @@ def _mounted(made: Iterable[Step], sources: tuple[int | str, ...], size: int) ->
         if step.kind == PRIVATE:
             words += ("--perms", "1777" if step.path == "/tmp" else "0700", "--size", size, "--tmpfs", step.path)
         elif step.kind == COVER:
-            words += ("--perms", "0111", "--size", _COVER_SIZE, "--tmpfs", step.path)
+            words += ("--perms", "0111", "--size", COVER_SIZE, "--tmpfs", step.path)
         else:
             words += _bound(_option(step), next(places), step.path)
     return words
-
-
-def is_device(step: Step) -> bool:
-    """Whether a step shows devices, which would be there and not open if they were bound like other files."""
-    return step.kind != MASK and step.path.startswith("/dev/") and not f"{step.path}/".startswith("/dev/shm/")
 
 
 def _option(step: Step) -> str:

@@ -16,9 +16,14 @@ from gateway.model.value import Value
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from gateway.model.plan import SandboxPlan
+    from gateway.model.plan import Limits, SandboxPlan
 
 BIND, READ_ONLY, MASK, COVER, PRIVATE = "bind", "read-only", "mask", "cover", "private"
+MARKER = "/.gateway"  # an empty file that says, to whoever asks, that this is a sandbox
+PRIVATE_SIZE = 1 << 30
+COVER_SIZE = 1 << 20
+# With these the command may write to some files of /proc: then what is the machine's own there is shut one by one.
+NEED_PROC = frozenset(("ptrace", "namespaces"))
 
 
 class Step(Value):
@@ -74,6 +79,16 @@ def inexpressible(plan: SandboxPlan) -> tuple[str, ...]:
         elif "\0" in value:
             found.append(f"the environment variable {name} holds a zero byte")
     return tuple(found)
+
+
+def private_size(limits: Limits) -> int:
+    """The most that one private folder takes; it is memory."""
+    return min((bound for bound in (limits.disk, limits.memory) if bound), default=PRIVATE_SIZE)
+
+
+def is_device(step: Step) -> bool:
+    """Whether a step shows devices, which would be there and not open if they were bound like other files."""
+    return step.kind != MASK and step.path.startswith("/dev/") and not f"{step.path}/".startswith("/dev/shm/")
 
 
 def _parts(path: str) -> tuple[str, ...]:

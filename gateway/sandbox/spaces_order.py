@@ -5,8 +5,18 @@ from __future__ import annotations
 import os
 from functools import lru_cache
 
-from gateway.sandbox.bubblewrap_arguments import MARKER, NEED_PROC, is_device, private_size
-from gateway.sandbox.mounts import BIND, COVER, MASK, PRIVATE, READ_ONLY, steps
+from gateway.sandbox.mounts import (
+    COVER,
+    COVER_SIZE,
+    MARKER,
+    MASK,
+    NEED_PROC,
+    PRIVATE,
+    READ_ONLY,
+    is_device,
+    private_size,
+    steps,
+)
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -18,7 +28,6 @@ if TYPE_CHECKING:
 
 # Attributes of a mount.
 _READ_ONLY, _NO_SETUID, _NO_DEVICES = 1, 2, 4
-_COVER_SIZE = 1 << 20
 
 
 def order_of(
@@ -66,7 +75,7 @@ def _step(step: Step, size: int) -> tuple[str, bytes, bool, Any]:
     if step.kind == PRIVATE:
         return "memory", path, True, (0o1777 if step.path == "/tmp" else 0o700, size)
     if step.kind == COVER:
-        return "memory", path, True, (0o111, _COVER_SIZE)
+        return "memory", path, True, (0o111, COVER_SIZE)
     if step.kind == MASK:
         return "mask", path, step.folder, None
     attributes = _NO_SETUID
@@ -74,5 +83,4 @@ def _step(step: Step, size: int) -> tuple[str, bytes, bool, Any]:
         attributes |= _NO_DEVICES
     if step.kind == READ_ONLY and not is_device(step):
         attributes |= _READ_ONLY
-    assert step.kind in (BIND, READ_ONLY)
     return "bind", path, step.folder, attributes

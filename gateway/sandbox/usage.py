@@ -6,7 +6,7 @@ from __future__ import annotations
 import os
 import stat
 
-from gateway.sandbox.bubblewrap_arguments import MARKER
+from gateway.sandbox.mounts import MARKER
 
 _TICKS = os.sysconf("SC_CLK_TCK")
 _PAGE = os.sysconf("SC_PAGE_SIZE")
