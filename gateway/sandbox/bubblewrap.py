@@ -19,9 +19,9 @@ import threading
 from contextlib import suppress
 
 from gateway.sandbox.base import Probe, SandboxError
-from gateway.sandbox.bubblewrap_arguments import Given, arguments, encoded, is_device, shows_host
+from gateway.sandbox.bubblewrap_arguments import Given, arguments, encoded, shows_host
 from gateway.sandbox.bubblewrap_running import Confined
-from gateway.sandbox.mounts import MASK, PRIVATE, READ_ONLY, inexpressible, steps
+from gateway.sandbox.mounts import MASK, PRIVATE, READ_ONLY, inexpressible, is_device, steps
 from gateway.sandbox.seccomp import filter_of
 from gateway.sandbox.spawn import spawn
 
