@@ -50,6 +50,7 @@ def compile_pattern(text: str) -> Pattern:
         "within": within,
         "program": _program(words[0]),
         "second": _second(words),
+        "longest": _longest(words),
         **_readings(words, rest),
     }
 
@@ -79,12 +80,11 @@ def first_words(pattern: Pattern) -> tuple[str | None, str | None]:
     return pattern["program"], pattern["second"]
 
 
-def longest_word(text: str) -> str | None:
+def longest_word(pattern: Pattern) -> str | None:
     """The longest literal word after the program, which every command that an allow of this pattern matches must hold
     as written; None if there is none."""
-    words, _rest = _words(text)
-    literals = [literal for word in words[1:] if (literal := _literal(word))]
-    return max(literals, key=len, default=None)
+    longest: str | None = pattern["longest"]
+    return longest
 
 
 def matches_allow(pattern: Pattern, argv: Sequence[str]) -> bool:
@@ -219,6 +219,11 @@ def _second(words: list[Atoms]) -> str | None:
         return None
     second = _literal(words[1])
     return second if second and not second.startswith("-") else None
+
+
+def _longest(words: list[Atoms]) -> str | None:
+    literals = [literal for word in words[1:] if (literal := _literal(word))]
+    return max(literals, key=len, default=None)
 
 
 def _readings(words: list[Atoms], rest: bool) -> dict[str, Any]:

@@ -155,7 +155,7 @@ class _Builder:
             for pattern in when["command"]:
                 compiled = commandpattern.compile_once(pattern)
                 program, second = commandpattern.first_words(compiled)
-                self._command(program, commandpattern.longest_word(pattern) if lane == "allow" else second, clause)
+                self._command(program, commandpattern.longest_word(compiled) if lane == "allow" else second, clause)
         elif "exec" in when:
             self._exec(when["exec"], clause)
         else:

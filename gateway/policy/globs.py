@@ -64,6 +64,8 @@ def compile_segment(pattern: str, *, fold: bool = False) -> Glob:
     `fold`: the text to match has gone through `fold_case`; classes then hold either case. Raises ValueError for an
     open class, a range that runs backwards, an unknown class name and a backslash at the end.
     """
+    if not fold and not ("*" in pattern or "?" in pattern or "[" in pattern or "\\" in pattern):
+        return [pattern]
     atoms: list[Any] = []
     i = 0
     while i < len(pattern):
