@@ -11,8 +11,8 @@ import stat
 
 from gateway.model.effect import HOLE
 from gateway.model.facts import NO_FACTS, Facts, PathFact, TreeFact, Wanted
-from gateway.projectfiles import STAND_INS, chosen_by_place, texts_above
-from gateway.repository import git_fact, work_tree
+from gateway.projectfiles import STAND_INS, chosen_by_place, texts_above, with_installed
+from gateway.repository import git_fact, nests, work_tree
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -190,8 +190,12 @@ def observe(
     trees = {tree: _look_below(*tree, host, hidden) for tree in wanted.trees} if hidden is not None else {}
     plain = wanted.names and not context.confined
     names = {folder: _are_plain(folder, host) for folder in wanted.names} if plain else {}
-    settings = {each: texts_above(*each, host, context) for each in wanted.settings} if wanted.settings else {}
-    return Facts.make((paths, globs, programs, git, trees, untrusted, names, settings))
+    settings = {
+        each: with_installed(texts_above(*each, host, context), each[1], host, context, search_path)
+        for each in wanted.settings
+    }
+    nested = {folder: nests(folder, host) for folder in wanted.nests} if wanted.nests else {}
+    return Facts.make((paths, globs, programs, git, trees, untrusted, names, settings, nested))
 
 
 def _look_at(path: str, host: Host) -> PathFact:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from gateway.model.effect import HOLE
+from gateway.model.facts import INSTALLED
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -39,6 +40,33 @@ def texts_above(
             return tuple(found)
         folder = folder[: folder.rfind("/")] or "/"
     return None
+
+
+def with_installed(
+    texts: tuple[tuple[str, str], ...] | None, names: tuple[str, ...], host: Host, context: Context, search_path: str
+) -> tuple[tuple[str, str], ...] | None:
+    """The texts, and where they choose a version of Go or Rust, the versions that need not be fetched."""
+    if not texts or not context.home:
+        return texts
+    if "go.mod" in names:
+        fact = host.path(host.program("go", search_path))
+        folder = fact.real.rpartition("/")[0].rpartition("/")[0] if fact is not None else ""
+        found = [host.read(f"{folder}/VERSION").partition("\n")[0]] if folder else []
+        prefix = "toolchain@v0.0.1-"
+        fetched = _names(f"{context.home}/go/pkg/mod/golang.org", host)
+        found += [name[len(prefix) :] for name in fetched if name.startswith(prefix)]
+    elif "rust-toolchain.toml" in names:
+        found = _names(f"{context.home}/.rustup/toolchains", host)
+    else:
+        return texts
+    return (*texts, (INSTALLED, " ".join(found))) if found else texts
+
+
+def _names(folder: str, host: Host) -> list[str]:
+    try:
+        return [name for name, _ in host.entries(folder)]
+    except OSError:
+        return []
 
 
 def chosen_by_place(host: Host, context: Context) -> bool:

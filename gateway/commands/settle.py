@@ -7,7 +7,7 @@ they seem to be become `Code`, git's remotes become hosts. A fact that is missin
 from __future__ import annotations
 
 from gateway.commands.places import absolute, remote, stream, unescaped
-from gateway.commands.steered import STEERED, steered
+from gateway.commands.steered import files_of, steered
 from gateway.model.analysis import Analysis
 from gateway.model.effect import HOLE, Code, Connect, Credential, Item, Opaque, Push, Touch
 
@@ -54,6 +54,10 @@ def settle(analysis: Analysis, facts: Facts, context: Context) -> Analysis:
             started.append(question)
     if started:
         _made_repositories(items, parts, started, facts)
+        if facts.nests:
+            from gateway.commands.nested import look_into  # few texts add to the index and then look
+
+            look_into(items, parts, started, facts, context)
         _own_stores(items, parts, started, facts)
     return Analysis.make((parts, tuple(items), analysis.tokens, analysis.wanted, ()))
 
@@ -342,13 +346,13 @@ def _modules(items: list[Item], parts: tuple[Part, ...], question: Pending, fact
 
 def _settings(items: list[Item], parts: tuple[Part, ...], question: Pending, facts: Facts, _: Context) -> None:
     """A program that obeys files of the project does what they tell; one that the same line writes says nobody what."""
-    names = STEERED[question.extra][0]
-    why = steered(question.extra, facts.settings.get((question.target, names)))
+    program, names = files_of(question.extra)
+    why = steered(program, facts.settings.get((question.target, names)))
     if not why and any(
         isinstance(item.effect, Touch) and item.effect.kind == "write" and item.effect.path.endswith(names)
         for item in items
     ):
-        why = f"what tells {question.extra} what to do is written before"
+        why = f"what tells {program} what to do is written before"
     if why:
         _code(items, parts, question, why)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from gateway.commands.places import host_of
 from gateway.model.command import Word
-from gateway.model.effect import HOLE, Connect, System
+from gateway.model.effect import HOLE, Connect, Credential, System
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -169,10 +169,20 @@ def _yq(findings: Findings, run: Invocation) -> None:
             findings.env("*", "read", word.start, word.end, run.part)
 
 
+def _pegged(findings: Findings, run: Invocation) -> None:
+    """svn's `PATH@REVISION`: what the service holds under that name, but for the few revisions that lie here."""
+    words = [*run.operands, *[values[0] for option, values in run.values if "--old" in option["names"] and values]]
+    for word in words:
+        if "@" in word.text.rstrip("@") or HOLE in word.text:
+            findings.connect(HOLE, 0, "fetch", word, run.part)
+            findings.add(Credential("svn", f"{findings.home or HOLE}/.subversion"), word.start, word.end, run.part)
+
+
 HOOKS: dict[str, Callable[[Findings, Invocation], None]] = {
     "httpie": _httpie,
     "go_modules": _modules,
     "media": _media,
+    "pegged": _pegged,
     "service": _service,
     "sysctl": _sysctl,
     "yq": _yq,
