@@ -228,7 +228,7 @@ def _programs(
             or not found.startswith("/")
             or found.startswith(writable)
             or fact.real.startswith(writable)
-            or (STAND_INS in found and chosen_by_place(host, context))
+            or (any(folder in found for folder in STAND_INS) and chosen_by_place(host, context))
         ):
             untrusted.append(base)
     return programs, frozenset(untrusted) if untrusted else _NONE

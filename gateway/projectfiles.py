@@ -12,8 +12,20 @@ if TYPE_CHECKING:
 
 MAX_FOLDERS = 64
 # What version managers obey, each through a folder of stand-ins for the programs they manage.
-STAND_INS = "/shims/"
-_CHOOSERS = (".tool-versions", "mise.toml", ".mise.toml", ".python-version", ".ruby-version", ".node-version")
+STAND_INS = ("/shims/", "/.volta/bin/")
+_OWN = (
+    "mise.toml", ".mise.toml", "mise.local.toml", ".mise.local.toml", "mise/config.toml", "mise/config.local.toml",
+    ".mise/config.toml", ".mise/config.local.toml", ".config/mise.toml", ".config/mise.local.toml",
+    ".config/mise/config.toml", ".config/mise/config.local.toml", ".config/mise/mise.toml", ".config/mise/conf.d",
+    ".rtx.toml", ".prototools",
+)  # fmt: skip
+_CHOOSERS = (
+    *_OWN, ".tool-versions", ".python-version", ".ruby-version", ".node-version", ".nvmrc", ".volta/hooks.json"
+)  # fmt: skip
+# By these they take what they start from a place, build it, or fetch it from where the project says.
+_PLACES = ("path:", "ref:", "path=", "plugin", "://", "url", "mirror", "repo", "registry", "compile", "\\")
+# Sections that say nothing of what is started, or that nobody obeys before the file is trusted.
+_ASIDE = ("[task", "[env", "[vars", "[hooks", "[[watch", "[watch")
 
 
 def texts_above(
@@ -75,7 +87,24 @@ def chosen_by_place(host: Host, context: Context) -> bool:
     if texts is None:
         return True
     for path, text in texts:
-        lines = [line.partition("#")[0] for line in text.splitlines()]
-        if any("path:" in line or ("/" in line and path.endswith("-version")) for line in lines):
+        if path.endswith("/hooks.json") or any(_names_a_place(line, path) for line in _obeyed(text)):
             return True
     return False
+
+
+def _names_a_place(line: str, path: str) -> bool:
+    return any(sign in line for sign in _PLACES) or ("/" in line and path.endswith("-version"))
+
+
+def _obeyed(text: str) -> list[str]:
+    """The lines of a file, without blanks and remarks, and without those sections of which that is certain."""
+    found = []
+    aside = False
+    plain = '"""' not in text and "'''" not in text
+    for line in text.splitlines():
+        bare = "".join(line.partition("#")[0].split())
+        if bare[:1] == "[":
+            aside = plain and bare.startswith(_ASIDE)
+        if not aside:
+            found.append(bare)
+    return found

@@ -97,6 +97,20 @@ def test_what_is_not_known_counts() -> None:
         (".tool-versions", "# path: of nothing\nnodejs 20.1.0\n", True),
         ("mise.toml", '[tools]\nnode = "path:./x"\n', False),
         ("mise.toml", '[tools]\nnode = "20"\n', True),
+        ("mise.toml", '[tools]\nnode = "pa\\u0074h:./x"\n', False),
+        ("mise.toml", '[tools]\nnode = {version = "20", path = "./x"}\n', False),
+        ("mise.toml", '[tool_alias.node.versions]\n20 = "path:./x"\n', False),
+        ("mise.toml", '[settings]\nnode.mirror_url = "http://evil.example/"\n[tools]\nnode = "20"\n', False),
+        ("mise.toml", '[plugins]\nnode = "https://evil.example/x"\n', False),
+        ("mise.toml", '[tasks.up]\nrun = "curl http://localhost"\n[tools]\nnode = "20"\n', True),
+        ("mise.toml", '[tools]\nx = """\n[tasks]\n"""\nnode = "path:./x"\n', False),
+        ("mise.toml", "[settings]\nexperimental = true\n", True),
+        ("mise.local.toml", '[tools]\nnode = "path:./x"\n', False),
+        (".config/mise/config.toml", '[tools]\nnode = "path:./x"\n', False),
+        (".config/mise/conf.d/any.toml", '[tools]\nnode = "20"\n', False),
+        (".mise/config.toml", '[tools]\nnode = "ref:main"\n', False),
+        (".prototools", '[plugins]\nnode = "file://./x.wasm"\n', False),
+        (".volta/hooks.json", '{"node": {"distro": {"bin": "./x"}}}\n', False),
         (".python-version", "../../project/evil\n", False),
         (".python-version", "3.12\n", True),
     ],
@@ -104,6 +118,7 @@ def test_what_is_not_known_counts() -> None:
 def test_a_stand_in_is_trusted_unless_the_project_names_a_place(
     root: Path, name: str, text: str, trusted: bool
 ) -> None:
+    (root / name).parent.mkdir(parents=True, exist_ok=True)
     (root / name).write_text(text)
 
     class Elsewhere(Host):
@@ -153,6 +168,19 @@ def test_go_fetches_what_a_project_asks_for(files: dict[str, str], installed: st
 def test_rustup_fetches_what_a_project_asks_for(text: str, installed: str, fetched: bool) -> None:
     name = "rust-toolchain.toml" if "=" in text else "rust-toolchain"
     assert bool(steered("cargo", ((f"/p/{name}", text), (INSTALLED, installed)))) is fetched
+
+
+def test_what_volta_stands_in_for_is_told_by_its_hooks(root: Path) -> None:
+    (root / ".volta").mkdir()
+    (root / ".volta" / "hooks.json").write_text("{}")
+
+    class Elsewhere(Host):
+        def program(self, name: str, _path: str) -> str:
+            return f"/nonexistent/.volta/bin/{name}"
+
+    place = "/nonexistent/.volta/bin"
+    facts = observe(Wanted(programs=("node",)), Elsewhere(), context(root), search_path=place)
+    assert facts.untrusted_programs == frozenset({"node"})
 
 
 def test_what_is_installed_stands_behind_the_files(root: Path, tmp_path: Path) -> None:

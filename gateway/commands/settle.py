@@ -388,6 +388,13 @@ def _parts(items: list[Item], parts: tuple[Part, ...], question: Pending, facts:
         _code(items, parts, question, "a line that is read may be a part of a name")
 
 
+def _views(items: list[Item], parts: tuple[Part, ...], question: Pending, facts: Facts, context: Context) -> None:
+    """Views of a database read the files and addresses that they name; the sandbox has none that were not predicted."""
+    del facts
+    if not context.confined:
+        _code(items, parts, question, f"a view of {question.target}'s database may read other files")
+
+
 MAX_SENT = 64
 
 
@@ -420,6 +427,17 @@ def _sends(items: list[Item], parts: tuple[Part, ...], question: Pending, facts:
         if same and isinstance(effect, Connect) and effect.target == question.target:
             direction = "send" if effect.direction == "fetch" else effect.direction
             items[at] = item.replace(effect=effect.replace(direction=direction, sends=kept))
+
+
+def _through(items: list[Item], parts: tuple[Part, ...], question: Pending, facts: Facts, context: Context) -> None:
+    """What is reached through the copy of a link."""
+    del parts, context
+    kind, _, before = question.extra.partition("\0")
+    fact = facts.paths.get(before)
+    if fact is None or fact.real != before:
+        real = HOLE if fact is None else fact.real
+        touch = Touch(kind.partition(" ")[0], question.target, kind.endswith(" tree"), False, real)
+        items.append(Item(touch, question.start, question.end, question.part))
 
 
 def _made(items: list[Item], parts: tuple[Part, ...], question: Pending, facts: Facts, context: Context) -> None:
@@ -468,6 +486,8 @@ _SETTLERS = {
     "modules": _modules,
     "settings": _settings,
     "made": _made,
+    "through": _through,
+    "views": _views,
     "file": _file,
     "installed": _installed,
 }

@@ -163,7 +163,7 @@ def _yq(findings: Findings, run: Invocation) -> None:
     for word in words:
         if HOLE in word.text or not word.literal:
             run.doubts.append("the expression is not known before the run")
-        elif any(name in word.text for name in _LOADING):
+        elif any(name in word.text.lower() for name in _LOADING):
             run.doubts.append("the expression may load files or run programs")
         if HOLE in word.text or "env" in word.text.lower():
             findings.env("*", "read", word.start, word.end, run.part)
