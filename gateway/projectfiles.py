@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from gateway.model.effect import HOLE
-from gateway.model.facts import INSTALLED
+from gateway.model.facts import CHOOSERS, INSTALLED
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -13,15 +13,6 @@ if TYPE_CHECKING:
 MAX_FOLDERS = 64
 # What version managers obey, each through a folder of stand-ins for the programs they manage.
 STAND_INS = ("/shims/", "/.volta/bin/")
-_OWN = (
-    "mise.toml", ".mise.toml", "mise.local.toml", ".mise.local.toml", "mise/config.toml", "mise/config.local.toml",
-    ".mise/config.toml", ".mise/config.local.toml", ".config/mise.toml", ".config/mise.local.toml",
-    ".config/mise/config.toml", ".config/mise/config.local.toml", ".config/mise/mise.toml", ".config/mise/conf.d",
-    ".rtx.toml", ".prototools",
-)  # fmt: skip
-_CHOOSERS = (
-    *_OWN, ".tool-versions", ".python-version", ".ruby-version", ".node-version", ".nvmrc", ".volta/hooks.json"
-)  # fmt: skip
 # By these they take what they start from a place, build it, or fetch it from where the project says.
 _PLACES = ("path:", "ref:", "path=", "plugin", "://", "url", "mirror", "repo", "registry", "compile", "\\")
 # Sections that say nothing of what is started, or that nobody obeys before the file is trusted.
@@ -83,7 +74,7 @@ def _names(folder: str, host: Host) -> list[str]:
 
 def chosen_by_place(host: Host, context: Context) -> bool:
     """Whether the project names a place instead of a version for what a version manager starts, or may do so."""
-    texts = texts_above(context.cwd, _CHOOSERS, host, context)
+    texts = texts_above(context.cwd, CHOOSERS, host, context)
     if texts is None:
         return True
     for path, text in texts:

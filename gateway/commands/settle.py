@@ -10,6 +10,7 @@ from gateway.commands.places import absolute, remote, stream, unescaped
 from gateway.commands.steered import files_of, steered
 from gateway.model.analysis import Analysis
 from gateway.model.effect import HOLE, Code, Connect, Credential, Item, Opaque, Push, Touch
+from gateway.model.facts import CHOOSERS
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -96,21 +97,24 @@ def _programs(parts: tuple[Part, ...], items: list[Item], facts: Facts) -> tuple
     """Names that mean another file than PATH's, or one that the agent could have written, are `Code`."""
     settled: list[Part] | None = None
     others: dict[int, Item] = {}
+    untrusted = facts.untrusted_programs
+    if facts.chosen and any(_chooses(item) for item in items):
+        untrusted = untrusted | facts.chosen
     for index, part in enumerate(parts):
         if not part.program or not part.described:
-            if not part.described and part.trusted and part.program in facts.untrusted_programs:
+            if not part.described and part.trusted and part.program in untrusted:
                 settled = settled or list(parts)
                 settled[index] = part.replace(trusted=False)
             continue
         name = part.argv[0]
         base = name.rpartition("/")[2]
         if "/" in name:
-            if facts.programs.get(base) == name and base not in facts.untrusted_programs:
+            if facts.programs.get(base) == name and base not in untrusted:
                 settled = settled or list(parts)
                 settled[index] = part.replace(trusted=True)
                 continue
             why = f"{name} may be another program than {base}"
-        elif base in facts.untrusted_programs:
+        elif base in untrusted:
             settled = settled or list(parts)
             settled[index] = part.replace(trusted=False)
             why = f"{name} lies where it could have been replaced"
@@ -126,6 +130,14 @@ def _programs(parts: tuple[Part, ...], items: list[Item], facts: Facts) -> tuple
             before.append(item)
         items[:] = [*before, *others.values()]
     return parts if settled is None else tuple(settled)
+
+
+def _chooses(item: Item) -> bool:
+    """Whether a file is written by which a version manager chooses what it starts."""
+    effect = item.effect
+    if not isinstance(effect, Touch) or effect.kind != "write":
+        return False
+    return effect.path.endswith(CHOOSERS) or "/.config/mise/conf.d/" in effect.path
 
 
 def _code(items: list[Item], parts: tuple[Part, ...], question: Pending, why: str) -> None:

@@ -35,6 +35,8 @@ STEERED: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
         _COMPOSE,
     ),
     "dotnet": (("global.json",), ("paths:",)),
+    # What it is told to extend is shown, line by line, where it is no JSON.
+    "biome": (("biome.json", "biome.jsonc", ".biome.json", ".biome.jsonc"), ("extends", "\\u")),
     "ruff": (("ruff.toml", ".ruff.toml", "pyproject.toml"), ("fix=true", "fix-only=true", "extend=")),
     "codespell": (("setup.cfg", ".codespellrc", "pyproject.toml"), ("write-changes",)),
     "autopep8": (("setup.cfg", "tox.ini", ".pep8", ".flake8", "pyproject.toml"), ("in-place", "in_place")),

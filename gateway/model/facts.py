@@ -9,6 +9,15 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 
+CHOOSERS = (
+    "mise.toml", ".mise.toml", "mise.local.toml", ".mise.local.toml", "mise/config.toml", "mise/config.local.toml",
+    ".mise/config.toml", ".mise/config.local.toml", ".config/mise.toml", ".config/mise.local.toml",
+    ".config/mise/config.toml", ".config/mise/config.local.toml", ".config/mise/mise.toml", ".config/mise/conf.d",
+    ".rtx.toml", ".prototools", ".tool-versions", ".python-version", ".ruby-version", ".node-version", ".nvmrc",
+    ".volta/hooks.json",
+)  # fmt: skip
+"""Files of a project by which version managers choose what the names of programs start."""
+
 INSTALLED = ""
 """In the place of a file's name among the settings: what is installed of what they choose from."""
 
@@ -68,7 +77,8 @@ class Facts(Value):
     finds in a folder that the agent can write. `names`: whether no name below a folder holds a blank, a quote or a sign
     of globs. `settings`: the files that were found, each with its text, and behind them what is installed of what they
     choose from; None where one of them cannot be read. `nests`: whether a repository that git may be made to look into
-    lies inside the work tree and has settings by which git may run something; None where a bound was hit."""
+    lies inside the work tree and has settings by which git may run something; None where a bound was hit. `chosen`:
+    names that a version manager's stand-in starts, which the project's files choose."""
 
     paths: Mapping[str, PathFact] = {}
     globs: Mapping[str, tuple[str, ...] | None] = {}
@@ -79,6 +89,7 @@ class Facts(Value):
     names: Mapping[str, bool] = {}
     settings: Mapping[tuple[str, tuple[str, ...]], tuple[tuple[str, str], ...] | None] = {}
     nests: Mapping[str, bool | None] = {}
+    chosen: frozenset[str] = frozenset()
 
 
 NO_FACTS = Facts()

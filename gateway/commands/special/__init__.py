@@ -29,7 +29,7 @@ MODULES = {
     "perl": "perl",
     "python": "python",
     "recipes": "make",
-    "requests": "go_modules httpie media pegged service sysctl yq",
+    "requests": "go_modules httpie looked_up media pegged service sysctl yq",
     "sed": "sed",
     "servers": "mysql psql",
     "shells": "each_shell env eval flock npx script shell source ssh su sudo trap uv_run watch wrapped",
