@@ -11,8 +11,8 @@ import stat
 
 from gateway.model.effect import HOLE
 from gateway.model.facts import NO_FACTS, Facts, PathFact, TreeFact, Wanted
-from gateway.projectfiles import STAND_INS, chosen_by_place, texts_above
-from gateway.repository import git_fact, work_tree
+from gateway.projectfiles import STAND_INS, chosen_by_place, texts_above, with_installed
+from gateway.repository import git_fact, nests, work_tree
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -185,13 +185,17 @@ def observe(
         matches = globs[pattern] = host.glob(pattern)
         for path in matches or ():
             paths[path] = _look_at(path, host)
-    programs, untrusted = _programs(wanted.programs, host, context, search_path)
+    programs, untrusted, chosen = _programs(wanted.programs, host, context, search_path)
     git = {folder: git_fact(folder, host, context) for folder in wanted.git} if wanted.git else {}
     trees = {tree: _look_below(*tree, host, hidden) for tree in wanted.trees} if hidden is not None else {}
     plain = wanted.names and not context.confined
     names = {folder: _are_plain(folder, host) for folder in wanted.names} if plain else {}
-    settings = {each: texts_above(*each, host, context) for each in wanted.settings} if wanted.settings else {}
-    return Facts.make((paths, globs, programs, git, trees, untrusted, names, settings))
+    settings = {
+        each: with_installed(texts_above(*each, host, context), each[1], host, context, search_path)
+        for each in wanted.settings
+    }
+    nested = {folder: nests(folder, host) for folder in wanted.nests} if wanted.nests else {}
+    return Facts.make((paths, globs, programs, git, trees, untrusted, names, settings, nested, chosen))
 
 
 def _look_at(path: str, host: Host) -> PathFact:
@@ -202,8 +206,8 @@ def _look_at(path: str, host: Host) -> PathFact:
 
 def _programs(
     names: tuple[str, ...], host: Host, context: Context, search_path: str
-) -> tuple[dict[str, str], frozenset[str]]:
-    """What the search path gives for names, and which of these the agent could have put there.
+) -> tuple[dict[str, str], frozenset[str], frozenset[str]]:
+    """What the search path gives for names, which of these the agent could have put there, and which are stand-ins.
 
     A bare name is only looked up where a folder of the search path can be written by the agent, or starts what the
     project's files choose: nothing else about it matters. For a program given by path it is told whether the search
@@ -212,6 +216,7 @@ def _programs(
     writable, suspect, stand_ins = _suspect(search_path, (*context.workspace, *context.temp))
     programs: dict[str, str] = {}
     untrusted = []
+    chosen = []
     for name in names:
         base = name[name.rfind("/") + 1 :]
         if base is name and not suspect and not (stand_ins and host.program(base, stand_ins)):
@@ -219,15 +224,18 @@ def _programs(
         found = host.program(base, search_path)
         programs[base] = name if base is not name and found and _is_same(found, name, host) else found
         fact = host.path(found) if found else None
+        standing = any(folder in found for folder in STAND_INS)
+        if standing:
+            chosen.append(base)
         if found and (
             fact is None
             or not found.startswith("/")
             or found.startswith(writable)
             or fact.real.startswith(writable)
-            or (STAND_INS in found and chosen_by_place(host, context))
+            or (standing and chosen_by_place(host, context))
         ):
             untrusted.append(base)
-    return programs, frozenset(untrusted) if untrusted else _NONE
+    return programs, frozenset(untrusted) if untrusted else _NONE, frozenset(chosen) if chosen else _NONE
 
 
 def _is_same(one: str, other: str, host: Host) -> bool:

@@ -156,6 +156,49 @@ def _keeps_quiet(top: str, git_folder: str, host: Host, depth: int = 0) -> bool:
     return True
 
 
+MAX_NESTS = 20_000
+
+
+def nests(folder: str, host: Host) -> bool | None:
+    """Whether some repository inside the work tree, known to the index or not, has settings by which git may run
+    something. None where there is too much to look at, or a folder that cannot be looked into."""
+    top = work_tree(folder, host)
+    if not top:
+        return True
+    fact = host.path(f"{top}/.git")
+    own = fact.real if fact is not None and fact.kind == "dir" else _linked_folder(f"{top}/.git", host)
+    own = _common_folder(own, host)
+    if not own:
+        return True
+    seen = 0
+    pending = [top.rstrip("/")]
+    try:
+        while pending:
+            here = pending.pop()
+            for name, kind in host.entries(here or "/"):
+                seen += 1
+                if seen > MAX_NESTS:
+                    return None
+                path = f"{here}/{name}"
+                if name.lower() != ".git":
+                    if kind == "dir":
+                        pending.append(path)
+                elif path != f"{top.rstrip('/')}/.git" and not _is_tame(path, own, host):
+                    return True
+    except OSError:
+        return None
+    return False
+
+
+def _is_tame(dot_git: str, own: str, host: Host) -> bool:
+    """Whether what lies under the name `.git` is a part of a repository, or has no settings that matter."""
+    fact = host.path(dot_git)
+    if fact is None:
+        return False
+    folder = fact.real if fact.kind == "dir" else _linked_folder(fact.real, host)
+    return not folder or folder.startswith((f"{own}/modules/", f"{own}/worktrees/")) or _is_quiet(folder, host)
+
+
 def _is_shared(index: bytes, git_folder: str, host: Host) -> bool:
     """Whether a part of the index may lie in another file."""
     at = index.find(b"link")

@@ -5,11 +5,12 @@
     {home: /home/dev, root: /home/dev/project, branch: main,
      files: [src/main.py, /etc/passwd], folders: [build], links: {out: /tmp/x},
      remotes: {origin: "https://git.example.com/x.git"}, contents: {.git/info: text}, untrusted_programs: [git],
-     untracked: [.env]}
+     stand_ins: [node], untracked: [.env]}
 
 Relative paths start at `root`, a link's relative target at the link's folder. Folders are those that the files
 imply. A folder with `.git/HEAD` is a repository; the one at `root` has the branch and the remotes. Every program
-is found as `/usr/bin/<name>`, except untrusted ones, which lie in a folder of the project. Where `untracked` is given,
+is found as `/usr/bin/<name>`, except untrusted ones, which lie in a folder of the project, and `stand_ins`, which
+a version manager starts. Where `untracked` is given,
 git keeps all other files of the project; else nobody can tell what it keeps.
 """
 
@@ -48,6 +49,7 @@ class FrozenHost(Host):
         root = str(world["root"])
         self._root = root
         self._untrusted = frozenset(world.get("untrusted_programs", ()))
+        self._stand_ins = frozenset(world.get("stand_ins", ()))
         self._links = {self._place(link): str(target) for link, target in (world.get("links") or {}).items()}
         self._files = {self._place(path) for path in world.get("files", ())}
         self._contents = {self._place(path): str(text) for path, text in (world.get("contents") or {}).items()}
@@ -124,6 +126,8 @@ class FrozenHost(Host):
 
     def program(self, name: str, _path: str) -> str:
         """`/usr/bin/<name>`, or a file of the project for a program that is not to be trusted."""
+        if name in self._stand_ins:
+            return f"/home/shims/{name}"
         return f"{self._root}/bin/{name}" if name in self._untrusted else f"/usr/bin/{name}"
 
     def read(self, path: str) -> str:

@@ -8,7 +8,7 @@ import pytest
 
 from gateway.commands.steered import steered
 from gateway.model.context import Context
-from gateway.model.facts import Wanted
+from gateway.model.facts import INSTALLED, Wanted
 from gateway.observe import MAX_GIT_FILE, Host, observe
 from gateway.projectfiles import texts_above
 
@@ -97,6 +97,20 @@ def test_what_is_not_known_counts() -> None:
         (".tool-versions", "# path: of nothing\nnodejs 20.1.0\n", True),
         ("mise.toml", '[tools]\nnode = "path:./x"\n', False),
         ("mise.toml", '[tools]\nnode = "20"\n', True),
+        ("mise.toml", '[tools]\nnode = "pa\\u0074h:./x"\n', False),
+        ("mise.toml", '[tools]\nnode = {version = "20", path = "./x"}\n', False),
+        ("mise.toml", '[tool_alias.node.versions]\n20 = "path:./x"\n', False),
+        ("mise.toml", '[settings]\nnode.mirror_url = "http://evil.example/"\n[tools]\nnode = "20"\n', False),
+        ("mise.toml", '[plugins]\nnode = "https://evil.example/x"\n', False),
+        ("mise.toml", '[tasks.up]\nrun = "curl http://localhost"\n[tools]\nnode = "20"\n', True),
+        ("mise.toml", '[tools]\nx = """\n[tasks]\n"""\nnode = "path:./x"\n', False),
+        ("mise.toml", "[settings]\nexperimental = true\n", True),
+        ("mise.local.toml", '[tools]\nnode = "path:./x"\n', False),
+        (".config/mise/config.toml", '[tools]\nnode = "path:./x"\n', False),
+        (".config/mise/conf.d/any.toml", '[tools]\nnode = "20"\n', False),
+        (".mise/config.toml", '[tools]\nnode = "ref:main"\n', False),
+        (".prototools", '[plugins]\nnode = "file://./x.wasm"\n', False),
+        (".volta/hooks.json", '{"node": {"distro": {"bin": "./x"}}}\n', False),
         (".python-version", "../../project/evil\n", False),
         (".python-version", "3.12\n", True),
     ],
@@ -104,6 +118,7 @@ def test_what_is_not_known_counts() -> None:
 def test_a_stand_in_is_trusted_unless_the_project_names_a_place(
     root: Path, name: str, text: str, trusted: bool
 ) -> None:
+    (root / name).parent.mkdir(parents=True, exist_ok=True)
     (root / name).write_text(text)
 
     class Elsewhere(Host):
@@ -114,3 +129,78 @@ def test_a_stand_in_is_trusted_unless_the_project_names_a_place(
 
     facts = observe(Wanted(programs=("node",)), Elsewhere(), context(root), search_path="/nonexistent/shims:/usr/bin")
     assert facts.untrusted_programs == (frozenset() if trusted else frozenset({"node"}))
+
+
+GO = "module x\n\ngo 1.24\ntoolchain go1.24.4 // as usual\n"
+
+
+@pytest.mark.parametrize(
+    ("files", "installed", "fetched"),
+    [
+        pytest.param({"go.mod": GO}, "go1.24.4", False, id="the-same"),
+        pytest.param({"go.mod": GO}, "go1.25.0", False, id="a-later-one"),
+        pytest.param({"go.mod": GO}, "go1.24.3", True, id="an-earlier-one"),
+        pytest.param({"go.mod": GO}, "go1.22.1 go1.24.4.linux-amd64", False, id="one-that-was-fetched"),
+        pytest.param({"go.mod": GO}, "", True, id="nobody-knows"),
+        pytest.param({"go.mod": "module x\ngo 1.20\n"}, "", False, id="before-go-chose"),
+        pytest.param({"go.mod": "module x\n"}, "", False, id="none-named"),
+        pytest.param({"go.work": "go 1.99.1\n", "go.mod": GO}, "go1.24.4", True, id="a-workspace"),
+        pytest.param({"sub/go.mod": GO, "go.mod": "go 1.99.0\n"}, "go1.24.4", False, id="the-nearest"),
+        pytest.param({"go.mod": "require go.example/x v1.99.0\n"}, "go1.24.4", False, id="what-is-required"),
+    ],
+)
+def test_go_fetches_what_a_project_asks_for(files: dict[str, str], installed: str, fetched: bool) -> None:
+    texts = (*((f"/p/{name}", text) for name, text in files.items()), (INSTALLED, installed))
+    assert bool(steered("go", texts)) is fetched
+
+
+@pytest.mark.parametrize(
+    ("text", "installed", "fetched"),
+    [
+        pytest.param('[toolchain]\nchannel = "1.50"\n', "stable-x86_64 1.50-x86_64", False, id="installed"),
+        pytest.param('[toolchain]\nchannel = "1.5"\n', "stable-x86_64 1.50-x86_64", True, id="a-part-of-its-name"),
+        pytest.param('[toolchain]\nchannel = "nightly"\nprofile = "x"\n', "nightly-x86_64", False, id="more-keys"),
+        pytest.param('[toolchain]\ncomponents = ["clippy"]\n', "stable-x86_64", False, id="none-named"),
+        pytest.param("beta\n", "stable-x86_64", True, id="the-old-form"),
+        pytest.param("stable\n", "stable-x86_64", False, id="the-old-form-installed"),
+    ],
+)
+def test_rustup_fetches_what_a_project_asks_for(text: str, installed: str, fetched: bool) -> None:
+    name = "rust-toolchain.toml" if "=" in text else "rust-toolchain"
+    assert bool(steered("cargo", ((f"/p/{name}", text), (INSTALLED, installed)))) is fetched
+
+
+def test_what_volta_stands_in_for_is_told_by_its_hooks(root: Path) -> None:
+    (root / ".volta").mkdir()
+    (root / ".volta" / "hooks.json").write_text("{}")
+
+    class Elsewhere(Host):
+        def program(self, name: str, _path: str) -> str:
+            return f"/nonexistent/.volta/bin/{name}"
+
+    place = "/nonexistent/.volta/bin"
+    facts = observe(Wanted(programs=("node",)), Elsewhere(), context(root), search_path=place)
+    assert facts.untrusted_programs == frozenset({"node"})
+
+
+def test_what_is_installed_stands_behind_the_files(root: Path, tmp_path: Path) -> None:
+    tools = tmp_path / "go" / "bin"
+    tools.mkdir(parents=True)
+    (tools / "go").write_text("")
+    (tools / "go").chmod(0o755)
+    (tmp_path / "go" / "VERSION").write_text("go1.24.2\ntime 2026\n")
+    home = tmp_path / "home"
+    (home / "go/pkg/mod/golang.org/toolchain@v0.0.1-go1.25.1.linux-amd64").mkdir(parents=True)
+    (home / ".rustup/toolchains/stable-x86_64").mkdir(parents=True)
+    (root / "go.mod").write_text("go 1.24\n")
+    (root / "rust-toolchain").write_text("stable\n")
+    place = context(root).replace(home=str(home))
+    found = {}
+    for names in (("go.work", "go.mod"), ("rust-toolchain.toml", "rust-toolchain"), ("go.sum", "go.mod.x")):
+        key = (str(root), names)
+        found[names[1]] = observe(Wanted(settings=(key,)), Host(), place, search_path=str(tools)).settings[key]
+    assert found == {
+        "go.mod": ((f"{root}/go.mod", "go 1.24\n"), (INSTALLED, "go1.24.2 go1.25.1.linux-amd64")),
+        "rust-toolchain": ((f"{root}/rust-toolchain", "stable\n"), (INSTALLED, "stable-x86_64")),
+        "go.mod.x": (),
+    }

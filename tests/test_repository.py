@@ -11,7 +11,7 @@ import pytest
 from gateway.model.context import Context
 from gateway.model.facts import GitFact
 from gateway.observe import Host
-from gateway.repository import git_fact
+from gateway.repository import git_fact, nests
 
 
 @pytest.fixture
@@ -147,3 +147,55 @@ def test_an_index_of_two_files_is_not_trusted(root: Path) -> None:
     git(root, "add", "a")
     git(root, "update-index", "--split-index")
     assert git_fact(str(root), Host(), context(root)) == GitFact(str(root), False, "trunk")
+
+
+@pytest.mark.parametrize(
+    ("settings", "where", "found"),
+    [
+        pytest.param("[core]\n\tfsmonitor = ./x\n", "sub/deep", True, id="settings-that-run"),
+        pytest.param("", "sub/deep", False, id="none-that-matter"),
+        pytest.param("[core]\n\tfsmonitor = ./x\n", "", False, id="its-own-alone"),
+    ],
+)
+def test_repositories_inside_are_found_whether_git_knows_them_or_not(
+    root: Path, settings: str, where: str, found: bool
+) -> None:
+    git(root, "init", "-b", "trunk")
+    inside = root / where
+    inside.mkdir(parents=True, exist_ok=True)
+    git(inside, "init", "-b", "other")
+    with (inside / ".git" / "config").open("a") as file:
+        file.write(settings)
+    assert nests(f"{root}/src", Host()) is found
+
+
+def test_a_work_tree_of_the_same_repository_is_no_other_one(root: Path) -> None:
+    git(root, "init", "-b", "trunk")
+    git(root, "commit", "--allow-empty", "-m", "x")
+    git(root, "worktree", "add", "other")
+    with (root / ".git" / "config").open("a") as file:
+        file.write("[core]\n\tfsmonitor = ./x\n")
+    assert nests(str(root), Host()) is False
+
+
+def test_too_much_to_look_at_is_not_known(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("gateway.repository.MAX_NESTS", 2)
+    git(root, "init", "-b", "trunk")
+    for name in "abc":
+        (root / name).touch()
+    assert nests(str(root), Host()) is None
+
+
+def test_without_a_repository_nothing_is_trusted(tmp_path: Path) -> None:
+    assert nests(str(tmp_path), Host()) is True
+
+
+def test_git_looks_into_what_the_same_text_made_known(root: Path) -> None:
+    linked(root, RUNS)
+    git(root, "rm", "-qf", "--cached", "sub")
+    (root / "sub" / "ran").unlink(missing_ok=True)
+    git(root, "status")
+    assert not (root / "sub" / "ran").exists()
+    git(root, "add", "sub")
+    git(root, "status")
+    assert (root / "sub" / "ran").exists()

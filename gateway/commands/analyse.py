@@ -11,9 +11,10 @@ from gateway.commands import special
 from gateway.commands.apply import apply, reach
 from gateway.commands.findings import Findings
 from gateway.commands.grammar import Invocation, read
+from gateway.commands.nested import links
 from gateway.commands.parts import crude_words, function_call, leave_out, mark_expanded, parted
 from gateway.commands.places import absolute
-from gateway.commands.steered import STEERED
+from gateway.commands.steered import STEERED, files_of
 from gateway.commands.variables import GUARDED, assigned, secret, zone_file
 from gateway.model.analysis import Analysis
 from gateway.model.command import UNPARSED, Part, Word
@@ -93,11 +94,12 @@ def _analysis(findings: _Analyst) -> Analysis:
         findings.add(System("agent", "unguarded"), *findings.moves, -1)
     pending = tuple(dict.fromkeys(findings.pending)) if len(findings.pending) > 1 else tuple(findings.pending)
     names = _once([each.target for each in pending if each.kind == "names"]) if pending else ()
-    settings = tuple([(each.target, STEERED[each.extra][0]) for each in pending if each.kind == "settings"])
+    settings = tuple([(each.target, files_of(each.extra)[1]) for each in pending if each.kind == "settings"])
     paths, globs, programs, git = findings.paths, findings.globs, findings.programs, findings.git
     wanted = Wanted.make((
         _once(paths) if paths else (), _once(globs) if globs else (), tuple(programs) if len(programs) < 2
         else _once(programs), _once(git) if git else (), (), names, settings,
+        _once(git) if len(git) > 1 and links(findings.parts) else (),
     ))  # fmt: skip
     return Analysis.make((tuple(findings.parts), tuple(findings.items), findings.tokens, wanted, pending))
 

@@ -18,10 +18,17 @@ if TYPE_CHECKING:
 MAX_CONNECTIONS = 32
 MAX_COMMANDS = 500
 MAX_LINKS = 64
+MAX_COPIES = 2_000
 # Programs that make whole trees of what an archive holds.
 _UNPACKERS = frozenset(
     ("tar", "bsdtar", "unzip", "7z", "7za", "7zr", "7zz", "cpio", "rar", "unrar", "unar", "jar", "ar")
 )
+# Programs that make trees of trees, and the options with which they keep the links in them; none: always.
+_COPIERS: dict[str, frozenset[str]] = {
+    "cp": frozenset(("-r", "-R", "-a", "-d", "-P", "--preserve")),
+    "mv": frozenset(),
+    "rsync": frozenset(("-a", "-l")),
+}
 # With these, programs that read trees go through the links in them.
 _FOLLOWING = frozenset(("-L", "-R", "-h", "--dereference", "--dereference-recursive", "--follow"))
 _START_UP = ("BASH_ENV", "ENV")
@@ -81,6 +88,7 @@ def cross(findings: Findings, pipes: Pipes, places: list[int], first: int) -> No
         _sends(findings, pipes, places, first)
     if "write" in kinds and len(script.commands) > 1:
         _links(findings, places, first)
+        _copied(findings, first)
         _unpacked(findings, places, first)
         if "connect" in kinds and "code" in kinds:
             _fetched(findings, pipes, places, first)
@@ -190,6 +198,46 @@ def _links(findings: Findings, places: list[int], first: int) -> None:
                 path = absolute(target + effect.path[len(link) :], "/")
                 findings.items.append(item.replace(effect=effect.replace(path=path)))
                 findings.paths.append(path)
+
+
+def _copied(findings: Findings, first: int) -> None:
+    """Links in a tree that the text copies or moves lead from the copy where they led before; there nobody has looked
+    at them yet."""
+    made: dict[int, list[str]] = {}
+    sources: dict[int, list[str]] = {}
+    for item in findings.items[first:]:
+        effect = item.effect
+        part = findings.parts[item.part] if item.part >= 0 else None
+        keeping = _COPIERS.get(part.program) if part is not None else None
+        if part is None or keeping is None or not isinstance(effect, Touch) or effect.glob or HOLE in effect.path:
+            continue
+        if keeping and keeping.isdisjoint(part.options):
+            continue
+        if effect.kind == "write":
+            made.setdefault(item.part, []).append(effect.path)
+        elif effect.kind in ("read", "delete"):
+            sources.setdefault(item.part, []).append(effect.path)
+    copies: dict[str, list[str]] = {}
+    for at, there in [(at, there) for at, found in sources.items() for there in dict.fromkeys(found)]:
+        for place in made.get(at, ()):
+            copies.setdefault(place, []).append(there)
+            copies.setdefault(f"{place.rstrip('/')}/{there.rpartition('/')[2]}", []).append(there)
+    asked = 0
+    for item in findings.items[first:] if copies else ():
+        effect = item.effect
+        if not isinstance(effect, Touch) or effect.kind == "list" or effect.glob or HOLE in effect.path:
+            continue
+        end = len(effect.path)
+        while (end := effect.path.rfind("/", 0, end)) > 0:
+            for there in copies.get(effect.path[:end], ()):
+                asked += 1
+                if asked > MAX_COPIES:
+                    findings.opaque("more trees are copied than are followed", 0, 0)
+                    return
+                before = there + effect.path[end:]
+                findings.paths.append(before)
+                told = f"{effect.kind}{' tree' if effect.tree else ''}\0{before}"
+                findings.ask("through", item.part, effect.path, told, item.start, item.end)
 
 
 def _unpacked(findings: Findings, places: list[int], first: int) -> None:

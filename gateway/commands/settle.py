@@ -7,9 +7,10 @@ they seem to be become `Code`, git's remotes become hosts. A fact that is missin
 from __future__ import annotations
 
 from gateway.commands.places import absolute, remote, stream, unescaped
-from gateway.commands.steered import STEERED, steered
+from gateway.commands.steered import files_of, steered
 from gateway.model.analysis import Analysis
 from gateway.model.effect import HOLE, Code, Connect, Credential, Item, Opaque, Push, Touch
+from gateway.model.facts import CHOOSERS
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -54,6 +55,10 @@ def settle(analysis: Analysis, facts: Facts, context: Context) -> Analysis:
             started.append(question)
     if started:
         _made_repositories(items, parts, started, facts)
+        if facts.nests:
+            from gateway.commands.nested import look_into  # few texts add to the index and then look
+
+            look_into(items, parts, started, facts, context)
         _own_stores(items, parts, started, facts)
     return Analysis.make((parts, tuple(items), analysis.tokens, analysis.wanted, ()))
 
@@ -92,21 +97,24 @@ def _programs(parts: tuple[Part, ...], items: list[Item], facts: Facts) -> tuple
     """Names that mean another file than PATH's, or one that the agent could have written, are `Code`."""
     settled: list[Part] | None = None
     others: dict[int, Item] = {}
+    untrusted = facts.untrusted_programs
+    if facts.chosen and any(_chooses(item) for item in items):
+        untrusted = untrusted | facts.chosen
     for index, part in enumerate(parts):
         if not part.program or not part.described:
-            if not part.described and part.trusted and part.program in facts.untrusted_programs:
+            if not part.described and part.trusted and part.program in untrusted:
                 settled = settled or list(parts)
                 settled[index] = part.replace(trusted=False)
             continue
         name = part.argv[0]
         base = name.rpartition("/")[2]
         if "/" in name:
-            if facts.programs.get(base) == name and base not in facts.untrusted_programs:
+            if facts.programs.get(base) == name and base not in untrusted:
                 settled = settled or list(parts)
                 settled[index] = part.replace(trusted=True)
                 continue
             why = f"{name} may be another program than {base}"
-        elif base in facts.untrusted_programs:
+        elif base in untrusted:
             settled = settled or list(parts)
             settled[index] = part.replace(trusted=False)
             why = f"{name} lies where it could have been replaced"
@@ -122,6 +130,14 @@ def _programs(parts: tuple[Part, ...], items: list[Item], facts: Facts) -> tuple
             before.append(item)
         items[:] = [*before, *others.values()]
     return parts if settled is None else tuple(settled)
+
+
+def _chooses(item: Item) -> bool:
+    """Whether a file is written by which a version manager chooses what it starts."""
+    effect = item.effect
+    if not isinstance(effect, Touch) or effect.kind != "write":
+        return False
+    return effect.path.endswith(CHOOSERS) or "/.config/mise/conf.d/" in effect.path
 
 
 def _code(items: list[Item], parts: tuple[Part, ...], question: Pending, why: str) -> None:
@@ -342,13 +358,13 @@ def _modules(items: list[Item], parts: tuple[Part, ...], question: Pending, fact
 
 def _settings(items: list[Item], parts: tuple[Part, ...], question: Pending, facts: Facts, _: Context) -> None:
     """A program that obeys files of the project does what they tell; one that the same line writes says nobody what."""
-    names = STEERED[question.extra][0]
-    why = steered(question.extra, facts.settings.get((question.target, names)))
+    program, names = files_of(question.extra)
+    why = steered(program, facts.settings.get((question.target, names)))
     if not why and any(
         isinstance(item.effect, Touch) and item.effect.kind == "write" and item.effect.path.endswith(names)
         for item in items
     ):
-        why = f"what tells {question.extra} what to do is written before"
+        why = f"what tells {program} what to do is written before"
     if why:
         _code(items, parts, question, why)
 
@@ -384,6 +400,13 @@ def _parts(items: list[Item], parts: tuple[Part, ...], question: Pending, facts:
         _code(items, parts, question, "a line that is read may be a part of a name")
 
 
+def _views(items: list[Item], parts: tuple[Part, ...], question: Pending, facts: Facts, context: Context) -> None:
+    """Views of a database read the files and addresses that they name; the sandbox has none that were not predicted."""
+    del facts
+    if not context.confined:
+        _code(items, parts, question, f"a view of {question.target}'s database may read other files")
+
+
 MAX_SENT = 64
 
 
@@ -416,6 +439,17 @@ def _sends(items: list[Item], parts: tuple[Part, ...], question: Pending, facts:
         if same and isinstance(effect, Connect) and effect.target == question.target:
             direction = "send" if effect.direction == "fetch" else effect.direction
             items[at] = item.replace(effect=effect.replace(direction=direction, sends=kept))
+
+
+def _through(items: list[Item], parts: tuple[Part, ...], question: Pending, facts: Facts, context: Context) -> None:
+    """What is reached through the copy of a link."""
+    del parts, context
+    kind, _, before = question.extra.partition("\0")
+    fact = facts.paths.get(before)
+    if fact is None or fact.real != before:
+        real = HOLE if fact is None else fact.real
+        touch = Touch(kind.partition(" ")[0], question.target, kind.endswith(" tree"), False, real)
+        items.append(Item(touch, question.start, question.end, question.part))
 
 
 def _made(items: list[Item], parts: tuple[Part, ...], question: Pending, facts: Facts, context: Context) -> None:
@@ -464,6 +498,8 @@ _SETTLERS = {
     "modules": _modules,
     "settings": _settings,
     "made": _made,
+    "through": _through,
+    "views": _views,
     "file": _file,
     "installed": _installed,
 }

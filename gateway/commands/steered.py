@@ -2,24 +2,52 @@
 
 from __future__ import annotations
 
+from gateway.model.facts import INSTALLED
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
 _RUST = (("rust-toolchain.toml", "rust-toolchain"), ("path=",))
+# A Compose file that takes others in may take them from anywhere; so may the list of files that variables give.
+_COMPOSE = ("include:", "include?", "file:oci:", "file:http", "file:git", "file:ssh:", "\\x", "\\u", "COMPOSE_FILE=")
 # Of each program: the names of the files, and what in them says so once blanks and quotes are taken away.
 STEERED: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     **dict.fromkeys(
-        ("cargo", "rustc", "rustdoc", "rustfmt", "rust-analyzer", "rustup", "clippy-driver", "miri"), _RUST
+        ("cargo", "cross", "rustc", "rustdoc", "rustfmt", "rust-analyzer", "rustup", "clippy-driver", "miri"), _RUST
     ),
     **dict.fromkeys(("mvn", "mvnd"), ((".mvn/jvm.config", ".mvn/mvnd.properties"), ("-", "@"))),
     # Whatever it is asked, npm looks for a newer one of itself: where these say, with the token that they make up.
     "npm": ((".npmrc",), ("registry", "proxy", "cache", "logs-dir", "_auth", "certfile", "keyfile", "${", "\\")),
+    "go": (("go.work", "go.mod"), ()),
+    "compose": (
+        (
+            "compose.yaml",
+            "compose.yml",
+            "docker-compose.yml",
+            "docker-compose.yaml",
+            "compose.override.yaml",
+            "compose.override.yml",
+            "docker-compose.override.yml",
+            "docker-compose.override.yaml",
+            ".env",
+        ),
+        _COMPOSE,
+    ),
     "dotnet": (("global.json",), ("paths:",)),
+    # What it is told to extend is shown, line by line, where it is no JSON.
+    "biome": (("biome.json", "biome.jsonc", ".biome.json", ".biome.jsonc"), ("extends", "\\u")),
     "ruff": (("ruff.toml", ".ruff.toml", "pyproject.toml"), ("fix=true", "fix-only=true", "extend=")),
     "codespell": (("setup.cfg", ".codespellrc", "pyproject.toml"), ("write-changes",)),
     "autopep8": (("setup.cfg", "tox.ini", ".pep8", ".flake8", "pyproject.toml"), ("in-place", "in_place")),
 }
+
+
+def files_of(question: str) -> tuple[str, tuple[str, ...]]:
+    """The program that a question about settings is of, and the names of the files: those of the table, or the one that
+    stands behind the program's name."""
+    program, _, file = question.partition("\0")
+    return program, (file,) if file else STEERED[program][0]
 
 
 def steered(program: str, texts: Sequence[tuple[str, str]] | None) -> str:
@@ -28,7 +56,15 @@ def steered(program: str, texts: Sequence[tuple[str, str]] | None) -> str:
     if texts is None:
         return f"what the project's files tell {program} to do is not known"
     signs = STEERED[program][1]
+    if program == "go" and texts:
+        from gateway.commands.toolchains import other_go  # few projects that are asked about have one
+
+        return other_go(texts)
+    installed = [text.split() for path, text in texts if path == INSTALLED]
+    folder = texts[0][0][: texts[0][0].rfind("/")] if texts and STEERED[program] is _RUST else None
     for path, text in texts:
+        if folder is not None and path[: path.rfind("/")] != folder:
+            break  # the nearest one holds
         plain = "".join(text.split()).replace('"', "").replace("'", "")
         name = path[path.rfind("/") + 1 :]
         for sign in signs:
@@ -39,6 +75,11 @@ def steered(program: str, texts: Sequence[tuple[str, str]] | None) -> str:
                 return f"{name} tells {program} to do more ({sign.rstrip('=:')})"
         if name == "rust-toolchain" and "=" not in text and "/" in text:
             return f"{name} names a tool chain by its place"
+        if installed and name in _RUST[0]:
+            from gateway.commands.toolchains import is_installed
+
+            if not is_installed(plain if "=" in text else text, installed[0]):
+                return f"{name} names a tool chain that would be fetched first"
     return ""
 
 

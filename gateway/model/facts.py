@@ -9,11 +9,25 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 
+CHOOSERS = (
+    "mise.toml", ".mise.toml", "mise.local.toml", ".mise.local.toml", "mise/config.toml", "mise/config.local.toml",
+    ".mise/config.toml", ".mise/config.local.toml", ".config/mise.toml", ".config/mise.local.toml",
+    ".config/mise/config.toml", ".config/mise/config.local.toml", ".config/mise/mise.toml", ".config/mise/conf.d",
+    ".rtx.toml", ".prototools", ".tool-versions", ".python-version", ".ruby-version", ".node-version", ".nvmrc",
+    ".volta/hooks.json",
+)  # fmt: skip
+"""Files of a project by which version managers choose what the names of programs start."""
+
+INSTALLED = ""
+"""In the place of a file's name among the settings: what is installed of what they choose from."""
+
+
 class Wanted(Value):
     """Questions for the host. `globs` are absolute `fnmatch` patterns; `git` are folders git would start in; `trees`
     are folders with what the program leaves out of them by itself (`Touch.skips`); `names` are folders whose files'
     names become words again, which only matters where nothing confines the call. `settings`: folders with the names
-    of files, there or above, that tell programs what to do."""
+    of files, there or above, that tell programs what to do. `nests`: folders git would start in, where it matters which
+    repositories lie inside the work tree."""
 
     paths: tuple[str, ...] = ()
     globs: tuple[str, ...] = ()
@@ -22,6 +36,7 @@ class Wanted(Value):
     trees: tuple[tuple[str, str], ...] = ()
     names: tuple[str, ...] = ()
     settings: tuple[tuple[str, tuple[str, ...]], ...] = ()
+    nests: tuple[str, ...] = ()
 
 
 class PathFact(Value):
@@ -60,7 +75,10 @@ class Facts(Value):
     `programs` maps the base name of a program given by path to that path if PATH gives that very file, else to what
     PATH gives, "" if nothing; bare names stand there only where it matters. `untrusted_programs`: names that PATH
     finds in a folder that the agent can write. `names`: whether no name below a folder holds a blank, a quote or a sign
-    of globs. `settings`: the files that were found, each with its text; None where one of them cannot be read."""
+    of globs. `settings`: the files that were found, each with its text, and behind them what is installed of what they
+    choose from; None where one of them cannot be read. `nests`: whether a repository that git may be made to look into
+    lies inside the work tree and has settings by which git may run something; None where a bound was hit. `chosen`:
+    names that a version manager's stand-in starts, which the project's files choose."""
 
     paths: Mapping[str, PathFact] = {}
     globs: Mapping[str, tuple[str, ...] | None] = {}
@@ -70,6 +88,8 @@ class Facts(Value):
     untrusted_programs: frozenset[str] = frozenset()
     names: Mapping[str, bool] = {}
     settings: Mapping[tuple[str, tuple[str, ...]], tuple[tuple[str, str], ...] | None] = {}
+    nests: Mapping[str, bool | None] = {}
+    chosen: frozenset[str] = frozenset()
 
 
 NO_FACTS = Facts()

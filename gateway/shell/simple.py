@@ -96,6 +96,9 @@ class Reader:
                             assert joined is not None
                             walk.state = joined
                 at = self.word(at)
+                if letter == "{" and text[at - 1] == "}" and text[at : at + 1] in ("<", ">") and "[" in text[begin:at]:
+                    # It is no word, but the element that is to hold the descriptor.
+                    walk.unknown("a subscript that bash evaluates", begin, at)
             if at == begin or (at < end and text[at] not in SEPARATE):
                 walk.unknown("an operator or a quote where none was expected", begin, end)
                 break

@@ -56,6 +56,7 @@ class Values(Found):
     jump: State | None = None  # the states in which the loop around is left or begun again
     skipped: State | None = None  # those in which an expansion that fails leaves the line
     calls_may_fail = globs_may_fail = False
+    _may_be_arrays: frozenset[str] | None = None
 
     def __init__(
         self,
@@ -222,6 +223,16 @@ class Values(Found):
 
     def is_numeric_value(self, value: Content) -> bool:
         return is_number(value)
+
+    @property
+    def arrays(self) -> frozenset[str]:
+        """The variables that the text may make arrays, wherever it does."""
+        known = self._may_be_arrays
+        if known is None:
+            from gateway.shell.variables import lists_of
+
+            known = self._may_be_arrays = lists_of(self.text)
+        return known
 
     # What built-ins and assignments change.
 

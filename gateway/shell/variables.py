@@ -23,6 +23,14 @@ _ELEMENT = re.compile(r"[A-Za-z_][A-Za-z0-9_]*(?:\[(?:[0-9]+|@|\*)\])?\Z")
 _SURE_FLAGS = frozenset("aAirtx")
 _CASE_FLAGS = frozenset("luc")
 _READ_VALUES = frozenset("adinNptu")
+# Arrays of bash's own: what a declaration gives them is a list as well.
+_LISTS = frozenset(
+    ("BASH_ALIASES", "BASH_ARGC", "BASH_ARGV", "BASH_CMDS", "BASH_LINENO", "BASH_REMATCH", "BASH_SOURCE", "COMP_WORDS",
+     "COMPREPLY", "COPROC", "DIRSTACK", "FUNCNAME", "GROUPS", "MAPFILE", "PIPESTATUS")
+)  # fmt: skip
+_EXPANDS = ("$", "`", "<(", ">(")
+_MADE_LIST = re.compile(r"(?<![A-Za-z0-9_])([A-Za-z_][A-Za-z0-9_]*)(?:\+?=\(|\[)")
+_LIST_MAKERS = re.compile(r"(?:\b(?:mapfile|readarray|coproc)\b|(?<=[ \t])-\w*[aA])[^\n;&|]*")
 
 
 def span_of(words: Sequence[Word]) -> tuple[int, int]:
@@ -53,6 +61,8 @@ def _declare_one(walk: Walk, word: Word, raw: tuple[int, int], flags: str, built
     exported = builtin == "export" or "x" in flags
     if "f" in flags:
         walk.runs_later = True  # other shells are given the function
+    if _may_be_list(walk, word, raw, flags, builtin):
+        walk.unknown("what may be a list in parentheses is expanded once more", word.start, word.end)
     sure = _SURE_FLAGS.issuperset(flags) or (builtin == "export" and flags == "n")
     if found and (not sure or (builtin == "local" and not walk.in_function)):
         # Whether this sets anything, which variable of that name, and to which letters, is not followed.
@@ -97,6 +107,34 @@ def _declare_one(walk: Walk, word: Word, raw: tuple[int, int], flags: str, built
     walk.assign(name, plain_word(text[at + 1 :], word.start, word.end), known, exported or walk.all_exported)
     if builtin == "readonly" or "r" in flags:
         walk.freeze(name)
+
+
+def _may_be_list(walk: Walk, word: Word, raw: tuple[int, int], flags: str, builtin: str) -> bool:
+    """Whether a declaration may read a value, once its quotes are gone, as the elements of an array: it expands them
+    as if they were written there."""
+    before, equals, value = word.text.partition("=")
+    list_ = not {"a", "A"}.isdisjoint(flags)
+    if not equals:
+        return HOLE in before and list_
+    at = walk.text.find("=", *raw)
+    region = walk.regions.get(at + 1) if at >= 0 else None
+    if region is not None and region.kind == "array":
+        return False
+    if value[:1] == "(" and value[-1] in (")", HOLE):
+        if any(sign in value for sign in _EXPANDS):
+            return True
+    elif value[:1] != HOLE:
+        return False
+    found = _NAME.match(before)
+    return list_ or (builtin != "export" and (not found or found[0] in _LISTS or found[0] in walk.arrays))
+
+
+def lists_of(text: str) -> frozenset[str]:
+    """The variables that a text may make arrays."""
+    names = {found[1] for found in _MADE_LIST.finditer(text)}
+    for found in _LIST_MAKERS.finditer(text):
+        names.update(_NAME.findall(found[0]))
+    return frozenset(names)
 
 
 def unset(walk: Walk, words: Sequence[Word], _raws: object) -> Ways:

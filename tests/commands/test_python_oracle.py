@@ -128,7 +128,7 @@ READS, WRITES, LISTS, GOES = ("read", "write"), ("write",), ("list", "read", "wr
 EVENTS = {
     "os.listdir": (LISTS, (0,)), "os.scandir": (LISTS, (0,)), "os.walk": (LISTS, (0,)), "os.remove": (GOES, (0,)),
     "os.rmdir": (GOES, (0,)), "os.mkdir": (WRITES, (0,)), "os.chmod": (WRITES, (0,)), "os.utime": (WRITES, (0,)),
-    "os.truncate": (WRITES, (0,)), "os.symlink": (WRITES, (1,)), "os.link": (WRITES, (1,)),
+    "os.truncate": (WRITES, (0,)), "os.link": (WRITES, (1,)),
     "shutil.rmtree": (GOES, (0,)), "shutil.copyfile": (READS, (0,)), "shutil.copytree": (READS, (0,)),
     "shutil.move": (GOES, (0,)), "glob.glob": (LISTS, ()), "glob.glob/2": (LISTS, ()), "pathlib.Path.glob": (LISTS, ()),
     "pathlib.Path.rglob": (LISTS, ()), "shutil.copymode": (READS, (0,)), "shutil.copystat": (READS, (0,)),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from gateway.commands.places import absolute
 from gateway.model.command import Word
 from gateway.model.effect import HOLE
 
@@ -68,4 +69,21 @@ def _kube_output(findings: Findings, run: Invocation) -> None:
             findings.touch("read", word, run.cwds, run.part)
 
 
-HOOKS: dict[str, Callable[[Findings, Invocation], None]] = {"kube_output": _kube_output, "mounts": _mounts}
+def _compose(findings: Findings, run: Invocation) -> None:
+    """Whatever it is asked, Compose reads the project's files first, which may take in others from anywhere."""
+    start, end = run.words[0].start, run.words[-1].end
+    files = [values[0] for option, values in run.values if "--file" in option["names"] and values]
+    for cwd in run.cwds or ("",):
+        if not files:
+            findings.ask("settings", run.part, cwd, "compose", start, end)
+        for word in files:
+            path = absolute(word.text, cwd) if cwd and word.literal else ""
+            folder, _, name = path.rpartition("/")
+            findings.ask("settings", run.part, folder or cwd, f"compose\0{name or HOLE}", start, end)
+
+
+HOOKS: dict[str, Callable[[Findings, Invocation], None]] = {
+    "compose": _compose,
+    "kube_output": _kube_output,
+    "mounts": _mounts,
+}

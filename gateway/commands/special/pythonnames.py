@@ -125,7 +125,7 @@ EFFECTS = {
     "os.rename": "delete/ 0, write/ 1", "os.replace": "delete/ 0, write/ 1",
     "os.mkdir": "write 0", "os.makedirs": "write 0", "os.stat": "list 0", "os.lstat": "list 0", "os.access": "list 0",
     "os.readlink": "list 0", "os.chmod": "write 0", "os.chown": "write 0", "os.utime": "write 0",
-    "os.truncate": "write 0", "os.link": "read 0, write 0, write 1", "os.symlink": "write 1", "os.mkfifo": "write 0",
+    "os.truncate": "write 0", "os.link": "read 0, write 0, write 1", "os.mkfifo": "write 0",
     "os.listdir": "list 0?", "os.scandir": "list 0?", "os.walk": "list/ 0", "os.statvfs": "list 0",
     "os.path.exists": "list 0", "os.path.lexists": "list 0", "os.path.isfile": "list 0", "os.path.isdir": "list 0",
     "os.path.islink": "list 0", "os.path.ismount": "list 0", "os.path.getsize": "list 0",
@@ -189,7 +189,7 @@ METHODS = words(
 METHOD_EFFECTS = {
     "read_text": "read -1", "read_bytes": "read -1", "write_text": "write -1", "write_bytes": "write -1",
     "unlink": "delete -1", "rmdir": "delete -1", "mkdir": "write -1", "touch": "write -1", "chmod": "write -1",
-    "rename": "delete/ -1, write/ 0", "symlink_to": "write -1", "hardlink_to": "read 0, write 0, write -1",
+    "rename": "delete/ -1, write/ 0", "hardlink_to": "read 0, write 0, write -1",
     "iterdir": "list -1", "glob": "list/ -1", "rglob": "list/ -1", "walk": "list/ -1", "exists": "list -1",
     "is_file": "list -1", "is_dir": "list -1", "is_symlink": "list -1", "stat": "list -1", "lstat": "list -1",
     "samefile": "list -1, list 0", "readlink": "list -1", "owner": "list -1",

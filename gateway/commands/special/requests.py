@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from gateway.commands.places import host_of
+from gateway.commands.special.wordlists import words
 from gateway.model.command import Word
-from gateway.model.effect import HOLE, Connect, System
+from gateway.model.effect import HOLE, Connect, Credential, System
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -163,16 +164,54 @@ def _yq(findings: Findings, run: Invocation) -> None:
     for word in words:
         if HOLE in word.text or not word.literal:
             run.doubts.append("the expression is not known before the run")
-        elif any(name in word.text for name in _LOADING):
+        elif any(name in word.text.lower() for name in _LOADING):
             run.doubts.append("the expression may load files or run programs")
         if HOLE in word.text or "env" in word.text.lower():
             findings.env("*", "read", word.start, word.end, run.part)
 
 
+def _pegged(findings: Findings, run: Invocation) -> None:
+    """svn's `PATH@REVISION`: what the service holds under that name, but for the few revisions that lie here."""
+    words = [*run.operands, *[values[0] for option, values in run.values if "--old" in option["names"] and values]]
+    for word in words:
+        if "@" in word.text.rstrip("@") or HOLE in word.text:
+            findings.connect(HOLE, 0, "fetch", word, run.part)
+            findings.add(Credential("svn", f"{findings.home or HOLE}/.subversion"), word.start, word.end, run.part)
+
+
+_FILTERS = words(
+    "state exclude all connected synchronized bucket big established syn-sent syn-recv fin-wait-1 fin-wait-2 time-wait "
+    "closed close-wait last-ack listening closing new-syn-recv bound-inactive dst src dport sport and or not eq neq ne "
+    "ge geq le leq gt lt autobound dev fwmark cgroup unix inet inet6 link netlink vsock tipc"
+)
+
+
+def _looked_up(findings: Findings, run: Invocation) -> None:
+    """Hosts that a filter of sockets names are looked up first, wherever a name may lead: `ss dst NAME`,
+    `lsof -i @NAME`."""
+    found = [(word, word.text) for word in run.operands] if run.name == "ss" else []
+    for option, values in run.values:
+        if run.name == "lsof" and "-i" in option["names"] and values:
+            found.append((values[0], values[0].text.partition("@")[2]))
+    if run.name == "lsof" and "-i" in run.options:
+        found += [(word, word.text.partition("@")[2]) for word in run.operands if "@" in word.text]
+    for word, text in found:
+        for piece in text.replace("(", " ").replace(")", " ").replace("=", " ").replace("!", " ").split():
+            host = piece.strip("[]<>&|").rpartition(":")[0] or piece
+            port = piece[:1] in (":", "<", ">") or piece in _FILTERS
+            if not port and (HOLE in piece or not set(host.lower()) <= _OF_ADDRESSES):
+                findings.connect(HOLE if HOLE in host else host, 53, "fetch", word, run.part)
+
+
+_OF_ADDRESSES = frozenset("0123456789abcdef.:*/[]%-")
+
+
 HOOKS: dict[str, Callable[[Findings, Invocation], None]] = {
     "httpie": _httpie,
+    "looked_up": _looked_up,
     "go_modules": _modules,
     "media": _media,
+    "pegged": _pegged,
     "service": _service,
     "sysctl": _sysctl,
     "yq": _yq,

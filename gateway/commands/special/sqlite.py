@@ -41,6 +41,7 @@ _CHANGES = words(
 _BEFORE_ROWS = words(
     "from join , summarize describe desc show table pivot unpivot pivot_wider pivot_longer using into update"
 )
+_LISTED = ("tables", "databases")
 _FILES = ("readfile", "writefile", "fsdir", "zipfile")
 _FILES_OF_DUCKDB = (*_FILES, "read_", "parquet_", "sniff_", "getenv")
 
@@ -55,6 +56,8 @@ class _Client:
         self.dialect = _DUCKDB if duck else _SQLITE
         self.changes = False
         self.used = False
+        self.rows = False  # of tables, which may be views
+        self.opens = False
 
     def touch(self, kind: str, text: str, word: Word, tree: bool = False) -> None:
         self.findings.touch(kind, Word(text or HOLE, word.start, word.end), self.run.cwds, self.run.part, tree)
@@ -102,6 +105,9 @@ class _Client:
         self._functions(statement, word)
         if self.duck:
             self._duck(statement, first, word)
+            listing = first == "show" and len(statement) == 2 and statement[1].text.lower() in _LISTED
+            named = [token.text.lower() for token in statement if token.kind == "word"]
+            self.rows = self.rows or (not listing and not _BEFORE_ROWS.isdisjoint(named))
         if first == "pragma":
             self._pragma(statement)
         elif first == "attach":
@@ -190,6 +196,7 @@ class _Client:
         elif "://" in text:
             self._source(text, word)
             return
+        self.opens = True
         self.touch("read", text, word)
         self.touch("write", text, word)
 
@@ -253,9 +260,11 @@ def _client(findings: Findings, run: Invocation, duck: bool) -> None:
         else:
             findings.code(run, "runs statements that are not known before the run")
             client.changes = True
-    if first is None:
-        return
-    _database(findings, run, client, first)
+    if first is not None:
+        _database(findings, run, client, first)
+    if client.opens and client.rows:
+        # Its views read whatever file or address they name.
+        findings.ask("views", run.part, run.name, "", run.words[0].start, run.words[-1].end)
 
 
 def _database(findings: Findings, run: Invocation, client: _Client, word: Word) -> None:
@@ -265,6 +274,7 @@ def _database(findings: Findings, run: Invocation, client: _Client, word: Word) 
         return
     if path[:5] == "file:":
         path = path[5:].partition("?")[0] if "%" not in path and "//" not in path else HOLE
+    client.opens = True
     client.touch("read", path, word)
     if client.changes and "-readonly" not in run.options:
         client.touch("write", path, word)
