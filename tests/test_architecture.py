@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import ast
+import functools
 import json
 import os
 import subprocess
 import sys
 import tempfile
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import pytest
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
 ROOT = Path(__file__).parents[1] / "gateway"
 FILES = sorted(ROOT.rglob("*.py"))
@@ -215,17 +216,34 @@ DECISION_PATH = {
 }
 
 
-def imports(tree: ast.Module, *, top_level_only: bool = False) -> list[tuple[int, str, tuple[str, ...]]]:
-    """Line, module and names of the imports that really run (those for type checkers do not)."""
-    found = []
+class Source(NamedTuple):
+    """What a module imports (line, module and names), without what only type checkers see; that at its top; and the
+    plain names that it calls, with their lines."""
+
+    imports: list[tuple[int, str, tuple[str, ...]]]
+    at_top: list[tuple[int, str, tuple[str, ...]]]
+    calls: list[tuple[int, str]]
+
+
+@functools.cache
+def source(path: Path) -> Source:
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    nodes = list(ast.walk(tree))
     skipped = {
         id(inner)
-        for node in ast.walk(tree)
+        for node in nodes
         if isinstance(node, ast.If) and isinstance(node.test, ast.Name) and node.test.id == "TYPE_CHECKING"
         for child in node.body
         for inner in ast.walk(child)
     }
-    nodes = tree.body if top_level_only else list(ast.walk(tree))
+    calls = [
+        (node.lineno, node.func.id) for node in nodes if isinstance(node, ast.Call) and isinstance(node.func, ast.Name)
+    ]
+    return Source(_imports(nodes, skipped), _imports(tree.body, skipped), calls)
+
+
+def _imports(nodes: Iterable[ast.AST], skipped: set[int]) -> list[tuple[int, str, tuple[str, ...]]]:
+    found: list[tuple[int, str, tuple[str, ...]]] = []
     for node in nodes:
         if id(node) in skipped:
             continue
@@ -249,7 +267,7 @@ def test_a_module_imports_only_what_its_place_allows(path: Path) -> None:
         return
     assert home in MAY_IMPORT, f"`{home}` is new at the top of the package: give it a line in MAY_IMPORT"
     problems = []
-    for line, module, names in imports(ast.parse(path.read_text(encoding="utf-8"))):
+    for line, module, names in source(path).imports:
         top, _, rest = module.partition(".")
         if top != "gateway":
             continue
@@ -266,18 +284,13 @@ def test_a_module_imports_only_what_its_place_allows(path: Path) -> None:
     ids=lambda path: str(path.relative_to(ROOT)),
 )
 def test_the_middle_is_pure(path: Path) -> None:
-    tree = ast.parse(path.read_text(encoding="utf-8"))
     name = str(path.relative_to(ROOT))
     problems = [
         f"line {line}: imports {module}"
-        for line, module, _names in imports(tree)
+        for line, module, _names in source(path).imports
         if module.split(".")[0] in IMPURE_MODULES and (name, module) not in ALLOWED
     ]
-    problems += [
-        f"line {node.lineno}: calls {node.func.id}()"
-        for node in ast.walk(tree)
-        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in IMPURE_CALLS
-    ]
+    problems += [f"line {line}: calls {called}()" for line, called in source(path).calls if called in IMPURE_CALLS]
     assert problems == []
 
 
@@ -292,10 +305,9 @@ def test_the_middle_is_pure(path: Path) -> None:
     ids=lambda path: str(path.relative_to(ROOT)),
 )
 def test_the_decision_path_imports_nothing_slow(path: Path) -> None:
-    tree = ast.parse(path.read_text(encoding="utf-8"))
     slow = [
         f"line {line}: imports {module}"
-        for line, module, _names in imports(tree, top_level_only=True)
+        for line, module, _names in source(path).at_top
         if module.split(".")[0] in SLOW_MODULES
     ]
     assert slow == []
@@ -306,7 +318,7 @@ def test_nothing_imports_the_front_ends_but_front_ends() -> None:
         str(path.relative_to(ROOT))
         for path in FILES
         if path.relative_to(ROOT).parts[0] not in {"frontends", "service", "__main__.py"}
-        for _line, module, _names in imports(ast.parse(path.read_text(encoding="utf-8")))
+        for _line, module, _names in source(path).imports
         if module.startswith("gateway.frontends")
     ]
     assert offenders == []

@@ -256,45 +256,48 @@ def test_ctrl_c_during_a_task_from_the_command_line_is_told_by_the_status(here: 
     assert person.leaves() == 130
 
 
-class Reviewing(FakeMessages):
-    """Writes a file as the agent's model, and decides of it as the reviewer's."""
+DECISIONS = ("allow", "deny", "ask")
 
-    decision = "allow"
+
+class Reviewing(FakeMessages):
+    """Writes a file for each decision as the agent's model, and decides so as the reviewer's."""
 
     def _message(self, turn: int) -> dict[str, Any]:
         system = str(self.asked[turn]["system"])
-        message = super()._message(sum("You decide for a person" not in str(each["system"]) for each in self.asked) - 1)
+        reviews = self.reviews()
+        message = super()._message(len(self.asked) - reviews - 1)
         if "You decide for a person" not in system:
             return message
         token = re.search(r'\\?"for\\?": \\?"(\w+)', system)
         assert token is not None
-        said = json.dumps({"for": token[1], "decision": self.decision, "reason": "It is what was asked for."})
+        said = json.dumps({"for": token[1], "decision": DECISIONS[reviews - 1], "reason": "It is what was asked for."})
         return {**message, "content": [{"type": "text", "text": said}], "stop_reason": "end_turn"}
+
+    def reviews(self) -> int:
+        return sum("You decide for a person" in str(each["system"]) for each in self.asked)
 
 
 @pytest.mark.parametrize(
-    ("review", "decision", "reviewed", "written"),
+    ("review", "reviewed", "written"),
     [
-        pytest.param("mode", "deny", 0, True, id="which no reviewer sees"),
-        pytest.param("changes", "allow", 1, True, id="which the reviewer lets run"),
-        pytest.param("changes", "deny", 1, False, id="which the reviewer refuses"),
-        pytest.param("changes", "ask", 1, False, id="which the reviewer leaves to a person, who is not there"),
+        pytest.param("mode", 0, ["allow.txt", "ask.txt", "deny.txt"], id="which no reviewer sees"),
+        pytest.param("changes", 3, ["allow.txt"], id="which the reviewer lets run, refuses or leaves to nobody"),
     ],
 )
 def test_in_the_mode_auto_a_change_that_a_rule_allows_is_reviewed(
-    here: Place, review: str, decision: str, reviewed: int, written: bool
+    here: Place, review: str, reviewed: int, written: list[str]
 ) -> None:
     policy = here.home / ".config" / "gateway" / "policy.yaml"
     policy.parent.mkdir(parents=True)
-    settings = {"mode": "auto", "review": review}
-    policy.write_text(json.dumps({"version": 1, "settings": settings, "allow": ["Edit(./new.txt)"]}), encoding="utf-8")
-    fake = Reviewing([[("Write", {"file_path": "new.txt", "content": "x\n"})], ["Done."]])
-    fake.decision = decision
+    settings, names = {"mode": "auto", "review": review}, [f"{each}.txt" for each in DECISIONS]
+    rules = {"version": 1, "settings": settings, "allow": [f"Edit(./{name})" for name in names]}
+    policy.write_text(json.dumps(rules), encoding="utf-8")
+    fake = Reviewing([*([("Write", {"file_path": name, "content": "x\n"})] for name in names), ["Done."]])
     try:
         done = here.run("--model", "some-model", "go", ANTHROPIC_API_KEY="k", ANTHROPIC_BASE_URL=fake.url)
     finally:
         fake.close()
-    asked = sum("You decide for a person" in str(each["system"]) for each in fake.asked)
-    assert (done.stdout, asked, (here.project / "new.txt").exists()) == ("Done.\n", reviewed, written)
-    if decision == "deny" and reviewed:
-        assert "It was not approved: It is what was asked for." in str(fake.results())
+    made = [name for name in sorted(names) if (here.project / name).exists()]
+    assert (done.stdout, fake.reviews(), made) == ("Done.\n", reviewed, written)
+    told = "It was not approved: It is what was asked for."
+    assert [told in str(each) for each in fake.results()] == [False, bool(reviewed), False]
