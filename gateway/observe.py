@@ -194,8 +194,9 @@ def observe(
         each: with_installed(texts_above(*each, host, context), each[1], host, context, search_path)
         for each in wanted.settings
     }
+    searched = _written_folders(search_path, context) if wanted.programs else ()
     nested = {folder: nests(folder, host) for folder in wanted.nests} if wanted.nests else {}
-    return Facts.make((paths, globs, programs, git, trees, untrusted, names, settings, nested, chosen))
+    return Facts.make((paths, globs, programs, git, trees, untrusted, names, settings, nested, chosen, searched))
 
 
 def _look_at(path: str, host: Host) -> PathFact:
@@ -236,6 +237,15 @@ def _programs(
         ):
             untrusted.append(base)
     return programs, frozenset(untrusted) if untrusted else _NONE, frozenset(chosen) if chosen else _NONE
+
+
+def _written_folders(search_path: str, context: Context) -> tuple[str, ...]:
+    """The folders of the search path in which the agent can put programs; relative ones as seen from where it is."""
+    writable, suspect, _ = _suspect(search_path, (*context.workspace, *context.temp))
+    if not suspect:
+        return ()
+    folders = [os.path.normpath(os.path.join(context.cwd or "/", folder or ".")) for folder in search_path.split(":")]
+    return tuple([folder for folder in folders if f"{folder}/".startswith(writable)])
 
 
 def _is_same(one: str, other: str, host: Host) -> bool:

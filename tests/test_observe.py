@@ -157,3 +157,10 @@ def test_a_kept_file_is_read_again_when_it_changed_under_the_same_stamp_of_conte
     path.write_text("b", encoding="utf-8")
     os.utime(path, ns=(stamp.st_atime_ns, stamp.st_mtime_ns))
     assert (before, host.read(str(path))) == ("a", "b")
+
+
+def test_folders_of_the_search_path_that_the_agent_can_write_are_told(root: Path) -> None:
+    wanted = Wanted(programs=("ls",))
+    found = observe(wanted, Host(), context(root), search_path=f"{root}/.venv/bin:/usr/bin:bin:")
+    assert found.searched == (f"{root}/.venv/bin", f"{root}/bin", str(root))
+    assert observe(wanted, Host(), context(root), search_path="/usr/bin:/bin").searched == ()

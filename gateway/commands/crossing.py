@@ -20,11 +20,11 @@ MAX_COMMANDS = 500
 MAX_LINKS = 64
 MAX_COPIES = 2_000
 # Programs that make whole trees of what an archive holds.
-_UNPACKERS = frozenset(
+UNPACKERS = frozenset(
     ("tar", "bsdtar", "unzip", "7z", "7za", "7zr", "7zz", "cpio", "rar", "unrar", "unar", "jar", "ar")
 )
 # Programs that make trees of trees, and the options with which they keep the links in them; none: always.
-_COPIERS: dict[str, frozenset[str]] = {
+COPIERS: dict[str, frozenset[str]] = {
     "cp": frozenset(("-r", "-R", "-a", "-d", "-P", "--preserve")),
     "mv": frozenset(),
     "rsync": frozenset(("-a", "-l")),
@@ -208,7 +208,7 @@ def _copied(findings: Findings, first: int) -> None:
     for item in findings.items[first:]:
         effect = item.effect
         part = findings.parts[item.part] if item.part >= 0 else None
-        keeping = _COPIERS.get(part.program) if part is not None else None
+        keeping = COPIERS.get(part.program) if part is not None else None
         if part is None or keeping is None or not isinstance(effect, Touch) or effect.glob or HOLE in effect.path:
             continue
         if keeping and keeping.isdisjoint(part.options):
@@ -243,7 +243,7 @@ def _copied(findings: Findings, first: int) -> None:
 def _unpacked(findings: Findings, places: list[int], first: int) -> None:
     """What lies where an archive was unpacked may be a link to anywhere, or settings that a program obeys: nobody has
     looked at it when the text is judged."""
-    if not any(part is not None and part.program in _UNPACKERS for part in findings.parts[places[0] :]):
+    if not any(part is not None and part.program in UNPACKERS for part in findings.parts[places[0] :]):
         return
     placed = [
         (item.part, item.effect.path)
@@ -252,7 +252,7 @@ def _unpacked(findings: Findings, places: list[int], first: int) -> None:
         and item.effect.kind == "write"
         and item.effect.tree
         and item.part >= 0
-        and findings.parts[item.part].program in _UNPACKERS
+        and findings.parts[item.part].program in UNPACKERS
     ]
     if len(placed) > MAX_LINKS:
         findings.opaque("more archives are unpacked than are followed", 0, 0)

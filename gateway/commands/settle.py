@@ -6,6 +6,7 @@ they seem to be become `Code`, git's remotes become hosts. A fact that is missin
 
 from __future__ import annotations
 
+from gateway.commands.crossing import COPIERS, UNPACKERS
 from gateway.commands.places import absolute, remote, stream, unescaped
 from gateway.commands.steered import files_of, steered
 from gateway.model.analysis import Analysis
@@ -20,6 +21,8 @@ if TYPE_CHECKING:
     from gateway.model.facts import Facts, GitFact
 
 MAX_MATCHES = 64
+# Programs that write trees of new files, rather than the files that are there.
+_BRINGING = UNPACKERS.union(COPIERS)
 
 
 def settle(analysis: Analysis, facts: Facts, context: Context) -> Analysis:
@@ -100,6 +103,8 @@ def _programs(parts: tuple[Part, ...], items: list[Item], facts: Facts) -> tuple
     untrusted = facts.untrusted_programs
     if facts.chosen and any(_chooses(item) for item in items):
         untrusted = untrusted | facts.chosen
+    if facts.searched:
+        untrusted = untrusted | _put_there(parts, items, facts.searched)
     for index, part in enumerate(parts):
         if not part.program or not part.described:
             if not part.described and part.trusted and part.program in untrusted:
@@ -130,6 +135,27 @@ def _programs(parts: tuple[Part, ...], items: list[Item], facts: Facts) -> tuple
             before.append(item)
         items[:] = [*before, *others.values()]
     return parts if settled is None else tuple(settled)
+
+
+def _put_there(parts: tuple[Part, ...], items: list[Item], searched: tuple[str, ...]) -> frozenset[str]:
+    """The names that mean another program once the text has written into a folder of PATH."""
+    found: set[str] = set()
+    bringing: set[int] = set()
+    for item in items:
+        effect = item.effect
+        if not isinstance(effect, Touch) or effect.kind != "write":
+            continue
+        program = parts[item.part].program if item.part >= 0 else ""
+        for path in (effect.path, effect.real) if effect.real else (effect.path,):
+            folder, _, name = path.rpartition("/")
+            if folder in searched:
+                found.add(name)
+            if effect.tree and program in _BRINGING and any(f"{each}/".startswith(f"{path}/") for each in searched):
+                bringing.add(item.part)
+    if bringing:
+        alone = bringing if len(bringing) == 1 else ()
+        found.update(part.argv[0].rpartition("/")[2] for at, part in enumerate(parts) if at not in alone and part.argv)
+    return frozenset(found)
 
 
 def _chooses(item: Item) -> bool:

@@ -78,7 +78,8 @@ class Facts(Value):
     of globs. `settings`: the files that were found, each with its text, and behind them what is installed of what they
     choose from; None where one of them cannot be read. `nests`: whether a repository that git may be made to look into
     lies inside the work tree and has settings by which git may run something; None where a bound was hit. `chosen`:
-    names that a version manager's stand-in starts, which the project's files choose."""
+    names that a version manager's stand-in starts, which the project's files choose. `searched`: folders of PATH that
+    the agent can write."""
 
     paths: Mapping[str, PathFact] = {}
     globs: Mapping[str, tuple[str, ...] | None] = {}
@@ -90,6 +91,7 @@ class Facts(Value):
     settings: Mapping[tuple[str, tuple[str, ...]], tuple[tuple[str, str], ...] | None] = {}
     nests: Mapping[str, bool | None] = {}
     chosen: frozenset[str] = frozenset()
+    searched: tuple[str, ...] = ()
 
 
 NO_FACTS = Facts()

@@ -197,13 +197,16 @@ def _looked_up(findings: Findings, run: Invocation) -> None:
         found += [(word, word.text.partition("@")[2]) for word in run.operands if "@" in word.text]
     for word, text in found:
         for piece in text.replace("(", " ").replace(")", " ").replace("=", " ").replace("!", " ").split():
-            host = piece.strip("[]<>&|").rpartition(":")[0] or piece
-            port = piece[:1] in (":", "<", ">") or piece in _FILTERS
-            if not port and (HOLE in piece or not set(host.lower()) <= _OF_ADDRESSES):
+            if piece[:1] in (":", "<", ">") or piece in _FILTERS:
+                continue
+            wide = piece.count(":") > 1 or piece[:1] == "["
+            host = piece if wide else piece.rpartition(":")[0] or piece
+            if HOLE in piece or not set(host.lower()) <= (_OF_WIDE if wide else _OF_ADDRESSES):
                 findings.connect(HOLE if HOLE in host else host, 53, "fetch", word, run.part)
 
 
-_OF_ADDRESSES = frozenset("0123456789abcdef.:*/[]%-")
+_OF_ADDRESSES = frozenset("0123456789./*-")
+_OF_WIDE = frozenset("0123456789abcdef.:*/[]%-")
 
 
 HOOKS: dict[str, Callable[[Findings, Invocation], None]] = {
