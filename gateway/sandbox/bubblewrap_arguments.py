@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 MARKER = "/.gateway"  # an empty file that says, to whoever asks, that this is a sandbox
 PRIVATE_SIZE = 1 << 30
 _COVER_SIZE = 1 << 20
+_NOTHING_SIZE = 1 << 12
 # With these the command may write to some files of /proc: then what is the machine's own there is shut one by one.
 NEED_PROC = frozenset(("ptrace", "namespaces"))
 
@@ -70,6 +71,8 @@ def encoded(plan: SandboxPlan, given: Given, made: tuple[Step, ...] | None = Non
     # bubblewrap reads the whole list of mounts for each that it binds or makes read-only: what can be said while the
     # list is short is said first, and what is mounted without a look at it last.
     words += ("--proc", "/proc")
+    # Process 1 is a program of the host's, started where that may be written: its file must not be reached.
+    words += ("--perms", "0555", "--size", _NOTHING_SIZE, "--tmpfs", "/proc/1", "--remount-ro", "/proc/1")
     if NEED_PROC.isdisjoint(plan.permits):
         words += ("--remount-ro", "/proc")
     size = private_size(plan.limits)

@@ -29,8 +29,8 @@ class Held:
     def __init__(
         self, talk: socket.socket, made: tuple[Step, ...], forget: Callable[[], None], *, leads: bool = True
     ) -> None:
-        """Waits until the sandbox is built. `forget` is called when it could not be, through no fault of ours; `leads`: process 1 leads a session
-        and process group of its own. Raises SandboxError; then nothing runs."""
+        """Waits until the sandbox is built. `forget` is called when it could not be, through no fault of ours; `leads`:
+        process 1 leads a session and process group of its own. Raises SandboxError; then nothing runs."""
         self._talk = talk
         self._made = made
         self._forget = forget

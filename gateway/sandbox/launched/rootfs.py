@@ -47,7 +47,7 @@ _NO_NAME = ctypes.c_char_p(b"")
 _EXACTLY = (ctypes.c_uint64 * 3)(os.O_PATH | os.O_CLOEXEC, 0, 2 | 4 | 8)
 _FOLDER_EXACTLY = (ctypes.c_uint64 * 3)(os.O_PATH | os.O_CLOEXEC | os.O_DIRECTORY, 0, 2 | 4 | 8)
 _BASE = b"/tmp"
-_FILE_MASK, _FOLDER_MASK = b"/masked", b"/masked-folder"
+_FILE_MASK, _FOLDER_MASK, _NOTHING = b"/masked", b"/masked-folder", b"/nothing"
 _DEVICES = (b"null", b"zero", b"full", b"random", b"urandom", b"tty")
 _LINKS_OF_DEVICES = (
     (b"fd", b"/proc/self/fd"),
@@ -77,10 +77,14 @@ class Root:
         os.chdir("/")
         os.close(os.open(_FILE_MASK, os.O_CREAT | os.O_WRONLY | os.O_CLOEXEC, 0))
         os.mkdir(_FOLDER_MASK, 0)
+        os.mkdir(_NOTHING, 0o555)
         _mount(b"tmpfs", b"/new", b"tmpfs", _NO_SETUID | _NO_DEVICES, b"mode=0755")
         self._old, self._new = _opened(b"/old"), _opened(b"/new")
         self._ours.add(os.fstat(self._new).st_dev)
         self._mounted(b"proc", b"/proc", _NO_SETUID | _NO_DEVICES | _NO_EXECUTE, b"")
+        # Process 1 is a program of the host's, started where that may be written: its file must not be reached.
+        nothing = _copied(_opened(_NOTHING), b"/proc/1", _READ_ONLY | _NO_SETUID | _NO_DEVICES | _NO_EXECUTE)
+        self._attach(nothing, b"/proc/1", folder=True)
         self._devices()
 
     def fill(self, order: dict[str, Any]) -> None:
