@@ -62,7 +62,8 @@ def steps(mounts: tuple[Mount, ...], private: tuple[str, ...]) -> tuple[Step, ..
 
 def inexpressible(plan: SandboxPlan) -> tuple[str, ...]:
     """What of a plan no file system of our own can have, each as a sentence."""
-    found = [
+    found = list(_unresolved(plan.mounts, plan.private, plan.links, tuple(path for path, _content in plan.files)))
+    found += [
         f"{mount.path}: the sandbox has a /proc of its own"
         for mount in plan.mounts
         if mount.path == "/proc" or mount.path.startswith("/proc/")
@@ -74,6 +75,19 @@ def inexpressible(plan: SandboxPlan) -> tuple[str, ...]:
         elif "\0" in value:
             found.append(f"the environment variable {name} holds a zero byte")
     return tuple(found)
+
+
+@lru_cache(maxsize=64)
+def _unresolved(
+    mounts: tuple[Mount, ...], private: tuple[str, ...], links: tuple[tuple[str, str], ...], files: tuple[str, ...]
+) -> tuple[str, ...]:
+    """A path that leads up again would be mounted, and kept in its place, somewhere else than it says."""
+    paths = (*(mount.path for mount in mounts), *private, *(path for path, _target in links), *files)
+    return tuple(
+        f"{path!r} is no path that was resolved"
+        for path in paths
+        if "\0" in path or not path.startswith("/") or not {".", ".."}.isdisjoint(path.split("/"))
+    )
 
 
 def _parts(path: str) -> tuple[str, ...]:

@@ -65,8 +65,10 @@ class Spaces:
         gaps = self.missing(plan)
         if gaps:
             raise SandboxError(f"namespaces cannot keep this plan: {'; '.join(gaps)}")
-        if not plan.cwd.startswith("/"):
-            raise SandboxError(f"the command cannot start in {plan.cwd}: it is no absolute path")
+        if not plan.cwd.startswith("/") or "\0" in plan.cwd:
+            raise SandboxError(f"the command cannot start in {plan.cwd!r}: it is no absolute path")
+        if not argv or any(b"\0" in os.fsencode(word) for word in argv):
+            raise SandboxError("there is no command, or a zero byte in its words")
         from gateway.sandbox.launcher import IN_SPACES
 
         order = order_of(plan, argv, self._filter(plan.permits), terminal=streams.terminal)

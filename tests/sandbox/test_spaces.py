@@ -76,9 +76,19 @@ def waiting(own: Launcher, number: int, seconds: float = 20) -> list[int]:
 
 def test_what_it_cannot_express_is_named() -> None:
     plan = PLAIN.replace(
-        mounts=(Mount("/", READ), Mount("/proc/sys", WRITE)), environment=(("a=b", "c"), ("d", "e\0f"))
+        mounts=(Mount("/", READ), Mount("/proc/sys", WRITE), Mount("/a/../b", READ), Mount("c", READ)),
+        environment=(("a=b", "c"), ("d", "e\0f")),
+        private=("/a/./b", "/a\0b"),
+        links=(("/../a", "b"),),
+        files=(("/a/..", b""),),
     )
     assert Spaces().missing(plan) == (
+        "'/a/../b' is no path that was resolved",
+        "'c' is no path that was resolved",
+        "'/a/./b' is no path that was resolved",
+        "'/a\\x00b' is no path that was resolved",
+        "'/../a' is no path that was resolved",
+        "'/a/..' is no path that was resolved",
         "/proc/sys: the sandbox has a /proc of its own",
         "/: the sandbox has a root of its own",
         "an environment variable cannot be named 'a=b'",
@@ -86,8 +96,39 @@ def test_what_it_cannot_express_is_named() -> None:
     )
     with pytest.raises(SandboxError, match="cannot keep this plan"):
         Spaces().start(plan, ["true"], Streams(0, 1, 2))
-    with pytest.raises(SandboxError, match="it is no absolute path"):
-        Spaces().start(PLAIN.replace(cwd="here"), ["true"], Streams(0, 1, 2))
+    for cwd in ("here", "/he\0re"):
+        with pytest.raises(SandboxError, match="it is no absolute path"):
+            Spaces().start(PLAIN.replace(cwd=cwd), ["true"], Streams(0, 1, 2))
+    for argv in ([], ["a\0b"]):
+        with pytest.raises(SandboxError, match="there is no command, or a zero byte"):
+            Spaces().start(PLAIN, argv, Streams(0, 1, 2))
+
+
+def test_a_path_that_leads_up_again_is_mounted_nowhere(
+    backend: Spaces, plan: SandboxPlan, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Also where nobody has looked at the plan: the host's own root would be the command's."""
+    monkeypatch.setattr(Spaces, "missing", lambda *_plan: ())
+    up = f"{plan.cwd}/" + "../" * plan.cwd.count("/")
+    with pytest.raises(SandboxError, match=r"(?s)could not be built: .*Invalid cross-device link"):
+        ran(backend, plan.replace(mounts=(*plan.mounts, Mount(f"{up}etc/ssl", READ))), "true")
+    assert not os.path.lexists("/.gateway")
+
+
+@pytest.mark.parametrize(
+    ("argv", "status", "failure"),
+    [
+        (["x" * 300_000], 127, "x" * 1000 + "... is not found"),
+        ([""], 126, "process 1 has failed: posix_spawn: argv first element cannot be empty"),
+    ],
+    ids=["more than a message takes", "what nobody foresaw"],
+)
+def test_what_could_not_be_started_never_looks_like_success(
+    backend: Spaces, plan: SandboxPlan, argv: list[str], status: int, failure: str
+) -> None:
+    with Call(backend, plan, argv) as call:
+        call.running.release()
+        assert (call.running.wait(), call.running.failure) == (status, failure)
 
 
 def test_nothing_is_made_beforehand_for_a_single_call(backend: Spaces, own: Launcher, plan: SandboxPlan) -> None:

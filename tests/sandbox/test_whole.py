@@ -50,7 +50,15 @@ def plan(tmp_path: Path) -> SandboxPlan:
         (["no-such-program"], 127, "no-such-program is not found"),
         (["/etc/passwd"], 126, "/etc/passwd cannot be started"),
     ],
-    ids=["a number", "what bubblewrap itself would say", "a signal", "success", "not found", "no program"],
+    ids=[
+        "a number",
+        "what bubblewrap itself would say",
+        "a signal",
+        "success",
+        "not found",
+        "a long name",
+        "no program",
+    ],
 )
 def test_the_status_is_the_commands_own(
     whole: Whole, plan: SandboxPlan, argv: list[str], status: int, failure: str
@@ -72,14 +80,32 @@ def test_the_command_waits_and_then_starts_in_its_folder(whole: Whole, plan: San
         assert file.read() == os.fsencode(plan.cwd) + b"\n"
 
 
-def test_a_signal_reaches_the_command_and_nobody_else(whole: Whole, plan: SandboxPlan) -> None:
-    with Call(whole, plan, shell("trap 'echo caught; exit 9' USR1; sleep 1000 & echo ready; wait")) as call:
+@pytest.mark.parametrize("path", ["/bin", "/nowhere:/usr/games:/usr/bin:/bin"], ids=["found at once", "looked for"])
+def test_a_signal_reaches_the_command_and_nobody_else(whole: Whole, plan: SandboxPlan, path: str) -> None:
+    plan = plan.replace(environment=(("PATH", path),))
+    text = "trap 'echo caught; exit 9' USR1; sleep 1000 & echo ready; wait"
+    with Call(whole, plan, ["sh", "-c", text]) as call:
         call.running.release()
         assert call.line() == b"ready\n"
         call.running.signal(signal.SIGUSR1)
         assert call.line() == b"caught\n"
         assert call.running.wait() == 9
         call.running.signal(signal.SIGUSR1)
+
+
+def test_a_program_is_looked_for_as_everywhere(whole: Whole, plan: SandboxPlan) -> None:
+    """Without a PATH not in the folder of the call; and a text that does not say what reads it is for the shell."""
+    with open(f"{plan.cwd}/ls", "w", encoding="ascii") as file:
+        file.write("echo $0 $1; exit 4\n")
+    os.chmod(f"{plan.cwd}/ls", 0o755)
+    for environment, argv, status, said in (
+        ((), ["ls", "/"], 0, b"bin\n"),
+        ((("PATH", "/tmp:/bin"),), ["./ls", "x"], 4, b"./ls x\n"),
+    ):
+        with Call(whole, plan.replace(environment=environment), argv) as call:
+            call.running.release()
+            assert call.line() == said
+            assert call.running.wait() == status
 
 
 @pytest.mark.parametrize("how", ["kill", "end"])

@@ -70,6 +70,8 @@ class Root:
     def begin(self) -> None:
         """Leaves the host's root for one in memory, with the host below it, and makes what every call has."""
         _mount(b"", b"/", b"", _RECURSIVE | _SLAVE, b"")
+        if not os.path.isdir(_BASE):
+            raise Refused(f"{shown(_BASE)}: there is no such folder to build a root in")
         _mount(b"tmpfs", _BASE, b"tmpfs", _NO_SETUID | _NO_DEVICES, b"mode=0755")
         os.mkdir(_BASE + b"/old", 0o755)
         os.mkdir(_BASE + b"/new", 0o755)
@@ -114,7 +116,8 @@ class Root:
             self._attach(_copied(_opened(name), path, _READ_ONLY | _NO_SETUID | _NO_DEVICES), path, folder=False)
         for path, target in order["late_links"]:  # in folders that were empty until now
             self._link(path, target)
-        os.close(os.open(b"/new" + order["marker"], os.O_CREAT | os.O_EXCL | os.O_WRONLY | os.O_CLOEXEC, 0o444))
+        how = os.O_CREAT | os.O_EXCL | os.O_WRONLY | os.O_CLOEXEC
+        os.close(os.open(order["marker"].lstrip(b"/"), how, 0o444, dir_fd=self._new))
         for path in order["sealed"]:
             self._seal(path)
         self._seal(b"/")
@@ -188,19 +191,26 @@ class Root:
         os.close(target)
 
     def _memory(self, path: bytes, mode: int, size: int) -> None:
-        self._mounted(b"tmpfs", path, _NO_SETUID | _NO_DEVICES, b"mode=%o,size=%d" % (mode, size))
+        around = self._mounted(b"tmpfs", path, _NO_SETUID | _NO_DEVICES, b"mode=%o,size=%d" % (mode, size))
         mounted = _below(self._new, path)
+        if mounted < 0 or os.fstat(mounted).st_dev == around:
+            raise Refused(f"{shown(path)} has been moved while it was mounted")
         self._ours.add(os.fstat(mounted).st_dev)
         os.close(mounted)
 
-    def _mounted(self, kind: bytes, path: bytes, flags: int, options: bytes) -> None:
+    def _mounted(self, kind: bytes, path: bytes, flags: int, options: bytes) -> int:
+        """The file system that it is mounted in, by its device."""
         target = self._target(path, folder=True)
+        around = os.fstat(target).st_dev
         _mount(kind, b"/old/proc/self/fd/%d" % target, kind, flags, options)
         os.close(target)
+        return around
 
     def _seal(self, path: bytes) -> None:
         """Makes one mount read-only, not those in it."""
         mounted = _below(self._new, path) if path.strip(b"/") else os.dup(self._new)
+        if mounted < 0:
+            raise Refused(f"{shown(path)}: {os.strerror(-mounted)} (after it was mounted)")
         _set(mounted, path, _READ_ONLY, _EMPTY_PATH)
         os.close(mounted)
 
@@ -248,7 +258,7 @@ def _set(mounted: int, path: bytes, attributes: int, flags: int) -> None:
 
 def _mount(source: bytes, target: bytes, kind: bytes, flags: int, options: bytes) -> None:
     result = libc.mount(source or None, target, kind or None, ctypes.c_ulong(flags), options or None)
-    checked(f"mounting {shown(kind)}", result)
+    checked(f"mounting {shown(kind)}" if kind else "mounts of its own", result)
 
 
 def _opened(path: bytes) -> int:
@@ -257,7 +267,9 @@ def _opened(path: bytes) -> int:
 
 def _below(top: int, path: bytes, *, folder: bool = False) -> int:
     """A handle on exactly this path below a folder, a negative error number where there is none. `folder`: only if it
-    is one."""
+    is one. A path that leads up again is none."""
+    if b".." in path.split(b"/"):
+        return -errno.EXDEV
     how = _FOLDER_EXACTLY if folder else _EXACTLY
     found: int = libc.syscall(
         ctypes.c_long(OPENAT2), ctypes.c_int(top), path.lstrip(b"/") or b".", how, ctypes.c_size_t(24)

@@ -47,6 +47,8 @@ _NAME = b"sandbox"
 _MSG_CMSG_CLOEXEC = 0x40000000
 _MOST_DESCRIPTORS = 250
 _SET_FLAGS, _UP = 0x8914, 1  # of a network interface
+_NOT_RUN = 126
+_MOST_SAID = 2048
 
 
 class Waiting:
@@ -107,13 +109,17 @@ class Maps:
     def write(self, process: int) -> None:
         """Once in each user namespace. `process`: this one's folder in a /proc."""
         for name, said in self._said:
-            file = os.open(name, os.O_WRONLY | os.O_CLOEXEC, dir_fd=process)
-            os.write(file, said)
+            try:
+                file = os.open(name, os.O_WRONLY | os.O_CLOEXEC, dir_fd=process)
+                os.write(file, said)
+            except OSError as error:
+                raise Refused(f"who the command is inside ({name}): {error.strerror}") from error
             os.close(file)
 
 
 def _live(hand: _socket.socket, life: int, maps: Maps) -> None:
     """The whole life of process 1: never returns."""
+    status = _NOT_RUN  # of whatever ends it but what it says itself
     try:
         _signal.set_wakeup_fd(-1)
         keep_only([hand.fileno(), life])
@@ -137,16 +143,20 @@ def _live(hand: _socket.socket, life: int, maps: Maps) -> None:
             made.finish(order)
             talk, life = _placed(talk, life, given[2:], order["targets"])
             _renounce(order, life)
-        except (Refused, OSError, ValueError, EOFError) as error:
-            talk.send(f"failed {error}".encode("utf-8", "backslashreplace"))
+        except Exception as error:
+            talk.send(f"failed {error}".encode("utf-8", "backslashreplace")[:_MOST_SAID])
             return
         talk.send(b"ready")
         if talk.recv(16) == b"go":
-            talk.send(b"ended %d %s" % _run(order))
+            try:
+                status, failure = _run(order)
+            except Exception as error:
+                failure = f"process 1 has failed: {error}".encode("utf-8", "backslashreplace")
+            talk.send(b"ended %d %s" % (status, failure[:_MOST_SAID]))
     except (Refused, OSError):
         return  # nobody is there any more
     finally:
-        os._exit(0)
+        os._exit(status)
 
 
 def received(orders: _socket.socket) -> list[int]:
