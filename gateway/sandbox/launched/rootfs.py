@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 BIND, MASK, MEMORY = "bind", "mask", "memory"
 
 _READ_ONLY, _NO_SETUID, _NO_DEVICES, _NO_EXECUTE = 1, 2, 4, 8  # as flags of mounts, and as their attributes
-_RECURSIVE, _SLAVE, _DETACH = 0x4000, 0x80000, 2
+_RECURSIVE, _PRIVATE, _SLAVE, _DETACH = 0x4000, 0x40000, 0x80000, 2
 _EMPTY_PATH, _WHOLE_TREE = 0x1000, 0x8000
 _CLONE = 1 | os.O_CLOEXEC
 _FROM_AND_TO_OPENED = 0x4 | 0x40
@@ -124,6 +124,8 @@ class Root:
 
     def finish(self) -> None:
         """The command's root becomes the root, and everything else is gone."""
+        # What is mounted on the host from now on was not planned: it could be written where all is to be read.
+        _set(self._new, b"/", 0, _EMPTY_PATH | _WHOLE_TREE, _PRIVATE)
         for descriptor in (self._old, self._new):
             os.close(descriptor)
         os.chdir("/new")
@@ -248,8 +250,8 @@ def _copied(source: int, path: bytes, attributes: int) -> int:
     return tree
 
 
-def _set(mounted: int, path: bytes, attributes: int, flags: int) -> None:
-    asked = (ctypes.c_uint64 * 4)(attributes, 0, 0, 0)
+def _set(mounted: int, path: bytes, attributes: int, flags: int, propagation: int = 0) -> None:
+    asked = (ctypes.c_uint64 * 4)(attributes, 0, propagation, 0)
     call(
         f"attributes of {shown(path)}", MOUNT_SETATTR,
         ctypes.c_int(mounted), _NO_NAME, ctypes.c_uint(flags), asked, ctypes.c_size_t(32),

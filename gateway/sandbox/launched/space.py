@@ -132,11 +132,13 @@ def _live(hand: _socket.socket, life: int, maps: Maps) -> None:
             problem = str(error)
         given = received(hand)
         if not given:
-            return
+            return  # there will be no order, or nothing to answer on
         talk = _socket.socket(fileno=given[0])
         try:
             if made is None:
                 raise Refused(problem)
+            if len(given) == 1:
+                raise Refused("process 1 has no descriptor left")
             with open(given[1], "rb", closefd=False) as file:
                 file.seek(0)
                 order = marshal.loads(file.read())
@@ -159,16 +161,21 @@ def _live(hand: _socket.socket, life: int, maps: Maps) -> None:
         os._exit(status)
 
 
-def received(orders: _socket.socket) -> list[int]:
-    """The descriptors of the next order on a socket, none when there will be none."""
+def received(orders: _socket.socket) -> list[int] | None:
+    """The descriptors of the next order on a socket, None when there will be no order. Where not all of them can be had
+    the first alone, what is spoken on, or none."""
     space = _socket.CMSG_SPACE(4 * _MOST_DESCRIPTORS)
-    said, ancillary, _flags, _address = orders.recvmsg(16, space, _MSG_CMSG_CLOEXEC)
-    return [
+    said, ancillary, flags, _address = orders.recvmsg(16, space, _MSG_CMSG_CLOEXEC)
+    given = [
         int.from_bytes(data[at : at + 4], sys.byteorder)
         for _level, _kind, data in ancillary
         for at in range(0, len(data), 4)
-        if said
     ]
+    if flags & _socket.MSG_CTRUNC:
+        for descriptor in given[1:]:
+            os.close(descriptor)
+        del given[1:]
+    return given if said else None
 
 
 class _Made:
@@ -176,7 +183,7 @@ class _Made:
 
     def __init__(self, maps: Maps) -> None:
         self._maps = maps
-        self._mask = os.umask(0)
+        os.umask(0)
         self._host = os.open("/proc/self", os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC)
         maps.write(self._host)
         self._most = os.open("/proc/sys/user/max_user_namespaces", os.O_WRONLY | os.O_CLOEXEC)
@@ -197,7 +204,7 @@ class _Made:
             self._maps.write(self._host)
             if libc.unshare(ctypes.c_int(_USER)) == 0:
                 raise Refused("user namespaces cannot be switched off")
-        os.umask(self._mask)
+        os.umask(order["umask"])
 
 
 def _placed(talk: _socket.socket, life: int, given: list[int], targets: list[int]) -> tuple[_socket.socket, int]:
