@@ -56,7 +56,6 @@ def plan(tmp_path: Path) -> SandboxPlan:
         "a signal",
         "success",
         "not found",
-        "a long name",
         "no program",
     ],
 )
