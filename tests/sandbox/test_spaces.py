@@ -190,9 +190,9 @@ def test_a_signal_for_the_gateways_group_ends_no_call(
         call.running.release()
         assert call.line() == b"ready\n"
         os.kill(pid_of(own), number)
-        with open(f"{plan.cwd}/fifo", "wb") as file:
+        with open(f"{plan.cwd}/fifo", "r+b", buffering=0) as file:  # also where nobody reads it any more
             file.write(b"\n")
-        assert call.running.wait() == 6
+            assert call.running.wait() == 6
 
 
 def test_an_order_that_cannot_be_handed_on_ends_no_other_call(
@@ -209,9 +209,9 @@ def test_an_order_that_cannot_be_handed_on_ends_no_other_call(
         with pytest.raises(SandboxError, match="could not be built"):
             backend.start(plan, ["true"], Streams(call.nowhere, call.nowhere, call.nowhere))
         resource.prlimit(pid_of(own), resource.RLIMIT_NOFILE, most)
-        with open(f"{plan.cwd}/fifo", "wb") as file:
+        with open(f"{plan.cwd}/fifo", "r+b", buffering=0) as file:  # also where nobody reads it any more
             file.write(b"\n")
-        assert call.running.wait() == 6
+            assert call.running.wait() == 6
 
 
 def test_why_it_could_not_be_built_is_told_also_when_process_1_has_ended_by_then() -> None:
