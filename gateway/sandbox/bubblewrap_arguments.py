@@ -27,6 +27,8 @@ if TYPE_CHECKING:
     from gateway.model.plan import SandboxPlan
     from gateway.sandbox.mounts import Step
 
+_NOTHING_SIZE = 1 << 12
+
 
 class Given(Value):
     """Circumstances that a plan does not hold.
@@ -76,6 +78,8 @@ def encoded(plan: SandboxPlan, given: Given, made: tuple[Step, ...] | None = Non
     # bubblewrap reads the whole list of mounts for each that it binds or makes read-only: what can be said while the
     # list is short is said first, and what is mounted without a look at it last.
     words += ("--proc", "/proc")
+    # Process 1 is a program of the host's, started where that may be written: its file must not be reached.
+    words += ("--perms", "0555", "--size", _NOTHING_SIZE, "--tmpfs", "/proc/1", "--remount-ro", "/proc/1")
     if NEED_PROC.isdisjoint(plan.permits):
         words += ("--remount-ro", "/proc")
     size = private_size(plan.limits)

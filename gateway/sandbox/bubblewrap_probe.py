@@ -24,6 +24,7 @@ SCRIPT = r"""
 { true >> fixed/file; } 2>/dev/null && echo "write a protected file"
 { true >> /proc/sys/kernel/core_pattern; } 2>/dev/null && echo "open core_pattern for writing"
 set -- /proc/[0-9]*; [ $# -eq 2 ] || echo "see processes outside"
+[ -e /proc/1/exe ] && echo "reach the program of process 1"
 while read -r key value; do
   case "$key $value" in
     "CapEff: 0000000000000000"|"CapBnd: 0000000000000000"|"CapPrm: 0000000000000000"|"CapInh: 0000000000000000") ;;

@@ -11,21 +11,21 @@ if TYPE_CHECKING:
     from gateway.sandbox.mounts import Step
 
 _LOOKS = 100
-_COMMAND = 2  # the command's pid inside: process 1 forks exactly once before it
 
 
 def command_of(root: int) -> int:
-    """A pidfd of the first process that process 1 started, -1 when it has ended."""
-    for pid in children(root):
+    """A pidfd of the process that process 1 started, -1 when it has ended. Whoever else is its child has lost another
+    parent, and came later; when the command has ended all of them are being killed."""
+    for pid in children(root)[:1]:
         descriptor = open_process(pid)
         if descriptor < 0:
             continue
         try:
             with open(f"/proc/{pid}/status", "rb", buffering=0) as file:
-                spaces = next(line for line in file.read().split(b"\n") if line.startswith(b"NSpid:"))
+                parent = next(line for line in file.read().split(b"\n") if line.startswith(b"PPid:"))
         except (OSError, StopIteration):
-            spaces = b""
-        if spaces.split()[-1:] == [b"%d" % _COMMAND]:
+            parent = b""
+        if parent.split()[-1:] == [b"%d" % root]:
             return descriptor
         os.close(descriptor)
     return -1

@@ -43,6 +43,8 @@ class Launcher:
     def __init__(self, kind: str = LANDLOCK) -> None:
         self._kind = kind
         self._lock = threading.Lock()
+        self._of: tuple[object, ...] = ()
+        _all.add(self)
         self._owner = 0
         self._process: subprocess.Popen[bytes] | None = None
         self._end: weakref.finalize[..., Launcher] | None = None
@@ -94,7 +96,7 @@ class Launcher:
         memory = -1
         try:
             memory = os.memfd_create("gateway-order", os.MFD_CLOEXEC)
-            _write(memory, marshal.dumps(order | {"targets": targets}))
+            _write(memory, marshal.dumps(order | {"targets": targets, "umask": _umask()}))
             given = [theirs.fileno(), memory, streams.stdin, streams.stdout, streams.stderr, *keep]
             self._send(array.array("i", given))
         except BaseException:
@@ -105,6 +107,10 @@ class Launcher:
             if memory >= 0:
                 os.close(memory)
         return ours
+
+    def after_fork(self) -> None:
+        """In the new process: whoever held the lock is not there."""
+        self._lock = threading.Lock()
 
     def stop(self) -> None:
         """Ends the launcher and with it whatever it still runs. The next order starts another."""
@@ -120,6 +126,8 @@ class Launcher:
                     orders.sendmsg([b"call"], rights)
                     return
                 except OSError as error:
+                    if not _lost(orders, error):  # others' calls go on
+                        raise SandboxError(f"the call's descriptors cannot be handed on: {error}", _AGAIN) from error
                     self._forget()
                     if attempt == 2:
                         raise SandboxError(f"the launcher of confined calls cannot be reached: {error}") from error
@@ -132,7 +140,7 @@ class Launcher:
 
     def _is_there(self) -> bool:
         known = self._process is not None and self._owner == os.getpid() and self._process.poll() is None
-        return self._orders is not None and known
+        return self._orders is not None and known and self._of == _whose()
 
     def _running(self) -> socket.socket:
         if not self._is_there():
@@ -165,6 +173,7 @@ class Launcher:
         finally:
             theirs.close()
         self._owner, self._process, self._orders, self._greeted = os.getpid(), process, ours, False
+        self._of = _whose()
         self._end = weakref.finalize(self, _end, self._owner, process, ours)
 
     def _hear(self) -> None:
@@ -191,10 +200,46 @@ class Launcher:
             self._end = None
 
 
+def _umask() -> int:
+    """What files that this process makes are kept from. Asking the usual way would change it for a moment."""
+    with open("/proc/self/status", "rb", buffering=0) as file:
+        for line in file.read(1024).split(b"\n"):
+            if line.startswith(b"Umask:"):
+                return int(line[6:], 8)
+    return 0o077
+
+
+def _whose() -> tuple[object, ...]:
+    """Who this process is and what it sees: a launcher that was started as somebody else does nothing for it."""
+    root, mounts = os.stat("/"), os.stat("/proc/self/ns/mnt")
+    return os.getresuid(), os.getresgid(), os.getgroups(), root.st_dev, root.st_ino, mounts.st_ino
+
+
+_all: weakref.WeakSet[Launcher] = weakref.WeakSet()
+
+
+def _fresh_locks() -> None:
+    for each in _all:
+        each.after_fork()
+
+
+os.register_at_fork(after_in_child=_fresh_locks)
+
 # One of each for a process: starting the first call of one starts it.
 SHARED = Launcher()
 FREE = Launcher(UNCONFINED)
 IN_SPACES = Launcher(SPACES)
+
+
+def _lost(orders: socket.socket, error: OSError) -> bool:
+    """Whether an order failed because of whom it was sent to, not because of what was sent."""
+    if isinstance(error, ConnectionError):
+        return True
+    try:
+        orders.getsockopt(socket.SOL_SOCKET, socket.SO_TYPE)
+    except OSError:  # somebody has closed everything
+        return True
+    return False
 
 
 def _write(descriptor: int, data: bytes) -> None:
@@ -207,7 +252,10 @@ def _end(owner: int, process: subprocess.Popen[bytes], orders: socket.socket) ->
     """Ends a launcher, which goes when nobody can give it orders any more."""
     orders.close()
     if owner == os.getpid():
-        process.kill()  # it may not be far enough to see that nobody will ask
+        with suppress(
+            PermissionError
+        ):  # another user's, since this process has become somebody else: it goes by itself
+            process.kill()  # it may not be far enough to see that nobody will ask
         process.wait()
     else:
         process.returncode = 0  # another process waits for it

@@ -67,7 +67,8 @@ def steps(mounts: tuple[Mount, ...], private: tuple[str, ...]) -> tuple[Step, ..
 
 def inexpressible(plan: SandboxPlan) -> tuple[str, ...]:
     """What of a plan no file system of our own can have, each as a sentence."""
-    found = [
+    found = list(_unresolved(plan.mounts, plan.private, plan.links, tuple(path for path, _content in plan.files)))
+    found += [
         f"{mount.path}: the sandbox has a /proc of its own"
         for mount in plan.mounts
         if mount.path == "/proc" or mount.path.startswith("/proc/")
@@ -89,6 +90,19 @@ def private_size(limits: Limits) -> int:
 def is_device(step: Step) -> bool:
     """Whether a step shows devices, which would be there and not open if they were bound like other files."""
     return step.kind != MASK and step.path.startswith("/dev/") and not f"{step.path}/".startswith("/dev/shm/")
+
+
+@lru_cache(maxsize=64)
+def _unresolved(
+    mounts: tuple[Mount, ...], private: tuple[str, ...], links: tuple[tuple[str, str], ...], files: tuple[str, ...]
+) -> tuple[str, ...]:
+    """A path that leads up again would be mounted, and kept in its place, somewhere else than it says."""
+    paths = (*(mount.path for mount in mounts), *private, *(path for path, _target in links), *files)
+    return tuple(
+        f"{path!r} is no path that was resolved"
+        for path in paths
+        if "\0" in path or not path.startswith("/") or not {".", ".."}.isdisjoint(path.split("/"))
+    )
 
 
 def _parts(path: str) -> tuple[str, ...]:

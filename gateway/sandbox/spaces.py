@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 import threading
+import weakref
 
 from gateway.sandbox.base import Probe, SandboxError
 from gateway.sandbox.mounts import inexpressible, steps
@@ -25,6 +26,17 @@ if TYPE_CHECKING:
     from gateway.sandbox.launcher import Launcher
 
 
+_all: weakref.WeakSet[Spaces] = weakref.WeakSet()
+
+
+def _fresh_locks() -> None:
+    for each in _all:
+        each.after_fork()
+
+
+os.register_at_fork(after_in_child=_fresh_locks)
+
+
 class Spaces:
     """The backend. `launcher`: another than the one that all calls of this process share."""
 
@@ -37,6 +49,7 @@ class Spaces:
         self._probe: Probe | None = None
         self._held = False
         self._filters: dict[tuple[str, ...], bytes] = {}
+        _all.add(self)
 
     def probe(self) -> Probe:
         """Runs the real thing with attempts to get out, once in this process; again where what held has failed."""
@@ -47,6 +60,10 @@ class Spaces:
                 self._probe = probe(self)
                 self._held = self._held or self._probe.works
             return self._probe
+
+    def after_fork(self) -> None:
+        """In the new process: whoever held the lock is not there."""
+        self._probing = threading.Lock()
 
     def prepare(self) -> None:
         """Starts beforehand what a call will need, where it held when it was last tried. Waits for nothing."""
@@ -65,8 +82,10 @@ class Spaces:
         gaps = self.missing(plan)
         if gaps:
             raise SandboxError(f"namespaces cannot keep this plan: {'; '.join(gaps)}")
-        if not plan.cwd.startswith("/"):
-            raise SandboxError(f"the command cannot start in {plan.cwd}: it is no absolute path")
+        if not plan.cwd.startswith("/") or "\0" in plan.cwd:
+            raise SandboxError(f"the command cannot start in {plan.cwd!r}: it is no absolute path")
+        if not argv or any(b"\0" in os.fsencode(word) for word in argv):
+            raise SandboxError("there is no command, or a zero byte in its words")
         from gateway.sandbox.launcher import IN_SPACES
 
         order = order_of(plan, argv, self._filter(plan.permits), terminal=streams.terminal)

@@ -10,7 +10,7 @@ import threading
 
 from gateway.sandbox.base import OF_THE_TERMINAL, SandboxError
 from gateway.sandbox.first_process import astray, command_of
-from gateway.sandbox.spawn import children, send, send_group
+from gateway.sandbox.spawn import children, open_process, send, send_group
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from gateway.sandbox.mounts import Step
 
 _PATIENCE = 20.0
-_AGAIN = "run it again; if that does not help, see `gateway doctor`"
+_DIGITS = 3  # of a status
 _ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT)  # they end what has not begun yet
 
 
@@ -55,8 +55,9 @@ class Held:
         """One message of the launcher or of process 1, which come in any order; whether the sandbox is built."""
         word, _, rest = self._talk.recv(4096).partition(b" ")
         if word == b"made":
-            self._root = os.pidfd_open(int(rest))
-            self.root = self.pid = int(rest)
+            self._root = open_process(int(rest))
+            if self._root >= 0:  # else it has ended, and why is said next
+                self.root = self.pid = int(rest)
         elif word != b"ready":
             self._forget()
             raise self._failed(rest.decode("utf-8", "replace") if word == b"failed" else "process 1 has ended")
@@ -111,13 +112,13 @@ class Held:
         """Blocks until all that the command started has ended: its exit status, 128 + n after signal n."""
         with self._waiting:
             if self._status is None:
-                said = self._last_word()
-                if said:
-                    _word, status, failure = said.split(b" ", 2)
-                    self._status, self.failure = int(status), failure.decode("utf-8", "replace")
-                else:  # the launcher has gone, and process 1 goes with it
-                    self._status = 128 + signal.SIGKILL
-                self._see_it_end(certainly=not said)
+                word, status, failure = [*self._last_word().split(b" ", 2), b"", b""][:3]
+                told = word == b"ended" and status.isdigit() and len(status) <= _DIGITS
+                self._see_it_end(certainly=not told)
+                if told:
+                    self.failure = failure.decode("utf-8", "replace")
+                # Else it was killed, or somebody else than process 1 speaks.
+                self._status = int(status) if told else 128 + signal.SIGKILL
             return self._status
 
     def _see_it_end(self, *, certainly: bool) -> None:
@@ -132,15 +133,17 @@ class Held:
                 poll.poll()
 
     def _last_word(self) -> bytes:
-        """How the command has ended. It is left where it is, so that `exited` stays readable."""
-        while True:
-            try:
-                said = self._talk.recv(4096, socket.MSG_PEEK)
-                if not said or said.startswith(b"ended "):
-                    return said
-                self._talk.recv(4096)
-            except OSError:
-                return b""
+        """What was said when the command has ended, nothing when process 1 ended without a word. It is left where it
+        is, so that `exited` stays readable."""
+        poll = select.poll()
+        poll.register(self._talk, select.POLLIN)
+        if self._root >= 0:
+            poll.register(self._root, select.POLLIN)
+        poll.poll()
+        try:
+            return self._talk.recv(4096, socket.MSG_PEEK | socket.MSG_DONTWAIT)
+        except OSError:
+            return b""
 
     def close(self) -> None:
         """Gives the descriptors back. The tree must have ended."""

@@ -46,7 +46,8 @@ def test_the_arguments_of_a_plan_are_these() -> None:
     assert b"\n--".join(arguments(plan, given)).replace(b"\n----", b"\n--") == (
         b"--unshare-user\n--unshare-pid\n--unshare-net\n--unshare-ipc\n--unshare-uts\n--unshare-cgroup-try"
         b"\n--cap-drop\n--ALL\n--die-with-parent\n--hostname\n--sandbox\n--disable-userns\n--new-session"
-        b"\n--setenv\n--A\n--x\xfe\n--setenv\n--PATH\n--/usr/bin\n--symlink\n--usr/bin\n--/bin\n--proc\n--/proc\n--remount-ro\n--/proc"
+        b"\n--setenv\n--A\n--x\xfe\n--setenv\n--PATH\n--/usr/bin\n--symlink\n--usr/bin\n--/bin\n--proc\n--/proc"
+        b"\n--perms\n--0555\n--size\n--4096\n--tmpfs\n--/proc/1\n--remount-ro\n--/proc/1\n--remount-ro\n--/proc"
         b"\n--dev\n--/dev\n--remount-ro\n--/dev"
         b"\n--perms\n--0700\n--size\n--1048576\n--tmpfs\n--/h"
         b"\n--perms\n--0111\n--size\n--1048576\n--tmpfs\n--/h/.ssh"

@@ -88,7 +88,8 @@ def given_by_words(made: list[Seen], path: str) -> tuple[str, str]:
 def given_by_plan(plan: SandboxPlan, path: str) -> tuple[str, str]:
     """The same as the plan says it: the deepest one that holds a path decides."""
     wanted: dict[str, tuple[str, str]] = {
-        "/": (SHUT, ""), "/proc": (SHUT, "--proc"), "/dev": (SHUT, "--dev"), "/dev/shm": (OWN, ""),
+        "/": (SHUT, ""), "/proc": (SHUT, "--proc"), "/proc/1": (SHUT, ""), "/dev": (SHUT, "--dev"),
+        "/dev/shm": (OWN, ""),
     }  # fmt: skip
     wanted |= dict.fromkeys(plan.private, (OWN, ""))
     covered = {
@@ -142,12 +143,12 @@ def test_what_is_mounted_without_a_look_at_the_list_of_mounts_comes_last() -> No
         (Mount("/h/a/w", WRITE), Mount("/usr", READ)), (), ("/h/a", "/tmp"), "/", (), Network(), Limits()
     )
     places = [each.path for each in carried_out(plan)]
-    assert places == ["/", "/proc", "/dev", "/h/a", "/h/a/w", "/usr", "/dev/shm", "/tmp"]
+    assert places == ["/", "/proc", "/proc/1", "/dev", "/h/a", "/h/a/w", "/usr", "/dev/shm", "/tmp"]
 
 
 def test_what_is_planned_in_the_shared_memory_lies_on_it() -> None:
     plan = SandboxPlan((Mount("/dev/shm/x", READ),), (), (), "/", (), Network(), Limits())
-    assert [each.path for each in carried_out(plan)] == ["/", "/proc", "/dev", "/dev/shm", "/dev/shm/x"]
+    assert [each.path for each in carried_out(plan)] == ["/", "/proc", "/proc/1", "/dev", "/dev/shm", "/dev/shm/x"]
 
 
 TREE = ["/".join(names) for length in (1, 2, 3) for names in itertools.product("ab", repeat=length)]

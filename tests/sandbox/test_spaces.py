@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import os
+import resource
 import select
 import signal
+import socket
 import subprocess
 import sys
 from typing import TYPE_CHECKING
@@ -17,6 +19,7 @@ from gateway.sandbox.base import Probe, SandboxError, Streams
 from gateway.sandbox.bubblewrap_probe import SCRIPT, world
 from gateway.sandbox.launcher import SPACES, Launcher
 from gateway.sandbox.spaces import Spaces
+from gateway.sandbox.spaces_running import Held
 from gateway.sandbox.spawn import children
 
 from .started import LINKS, Call, odd_plan, shell
@@ -76,9 +79,19 @@ def waiting(own: Launcher, number: int, seconds: float = 20) -> list[int]:
 
 def test_what_it_cannot_express_is_named() -> None:
     plan = PLAIN.replace(
-        mounts=(Mount("/", READ), Mount("/proc/sys", WRITE)), environment=(("a=b", "c"), ("d", "e\0f"))
+        mounts=(Mount("/", READ), Mount("/proc/sys", WRITE), Mount("/a/../b", READ), Mount("c", READ)),
+        environment=(("a=b", "c"), ("d", "e\0f")),
+        private=("/a/./b", "/a\0b"),
+        links=(("/../a", "b"),),
+        files=(("/a/..", b""),),
     )
     assert Spaces().missing(plan) == (
+        "'/a/../b' is no path that was resolved",
+        "'c' is no path that was resolved",
+        "'/a/./b' is no path that was resolved",
+        "'/a\\x00b' is no path that was resolved",
+        "'/../a' is no path that was resolved",
+        "'/a/..' is no path that was resolved",
         "/proc/sys: the sandbox has a /proc of its own",
         "/: the sandbox has a root of its own",
         "an environment variable cannot be named 'a=b'",
@@ -86,8 +99,39 @@ def test_what_it_cannot_express_is_named() -> None:
     )
     with pytest.raises(SandboxError, match="cannot keep this plan"):
         Spaces().start(plan, ["true"], Streams(0, 1, 2))
-    with pytest.raises(SandboxError, match="it is no absolute path"):
-        Spaces().start(PLAIN.replace(cwd="here"), ["true"], Streams(0, 1, 2))
+    for cwd in ("here", "/he\0re"):
+        with pytest.raises(SandboxError, match="it is no absolute path"):
+            Spaces().start(PLAIN.replace(cwd=cwd), ["true"], Streams(0, 1, 2))
+    for argv in ([], ["a\0b"]):
+        with pytest.raises(SandboxError, match="there is no command, or a zero byte"):
+            Spaces().start(PLAIN, argv, Streams(0, 1, 2))
+
+
+def test_a_path_that_leads_up_again_is_mounted_nowhere(
+    backend: Spaces, plan: SandboxPlan, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Also where nobody has looked at the plan: the host's own root would be the command's."""
+    monkeypatch.setattr(Spaces, "missing", lambda *_plan: ())
+    up = f"{plan.cwd}/" + "../" * plan.cwd.count("/")
+    with pytest.raises(SandboxError, match=r"(?s)could not be built: .*Invalid cross-device link"):
+        ran(backend, plan.replace(mounts=(*plan.mounts, Mount(f"{up}etc/ssl", READ))), "true")
+    assert not os.path.lexists("/.gateway")
+
+
+@pytest.mark.parametrize(
+    ("argv", "status", "failure"),
+    [
+        (["x" * 300_000], 127, "x" * 1000 + "... is not found"),
+        ([""], 126, "process 1 has failed: posix_spawn: argv first element cannot be empty"),
+    ],
+    ids=["more than a message takes", "what nobody foresaw"],
+)
+def test_what_could_not_be_started_never_looks_like_success(
+    backend: Spaces, plan: SandboxPlan, argv: list[str], status: int, failure: str
+) -> None:
+    with Call(backend, plan, argv) as call:
+        call.running.release()
+        assert (call.running.wait(), call.running.failure) == (status, failure)
 
 
 def test_nothing_is_made_beforehand_for_a_single_call(backend: Spaces, own: Launcher, plan: SandboxPlan) -> None:
@@ -123,6 +167,136 @@ def test_a_launcher_that_was_killed_is_started_again(backend: Spaces, own: Launc
         os.kill(pid_of(own), signal.SIGKILL)
         assert call.running.wait() == 137
     assert ran(backend, plan, "exit 5") == (5, b"")
+
+
+def test_a_launcher_that_was_stopped_holds_no_end_back(backend: Spaces, own: Launcher, plan: SandboxPlan) -> None:
+    with Call(backend, plan, shell("echo ready; sleep 1000")) as call:
+        call.running.release()
+        assert call.line() == b"ready\n"
+        os.kill(pid_of(own), signal.SIGSTOP)
+        try:
+            call.running.kill()
+            assert call.running.wait() == 137
+        finally:
+            os.kill(pid_of(own), signal.SIGCONT)
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP, signal.SIGUSR1])
+def test_a_signal_for_the_gateways_group_ends_no_call(
+    backend: Spaces, own: Launcher, plan: SandboxPlan, number: int
+) -> None:
+    with Call(backend, plan, shell("echo ready; read x < fifo; exit 6")) as call:
+        os.mkfifo(f"{plan.cwd}/fifo")
+        call.running.release()
+        assert call.line() == b"ready\n"
+        os.kill(pid_of(own), number)
+        with open(f"{plan.cwd}/fifo", "r+b", buffering=0) as file:  # also where nobody reads it any more
+            file.write(b"\n")
+            assert call.running.wait() == 6
+
+
+def test_an_order_that_cannot_be_handed_on_ends_no_other_call(
+    backend: Spaces, own: Launcher, plan: SandboxPlan
+) -> None:
+    with Call(backend, plan, shell("echo ready; read x < fifo; exit 6")) as call:
+        os.mkfifo(f"{plan.cwd}/fifo")
+        call.running.release()
+        assert call.line() == b"ready\n"
+        with pytest.raises(SandboxError, match="cannot be handed on"):
+            backend.start(plan, ["true"], Streams(call.nowhere, 1 << 20, call.nowhere))
+        most = resource.prlimit(pid_of(own), resource.RLIMIT_NOFILE)
+        resource.prlimit(pid_of(own), resource.RLIMIT_NOFILE, (4, most[1]))
+        with pytest.raises(SandboxError, match="could not be built"):
+            backend.start(plan, ["true"], Streams(call.nowhere, call.nowhere, call.nowhere))
+        resource.prlimit(pid_of(own), resource.RLIMIT_NOFILE, most)
+        with open(f"{plan.cwd}/fifo", "r+b", buffering=0) as file:  # also where nobody reads it any more
+            file.write(b"\n")
+            assert call.running.wait() == 6
+
+
+def test_why_it_could_not_be_built_is_told_also_when_process_1_has_ended_by_then() -> None:
+    ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+    gone = subprocess.Popen(["true"])
+    gone.wait()
+    theirs.send(b"made %d" % gone.pid)
+    theirs.send(b"failed for a reason")
+    with pytest.raises(SandboxError, match="could not be built: for a reason"):
+        Held(ours, (), lambda: None)
+    theirs.close()
+
+
+@pytest.mark.parametrize("said", [b"junk", b"ended", b"ended x y", b"ended -1 ", b"ended 1000 ", b"ready"])
+def test_what_process_1_never_says_ends_the_call(said: bytes) -> None:
+    """A command that may trace others may speak for process 1: then the time limit is not looked at any more."""
+    ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+    with subprocess.Popen(["sleep", "1000"]) as sleeper:
+        theirs.send(b"made %d" % sleeper.pid)
+        theirs.send(b"ready")
+        held = Held(ours, (), lambda: None)
+        theirs.send(said)
+        assert held.wait() == 137
+        assert sleeper.wait() == -signal.SIGKILL
+        held.close()
+    theirs.close()
+
+
+def test_the_umask_is_that_of_now(backend: Spaces, plan: SandboxPlan) -> None:
+    found = []
+    for mask in (0o022, 0o077):
+        before = os.umask(mask)
+        found.append(ran(backend, plan, "umask"))
+        os.umask(before)
+    assert found == [(0, b"0022\n"), (0, b"0077\n")]
+
+
+def test_who_became_somebody_else_has_another_launcher(own: Launcher, monkeypatch: pytest.MonkeyPatch) -> None:
+    own.prepare()
+    first = pid_of(own)
+    own.prepare()
+    assert pid_of(own) == first
+    monkeypatch.setattr(os, "getresuid", lambda: (1, 2, 3))
+    own.prepare()
+    assert pid_of(own) != first
+
+
+def test_a_lock_that_is_held_while_the_gateway_forks_holds_up_nobody(own: Launcher, backend: Spaces) -> None:
+    with own._lock, backend._probing:
+        child = os.fork()
+        if not child:
+            os._exit(own._lock.locked() or backend._probing.locked())
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root may mount")
+def test_what_is_mounted_on_the_host_during_a_call_is_not_shown(tmp_path: Path) -> None:
+    """It was not planned, and could be written where all is to be read."""
+    script = (
+        "import os, subprocess, sys\n"
+        "sys.path[:0] = sys.argv[2:]\n"
+        "from gateway.model.plan import *\n"
+        "from gateway.sandbox.base import Streams\n"
+        "from gateway.sandbox.spaces import Spaces\n"
+        "top = sys.argv[1]\n"
+        "links = tuple((f'/{each}', os.readlink(f'/{each}')) for each in ('bin', 'lib', 'lib64')\n"
+        "              if os.path.islink(f'/{each}'))\n"
+        "mounts = [Mount(f'/{each}', READ) for each in ('usr', 'bin', 'lib', 'lib64')\n"
+        "          if os.path.isdir(f'/{each}') and not os.path.islink(f'/{each}')] + [Mount(top, READ)]\n"
+        "plan = SandboxPlan(tuple(sorted(mounts)), links, (), '/', (('PATH', '/usr/bin:/bin'),), Network(), Limits())\n"
+        "running = Spaces().start(plan, ['sh', '-c', f'touch {top}/sub/new; exec ls {top}/sub'], Streams(0, 1, 2))\n"
+        "subprocess.run(['mount', '-t', 'tmpfs', 'none', f'{top}/sub'], check=True)\n"
+        "open(f'{top}/sub/later', 'w').close()\n"
+        "running.release(); running.wait(); running.close()\n"
+        "print(os.listdir(f'{top}/sub'))\n"
+    )
+    top = tmp_path / "top"
+    (top / "sub" / "before").mkdir(parents=True)
+    done = subprocess.run(
+        ["unshare", "--mount", "--propagation", "shared", sys.executable, "-c", script, str(top), *sys.path],
+        stdin=subprocess.DEVNULL, capture_output=True, timeout=60, check=False,
+    )  # fmt: skip
+    if b"unshare failed" in done.stderr:
+        pytest.skip("this machine lets us make no such place")
+    assert (done.returncode, done.stdout.split()) == (0, [b"before", b"['later']"]), done.stderr
 
 
 def test_process_1_that_is_killed_takes_everything_along(backend: Spaces, plan: SandboxPlan) -> None:

@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import _signal  # type: ignore[import-not-found]  # the module `signal` alone would cost more than all others
+import errno
 import fcntl
 import os
 import resource
 
 # All that a process can have done something else than the usual about; the C library keeps two for itself.
 _ALL_SIGNALS = [number for number in _signal.valid_signals() if number not in (_signal.SIGKILL, _signal.SIGSTOP)]
+
+_LONG = 1000
+_USUAL_PATH = b"/bin:/usr/bin"  # where nothing says
+_SHELL = b"/bin/sh"  # of a text that does not say what reads it, as everywhere
 
 
 def keep_only(kept: list[int]) -> None:
@@ -41,10 +46,13 @@ def execute(argv: list[bytes], environment: dict[bytes, bytes]) -> tuple[int, by
     """Becomes the command; returns only when that fails, with a status and why."""
     found = False
     for path in _places(argv[0], environment):
-        try:
-            os.execve(path, argv, environment)
-        except OSError as error:
-            found = found or _is_there(path, argv[0], error)
+        for words in (argv, [_SHELL, path, *argv[1:]]):
+            try:
+                os.execve(path if words is argv else _SHELL, words, environment)
+            except OSError as error:
+                found = found or _is_there(path, argv[0], error)
+                if error.errno != errno.ENOEXEC:
+                    break
     return _failure(argv[0], found)
 
 
@@ -54,10 +62,16 @@ def spawn(argv: list[bytes], environment: dict[bytes, bytes]) -> tuple[int, int,
     The child shares this process's memory until it is the command, so nothing is copied for it."""
     found = False
     for path in _places(argv[0], environment):
-        try:
-            return os.posix_spawn(path, argv, environment, setsigdef=_ALL_SIGNALS, setsigmask=()), 0, b""
-        except OSError as error:
-            found = found or _is_there(path, argv[0], error)
+        if b"/" not in argv[0] and not os.path.exists(path):
+            continue  # each attempt is a process
+        for words in (argv, [_SHELL, path, *argv[1:]]):
+            program = path if words is argv else _SHELL
+            try:
+                return os.posix_spawn(program, words, environment, setsigdef=_ALL_SIGNALS, setsigmask=()), 0, b""
+            except OSError as error:
+                found = found or _is_there(path, argv[0], error)
+                if error.errno != errno.ENOEXEC:
+                    break
     return 0, *_failure(argv[0], found)
 
 
@@ -66,7 +80,8 @@ def _places(name: bytes, environment: dict[bytes, bytes]) -> list[bytes]:
     we may not read any more."""
     if b"/" in name:
         return [name]
-    return [folder + b"/" + name if folder else name for folder in environment.get(b"PATH", b"").split(b":")]
+    folders = environment.get(b"PATH", _USUAL_PATH).split(b":")
+    return [folder + b"/" + name if folder else name for folder in folders]
 
 
 def _is_there(path: bytes, name: bytes, error: OSError) -> bool:
@@ -76,4 +91,5 @@ def _is_there(path: bytes, name: bytes, error: OSError) -> bool:
 
 
 def _failure(name: bytes, found: bool) -> tuple[int, bytes]:
-    return (126, name + b" cannot be started") if found else (127, name + b" is not found")
+    shown = name if len(name) < _LONG else name[:_LONG] + b"..."
+    return (126, shown + b" cannot be started") if found else (127, shown + b" is not found")

@@ -24,7 +24,12 @@ from gateway.sandbox.launched.supervisor import drain, supervise, wakes
 # keeps its capabilities; `spaces`: calls in namespaces.
 LANDLOCK, FREE, SPACES = "landlock", "free", "spaces"
 _IDLE_MS = 60_000
-_KEY_SIGNALS = (_signal.SIGINT, _signal.SIGQUIT, _signal.SIGHUP, _signal.SIGTSTP, _signal.SIGTTIN, _signal.SIGTTOU)
+_LEAST = 5  # descriptors of an order: what it is spoken of on, the order, the command's 0, 1 and 2
+# What is sent to the gateway's whole process group: the gateway decides what becomes of its calls then.
+_FOR_THE_GATEWAY = (
+    *(_signal.SIGINT, _signal.SIGQUIT, _signal.SIGHUP, _signal.SIGTSTP, _signal.SIGTTIN, _signal.SIGTTOU),
+    *(_signal.SIGTERM, _signal.SIGUSR1, _signal.SIGUSR2),
+)
 
 
 def main(orders: str, kind: str) -> None:
@@ -46,7 +51,7 @@ class Launcher:
 
     def serve(self) -> None:
         """Runs until the gateway has gone."""
-        for number in _KEY_SIGNALS:
+        for number in _FOR_THE_GATEWAY:
             _signal.signal(number, _signal.SIG_IGN)
         if self.kind == SPACES:
             keep_capability(SETFCAP)  # without it the kernel would not have root be root inside
@@ -74,10 +79,12 @@ class Launcher:
     def _take(self) -> bool:
         """One order; False when there will be none any more."""
         given = received(self.orders)
-        if not given:
+        if given is None:
             return False
         talk = -1
         try:
+            if len(given) < _LEAST:
+                raise Refused("the launcher has no descriptor left")
             if self.nursery is not None:
                 pid = self.nursery.hand(given)
                 talk = os.dup(given[0])
@@ -89,7 +96,8 @@ class Launcher:
                     supervise(given, self.gateway, launcher, self.orders)
             self.started[pid] = talk
         except (OSError, Refused) as error:
-            _say(given[0], f"failed {error}".encode())
+            if given:
+                _say(given[0], f"failed {error}".encode("utf-8", "backslashreplace"))
         for descriptor in given:
             os.close(descriptor)
         if self.nursery is not None:

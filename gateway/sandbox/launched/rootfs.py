@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 BIND, MASK, MEMORY = "bind", "mask", "memory"
 
 _READ_ONLY, _NO_SETUID, _NO_DEVICES, _NO_EXECUTE = 1, 2, 4, 8  # as flags of mounts, and as their attributes
-_RECURSIVE, _SLAVE, _DETACH = 0x4000, 0x80000, 2
+_RECURSIVE, _PRIVATE, _SLAVE, _DETACH = 0x4000, 0x40000, 0x80000, 2
 _EMPTY_PATH, _WHOLE_TREE = 0x1000, 0x8000
 _CLONE = 1 | os.O_CLOEXEC
 _FROM_AND_TO_OPENED = 0x4 | 0x40
@@ -47,7 +47,7 @@ _NO_NAME = ctypes.c_char_p(b"")
 _EXACTLY = (ctypes.c_uint64 * 3)(os.O_PATH | os.O_CLOEXEC, 0, 2 | 4 | 8)
 _FOLDER_EXACTLY = (ctypes.c_uint64 * 3)(os.O_PATH | os.O_CLOEXEC | os.O_DIRECTORY, 0, 2 | 4 | 8)
 _BASE = b"/tmp"
-_FILE_MASK, _FOLDER_MASK = b"/masked", b"/masked-folder"
+_FILE_MASK, _FOLDER_MASK, _NOTHING = b"/masked", b"/masked-folder", b"/nothing"
 _DEVICES = (b"null", b"zero", b"full", b"random", b"urandom", b"tty")
 _LINKS_OF_DEVICES = (
     (b"fd", b"/proc/self/fd"),
@@ -70,6 +70,8 @@ class Root:
     def begin(self) -> None:
         """Leaves the host's root for one in memory, with the host below it, and makes what every call has."""
         _mount(b"", b"/", b"", _RECURSIVE | _SLAVE, b"")
+        if not os.path.isdir(_BASE):
+            raise Refused(f"{shown(_BASE)}: there is no such folder to build a root in")
         _mount(b"tmpfs", _BASE, b"tmpfs", _NO_SETUID | _NO_DEVICES, b"mode=0755")
         os.mkdir(_BASE + b"/old", 0o755)
         os.mkdir(_BASE + b"/new", 0o755)
@@ -77,10 +79,14 @@ class Root:
         os.chdir("/")
         os.close(os.open(_FILE_MASK, os.O_CREAT | os.O_WRONLY | os.O_CLOEXEC, 0))
         os.mkdir(_FOLDER_MASK, 0)
+        os.mkdir(_NOTHING, 0o555)
         _mount(b"tmpfs", b"/new", b"tmpfs", _NO_SETUID | _NO_DEVICES, b"mode=0755")
         self._old, self._new = _opened(b"/old"), _opened(b"/new")
         self._ours.add(os.fstat(self._new).st_dev)
         self._mounted(b"proc", b"/proc", _NO_SETUID | _NO_DEVICES | _NO_EXECUTE, b"")
+        # Process 1 is a program of the host's, started where that may be written: its file must not be reached.
+        nothing = _copied(_opened(_NOTHING), b"/proc/1", _READ_ONLY | _NO_SETUID | _NO_DEVICES | _NO_EXECUTE)
+        self._attach(nothing, b"/proc/1", folder=True)
         self._devices()
 
     def fill(self, order: dict[str, Any]) -> None:
@@ -110,13 +116,16 @@ class Root:
             self._attach(_copied(_opened(name), path, _READ_ONLY | _NO_SETUID | _NO_DEVICES), path, folder=False)
         for path, target in order["late_links"]:  # in folders that were empty until now
             self._link(path, target)
-        os.close(os.open(b"/new" + order["marker"], os.O_CREAT | os.O_EXCL | os.O_WRONLY | os.O_CLOEXEC, 0o444))
+        how = os.O_CREAT | os.O_EXCL | os.O_WRONLY | os.O_CLOEXEC
+        os.close(os.open(order["marker"].lstrip(b"/"), how, 0o444, dir_fd=self._new))
         for path in order["sealed"]:
             self._seal(path)
         self._seal(b"/")
 
     def finish(self) -> None:
         """The command's root becomes the root, and everything else is gone."""
+        # What is mounted on the host from now on was not planned: it could be written where all is to be read.
+        _set(self._new, b"/", 0, _EMPTY_PATH | _WHOLE_TREE, _PRIVATE)
         for descriptor in (self._old, self._new):
             os.close(descriptor)
         os.chdir("/new")
@@ -184,19 +193,26 @@ class Root:
         os.close(target)
 
     def _memory(self, path: bytes, mode: int, size: int) -> None:
-        self._mounted(b"tmpfs", path, _NO_SETUID | _NO_DEVICES, b"mode=%o,size=%d" % (mode, size))
+        around = self._mounted(b"tmpfs", path, _NO_SETUID | _NO_DEVICES, b"mode=%o,size=%d" % (mode, size))
         mounted = _below(self._new, path)
+        if mounted < 0 or os.fstat(mounted).st_dev == around:
+            raise Refused(f"{shown(path)} has been moved while it was mounted")
         self._ours.add(os.fstat(mounted).st_dev)
         os.close(mounted)
 
-    def _mounted(self, kind: bytes, path: bytes, flags: int, options: bytes) -> None:
+    def _mounted(self, kind: bytes, path: bytes, flags: int, options: bytes) -> int:
+        """The file system that it is mounted in, by its device."""
         target = self._target(path, folder=True)
+        around = os.fstat(target).st_dev
         _mount(kind, b"/old/proc/self/fd/%d" % target, kind, flags, options)
         os.close(target)
+        return around
 
     def _seal(self, path: bytes) -> None:
         """Makes one mount read-only, not those in it."""
         mounted = _below(self._new, path) if path.strip(b"/") else os.dup(self._new)
+        if mounted < 0:
+            raise Refused(f"{shown(path)}: {os.strerror(-mounted)} (after it was mounted)")
         _set(mounted, path, _READ_ONLY, _EMPTY_PATH)
         os.close(mounted)
 
@@ -234,8 +250,8 @@ def _copied(source: int, path: bytes, attributes: int) -> int:
     return tree
 
 
-def _set(mounted: int, path: bytes, attributes: int, flags: int) -> None:
-    asked = (ctypes.c_uint64 * 4)(attributes, 0, 0, 0)
+def _set(mounted: int, path: bytes, attributes: int, flags: int, propagation: int = 0) -> None:
+    asked = (ctypes.c_uint64 * 4)(attributes, 0, propagation, 0)
     call(
         f"attributes of {shown(path)}", MOUNT_SETATTR,
         ctypes.c_int(mounted), _NO_NAME, ctypes.c_uint(flags), asked, ctypes.c_size_t(32),
@@ -244,7 +260,7 @@ def _set(mounted: int, path: bytes, attributes: int, flags: int) -> None:
 
 def _mount(source: bytes, target: bytes, kind: bytes, flags: int, options: bytes) -> None:
     result = libc.mount(source or None, target, kind or None, ctypes.c_ulong(flags), options or None)
-    checked(f"mounting {shown(kind)}", result)
+    checked(f"mounting {shown(kind)}" if kind else "mounts of its own", result)
 
 
 def _opened(path: bytes) -> int:
@@ -253,7 +269,9 @@ def _opened(path: bytes) -> int:
 
 def _below(top: int, path: bytes, *, folder: bool = False) -> int:
     """A handle on exactly this path below a folder, a negative error number where there is none. `folder`: only if it
-    is one."""
+    is one. A path that leads up again is none."""
+    if b".." in path.split(b"/"):
+        return -errno.EXDEV
     how = _FOLDER_EXACTLY if folder else _EXACTLY
     found: int = libc.syscall(
         ctypes.c_long(OPENAT2), ctypes.c_int(top), path.lstrip(b"/") or b".", how, ctypes.c_size_t(24)

@@ -47,6 +47,8 @@ _NAME = b"sandbox"
 _MSG_CMSG_CLOEXEC = 0x40000000
 _MOST_DESCRIPTORS = 250
 _SET_FLAGS, _UP = 0x8914, 1  # of a network interface
+_NOT_RUN = 126
+_MOST_SAID = 2048
 
 
 class Waiting:
@@ -107,13 +109,17 @@ class Maps:
     def write(self, process: int) -> None:
         """Once in each user namespace. `process`: this one's folder in a /proc."""
         for name, said in self._said:
-            file = os.open(name, os.O_WRONLY | os.O_CLOEXEC, dir_fd=process)
-            os.write(file, said)
+            try:
+                file = os.open(name, os.O_WRONLY | os.O_CLOEXEC, dir_fd=process)
+                os.write(file, said)
+            except OSError as error:
+                raise Refused(f"who the command is inside ({name}): {error.strerror}") from error
             os.close(file)
 
 
 def _live(hand: _socket.socket, life: int, maps: Maps) -> None:
     """The whole life of process 1: never returns."""
+    status = _NOT_RUN  # of whatever ends it but what it says itself
     try:
         _signal.set_wakeup_fd(-1)
         keep_only([hand.fileno(), life])
@@ -126,39 +132,50 @@ def _live(hand: _socket.socket, life: int, maps: Maps) -> None:
             problem = str(error)
         given = received(hand)
         if not given:
-            return
+            return  # there will be no order, or nothing to answer on
         talk = _socket.socket(fileno=given[0])
         try:
             if made is None:
                 raise Refused(problem)
+            if len(given) == 1:
+                raise Refused("process 1 has no descriptor left")
             with open(given[1], "rb", closefd=False) as file:
                 file.seek(0)
                 order = marshal.loads(file.read())
             made.finish(order)
             talk, life = _placed(talk, life, given[2:], order["targets"])
             _renounce(order, life)
-        except (Refused, OSError, ValueError, EOFError) as error:
-            talk.send(f"failed {error}".encode("utf-8", "backslashreplace"))
+        except Exception as error:
+            talk.send(f"failed {error}".encode("utf-8", "backslashreplace")[:_MOST_SAID])
             return
         talk.send(b"ready")
         if talk.recv(16) == b"go":
-            talk.send(b"ended %d %s" % _run(order))
+            try:
+                status, failure = _run(order)
+            except Exception as error:
+                failure = f"process 1 has failed: {error}".encode("utf-8", "backslashreplace")
+            talk.send(b"ended %d %s" % (status, failure[:_MOST_SAID]))
     except (Refused, OSError):
         return  # nobody is there any more
     finally:
-        os._exit(0)
+        os._exit(status)
 
 
-def received(orders: _socket.socket) -> list[int]:
-    """The descriptors of the next order on a socket, none when there will be none."""
+def received(orders: _socket.socket) -> list[int] | None:
+    """The descriptors of the next order on a socket, None when there will be no order. Where not all of them can be had
+    the first alone, what is spoken on, or none."""
     space = _socket.CMSG_SPACE(4 * _MOST_DESCRIPTORS)
-    said, ancillary, _flags, _address = orders.recvmsg(16, space, _MSG_CMSG_CLOEXEC)
-    return [
+    said, ancillary, flags, _address = orders.recvmsg(16, space, _MSG_CMSG_CLOEXEC)
+    given = [
         int.from_bytes(data[at : at + 4], sys.byteorder)
         for _level, _kind, data in ancillary
         for at in range(0, len(data), 4)
-        if said
     ]
+    if flags & _socket.MSG_CTRUNC:
+        for descriptor in given[1:]:
+            os.close(descriptor)
+        del given[1:]
+    return given if said else None
 
 
 class _Made:
@@ -166,7 +183,7 @@ class _Made:
 
     def __init__(self, maps: Maps) -> None:
         self._maps = maps
-        self._mask = os.umask(0)
+        os.umask(0)
         self._host = os.open("/proc/self", os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC)
         maps.write(self._host)
         self._most = os.open("/proc/sys/user/max_user_namespaces", os.O_WRONLY | os.O_CLOEXEC)
@@ -187,7 +204,7 @@ class _Made:
             self._maps.write(self._host)
             if libc.unshare(ctypes.c_int(_USER)) == 0:
                 raise Refused("user namespaces cannot be switched off")
-        os.umask(self._mask)
+        os.umask(order["umask"])
 
 
 def _placed(talk: _socket.socket, life: int, given: list[int], targets: list[int]) -> tuple[_socket.socket, int]:

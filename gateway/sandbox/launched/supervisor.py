@@ -64,6 +64,7 @@ def _become(order: dict[str, Any], given: list[int], supervisor: int, report: in
         keep_only([*targets, report, start])
         if order["handled"]:
             restrict(order["handled"], order["network"], order["scoped"], order["rules"])
+        os.umask(order["umask"])
         for kind, soft, hard in order["rlimits"]:
             _limit(kind, soft, hard)
         filter_calls(order["filters"])
