@@ -252,9 +252,7 @@ def _end(owner: int, process: subprocess.Popen[bytes], orders: socket.socket) ->
     """Ends a launcher, which goes when nobody can give it orders any more."""
     orders.close()
     if owner == os.getpid():
-        with suppress(
-            PermissionError
-        ):  # another user's, since this process has become somebody else: it goes by itself
+        with suppress(PermissionError):  # this process has become somebody else, and the launcher goes by itself
             process.kill()  # it may not be far enough to see that nobody will ask
         process.wait()
     else:
