@@ -339,6 +339,7 @@ def test_what_is_mounted_between_two_calls_is_there_in_the_second(tmp_path: Path
         "call(); call()\n"
         "while not children(IN_SPACES._process.pid): pass\n"
         "subprocess.run(['mount', '-t', 'tmpfs', 'none', top], check=True)\n"
+        "while children(IN_SPACES._process.pid): pass\n"  # which would hold what was unmounted
         "open(f'{top}/new', 'w').close()\n"
         "call()\n"
     )

@@ -65,15 +65,19 @@ class Launcher:
         poll = select.poll()
         for descriptor in (self.orders.fileno(), wake, self.gateway):
             poll.register(descriptor, select.POLLIN)
+        mounts = self.nursery.mounts if self.nursery is not None else -1
+        if mounts >= 0:
+            poll.register(mounts, select.POLLPRI)
         while True:
             seen = poll.poll(_IDLE_MS if self.nursery is not None and self.nursery.ready is not None else None)
-            if not seen and self.nursery is not None:
-                self.nursery.rest()
-            for descriptor, _event in seen:
+            found = [descriptor for descriptor, _event in seen]
+            if self.nursery is not None and (not found or mounts in found):
+                self.nursery.rest()  # before any order: a change is told once
+            for descriptor in found:
                 if descriptor == wake:
                     drain(wake)
                     self._collect()
-                elif descriptor == self.gateway or not self._take():
+                elif descriptor == self.gateway or (descriptor != mounts and not self._take()):
                     return
 
     def _take(self) -> bool:
@@ -134,15 +138,15 @@ class Nursery:
     """Where each process 1 comes from. Where calls follow each other one is made beforehand, for the next.
 
     One that was made before something was mounted on the host, or unmounted, is not used: what it would show is not
-    what the call was planned from."""
+    what the call was planned from, and it holds what was unmounted. `mounts`: tells of such a change by POLLPRI."""
 
     def __init__(self) -> None:
         self.ready: Waiting | None = None
         self._asked = False
         self._life, self._our_life = os.pipe()  # ends when this process does: nobody else keeps the second
-        self._mounts = os.open("/proc/self/mountinfo", os.O_RDONLY | os.O_CLOEXEC)
+        self.mounts = os.open("/proc/self/mountinfo", os.O_RDONLY | os.O_CLOEXEC)
         self._changes = select.poll()
-        self._changes.register(self._mounts, select.POLLPRI)
+        self._changes.register(self.mounts, select.POLLPRI)
 
     def hand(self, given: list[int]) -> int:
         """Gives an order to a process 1: its pid. Raises OSError and Refused."""
