@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import os
 import select
-import stat
 import signal
 import socket
+import stat
 import subprocess
 import sys
 from pathlib import Path
