@@ -66,10 +66,11 @@ def status(findings: Sequence[Finding]) -> int:
 
 
 def sandbox_findings() -> tuple[Finding, ...]:
-    """Tries every backend of this platform."""
-    from gateway.sandbox.choose import backends
+    """Tries every backend of this platform, what was refused a short while ago too."""
+    from gateway.sandbox.choose import backends, try_again
     from gateway.sandbox.diagnosis import surroundings
 
+    try_again()
     return judged([(each.name, each.probe()) for each in _real(backends())], surroundings(), _is_installed())
 
 

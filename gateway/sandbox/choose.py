@@ -80,6 +80,14 @@ def prepare() -> None:
             first.prepare()
 
 
+def try_again() -> None:
+    """Has the next look try what was refused, whenever that was."""
+    if sys.platform == "linux":
+        from gateway.sandbox.spaces_probe import forget
+
+        forget()
+
+
 def choose(plan: SandboxPlan, offered: Sequence[Backend] = ()) -> Choice:
     """The backend for a plan. Raises SandboxError, with every reason, when there is none."""
     passed: list[Passed] = []

@@ -1,19 +1,21 @@
 """That a backend held everything when it was last tried, for later processes.
 
 It is remembered for this boot, user, program and form of what is asked. Only the best answer is: a record that is stale
-or was tampered with leads to a start that fails, never to a weaker sandbox.
+or was tampered with leads to a start that fails, never to a weaker sandbox. That one was refused is remembered for a
+while where another holds as much.
 """
 
 from __future__ import annotations
 
 import os
+from time import time
 
 
-def holds(name: str, line: str) -> bool:
-    """Whether this very line is on record."""
+def holds(name: str, line: str, seconds: float = float("inf")) -> bool:
+    """Whether this very line is on record, and was put there within so many seconds."""
     try:
         with open(_record(name), encoding="utf-8") as file:
-            return file.read() == line
+            return file.read() == line and 0 <= time() - os.fstat(file.fileno()).st_mtime < seconds
     except (OSError, UnicodeDecodeError):
         return False
 

@@ -3,13 +3,14 @@ That everything holds is remembered."""
 
 from __future__ import annotations
 
+import errno
 import os
 import sys
 
 from gateway.model.plan import WRITE, Limits, Mount, Network, SandboxPlan
 from gateway.sandbox import remembered
 from gateway.sandbox.attempts import attempt
-from gateway.sandbox.base import Probe
+from gateway.sandbox.base import Probe, SandboxError
 from gateway.sandbox.bubblewrap_probe import REMEDY, SCRIPT, world
 from gateway.sandbox.spaces_order import order_of
 
@@ -17,19 +18,36 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from gateway.sandbox.spaces import Spaces
 
-_RECORD = "namespaces-hold"
+_RECORD, _REFUSED = "namespaces-hold", "namespaces-refused"
+_A_WHILE = 600.0
+# What a kernel or a policy of the machine says that does not permit it; anything else may be of the moment.
+_FORBIDDEN = (errno.EPERM, errno.EACCES, errno.ENOSYS, errno.EINVAL)
 
 
 def probe(backend: Spaces) -> Probe:
-    """Tries it, unless it is known to hold."""
-    kernel = os.uname().release
-    if known():
+    """Tries it, unless it is known to hold, or was refused a short while ago where bubblewrap is known to hold."""
+    kernel, line = os.uname().release, _line()
+    if remembered.holds(_RECORD, line):
         return Probe(True, f"Linux {kernel}, tried earlier since the machine started")
+    if remembered.holds(_REFUSED, line, _A_WHILE) and _bubblewrap_holds():
+        return Probe(False, f"Linux {kernel}: it was refused within the last ten minutes", REMEDY)
     broken = attempt(backend, SCRIPT, world)
     if broken:
+        if any(os.strerror(each) in broken for each in _FORBIDDEN):
+            remembered.keep(_REFUSED, line)
         return Probe(False, f"Linux {kernel}: {broken}", REMEDY)
-    remembered.keep(_RECORD, _line())
+    remembered.keep(_RECORD, line)
     return Probe(True, f"Linux {kernel}")
+
+
+def _bubblewrap_holds() -> bool:
+    from gateway.sandbox import bubblewrap_probe
+    from gateway.sandbox.bubblewrap_program import find
+
+    try:
+        return bubblewrap_probe.known(find(known=bubblewrap_probe.known).key)
+    except SandboxError:
+        return False
 
 
 def known() -> bool:
@@ -40,6 +58,7 @@ def known() -> bool:
 def forget() -> None:
     """Has it tried again, by the next process that asks."""
     remembered.forget(_RECORD)
+    remembered.forget(_REFUSED)
 
 
 def _line() -> str:

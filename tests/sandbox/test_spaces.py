@@ -417,3 +417,26 @@ class TestProbe:
         answers = iter([Probe(False, "a"), Probe(True, "b")])
         monkeypatch.setattr(spaces_probe, "probe", lambda _backend: next(answers))
         assert [backend.probe().reason for _ in range(2)] == ["a", "a"]
+
+    def test_a_refusal_is_kept_for_a_while_where_bubblewrap_holds_as_much(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
+        found: list[str] = []
+        answer = "a call could not be confined: namespaces: Operation not permitted"
+        monkeypatch.setattr(spaces_probe, "attempt", lambda *_how: found.append("tried") or answer)
+        monkeypatch.setattr(spaces_probe, "_bubblewrap_holds", lambda: holds)
+        for holds in (True, True, False):  # noqa: B007
+            assert not Spaces().probe().works
+            found.append("said")
+        record = tmp_path / "gateway" / "run" / "namespaces-refused"
+        os.utime(record, (record.stat().st_mtime - 601,) * 2)
+        holds = True
+        assert answer in Spaces().probe().reason
+        assert found == ["tried", "said", "said", "tried", "said", "tried"]
+
+    def test_what_fails_at_the_moment_is_no_refusal(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
+        monkeypatch.setattr(spaces_probe, "attempt", lambda *_how: "it cannot be tried: Too many open files")
+        assert not Spaces().probe().works
+        assert not (tmp_path / "gateway" / "run" / "namespaces-refused").exists()
