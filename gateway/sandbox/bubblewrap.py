@@ -21,8 +21,8 @@ from contextlib import suppress
 from gateway.sandbox.base import Probe, SandboxError
 from gateway.sandbox.bubblewrap_arguments import Given, arguments, encoded, shows_host
 from gateway.sandbox.bubblewrap_running import Confined
+from gateway.sandbox.filter_here import filter_here
 from gateway.sandbox.mounts import MASK, PRIVATE, READ_ONLY, inexpressible, is_device, steps
-from gateway.sandbox.seccomp import filter_of
 from gateway.sandbox.spawn import spawn
 
 TYPE_CHECKING = False
@@ -54,7 +54,6 @@ class Bubblewrap:
         self._probe: Probe | None = None
         self._masks: Masks | None = None
         self._machine: tuple[str, ...] | None = None
-        self._filters: dict[tuple[str, ...], bytes] = {}
 
     def probe(self) -> Probe:
         """Runs the real thing with attempts to get out, once in this process."""
@@ -99,24 +98,13 @@ class Bubblewrap:
 
         return Confined(
             *started,
-            filter_=self._filter(plan.permits),
+            filter_=filter_here(plan.permits),
             made=made,
             plan=plan,
             argv=argv,
             reason=reason,
             leads=not streams.terminal,
         )
-
-    def _filter(self, permits: tuple[str, ...]) -> bytes:
-        if permits not in self._filters:
-            machine = os.uname().machine
-            try:
-                self._filters[permits] = filter_of(machine, permits)
-            except KeyError:
-                raise SandboxError(f"no filter of system calls is known for {machine}") from None
-            except ValueError as error:
-                raise SandboxError(str(error)) from None
-        return self._filters[permits]
 
     def _started(
         self,

@@ -7,11 +7,10 @@ import os
 import select
 import signal
 import socket
-import threading
 
-from gateway.sandbox.base import OF_THE_TERMINAL, SandboxError
-from gateway.sandbox.first_process import astray, command_of
-from gateway.sandbox.spawn import children, send, send_group
+from gateway.sandbox.base import SandboxError
+from gateway.sandbox.first_process import OfProcess1, astray
+from gateway.sandbox.spawn import children, send
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -23,10 +22,9 @@ if TYPE_CHECKING:
 
 NOT_FOUND, NOT_STARTED = 127, 126
 _BEING_BUILT = b"/newroot"  # where bubblewrap puts together what becomes the root
-_ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT)  # they end what has not begun yet
 
 
-class Confined:
+class Confined(OfProcess1):
     """`gateway.sandbox.base.Running`. `failure`: why the command itself could not be started, "" if it was."""
 
     def __init__(
@@ -45,6 +43,7 @@ class Confined:
     ) -> None:
         """Waits until the sandbox's first process is there. `leads`: it leads a session and process group of its own.
         Raises SandboxError when it will not come."""
+        super().__init__(leads=leads)
         self._child = child
         self._reports = reports
         self._gate = gate
@@ -54,12 +53,8 @@ class Confined:
         self._plan = plan
         self._program = os.fsdecode(argv[0]) if argv else ""
         self._reason = reason
-        self._leads = leads
-        self._lock = threading.RLock()  # a signal's handler may run while its thread waits
         self._status: int | None = None
-        self._command = -1
         self._killed = False
-        self._root = -1
         self.failure = ""
         self.pid = child.pid
         try:
@@ -107,27 +102,10 @@ class Confined:
         reason = text or self._reason() or f"bubblewrap ended with status {status}"
         return SandboxError(f"the sandbox could not be built: {reason}", "see `gateway doctor`")
 
-    def signal(self, number: int) -> None:
-        """Passes a signal on to the command, or to its process group. Does nothing when it has ended."""
-        with self._lock:
-            if self._command < 0 and self._root >= 0:
-                self._command = command_of(self.root)
-            if self._command < 0:
-                if number in _ENDING:
-                    self.kill()
-                return
-            if number in OF_THE_TERMINAL and self._leads:
-                # Process 1 leads the group; the kernel keeps from it whatever it could not survive.
-                send_group(self._root, self.root, number)
-            else:
-                send(self._command, number)
-
     def kill(self) -> None:
-        """Ends the whole tree at once: with process 1 the kernel ends every process of its namespace."""
-        with self._lock:
-            self._killed = True
-            if self._root >= 0:
-                send(self._root, signal.SIGKILL)
+        """Ends the whole tree at once."""
+        self._killed = True
+        super().kill()
 
     def wait(self) -> int:
         """Blocks until our child and all that the command started have ended: the command's exit status, 128 + n after
@@ -168,11 +146,10 @@ class Confined:
         self._gate.close()
         self._built.close()
         with self._lock:
-            for name in ("_reports", "_root", "_command"):
-                descriptor = getattr(self, name)
-                setattr(self, name, -1)
-                if descriptor >= 0:
-                    os.close(descriptor)
+            if self._reports >= 0:
+                os.close(self._reports)
+            self._reports = -1
+        self.give_back()
 
 
 def _on_path(program: str, plan: SandboxPlan) -> bool:

@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import os
+import signal
+import threading
 
-from gateway.sandbox.spawn import children, open_process
+from gateway.sandbox.base import OF_THE_TERMINAL
+from gateway.sandbox.spawn import children, open_process, send, send_group
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from gateway.sandbox.mounts import Step
 
 _LOOKS = 100
+_ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT)  # they end what has not begun yet
 
 
 def command_of(root: int) -> int:
@@ -50,3 +54,45 @@ def _escaped(path: str) -> bytes:
         if character in text:
             text = text.replace(character, b"\\%03o" % ord(character))
     return text
+
+
+class OfProcess1:
+    """What a handle does by process 1 of its sandbox: part of `gateway.sandbox.base.Running`."""
+
+    root = 0
+
+    def __init__(self, *, leads: bool) -> None:
+        """`leads`: process 1 leads a session and process group of its own."""
+        self._leads = leads
+        self._lock = threading.RLock()  # a signal's handler may run while its thread waits
+        self._root = self._command = -1  # pidfds of process 1 and of the command, once they are known
+
+    def signal(self, number: int) -> None:
+        """Passes a signal on to the command, or to its process group. Does nothing when it has ended."""
+        with self._lock:
+            if self._command < 0 and self._root >= 0:
+                self._command = command_of(self.root)
+            if self._command < 0:
+                if number in _ENDING:
+                    self.kill()
+                return
+            if number in OF_THE_TERMINAL and self._leads:
+                # Process 1 leads the group; the kernel keeps from it whatever it could not survive.
+                send_group(self._root, self.root, number)
+            else:
+                send(self._command, number)
+
+    def kill(self) -> None:
+        """Ends the whole tree at once: with process 1 the kernel ends every process of its namespace."""
+        with self._lock:
+            if self._root >= 0:
+                send(self._root, signal.SIGKILL)
+
+    def give_back(self) -> None:
+        """Closes the pidfds."""
+        with self._lock:
+            for name in ("_root", "_command"):
+                descriptor = getattr(self, name)
+                setattr(self, name, -1)
+                if descriptor >= 0:
+                    os.close(descriptor)

@@ -12,8 +12,8 @@ import threading
 import weakref
 
 from gateway.sandbox.base import Probe, SandboxError
+from gateway.sandbox.filter_here import filter_here
 from gateway.sandbox.mounts import inexpressible, steps
-from gateway.sandbox.seccomp import filter_of
 from gateway.sandbox.spaces_order import order_of
 from gateway.sandbox.spaces_running import Held
 
@@ -48,7 +48,6 @@ class Spaces:
         self._probing = threading.Lock()
         self._probe: Probe | None = None
         self._held = False
-        self._filters: dict[tuple[str, ...], bytes] = {}
         _all.add(self)
 
     def probe(self) -> Probe:
@@ -88,7 +87,7 @@ class Spaces:
             raise SandboxError("there is no command, or a zero byte in its words")
         from gateway.sandbox.launcher import IN_SPACES
 
-        order = order_of(plan, argv, self._filter(plan.permits), terminal=streams.terminal)
+        order = order_of(plan, argv, filter_here(plan.permits), terminal=streams.terminal)
         talk = (self._launcher or IN_SPACES).order(order, streams, keep)
         return Held(talk, steps(plan.mounts, plan.private), self._forget, leads=not streams.terminal)
 
@@ -98,14 +97,3 @@ class Spaces:
 
         forget()
         self._probe = None
-
-    def _filter(self, permits: tuple[str, ...]) -> bytes:
-        if permits not in self._filters:
-            machine = os.uname().machine
-            try:
-                self._filters[permits] = filter_of(machine, permits)
-            except KeyError:
-                raise SandboxError(f"no filter of system calls is known for {machine}") from None
-            except ValueError as error:
-                raise SandboxError(str(error)) from None
-        return self._filters[permits]

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import os
 import select
 import signal
 import socket
 import threading
 
-from gateway.sandbox.base import OF_THE_TERMINAL, SandboxError
-from gateway.sandbox.first_process import astray, command_of
-from gateway.sandbox.spawn import children, open_process, send, send_group
+from gateway.sandbox.base import SandboxError
+from gateway.sandbox.first_process import OfProcess1, astray
+from gateway.sandbox.spawn import children, open_process, send
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -20,10 +19,9 @@ if TYPE_CHECKING:
 
 _PATIENCE = 20.0
 _DIGITS = 3  # of a status
-_ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT)  # they end what has not begun yet
 
 
-class Held:
+class Held(OfProcess1):
     """`gateway.sandbox.base.Running`. `failure`: why the command itself could not be started, "" if it was."""
 
     def __init__(
@@ -31,15 +29,12 @@ class Held:
     ) -> None:
         """Waits until the sandbox is built. `forget` is called when it could not be, through no fault of ours; `leads`:
         process 1 leads a session and process group of its own. Raises SandboxError; then nothing runs."""
+        super().__init__(leads=leads)
         self._talk = talk
         self._made = made
         self._forget = forget
-        self._leads = leads
-        self._lock = threading.RLock()  # a signal's handler may run while its thread waits
         self._waiting = threading.Lock()
         self._status: int | None = None
-        self._command = -1
-        self._root = -1
         self.failure = ""
         self.root = self.pid = 0
         talk.settimeout(_PATIENCE)
@@ -87,27 +82,6 @@ class Held:
         self.close()
         return SandboxError(f"the sandbox could not be built: {reason}", "see `gateway doctor`")
 
-    def signal(self, number: int) -> None:
-        """Passes a signal on to the command, or to its process group. Does nothing when it has ended."""
-        with self._lock:
-            if self._command < 0 and self._root >= 0:
-                self._command = command_of(self.root)
-            if self._command < 0:
-                if number in _ENDING:
-                    self.kill()
-                return
-            if number in OF_THE_TERMINAL and self._leads:
-                # Process 1 leads the group; the kernel keeps from it whatever it could not survive.
-                send_group(self._root, self.root, number)
-            else:
-                send(self._command, number)
-
-    def kill(self) -> None:
-        """Ends the whole tree at once: with process 1 the kernel ends every process of its namespace."""
-        with self._lock:
-            if self._root >= 0:
-                send(self._root, signal.SIGKILL)
-
     def wait(self) -> int:
         """Blocks until all that the command started has ended: its exit status, 128 + n after signal n."""
         with self._waiting:
@@ -148,9 +122,4 @@ class Held:
     def close(self) -> None:
         """Gives the descriptors back. The tree must have ended."""
         self._talk.close()
-        with self._lock:
-            for name in ("_root", "_command"):
-                descriptor = getattr(self, name)
-                setattr(self, name, -1)
-                if descriptor >= 0:
-                    os.close(descriptor)
+        self.give_back()
