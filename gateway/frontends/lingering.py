@@ -14,6 +14,7 @@ import threading
 from gateway.places import places
 from gateway.sandbox.run import Cancel
 from gateway.sandbox.shell import folder_said, status_said
+from gateway.signalled import wait_readable
 from gateway.tickets import Tickets
 
 TYPE_CHECKING = False
@@ -85,6 +86,7 @@ def with_jobs(work: Callable[[Left], int]) -> int:
     for number in _PASSED_ON:
         if signal.getsignal(number) is not signal.SIG_IGN:
             signal.signal(number, lambda received, _frame: os.kill(worker, received))
+    wait_readable(ours)
     said = os.read(ours, 16)
     if said.endswith(b"\n"):
         return int(said)

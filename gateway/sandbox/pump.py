@@ -9,6 +9,8 @@ import os
 import select
 from time import monotonic
 
+from gateway.signalled import Signalled
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -92,6 +94,16 @@ class Pump:
 
     def run(self, deadline: float) -> str:
         """Until something ends it: "exited", "cancelled" or "timeout". `deadline`: of the monotonic clock."""
+        with Signalled() as signals:
+            if signals.descriptor >= 0:
+                self._poll.register(signals.descriptor, select.POLLIN)
+            try:
+                return self._until(deadline, signals)
+            finally:
+                if signals.descriptor >= 0:
+                    self._poll.unregister(signals.descriptor)
+
+    def _until(self, deadline: float, signals: Signalled) -> str:
         while True:
             left = deadline - monotonic()
             if left <= 0:
@@ -99,6 +111,8 @@ class Pump:
             ready = {descriptor for descriptor, _event in self._poll.poll(min(left * 1000 + 1, 2**30))}
             if self.cancelled in ready:
                 return "cancelled"
+            if signals.descriptor in ready:
+                signals.hear()
             self._serve(ready)
             if self.exited in ready:
                 return "exited"

@@ -7,7 +7,6 @@ tree of processes has ended, and what it should not have left behind has been de
 from __future__ import annotations
 
 import os
-import select
 import threading
 from contextlib import ExitStack, suppress
 from time import monotonic, sleep
@@ -18,6 +17,7 @@ from gateway.model.value import Value
 from gateway.sandbox.base import SandboxError, Streams
 from gateway.sandbox.choose import choose
 from gateway.sandbox.pump import STDERR, STDOUT, Kept, Pump
+from gateway.signalled import wait_readable
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -98,10 +98,7 @@ class Cancel:
         if self._read < 0:
             sleep(seconds)
         elif not self.is_set:
-            # Not `select`, which takes no descriptor above 1023.
-            poll = select.poll()
-            poll.register(self._read, select.POLLIN)
-            poll.poll(seconds * 1000)
+            wait_readable(self._read, seconds)
         return self.is_set
 
     def close(self) -> None:
