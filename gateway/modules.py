@@ -102,9 +102,22 @@ def _four(number: int) -> bytes:
     return (number & 0xFFFFFFFF).to_bytes(4, "little")
 
 
-def install() -> None:
+def install(*, lasting: bool = False) -> None:
     """Has modules be found so from now on, unless Python was told to look for compiled ones elsewhere, or is one that
-    does it otherwise."""
+    does it otherwise. `lasting`: the process answers many questions. Where the package has machine code it is left to
+    importlib then, which takes that: it loads more slowly, but decides faster."""
     usual = sys.pycache_prefix is None and not sys.flags.optimize and _TAG and hasattr(_imp, "_fix_co_filename")
-    if usual and Finder not in sys.meta_path:
+    if usual and Finder not in sys.meta_path and not (lasting and has_machine_code()):
         sys.meta_path.insert(0, Finder)
+
+
+def has_machine_code() -> bool:
+    """Whether the package is one that was built with GATEWAY_COMPILE=1, for this Python."""
+    folder = __file__.rpartition("/")[0]
+    for suffix in _imp.extension_suffixes():
+        try:
+            posix.stat(f"{folder}/engine{suffix}")
+        except OSError:
+            continue
+        return True
+    return False

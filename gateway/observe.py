@@ -55,15 +55,9 @@ class Host:
 
     def glob(self, pattern: str) -> tuple[str, ...] | None:
         """Paths that an absolute pattern matches, sorted; None when a bound was hit."""
-        found: list[str] = []
-        try:
-            for path in _expand(pattern, _Budget(MAX_GLOB_ENTRIES)):
-                found.append(path)
-                if len(found) > MAX_GLOB_MATCHES:
-                    return None
-        except (OSError, ValueError, _OutOfBudget):
-            return None
-        return tuple(sorted(found))
+        from gateway.expanding import expand  # few calls have globs
+
+        return expand(pattern, MAX_GLOB_ENTRIES, MAX_GLOB_MATCHES)
 
     def program(self, name: str, path: str) -> str:
         """The file that a search path gives for a name, "" if none."""
@@ -295,63 +289,6 @@ def _suspect(search_path: str, own: tuple[str, ...]) -> tuple[tuple[str, ...], b
 
 
 _SUSPECTED: dict[tuple[str, tuple[str, ...]], tuple[tuple[str, ...], bool, str]] = {}
-
-
-class _OutOfBudget(Exception):
-    """A bound of the look was hit."""
-
-
-class _Budget:
-    """Counts down the folder entries that one question may look at."""
-
-    def __init__(self, entries: int) -> None:
-        self.left = entries
-
-    def spend(self) -> None:
-        self.left -= 1
-        if self.left < 0:
-            raise _OutOfBudget
-
-
-def _expand(pattern: str, budget: _Budget) -> Iterator[str]:
-    """Matches of an absolute pattern as bash finds them: segment by segment, dot files only when asked for."""
-    special = min([at for at in map(pattern.find, "*?[") if at >= 0], default=len(pattern))
-    folder, _, rest = pattern[:special].rpartition("/")
-    return _expand_below(folder, (rest + pattern[special:]).split("/"), budget)
-
-
-def _expand_below(folder: str, segments: list[str], budget: _Budget) -> Iterator[str]:
-    head, rest = segments[0], segments[1:]
-    if not any(special in head for special in "*?["):
-        path = f"{folder}/{head}"
-        if rest:
-            yield from _expand_below(path, rest, budget)
-        elif os.path.lexists(path):
-            yield path
-        return
-    from fnmatch import fnmatchcase  # it loads `re`, and few calls have globs
-
-    try:
-        with os.scandir(folder or "/") as entries:
-            for entry in entries:
-                budget.spend()
-                name = entry.name
-                if (name[0] == "." and head[0] != ".") or not fnmatchcase(name, head):
-                    continue
-                if not rest:
-                    yield f"{folder}/{name}"
-                elif _is_folder(entry):
-                    yield from _expand_below(f"{folder}/{name}", rest, budget)
-    except (FileNotFoundError, NotADirectoryError):
-        return
-
-
-def _is_folder(entry: os.DirEntry[str]) -> bool:
-    """Links count as what they lead to; one that leads in a circle leads nowhere, for bash too."""
-    try:
-        return entry.is_dir()
-    except OSError:
-        return False
 
 
 def _look_below(tree: str, skips: str, host: Host, hidden: Callable[[str], bool]) -> TreeFact:

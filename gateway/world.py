@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from typing import Any
 
 _MAX_LINKS = 40
+_MOST_KEPT = 4096
 _SPECIAL = ("*", "?", "[")
 
 
@@ -63,6 +64,8 @@ class FrozenHost(Host):
         plain = (path for path in (*self._files, *self._folders) if not f"{path}/".startswith(links))
         self._plain = {path: PathFact(path, "dir" if path in self._folders else "file") for path in plain}
         self._untracked = None if "untracked" not in world else {self._place(path) for path in world["untracked"]}
+        self._asked: dict[str, PathFact | None] = {}
+        self._index = self._kept_by_git()
         self._branch = str(world.get("branch") or "")
         self._remotes = dict(world.get("remotes") or {})
 
@@ -73,6 +76,13 @@ class FrozenHost(Host):
         """Where a path leads, every link on the way followed; None for a loop of links or no absolute path."""
         if path in self._plain:
             return self._plain[path]
+        if path not in self._asked:
+            if len(self._asked) >= _MOST_KEPT:
+                self._asked.clear()
+            self._asked[path] = self._follow(path)
+        return self._asked[path]
+
+    def _follow(self, path: str) -> PathFact | None:
         if not path.startswith("/") or "\0" in path:
             return None
         pending = path.split("/")[::-1]
@@ -183,7 +193,10 @@ class FrozenHost(Host):
 
     def data(self, path: str) -> bytes:
         """Of the project's index what is asked of one: its first signs, and the names of the files that git keeps."""
-        if self._untracked is None or path != f"{self._root}/.git/index":
+        return self._index if path == f"{self._root}/.git/index" else b""
+
+    def _kept_by_git(self) -> bytes:
+        if self._untracked is None:
             return b""
         below = f"{self._root}/"
         inside = (file for file in self._files - self._untracked if file.startswith(below))

@@ -8,7 +8,7 @@ import os
 import py_compile
 import subprocess
 import sys
-from importlib.machinery import PathFinder
+from importlib.machinery import EXTENSION_SUFFIXES, PathFinder
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -130,8 +130,40 @@ def test_a_process_has_the_same_modules_with_it() -> None:
         json.loads(subprocess.check_output([sys.executable, "-I", "-S", "-c", LISTED, root, how]))
         for how in ("usual", "quick")
     ]
-    assert found[0] == found[1]
-    assert len(found[0]) > 50
+    from_source = [name for name, (file, *_) in found[0].items() if file.endswith(".py")]
+    assert {name: found[1][name] for name in from_source} == {name: found[0][name] for name in from_source}
+    assert found[0].keys() == found[1].keys()
+    assert len(from_source) > 50
+
+
+MACHINE_CODE = """
+import sys
+sys.path.insert(0, sys.argv[1])
+from gateway.modules import Finder, has_machine_code, install
+install(lasting=sys.argv[2] == "lasting")
+print(has_machine_code(), Finder in sys.meta_path)
+"""
+
+
+@pytest.mark.parametrize(
+    ("built", "how", "said"),
+    [
+        ((), "once", "False True"),
+        ((), "lasting", "False True"),
+        (("engine",), "once", "True True"),
+        (("engine",), "lasting", "True False"),
+    ],
+    ids=["sources, one question", "sources, many", "machine code, one question", "machine code, many"],
+)
+def test_machine_code_is_loaded_by_a_process_that_lasts(
+    package: Path, built: tuple[str, ...], how: str, said: str
+) -> None:
+    (package / "modules.py").write_bytes(Path(modules.__file__).read_bytes())
+    for name in built:
+        (package / f"{name}{EXTENSION_SUFFIXES[0]}").write_bytes(b"")
+    where = str(package.parent)
+    done = subprocess.check_output([sys.executable, "-I", "-S", "-c", MACHINE_CODE, where, how], text=True)
+    assert done.strip() == said
 
 
 @pytest.mark.parametrize("options", [["-O"], ["-X", "pycache_prefix=/nowhere"]], ids=" ".join)

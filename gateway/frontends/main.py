@@ -14,6 +14,8 @@ if TYPE_CHECKING:
 
 EXIT_INTERRUPTED = 130
 EXIT_BROKEN_PIPE = 141
+# These decide many times, or go on.
+_LASTING = frozenset(("agent", "commands", "cron", "mcp", "policy", "service"))
 # As in `gateway.agents.refusal`, for when not even that can be loaded.
 _REFUSAL = (
     '{"hookSpecificOutput":{"hookEventName":"PreToolUse","permissionDecision":"deny",'
@@ -24,8 +26,9 @@ _REFUSAL = (
 def main() -> int:
     """The process: runs the command that its arguments make, and gives or takes the exit status."""
     gc.disable()  # start-up makes many values and hardly any garbage
-    install()
-    status = run(sys.argv[1:])
+    words = sys.argv[1:]
+    install(lasting="--batch" in words or (bool(words) and words[0] in _LASTING))
+    status = run(words)
     if "typer" not in sys.modules:
         import os
 
