@@ -30,7 +30,7 @@ BOUNDED = {
     "policy.trie": {"_bucket", "_globset", "_keyed", "_mark_quiet", "finish", "scan", "walk"},
     # `_DEEPEST` repositories inside each other.
     "repository": {"_keeps_quiet"},
-    # An input that was read from JSON: its reader nests no deeper than the interpreter lets it.
+    # `MAX_DEPTH` of what an input holds.
     "tools.canonical": {"_formed"},
 }  # fmt: skip
 

@@ -117,8 +117,9 @@ if sys.argv[2] == "quick":
     from gateway.modules import install
     install()
 import gateway.modules, gateway.engine, gateway.frontends.hook, gateway.audit.log
+more = ("__cached__", "__path__", "__package__")
 print(json.dumps({
-    name: [each.__file__, each.__cached__, getattr(each, "__path__", None), each.__package__, sorted(each.__dict__)]
+    name: [each.__file__, *(getattr(each, one, None) for one in more), sorted(each.__dict__)]
     for name, each in sorted(sys.modules.items()) if name.startswith("gateway")
 }))
 """
