@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import stat
+from posixpath import normpath
 
 from gateway.model.effect import HOLE
 from gateway.model.facts import NO_FACTS, Facts, PathFact, TreeFact, Wanted
@@ -24,15 +25,42 @@ MAX_GLOB_ENTRIES = 5_000
 MAX_GLOB_MATCHES = 256
 MAX_TREE_ENTRIES = 5_000
 MAX_TREE_FINDINGS = 8
+MAX_ENTRIES = 100_000
 MAX_GIT_FILE = 1_000_000
 MAX_KEPT_TEXTS = 256
 MAX_PATH = 4096
 MAX_INDEX_FILE = 50_000_000
 
+_MANY = 16
 _NONE: frozenset[str] = frozenset()
 _O_PATH = getattr(os, "O_PATH", 0)
 # Where a path leads that nobody can follow: anywhere.
 _UNTOLD = PathFact(HOLE, "unknown")
+
+
+class OutOfEntries(Exception):
+    """A bound of the look was hit."""
+
+
+class Entries:
+    """Counts the entries of folders that are looked at: so many for one question, and so many for all of a call, as one
+    line may hold thousands of questions."""
+
+    def __init__(self, each: int, most: int) -> None:
+        self._each = each
+        self._most = most
+        self._left = 0
+
+    def begin(self) -> None:
+        """Another question."""
+        self._left = self._each
+
+    def spend(self) -> None:
+        """One entry. Raises OutOfEntries."""
+        self._left -= 1
+        self._most -= 1
+        if self._left < 0 or self._most < 0:
+            raise OutOfEntries
 
 
 class Host:
@@ -53,11 +81,11 @@ class Host:
         except (OSError, ValueError):
             return None
 
-    def glob(self, pattern: str) -> tuple[str, ...] | None:
-        """Paths that an absolute pattern matches, sorted; None when a bound was hit."""
+    def glob(self, pattern: str, entries: Entries | None = None) -> tuple[str, ...] | None:
+        """Paths that an absolute pattern matches, sorted; None when a bound was hit. `entries`: what is left for it."""
         from gateway.expanding import expand  # few calls have globs
 
-        return expand(pattern, MAX_GLOB_ENTRIES, MAX_GLOB_MATCHES)
+        return expand(pattern, entries or Entries(MAX_GLOB_ENTRIES, MAX_ENTRIES), MAX_GLOB_MATCHES)
 
     def program(self, name: str, path: str) -> str:
         """The file that a search path gives for a name, "" if none."""
@@ -173,17 +201,27 @@ def observe(
     nothing = not (wanted.paths or wanted.globs or wanted.programs or wanted.git or wanted.trees or wanted.names)
     if nothing and not wanted.settings:
         return NO_FACTS
-    paths = {path: _look_at(path, host) for path in wanted.paths}
+    if len(wanted.paths) < _MANY:
+        paths = {path: _look_at(path, host) for path in wanted.paths}
+    else:
+        paths = _look_at_many(wanted.paths, host)
     globs = {}
+    entries = Entries(MAX_GLOB_ENTRIES, MAX_ENTRIES)
     for pattern in wanted.globs:
-        matches = globs[pattern] = host.glob(pattern)
+        matches = globs[pattern] = host.glob(pattern, entries)
         for path in matches or ():
             paths[path] = _look_at(path, host)
     programs, untrusted, chosen = _programs(wanted.programs, host, context, search_path)
     git = {folder: git_fact(folder, host, context) for folder in wanted.git} if wanted.git else {}
-    trees = {tree: _look_below(*tree, host, hidden) for tree in wanted.trees} if hidden is not None else {}
+    trees = {}
+    if hidden is not None:
+        entries = Entries(MAX_TREE_ENTRIES, MAX_ENTRIES)
+        trees = {tree: _look_below(*tree, host, hidden, entries) for tree in wanted.trees}
     plain = wanted.names and not context.confined
-    names = {folder: _are_plain(folder, host) for folder in wanted.names} if plain else {}
+    names = {}
+    if plain:
+        entries = Entries(MAX_TREE_ENTRIES, MAX_ENTRIES)
+        names = {folder: _are_plain(folder, host, entries) for folder in wanted.names}
     settings = {
         each: with_installed(texts_above(*each, host, context), each[1], host, context, search_path)
         for each in wanted.settings
@@ -197,6 +235,36 @@ def _look_at(path: str, host: Host) -> PathFact:
     """Where a path leads. One that no call to the system takes is not even tried: its links are anybody's guess."""
     fact = host.path(path) if len(path) <= MAX_PATH else None
     return _UNTOLD if fact is None else fact
+
+
+def _look_at_many(paths: tuple[str, ...], host: Host) -> dict[str, PathFact]:
+    """The same for many. Each look at what is not there goes through all folders on the way, so that thousands of deep
+    paths would take seconds: below a folder that is known to be missing nothing is looked at, as nothing is there."""
+    missing: dict[str, str] = {}  # where their paths lead
+    found = {}
+    for path in paths:
+        fact = found[path] = _below_missing(path, missing) or _look_at(path, host)
+        if fact.kind != "missing":
+            continue
+        missing[path] = fact.real
+        folder = path[: path.rfind("/")]
+        if folder and folder not in missing and (above := host.path(folder)) is not None and above.kind == "missing":
+            missing[folder] = above.real
+    return found
+
+
+def _below_missing(path: str, missing: dict[str, str]) -> PathFact | None:
+    """What is below a missing folder: nothing, by that name. None below no such folder, and where the name itself needs
+    a look."""
+    if len(path) > MAX_PATH or normpath(path) != path:
+        return None
+    at = path.rfind("/")
+    while at > 0:
+        real = missing.get(path[:at])
+        if real is not None:
+            return PathFact(real + path[at:], "missing")
+        at = path.rfind("/", 0, at)
+    return None
 
 
 def _programs(
@@ -291,18 +359,18 @@ def _suspect(search_path: str, own: tuple[str, ...]) -> tuple[tuple[str, ...], b
 _SUSPECTED: dict[tuple[str, tuple[str, ...]], tuple[tuple[str, ...], bool, str]] = {}
 
 
-def _look_below(tree: str, skips: str, host: Host, hidden: Callable[[str], bool]) -> TreeFact:
+def _look_below(tree: str, skips: str, host: Host, hidden: Callable[[str], bool], entries: Entries) -> TreeFact:
     """Protected paths below a tree, as far as a bounded look goes, without what the program leaves out."""
     if skips == "rest":
         return TreeFact((), True)
     found: list[str] = []
-    seen = 0
+    entries.begin()
     pending = [tree]
     behind: set[str] = set()
     try:
         while pending:
             for path in host.below(pending.pop(), hidden=skips != "hidden"):
-                seen += 1
+                entries.spend()
                 if hidden(path) and not (skips == "untracked" and _is_untracked(path, host)) and _is_named(path, skips):
                     found.append(path)
                 elif skips not in _FOLLOWS_NO_LINK and host.is_link(path):
@@ -312,9 +380,9 @@ def _look_below(tree: str, skips: str, host: Host, hidden: Callable[[str], bool]
                     elif fact is not None and fact.kind == "dir" and _is_elsewhere(fact.real, (tree, *behind)):
                         behind.add(fact.real)
                         pending.append(fact.real)
-                if seen >= MAX_TREE_ENTRIES or len(found) >= MAX_TREE_FINDINGS:
+                if len(found) >= MAX_TREE_FINDINGS:
                     return TreeFact(tuple(found), False)
-    except OSError:
+    except (OSError, OutOfEntries):
         return TreeFact(tuple(found), False)
     return TreeFact(tuple(found), True)
 
@@ -344,20 +412,20 @@ def _is_named(path: str, skips: str) -> bool:
 _DIVIDING = frozenset(" \t\n'\"\\*?[")
 
 
-def _are_plain(tree: str, host: Host) -> bool:
+def _are_plain(tree: str, host: Host, entries: Entries) -> bool:
     """Whether every name below a folder stays one word when it is read as one again, and no link leads out of it; False
     where a bound was hit."""
-    seen = 0
+    entries.begin()
     base = host.path(tree)
     try:
         for path in host.below(tree):
-            seen += 1
-            if seen >= MAX_TREE_ENTRIES or not _DIVIDING.isdisjoint(path[len(tree) :]):
+            entries.spend()
+            if not _DIVIDING.isdisjoint(path[len(tree) :]):
                 return False
             fact = host.path(path)
             if base is None or fact is None or not fact.real.startswith(base.real.rstrip("/") + "/"):
                 return False
-    except OSError:
+    except (OSError, OutOfEntries):
         return False
     return True
 

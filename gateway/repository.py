@@ -61,11 +61,17 @@ def _settings(config: str, branch: str) -> Settings:
     return found
 
 
+_DEEP = 200
+
+
 def work_tree(folder: str, host: Host) -> str:
     """The folder of the work tree that a folder lies in, "" if none; a folder that looks like a bare repository ends
     the search, as it does for git."""
     path = folder
     while True:
+        if len(path) > _DEEP and host.is_missing(path):  # a look below it would go all the way down again
+            path = path[: path.rfind("/")]
+            continue
         fact = host.path(f"{path}/.git")
         if fact is not None and fact.kind != "missing":
             return path or "/"

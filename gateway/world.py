@@ -29,6 +29,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
     from typing import Any
 
+    from gateway.observe import Entries
+
 _MAX_LINKS = 40
 _MOST_KEPT = 4096
 _SPECIAL = ("*", "?", "[")
@@ -60,8 +62,8 @@ class FrozenHost(Host):
             while (path := dirname(path)) not in self._folders:
                 self._folders.add(path)
         # What is neither a link nor behind one leads nowhere else.
-        links = tuple(f"{link}/" for link in self._links)
-        plain = (path for path in (*self._files, *self._folders) if not f"{path}/".startswith(links))
+        self._behind_links = tuple(f"{link}/" for link in self._links)
+        plain = (path for path in (*self._files, *self._folders) if not f"{path}/".startswith(self._behind_links))
         self._plain = {path: PathFact(path, "dir" if path in self._folders else "file") for path in plain}
         self._untracked = None if "untracked" not in world else {self._place(path) for path in world["untracked"]}
         self._asked: dict[str, PathFact | None] = {}
@@ -85,6 +87,8 @@ class FrozenHost(Host):
     def _follow(self, path: str) -> PathFact | None:
         if not path.startswith("/") or "\0" in path:
             return None
+        if normpath(path) == path and not f"{path}/".startswith(self._behind_links):
+            return PathFact(path, "missing")  # what is there is known without a look
         pending = path.split("/")[::-1]
         here, followed = "", 0
         while pending:
@@ -107,7 +111,7 @@ class FrozenHost(Host):
         real = here or "/"
         return PathFact(real, "dir" if real in self._folders else "file" if real in self._files else "missing")
 
-    def glob(self, pattern: str) -> tuple[str, ...] | None:
+    def glob(self, pattern: str, _entries: Entries | None = None) -> tuple[str, ...] | None:
         """Paths that an absolute pattern matches, sorted; None where the real host's bound would be hit."""
         found = [""]
         for segment in pattern.split("/")[1:]:

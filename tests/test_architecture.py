@@ -74,7 +74,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "repository": BASE | {"gitconfig"},
     "projectfiles": BASE,
     "observe": BASE | {"expanding", "repository", "projectfiles"},
-    "expanding": set(),
+    "expanding": {"observe"},
     "signalled": set(),
     "uncollected": set(),
     "cache": BASE | {"uncollected"},

@@ -7,11 +7,13 @@ import subprocess
 from pathlib import Path
 
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
 from gateway.model.context import Context
 from gateway.model.effect import HOLE
 from gateway.model.facts import Facts, PathFact, TreeFact, Wanted
-from gateway.observe import MAX_GLOB_MATCHES, Host, observe
+from gateway.observe import MAX_GLOB_MATCHES, Entries, Host, observe
 
 
 @pytest.fixture
@@ -78,6 +80,65 @@ def test_a_glob_with_too_many_matches_is_unknown(root: Path) -> None:
     for number in range(MAX_GLOB_MATCHES + 1):
         (many / str(number)).touch()
     assert Host().glob(f"{many}/*") is None
+
+
+def test_all_globs_of_a_call_share_what_may_be_looked_at(root: Path) -> None:
+    many = root / "many"
+    many.mkdir()
+    for number in range(100):
+        (many / str(number)).touch()
+    entries = Entries(100, 250)
+    assert [Host().glob(f"{many}/{name}*", entries) for name in "abc"] == [(), (), None]
+    assert [Host().glob(f"{many}/{name}*", Entries(99, 250)) for name in "abc"] == [None] * 3
+
+
+def test_a_pattern_of_thousands_of_folders_is_unknown_or_matches_nothing(root: Path) -> None:
+    assert Host().glob(f"{root}{'/a' * 3000}/*") in (None, ())
+
+
+class Counting(Host):
+    """Counts the looks at paths."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.looks = 0
+
+    def path(self, path: str) -> PathFact | None:
+        self.looks += 1
+        return super().path(path)
+
+
+@pytest.mark.parametrize(
+    "paths",
+    [
+        [f"no{'/a' * number}" for number in range(100)],
+        [f"no{'/a' * 100}/f{number}" for number in range(100)],
+        [f"src/new/f{number}" for number in range(100)],
+    ],
+    ids=["a folder in a folder in a folder", "files of a deep folder", "files of a folder that does not lie deep"],
+)
+def test_nothing_is_looked_for_in_folders_that_are_not_there(root: Path, paths: list[str]) -> None:
+    host = Counting()
+    asked = tuple(f"{root}/{path}" for path in paths)
+    facts = observe(Wanted(asked), host, context(root))
+    assert facts.paths == {path: Host().path(path) for path in asked}
+    assert host.looks <= 4
+
+
+NAMES = st.sampled_from(["src", "a.py", "new", "link", "dangling", "loop", "fifo", "..", "x"])
+
+
+@given(st.lists(st.lists(NAMES, min_size=1, max_size=4), min_size=20, max_size=30))
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
+def test_many_paths_lead_where_each_of_them_leads(root: Path, paths: list[list[str]]) -> None:
+    asked = tuple(dict.fromkeys(f"{root}/{'/'.join(path)}" for path in paths))
+    alone = {path: Host().path(path) or PathFact(HOLE, "unknown") for path in asked}
+    assert observe(Wanted(asked + EXTRA), Host(), context(root)).paths == alone | {
+        path: PathFact(path, "missing") for path in EXTRA
+    }
+
+
+EXTRA = tuple(f"/nowhere/{number}" for number in range(20))
 
 
 def test_the_matches_of_a_glob_are_followed_too(root: Path) -> None:

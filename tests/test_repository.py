@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 
 from gateway.model.context import Context
-from gateway.model.facts import GitFact
+from gateway.model.facts import GitFact, PathFact
 from gateway.observe import Host
-from gateway.repository import git_fact, nests
+from gateway.repository import git_fact, nests, work_tree
 
 
 @pytest.fixture
@@ -199,3 +199,17 @@ def test_git_looks_into_what_the_same_text_made_known(root: Path) -> None:
     git(root, "add", "sub")
     git(root, "status")
     assert (root / "sub" / "ran").exists()
+
+
+def test_a_deep_folder_that_is_not_there_lies_in_the_repository_around_it(tmp_path: Path) -> None:
+    class Counting(Host):
+        looks = 0
+
+        def path(self, path: str) -> PathFact | None:
+            Counting.looks += 1
+            return super().path(path)
+
+    root = Path(os.path.realpath(tmp_path))
+    (root / ".git").mkdir()
+    assert work_tree(f"{root}{'/new' * 500}", Counting()) == str(root)
+    assert Counting.looks < 200

@@ -365,6 +365,7 @@ def _simple(
         stdin, stdin_text = "text", given.text
     run = Invocation(program, words, cwds, via, stdin, stdin_text, description)
     run.given = given
+    run.argv = argv
     run.part = part
     run.first = len(findings.items)
     read(run)

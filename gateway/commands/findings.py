@@ -84,7 +84,7 @@ class Findings:
                     else:
                         self.ask(question, part, target, "", start, end)
             for folder in word.names.below:
-                skips = word.names.skips if kind in ("list", "read") else ""
+                skips = word.names.skips if kind in ("list", "read") or (kind == "delete" and not tree) else ""
                 self.items.append(Item(Touch(kind, folder, True, False, "", skips), start, end, part))
                 self.paths.append(folder)
             if word.names.below:
@@ -108,7 +108,10 @@ class Findings:
     def code(self, run: Invocation, why: str) -> None:
         """The command runs something that its description does not tell."""
         words = run.words
-        self.add(Code(run.name, tuple([w.text for w in words]), why), words[0].start, words[-1].end, run.part)
+        effect = Code(run.name, run.argv or tuple([w.text for w in words]), why)
+        if self.items and self.items[-1].part == run.part and self.items[-1].effect == effect:
+            return  # the same option once more
+        self.add(effect, words[0].start, words[-1].end, run.part)
 
     def opaque(self, why: str, start: int, end: int, part: int = -1) -> None:
         self.add(Opaque(why), start, end, part)

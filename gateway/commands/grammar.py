@@ -31,11 +31,12 @@ class Invocation:
     `options` holds every spelling of every option present, `flags` what `sets:` added, `values` the options
     that do something together with their value, `after` the words behind `--` where a description treats
     them apart, `option_globs` the globs that could become options, `inert` the places of inert options, `first`
-    the index of the command's first item.
+    the index of the command's first item, `argv` the words' texts once they are at hand.
     """
 
     __slots__ = (
         "after",
+        "argv",
         "cwds",
         "doubts",
         "first",
@@ -77,6 +78,7 @@ class Invocation:
         self.spec: Spec = root
         self.part = -1
         self.first = 0
+        self.argv: tuple[str, ...] = ()
         self.options: set[str] = set()
         self.flags: set[str] = set()
         self.values: list[tuple[Spec, tuple[Word, ...]]] = []

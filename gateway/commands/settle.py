@@ -20,7 +20,9 @@ if TYPE_CHECKING:
     from gateway.model.context import Context
     from gateway.model.facts import Facts, GitFact
 
-MAX_MATCHES = 64
+MAX_MATCHES = 256  # of one glob
+MAX_ITEMS = 2_000  # as many globs may stand in one line as there is room
+_ANYTHING = frozenset("[]\\(){}+@!|")
 # Programs that write trees of new files, rather than the files that are there.
 _BRINGING = UNPACKERS.union(COPIERS)
 
@@ -52,7 +54,14 @@ def settle(analysis: Analysis, facts: Facts, context: Context) -> Analysis:
             items.append(item)
     parts = _programs(parts, items, facts)
     started: list[Pending] = []
+    written: _Written | None = None
     for question in analysis.pending:
+        if question.kind == "into":
+            if written is None:
+                written = _Written(items)
+            _into(items, written, question, facts)
+            continue
+        written = None
         _SETTLERS[question.kind](items, parts, question, facts, context)
         if question.kind == "git":
             started.append(question)
@@ -72,8 +81,9 @@ def _expand(
     """A glob: each file it matches; its own text if there is none; the whole folder if there are too many."""
     matches = facts.globs.get(pattern)
     own = not matches and item.part >= 0 and parts[item.part].program == "git"  # it expands what the shell leaves
-    if matches is None or len(matches) > MAX_MATCHES or own:
-        items.append(item.replace(effect=Touch(kind, _literal_folder(pattern), True)))
+    if matches is None or len(matches) > MAX_MATCHES or len(items) > MAX_ITEMS or own:
+        skips = "" if tree or own else _only_names(pattern)
+        items.append(item.replace(effect=Touch(kind, _literal_folder(pattern), True, False, "", skips)))
         return
     for path in matches or (unescaped(pattern),):
         if stream(path):
@@ -83,6 +93,12 @@ def _expand(
         below = tree and not (fact is not None and fact.kind == "file")
         skips = item.effect.skips if below else ""  # type: ignore[attr-defined]
         items.append(item.replace(effect=Touch(kind, path, below, False, real, skips)))
+
+
+def _only_names(pattern: str) -> str:
+    """`Touch.skips` for files whose names match the end of a pattern, "" where every name does, or nobody can tell."""
+    name = pattern[pattern.rfind("/") + 1 :]
+    return "" if not _ANYTHING.isdisjoint(name) or not name.strip("*") else f"only\0{name}"
 
 
 def _literal_folder(pattern: str) -> str:
@@ -330,36 +346,45 @@ def _branch(items: list[Item], parts: tuple[Part, ...], question: Pending, facts
             items[at] = item.replace(effect=effect.replace(**known))
 
 
-def _into(items: list[Item], parts: tuple[Part, ...], question: Pending, facts: Facts, context: Context) -> None:
+class _Written:
+    """What the items of a call write, for as long as only `_into` adds to them: many files may go into one folder."""
+
+    def __init__(self, items: list[Item]) -> None:
+        self.by_place: dict[tuple[int, str], tuple[Item, bool]] = {}  # with whether it is a tree
+        self.parts: set[int] = set()
+        for item in items:
+            effect = item.effect
+            if effect.kind in ("write", "code", "opaque"):
+                self.parts.add(item.part)
+            if isinstance(effect, Touch) and effect.kind == "write":
+                self.by_place.setdefault((item.part, effect.path), (item, effect.tree))
+
+    def may_make_folders(self, part: int) -> bool:
+        """Whether something else on the line could turn a missing path into a folder."""
+        return len(self.parts) > (part in self.parts)
+
+
+def _into(items: list[Item], written: _Written, question: Pending, facts: Facts) -> None:
     """A destination that is a folder receives the source's name; one that isn't, or will not be, does not."""
-    del parts, context
     folder, name = question.target, question.extra
     fact = facts.paths.get(folder)
     if fact is not None and fact.kind in ("file", "other"):
         return
-    if fact is not None and fact.kind == "missing" and not _may_make_folders(items, question.part):
+    if fact is not None and fact.kind == "missing" and not written.may_make_folders(question.part):
         return
+    destination = written.by_place.get((question.part, folder))
+    if destination is None:
+        return
+    item, tree = destination
     base = fact.real if fact is not None and fact.real else folder
     path = f"{folder.rstrip('/')}/{name}"
     real = f"{base.rstrip('/')}/{name}" if base != folder else ""
     found = facts.paths.get(path)
     if found is not None and found.real != path:
         real = found.real
-    for item in items:
-        effect = item.effect
-        if (
-            item.part == question.part
-            and isinstance(effect, Touch)
-            and effect.kind == "write"
-            and effect.path == folder
-        ):
-            items.append(item.replace(effect=Touch("write", path, effect.tree, False, real)))
-            return
-
-
-def _may_make_folders(items: list[Item], part: int) -> bool:
-    """Whether something else on the line could turn a missing path into a folder."""
-    return any(item.part != part and item.effect.kind in ("write", "code", "opaque") for item in items)
+    inside = item.replace(effect=Touch("write", path, tree, False, real))
+    items.append(inside)
+    written.by_place.setdefault((question.part, path), (inside, tree))
 
 
 def _top(items: list[Item], parts: tuple[Part, ...], question: Pending, facts: Facts, context: Context) -> None:
@@ -515,7 +540,6 @@ _SETTLERS = {
     "git": _git,
     "remote": _remote,
     "branch": _branch,
-    "into": _into,
     "dash": _dash,
     "blanks": _blanks,
     "names": _names,

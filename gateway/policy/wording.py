@@ -74,7 +74,9 @@ def _touch(effect: Any) -> str:
     else:
         path = quote(effect.path)
     if effect.tree:
-        path = f"everything below {path}"
+        names = effect.skips.split("\0")[1:]
+        what = " and ".join(map(quote, names)) if names else "everything"
+        path = f"{what} below {path}"
     verb = {"list": "lists", "read": "reads", "write": "writes", "delete": "deletes"}[effect.kind]
     return f"{verb} {path}" + (f", which leads to {quote(effect.real)}" if effect.real else "")
 

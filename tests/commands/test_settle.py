@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import sys
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from gateway.commands.analyse import Start, analyse
 from gateway.commands.examples import shown
-from gateway.commands.settle import settle
+from gateway.commands.settle import MAX_ITEMS, MAX_MATCHES, settle
 from gateway.model.context import Context
 from gateway.model.effect import Touch
 from gateway.model.facts import NO_FACTS, Facts, GitFact, PathFact
@@ -42,13 +43,44 @@ def files(**kinds: str) -> Facts:
         ((f"{CWD}/a.py", f"{CWD}/b.py"), ["read a.py", "read b.py"]),
         ((), ["read *.py"]),
         (None, ["read . tree"]),
-        (tuple(f"{CWD}/{n}.py" for n in range(65)), ["read . tree"]),
+        (tuple(f"{CWD}/{n}.py" for n in range(MAX_MATCHES + 1)), ["read . tree"]),
     ],
 )
 def test_a_glob_becomes_what_it_matches(
     matches: tuple[str, ...] | None, expected: list[str], descriptions: dict[str, Any]
 ) -> None:
     assert effects("cat *.py", Facts(globs={f"{CWD}/*.py": matches}), descriptions) == expected
+
+
+def test_globs_of_many_files_are_whole_folders_once_there_are_too_many_of_them(descriptions: dict[str, Any]) -> None:
+    patterns = ["*" * (number + 1) + ".py" for number in range(20)]
+    matches = tuple(f"{CWD}/{number}.py" for number in range(MAX_MATCHES))
+    facts = Facts(globs={f"{CWD}/{pattern}": matches for pattern in patterns})
+    items = settled(f"cat {' '.join(patterns)}", facts, descriptions).items
+    assert len(items) <= MAX_ITEMS + MAX_MATCHES + len(patterns)
+    assert items[-1].effect == Touch("read", CWD, True, False, "", "only\0" + patterns[-1])
+
+
+@pytest.mark.parametrize(
+    ("text", "pattern", "skips"),
+    [
+        ("rm -- *.log", "*.log", "only\0*.log"),
+        ("rm -- x?", "x?", "only\0x?"),
+        ("rm -- *", "*", ""),
+        ("rm -- **", "**", ""),
+        ("rm -r -- *.log", "*.log", ""),
+        ("rm -- *.[ab]", "*.[ab]", ""),
+        ("rm -- */x.log*", "*/x.log*", "only\0x.log*"),
+        ("rm -- */*", "*/*", ""),
+    ],
+)
+def test_a_glob_of_too_many_files_is_files_of_these_names(
+    text: str, pattern: str, skips: str, descriptions: dict[str, Any]
+) -> None:
+    items = settled(text, Facts(globs={f"{CWD}/{pattern}": None}), descriptions).items
+    assert [item.effect for item in items if item.effect.kind == "delete"] == [
+        Touch("delete", CWD, True, False, "", skips)
+    ]
 
 
 @pytest.mark.parametrize(
@@ -204,6 +236,27 @@ def test_a_push_goes_where_the_repository_says(
 def test_a_repository_further_up_is_the_one_that_is_written(descriptions: dict[str, Any]) -> None:
     facts = Facts(git={f"{CWD}/sub": OWN})
     assert effects("cd sub && git tag v1", facts, descriptions) == ["write .git tree"]
+
+
+def test_a_folder_that_receives_thousands_of_files_is_settled_by_one_look_at_the_items(
+    descriptions: dict[str, Any],
+) -> None:
+    """Each source is asked about by itself; twice as many must not be four times the work."""
+    costs = []
+    for many in (500, 1000):
+        text = "cp " + " ".join(f"f{number}" for number in range(many)) + " out"
+        analysis = analyse(text, Start(CWD, "/home/dev"), descriptions.get)
+        facts = files(out="dir")
+        steps = [0]
+        before = sys.getprofile()
+        sys.setprofile(lambda _frame, _event, _argument, steps=steps: steps.__setitem__(0, steps[0] + 1))
+        try:
+            found = settle(analysis, facts, CONTEXT)
+        finally:
+            sys.setprofile(before)
+        assert f"{CWD}/out/f{many - 1}" in {getattr(item.effect, "path", "") for item in found.items}
+        costs.append(steps[0])
+    assert costs[1] < 2.2 * costs[0]
 
 
 def test_settling_leaves_no_question_and_nothing_to_expand(descriptions: dict[str, Any]) -> None:
