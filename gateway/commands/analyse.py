@@ -35,7 +35,8 @@ if TYPE_CHECKING:
     Lookup = Callable[[str], Description | None]
 
 MAX_DEPTH = 16
-MAX_CRUDE_COMMANDS = 64
+MAX_CRUDE_COMMANDS = 64  # half as many in a text that a command of this one hands on, and so forth
+MIN_CRUDE_COMMANDS = 4
 MAX_CRUDE_WORDS = 64
 NOTHING: frozenset[int] = frozenset()
 # What these read from a pipe changes nothing of what they do.
@@ -121,6 +122,8 @@ def _script(
         part = run if isinstance(run, int) else run.part
         findings.opaque("shells are nested too deep", span[0], span[1], part)
         findings.tokens += tuple(text.split())
+        return
+    if not findings.tries("", text):
         return
     script = reading.read(text, cwds=cwds, home=findings.home, variables={})
     if findings.start.second_opinion:
@@ -228,16 +231,24 @@ def _crude_commands(findings: _Analyst, tokens: tuple[str, ...], unknown: Unknow
     """
     outer = findings.span
     findings.span = outer or (unknown.start, unknown.end)
+    outermost = findings.guess()
+    most = max(MAX_CRUDE_COMMANDS >> len(via), MIN_CRUDE_COMMANDS)
     tried = 0
     for at, token in enumerate(tokens):
+        if tried >= most or not (outermost or findings.may_guess()):
+            break
         base = token[token.rfind("/") + 1 :]
-        if base and tried < MAX_CRUDE_COMMANDS and findings.lookup(base) is not None:
+        if base and findings.lookup(base) is not None:
             tried += 1
             texts = [text for text in tokens[at : at + MAX_CRUDE_WORDS] if text]
+            if not findings.tries(*texts) and not outermost:
+                continue
             texts = [findings.home + text[1:] if text == "~" or text.startswith("~/") else text for text in texts]
             words = tuple([Word(text, unknown.start, unknown.end) for text in texts])
             _simple(findings, words, (findings.start.cwd,), (*via, UNPARSED), "", "", False)
     findings.span = outer
+    if outermost:
+        findings.tried = None
 
 
 _RUNS_CODE = frozenset(("code", "package"))

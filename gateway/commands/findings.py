@@ -20,6 +20,10 @@ if TYPE_CHECKING:
     Description = dict[str, Any]
 
 
+# What is guessed stands beside `Code` or `Opaque`, so that whatever is not tried is asked about.
+MAX_GUESSES = 64
+
+
 class Findings:
     """Collects parts, items and questions. `command` and `script` analyse what a command hands on."""
 
@@ -39,6 +43,7 @@ class Findings:
         "script",
         "span",
         "tokens",
+        "tried",
     )
 
     def __init__(
@@ -63,6 +68,29 @@ class Findings:
         self.span: tuple[int, int] | None = None
         self.moves: tuple[int, int] | None = None  # where HOME or its kin is set
         self.pipes: Pipes | None = None
+        self.tried: set[tuple[str, ...]] | None = None  # while commands are guessed: those that were
+
+    def guess(self) -> bool:
+        """From now on commands are guessed among words, which may hand on words to guess among. Whether they were not
+        before: whoever gets True sets `tried` to None in the end."""
+        if self.tried is not None:
+            return False
+        self.tried = set()
+        return True
+
+    def tries(self, *words: str) -> bool:
+        """Whether this command, or text if the first word is empty, is one that was not guessed yet: several ways lead
+        to the same words, and from there on there would be several again."""
+        if self.tried is None:
+            return True
+        if words in self.tried or not self.may_guess():
+            return False
+        self.tried.add(words)
+        return True
+
+    def may_guess(self) -> bool:
+        """Whether the bound has not been hit."""
+        return self.tried is None or len(self.tried) < MAX_GUESSES
 
     def add(self, effect: Effect, start: int, end: int, part: int = -1) -> None:
         """One item. Inside a text that is handed on, places are those of the word that holds the text."""

@@ -116,6 +116,9 @@ GROWING: dict[str, Callable[[int], str]] = {
     "files of a deep folder": lambda n: "cd " + "a/" * n + "; cat " + " ".join(f"f{i}" for i in range(n)),
     "labels of a host": lambda n: "curl http://" + "a." * n + "com/",
     "wrappers": lambda n: "env nice timeout 5 " * n + "ls",
+    "wrappers whose command may start anywhere": lambda n: "swift build " * n,
+    "such wrappers, over hosts": lambda n: "bunx timeout 5 ssh h " * n,
+    "coprocesses of evals": lambda n: "coproc eval " * n + "ls",
     "shells in shells": lambda n: "sh -c " * n + "ls",
     "evals": lambda n: "eval " * n + "ls",
     "xargs": lambda n: "ls" + " | xargs cat" * n,
@@ -174,6 +177,13 @@ def test_twice_the_text_is_at_most_about_twice_the_work(
     costs = [work(check, each) / len(each) for each in texts]
     # A step is allowed, where a bound is hit or another way of reading begins; growing all the way is not.
     assert min(costs[1] / costs[0], costs[2] / costs[1]) < 1.3, costs
+
+
+@pytest.mark.parametrize("text", GROWING.values(), ids=GROWING.keys())
+def test_a_short_text_is_not_much_work(check: Callable[[str], Decision], text: Callable[[int], str]) -> None:
+    """Where one thing leads to two of its kind, thirty of them would already take for ever."""
+    assert work(check, text(12)[:2_000]) < 300_000
+    assert work(check, text(30)[:2_000]) < 300_000
 
 
 @pytest.mark.skipif(not LONG, reason="times are only measured in a long run (scripts/fuzz)")

@@ -219,7 +219,11 @@ MAX_WRAPPED = 16
 
 def _wrapped(findings: Findings, run: Invocation) -> None:
     """The command starts somewhere among the words: each word that names a program may be where. The wrapper itself is
-    code, which stands for all that is not known of it; this adds what rules that deny would look for."""
+    code, which stands for all that is not known of it; this adds what rules that deny would look for.
+
+    A wrapper that is handed on in this way tries the same words again, and so on: each is tried once.
+    """
+    outermost = findings.guess()
     words = run.words[1 : 1 + MAX_WRAPPED]
     first = len(findings.items)
     before = ""
@@ -236,8 +240,12 @@ def _wrapped(findings: Findings, run: Invocation) -> None:
             shell_text(findings, run, [word], run.name)
             continue
         name, version, _ = text[text.rfind("/") + 1 :].partition("@")  # `codex@latest` is codex
-        if findings.lookup(name) is not None and text not in run.subcommands:
+        if findings.lookup(name) is None or text in run.subcommands:
+            continue
+        if findings.tries(name, *[each.text for each in run.words[at + 1 :]]):
             hand(findings, run, (word.replace(text=name) if version else word, *run.words[at + 1 :]), run.name)
+    if outermost:
+        findings.tried = None
     findings.items[first:] = [item for item in findings.items[first:] if item.effect.kind not in ("code", "opaque")]
 
 
