@@ -448,3 +448,17 @@ def test_a_connection_without_a_token_gets_one_answer(shared) -> None:
             said += more
     assert said.startswith(b"HTTP/1.1 401 ")
     assert b"connection: close" in said.lower()
+
+
+def test_a_request_without_a_token_is_answered_before_all_of_it_has_come(shared) -> None:
+    _place, site = shared
+    port = int(site.url.rpartition(":")[2].partition("/")[0])
+    with socket.create_connection(("127.0.0.1", port)) as connection:
+        connection.sendall(b"POST /mcp HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: 9\r\n\r\n")
+        connection.settimeout(60)
+        said = b""
+        while not said.endswith(b"a token is needed\n") and (more := connection.recv(4096)):
+            said += more
+        assert said.endswith(b"a token is needed\n")
+        connection.sendall(b"123456789")
+        assert connection.recv(4096) == b""  # and nothing of the answer is lost by how it ends
