@@ -127,7 +127,12 @@ class Joined:
         found = {}
         for name, each in declared.items():
             server = None if self._is_starting(name) else self._servers.running(name, self._session, each)
-            listing = None if server is None else self._listing(gateway, server, cancel)
+            if server is None or not server.lend():
+                continue
+            try:
+                listing = self._listing(gateway, server, cancel)
+            finally:
+                server.give_back()
             if listing is not None:
                 found[name] = listing
         if cancel.is_set:
@@ -268,12 +273,11 @@ class Joined:
     def _start(self, name: str, cancel: Cancel) -> None:
         with suppress(GatewayError):  # of a session that has ended meanwhile
             try:
-                server = self._servers.get(name, self._session, cancel)
+                with self._servers.lent(name, self._session, cancel) as server:
+                    self._prompts(server, cancel)
             except Failure as failure:
                 if not cancel.is_set:
                     self._say(str(failure))
-            else:
-                self._prompts(server, cancel)
 
     def _is_let(self, name: str, each: Mapping[str, Any], cancel: Cancel) -> bool:
         """Whether somebody lets a server be asked where it is. One that runs here asks for itself as it starts."""

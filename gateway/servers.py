@@ -8,7 +8,7 @@ their tools pinned. What a session's model gets of them is `gateway.joined`.
 from __future__ import annotations
 
 import threading
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from time import monotonic
 
 from gateway.errors import ConfigError
@@ -18,7 +18,7 @@ from gateway.tools.handling import Failure
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
     from typing import Any
 
     from gateway.joined import Joined
@@ -41,7 +41,7 @@ class _Place:
     def __init__(self) -> None:
         self.lock = threading.Lock()
         self.server: Server | None = None
-        self.leaving: list[Server] = []  # those that only finish what they were asked
+        self.leaving: list[Server] = []  # those that only finish what they are used for
         self.failures = 0  # in a row
         self.not_before = 0.0
         self.why = ""
@@ -105,8 +105,8 @@ class Servers:
         return server
 
     def look_over(self, session: Session) -> None:
-        """Has the servers of a session that are not fit to run any more serve nobody, and end: at once, or with what
-        they were asked."""
+        """Has the servers of a session that are not fit to run any more serve nobody else, and end: at once, or with
+        what they are used for."""
         with self._lock:
             places = dict(self._places.get(session, {}))
         with self._judging:
@@ -143,8 +143,17 @@ class Servers:
         """Seconds until it may be started again, 0 if it may be now."""
         return max(0.0, self._place(session, session.context.mode, name).not_before - monotonic())
 
-    def get(self, name: str, session: Session, cancel: Cancel) -> Server:
-        """The server, started if it does not run. Raises Failure."""
+    @contextmanager
+    def lent(self, name: str, session: Session, cancel: Cancel) -> Iterator[Server]:
+        """The server, started if it does not run, for as long as it is used: what the policy becomes meanwhile ends it
+        afterwards. Raises Failure."""
+        server = self._lent(name, session, cancel)
+        try:
+            yield server
+        finally:
+            server.give_back()
+
+    def _lent(self, name: str, session: Session, cancel: Cancel) -> Server:
         known = self.declared()
         if name not in known:
             raise Failure(f"There is no MCP server `{name}`.", f"Configured are: {', '.join(known) or 'none'}.")
@@ -154,7 +163,9 @@ class Servers:
             if cancel.is_set:
                 raise Failure(f"MCP server `{name}` gave no answer: the call was cancelled.")
         try:
-            return self._running(place, self._made(name, known[name]), session, mode, cancel)
+            server = self._running(place, self._made(name, known[name]), session, mode, cancel)
+            server.lend()  # whoever retires it holds this lock
+            return server
         finally:
             place.lock.release()
 

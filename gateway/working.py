@@ -35,7 +35,7 @@ def work_of(life: Life, verdict: Verdict) -> Work:
     return Work(
         verdict, verdict.context, life.guard.gateway, life.session, life.cancel, Readable(life, verdict),
         _telling(life), plan, None if plan is None else _Running(life, verdict, plan),
-        lambda name: life.services.servers.get(name, life.session, life.cancel), life.lasts, _calling(life),
+        lambda name: life.services.servers.lent(name, life.session, life.cancel), life.lasts, _calling(life),
         lambda path: life.services.languages.get(path, life.session, life.cancel), life.key,
     )  # fmt: skip
 

@@ -369,9 +369,10 @@ def test_a_server_that_is_given_up_has_not_worked_however_long_that_took(
     monkeypatch.setattr("gateway.servers.STEADY_SECONDS", 1e-9)
     servers = world.gateway.calls.services.servers
     for _ in range(2):
-        servers.get("docs", world.session, NEVER).give_up("it lists nothing")
-    with pytest.raises(Failure, match="It has failed 2 times"):
-        servers.get("docs", world.session, NEVER)
+        with servers.lent("docs", world.session, NEVER) as docs:
+            docs.give_up("it lists nothing")
+    with pytest.raises(Failure, match="It has failed 2 times"), servers.lent("docs", world.session, NEVER):
+        pytest.fail("it was given")
 
 
 def test_a_program_that_is_no_server_is_not_started_again_and_again(world: World) -> None:

@@ -59,7 +59,7 @@ def answer(message):
         if name == "wait":
             while not os.path.exists("go"):
                 time.sleep(0.01)
-            return {"content": [{"type": "text", "text": "waited"}]}
+            return {"content": [{"type": "text", "text": "waited, " + os.environ["GIVEN"]}]}
         if name == "reads":
             try:
                 return {"content": [{"type": "text", "text": open("notes.txt").read()}]}
@@ -312,8 +312,9 @@ def test_a_server_that_starts_keeps_nobody_waiting_for_another(place, monkeypatc
         assert begun.wait(30)
         assert _server(gateway, other).is_alive
         cancel.set()
-        with pytest.raises(Failure, match="the call was cancelled"):
-            gateway.calls.services.servers.get("docs", one, cancel)
+        lent = gateway.calls.services.servers.lent
+        with pytest.raises(Failure, match="the call was cancelled"), lent("docs", one, cancel):
+            pytest.fail("it was given")
         may_go_on.set()
         first.join()
         assert _server(gateway, one).is_alive
@@ -443,7 +444,7 @@ def test_a_call_that_runs_when_its_server_is_denied_is_answered_and_then_it_ends
             target=lambda: found.append(gateway.call(RawCall("mcp__docs__wait", {}), session=session))
         )
         calling.start()
-        while not first.is_asked:
+        while not first.is_used:
             NEVER.wait(0.02)
         session.rule(text_of(MINE))
         servers = gateway.calls.services.servers
@@ -451,7 +452,20 @@ def test_a_call_that_runs_when_its_server_is_denied_is_answered_and_then_it_ends
         assert (first.is_alive, servers.running("docs", session)) == (True, None)
         (place.project / "go").write_text("", encoding="utf-8")
         calling.join()
-        assert (found[0].text, first.is_alive) == ("waited", False)
+        assert (found[0].text, first.is_alive) == ("waited, [secret]", False)
+
+
+def test_a_server_that_is_denied_between_two_requests_of_a_call_answers_both(place) -> None:
+    gateway = says(place)
+    servers = gateway.calls.services.servers
+    with gateway.session() as session:
+        with servers.lent("docs", session, NEVER) as first:
+            first.look_at_tools(NEVER)
+            session.rule(text_of(MINE))
+            servers.look_over(session)
+            assert (first.is_alive, servers.running("docs", session), first.lend()) == (True, None, False)
+            assert first.ask("resources/read", {"uri": "docs://a"}, NEVER)["contents"][0]["text"] == "text of docs://a"
+        assert not first.is_alive
 
 
 def test_a_session_that_ends_ends_servers_that_were_only_waiting_for_an_answer(place) -> None:
@@ -462,7 +476,7 @@ def test_a_session_that_ends_ends_servers_that_were_only_waiting_for_an_answer(p
             target=lambda: gateway.call(RawCall("mcp__docs__hang", {}), session=session, cancel=cancel)
         )
         calling.start()
-        while not first.is_asked:
+        while not first.is_used:
             NEVER.wait(0.02)
         session.rule(text_of(MINE))
         gateway.calls.services.servers.look_over(session)
@@ -518,7 +532,8 @@ def test_whatever_goes_wrong_at_the_end_of_a_server_is_told_as_its_end(place, er
 
 
 def _server(gateway: Any, session: Any) -> Any:
-    return gateway.calls.services.servers.get("docs", session, NEVER)
+    with gateway.calls.services.servers.lent("docs", session, NEVER) as found:
+        return found
 
 
 @pytest.mark.parametrize(

@@ -64,7 +64,13 @@ class Behind(Endpoint):
         super().__init__(gateway)
 
     async def _link(self, client: Client, name: str, exchange: Exchange) -> Link:
-        """A server of this client that runs, as policy lets it by now. Raises Failure, ConfigError."""
+        """A server of this client that runs, as policy lets it by now. Who waits for anything before they ask it has to
+        look again whether it is retired, and once they ask it, it has to be `used`. Raises Failure, ConfigError."""
+        while (link := await self._begun(client, name, exchange)).is_retired:
+            pass
+        return link
+
+    async def _begun(self, client: Client, name: str, exchange: Exchange) -> Link:
         services = self.gateway.calls.services
         gateway = services.guard.gateway
         if gateway is not self._judge:
@@ -77,21 +83,20 @@ class Behind(Endpoint):
             link: Link | None = client.kept.get(name)
             if link is None:
                 link = client.kept[name] = self._made(client, name, exchange)
-        if link.upstream.is_alive:
-            return link
 
         def starts(child: Child) -> None:
             with asked_through(exchange):
                 child.start(services, client.session, NEVER)
 
-        if await link.upstream.start(services.gateway.environment, starts):
-            link.judged = now
-            link.stale()
+        with link.used():
+            if not link.upstream.is_alive and await link.upstream.start(services.gateway.environment, starts):
+                link.judged = now
+                link.stale()
         return link
 
     async def _look_over(self, client: Client) -> None:
-        """Has the servers of a client that would not be started any more as they run serve nobody, and end: at once, or
-        with the calls that are with them. Raises ConfigError."""
+        """Has the servers of a client that would not be started any more as they run serve nobody else, and end: at
+        once, or with what they are used for. Raises ConfigError."""
         services = self.gateway.calls.services
         now = circumstances(client.session, services.guard.gateway)
         if all(each.judged == now for each in client.kept.values()):
@@ -107,7 +112,7 @@ class Behind(Endpoint):
                     link.judged = now
                     continue
                 del client.kept[link.name]
-                client.leaving = [each for each in (*client.leaving, link) if each.asking]
+                client.leaving = [each for each in (*client.leaving, link) if not each.has_ended]
                 link.retire()
 
     def opened(self, key: str, back: Back) -> None:

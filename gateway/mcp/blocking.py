@@ -97,7 +97,7 @@ class Server:
         self.was_given_up = False
         self._judged: tuple[object, ...] = ()  # the circumstances in which it is known to be fit
         self._counting = threading.Lock()
-        self._waits = 0  # how many wait for an answer of it
+        self._users = 0  # how many have it, or wait for an answer of it
         self._is_retired = False
         self.was_closed = False
 
@@ -107,9 +107,23 @@ class Server:
         return self._upstream.is_alive and not self._lost
 
     @property
-    def is_asked(self) -> bool:
-        """Whether anybody waits for an answer of it."""
-        return self._waits > 0
+    def is_used(self) -> bool:
+        """Whether anybody has it, or waits for an answer of it."""
+        return self._users > 0
+
+    def lend(self) -> bool:
+        """Whether it may be used from now on: then it does not end before it is given back, however often it is asked
+        until then."""
+        with self._counting:
+            if not self._is_retired:
+                self._users += 1
+            return not self._is_retired
+
+    def give_back(self) -> None:
+        """Who had it has no use for it any more."""
+        with self._counting:
+            self._users -= 1
+        self._end_retired()
 
     def why(self) -> str:
         """Why it ended, as far as that is known."""
@@ -223,13 +237,11 @@ class Server:
     ) -> Any:
         """What it gives. Raises Failure with what went wrong, and where nobody waits any longer."""
         with self._counting:
-            self._waits += 1
+            self._users += 1
         try:
             return self._answer(self._thread.begin(work), cancel, late)
         finally:
-            with self._counting:
-                self._waits -= 1
-            self._end_retired()
+            self.give_back()
 
     def _answer(self, doing: Future[Any], cancel: Cancel, late: Callable[[], bool]) -> Any:
         while not wait((doing,), _LOOK_EVERY).done:
@@ -306,13 +318,14 @@ class Server:
         self._quietly(self._upstream.end)
 
     def retire(self) -> None:
-        """Ends it as soon as nobody waits for an answer of it any more: at once where nobody does, or none can come."""
-        self._is_retired = True
+        """Ends it as soon as nobody uses it any more: at once where nobody does, or no answer can come."""
+        with self._counting:
+            self._is_retired = True
         self._end_retired()
 
     def _end_retired(self) -> None:
         with self._counting:
-            is_over = self._is_retired and not (self._waits and self.is_alive)
+            is_over = self._is_retired and not (self._users and self.is_alive)
         if is_over and not self.was_closed:
             self.close()
 

@@ -6,6 +6,7 @@ from __future__ import annotations
 import asyncio
 import json
 import time
+from contextlib import contextmanager
 
 from gateway.mcp.cleaned import hides, shown, stricter, tool_for_client
 from gateway.mcp.pins import CHANGED, ELSEWHERE, NEW, definition_of, identity_of
@@ -16,7 +17,7 @@ from gateway.tools.registry import is_mcp_name
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
     from typing import Any
 
     from gateway.engine import Gateway
@@ -45,7 +46,8 @@ class Link:
         self.name = upstream.name
         self.asking: set[Any] = set()  # the exchanges whose calls are with the server
         self.judged: tuple[object, ...] = ()  # the circumstances in which it is known to be fit
-        self._is_retired = False
+        self.is_retired = False  # it is for nobody who does not use it already
+        self._users = 0
         self._ending: asyncio.Task[None] | None = None
         self._pins = pins
         self._identity = identity_of(upstream.declared)
@@ -60,18 +62,28 @@ class Link:
         """What is known of its tools holds no longer."""
         self._is_stale = True
 
-    def answered(self, exchange: Any) -> None:
-        """A call is with the server no more."""
-        self.asking.discard(exchange)
-        self._end_retired()
+    @contextmanager
+    def used(self) -> Iterator[None]:
+        """Meanwhile the server does not end where it is retired, but afterwards."""
+        self._users += 1
+        try:
+            yield
+        finally:
+            self._users -= 1
+            self._end_retired()
 
     def retire(self) -> None:
-        """Ends the server as soon as no call is with it any more."""
-        self._is_retired = True
+        """Ends the server as soon as nobody uses it any more."""
+        self.is_retired = True
         self._end_retired()
 
+    @property
+    def has_ended(self) -> bool:
+        """Whether it was retired and nothing of it is left."""
+        return self._ending is not None and self._ending.done()
+
     def _end_retired(self) -> None:
-        if self._is_retired and not self.asking and self._ending is None:
+        if self.is_retired and not self._users and self._ending is None:
             self._ending = asyncio.ensure_future(self.upstream.end())
 
     async def end(self) -> None:

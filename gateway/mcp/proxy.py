@@ -86,10 +86,8 @@ class Proxying(Behind):
         for name in self._servers:
             try:
                 link = await self._link(client, name, exchange)
-                if method == "tools/list":
-                    found += await self._tools(client, link)
-                else:
-                    found += await self._listed(link, method)
+                with link.used():
+                    found += await (self._tools(client, link) if method == "tools/list" else self._listed(link, method))
             except (Failure, RpcError, ConfigError) as error:
                 problems.append(f"{name}: {error}")
         for each in problems:
@@ -146,7 +144,8 @@ class Proxying(Behind):
             try:
                 link = await self._link(client, name, exchange)
                 if not is_stateless(link.upstream.version) and "logging" in link.upstream.capabilities:
-                    await link.upstream.request("logging/setLevel", {"level": params.get("level")})
+                    with link.used():
+                        await link.upstream.request("logging/setLevel", {"level": params.get("level")})
             except RpcError as error:
                 problems.append(RpcError(error.code, f"{name}: {error.message}"[:4_000]))
             except Failure as error:
@@ -173,8 +172,7 @@ class Proxying(Behind):
         if not (given is None or isinstance(given, dict)):
             raise RpcError(INVALID_PARAMS, "Invalid request parameters")
         try:
-            link = await self._link(client, server, exchange)
-            await link.tools(again=False)
+            link = await self._known(client, server, exchange)
         except Failure as failure:
             return refusal(str(failure))
         gateway = self.gateway.calls.services.guard.gateway
@@ -206,6 +204,15 @@ class Proxying(Behind):
                 "content": [*found["content"], *({"type": "text", "text": note} for note in done.output.notes)],
             }
         return found
+
+    async def _known(self, client: Client, name: str, exchange: Exchange) -> Link:
+        """As `_link`, with its tools listed."""
+        while True:
+            link = await self._link(client, name, exchange)
+            with link.used():
+                await link.tools(again=False)
+            if not link.is_retired:
+                return link
 
     async def _lived(self, client: Client, exchange: Exchange, raw: RawCall, relay: Relay) -> Done:
         """The whole life of a call. One that nobody is asked about and no hook is told of needs no thread for it."""

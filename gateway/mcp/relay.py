@@ -86,12 +86,19 @@ class Relay:
     async def waited(self, call: Call) -> Callable[[], Output]:
         """Hands the call on as it was judged, and waits, on the loop. Gives what gives or raises what a handler would.
         When the task is cancelled, the server is told."""
-        params = dict(self._params)
+        params, why = dict(self._params), ""
         if self._arguments:
             params[self._arguments] = plain(call.input)
         elif plain(call.input) != plain(self._said):
             why = "it was changed on the way, and such a request is handed on as it was made or not at all"
+        if self._link.is_retired:  # while somebody was asked about the call, or hooks were told of it
+            why = "what policy lets it do has changed since the call was made, which may be made again"
+        if why:
             return lambda: self._raise(Failure(f"MCP server `{self._link.name}` was not asked: {why}."))
+        with self._link.used():
+            return await self._answered(params)
+
+    async def _answered(self, params: Message) -> Callable[[], Output]:
         self._heard = monotonic()
         sent = asyncio.ensure_future(self._sent(params))
         seconds = self._link.upstream.seconds
@@ -157,7 +164,7 @@ class Relay:
                     params["requestState"] = result["requestState"]
             raise Failure(self._no_answer(f"it asked for more than {MOST_ROUNDS} times"))
         finally:
-            self._link.answered(self._exchange)
+            self._link.asking.discard(self._exchange)
 
     def _requests(self, requests: Any) -> dict[str, Message]:
         """What the server asks for, if it may ask for all of it."""

@@ -9,6 +9,7 @@ import signal
 import socket
 import stat
 import threading
+from contextlib import suppress
 
 from gateway.errors import ConfigError, Problem
 
@@ -23,6 +24,8 @@ if TYPE_CHECKING:
 PATH = "/mcp"
 _ENDING = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
 _CHUNK = 1 << 16
+# How long, and how much, is read of a request that was refused.
+_LAST_SECONDS, _MOST_LEFT = 2.0, 1 << 20
 
 
 def serve_pipes(endpoint: Callable[[], Endpoint]) -> int:
@@ -168,7 +171,7 @@ class Door:
         headers = scope["headers"]
         who = self._who([value for name, value in headers if name.lower() == b"authorization"])
         if who is None:
-            await _unauthorized(send)
+            await _unauthorized(receive, send)
             return
         if self._strangers is not None:
             self._strangers.known(scope["client"])
@@ -199,8 +202,18 @@ class Door:
         return found
 
 
-async def _unauthorized(send: Any) -> None:
+async def _unauthorized(receive: Any, send: Any) -> None:
+    """Says so and ends the connection, once what is on its way has come: a connection that ends with something unread
+    takes the answer along."""
+    said = b"a token is needed\n"
     headers = [(b"www-authenticate", b'Bearer realm="gateway"'), (b"content-type", b"text/plain")]
-    headers.append((b"connection", b"close"))
+    headers += [(b"content-length", b"%d" % len(said)), (b"connection", b"close")]
     await send({"type": "http.response.start", "status": 401, "headers": headers})
-    await send({"type": "http.response.body", "body": b"a token is needed\n"})
+    await send({"type": "http.response.body", "body": said, "more_body": True})
+    with suppress(TimeoutError):
+        async with asyncio.timeout(_LAST_SECONDS):
+            left, more = _MOST_LEFT, True
+            while more and left > 0:
+                message = await receive()
+                left, more = left - len(message.get("body", b"")), message.get("more_body", False)
+    await send({"type": "http.response.body"})

@@ -58,7 +58,7 @@ class Upstream:
         self._wire: Wire | None = None
         self._stack = AsyncExitStack()
         self._headers: dict[str, str] = {}
-        self._http_secrets: tuple[str, ...] = ()
+        self._given: tuple[str, ...] = ()  # what it was given elsewhere, or before it ended
         self._lock = asyncio.Lock()
         # By tool, the parameters that requests over HTTP also say in headers.
         self.param_headers: dict[str, Any] = {}
@@ -70,8 +70,10 @@ class Upstream:
 
     @property
     def secrets(self) -> tuple[str, ...]:
-        """What it was given that must not be said back."""
-        return self._child.secrets if self._child is not None else self._http_secrets
+        """What it was given that must not be said back, not by its last answer either, which may be read when it has
+        ended."""
+        child = self._child
+        return self._given if child is None else tuple(dict.fromkeys((*self._given, *child.secrets)))
 
     def is_fit(self, judge: Callable[[Child], bool]) -> bool:
         """Whether a process of it is as `judge` says that it must be; there may be none. Blocks as `judge` does, on any
@@ -120,7 +122,7 @@ class Upstream:
 
     async def _connect(self, environment: Mapping[str, str], starts: Callable[[Child], None]) -> None:
         if self.declared["url"]:
-            self._headers, self._http_secrets = header_values(self.declared["headers"], environment)
+            self._headers, self._given = header_values(self.declared["headers"], environment)
             await self._in_time(self._connect_http())
             return
         child = self._child = Child(self.name, self.declared, says=self._says)
@@ -309,6 +311,7 @@ class Upstream:
     async def close(self) -> None:
         """Ends it with all its processes. It may be closed, and started, again."""
         wire, self._wire = self._wire, None
+        self._given = self.secrets
         child, self._child = self._child, None
         self.version = ""
         if wire is not None:

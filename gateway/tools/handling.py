@@ -13,6 +13,7 @@ from gateway.model.value import Value
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
+    from contextlib import AbstractContextManager
     from typing import Any, Protocol
 
     from gateway.audit.calls import Lasting
@@ -83,7 +84,8 @@ class Work(Value):
     `may_read`: whether policy lets this call see a path that was found on the way (a search result): absolute, with
     links not yet resolved; never raises. `progress`: tells whoever watches; returns at once. `plan`: what a command of
     this call runs inside, None for tools that start none. `run`: runs a command inside that plan, blocking. `server`:
-    the MCP server of that name that policy configures (`gateway.servers.Server`), started when it is first needed.
+    the MCP server of that name that policy configures (`gateway.mcp.blocking.Server`), started when it is first needed,
+    for as long as the handler uses it.
     `language`: the language server for a file of this name (`gateway.lsp.server.LanguageServer`), likewise.
     `call`: leads another call of the same session through its whole life, judged and recorded by itself; the change to
     the session that it may ask for is not made.
@@ -100,7 +102,7 @@ class Work(Value):
     progress: Callable[[Progress], None]
     plan: SandboxPlan | None = None
     run: Callable[..., Result] | None = None
-    server: Callable[[str], Any] | None = None
+    server: Callable[[str], AbstractContextManager[Any]] | None = None
     lasts: Callable[[], Lasting] | None = None
     call: Callable[[RawCall], Done] | None = None
     language: Callable[[str], Any] | None = None

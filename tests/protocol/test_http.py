@@ -77,14 +77,56 @@ def started(place: Place, *words: str, **environment: str) -> Site:
     return Site(command, place.project, {**place.environment, "GATEWAY_MCP_TOKEN": TOKEN, **environment}, ready)
 
 
+def placed(tmp_path_factory: pytest.TempPathFactory, name: str, *rules: dict[str, Any]) -> Place:
+    """A place for several tests, whose policy none of them changes."""
+    with pytest.MonkeyPatch.context() as patched:
+        place = Place(Ground(tmp_path_factory.mktemp(name), patched))
+    place.ground.says({"rules": list(rules)})
+    return place
+
+
 @pytest.fixture(scope="module")
 def shared(tmp_path_factory: pytest.TempPathFactory) -> Any:
     """One place whose tools are served over HTTP, for tests that change no more of it than a file of their own."""
-    with pytest.MonkeyPatch.context() as patched:
-        place = Place(Ground(tmp_path_factory.mktemp("shared"), patched))
+    place = placed(tmp_path_factory, "shared")
     site = started(place, "serve")
     yield place, site
     site.close()
+
+
+@pytest.fixture(scope="module")
+def editing(tmp_path_factory: pytest.TempPathFactory) -> Any:
+    """The same where files may be changed, and none looked for."""
+    rules = [{"id": "w", "allow": "Edit(**)"}, {"id": "no", "deny": "Glob"}]
+    place = placed(tmp_path_factory, "editing", *rules)
+    site = started(place, "serve")
+    yield place, site
+    site.close()
+
+
+@pytest.fixture(scope="module")
+def elsewhere(tmp_path_factory: pytest.TempPathFactory) -> Any:
+    """A server elsewhere, and what serves it behind the policy over HTTP."""
+    place = placed(tmp_path_factory, "elsewhere", LOOPBACK, {"id": "t", "allow": "mcp__w__*"})
+    server = started(place, "server")
+    site = started(place, "proxy", "--name", "w", "--url", server.url)
+    yield server, site
+    site.close()
+    server.close()
+
+
+@pytest.fixture(scope="module")
+def misbehaving(tmp_path_factory: pytest.TempPathFactory) -> Any:
+    """A client of a proxy before a server elsewhere that does what it must not."""
+    place = placed(tmp_path_factory, "misbehaving", LOOPBACK, {"id": "t", "allow": "mcp__w__*"})
+    (place.project / "tools.json").write_text(
+        json.dumps([{"name": name, "inputSchema": {"type": "object"}} for name in ("huge", "elsewhere", "echo")]),
+        encoding="utf-8",
+    )
+    server = started(place, "server", "tools.json")
+    yield place.gateway("proxy", "--name", "w", "--url", server.url, "--seconds", "20")
+    place.close()
+    server.close()
 
 
 @pytest.fixture
@@ -143,24 +185,23 @@ async def asked(url: str, era: str, does: Any, **callbacks: Any) -> Any:
         return await does(client)
 
 
-def test_tools_are_served_over_http(place, sites, era: str) -> None:
-    (place.project / "a").write_text("of a\n", encoding="utf-8")
-    place.ground.says({"rules": [{"id": "w", "allow": "Edit(**)"}, {"id": "no", "deny": "Glob"}]})
-    site = sites("serve")
+def test_tools_are_served_over_http(editing, era: str) -> None:
+    place, site = editing
+    (place.project / era).write_text("of a\n", encoding="utf-8")
 
     async def does(client: Any) -> None:
         names = [tool.name for tool in (await client.list_tools()).tools]
         assert "Read" in names
         assert "Glob" not in names
-        read = await client.call_tool("Read", {"file_path": "a"})
+        read = await client.call_tool("Read", {"file_path": era})
         assert "of a" in read.content[0].text
-        edit = {"file_path": "a", "old_string": "of a", "new_string": "of b"}
+        edit = {"file_path": era, "old_string": "of a", "new_string": "of b"}
         assert not (await client.call_tool("Edit", edit)).is_error  # it was read in this very session
         refused = await client.call_tool("Glob", {"pattern": "*"})
         assert refused.is_error
 
     asyncio.run(asked(site.url, era, does))
-    assert (place.project / "a").read_text(encoding="utf-8") == "of b\n"
+    assert (place.project / era).read_text(encoding="utf-8") == "of b\n"
 
 
 @pytest.mark.parametrize(("action", "runs"), [("accept", True), ("decline", False), ("cancel", False)])
@@ -181,10 +222,8 @@ def test_questions_go_through_the_client(shared, era: str, action: str, runs: bo
     assert result.is_error is not runs
 
 
-def test_progress_comes_over_http(place, sites, era: str) -> None:
-    place.ground.says({"rules": [LOOPBACK, {"id": "t", "allow": "mcp__w__*"}]})
-    server = sites("server")
-    site = sites("proxy", "--name", "w", "--url", server.url)
+def test_progress_comes_over_http(elsewhere, era: str) -> None:
+    _server, site = elsewhere
 
     async def does(client: Any) -> Any:
         found = [client.call_tool("echo", {"text": f"t{number}"}) for number in range(20)]
@@ -243,10 +282,9 @@ def test_forged_answers_over_http_count_for_nothing(shared) -> None:
     assert stateless(site.url, "tools/call", {**call, **again})["error"]["code"] == -32602
 
 
-def test_sessions_over_http_are_apart_and_end_with_their_client(place, sites) -> None:
+def test_sessions_over_http_are_apart_and_end_with_their_client(editing) -> None:
+    place, site = editing
     (place.project / "a").write_text("one\n", encoding="utf-8")
-    place.ground.says({"rules": [{"id": "w", "allow": "Edit(**)"}]})
-    site = sites("serve")
     edit = {"file_path": "a", "old_string": "one", "new_string": "two"}
 
     async def reads(client: Any) -> None:
@@ -306,14 +344,8 @@ def test_why_a_server_elsewhere_cannot_be_reached_is_told(place) -> None:
 @pytest.mark.parametrize(
     ("tool", "why"), [("huge", "gave no answer"), ("elsewhere", "gave no answer"), ("nosuch", "no tool of this name")]
 )
-def test_what_a_server_elsewhere_must_not_do(place, sites, tool: str, why: str) -> None:
-    (place.project / "tools.json").write_text(
-        json.dumps([{"name": name, "inputSchema": {"type": "object"}} for name in ("huge", "elsewhere", "echo")]),
-        encoding="utf-8",
-    )
-    server = sites("server", "tools.json")
-    place.ground.says({"rules": [LOOPBACK, {"id": "t", "allow": "mcp__w__*"}]})
-    client = place.gateway("proxy", "--name", "w", "--url", server.url, "--seconds", "20")
+def test_what_a_server_elsewhere_must_not_do(misbehaving, tool: str, why: str) -> None:
+    client = misbehaving
     answer = client.answer(client.start("tools/call", {"name": tool, "arguments": {}}))
     said = text_of(answer["result"]) if "result" in answer else answer["error"]["message"]
     assert "result" not in answer or answer["result"]["isError"]
@@ -321,10 +353,8 @@ def test_what_a_server_elsewhere_must_not_do(place, sites, tool: str, why: str) 
     assert client.text("echo", text="x") == "x"
 
 
-def test_the_token_of_a_client_stays_here(place, sites, era: str) -> None:
-    server = sites("server")
-    place.ground.says({"rules": [LOOPBACK, {"id": "t", "allow": "mcp__w__*"}]})
-    site = sites("proxy", "--name", "w", "--url", server.url)
+def test_the_token_of_a_client_stays_here(elsewhere, era: str) -> None:
+    server, site = elsewhere
 
     async def does(client: Any) -> Any:
         return (await client.call_tool("echo", {"text": "x"})).content[0].text
@@ -448,3 +478,17 @@ def test_a_connection_without_a_token_gets_one_answer(shared) -> None:
             said += more
     assert said.startswith(b"HTTP/1.1 401 ")
     assert b"connection: close" in said.lower()
+
+
+def test_a_request_without_a_token_is_answered_before_all_of_it_has_come(shared) -> None:
+    _place, site = shared
+    port = int(site.url.rpartition(":")[2].partition("/")[0])
+    with socket.create_connection(("127.0.0.1", port)) as connection:
+        connection.sendall(b"POST /mcp HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: 9\r\n\r\n")
+        connection.settimeout(60)
+        said = b""
+        while not said.endswith(b"a token is needed\n") and (more := connection.recv(4096)):
+            said += more
+        assert said.endswith(b"a token is needed\n")
+        connection.sendall(b"123456789")
+        assert connection.recv(4096) == b""  # and nothing of the answer is lost by how it ends

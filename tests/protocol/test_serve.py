@@ -8,9 +8,19 @@ import time
 from typing import Any
 
 import pytest
-from wired import text_of
+from running import Ground
+from wired import ERAS, Place, text_of
 
 YES = {"action": "accept", "content": {"answer": "yes, once"}}
+
+
+@pytest.fixture(scope="module")
+def asking(tmp_path_factory: pytest.TempPathFactory) -> Any:
+    """A place without a policy and a client of each era in it, for tests that ask about a file of their own."""
+    with pytest.MonkeyPatch.context() as patched:
+        place = Place(Ground(tmp_path_factory.mktemp("asking"), patched))
+    yield place, {era: place.gateway("serve", era=era) for era in ERAS}
+    place.close()
 
 
 def policy(place: Any, *rules: dict[str, Any], **settings: Any) -> None:
@@ -78,15 +88,18 @@ def test_what_a_file_is_read_before_it_is_written_is_kept_for_the_client(place, 
     ids=["yes", "no", "a scope that is not offered", "garbage in the form", "an empty form", "no form", "declined",
          "dismissed", "no action of the protocol", "nothing"],
 )  # fmt: skip
-def test_only_a_clear_yes_lets_a_call_run(place, era: str, answer: dict[str, Any], runs: bool) -> None:
-    client = place.gateway("serve", era=era)
+def test_only_a_clear_yes_lets_a_call_run(
+    asking, era: str, answer: dict[str, Any], runs: bool, request: pytest.FixtureRequest
+) -> None:
+    place, clients = asking
+    client, name = clients[era], request.node.name
     client.answers = lambda _m: {"result": answer}
-    params = {"name": "Write", "arguments": {"file_path": "b", "content": "x"}}
+    params = {"name": "Write", "arguments": {"file_path": name, "content": "x"}}
     result = client.ask("tools/call", params)
     if era == "stateless":
         again = {**params, "inputResponses": {"ask": answer}, "requestState": result["requestState"]}
         result = client.ask("tools/call", again)
-    assert (place.project / "b").exists() is runs
+    assert (place.project / name).exists() is runs
     assert result["isError"] is not runs
 
 
@@ -115,12 +128,13 @@ def asked(client: Any, name: str = "b", **more: Any) -> tuple[dict[str, Any], di
     ],
     ids=["made up", "changed", "of another kind", "empty", "an object", "a number", "no ASCII"],
 )
-def test_a_state_that_was_not_made_here_counts_for_nothing(place, forged: Any) -> None:
-    client = place.gateway("serve", era="stateless")
-    params, first = asked(client)
+def test_a_state_that_was_not_made_here_counts_for_nothing(asking, forged: Any, request: pytest.FixtureRequest) -> None:
+    place, clients = asking
+    client, name = clients["stateless"], request.node.name
+    params, first = asked(client, name)
     again = {**params, "inputResponses": {"ask": YES}, "requestState": forged(first["requestState"])}
     assert client.error("tools/call", again)["code"] == -32602
-    assert not (place.project / "b").exists()
+    assert not (place.project / name).exists()
 
 
 def test_a_state_is_good_for_its_own_call_once(place) -> None:

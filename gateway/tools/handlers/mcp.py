@@ -13,6 +13,7 @@ from gateway.tools.handling import Failure, Image, Output, Progress, Text
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from contextlib import AbstractContextManager
     from typing import Any
 
     from gateway.mcp.blocking import Server
@@ -33,15 +34,15 @@ def call(call: Call, work: Work) -> Output:
         server, _, tool = call.tool[len("mcp__") :].partition("__")
     else:
         server, tool = declared["server"], declared["tool"]
-    there = _server(work, server)
     given = _plain(call.input)
-    if there.is_prompt(tool):
-        return _prompt(there, given, work)
-    why = there.why_not(tool, call.tool in work.gateway.registry, work.cancel)
-    if why:
-        raise Failure(f"`{tool}` of the MCP server `{server}` must not be called: {why}.")
-    params = {"name": tool, "arguments": given}
-    found = there.ask("tools/call", params, work.cancel, lambda text: work.progress(Progress("status", text)))
+    with _server(work, server) as there:
+        if there.is_prompt(tool):
+            return _prompt(there, given, work)
+        why = there.why_not(tool, call.tool in work.gateway.registry, work.cancel)
+        if why:
+            raise Failure(f"`{tool}` of the MCP server `{server}` must not be called: {why}.")
+        params = {"name": tool, "arguments": given}
+        found = there.ask("tools/call", params, work.cancel, lambda text: work.progress(Progress("status", text)))
     data = there.hidden(found.get("structuredContent"))
     blocks = tuple(_said(_block(each), there) for each in _list(found, "content"))
     return Output(blocks, data if isinstance(data, dict) else None, found.get("isError") is True)
@@ -69,8 +70,8 @@ def list_resources(call: Call, work: Work) -> Output:
             lines.append(f"{name}: {why}")
             continue
         try:
-            there = _server(work, name)
-            found = there.all_of("resources/list", "resources", work.cancel)
+            with _server(work, name) as there:
+                found = there.all_of("resources/list", "resources", work.cancel)
         except Failure as failure:
             if named:
                 raise
@@ -89,16 +90,15 @@ def list_resources(call: Call, work: Work) -> Output:
 
 def read_resource(call: Call, work: Work) -> Output:
     """The content of one resource."""
-    there = _server(work, call.input["server"])
-    found = there.ask("resources/read", {"uri": call.input["uri"]}, work.cancel)
+    with _server(work, call.input["server"]) as there:
+        found = there.ask("resources/read", {"uri": call.input["uri"]}, work.cancel)
     return Output(tuple(_said(_content(each), there) for each in _list(found, "contents")))
 
 
-def _server(work: Work, name: str) -> Server:
+def _server(work: Work, name: str) -> AbstractContextManager[Server]:
     if work.server is None:
         raise Failure("No MCP server can be reached from here.")
-    found: Server = work.server(name)
-    return found
+    return work.server(name)
 
 
 def _refused(work: Work, call: Call, name: str) -> str:

@@ -34,7 +34,8 @@ def expanded(name: str, args: str, work: Work) -> Output:
     assert work.call is not None
     given: dict[str, str] = {}
     if _may_list(RawCall(judged, {"name": own, "arguments": given}, server=server), work):
-        known = {each.own: each for each in work.server(server).prompts(work.cancel)}
+        with work.server(server) as there:
+            known = {each.own: each for each in there.prompts(work.cancel)}
         if own not in known:
             raise Failure(f"The MCP server `{server}` has no prompt `{own}`.", suggestion(own, known) if known else "")
         given = filled(known[own].arguments, args, name)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import contextmanager
 from types import SimpleNamespace
 from typing import Any
 
@@ -30,12 +31,13 @@ class Servers:
     def __init__(self) -> None:
         self.asked: list[str] = []
 
-    def get(self, name: str, *_any: Any) -> Any:
+    @contextmanager
+    def lent(self, name: str, *_any: Any) -> Any:
         self.asked.append(name)
         resource = {"uri": "x://a", "name": "a", "description": "the first"}
         content = [{"type": "text", "text": "content"}]
         found = {"contents": content, "content": content}
-        return SimpleNamespace(
+        yield SimpleNamespace(
             ask=lambda *_any: found, all_of=lambda *_any: [resource], hidden=lambda told: told,
             line=lambda said: said or "", is_prompt=lambda _tool: False, why_not=lambda *_any: "",
         )  # fmt: skip
