@@ -15,3 +15,16 @@ def test_no_profile_lets_a_call_write_in_a_mode_that_writes_nothing(guard, mode:
     verdict = opened.check(RawCall("Bash", {"command": "npm test"}))
     held = confinement(verdict, enforced_by(opened.loaded.policy, opened.loaded.settings["sandbox"].value))
     assert (verdict.decision.word, held.kind, held.writes) == ("allow", "rule", writes)
+
+
+@pytest.mark.parametrize(
+    ("text", "writes"),
+    [
+        ("find build -name '*.o' | xargs rm -f", ("/home/dev/project/build",)),
+        ("find build -name '*.o' | xargs rm -rf", ("/home/dev/project",)),
+    ],
+    ids=["files of some names in a folder", "a folder as a whole, too"],
+)
+def test_what_is_deleted_opens_the_folder_that_it_lies_in(guard, text: str, writes: tuple[str, ...]) -> None:
+    verdict = guard({}).check(RawCall("Bash", {"command": text}))
+    assert (verdict.decision.word, confinement(verdict).writes) == ("ask", writes)
