@@ -66,6 +66,7 @@ class FrozenHost(Host):
         plain = (path for path in (*self._files, *self._folders) if not f"{path}/".startswith(self._behind_links))
         self._plain = {path: PathFact(path, "dir" if path in self._folders else "file") for path in plain}
         self._untracked = None if "untracked" not in world else {self._place(path) for path in world["untracked"]}
+        self._everything = sorted({*self._files, *self._links, *self._folders})
         self._asked: dict[str, PathFact | None] = {}
         self._index = self._kept_by_git()
         self._branch = str(world.get("branch") or "")
@@ -213,7 +214,7 @@ class FrozenHost(Host):
         if fact is None or fact.kind != "dir":
             return
         prefix = fact.real.rstrip("/") + "/"
-        for path in sorted({*self._files, *self._links, *self._folders}):
+        for path in self._everything:
             if path.startswith(prefix) and path != prefix:
                 below = path[len(prefix) :]
                 if hidden or not any(name.startswith(".") for name in below.split("/")):
