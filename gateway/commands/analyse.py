@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     Lookup = Callable[[str], Description | None]
 
 MAX_DEPTH = 16
+MAX_HANDED_ON = 64_000  # characters of all texts that commands hand on, once in each shell that reads them
 MAX_CRUDE_COMMANDS = 64  # half as many in a text that a command of this one hands on, and so forth
 MIN_CRUDE_COMMANDS = 4
 MAX_CRUDE_WORDS = 64
@@ -118,13 +119,14 @@ def _script(
     run: Invocation | int,
 ) -> None:
     """A text that a command (or its part) hands to a shell. Its places are those of the words that hold it."""
-    if findings.start.depth + len(via) > MAX_DEPTH:
+    if findings.start.depth + len(via) > MAX_DEPTH or findings.handed_on > MAX_HANDED_ON:
         part = run if isinstance(run, int) else run.part
         findings.opaque("shells are nested too deep", span[0], span[1], part)
         findings.tokens += tuple(text.split())
         return
     if not findings.tries("", text):
         return
+    findings.handed_on += len(text)
     script = reading.read(text, cwds=cwds, home=findings.home, variables={})
     if findings.start.second_opinion:
         script = _doubted(text, script)

@@ -31,6 +31,7 @@ class Findings:
         "command",
         "git",
         "globs",
+        "handed_on",
         "home",
         "items",
         "lookup",
@@ -65,6 +66,7 @@ class Findings:
         self.programs: list[str] = []
         self.git: list[str] = []
         self.pending: list[Pending] = []
+        self.handed_on = 0
         self.span: tuple[int, int] | None = None
         self.moves: tuple[int, int] | None = None  # where HOME or its kin is set
         self.pipes: Pipes | None = None
