@@ -206,15 +206,16 @@ def observe(
     else:
         paths = _look_at_many(wanted.paths, host)
     globs = {}
-    entries = Entries(MAX_GLOB_ENTRIES, MAX_ENTRIES)
-    for pattern in wanted.globs:
-        matches = globs[pattern] = host.glob(pattern, entries)
-        for path in matches or ():
-            paths[path] = _look_at(path, host)
+    if wanted.globs:
+        entries = Entries(MAX_GLOB_ENTRIES, MAX_ENTRIES)
+        for pattern in wanted.globs:
+            matches = globs[pattern] = host.glob(pattern, entries)
+            for path in matches or ():
+                paths[path] = _look_at(path, host)
     programs, untrusted, chosen = _programs(wanted.programs, host, context, search_path)
     git = {folder: git_fact(folder, host, context) for folder in wanted.git} if wanted.git else {}
     trees = {}
-    if hidden is not None:
+    if wanted.trees and hidden is not None:
         entries = Entries(MAX_TREE_ENTRIES, MAX_ENTRIES)
         trees = {tree: _look_below(*tree, host, hidden, entries) for tree in wanted.trees}
     plain = wanted.names and not context.confined
@@ -243,13 +244,15 @@ def _look_at_many(paths: tuple[str, ...], host: Host) -> dict[str, PathFact]:
     missing: dict[str, str] = {}  # where their paths lead
     found = {}
     for path in paths:
-        fact = found[path] = _below_missing(path, missing) or _look_at(path, host)
-        if fact.kind != "missing":
-            continue
-        missing[path] = fact.real
-        folder = path[: path.rfind("/")]
-        if folder and folder not in missing and (above := host.path(folder)) is not None and above.kind == "missing":
-            missing[folder] = above.real
+        fact = _below_missing(path, missing)
+        if fact is None:
+            fact = _look_at(path, host)
+            folder = path[: path.rfind("/")] if fact.kind == "missing" else ""
+            if folder and (above := host.path(folder)) is not None and above.kind == "missing":
+                missing[folder] = above.real
+        if fact.kind == "missing":
+            missing[path] = fact.real
+        found[path] = fact
     return found
 
 

@@ -61,7 +61,7 @@ def _settings(config: str, branch: str) -> Settings:
     return found
 
 
-_DEEP = 200
+_DEEP = 200  # characters
 
 
 def work_tree(folder: str, host: Host) -> str:

@@ -11,6 +11,7 @@ import os
 import select
 import signal
 import threading
+from contextlib import suppress
 from time import monotonic
 
 TYPE_CHECKING = False
@@ -51,7 +52,8 @@ class Signalled:
         os.close(self.descriptor)
         os.close(self._told)
         if self._before >= 0 and self._heard:
-            os.write(self._before, self._heard)
+            with suppress(BlockingIOError):  # whoever reads it is woken by what is in it already
+                os.write(self._before, self._heard)
 
 
 def wait_readable(descriptor: int, seconds: float = float("inf")) -> bool:

@@ -136,8 +136,8 @@ class FrozenHost(Host):
         if fact is None or fact.kind != "dir":
             return []
         prefix = fact.real.rstrip("/") + "/"
-        known = (*self._files, *self._links, *self._folders)
-        return sorted({path[len(prefix) :].split("/", 1)[0] for path in known if path.startswith(prefix)} - {""})
+        below = (path[len(prefix) :] for path in self._everything if path.startswith(prefix))
+        return sorted({path.split("/", 1)[0] for path in below} - {""})
 
     def program(self, name: str, _path: str) -> str:
         """`/usr/bin/<name>`, or a file of the project for a program that is not to be trusted."""

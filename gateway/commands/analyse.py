@@ -119,9 +119,11 @@ def _script(
     run: Invocation | int,
 ) -> None:
     """A text that a command (or its part) hands to a shell. Its places are those of the words that hold it."""
-    if findings.start.depth + len(via) > MAX_DEPTH or findings.handed_on > MAX_HANDED_ON:
+    too_deep = findings.start.depth + len(via) > MAX_DEPTH
+    if too_deep or findings.handed_on > MAX_HANDED_ON:
         part = run if isinstance(run, int) else run.part
-        findings.opaque("shells are nested too deep", span[0], span[1], part)
+        why = "shells are nested too deep" if too_deep else "more text is handed to shells than is read"
+        findings.opaque(why, span[0], span[1], part)
         findings.tokens += tuple(text.split())
         return
     if not findings.tries("", text):
@@ -233,11 +235,11 @@ def _crude_commands(findings: _Analyst, tokens: tuple[str, ...], unknown: Unknow
     """
     outer = findings.span
     findings.span = outer or (unknown.start, unknown.end)
-    outermost = findings.guess()
+    outermost = findings.begin_guessing()
     most = max(MAX_CRUDE_COMMANDS >> len(via), MIN_CRUDE_COMMANDS)
     tried = 0
     for at, token in enumerate(tokens):
-        if tried >= most or not (outermost or findings.may_guess()):
+        if tried >= most or (findings.has_guessed_enough and not outermost):
             break
         base = token[token.rfind("/") + 1 :]
         if base and findings.lookup(base) is not None:
@@ -250,7 +252,7 @@ def _crude_commands(findings: _Analyst, tokens: tuple[str, ...], unknown: Unknow
             _simple(findings, words, (findings.start.cwd,), (*via, UNPARSED), "", "", False)
     findings.span = outer
     if outermost:
-        findings.tried = None
+        findings.end_guessing(unknown.start, unknown.end, -1)
 
 
 _RUNS_CODE = frozenset(("code", "package"))

@@ -19,9 +19,7 @@ if TYPE_CHECKING:
 
     Description = dict[str, Any]
 
-
-# What is guessed stands beside `Code` or `Opaque`, so that whatever is not tried is asked about.
-MAX_GUESSES = 64
+MAX_GUESSES = 64  # of commands and texts that may be handed on by words of which nobody knows what they are
 
 
 class Findings:
@@ -72,27 +70,34 @@ class Findings:
         self.pipes: Pipes | None = None
         self.tried: set[tuple[str, ...]] | None = None  # while commands are guessed: those that were
 
-    def guess(self) -> bool:
+    def begin_guessing(self) -> bool:
         """From now on commands are guessed among words, which may hand on words to guess among. Whether they were not
-        before: whoever gets True sets `tried` to None in the end."""
+        before: whoever gets True calls `end_guessing`, and tries its own words whatever became of the bound."""
         if self.tried is not None:
             return False
         self.tried = set()
         return True
 
+    def end_guessing(self, start: int, end: int, part: int) -> None:
+        """The guesses are made. Where not all could be, what stands here is in doubt."""
+        if self.has_guessed_enough:
+            self.opaque("more commands could start in it than are tried", start, end, part)
+        self.tried = None
+
     def tries(self, *words: str) -> bool:
-        """Whether this command, or text if the first word is empty, is one that was not guessed yet: several ways lead
-        to the same words, and from there on there would be several again."""
+        """Whether this command, or text if the first word is empty, is to be looked at: it was not guessed yet. Several
+        ways lead to the same words, and from there on there would be several again."""
         if self.tried is None:
             return True
-        if words in self.tried or not self.may_guess():
+        if words in self.tried or self.has_guessed_enough:
             return False
         self.tried.add(words)
         return True
 
-    def may_guess(self) -> bool:
-        """Whether the bound has not been hit."""
-        return self.tried is None or len(self.tried) < MAX_GUESSES
+    @property
+    def has_guessed_enough(self) -> bool:
+        """Whether the bound is hit."""
+        return self.tried is not None and len(self.tried) >= MAX_GUESSES
 
     def add(self, effect: Effect, start: int, end: int, part: int = -1) -> None:
         """One item. Inside a text that is handed on, places are those of the word that holds the text."""

@@ -93,6 +93,13 @@ class Touch(Effect):
     skips: str = ""
 
     @property
+    def only(self) -> tuple[str, ...]:
+        """The patterns of names that `skips` leaves of a tree, none where it leaves others too. Then the files of these
+        names are touched, and no folder."""
+        what, *names = self.skips.split("\0")
+        return tuple(names) if what == "only" else ()
+
+    @property
     def target(self) -> str:
         return self.path + ("/**" if self.tree else "")
 

@@ -243,7 +243,7 @@ def _written(effect: Touch, by_shell: bool, facts: Facts, rule: str) -> list[Rea
         if tree or there == "dir":
             return [Reach(real, path, effect.real, False, tree, kind, rule)]
         places = [folder_of(real), folder_of(path)]
-    elif effect.skips.startswith("only\0"):  # files of some names in it, and not the folder
+    elif effect.only:
         return [Reach(real, path, effect.real, False, True, kind, rule)]
     else:
         places = [folder_of(path)]

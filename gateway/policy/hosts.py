@@ -40,7 +40,7 @@ GROUPS: dict[str, tuple[str, ...]] = {
         "instance-data.ec2.internal",
     ),
 }  # fmt: skip
-_LONGEST_NAME = 255
+_LONGEST_NAME = 255  # of a longer one nobody knows what a resolver makes of it
 _LABEL = frozenset("abcdefghijklmnopqrstuvwxyz0123456789-_")
 
 
@@ -76,9 +76,7 @@ def lookup_possible(index: Index, host: str) -> tuple[list[int], list[int]]:
     without a dot may be a host of the local network: `private` might match.
     """
     anything: list[int] = index["any"]
-    if (
-        HOLE in host or len(host) > _LONGEST_NAME
-    ):  # of one that no resolver takes it is anybody's guess what is asked for
+    if HOLE in host or len(host) > _LONGEST_NAME:
         return anything, [number for number in index["every"] if number not in anything]
     meant, clear = _read(host)
     local = len(meant) == 1 and isinstance(meant[0], str) and "." not in meant[0]

@@ -176,8 +176,8 @@ def _path_not(index: Any, subject: Subject) -> int:
 def _holds(places: Any, subject: Subject) -> int:
     """The path is this folder or one that it lies in: the workspace, the home folder. Allow: both ends of a link."""
     effect = subject.effect
-    if effect is None or effect.kind not in PATH_KINDS or effect.skips.startswith("only\0"):  # type: ignore[attr-defined]
-        return NO  # files of some names in it, and not the folder
+    if effect is None or effect.kind not in PATH_KINDS or effect.only:  # type: ignore[attr-defined]
+        return NO
     context = subject.context
     targets = [*context.workspace] if "workspace" in places else []
     if "home" in places:

@@ -74,9 +74,7 @@ def _touch(effect: Any) -> str:
     else:
         path = quote(effect.path)
     if effect.tree:
-        names = effect.skips.split("\0")[1:]
-        what = " and ".join(map(quote, names)) if names else "everything"
-        path = f"{what} below {path}"
+        path = f"{' and '.join(map(quote, effect.only)) or 'everything'} below {path}"
     verb = {"list": "lists", "read": "reads", "write": "writes", "delete": "deletes"}[effect.kind]
     return f"{verb} {path}" + (f", which leads to {quote(effect.real)}" if effect.real else "")
 

@@ -467,12 +467,17 @@ def test_connections_that_ask_for_nothing_keep_nobody_out_and_do_not_pile_up(sha
             each.close()
 
 
+def begun_without_a_token(site: Site) -> socket.socket:
+    """A connection with the head of a request, whose body has yet to come."""
+    port = int(site.url.rpartition(":")[2].partition("/")[0])
+    connection = socket.create_connection(("127.0.0.1", port), timeout=60)
+    connection.sendall(b"POST /mcp HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: 9\r\n\r\n")
+    return connection
+
+
 def test_a_connection_without_a_token_gets_one_answer(shared) -> None:
     _place, site = shared
-    port = int(site.url.rpartition(":")[2].partition("/")[0])
-    with socket.create_connection(("127.0.0.1", port)) as connection:
-        connection.sendall(b"POST /mcp HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: 9\r\n\r\n")
-        connection.settimeout(60)
+    with begun_without_a_token(site) as connection:
         said = b""
         while more := connection.recv(4096):
             said += more
@@ -482,10 +487,7 @@ def test_a_connection_without_a_token_gets_one_answer(shared) -> None:
 
 def test_a_request_without_a_token_is_answered_before_all_of_it_has_come(shared) -> None:
     _place, site = shared
-    port = int(site.url.rpartition(":")[2].partition("/")[0])
-    with socket.create_connection(("127.0.0.1", port)) as connection:
-        connection.sendall(b"POST /mcp HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: 9\r\n\r\n")
-        connection.settimeout(60)
+    with begun_without_a_token(site) as connection:
         said = b""
         while not said.endswith(b"a token is needed\n") and (more := connection.recv(4096)):
             said += more

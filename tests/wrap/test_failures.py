@@ -317,9 +317,8 @@ BROKEN_MODULES = ["frontends/cli_hook.py", "agents/refusal.py", "frontends/hook.
 
 @pytest.mark.parametrize("module", BROKEN_MODULES)
 def test_a_broken_installation_is_a_refusal(world: World, tmp_path: Path, module: str) -> None:
-    left_out = shutil.ignore_patterns(
-        "__pycache__", "data", "*.pyc", "*.so"
-    )  # machine code would stand in for a source
+    # Machine code would stand in for a source.
+    left_out = shutil.ignore_patterns("__pycache__", "data", "*.pyc", "*.so")
     shutil.copytree(ROOT / "gateway", tmp_path / "gateway", ignore=left_out)
     for name in ("tools.yaml", "policies"):
         (tmp_path / name).symlink_to(ROOT / name)

@@ -223,7 +223,7 @@ def _wrapped(findings: Findings, run: Invocation) -> None:
 
     A wrapper that is handed on in this way tries the same words again, and so on: each is tried once.
     """
-    outermost = findings.guess()
+    outermost = findings.begin_guessing()
     words = run.words[1 : 1 + MAX_WRAPPED]
     first = len(findings.items)
     before = ""
@@ -242,11 +242,11 @@ def _wrapped(findings: Findings, run: Invocation) -> None:
         name, version, _ = text[text.rfind("/") + 1 :].partition("@")  # `codex@latest` is codex
         if findings.lookup(name) is None or text in run.subcommands:
             continue
-        if findings.tries(name, *[each.text for each in run.words[at + 1 :]]):
+        if findings.tries(name, *[each.text for each in run.words[at + 1 :]]) or outermost:
             hand(findings, run, (word.replace(text=name) if version else word, *run.words[at + 1 :]), run.name)
-    if outermost:
-        findings.tried = None
     findings.items[first:] = [item for item in findings.items[first:] if item.effect.kind not in ("code", "opaque")]
+    if outermost:
+        findings.end_guessing(run.words[0].start, run.words[-1].end, run.part)
 
 
 def _variable(before: str, text: str) -> str:
