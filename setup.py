@@ -33,7 +33,7 @@ class BuildWithData(build_py):
         shutil.rmtree(package, ignore_errors=True)
         super().run()
         sys.path.insert(0, str(HERE))
-        from gateway.wheel import build
+        from gateway.config.wheel import build
 
         build(str(package / "data"))
 

@@ -28,14 +28,14 @@ from catalogue import Listed
 
 from gateway.agent.children import Children
 from gateway.agent.loop import Agent, Budget
-from gateway.agent.model import Reply, Request
 from gateway.agent.transcript import Transcript
+from gateway.api.gateway import Gateway
 from gateway.audit.reading import Moment
-from gateway.engine import Gateway
-from gateway.load import Options
+from gateway.calls import handlers
+from gateway.calls.output import Output, Text
+from gateway.config.load import Options
+from gateway.llm.model import Reply, Request
 from gateway.model.call import RawCall
-from gateway.tools import handlers
-from gateway.tools.handling import Output, Text
 
 TURNS = 400
 AGENTS, AGENT_TURNS, MEGABYTES = 20, 50, 15.0

@@ -27,10 +27,10 @@ from pathlib import Path
 from gateway import Executor, Gateway, Options
 from gateway.model.plan import FIXED, HIDDEN, READ, WRITE, Endpoint, Limits, Mount, Network, SandboxPlan
 from gateway.sandbox import limits
+from gateway.sandbox.backends.bubblewrap import Bubblewrap
+from gateway.sandbox.backends.spaces import Spaces
 from gateway.sandbox.base import Streams
-from gateway.sandbox.bubblewrap import Bubblewrap
 from gateway.sandbox.egress.service import Egress
-from gateway.sandbox.spaces import Spaces
 from gateway.sandbox.watch import Watcher
 
 Whole = Spaces | Bubblewrap

@@ -22,11 +22,11 @@ from typing import Any
 
 from measure import each, processes
 
+from gateway.api.gateway import Gateway
 from gateway.commands.analyse import Start, analyse
-from gateway.engine import Gateway
-from gateway.load import Options
+from gateway.config.load import Options
+from gateway.core.places import Places
 from gateway.model.call import RawCall
-from gateway.places import Places
 from gateway.policy.modes import regions_of
 from gateway.policy.resolve import Judged, resolve
 

@@ -55,7 +55,7 @@ class World:
         self.root = project(self.home)
         (self.home / ".local" / "state").mkdir(parents=True)
         self.environment = {"HOME": str(self.home), "PATH": PATH, "CLAUDE_PROJECT_DIR": str(self.root)}
-        code = "from gateway.service.line import hook_line; import json; print(json.dumps(hook_line('claude')))"
+        code = "from gateway.core.line import hook_line; import json; print(json.dumps(hook_line('claude')))"
         self.python = python
         self.line = json.loads(subprocess.check_output([python, "-c", code], cwd=folder, text=True))
 

@@ -16,7 +16,7 @@ import time
 from typing import Any
 
 from gateway import Gateway, Options, Output, RawCall, Text
-from gateway.tools import handlers
+from gateway.calls import handlers
 
 SLOWEST = 0.2
 

@@ -20,13 +20,13 @@ import time
 from pathlib import Path
 from types import SimpleNamespace
 
-from gateway.engine import Gateway
-from gateway.load import Options
+from gateway.api.gateway import Gateway
+from gateway.calls.work import Work
+from gateway.config.load import Options
+from gateway.core.cancel import Cancel
+from gateway.handlers import ripgrep, search
 from gateway.model.call import RawCall
 from gateway.model.decision import Decision
-from gateway.sandbox.run import Cancel
-from gateway.tools.handlers import ripgrep, search
-from gateway.tools.handling import Work
 
 BOUND = 1.10
 POLICY = "version: 1\nextends: [guard]\nrules:\n  - {id: secret, deny: 'Read(**/secret*)'}\n"

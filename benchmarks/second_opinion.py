@@ -14,8 +14,8 @@ from decide import SHELL_TEXTS
 from measure import each
 
 from gateway.commands.analyse import Start, analyse
-from gateway.load import load_descriptions
-from gateway.places import places
+from gateway.config.load import load_descriptions
+from gateway.core.places import places
 from gateway.shell.reading import read
 from gateway.shell.secondopinion import disagreement
 

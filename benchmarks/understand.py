@@ -17,8 +17,8 @@ from measure import Timing, each
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests"))
 import test_agents as agents
 
+from gateway.core.module_finder import has_machine_code
 from gateway.model.call import RawCall
-from gateway.modules import has_machine_code
 
 
 def share(groups: list[str], confined: bool, decisions: tuple[str, ...] = ("allow",)) -> str:

@@ -31,22 +31,22 @@ from __future__ import annotations
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from gateway.api.executor import Execution, Executor
+    from gateway.api.gateway import Gateway
+    from gateway.calls.output import Done, Failure, Image, Output, Progress, Text
+    from gateway.calls.schedule import Turn
+    from gateway.calls.session import Session
+    from gateway.calls.work import Work
     from gateway.commands.analyse import Start
     from gateway.commands.analyse import analyse as analyse_shell
-    from gateway.engine import Gateway
-    from gateway.errors import CallError, ConfigError, GatewayError
-    from gateway.execution import Execution, Executor
-    from gateway.frontends.explanation import Explanation, explain
-    from gateway.life import Done
-    from gateway.load import Options
+    from gateway.config.load import Options
+    from gateway.core.cancel import Cancel
+    from gateway.core.errors import CallError, ConfigError, GatewayError
     from gateway.model.call import Call, RawCall
     from gateway.model.decision import Decision
     from gateway.model.result import Result, Violation
     from gateway.model.verdict import Verdict
-    from gateway.sandbox.run import Cancel
-    from gateway.schedule import Turn
-    from gateway.session import Session
-    from gateway.tools.handling import Failure, Image, Output, Progress, Text, Work
+    from gateway.render.explanation import Explanation, explain
 
 __version__ = "0.1.0.dev0"
 
@@ -82,32 +82,32 @@ __all__ = [
 
 _HOMES = {
     "Call": "gateway.model.call",
-    "CallError": "gateway.errors",
-    "Cancel": "gateway.sandbox.run",
-    "ConfigError": "gateway.errors",
+    "CallError": "gateway.core.errors",
+    "Cancel": "gateway.core.cancel",
+    "ConfigError": "gateway.core.errors",
     "Decision": "gateway.model.decision",
-    "Done": "gateway.life",
-    "Execution": "gateway.execution",
-    "Executor": "gateway.execution",
-    "Explanation": "gateway.frontends.explanation",
-    "Failure": "gateway.tools.handling",
-    "Gateway": "gateway.engine",
-    "GatewayError": "gateway.errors",
-    "Image": "gateway.tools.handling",
-    "Options": "gateway.load",
-    "Output": "gateway.tools.handling",
-    "Progress": "gateway.tools.handling",
+    "Done": "gateway.calls.output",
+    "Execution": "gateway.api.executor",
+    "Executor": "gateway.api.executor",
+    "Explanation": "gateway.render.explanation",
+    "Failure": "gateway.calls.output",
+    "Gateway": "gateway.api.gateway",
+    "GatewayError": "gateway.core.errors",
+    "Image": "gateway.calls.output",
+    "Options": "gateway.config.load",
+    "Output": "gateway.calls.output",
+    "Progress": "gateway.calls.output",
     "RawCall": "gateway.model.call",
     "Result": "gateway.model.result",
-    "Session": "gateway.session",
+    "Session": "gateway.calls.session",
     "Start": "gateway.commands.analyse",
-    "Text": "gateway.tools.handling",
-    "Turn": "gateway.schedule",
+    "Text": "gateway.calls.output",
+    "Turn": "gateway.calls.schedule",
     "Verdict": "gateway.model.verdict",
     "Violation": "gateway.model.result",
-    "Work": "gateway.tools.handling",
+    "Work": "gateway.calls.work",
     "analyse_shell": "gateway.commands.analyse",
-    "explain": "gateway.frontends.explanation",
+    "explain": "gateway.render.explanation",
 }
 
 

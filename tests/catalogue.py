@@ -5,12 +5,12 @@ from __future__ import annotations
 from itertools import count
 from typing import TYPE_CHECKING, Any
 
-from gateway.theirs import Theirs
+from gateway.mcp.server_tools import Theirs
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from gateway.theirs import Prompt
+    from gateway.mcp.server_tools import Prompt
 
 SERVERS = {
     "github": (
@@ -59,7 +59,7 @@ def definitions(number: int) -> dict[str, list[dict[str, Any]]]:
 
 
 class Listed:
-    """What a session would have joined (`gateway.joined.Joined`), of servers that list so many tools."""
+    """What a session would have joined (`gateway.mcp.tool_catalogue.Joined`), of servers that list so many tools."""
 
     version = 0
 

@@ -12,12 +12,13 @@ from typing import Any
 import pytest
 from hypothesis import settings
 
-from gateway.engine import Gateway
-from gateway.layers import PolicyFile
-from gateway.load import Options, load_tools, policy_from
-from gateway.places import Places, packaged
-from gateway.uncollected import keep
-from gateway.world import world
+from gateway.api.gateway import Gateway
+from gateway.config.layers import PolicyFile
+from gateway.config.load import Options, load_tools, policy_from
+from gateway.core.gc_pause import keep
+from gateway.core.places import Places, packaged
+from gateway.host.frozen import world
+from gateway.judge.policy_tests import check_examples
 
 if os.environ.get("CI"):  # the same examples in every run; other runs look for new ones
     settings.register_profile("ci", derandomize=True)
@@ -88,7 +89,7 @@ def guard(tmp_path_factory: pytest.TempPathFactory):
             document = {"version": 1, **({"rules": given} if isinstance(given, list) else given)}
             files.append(PolicyFile(layer, f"{layer}.yaml", json.dumps(document).encode(), place.root, place.root))
         options = Options(place.root, mode=mode, root=place.root)
-        loaded = policy_from(files, options, tools, place.home, trusted=trusted)
+        loaded = policy_from(files, options, tools, place.home, trusted=trusted, verify=check_examples)
         return Gateway(
             options, where=where, confined=confined, host=place.host, environment={"PATH": "/usr/bin"}, loaded=loaded
         )

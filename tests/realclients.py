@@ -15,7 +15,7 @@ from typing import Any
 
 from realmodel import Model, Step
 
-from gateway.model.value import Value
+from gateway.core.value import Value
 
 ROOT = Path(__file__).parents[1]
 PACKAGES = {

@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Any
 
 from warmed import warm
 
+from gateway.api.gateway import Gateway
 from gateway.audit.reading import Moment
-from gateway.engine import Gateway
-from gateway.load import Options
-from gateway.places import places
-from gateway.tools import handlers
-from gateway.tools.handling import Output, Text
+from gateway.calls import handlers
+from gateway.calls.output import Output, Text
+from gateway.config.load import Options
+from gateway.core.places import places
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -12,12 +12,13 @@ from typing import TYPE_CHECKING, Any
 import pytest
 import yaml
 
-from gateway.engine import Gateway
-from gateway.layers import PolicyFile
-from gateway.load import Loaded, Options, load_tools, policy_from
+from gateway.api.gateway import Gateway
+from gateway.config.layers import PolicyFile
+from gateway.config.load import Loaded, Options, load_tools, policy_from
+from gateway.core.places import Places, packaged
+from gateway.host.frozen import World, world
+from gateway.judge.policy_tests import check_examples
 from gateway.model.call import RawCall
-from gateway.places import Places, packaged
-from gateway.world import World, world
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -61,7 +62,9 @@ def policy() -> tuple[Places, Loaded]:
         PolicyFile("user", "daily.yaml", b"{version: 1, extends: [daily]}", here.root, f"{here.home}/.config/gateway"),
     ]
     options = Options(here.root, root=here.root)
-    return where, policy_from(files, options, load_tools(where), here.home, trusted=True, fold=False)
+    return where, policy_from(
+        files, options, load_tools(where), here.home, trusted=True, fold=False, verify=check_examples
+    )
 
 
 @functools.cache

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from gateway.audit.calls import Lasting
-from gateway.background import MOST, Shells
-from gateway.errors import GatewayError
+from gateway.calls.background import MOST, Shells
+from gateway.core.errors import GatewayError
 from gateway.model.result import Result
 
 

@@ -7,7 +7,7 @@ import time
 
 import pytest
 
-from gateway.backtracking import longest_text
+from gateway.core.backtracking import longest_text
 
 
 @pytest.mark.parametrize(

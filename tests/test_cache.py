@@ -9,9 +9,10 @@ from typing import Any
 
 import pytest
 
-from gateway.cache import MAX_ENTRIES, Cache, digest, read_owned
-from gateway.load import Options, load_policy
-from gateway.places import Places
+from gateway.config.load import Options, load_policy
+from gateway.core.cache import MAX_ENTRIES, Cache, digest, read_owned
+from gateway.core.places import Places
+from gateway.judge.policy_tests import check_examples
 from gateway.spec.tools import compile_tools
 from gateway.tools.registry import Registry
 
@@ -164,11 +165,11 @@ def test_a_cached_policy_is_the_policy_that_compiling_makes(tmp_path: Path, regi
     policy.write_text("version: 1\nextends: [daily, {file: more.yaml}]\n", encoding="utf-8")
     here = Places(*(str(tmp_path / name) for name in ("etc", "config", "state", "cache", "home")))
     options = Options(here.home, root=here.home)
-    first = load_policy(here, options, registry)
+    first = load_policy(here, options, registry, check_examples)
     assert any(path.name.startswith("policy-") for path in Path(here.cache).iterdir())
-    assert load_policy(here, options, registry) == first
+    assert load_policy(here, options, registry, check_examples) == first
     more.write_text("version: 1\ndeny: ['Bash(mv *)']\n", encoding="utf-8")
-    changed = load_policy(here, options, registry)
-    assert changed == load_policy(here.replace(cache=str(tmp_path / "fresh")), options, registry)
+    changed = load_policy(here, options, registry, check_examples)
+    assert changed == load_policy(here.replace(cache=str(tmp_path / "fresh")), options, registry, check_examples)
     rules = [changed.policy.rule(number) for number in range(len(changed.policy.rules))]
     assert [rule.text for rule in rules if rule.source.file == str(more)] == ["deny Bash(mv *)"]

@@ -14,15 +14,16 @@ from typing import TYPE_CHECKING, Any
 import pytest
 import yaml
 
-from gateway.cache import digest
-from gateway.engine import Gateway
-from gateway.errors import CallError
-from gateway.layers import PolicyFile
-from gateway.load import Loaded, Options, load_tools, policy_from
+from gateway.api.gateway import Gateway
+from gateway.config.layers import PolicyFile
+from gateway.config.load import Loaded, Options, load_tools, policy_from
+from gateway.core.cache import digest
+from gateway.core.errors import CallError
+from gateway.core.places import Places, packaged
+from gateway.host.frozen import World, world
+from gateway.judge.policy_tests import check_examples
 from gateway.model.call import RawCall
-from gateway.places import Places, packaged
 from gateway.tools.text import parse_call_text
-from gateway.world import World, world
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -72,7 +73,9 @@ def policy(stack: str, home: str, root: str, mode: str) -> Loaded:
             document = json.dumps({"version": 1, "extends": [{"file": str(extended), "level": levels[layer]}]}).encode()
         files.append(PolicyFile(layer, f"{layer}.yaml", document, root, base))
     options = Options(root, mode=mode, root=root)
-    return policy_from(files, options, load_tools(places_for(home)), home, trusted=not untrusted, fold=fold)
+    return policy_from(
+        files, options, load_tools(places_for(home)), home, trusted=not untrusted, fold=fold, verify=check_examples
+    )
 
 
 @functools.lru_cache(maxsize=64)

@@ -12,20 +12,21 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from warmed import warm
 
+from gateway.api.gateway import Gateway
 from gateway.commands.analyse import Start, analyse
 from gateway.commands.examples import CWD, HOME, effects, shown
-from gateway.descriptions import ADDS, DESCRIBES, Layered, entries, find_descriptions
-from gateway.engine import Gateway
-from gateway.errors import ConfigError
-from gateway.layers import PolicyFile
-from gateway.load import Options, load_descriptions, load_policy, load_tools, policy_from
+from gateway.config.descriptions import ADDS, DESCRIBES, Layered, entries, find_descriptions
+from gateway.config.layers import PolicyFile
+from gateway.config.load import Options, load_descriptions, load_policy, load_tools, policy_from
+from gateway.config.trust import TrustStore
+from gateway.core.errors import ConfigError
+from gateway.core.packed import Descriptions
+from gateway.core.places import Places, packaged
+from gateway.host.frozen import world
+from gateway.judge.policy_tests import check_examples
 from gateway.model.call import RawCall
 from gateway.model.effect import CARRIERS
-from gateway.packed import Descriptions
-from gateway.places import Places, packaged
 from gateway.spec.commands import compile_description
-from gateway.trust import TrustStore
-from gateway.world import world
 
 READS = "names: [{name}]\nflags: -q\noperands: [{{kind: path, does: read, rest: true}}]\n"
 HARMLESS = "names: [{name}]\nunknown_options: harmless\noperands: [{{kind: text, rest: true}}]\n"
@@ -54,7 +55,7 @@ def open_world(tmp_path_factory: pytest.TempPathFactory):
             for number, (layer, text) in enumerate(described)
         ]
         options = Options(CWD, root=CWD)
-        loaded = policy_from(files, options, tools, HOME, trusted=trusted, described=texts)
+        loaded = policy_from(files, options, tools, HOME, trusted=trusted, described=texts, verify=check_examples)
         return Gateway(
             options, where=where, host=place.host, environment={"PATH": "/usr/bin"}, loaded=loaded, confined=False
         )
@@ -174,9 +175,9 @@ def test_rules_go_by_what_layers_say_of_a_program(open_world) -> None:
     files = [PolicyFile("user", "user.yaml", rules, CWD, CWD)]
     described = [PolicyFile("enterprise", "f.yaml", SENDS.format(name="frobnicate").encode(), CWD, CWD)]
     options = Options(CWD, root=CWD)
-    assert policy_from(files, options, guard.registry, HOME, described=described).commands
+    assert policy_from(files, options, guard.registry, HOME, described=described, verify=check_examples).commands
     with pytest.raises(ConfigError, match="must be matched by rule"):
-        policy_from(files, options, guard.registry, HOME)
+        policy_from(files, options, guard.registry, HOME, verify=check_examples)
 
 
 def test_commands_that_are_handed_on_do_not_multiply_without_end(open_world) -> None:
@@ -306,7 +307,7 @@ def test_what_a_project_describes_is_part_of_what_is_trusted(here: Places) -> No
 
     def loaded() -> tuple[str, bool, list[str]]:
         tools = load_tools(here)
-        found = load_policy(here, Options(root_of(here), root=root_of(here)), tools)
+        found = load_policy(here, Options(root_of(here), root=root_of(here)), tools, check_examples)
         return found.project_digest, found.project_trusted, [may for _rank, may, _description in found.commands]
 
     digest, *before = loaded()

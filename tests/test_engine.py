@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 from warmed import warm
 
-from gateway.engine import Gateway
-from gateway.load import Options
+from gateway.api.gateway import Gateway
+from gateway.config.load import Options
+from gateway.core.places import Places
 from gateway.model.call import RawCall
-from gateway.places import Places
 
 
 @pytest.fixture

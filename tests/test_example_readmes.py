@@ -19,7 +19,7 @@ from realclients import program
 from realmodel import Model
 from warmed import warm
 
-from gateway.model.value import Value
+from gateway.core.value import Value
 
 ROOT = Path(__file__).parents[1]
 EXAMPLES = ROOT / "examples"
@@ -108,8 +108,8 @@ class World:
 @pytest.fixture(scope="module")
 def holds() -> frozenset[str]:
     """What this machine has for the examples."""
-    from gateway.frontends.cli_doctor import sandbox_findings
-    from gateway.sandbox.choose import BEST
+    from gateway.frontends.cli.doctor import sandbox_findings
+    from gateway.sandbox.backends.choose import BEST
 
     found = set()
     states = {each.name: each.state for each in sandbox_findings()}

@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from gateway.engine import Gateway
-from gateway.load import Options
+from gateway.api.gateway import Gateway
+from gateway.config.load import Options
+from gateway.core.places import Places
 from gateway.model.call import RawCall
-from gateway.places import Places
 from gateway.tools.text import parse_call_text
 
 if TYPE_CHECKING:

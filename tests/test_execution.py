@@ -11,16 +11,17 @@ from typing import TYPE_CHECKING
 import pytest
 from warmed import warm
 
+from gateway.api.executor import Executor, Session
+from gateway.api.gateway import Gateway
 from gateway.approval.base import Answer, Question
 from gateway.audit.log import Log
 from gateway.audit.reading import Moment
-from gateway.engine import Gateway
-from gateway.execution import Executor, Session
-from gateway.load import Options
+from gateway.config.load import Options
+from gateway.core.cancel import Cancel
 from gateway.model.decision import Decision
 from gateway.model.grant import ONCE
-from gateway.sandbox.run import Cancel, Ways
-from gateway.sandbox.spaces import Spaces
+from gateway.sandbox.backends.spaces import Spaces
+from gateway.sandbox.run import Ways
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

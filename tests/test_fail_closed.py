@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from gateway.errors import CallError, ConfigError
-from gateway.frontends.batch import Judge
+from gateway.core.errors import CallError, ConfigError
+from gateway.frontends.batch import Lines
 from gateway.model.call import RawCall
 from gateway.policy.table import LANE
 
@@ -184,10 +184,10 @@ def test_what_is_no_call_is_refused(guard, case: str) -> None:
 
 def test_a_fault_of_ours_is_a_refusal_and_the_next_call_is_judged(guard, monkeypatch: pytest.MonkeyPatch) -> None:
     gateway = guard({"user": [{"deny": "Bash(rm *)"}]})
-    judge = Judge(gateway)
+    judge = Lines(gateway)
     line = json.dumps({"id": 1, "call": "Bash(ls)"}).encode()
     with monkeypatch.context() as patched:
-        patched.setattr("gateway.engine.resolve", lambda *_arguments: 1 // 0)
+        patched.setattr("gateway.judge.judge.resolve", lambda *_arguments: 1 // 0)
         failed = json.loads(judge.answer(line) or "")
     assert (failed["decision"], failed["error"].startswith("internal error"), judge.status) == ("deny", True, 1)
     assert json.loads(judge.answer(line) or "")["decision"] == "allow"

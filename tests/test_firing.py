@@ -13,11 +13,11 @@ from typing import Any
 
 import pytest
 
-from gateway.firing import Firing
-from gateway.places import places
-from gateway.sandbox.run import Cancel
+from gateway.core.cancel import Cancel
+from gateway.core.errors import StoreError
+from gateway.core.places import places
 from gateway.tasks.crons import FILE, Crons, Run
-from gateway.tasks.database import StoreError
+from gateway.tasks.firing import Firing
 
 HOUR = 3600.0
 POLICY = {
@@ -188,9 +188,9 @@ def test_one_process_fires_for_a_state_folder(station: Station) -> None:
 
 FIRING = """
 import sys
-from gateway.firing import Firing
-from gateway.places import places
-from gateway.sandbox.run import Cancel
+from gateway.tasks.firing import Firing
+from gateway.core.places import places
+from gateway.core.cancel import Cancel
 def told(run):
     print(run.outcome, flush=True)
 def prompted(gateway, session, task, cancel):

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from gateway.errors import ConfigError
-from gateway.frontmatter import document
+from gateway.core.errors import ConfigError
+from gateway.spec.frontmatter import document
 
 FILES = {
     "none": ("# Title\n", {}, "# Title\n"),

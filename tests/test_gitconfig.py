@@ -7,7 +7,7 @@ import subprocess
 
 import pytest
 
-from gateway.gitconfig import BadConfig, default_remotes, entries, name_of, pushes, remotes
+from gateway.host.gitconfig import BadConfig, default_remotes, entries, name_of, pushes, remotes
 
 CLONED = """[core]
 \trepositoryformatversion = 0

@@ -12,12 +12,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gateway import guarded
-from gateway.guarded import MOST_TEXT, command, recognised, rewritten
+from gateway.agents import guarded
+from gateway.agents.guarded import MOST_TEXT, command, recognised, rewritten
+from gateway.agents.tickets import Tickets
 from gateway.model.call import RawCall
 from gateway.model.decision import Decision
-from gateway.sandbox.spaces import Spaces
-from gateway.tickets import Tickets
+from gateway.sandbox.backends.spaces import Spaces
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -176,10 +176,10 @@ def test_nothing_is_rewritten_unless_policy_wants_it(here: Any) -> None:
 
 def test_where_no_sandbox_works_that_is_said(here: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     gateway = here.open()
-    monkeypatch.setattr("gateway.sandbox.choose._known", ())
-    monkeypatch.setattr("gateway.sandbox.choose.sys.platform", "plan9")
+    monkeypatch.setattr("gateway.sandbox.backends.choose._known", ())
+    monkeypatch.setattr("gateway.sandbox.backends.choose.sys.platform", "plan9")
     assert guarded.unavailable(gateway) == "this platform has no sandbox"
-    monkeypatch.setattr("gateway.sandbox.choose._known", ())
+    monkeypatch.setattr("gateway.sandbox.backends.choose._known", ())
 
 
 @pytest.mark.parametrize(

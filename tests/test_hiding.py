@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gateway.hiding import HIDDEN, LEAST, hidden, hidden_bytes, hidden_in
+from gateway.core.secret_masking import HIDDEN, LEAST, hidden, hidden_bytes, hidden_in
 
 SECRET = 'p"a\\s+s /w&\u00e9d'
 SPELLINGS = {

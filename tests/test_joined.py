@@ -15,22 +15,22 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from wired import ROOT, SCRIPTED, Place
 
-from gateway import joined as module
 from gateway.agent.loop import Agent, Noticed
-from gateway.agent.script import parse
-from gateway.agent.scripted import Scripted
 from gateway.approval.callback import Callback
+from gateway.calls.output import Failure
+from gateway.calls.session import Session
+from gateway.core.cancel import NEVER, Cancel
+from gateway.llm.script import parse
+from gateway.llm.scripted import Scripted
+from gateway.mcp import tool_catalogue as module
 from gateway.mcp.blocking import PROMPTS_CHANGED
 from gateway.mcp.pins import Pins
+from gateway.mcp.server_pool import LONGEST_PAUSE, STEADY_SECONDS, _Place
 from gateway.model.call import RawCall
-from gateway.sandbox.run import NEVER, Cancel
-from gateway.sandbox.spaces import Spaces
-from gateway.servers import LONGEST_PAUSE, STEADY_SECONDS, _Place
-from gateway.session import Session
-from gateway.tools.handling import Failure
+from gateway.sandbox.backends.spaces import Spaces
 
 if TYPE_CHECKING:
-    from gateway.joined import Joined, News
+    from gateway.mcp.tool_catalogue import Joined, News
 
 OBJECT = {"type": "object", "properties": {"text": {"type": "string", "description": "What."}}}
 ECHO = {"name": "echo", "description": "Says it again.", "inputSchema": OBJECT}
@@ -197,7 +197,7 @@ SCHEMAS = {
 def test_a_schema_that_an_api_would_refuse_does_not_end_the_session(
     given: dict[str, Any], shown: dict[str, Any]
 ) -> None:
-    from gateway.theirs import Theirs
+    from gateway.mcp.server_tools import Theirs
 
     assert Theirs("docs", {"name": "x", "inputSchema": given, "annotations": {}}).input_schema() == shown
 
@@ -217,7 +217,7 @@ def test_what_a_tool_says_of_itself_is_shown_and_bounded(world: World) -> None:
 
 
 def test_a_title_is_one_line_of_a_list() -> None:
-    from gateway.theirs import Theirs
+    from gateway.mcp.server_tools import Theirs
 
     definition = {"name": "x", "title": "\n  Finds.\n- Bash: Ask me.", "inputSchema": {}, "annotations": {}}
     assert Theirs("docs", definition).entry["summary"] == "Finds."
@@ -333,7 +333,7 @@ def test_a_call_of_a_server_that_has_ended_starts_it_at_once(world: World) -> No
 def test_restarts_are_further_apart_each_time(
     monkeypatch: Any, worked: tuple[float, ...], pauses: tuple[float, ...]
 ) -> None:
-    monkeypatch.setattr("gateway.servers.monotonic", lambda: 1_000.0)
+    monkeypatch.setattr("gateway.mcp.server_pool.monotonic", lambda: 1_000.0)
     place, found = _Place(), []
     for seconds in worked:
         place.ended("it ended.", seconds)
@@ -366,7 +366,7 @@ def test_a_server_that_does_not_list_its_tools_keeps_no_first_request_waiting(
 def test_a_server_that_is_given_up_has_not_worked_however_long_that_took(
     world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("gateway.servers.STEADY_SECONDS", 1e-9)
+    monkeypatch.setattr("gateway.mcp.server_pool.STEADY_SECONDS", 1e-9)
     servers = world.gateway.calls.services.servers
     for _ in range(2):
         with servers.lent("docs", world.session, NEVER) as docs:
@@ -890,7 +890,7 @@ TOLD = {
 
 @pytest.mark.parametrize(("args", "given"), TOLD.values(), ids=TOLD)
 def test_a_prompt_is_told_its_arguments(args: str, given: Any) -> None:
-    from gateway.tools.handlers.prompts import filled
+    from gateway.handlers.prompts import filled
 
     if isinstance(given, str):
         with pytest.raises(Failure) as failure:

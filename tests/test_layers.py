@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 from warmed import warm
 
-from gateway.errors import ConfigError
-from gateway.layers import Layered, PolicyFile, bind, find_files, local_folder
-from gateway.places import Places
+from gateway.config.layers import Layered, PolicyFile, bind, find_files, local_folder
+from gateway.core.errors import ConfigError
+from gateway.core.places import Places
 from gateway.spec.policy import parse_policy
 from gateway.spec.short import ToolName
 

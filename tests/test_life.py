@@ -10,12 +10,12 @@ import pytest
 
 from gateway.approval.base import Answer
 from gateway.audit.log import Log
-from gateway.errors import CallError
+from gateway.calls import handlers
+from gateway.calls.output import Failure, Output, Progress, Text
+from gateway.core.cancel import Cancel
+from gateway.core.errors import CallError
 from gateway.model.call import RawCall
 from gateway.model.decision import Decision
-from gateway.sandbox.run import Cancel
-from gateway.tools import handlers
-from gateway.tools.handling import Failure, Output, Progress, Text
 
 READ = RawCall("Read", {"file_path": "a.txt"})
 WRITE = RawCall("Write", {"file_path": "new.txt", "content": "x"})
@@ -102,7 +102,7 @@ def test_what_could_not_be_judged_is_recorded_as_denied_with_its_reason(ground, 
 
 def test_an_error_of_ours_before_the_verdict_refuses(ground, seen: Seen, monkeypatch: pytest.MonkeyPatch) -> None:
     gateway = ground.open()
-    monkeypatch.setattr("gateway.engine.resolve", lambda *_any: 1 / 0)
+    monkeypatch.setattr("gateway.judge.judge.resolve", lambda *_any: 1 / 0)
     done = gateway.call(READ)
     assert (done.ran, done.text) == (
         False, "It was refused because of an internal error (ZeroDivisionError: division by zero)."
@@ -116,7 +116,7 @@ def test_an_error_of_ours_before_the_verdict_refuses(ground, seen: Seen, monkeyp
 def test_an_error_of_ours_at_any_step_before_the_run_refuses(
     ground, seen: Seen, monkeypatch: pytest.MonkeyPatch, step: str
 ) -> None:
-    from gateway.life import Life
+    from gateway.calls.lifecycle import Life
 
     def broken(*_any: object) -> None:
         raise KeyError(step)
@@ -267,7 +267,7 @@ tools:
 def test_a_result_that_is_not_what_its_tool_declares_is_not_shown_and_hooks_hear_of_it(
     ground, monkeypatch: pytest.MonkeyPatch, data: Any, fits: bool
 ) -> None:
-    from gateway.hooks.run import Answers, Hooks
+    from gateway.calls.hooks.run import Answers, Hooks
 
     events: list[tuple[str, str]] = []
 
@@ -279,7 +279,7 @@ def test_a_result_that_is_not_what_its_tool_declares_is_not_shown_and_hooks_hear
     ground.says(DECLARED, name="tools.yaml")
     ground.says({"rules": [{"id": "count", "allow": {"tool": ["Count"]}}]})
     monkeypatch.setattr(Hooks, "after", after)
-    monkeypatch.setattr("gateway.life.Life._hooks", lambda _self, event: event != "before_call")
+    monkeypatch.setattr("gateway.calls.lifecycle.Life._hooks", lambda _self, event: event != "before_call")
     done = ground.open().call(RawCall("Count", {"word": "x"}))
     assert (done.ran, done.result.ended, done.output.is_error, done.output.notes) == (
         True,

@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from gateway import modules
-from gateway.modules import Finder
+from gateway.core import module_finder as modules
+from gateway.core.module_finder import Finder
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -114,9 +114,9 @@ LISTED = """
 import json, sys
 sys.path.append(sys.argv[1])
 if sys.argv[2] == "quick":
-    from gateway.modules import install
+    from gateway.core.module_finder import install
     install()
-import gateway.modules, gateway.engine, gateway.frontends.hook, gateway.audit.log
+import gateway.core.module_finder, gateway.judge.judge, gateway.frontends.hook, gateway.audit.log
 more = ("__cached__", "__path__", "__package__")
 print(json.dumps({
     name: [each.__file__, *(getattr(each, one, None) for one in more), sorted(each.__dict__)]
@@ -140,7 +140,7 @@ def test_a_process_has_the_same_modules_with_it() -> None:
 MACHINE_CODE = """
 import sys
 sys.path.insert(0, sys.argv[1])
-from gateway.modules import Finder, has_machine_code, install
+from gateway.core.module_finder import Finder, has_machine_code, install
 install(lasting=sys.argv[2] == "lasting")
 print(has_machine_code(), Finder in sys.meta_path)
 """
@@ -171,7 +171,7 @@ def test_machine_code_is_loaded_by_a_process_that_lasts(
 def test_where_python_looks_for_other_compiled_forms_it_is_not_used(options: list[str]) -> None:
     root = str(Path(modules.__file__).parents[1])
     program = (
-        f"import sys; sys.path.append({root!r}); from gateway.modules import Finder, install; install(); "
+        f"import sys; sys.path.append({root!r}); from gateway.core.module_finder import Finder, install; install(); "
         "print(Finder in sys.meta_path)"
     )
     assert subprocess.check_output([sys.executable, "-I", "-S", *options, "-c", program]) == b"False\n"

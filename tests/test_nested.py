@@ -7,12 +7,12 @@ from pathlib import Path
 import pytest
 from warmed import warm
 
-from gateway.engine import Gateway
-from gateway.errors import CallError, ConfigError
-from gateway.load import Options
+from gateway.api.gateway import Gateway
+from gateway.config.load import Options
+from gateway.core.errors import CallError, ConfigError
+from gateway.core.places import Places
+from gateway.host.nested_projects import MAX_FOLDERS
 from gateway.model.call import RawCall
-from gateway.nested import MAX_FOLDERS
-from gateway.places import Places
 
 
 @pytest.fixture

@@ -10,10 +10,10 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from gateway.host.observe import MAX_GLOB_MATCHES, Entries, Host, observe
 from gateway.model.context import Context
 from gateway.model.effect import HOLE
 from gateway.model.facts import Facts, PathFact, TreeFact, Wanted
-from gateway.observe import MAX_GLOB_MATCHES, Entries, Host, observe
 
 
 @pytest.fixture

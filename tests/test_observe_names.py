@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from gateway.host.observe import Host, observe
 from gateway.model.context import Context
 from gateway.model.facts import Wanted
-from gateway.observe import Host, observe
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -9,8 +9,8 @@ import jsonschema
 import pytest
 from catalogue import SERVERS, Listed, definitions
 
+from gateway.calls.session import Session
 from gateway.model.call import RawCall
-from gateway.session import Session
 
 
 def names(gateway: Any, form: str = "anthropic", **how: Any) -> set[str]:
@@ -44,7 +44,7 @@ def test_a_tool_is_left_out_only_when_every_call_of_it_is_denied(
 
 
 def test_a_tool_that_nothing_stands_behind_is_not_offered(ground, monkeypatch: pytest.MonkeyPatch) -> None:
-    from gateway.tools import handlers
+    from gateway.calls import handlers
 
     assert "Read" in names(ground.open())
     monkeypatch.delitem(handlers.HANDLERS, "files.read")

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from gateway.hiding import hidden
+from gateway.calls.outgoing import CHARSETS, MOST_HEADERS, Reply, RequestError, filled, request
+from gateway.core.secret_masking import hidden
 from gateway.model.call import RawCall
-from gateway.outgoing import CHARSETS, MOST_HEADERS, Reply, RequestError, filled, request
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

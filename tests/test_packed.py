@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from gateway.errors import ConfigError
-from gateway.load import load_descriptions, pack_descriptions
-from gateway.packed import Descriptions, Named, OnDisk, Rows, pack, pack_rows, unpack_rows
-from gateway.places import Places
+from gateway.config.load import load_descriptions, pack_descriptions
+from gateway.core.errors import ConfigError
+from gateway.core.packed import Descriptions, Named, OnDisk, Rows, pack, pack_rows, unpack_rows
+from gateway.core.places import Places
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -80,7 +80,7 @@ def test_what_reading_raises_comes_out_of_the_first_look_up() -> None:
 
 
 def test_all_shipped_descriptions_survive_packing(tmp_path) -> None:
-    from gateway.places import COMMANDS
+    from gateway.core.places import COMMANDS
     from gateway.spec.commands import compile_description
 
     nowhere = Places("/nonexistent", "/nonexistent", "/nonexistent", str(tmp_path / "cache"), "/nonexistent")

@@ -12,12 +12,12 @@ import pytest
 from attended import at_terminal
 from hooking import SESSION, World, before
 
-from gateway.errors import ConfigError
-from gateway.frontends.cli_doctor import setup_findings
+from gateway.agents.pausing import FILE, LONGEST, Pause, begin, end, known, pause_of
+from gateway.config.layers import Setting
+from gateway.core.errors import ConfigError
+from gateway.core.places import Places
+from gateway.frontends.cli.doctor import setup_findings
 from gateway.frontends.finding import BETTER
-from gateway.layers import Setting
-from gateway.pausing import FILE, LONGEST, Pause, begin, end, known, pause_of
-from gateway.places import Places
 
 NOW = 1_800_000_000.0
 HERE, THERE = Pause(NOW, NOW + 600, "/p"), Pause(NOW, NOW + 900, "/q")

@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from gateway.engine import Gateway
-from gateway.load import Options
+from gateway.api.gateway import Gateway
+from gateway.config.load import Options
+from gateway.core.places import places
 from gateway.model.call import RawCall
-from gateway.places import places
 
 if TYPE_CHECKING:
     from pathlib import Path

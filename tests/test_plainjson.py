@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gateway import plainjson
+from gateway.core import plainjson
 
 VALUES = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(),
@@ -53,7 +53,7 @@ def test_garbage_is_told_as_json_tells_it(text: str) -> None:
 @pytest.mark.parametrize("text", ['{"a" 1}', "", "[1,", '"\\x"', "1 2"])
 def test_errors_are_the_same_where_json_was_never_loaded(text: str) -> None:
     program = (
-        "import sys; from gateway.plainjson import loads; before = 'json' in sys.modules\n"
+        "import sys; from gateway.core.plainjson import loads; before = 'json' in sys.modules\n"
         f"try: loads({text!r})\n"
         "except ValueError as error: print(before, type(error).__name__, error)"
     )

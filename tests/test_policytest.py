@@ -8,14 +8,14 @@ from typing import Any
 import pytest
 from warmed import warm
 
-from gateway.errors import ConfigError
-from gateway.load import Options, load_policy
-from gateway.places import Places
+from gateway.config.load import Options, load_policy
+from gateway.core.errors import ConfigError
+from gateway.core.places import Places
+from gateway.host.frozen import EXAMPLE, world
+from gateway.judge.policy_tests import Report, as_call, check_examples, read_layers, run_tests, stack_for
 from gateway.policy.table import TEXT
-from gateway.policytest import Report, as_call, check_examples, read_layers, run_tests, stack_for
 from gateway.spec.tools import compile_tools
 from gateway.tools.registry import Registry
-from gateway.world import EXAMPLE, world
 
 PRESETS = ("builtin", "guard", "daily", "ci", "enterprise", "project.example")
 SHIPPED = Path(__file__).parents[1] / "policies"
@@ -195,7 +195,7 @@ def test_examples_of_a_real_home_are_judged_as_if_it_were_that_of_the_world(regi
         "rules: [{deny: 'Read(~/secret/**)', matches: [cat ~/secret/x]}, {deny: 'Read(./in/**)', matches: [cat in/x]}]"
     )
     (config / "policy.yaml").write_text(f"version: 1\n{text}\n", encoding="utf-8")
-    loaded = load_policy(here, Options(f"{here.home}/project", root=f"{here.home}/project"), registry)
+    loaded = load_policy(here, Options(f"{here.home}/project", root=f"{here.home}/project"), registry, check_examples)
     assert any(row[TEXT].startswith("deny Read(~/secret") for row in loaded.policy.rules)
     (config / "policy.yaml").unlink()
 
@@ -206,7 +206,7 @@ def test_a_failing_example_is_a_load_error_with_its_place(registry: Registry, he
     options = Options(f"{here.home}/project", root=f"{here.home}/project")
     for _again in range(2):
         with pytest.raises(ConfigError) as caught:
-            load_policy(here, options, registry)
+            load_policy(here, options, registry, check_examples)
         problem = caught.value.problems[0]
         assert (problem.file, problem.line) == (str(policy), 3)
         assert problem.message == "example in `matches` must be matched by rule `mine` (got `ls`)"
@@ -216,7 +216,7 @@ def test_a_failing_example_is_a_load_error_with_its_place(registry: Registry, he
 def test_rules_without_examples_cost_no_trial(
     registry: Registry, monkeypatch: pytest.MonkeyPatch, here: Places
 ) -> None:
-    monkeypatch.setattr("gateway.policytest.Trials", None)
+    monkeypatch.setattr("gateway.judge.policy_tests.Trials", None)
     files = stack_for([], f"{here.home}/project")
     assert check_examples(read_layers(files, registry, "/p").bound, registry, here) == []
 

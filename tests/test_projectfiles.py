@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from gateway.commands.steered import steered
+from gateway.commands.steering_files import steered
+from gateway.host.observe import MAX_GIT_FILE, Host, observe
+from gateway.host.project_files import texts_above
 from gateway.model.context import Context
 from gateway.model.facts import INSTALLED, Wanted
-from gateway.observe import MAX_GIT_FILE, Host, observe
-from gateway.projectfiles import texts_above
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -17,16 +17,16 @@ from typing import TYPE_CHECKING
 import pytest
 from warmed import warm
 
-from gateway.engine import Gateway
-from gateway.execution import Executor
-from gateway.load import Options
+from gateway.api.executor import Executor
+from gateway.api.gateway import Gateway
+from gateway.config.load import Options
+from gateway.core.value import Value
 from gateway.model.decision import Decision
-from gateway.model.value import Value
-from gateway.sandbox.bubblewrap import Bubblewrap
-from gateway.sandbox.landlock import Landlock
+from gateway.sandbox.backends.bubblewrap import Bubblewrap
+from gateway.sandbox.backends.landlock import Landlock
+from gateway.sandbox.backends.spaces import Spaces
+from gateway.sandbox.backends.unconfined import Unconfined
 from gateway.sandbox.run import Runner
-from gateway.sandbox.spaces import Spaces
-from gateway.sandbox.unconfined import Unconfined
 from gateway.spec.commands import compile_description
 
 if TYPE_CHECKING:

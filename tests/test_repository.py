@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
+from gateway.host.observe import Host
+from gateway.host.repository import git_fact, nests, work_tree
 from gateway.model.context import Context
 from gateway.model.facts import GitFact, PathFact
-from gateway.observe import Host
-from gateway.repository import git_fact, nests, work_tree
 
 
 @pytest.fixture
@@ -179,7 +179,7 @@ def test_a_work_tree_of_the_same_repository_is_no_other_one(root: Path) -> None:
 
 
 def test_too_much_to_look_at_is_not_known(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("gateway.repository.MAX_NESTS", 2)
+    monkeypatch.setattr("gateway.host.repository.MAX_NESTS", 2)
     git(root, "init", "-b", "trunk")
     for name in "abc":
         (root / name).touch()

@@ -10,12 +10,12 @@ from typing import Any
 
 import pytest
 
+from gateway.calls.output import Output, Progress, Text
+from gateway.calls.schedule import Turn
+from gateway.core.cancel import Cancel
 from gateway.model.call import RawCall
 from gateway.model.decision import Decision
-from gateway.sandbox.run import Cancel
-from gateway.sandbox.spaces import Spaces
-from gateway.schedule import Turn
-from gateway.tools.handling import Output, Progress, Text
+from gateway.sandbox.backends.spaces import Spaces
 
 PATIENCE = 30.0  # of tests that would wait for ever if they failed
 
@@ -481,7 +481,7 @@ def test_a_stream_that_is_cancelled_again_and_again_ends_its_call_before_it_goes
 def test_a_fault_in_the_look_for_what_runs_together_makes_a_call_run_alone(ground, monkeypatch) -> None:
     Trace(ground)
     gateway = ground.open()
-    monkeypatch.setattr("gateway.engine.resolve", lambda *_any: 1 / 0)
+    monkeypatch.setattr("gateway.judge.judge.resolve", lambda *_any: 1 / 0)
     bash = RawCall("Bash", {"command": "ls"})
     with gateway.session() as session:
         assert not gateway.calls.is_safe(bash, session)

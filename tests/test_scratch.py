@@ -12,9 +12,9 @@ from pathlib import Path
 
 import pytest
 
-from gateway import scratch
-from gateway.scratch import PREFIX, Scratch, reserved, sweep
-from gateway.tools.handling import Failure
+from gateway.calls import scratch
+from gateway.calls.output import Failure
+from gateway.calls.scratch import PREFIX, Scratch, reserved, sweep
 
 
 @pytest.fixture
@@ -67,7 +67,7 @@ def test_where_none_can_be_made_the_reason_is_told_and_nothing_left(place: str) 
 
 PROGRAM = """
 import os, sys
-from gateway.scratch import Scratch, reserved
+from gateway.calls.scratch import Scratch, reserved
 made = Scratch(reserved(()))
 open(made.path + "/output.txt", "w").close()
 print(made.path, flush=True)

@@ -11,11 +11,11 @@ from typing import Any
 import pytest
 
 from gateway.approval.callback import Callback
+from gateway.calls.output import Failure, Image
+from gateway.calls.session import Session
+from gateway.core.cancel import NEVER, Cancel
 from gateway.model.call import RawCall
-from gateway.sandbox.run import NEVER, Cancel
-from gateway.sandbox.spaces import Spaces
-from gateway.session import Session
-from gateway.tools.handling import Failure, Image
+from gateway.sandbox.backends.spaces import Spaces
 
 PICTURE = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAAAAAA6fptVAAAACklEQVR4nGNgAAAAAgABSK+kcQAAAABJRU5ErkJggg=="
 SERVER = """

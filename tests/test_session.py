@@ -10,9 +10,9 @@ import threading
 
 import pytest
 
-from gateway.errors import GatewayError
+from gateway.calls.session import Session
+from gateway.core.errors import GatewayError
 from gateway.model.context import Context
-from gateway.session import Session
 
 HERE = Context("/", "/", "/root")
 
@@ -94,7 +94,7 @@ def test_the_scratch_folder_goes_with_a_process_that_closed_nothing_and_not_with
     program = """
 import os, sys
 from gateway.model.context import Context
-from gateway.session import Session
+from gateway.calls.session import Session
 session = Session(Context("/", "/", "/root"))
 folder = session.scratch()
 if os.fork() == 0:

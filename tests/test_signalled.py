@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from gateway.core.cancel import Cancel
+from gateway.core.signal_wakeup import Signalled, wait_readable
 from gateway.sandbox.pump import Pump
-from gateway.sandbox.run import Cancel
-from gateway.signalled import Signalled, wait_readable
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from gateway import tickets
+from gateway.agents import tickets
+from gateway.agents.tickets import SECONDS_ASKED, Ticket, TicketError, Tickets, text_digest
 from gateway.model.context import Context
 from gateway.model.grant import ONCE, Grant
-from gateway.tickets import SECONDS_ASKED, Ticket, TicketError, Tickets, text_digest
 
 if TYPE_CHECKING:
     from pathlib import Path

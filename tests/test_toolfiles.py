@@ -6,12 +6,12 @@ from typing import Any
 
 import pytest
 
-import gateway.toolfiles
-from gateway.errors import CallError, ConfigError
-from gateway.load import load_tools
+import gateway.config.tool_files
+from gateway.config.load import load_tools
+from gateway.config.tool_files import find_tools
+from gateway.core.errors import CallError, ConfigError
+from gateway.core.places import places
 from gateway.model.call import RawCall
-from gateway.places import places
-from gateway.toolfiles import find_tools
 
 
 def tool(name: str = "Count", handler: str = "{command: [wc, -l, --, '{file}']}", more: str = "") -> str:
@@ -132,7 +132,7 @@ def test_the_tools_that_are_called_are_those_that_were_trusted(ground, monkeypat
         return found
 
     path.write_text(swapped, encoding="utf-8")
-    monkeypatch.setattr("gateway.toolfiles.read_file", read)
+    monkeypatch.setattr("gateway.config.tool_files.read_file", read)
     with pytest.raises(CallError, match="a person has to trust"):
         ground.open(trust=(digest,)).check(RawCall("Count", {"file": "a"}))
     assert len(reads) == 1

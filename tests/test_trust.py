@@ -9,12 +9,13 @@ from pathlib import Path
 import pytest
 from warmed import warm
 
-from gateway.errors import ConfigError
-from gateway.load import Loaded, Options, load_policy
-from gateway.places import Places
+from gateway.config.load import Loaded, Options, load_policy
+from gateway.config.trust import TrustStore
+from gateway.core.errors import ConfigError
+from gateway.core.places import Places
+from gateway.judge.policy_tests import check_examples
 from gateway.spec.tools import compile_tools
 from gateway.tools.registry import Registry
-from gateway.trust import TrustStore
 
 WHEN = "2025-01-01T12:00:00Z"
 
@@ -94,7 +95,7 @@ def put(places: Places, text: str) -> str:
 
 
 def load(places: Places, registry: Registry, root: str, **options: object) -> Loaded:
-    return load_policy(places, Options(root, root=root).replace(**options), registry)
+    return load_policy(places, Options(root, root=root).replace(**options), registry, check_examples)
 
 
 def lanes(loaded: Loaded) -> set[str]:

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from gateway import uncollected
-from gateway.uncollected import Uncollected, keep
+from gateway.core import gc_pause as uncollected
+from gateway.core.gc_pause import Uncollected, keep
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

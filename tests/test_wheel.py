@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 from hooking import before
 
-from gateway.places import PACKAGE
-from gateway.wheel import build
+from gateway.config.wheel import build
+from gateway.core.places import PACKAGE
 
 CALLS = [
     "Read(src/main.py)",
@@ -79,7 +79,7 @@ def test_a_hook_reads_no_yaml_either(site: Path, tmp_path: Path, agent: str, wor
     said = json.dumps(before(agent, str(tmp_path), "", {"command": "rm -rf /"})).encode()
     program = (
         f"import os, sys; sys.path[:0] = {[str(site), *sys.path]!r}\n"
-        "from gateway.frontends.cli_hook import decide\n"
+        "from gateway.frontends.cli.hook import decide\n"
         f"print(decide([{agent!r}], {said!r}, os.environ).stdout.decode())\n"
         "assert not {'yaml', 'jsonschema', 'typer', 'gateway.spec'} & set(sys.modules)\n"
     )

@@ -7,8 +7,8 @@ import os
 import tempfile
 from pathlib import Path
 
-from gateway.load import load_descriptions, load_foreign, load_tools
-from gateway.places import Places
+from gateway.config.load import load_descriptions, load_foreign, load_tools
+from gateway.core.places import Places
 
 
 @functools.cache

@@ -13,17 +13,17 @@ import threading
 from time import monotonic
 
 from gateway.agent.loop import CANCELLED, DONE, TURNS, Agent, Budget, Called, Calling
-from gateway.agent.post import Post
+from gateway.agent.mailbox import Post
 from gateway.agent.transcript import Transcript
 from gateway.agent.types import agent_types, rules_of, stricter
-from gateway.errors import GatewayError
+from gateway.calls.output import Failure, Output, Progress, Text
+from gateway.calls.session import Session
+from gateway.calls.state_folders import folder_of, told
+from gateway.core.cancel import Cancel
+from gateway.core.errors import GatewayError
 from gateway.model.call import RawCall
 from gateway.policy.wording import visible
-from gateway.sandbox.run import Cancel
-from gateway.session import Session
 from gateway.tasks.mail import Mail
-from gateway.tools.handlers.kept import folder_of, told
-from gateway.tools.handling import Failure, Output, Progress, Text
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -31,12 +31,12 @@ if TYPE_CHECKING:
     from typing import Any
 
     from gateway.agent.loop import Happening, Outcome
-    from gateway.agent.model import Model
     from gateway.agent.types import AgentType
-    from gateway.engine import Gateway
-    from gateway.errors import Problem
+    from gateway.calls.ports import RunsCalls
+    from gateway.calls.work import Work
+    from gateway.core.errors import Problem
+    from gateway.llm.model import Model
     from gateway.model.context import Context
-    from gateway.tools.handling import Work
 
 ENTER, LEAVE = "EnterWorktree", "ExitWorktree"
 MOST_DEEP = 3
@@ -117,7 +117,7 @@ class Children:
 
     def __init__(
         self,
-        gateway: Gateway,
+        gateway: RunsCalls,
         model: Model,
         *,
         folder: str = "",
@@ -140,9 +140,9 @@ class Children:
         """The types that may be started. Raises ConfigError."""
         with self._lock:
             if self._types is None:
-                options = self._gateway.options
+                options = self._gateway.calls.judge.options
                 self._types, self._broken = agent_types(
-                    self._gateway.places, options.root, policies=options.policies, binding=options.binding
+                    self._gateway.calls.judge.places, options.root, policies=options.policies, binding=options.binding
                 )
             return self._types
 
@@ -191,7 +191,7 @@ class Children:
 
     def _entered(self, child: Child) -> None:
         """Has a child work in a worktree of its own. Raises Failure where it cannot."""
-        done = self._gateway.call(RawCall(ENTER, {}), session=child.agent.session)
+        done = self._gateway.calls.call(RawCall(ENTER, {}), child.agent.session)
         if not done.ran or done.output.is_error:
             raise Failure(f"No worktree could be made for it: {done.text}")
         child.worktree = child.agent.session.cwd
@@ -205,7 +205,7 @@ class Children:
                 child.worktree = ""
         if not place:
             return output
-        done = self._gateway.call(RawCall(LEAVE, {"remove": True}), session=child.agent.session)
+        done = self._gateway.calls.call(RawCall(LEAVE, {"remove": True}), child.agent.session)
         where = f"Its worktree is {place}." if os.path.isdir(place) else "Its worktree held nothing new and is removed."
         return output.replace(blocks=(*output.blocks, Text(f"{where} {done.text}" if done.ran else where)))
 
@@ -274,7 +274,7 @@ class Children:
         floor += rules_of(kind.floor) + ((_CEILING,) if kind.mode in _READS and mode not in _READS else ())
         own = tuple(rule for rule in rules_of(kind.deny) if rule not in floor)
         rules = tuple(dict.fromkeys((*floor, *own)))
-        reason = self._gateway.refuses_rules(rules)
+        reason = self._gateway.calls.judge.refuses_rules(rules)
         if reason:
             raise Failure(f"Agents of type `{kind.name}` cannot be started: {reason}.")
         cwd = given.get("cwd", context.cwd)
@@ -309,7 +309,7 @@ class Children:
         floor = tuple(rule for rule in work.context.rules if rule not in self._own.get(work.session, ()))
         added = tuple(rule for rule in floor if rule not in session.context.rules)
         if added:
-            reason = self._gateway.refuses_rules((*session.context.rules, *added))
+            reason = self._gateway.calls.judge.refuses_rules((*session.context.rules, *added))
             if reason:
                 raise Failure(f"Agent `{child.name}` cannot go on: {reason}.")
             session.rule(added)

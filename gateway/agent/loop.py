@@ -14,31 +14,31 @@ from __future__ import annotations
 import threading
 from time import monotonic
 
-from gateway.agent.answering import ASK_AGAIN, NONE_GIVEN, Answering, wrong_in
-from gateway.agent.model import CALLS, END, PAUSED, REFUSED, ModelError, Reply, Request, Said, reply_of
 from gateway.agent.prompt import system_prompt
-from gateway.agent.repeated import Keys
+from gateway.agent.repeat_keys import Keys
+from gateway.agent.structured_answer import ASK_AGAIN, NONE_GIVEN, Answering, wrong_in
 from gateway.agent.transcript import ASSISTANT, BEGUN, ENDED, RESULT, SESSION, START, USER, VERSION, told
-from gateway.errors import ConfigError, Problem
-from gateway.layers import strict_as_both
-from gateway.model.value import Value
-from gateway.sandbox.run import NEVER
-from gateway.tools.results import tool_result
+from gateway.calls.results import tool_result
+from gateway.config.layers import strict_as_both
+from gateway.core.cancel import NEVER
+from gateway.core.errors import ConfigError, Problem
+from gateway.core.value import Value
+from gateway.llm.model import CALLS, END, PAUSED, REFUSED, ModelError, Reply, Request, Said, reply_of
+from gateway.mcp.offered_tools import definitions
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
     from typing import Any
 
-    from gateway.agent.model import Block, Message, Model
-    from gateway.agent.post import Post
+    from gateway.agent.mailbox import Post
     from gateway.agent.transcript import Past, Transcript
-    from gateway.engine import Gateway
-    from gateway.life import Done
+    from gateway.calls.output import Done, Progress
+    from gateway.calls.ports import RunsCalls
+    from gateway.calls.session import Session
+    from gateway.core.cancel import Cancel
+    from gateway.llm.model import Block, Message, Model
     from gateway.model.call import RawCall
-    from gateway.sandbox.run import Cancel
-    from gateway.session import Session
-    from gateway.tools.handling import Progress
 
 TURNS = 200
 STARTS = "Agent"  # the tool that starts other agents
@@ -112,7 +112,7 @@ class Agent:
 
     def __init__(
         self,
-        gateway: Gateway,
+        gateway: RunsCalls,
         model: Model,
         session: Session,
         *,
@@ -162,13 +162,13 @@ class Agent:
         mode = strict_as_both(now, past.mode)
         reason = "" if mode else f"no mode is as strict as both that one and {now}"
         if mode not in ("", now):
-            reason = self._gateway.refuses_mode(mode)
+            reason = self._gateway.calls.judge.refuses_mode(mode)
         if reason:
             raise ConfigError(Problem(f"the session was in the mode {past.mode}: {reason}", remedy="begin a new one"))
         if mode != now:
             self.session.enter(mode)
         if past.rules:
-            reason = self._gateway.refuses_rules(past.rules)
+            reason = self._gateway.calls.judge.refuses_rules(past.rules)
             if reason:
                 raise ConfigError(Problem(f"the rules of the session cannot hold: {reason}", remedy="begin a new one"))
             self.session.rule(past.rules)
@@ -227,7 +227,7 @@ class Agent:
 
     def _look_around(self, cancel: Cancel) -> None:
         """Takes in which MCP servers have come and gone."""
-        joined = self._gateway.calls.services.servers.join(self.session)
+        joined = self._gateway.calls.services.catalogue(self.session)
         if not self.session.has_servers or self.messages[-1]["role"] != "user":
             return  # there is nothing to take in, or the model goes on with what it was saying
         news = joined.look(cancel)
@@ -279,14 +279,14 @@ class Agent:
     def _tools(self) -> tuple[Mapping[str, Any], ...]:
         """What the model is offered. It is made anew when what it follows from has changed, and after a while, since
         rules may speak of the time. What is called is judged in any case."""
-        context, gateway = self.session.context, self._gateway.calls.services.gateway
-        revision = gateway.loaded_with(context.rules).policy.revision
+        context, judge = self.session.context, self._gateway.calls.judge
+        revision = judge.loaded_with(context.rules).policy.revision
         there = self.session.joined.version
         key = (revision, context.mode, self.session.searched, there, monotonic() // _OFFER_SECONDS)
         if self._offered[0] != key:
             found = [
                 each if each["name"] != STARTS else each | {"description": each["description"] + self._kinds()}
-                for each in gateway.tools("anthropic", session=self.session)
+                for each in definitions(judge, "anthropic", "", self.session)
                 if self._allowed is None or self._allowed(self._named(each["name"]))
             ]
             self._offered = key, tuple(found)
@@ -321,7 +321,7 @@ class Agent:
 
     def _named(self, name: str) -> str:
         """The tool's own name, if it was called by an old one, or by the one that a model can call it by."""
-        return self._gateway.registry.canonical_name(self.session.joined.judged(name))
+        return self._gateway.calls.judge.registry.canonical_name(self.session.joined.judged(name))
 
     def _called(self, blocks: Sequence[Block], cancel: Cancel) -> list[Block]:
         """Lets the calls of one turn run."""

@@ -13,9 +13,9 @@ import json
 import secrets
 import threading
 
-from gateway.agent.model import ModelError, Request
 from gateway.approval.base import Answer, no
 from gateway.approval.confusable import with_escapes
+from gateway.llm.model import ModelError, Request
 from gateway.model.decision import Decision
 from gateway.model.grant import ONCE
 from gateway.policy.modes import REVIEWED_MODE
@@ -27,8 +27,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from typing import Any
 
-    from gateway.agent.model import Model
     from gateway.approval.base import Question
+    from gateway.llm.model import Model
 
 NAME = "auto"
 IN_A_ROW, IN_ALL = 3, 20

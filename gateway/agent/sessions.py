@@ -5,34 +5,34 @@ from __future__ import annotations
 import os
 import time
 
-from gateway.errors import ConfigError, Problem
-from gateway.layers import local_folder
+from gateway.config.layers import local_folder
+from gateway.core.errors import ConfigError, Problem
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from gateway.engine import Gateway
+    from gateway.judge.judge import Judge
 
 LAST = "last"
 ENDING = ".jsonl"
 _MOST_SHOWN = 10
 
 
-def folder_of(gateway: Gateway) -> str:
+def folder_of(judge: Judge) -> str:
     """The folder of this project's transcripts, in the user's own state."""
-    return os.path.join(local_folder(gateway.places, gateway.options.root), "sessions")
+    return os.path.join(local_folder(judge.places, judge.options.root), "sessions")
 
 
-def new_path(gateway: Gateway, name: str) -> str:
+def new_path(judge: Judge, name: str) -> str:
     """The path of a new session's transcript; names sort by time."""
-    return os.path.join(folder_of(gateway), time.strftime("%Y%m%d-%H%M%S-", time.gmtime()) + name + ENDING)
+    return os.path.join(folder_of(judge), time.strftime("%Y%m%d-%H%M%S-", time.gmtime()) + name + ENDING)
 
 
-def find(gateway: Gateway, wanted: str) -> str:
+def find(judge: Judge, wanted: str) -> str:
     """The transcript of a session: the last one, one by its name or the beginning of it, or any file by its path.
     Raises ConfigError where none or several are meant."""
     if "/" in wanted:
         return wanted
-    folder = folder_of(gateway)
+    folder = folder_of(judge)
     names = known(folder)
     found = names[:1] if wanted == LAST else [name for name in names if name.startswith(wanted)]
     if not found and wanted != LAST:  # the part behind the time is what the record calls a session

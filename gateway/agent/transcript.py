@@ -10,15 +10,15 @@ import json
 import os
 import time
 
-from gateway.errors import ConfigError, Problem
-from gateway.model.value import Value
+from gateway.core.errors import ConfigError, Problem
+from gateway.core.value import Value
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from typing import Any
 
-    from gateway.agent.model import Block, Message
+    from gateway.llm.model import Block, Message
 
 VERSION = 1
 MOST_BYTES = 1 << 30

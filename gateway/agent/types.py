@@ -23,16 +23,16 @@ from __future__ import annotations
 import json
 import os
 
-from gateway.errors import ConfigError, Problem
-from gateway.layers import STRICTER, LayerFolder, layer_folders, read_file
-from gateway.model.value import Value
-from gateway.ownership import check_file, check_folder
+from gateway.config.layers import STRICTER, LayerFolder, layer_folders, read_file
+from gateway.core.errors import ConfigError, Problem
+from gateway.core.ownership import check_file, check_folder
+from gateway.core.value import Value
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from gateway.places import Places
+    from gateway.core.places import Places
     from gateway.spec.node import Complaints, Node
 
 FOLDER = "agents"
@@ -167,8 +167,8 @@ def _files(folder: LayerFolder) -> list[str]:
 
 def read_type(content: bytes, file: str) -> AgentType:
     """One type. Raises ConfigError with every mistake in the file."""
-    from gateway.frontmatter import parted
     from gateway.spec import read
+    from gateway.spec.frontmatter import parted
     from gateway.spec.node import Complaints
     from gateway.spec.yamltext import load
 

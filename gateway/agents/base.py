@@ -16,8 +16,8 @@ A dialect is a module with these names; all of it is pure.
 from __future__ import annotations
 
 from gateway.agents.refusal import LONGEST, refusal
-from gateway.model.value import Value
-from gateway.plainjson import dumps
+from gateway.core.plainjson import dumps
+from gateway.core.value import Value
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

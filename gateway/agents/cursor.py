@@ -28,7 +28,7 @@ from gateway.agents.base import (
     universal_refusal,
     unlike,
 )
-from gateway.plainjson import decoder
+from gateway.core.plainjson import decoder
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

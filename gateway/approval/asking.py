@@ -8,15 +8,15 @@ from __future__ import annotations
 
 import time
 
+from gateway.approval.always_rule import later, offered
 from gateway.approval.base import Question, checked, no, scopes_of
 from gateway.approval.digests import identity
-from gateway.approval.offer import later, offered
-from gateway.approval.saved import SavedRules, entry_of, rule_id
-from gateway.errors import GatewayError
-from gateway.load import tool_names
+from gateway.approval.saved_rules import SavedRules, entry_of, rule_id
+from gateway.config.load import tool_names
+from gateway.core.errors import GatewayError
+from gateway.core.value import Value
 from gateway.model.decision import REVIEWS, Decision
 from gateway.model.grant import ALWAYS, SESSION
-from gateway.model.value import Value
 from gateway.policy.wording import shortened, visible
 
 TYPE_CHECKING = False
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     from gateway.approval.base import Answer, Approver
     from gateway.approval.grants import Grants
-    from gateway.engine import Gateway
+    from gateway.judge.judge import Judge
     from gateway.model.grant import Grant
     from gateway.model.plan import SandboxPlan
     from gateway.model.verdict import Verdict
@@ -36,7 +36,7 @@ MAX_ROUNDS = 3
 class Judgement(Value):
     """A call as it is judged at some moment: by whom, how, and what it would run inside."""
 
-    gateway: Gateway
+    judge: Judge
     verdict: Verdict
     plan: SandboxPlan | None
 
@@ -46,7 +46,7 @@ class Judgement(Value):
 
     def identity(self) -> Grant:
         """What a question about it is about."""
-        return identity(self.verdict, self.gateway.loaded_for(self.verdict).policy.revision)
+        return identity(self.verdict, self.judge.loaded_for(self.verdict).policy.revision)
 
 
 class Approval(Value):
@@ -95,19 +95,19 @@ class Asking:
         return Approval(judgement, None, "What it would do was another each time that it was asked about.")
 
     def _question(self, judgement: Judgement, cancelled: Callable[[], bool]) -> Question:
-        gateway, verdict = judgement.gateway, judgement.verdict
+        judge, verdict = judgement.judge, judgement.verdict
         possible = scopes_of(verdict, session=True, always=True)
-        rule = offered(gateway, verdict) if ALWAYS in possible else ""
+        rule = offered(judge, verdict) if ALWAYS in possible else ""
         may = scopes_of(verdict, session=self._grants is not None, always=bool(rule))
-        reviewed = gateway.loaded_for(verdict).policy.review in REVIEWS[1:]
+        reviewed = judge.loaded_for(verdict).policy.review in REVIEWS[1:]
         if not rule:
             return Question(verdict, judgement.plan, may, cancelled=cancelled, reviewed=reviewed)
-        file = _saved(gateway).path
-        return Question(verdict, judgement.plan, may, rule, file, later(gateway, verdict), cancelled, reviewed)
+        file = _saved(judge).path
+        return Question(verdict, judgement.plan, may, rule, file, later(judge, verdict), cancelled, reviewed)
 
     def _answer(self, question: Question, judgement: Judgement) -> tuple[Answer, str]:
         """The first answer of those who may be asked, and who gave it; a refusal and "" where nobody did."""
-        setting = judgement.gateway.loaded_for(judgement.verdict).settings.get("approvers")
+        setting = judgement.judge.loaded_for(judgement.verdict).settings.get("approvers")
         chosen = self._approvers if setting is None else _in_order(self._approvers, setting.value)
         for approver in chosen:
             found = approver.ask(question)
@@ -137,7 +137,7 @@ class Asking:
             shown = visible(shortened(f"{call.tool}({call.shown})" if call.shown else call.tool, 200))
             entry = entry_of(question.always, shown=shown, by=answer.by, now=now, until=answer.until)
             try:
-                _saved(judgement.gateway).save(rule_id(question.always, answer.until), entry)
+                _saved(judgement.judge).save(rule_id(question.always, answer.until), entry)
             except GatewayError as error:
                 problem = visible(str(error).split("\n", 1)[0])
                 return Approval(judgement, None, f"It was approved for good, but that cannot be kept: {problem}.")
@@ -156,5 +156,5 @@ def _names(setting: object) -> list[str]:
     return list(setting) if isinstance(setting, (list, tuple)) else [str(setting)]
 
 
-def _saved(gateway: Gateway) -> SavedRules:
-    return SavedRules(gateway.places, gateway.options.root, tool_names(gateway.registry))
+def _saved(judge: Judge) -> SavedRules:
+    return SavedRules(judge.places, judge.options.root, tool_names(judge.registry))

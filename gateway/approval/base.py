@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from gateway.core.value import Value
 from gateway.model.decision import Decision
 from gateway.model.grant import ALWAYS, ONCE, SCOPES, SESSION
-from gateway.model.value import Value
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

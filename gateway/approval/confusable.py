@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import unicodedata
 
-from gateway.model.value import Value
+from gateway.core.value import Value
 
 # Letters of other scripts that common fonts draw like a Latin one, and signs that look like those of shell and path, by
 # code point: here, too, nobody could tell them apart.

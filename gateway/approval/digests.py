@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import json
 
-from gateway.cache import digest
+from gateway.core.cache import digest
+from gateway.core.value import Value
 from gateway.model.decision import Decision
 from gateway.model.effect import HOLE, PATH_KINDS
 from gateway.model.grant import ONCE, Grant
-from gateway.model.value import Value
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

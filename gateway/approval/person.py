@@ -9,7 +9,7 @@ counts as an answer, and silence is none.
 
 from __future__ import annotations
 
-from gateway.model.value import Value
+from gateway.core.value import Value
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from _thread import allocate_lock
 
-from gateway.errors import AuditError
+from gateway.core.errors import AuditError
+from gateway.core.value import Value
 from gateway.model.decision import Decision
-from gateway.model.value import Value
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

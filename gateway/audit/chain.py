@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from _blake2 import blake2b
 
-from gateway.model.value import Value
-from gateway.plainjson import dumps, loads
+from gateway.core.plainjson import dumps, loads
+from gateway.core.value import Value
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

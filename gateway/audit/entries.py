@@ -6,11 +6,11 @@ from _blake2 import blake2b
 
 from gateway.audit.secrets import MARK as MARKED
 from gateway.audit.secrets import pieces
+from gateway.core.plainjson import encoder
+from gateway.core.plainjson import quoted as _text
 from gateway.model.decision import Decision
 from gateway.model.effect import HOLE
 from gateway.model.record import DECISION, MARK, OUTCOME, DecisionRecord, MarkRecord, OutcomeRecord
-from gateway.plainjson import encoder
-from gateway.plainjson import quoted as _text
 from gateway.policy.explain import reason_of
 from gateway.policy.unjudged import is_own_reason
 from gateway.policy.wording import UNKNOWN, shortened

@@ -9,7 +9,7 @@ import stat
 from time import monotonic, sleep
 
 from gateway.audit import chain
-from gateway.errors import AuditError
+from gateway.core.errors import AuditError
 
 SEAL, KEY = "seal", "key"
 ENDING = ".jsonl"

@@ -13,9 +13,9 @@ import sys
 
 from gateway.audit import chain, files
 from gateway.audit.reading import Moment
-from gateway.errors import AuditError
+from gateway.core.errors import AuditError
+from gateway.core.value import Value
 from gateway.model.record import DECISION, MARK, OUTCOME, STARTED
-from gateway.model.value import Value
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -6,8 +6,8 @@ import fcntl
 import os
 
 from gateway.audit import chain, files
-from gateway.errors import AuditError
-from gateway.model.value import Value
+from gateway.core.errors import AuditError
+from gateway.core.value import Value
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

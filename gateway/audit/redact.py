@@ -4,7 +4,7 @@ else as it is, up to a bound."""
 from __future__ import annotations
 
 from gateway.audit import secrets
-from gateway.plainjson import spaced
+from gateway.core.plainjson import spaced
 from gateway.policy.variables import is_secret
 
 TYPE_CHECKING = False

@@ -6,8 +6,8 @@ import os
 from collections import OrderedDict
 
 from gateway.audit.reading import Moment
+from gateway.core.value import Value
 from gateway.model.record import CANARY, DECISION, OUTCOME
-from gateway.model.value import Value
 from gateway.policy.unjudged import BY_HOOK, INTERNAL, INVALID
 
 TYPE_CHECKING = False

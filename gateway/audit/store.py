@@ -16,13 +16,14 @@ from _collections import deque  # type: ignore[import-not-found]
 from _thread import allocate_lock
 from _weakref import ref
 
-from gateway.audit import chain, files, mend
+from gateway.audit import chain, files
+from gateway.audit import recovery as mend
 from gateway.audit.clock import now
-from gateway.errors import AuditError
+from gateway.core.errors import AuditError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from gateway.audit.mend import Standing
+    from gateway.audit.recovery import Standing
 
 MOST_BYTES = 64 << 20
 KEEP = 16

@@ -11,8 +11,8 @@ import os
 
 from gateway.audit import chain, files
 from gateway.audit.reading import Moment
+from gateway.core.value import Value
 from gateway.model.record import MARK
-from gateway.model.value import Value
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

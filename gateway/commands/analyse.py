@@ -14,13 +14,13 @@ from gateway.commands.grammar import Invocation, read
 from gateway.commands.nested import links
 from gateway.commands.parts import crude_words, function_call, leave_out, mark_expanded, parted
 from gateway.commands.places import absolute
-from gateway.commands.steered import STEERED, files_of
+from gateway.commands.steering_files import STEERED, files_of
 from gateway.commands.variables import GUARDED, assigned, secret, zone_file
+from gateway.core.value import Value
 from gateway.model.analysis import Analysis
 from gateway.model.command import UNPARSED, Part, Word
 from gateway.model.effect import HOLE, Code, Connect, Exec, Item, Opaque, System
 from gateway.model.facts import Wanted
-from gateway.model.value import Value
 from gateway.shell import reading
 
 TYPE_CHECKING = False
@@ -371,7 +371,7 @@ def _simple(
 
             run_written(findings, first, cwds, via, part)
         if also:
-            from gateway.commands.joined import join  # only where a layer adds to a program
+            from gateway.commands.additions import join  # only where a layer adds to a program
 
             join(findings, also, program, words, cwds, via, stdin, stdin_text, part)
         return
@@ -423,6 +423,6 @@ def _simple(
          cwds if run.cwds == cwds else _folders(cwds, run.cwds))
     )  # fmt: skip
     if also:
-        from gateway.commands.joined import join
+        from gateway.commands.additions import join
 
         join(findings, also, program, words, cwds, via, stdin, stdin_text, part)

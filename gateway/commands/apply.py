@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from gateway.commands.elsewhere import hand_elsewhere
 from gateway.commands.inputs import with_found, with_input
 from gateway.commands.places import absolute, host_of, remote
+from gateway.commands.remote import hand_elsewhere
 from gateway.commands.special.pathspecs import revision
 from gateway.model.command import Word
 from gateway.model.effect import HOLE, Credential, Process, System

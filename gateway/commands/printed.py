@@ -9,8 +9,8 @@ from gateway.commands.grammar import Invocation
 from gateway.commands.grammar import read as read_words
 from gateway.commands.inputs import only_names
 from gateway.commands.places import absolute, escaped
+from gateway.core.value import Value
 from gateway.model.effect import HOLE
-from gateway.model.value import Value
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

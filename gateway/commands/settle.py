@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from gateway.commands.crossing import COPIERS, UNPACKERS
 from gateway.commands.places import absolute, remote, stream, unescaped
-from gateway.commands.steered import files_of, steered
+from gateway.commands.steering_files import files_of, steered
 from gateway.model.analysis import Analysis
 from gateway.model.effect import HOLE, Code, Connect, Credential, Item, Opaque, Push, Touch
 from gateway.model.facts import CHOOSERS
@@ -400,7 +400,7 @@ def _top(items: list[Item], parts: tuple[Part, ...], question: Pending, facts: F
 
 def _modules(items: list[Item], parts: tuple[Part, ...], question: Pending, facts: Facts, _: Context) -> None:
     """A Python program that starts in a folder loads modules from there first."""
-    from gateway.commands.special.pythonfolder import shadowed
+    from gateway.commands.special.python.folder import shadowed
 
     why = shadowed(question.target, question.extra, facts, items)
     if why:

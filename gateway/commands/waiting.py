@@ -6,7 +6,7 @@ so what would wait for it must not start. What is told here errs on the side of 
 
 from __future__ import annotations
 
-from gateway.model.value import Value
+from gateway.core.value import Value
 from gateway.shell import reading
 
 TYPE_CHECKING = False

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 
-from gateway.frontends.style import style_for
+from gateway.render.style import style_for
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -25,7 +25,7 @@ def person() -> Person | None:
     """Who can be asked what is no approval: the same person."""
     if not (_is_terminal(0) or _is_terminal(2)):
         return None
-    from gateway.approval.atconsole import AtConsole
+    from gateway.approval.console_person import AtConsole
     from gateway.policy.wording import visible
 
     return AtConsole(visible)

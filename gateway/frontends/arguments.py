@@ -6,8 +6,8 @@ it does not understand it leaves to typer, whose commands `typed` builds from th
 
 from __future__ import annotations
 
+from gateway.core.value import Value
 from gateway.model.decision import MODES
-from gateway.model.value import Value
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -5,9 +5,9 @@ from __future__ import annotations
 import json
 
 from gateway.audit.redact import is_withheld
-from gateway.frontends.style import clipped, columns_of, wrapped
 from gateway.model.record import DECISION, MARK, OUTCOME, STARTED
 from gateway.policy.wording import visible
+from gateway.render.style import clipped, columns_of, wrapped
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from gateway.audit.index import Found
     from gateway.audit.verify import Verified
-    from gateway.frontends.style import Style
+    from gateway.render.style import Style
 
 _LABEL = 12
 _SAID_FIRST = ("command", "file_path", "notebook_path", "path", "url", "pattern", "query", "prompt", "name")

@@ -12,8 +12,8 @@ import stat
 import sys
 from time import monotonic, perf_counter_ns
 
-from gateway.engine import Gateway
-from gateway.errors import (
+from gateway.config.load import project_root
+from gateway.core.errors import (
     EXIT_ALLOW,
     EXIT_ASK,
     EXIT_DENY,
@@ -28,7 +28,7 @@ from gateway.frontends.jsontext import MAX_BYTES, dumps, read_json
 from gateway.frontends.output import complain, failure, write
 from gateway.frontends.session import check_mode, enforced, folder
 from gateway.frontends.workers import Workers, chunks, workers_for
-from gateway.load import project_root
+from gateway.judge.judge import Judge
 from gateway.model.call import RawCall
 from gateway.policy.explain import explain
 from gateway.tools.text import parse_call_text
@@ -49,48 +49,48 @@ _STATUS = {"allow": EXIT_ALLOW, "ask": EXIT_ASK, "deny": EXIT_DENY}
 _SEVERITY = (EXIT_ALLOW, EXIT_ASK, EXIT_DENY, EXIT_USAGE, EXIT_INTERNAL)
 
 
-def run_batch(gateway: Gateway, path: str) -> int:
+def run_batch(gateway: Judge, path: str) -> int:
     """Judges every line of a file, or of standard input for `-`. The exit status is that of the strictest answer;
     2 if any line could not be judged, 1 if any failed for a fault of ours."""
-    judge = Judge(gateway)
+    lines = Lines(gateway)
     with _opened(path) as file:
         about = os.fstat(file.fileno())
         if path == "-" or not stat.S_ISREG(about.st_mode):
-            for line in lines(file):
-                if answer := judge.answer(line):
+            for line in lines_of(file):
+                if answer := lines.answer(line):
                     write(answer + "\n")
-            return judge.status
+            return lines.status
         progress = Progress(sys.stderr is not None and sys.stderr.isatty())
-        for text in _answers(judge, path, file, workers_for(about.st_size)):
+        for text in _answers(lines, path, file, workers_for(about.st_size)):
             write(text)
-            progress.show(judge.judged)
+            progress.show(lines.judged)
         progress.clear()
-    return judge.status
+    return lines.status
 
 
-def _answers(judge: Judge, path: str, file: BinaryIO, count: int) -> Iterator[str]:
+def _answers(lines: Lines, path: str, file: BinaryIO, count: int) -> Iterator[str]:
     """The answers to the lines of a file, some at a time, in order."""
     if count == 1:
-        for chunk in chunks(lines(file)):
-            yield judge.chunk(chunk)[0]
+        for chunk in chunks(lines_of(file)):
+            yield lines.chunk(chunk)[0]
         return
-    from gateway.uncollected import keep
+    from gateway.core.gc_pause import keep
 
     keep()  # what is loaded stays; looking through it for garbage would also copy it for every process
 
     def opened() -> Iterator[list[bytes | None]]:
         with open(path, "rb") as again:
-            yield from chunks(lines(again))
+            yield from chunks(lines_of(again))
 
-    workers = Workers(count, opened, Judge(judge.gateway).chunk)
+    workers = Workers(count, opened, Lines(lines.gateway).chunk)
     try:
-        for index, chunk in enumerate(chunks(lines(file))):
+        for index, chunk in enumerate(chunks(lines_of(file))):
             found = workers.answer(index)
             if found is None:
-                yield judge.chunk(chunk)[0]
+                yield lines.chunk(chunk)[0]
                 continue
             text, judged, status = found
-            judge.count(judged, status)
+            lines.count(judged, status)
             yield text
     finally:
         workers.close()
@@ -108,7 +108,7 @@ def _opened(path: str) -> BinaryIO:
         raise ConfigError(Problem(f"--batch must be a file that can be read: {reason} (got `{path}`)")) from error
 
 
-def lines(file: BinaryIO) -> Iterator[bytes | None]:
+def lines_of(file: BinaryIO) -> Iterator[bytes | None]:
     """The lines of a file as they come; None for one that is too long, of which no more than the bound is kept."""
     readline = file.readline
     while line := readline(MAX_BYTES):
@@ -120,16 +120,16 @@ def lines(file: BinaryIO) -> Iterator[bytes | None]:
         yield None
 
 
-class Judge:
+class Lines:
     """Answers lines; remembers the gateways and contexts of the folders and modes that lines named."""
 
-    def __init__(self, gateway: Gateway) -> None:
+    def __init__(self, gateway: Judge) -> None:
         self.gateway = gateway
         self.judged = 0
         self.status = EXIT_ALLOW
-        self._here: tuple[Gateway, Context, Enforced] = (gateway, gateway.context, enforced(gateway))
-        self._gateways: dict[tuple[str, str], tuple[Gateway, Enforced]] = {}
-        self._contexts: dict[tuple[str | None, str | None], tuple[Gateway, Context, Enforced]] = {}
+        self._here: tuple[Judge, Context, Enforced] = (gateway, gateway.context, enforced(gateway))
+        self._gateways: dict[tuple[str, str], tuple[Judge, Enforced]] = {}
+        self._contexts: dict[tuple[str | None, str | None], tuple[Judge, Context, Enforced]] = {}
 
     def answer(self, line: bytes | None) -> str | None:
         """The answer to one line, None for a blank one. Never raises for what the line holds."""
@@ -171,7 +171,7 @@ class Judge:
         if _SEVERITY.index(status) > _SEVERITY.index(self.status):
             self.status = status
 
-    def _place(self, given: dict[str, Any]) -> tuple[Gateway, Context, Enforced]:
+    def _place(self, given: dict[str, Any]) -> tuple[Judge, Context, Enforced]:
         """The gateway and context for a line's own folder and mode."""
         cwd, mode = given.get("cwd"), given.get("mode")
         for key, value in (("cwd", cwd), ("mode", mode)):
@@ -184,7 +184,7 @@ class Judge:
             found = self._contexts[cwd, mode] = self._new_place(cwd, mode)
         return found
 
-    def _new_place(self, cwd: str | None, mode: str | None) -> tuple[Gateway, Context, Enforced]:
+    def _new_place(self, cwd: str | None, mode: str | None) -> tuple[Judge, Context, Enforced]:
         if mode is not None:
             check_mode(mode)
         options = self.gateway.options
@@ -195,7 +195,7 @@ class Judge:
         if found is None:
             if len(self._gateways) >= MAX_GATEWAYS:
                 self._gateways.clear()
-            gateway = Gateway(
+            gateway = Judge(
                 options.replace(cwd=here, root=root, mode=key[1]),
                 where=self.gateway.places,
                 confined=self.gateway.context.confined,
@@ -206,7 +206,7 @@ class Judge:
         return found[0], found[0].context.replace(cwd=here), found[1]
 
 
-def _raw_call(gateway: Gateway, given: dict[str, Any]) -> RawCall:
+def _raw_call(gateway: Judge, given: dict[str, Any]) -> RawCall:
     """The call that a line holds. Raises CallError."""
     if not KEYS.issuperset(given):
         unknown = next(key for key in given if key not in KEYS)

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import sys
 
-from gateway.errors import ConfigError, Problem
+from gateway.core.errors import ConfigError, Problem
 from gateway.frontends.output import write
-from gateway.frontends.style import is_terminal
 from gateway.policy.wording import visible
+from gateway.render.style import is_terminal
 
 BEFOREHAND = "run it at a terminal, or give --yes DIGEST after looking at it"
 

@@ -5,21 +5,21 @@ from __future__ import annotations
 import sys
 
 from gateway.agent.loop import Called, Calling, Doing, Noticed
-from gateway.agent.model import TEXT, Reply, Said
-from gateway.errors import CallError
+from gateway.core.errors import CallError
 from gateway.frontends.jsontext import dumps
 from gateway.frontends.output import complain, safe_lines, write
-from gateway.frontends.render.screen import Look, Screen
-from gateway.frontends.render.texts import shown
+from gateway.llm.model import TEXT, Reply, Said
 from gateway.policy.wording import visible
+from gateway.render.screen import Look, Screen
+from gateway.render.texts import shown
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from gateway.agent.loop import Happening, Outcome
-    from gateway.agent.model import Model
     from gateway.agent.transcript import Past, Transcript
-    from gateway.engine import Gateway
-    from gateway.session import Session
+    from gateway.api.gateway import Gateway
+    from gateway.calls.session import Session
+    from gateway.llm.model import Model
     from gateway.tools.tool import Tool
 
 

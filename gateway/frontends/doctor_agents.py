@@ -11,22 +11,22 @@ import subprocess
 from contextlib import suppress
 
 from gateway.agents import AGENTS
-from gateway.errors import GatewayError
+from gateway.core.errors import GatewayError
+from gateway.core.value import Value
 from gateway.frontends.finding import BETTER, BROKEN, OK, Finding
 from gateway.install import canary
 from gateway.install.agents import agent_named
 from gateway.install.base import MANAGED, PROJECT, USER, Site
-from gateway.install.found import Broken, Hook, hooks_in, settings_of
-from gateway.install.lines import hook_lines, is_of_here
-from gateway.model.value import Value
+from gateway.install.detection import Broken, Hook, hooks_in, settings_of
+from gateway.install.hook_lines import hook_lines, is_of_here
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
+    from gateway.core.places import Places
     from gateway.install.base import Agent
     from gateway.install.codextrust import ListedHook
-    from gateway.places import Places
 
     # Runs a command line with this input: exit status, standard output, standard error.
     Run = Callable[[Sequence[str], bytes], tuple[int, bytes, bytes]]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 
-from gateway.errors import ConfigError, Problem
+from gateway.core.errors import ConfigError, Problem
 
 
 def check_home() -> None:

@@ -25,16 +25,16 @@ from gateway.agents.base import (
     universal_refusal,
 )
 from gateway.agents.shells import shell_of
-from gateway.engine import TEMP
-from gateway.errors import CallError, GatewayError
-from gateway.foreign import renamed, undescribed, unseen_place
+from gateway.config.load import project_root
+from gateway.core.errors import CallError, GatewayError
+from gateway.core.value import Value
 from gateway.frontends.jsontext import read_json
-from gateway.load import project_root
+from gateway.judge.pipeline import TEMP
 from gateway.model.call import RawCall
 from gateway.model.decision import Decision
-from gateway.model.value import Value
 from gateway.policy.explain import message
 from gateway.policy.modes import CEILINGS
+from gateway.tools.foreign import renamed, undescribed, unseen_place
 from gateway.tools.paths import absolute
 from gateway.tools.registry import is_mcp_name
 
@@ -45,8 +45,8 @@ if TYPE_CHECKING:
 
     from gateway.agents.base import Dialect, Event
     from gateway.audit.log import Log
-    from gateway.engine import Gateway
     from gateway.frontends.hook_record import Pending
+    from gateway.judge.judge import Judge
     from gateway.model.context import Context
     from gateway.model.verdict import Verdict
     from gateway.tools.tool import Tool
@@ -55,14 +55,14 @@ if TYPE_CHECKING:
         """Who judges and who records. The cold process makes each once; the warm service keeps them, and reads the
         policy anew when it has changed."""
 
-        def gateway(self, *, root: str, cwd: str, environment: Mapping[str, str]) -> Gateway:
+        def gateway(self, *, root: str, cwd: str, environment: Mapping[str, str]) -> Judge:
             """One for this project root, opened with `confined=False` and `binding=True`. Its own `cwd` and mode do
             not matter: each event brings its own. Raises GatewayError."""
 
-        def log(self, gateway: Gateway) -> Log:
+        def log(self, gateway: Judge) -> Log:
             """Where what it decides is recorded."""
 
-        def pending(self, gateway: Gateway) -> Pending:
+        def pending(self, gateway: Judge) -> Pending:
             """The calls that were let run and whose outcome is still to come."""
 
 
@@ -150,11 +150,11 @@ def _answer(event: Event, dialect: Dialect, environment: Mapping[str, str], gate
     ).answer()
 
 
-def _paused(gateway: Gateway) -> Gateway | None:
+def _paused(gateway: Judge) -> Judge | None:
     """What holds while a person has put hooks aside, None where nobody has, or policy does not let it be."""
     if not os.path.lexists(os.path.join(gateway.places.state, "pause.json")):
         return None  # as nearly always, and nothing more is loaded
-    from gateway.pausing import pause_of
+    from gateway.agents.pausing import pause_of
 
     holds = pause_of(gateway.places.state, gateway.options.root, gateway.loaded.settings, time())
     return gateway.paused() if holds is not None and not gateway.refuses_mode("bypass") else None
@@ -185,7 +185,7 @@ class _Judging:
         environment: Mapping[str, str],
         gateways: Gateways,
         asked: Asked,
-        gateway: Gateway,
+        gateway: Judge,
         cwd: str,
         *,
         is_paused: bool = False,
@@ -323,7 +323,7 @@ class _Judging:
             return None
         if not self.gateway.loaded.guarded:
             return None
-        from gateway.guarded import rewritten, unavailable
+        from gateway.agents.guarded import rewritten, unavailable
 
         if unavailable(self.gateway):
             return None
@@ -340,7 +340,7 @@ class _Judging:
         text = self.event.input.get("command")
         if text.__class__ is not str or _TICKET not in text or self.event.tool not in self.dialect.REWRITES:
             return None
-        from gateway.guarded import recognised
+        from gateway.agents.guarded import recognised
 
         found = recognised(text, self.gateway.places.state)
         if found is None or found.ticket is None:

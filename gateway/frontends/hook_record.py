@@ -13,9 +13,9 @@ from time import time
 from gateway.agents.base import DENY, PERMISSION, SILENCE
 from gateway.audit import calls
 from gateway.audit.log import log_of
-from gateway.cache import read_owned
+from gateway.core.cache import read_owned
+from gateway.core.plainjson import encoder, spaced
 from gateway.model.result import Result
-from gateway.plainjson import encoder, spaced
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from gateway.agents.base import Event
     from gateway.audit.log import Log
-    from gateway.engine import Gateway
+    from gateway.judge.judge import Judge
     from gateway.model.verdict import Verdict
 
 FOLDER = "hook-calls"
@@ -34,7 +34,7 @@ _LONGEST_ID = 200
 _sorted = encoder(between=", ", after_key=": ", sort_keys=True)
 
 
-def log_for(gateway: Gateway) -> Log:
+def log_for(gateway: Judge) -> Log:
     """The record that this gateway's policy keeps."""
     registry = gateway.registry
     return log_of(

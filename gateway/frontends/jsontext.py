@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from gateway.errors import CallError, Problem
-from gateway.plainjson import decoder
-from gateway.plainjson import dumps as dumps  # for those that write here
+from gateway.core.errors import CallError, Problem
+from gateway.core.plainjson import decoder
+from gateway.core.plainjson import dumps as dumps  # for those that write here
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -6,7 +6,7 @@ from xml.sax.saxutils import escape, quoteattr
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from gateway.policytest import Case, Report
+    from gateway.judge.policy_tests import Case, Report
 
 
 def junit(report: Report, least_coverage: float | None = None) -> str:

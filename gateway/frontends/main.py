@@ -6,7 +6,7 @@ from __future__ import annotations
 import gc
 import sys
 
-from gateway.modules import install
+from gateway.core.module_finder import install
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -73,7 +73,7 @@ def _asked(words: Sequence[str]) -> int | None:
     try:
         if isatty(1) or b"GATEWAY_DEBUG" in environ:
             return None
-        from gateway.service.thin import DEADLINE, PATIENCE, ask
+        from gateway.frontends.service.thin import DEADLINE, PATIENCE, ask
 
         found = ask(words, environ, b"", monotonic() + DEADLINE * PATIENCE)[0]
     except OSError:
@@ -89,7 +89,7 @@ def _asked(words: Sequence[str]) -> int | None:
 def _hook(words: Sequence[str]) -> int:
     """Answers an agent and ends the process. An agent would take a failure for consent: none may leave here."""
     try:
-        from gateway.frontends.cli_hook import run as run_hook
+        from gateway.frontends.cli.hook import run as run_hook
 
         run_hook(words)
     except BaseException as error:
@@ -115,7 +115,7 @@ def _command(words: Sequence[str]) -> int:
             status = _asked(words)
             if status is not None:
                 return status
-            from gateway.frontends.cli_check import run
+            from gateway.frontends.cli.check import run
 
             return run(request)
     if words and words[0] == "run":
@@ -123,7 +123,7 @@ def _command(words: Sequence[str]) -> int:
 
         request = parse(RUN, words[1:])
         if request is not None:
-            from gateway.frontends.cli_run import run as run_call
+            from gateway.frontends.cli.run import run as run_call
 
             return run_call(request)
     if words and words[0] == "exec":
@@ -131,7 +131,7 @@ def _command(words: Sequence[str]) -> int:
 
         request = parse_exec(words[1:])
         if request is not None:
-            from gateway.frontends.cli_exec import run as run_exec
+            from gateway.frontends.cli.exec import run as run_exec
 
             return run_exec(request)
         words = words[: words.index("--")] if "--" in words else words  # for help, and for what is wrong with it
@@ -144,6 +144,6 @@ def _command(words: Sequence[str]) -> int:
     if list(words[:2]) == ["mcp", "proxy"] and "--" in words:  # a server's own words are never read for options
         at = words.index("--")
         words = [*words[:at], *(f"--word={word}" for word in words[at + 1 :])]
-    from gateway.frontends.cli import run_typer
+    from gateway.frontends.cli.app import run_typer
 
     return run_typer(words)

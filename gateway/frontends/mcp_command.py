@@ -9,11 +9,11 @@ import sys
 import threading
 from importlib.util import find_spec
 
-from gateway.errors import ConfigError, Problem
+from gateway.core.errors import ConfigError, Problem
+from gateway.core.value import Value
 from gateway.frontends.arguments import Request
 from gateway.frontends.output import complain
 from gateway.frontends.session import open_gateway
-from gateway.model.value import Value
 from gateway.policy.wording import visible
 
 TYPE_CHECKING = False
@@ -21,8 +21,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
     from typing import Any
 
+    from gateway.api.gateway import Gateway
     from gateway.approval.base import Question
-    from gateway.engine import Gateway
     from gateway.mcp.endpoint import Endpoint
 
 TOKEN_VARIABLE = "GATEWAY_MCP_TOKEN"
@@ -168,7 +168,7 @@ class _Saying:
         self._lock = threading.Lock()
 
     def __call__(self, data: bytes) -> None:
-        from gateway.mcp.cleaned import shown
+        from gateway.mcp.sanitised import shown
 
         left = shown(data.decode("utf-8", "backslashreplace")).encode("utf-8", "backslashreplace")
         with self._lock:
@@ -208,20 +208,18 @@ def _open(asked: Asked, front: str, servers: tuple[tuple[str, str, str], ...] = 
     def elicited() -> str:
         if asked.no_elicitation:
             return "none"
-        setting = held[0].calls.services.guard.gateway.loaded.settings.get("mcp")
+        setting = held[0].calls.services.planner.judge.loaded.settings.get("mcp")
         return str(setting.value.get("elicited", "unlocked")) if setting is not None else "unlocked"
 
     request = Request(policies=asked.policies, cwd=asked.cwd, mode=asked.mode, trust_project=asked.trust_project)
-    gateway = open_gateway(
-        request, binding=True, servers=servers, approver=Elicitation(_question, elicited), front=front
-    )
+    gateway = open_gateway(request, servers=servers, approver=Elicitation(_question, elicited), front=front)
     held.append(gateway)
     return gateway
 
 
 def _question(question: Question) -> str:
     from gateway.frontends.question import question_text
-    from gateway.frontends.style import Style
+    from gateway.render.style import Style
 
     return question_text(question, Style())
 
@@ -268,7 +266,7 @@ def _tokens(path: str | None) -> tuple[dict[str, str], str]:
             return {"client": _token(given, TOKEN_VARIABLE)}, ""
         minted = os.urandom(24).hex()
         return {"client": minted}, minted
-    from gateway.cache import read_owned
+    from gateway.core.cache import read_owned
 
     data = read_owned(os.path.abspath(path))
     if data is None:

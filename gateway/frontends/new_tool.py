@@ -3,7 +3,7 @@ those that are there."""
 
 from __future__ import annotations
 
-from gateway.errors import ConfigError, Problem
+from gateway.core.errors import ConfigError, Problem
 from gateway.frontends.new_command import as_yaml
 from gateway.spec.tools import compile_tools
 

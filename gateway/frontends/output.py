@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 
-from gateway.errors import EXIT_INTERNAL, EXIT_USAGE, CallError, ConfigError, GatewayError
+from gateway.core.errors import EXIT_INTERNAL, EXIT_USAGE, CallError, ConfigError, GatewayError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -5,9 +5,9 @@ from __future__ import annotations
 import json
 import os
 
-from gateway.effective import ACTIVE
-from gateway.frontends.style import columns_of
+from gateway.judge.effective_policy import ACTIVE
 from gateway.policy.wording import visible
+from gateway.render.style import columns_of
 from gateway.sandbox.shell import quoted
 
 TYPE_CHECKING = False
@@ -15,10 +15,10 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from typing import Any
 
-    from gateway.effective import DescribedPrograms, Effective, ListedRule, SourceState
-    from gateway.frontends.style import Style
-    from gateway.policy.lint import Finding
-    from gateway.policytest import Report
+    from gateway.judge.effective_policy import DescribedPrograms, Effective, ListedRule, SourceState
+    from gateway.judge.policy_tests import Report
+    from gateway.policy.lint.lint import Finding
+    from gateway.render.style import Style
     from gateway.tools.registry import Registry
 
 _PAINT = {"deny": "deny", "ask": "ask", "allow": "allow", "require": "strong"}

@@ -5,13 +5,13 @@ from __future__ import annotations
 
 from gateway.approval.confusable import findings, with_escapes
 from gateway.frontends.jsontext import pretty
-from gateway.frontends.plan import summary_text
-from gateway.frontends.style import Style, columns_of, wrapped
-from gateway.frontends.text import MAX_LISTED, verdict_text
 from gateway.model.decision import Decision
 from gateway.model.grant import ALWAYS
 from gateway.policy.explain import explain
 from gateway.policy.wording import phrase, visible
+from gateway.render.plan import summary_text
+from gateway.render.style import Style, columns_of, wrapped
+from gateway.render.text import MAX_LISTED, verdict_text
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

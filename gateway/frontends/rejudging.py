@@ -12,16 +12,17 @@ from gateway.agents import AGENTS
 from gateway.agents.shells import shell_of
 from gateway.audit.entries import call_digest
 from gateway.audit.redact import is_withheld
-from gateway.engine import TEMP, Gateway
-from gateway.errors import CallError, ConfigError, GatewayError
-from gateway.foreign import undescribed
+from gateway.config.load import Options, project_root
+from gateway.core.errors import CallError, ConfigError, GatewayError
+from gateway.core.value import Value
 from gateway.frontends.pasting import shell_word
-from gateway.load import Options, project_root
+from gateway.judge.judge import Judge
+from gateway.judge.pipeline import TEMP
 from gateway.model.call import RawCall
 from gateway.model.decision import MODES
-from gateway.model.value import Value
 from gateway.policy.resolve import Judged
 from gateway.policy.table import ID
+from gateway.tools.foreign import undescribed
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -46,7 +47,7 @@ class Again(Value):
     `always`: the smallest change, and the rule that the answer "always" would save, "" where there is none. `line`: the
     command that judges it, "" where none can say it."""
 
-    gateway: Gateway | None = None
+    gateway: Judge | None = None
     verdict: Verdict | None = None
     problem: str = ""
     unknown: tuple[str, ...] = ()
@@ -64,7 +65,7 @@ def judged_again(decision: Mapping[str, Any], key: bytes | None, here: str) -> A
     if not cwd.startswith("/"):
         return Again(problem="the record does not say where it came from")
     try:
-        gateway = Gateway(
+        gateway = Judge(
             Options(cwd=cwd, root=_root(cwd, here), binding=True), confined=decision.get("confined") is not False
         )
     except ConfigError as error:
@@ -100,9 +101,9 @@ def _root(cwd: str, here: str) -> str:
 
 
 def _with_advice(
-    found: Again, gateway: Gateway, tool: Tool, raw: RawCall, context: Context, *, recorded: str, here: str
+    found: Again, gateway: Judge, tool: Tool, raw: RawCall, context: Context, *, recorded: str, here: str
 ) -> Again:
-    from gateway.approval.offer import offered
+    from gateway.approval.always_rule import offered
     from gateway.policy.change import smallest_change
 
     verdict = found.verdict
@@ -119,7 +120,7 @@ def _with_advice(
     )
 
 
-def _tool(gateway: Gateway, decision: Mapping[str, Any], given: Mapping[str, Any]) -> tuple[Tool, str]:
+def _tool(gateway: Judge, decision: Mapping[str, Any], given: Mapping[str, Any]) -> tuple[Tool, str]:
     """What was called, as the front that recorded it takes it, and the shell that reads its text."""
     name, front = _text(decision, "tool"), _text(decision, "front")
     agent = front.removeprefix("hook:").partition(" ")[0] if front.startswith("hook:") else ""
@@ -133,7 +134,7 @@ def _tool(gateway: Gateway, decision: Mapping[str, Any], given: Mapping[str, Any
     return found, found.entry.get("shell") or shell_of(agent, gateway.environment)
 
 
-def _context(gateway: Gateway, decision: Mapping[str, Any]) -> Context:
+def _context(gateway: Judge, decision: Mapping[str, Any]) -> Context:
     """Where, by whom and in which mode it was called."""
     confined = decision.get("confined") is not False
     mode, depth = _text(decision, "mode"), decision.get("depth")
@@ -169,7 +170,7 @@ def _rule_of(policy: Policy, decision: Mapping[str, Any]) -> Rule | None:
     return None
 
 
-def _line(gateway: Gateway, verdict: Verdict, raw: RawCall, context: Context, here: str) -> str:
+def _line(gateway: Judge, verdict: Verdict, raw: RawCall, context: Context, here: str) -> str:
     """The command that comes to the same verdict: in the short form where that does."""
     from gateway.frontends.jsontext import dumps
     from gateway.tools.text import parse_call_text

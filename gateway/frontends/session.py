@@ -5,11 +5,11 @@ from __future__ import annotations
 import os
 import sys
 
-from gateway.cache import digest
-from gateway.engine import Gateway
-from gateway.errors import CallError, ConfigError, Problem
+from gateway.config.load import Options
+from gateway.core.cache import digest
+from gateway.core.errors import CallError, ConfigError, Problem
 from gateway.frontends.home import check_home
-from gateway.load import Options
+from gateway.judge.judge import Judge
 from gateway.model.decision import MODES
 from gateway.policy.confine import enforced_by
 from gateway.policy.resolve import Judged
@@ -19,30 +19,35 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
+    from gateway.api.gateway import Gateway
     from gateway.frontends.arguments import Request
     from gateway.model.call import RawCall
     from gateway.model.verdict import Verdict
     from gateway.policy.confine import Enforced
 
 
-def open_gateway(
-    request: Request, *, binding: bool = False, servers: tuple[tuple[str, str, str], ...] = (), **serving: Any
-) -> Gateway:
-    """A gateway for the options that commands share. `binding`: what it decides will be done; `servers`: as `Options`
-    has them; `serving`: what serves calls that run. Raises ConfigError."""
+def open_judge(request: Request) -> Judge:
+    """A judge for the options that commands share, for dry runs. Raises ConfigError."""
+    return Judge(_options(request), confined=not request.unconfined)
+
+
+def open_gateway(request: Request, *, servers: tuple[tuple[str, str, str], ...] = (), **serving: Any) -> Gateway:
+    """A gateway for the options that commands share, whose decisions will be done. `servers`: as `Options` has them;
+    `serving`: what serves calls that run, as `Gateway` takes it. Raises ConfigError."""
+    from gateway.api.gateway import Gateway
+
+    options = _options(request).replace(binding=True, servers=servers)
+    return Gateway(options, confined=not request.unconfined, **serving)
+
+
+def _options(request: Request) -> Options:
     check_home()
     check_options(request)
-    return Gateway(
-        Options(
-            cwd=folder(request.cwd, "--cwd"),
-            policies="" if request.policies is None else folder(request.policies, "--policies"),
-            mode=request.mode or "",
-            trust=request.trust_project,
-            binding=binding,
-            servers=servers,
-        ),
-        confined=not request.unconfined,
-        **serving,
+    return Options(
+        cwd=folder(request.cwd, "--cwd"),
+        policies="" if request.policies is None else folder(request.policies, "--policies"),
+        mode=request.mode or "",
+        trust=request.trust_project,
     )
 
 
@@ -59,7 +64,7 @@ def check_options(request: Request) -> None:
             raise ConfigError(Problem(f"--trust-project must be a digest (got `{visible(each)}`)", remedy=remedy))
 
 
-def raw_call(gateway: Gateway, request: Request) -> RawCall:
+def raw_call(gateway: Judge, request: Request) -> RawCall:
     """The call that was asked for, as an argument or with `--tool` and `--input`. Raises GatewayError."""
     if request.argument is not None:
         from gateway.tools.text import parse_call_text
@@ -101,13 +106,13 @@ def check_mode(mode: object) -> None:
         raise ConfigError(Problem(f"mode must be one of {', '.join(MODES)} (got `{mode}`)"))
 
 
-def enforced(gateway: Gateway) -> Enforced:
+def enforced(gateway: Judge) -> Enforced:
     """What of the gateway's policy holds during every confined call."""
     profile = gateway.loaded.settings.get("sandbox")
     return enforced_by(gateway.loaded.policy, profile.value if profile else {})
 
 
-def change(gateway: Gateway, verdict: Verdict) -> str | None:
+def change(gateway: Judge, verdict: Verdict) -> str | None:
     """The smallest change that would alter the verdict."""
     from gateway.policy.change import smallest_change
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 import sys
 
-from gateway.errors import ConfigError, Problem
+from gateway.core.errors import ConfigError, Problem
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

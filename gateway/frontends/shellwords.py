@@ -6,8 +6,8 @@ is read once, and what was read is what runs. Whatever cannot be said so is judg
 
 from __future__ import annotations
 
-from gateway.errors import ConfigError, Problem
-from gateway.model.value import Value
+from gateway.core.errors import ConfigError, Problem
+from gateway.core.value import Value
 from gateway.sandbox.shell import quoted
 
 TYPE_CHECKING = False

@@ -6,20 +6,20 @@ import os
 import sys
 import time
 
-from gateway.errors import ConfigError, Problem
+from gateway.core.errors import ConfigError, Problem
 from gateway.frontends.consent import agreed, require_digest
 from gateway.frontends.output import complain, safe_lines, write
-from gateway.frontends.style import style_for
+from gateway.render.style import style_for
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from gateway.effective import Effective
-    from gateway.load import Options
-    from gateway.places import Places
+    from gateway.config.load import Options
+    from gateway.config.trust import TrustStore
+    from gateway.core.places import Places
+    from gateway.judge.effective_policy import Effective
     from gateway.tools.registry import Registry
-    from gateway.trust import TrustStore
 
     Look = Callable[[Options], tuple[Effective, Places, Registry]]
 

@@ -6,14 +6,14 @@ import os
 from datetime import UTC, datetime
 
 from gateway.audit import refusals
+from gateway.core.places import packaged
 from gateway.frontends.audit_text import said_of, violations_of
 from gateway.frontends.jsontext import dumps
 from gateway.frontends.pasting import shell_word
-from gateway.frontends.style import clipped, excerpt, wrapped
 from gateway.model.decision import Decision
-from gateway.places import packaged
 from gateway.policy.explain import REASONS, matched
 from gateway.policy.wording import phrase, visible
+from gateway.render.style import clipped, excerpt, wrapped
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from gateway.audit.refusals import Refusal
     from gateway.frontends.rejudging import Again
-    from gateway.frontends.style import Style
+    from gateway.render.style import Style
 
 _LABEL = 12
 _LISTED = 12

@@ -16,7 +16,7 @@ import os
 import shlex
 import sys
 
-from gateway.model.value import Value
+from gateway.core.value import Value
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

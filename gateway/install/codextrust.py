@@ -12,10 +12,10 @@ import subprocess
 import threading
 from contextlib import suppress
 
-from gateway.errors import GatewayError
-from gateway.install.own import agent_of
+from gateway.core.errors import GatewayError
+from gateway.core.value import Value
+from gateway.install.own_hooks import agent_of
 from gateway.install.pieces import TOML, Member, Target
-from gateway.model.value import Value
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -5,9 +5,9 @@ from __future__ import annotations
 import os
 import stat
 
-from gateway.cache import replace_whole
-from gateway.errors import ConfigError, Problem
-from gateway.model.value import Value
+from gateway.core.cache import replace_whole
+from gateway.core.errors import ConfigError, Problem
+from gateway.core.value import Value
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -8,8 +8,8 @@ from __future__ import annotations
 import json
 import re
 
-from gateway.errors import ConfigError, Problem
-from gateway.model.value import Value
+from gateway.core.errors import ConfigError, Problem
+from gateway.core.value import Value
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import json
 
+from gateway.core.value import Value
 from gateway.install.jsonc import MISSING, JsonDocument
-from gateway.install.own import is_own
+from gateway.install.own_hooks import is_own
 from gateway.install.toml import TomlDocument
-from gateway.model.value import Value
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -5,11 +5,11 @@ from __future__ import annotations
 import hashlib
 import os
 
-from gateway.errors import ConfigError, Problem
+from gateway.core.errors import ConfigError, Problem
+from gateway.core.value import Value
 from gateway.install import files
 from gateway.install.pieces import TEXT, Made, Target, opened, own_pieces, put, take
 from gateway.install.receipts import Kept
-from gateway.model.value import Value
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

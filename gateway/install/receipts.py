@@ -5,10 +5,10 @@ from __future__ import annotations
 import json
 import os
 
-from gateway.cache import digest, read_owned, replace_whole
-from gateway.errors import ConfigError, Problem
+from gateway.core.cache import digest, read_owned, replace_whole
+from gateway.core.errors import ConfigError, Problem
+from gateway.core.value import Value
 from gateway.install.pieces import Entry, Made, Member
-from gateway.model.value import Value
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from gateway.errors import ConfigError, Problem
+from gateway.core.errors import ConfigError, Problem
 from gateway.install.jsonc import MISSING
 
 TYPE_CHECKING = False

@@ -3,7 +3,7 @@ Pure."""
 
 from __future__ import annotations
 
-from gateway.errors import GatewayError
+from gateway.core.errors import GatewayError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

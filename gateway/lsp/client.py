@@ -8,7 +8,7 @@ import threading
 from collections import deque
 from time import monotonic
 
-from gateway.errors import GatewayError
+from gateway.core.errors import GatewayError
 from gateway.lsp.answers import METHOD_NOT_FOUND, UnansweredError
 from gateway.lsp.frames import FrameError, Frames, framed
 
@@ -17,8 +17,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Any
 
+    from gateway.core.cancel import Cancel
     from gateway.lsp.frames import Message
-    from gateway.sandbox.run import Cancel
 
 # What may wait to be read by the server; one that reads nothing any more is not spoken to.
 MOST_WAITING = 64 << 20

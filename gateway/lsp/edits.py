@@ -5,17 +5,18 @@ from __future__ import annotations
 
 from time import monotonic
 
+from gateway.calls.output import Failure, Text
 from gateway.lsp.problems import new_ones
-from gateway.lsp.shown import named, told_problem
 from gateway.lsp.sources import may_always_read, source_of
-from gateway.tools.handling import Failure, Text
+from gateway.lsp.visible import named, told_problem
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from gateway.calls.output import Output
+    from gateway.calls.work import Work
     from gateway.lsp.problems import Problem
-    from gateway.lsp.running import Languages
     from gateway.lsp.server import LanguageServer
-    from gateway.tools.handling import Output, Work
+    from gateway.lsp.server_pool import Languages
 
 MOST_TOLD = 20
 # Of the time that an edit waits, what the server gets to say what was wrong before.

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 
-from gateway.errors import GatewayError
+from gateway.core.errors import GatewayError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

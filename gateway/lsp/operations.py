@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
+from gateway.calls.output import Failure
+from gateway.core.value import Value
 from gateway.lsp.positions import units
-from gateway.lsp.shown import MOST_PLACES, completion_kind, named, one_line, symbol_kind, text_of, told_problem
-from gateway.model.value import Value
-from gateway.tools.handling import Failure
+from gateway.lsp.visible import MOST_PLACES, completion_kind, named, one_line, symbol_kind, text_of, told_problem
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from typing import Any
 
+    from gateway.core.cancel import Cancel
     from gateway.lsp.documents import Document
     from gateway.lsp.server import LanguageServer
-    from gateway.lsp.shown import Places, Spot
-    from gateway.sandbox.run import Cancel
+    from gateway.lsp.visible import Places, Spot
 
 MOST_SHOWN = 200
 MOST_COMPLETIONS = 50

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections import Counter
 
+from gateway.core.value import Value
 from gateway.lsp.positions import Counted, place
-from gateway.model.value import Value
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

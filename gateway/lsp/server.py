@@ -7,35 +7,35 @@ import os
 import threading
 from time import monotonic
 
-from gateway.errors import GatewayError
+from gateway.calls.output import Failure
+from gateway.core.cancel import NEVER
+from gateway.core.errors import GatewayError
 from gateway.lsp.answers import answer
 from gateway.lsp.capabilities import FEATURES, OURS
 from gateway.lsp.client import Client, GoneError, LateError, ServerError
 from gateway.lsp.documents import Documents
-from gateway.lsp.endings import language_of
+from gateway.lsp.file_types import language_of
 from gateway.lsp.positions import ENCODINGS, UTF16
 from gateway.lsp.problems import kept_of, problems_of
-from gateway.lsp.shown import one_line
 from gateway.lsp.uris import path_of, uri_of
+from gateway.lsp.visible import one_line
 from gateway.mcp.child import Child
 from gateway.model.plan import HIDDEN, READ, Network
-from gateway.sandbox.run import NEVER
-from gateway.tools.handling import Failure
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from typing import Any
 
+    from gateway.calls.ports import Starts
+    from gateway.calls.session import Session
+    from gateway.core.cancel import Cancel
     from gateway.lsp.documents import Document
     from gateway.lsp.frames import Message
     from gateway.lsp.problems import Problem
     from gateway.lsp.sources import Source
     from gateway.model.context import Context
     from gateway.model.plan import SandboxPlan
-    from gateway.sandbox.run import Cancel
-    from gateway.serving import Services
-    from gateway.session import Session
 
 # A server that leaves so many requests in a row without an answer is ended.
 MOST_LATE = 3
@@ -102,7 +102,7 @@ class LanguageServer:
 
     # ------------------------------------------------------------------------------------------------ start and end
 
-    def start(self, services: Services, session: Session, cancel: Cancel, context: Context) -> None:
+    def start(self, services: Starts, session: Session, cancel: Cancel, context: Context) -> None:
         """Starts it in the project root. Raises Failure where policy does not let it, and `BrokenError` where it does
         not work."""
         child = Child(self.name, self._declared, title="Language server", narrows=reading_only)

@@ -4,20 +4,20 @@ from __future__ import annotations
 
 import os
 
-from gateway.errors import GatewayError
+from gateway.core.errors import GatewayError
+from gateway.core.value import Value
+from gateway.files.kinds import kind_of
+from gateway.files.opening import Place, way_to
+from gateway.files.text import decoded, encoding_of
 from gateway.lsp.positions import lines_of
 from gateway.model.call import RawCall
 from gateway.model.decision import Decision
-from gateway.model.value import Value
-from gateway.tools.handlers.files_kinds import kind_of
-from gateway.tools.handlers.files_text import decoded, encoding_of
-from gateway.tools.handlers.held import Place, way_to
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from gateway.tools.handling import Work
+    from gateway.calls.work import Work
 
     Stamp = tuple[int, int, int, int]
 
@@ -81,7 +81,7 @@ def _all(descriptor: int) -> bytes:
 
 def may_always_read(path: str, work: Work) -> bool:
     """Whether any call of the session may read a file, and not only this one, for which somebody was asked."""
-    verdict = work.gateway.check(RawCall("Read", {"file_path": path}), work.context)
+    verdict = work.judge.check(RawCall("Read", {"file_path": path}), work.context)
     return verdict.decision is Decision.ALLOW
 
 

@@ -18,8 +18,8 @@ from concurrent.futures import TimeoutError as Late
 from contextlib import contextmanager
 
 from gateway.approval.base import Answer, no
-from gateway.awaiting import ended
-from gateway.mcp.eras import INPUT_REQUIRED, is_stateless
+from gateway.core.async_threads import ended
+from gateway.mcp.protocol_eras import INPUT_REQUIRED, is_stateless
 from gateway.mcp.turns import Turn, Turns
 from gateway.mcp.wire import INVALID_PARAMS, RpcError
 from gateway.model.decision import Decision

@@ -8,17 +8,17 @@ from contextlib import suppress
 from time import monotonic
 
 from gateway.audit.secrets import redact_forms
-from gateway.errors import ConfigError
-from gateway.hiding import hidden_bytes
+from gateway.calls.output import Failure
+from gateway.core.errors import ConfigError
+from gateway.core.secret_masking import hidden_bytes
 from gateway.mcp.circumstances import circumstances, may_ask
-from gateway.mcp.cleaned import shown
 from gateway.mcp.endpoint import TOOLS_CHANGED
-from gateway.mcp.eras import INPUT_REQUIRED
 from gateway.mcp.links import PROMPT, Link
+from gateway.mcp.protocol_eras import INPUT_REQUIRED
+from gateway.mcp.sanitised import shown
 from gateway.mcp.upstream import Upstream
 from gateway.mcp.wire import CLOSED, METHOD_NOT_FOUND, RpcError
 from gateway.model.decision import Decision
-from gateway.tools.handling import Failure
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -27,13 +27,13 @@ if TYPE_CHECKING:
     from concurrent.futures import Future
     from typing import Any
 
+    from gateway.calls.ports import Starts
+    from gateway.calls.session import Session
+    from gateway.core.cancel import Cancel
     from gateway.mcp.child import Child
     from gateway.mcp.pins import Pins
+    from gateway.mcp.server_tools import Prompt
     from gateway.mcp.wire import Message
-    from gateway.sandbox.run import Cancel
-    from gateway.serving import Services
-    from gateway.session import Session
-    from gateway.theirs import Prompt
 
 PROMPTS_CHANGED = "notifications/prompts/list_changed"
 _LOOK_EVERY = 0.1
@@ -133,10 +133,10 @@ class Server:
         """How long it has been running."""
         return monotonic() - self._began if self._began else 0.0
 
-    def start(self, services: Services, session: Session, cancel: Cancel) -> None:
+    def start(self, services: Starts, session: Session, cancel: Cancel) -> None:
         """Starts it as a command that is judged, confined and recorded, or connects to where it is: each call of its
         tools is judged as going there. Raises Failure."""
-        self._judged = circumstances(session, services.guard.gateway)
+        self._judged = circumstances(session, services.planner.judge)
         if self.declared["url"]:
             from importlib.util import find_spec
 
@@ -149,19 +149,19 @@ class Server:
             child.start(services, session, cancel)
             self.was_let = True
 
-        self._waited(lambda: self._upstream.start(services.gateway.environment, starts), cancel)
+        self._waited(lambda: self._upstream.start(services.judge.environment, starts), cancel)
         self._began = monotonic()
 
-    def is_fit(self, services: Services, session: Session, mode: str) -> bool:
+    def is_fit(self, services: Starts, session: Session, mode: str) -> bool:
         """Whether it may go on as it runs, by the policy and the rules of the session as they are now, in a mode: it
         would be started in the same way, or policy does not deny to ask it where it is. Raises ConfigError where the
         policy is broken."""
-        gateway = services.guard.gateway
-        now = circumstances(session, gateway, mode)
+        judge = services.planner.judge
+        now = circumstances(session, judge, mode)
         if now == self._judged:
             return True
         if self.declared["url"]:
-            is_fit = may_ask(gateway, self.name, session.context.replace(mode=mode)) < Decision.DENY
+            is_fit = may_ask(judge, self.name, session.context.replace(mode=mode)) < Decision.DENY
         else:
             is_fit = self._upstream.is_fit(lambda child: child.is_fit(services, session, mode))
         if is_fit:
@@ -202,7 +202,7 @@ class Server:
             return []
         changed = self._prompts_changed
         if self._prompts[0] != changed:
-            from gateway.theirs import prompt_of
+            from gateway.mcp.server_tools import prompt_of
 
             found = [prompt_of(self.name, each) for each in self.hidden(self.all_of("prompts/list", "prompts", cancel))]
             self._prompts = changed, [each for each in found if each is not None]

@@ -6,16 +6,17 @@ from __future__ import annotations
 import os
 import threading
 
-from gateway.errors import ConfigError
-from gateway.hiding import hidden_bytes, hidden_in
+from gateway.calls.output import Failure
+from gateway.core.cancel import Cancel
+from gateway.core.errors import ConfigError
+from gateway.core.secret_masking import hidden_bytes, hidden_in
 from gateway.mcp.circumstances import context_of
 from gateway.model.call import RawCall
 from gateway.model.decision import Decision
 from gateway.policy.explain import message
 from gateway.sandbox.base import SandboxError
-from gateway.sandbox.run import Cancel, Command, Protection, Ways
+from gateway.sandbox.run import Command, Protection, Ways
 from gateway.sandbox.shell import quoted
-from gateway.tools.handling import Failure
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -23,13 +24,14 @@ if TYPE_CHECKING:
     from typing import Any
 
     from gateway.audit.calls import Recorded
+    from gateway.calls.planner import Planner
+    from gateway.calls.ports import Starts
+    from gateway.calls.session import Session
     from gateway.model.context import Context
     from gateway.model.plan import SandboxPlan
     from gateway.model.result import Result
     from gateway.model.verdict import Verdict
     from gateway.sandbox.base import Names
-    from gateway.serving import Guard, Services
-    from gateway.session import Session
 
 _END_SECONDS = 10.0
 _LONGEST_SAID = 64 << 10
@@ -65,15 +67,15 @@ class Child:
         # What it was given that nobody else has: it is never shown or recorded.
         self._secrets: tuple[str, ...] = ()
         # How it was let start, and by whom what it does meanwhile is judged.
-        self._let: tuple[Guard, Verdict, SandboxPlan] | None = None
+        self._let: tuple[Planner, Verdict, SandboxPlan] | None = None
 
-    def start(self, services: Services, session: Session, cancel: Cancel, context: Context | None = None) -> None:
+    def start(self, services: Starts, session: Session, cancel: Cancel, context: Context | None = None) -> None:
         """Judges, confines, records and starts it. `context`: the circumstances that it is judged in, by default the
         session's (`gateway.mcp.circumstances`). Raises Failure, GatewayError where the session has ended."""
         session.scratch()  # commands see nothing of it, so it must be there before one is planned
-        guard, verdict, plan, grant = self._judged(services, session, cancel, context)
-        self._let = guard, verdict, plan
-        recorded = services.recorded(guard, session.name, verdict, plan, grant)
+        planner, verdict, plan, grant = self._judged(services, session, cancel, context)
+        self._let = planner, verdict, plan
+        recorded = services.recorded(planner, session.name, verdict, plan, grant)
         if not recorded.may_run:
             raise Failure(f"{self._title} does not start, because it would not be recorded.")
         reads, writes = os.pipe(), os.pipe()  # what it reads from us, what it writes to us
@@ -87,7 +89,7 @@ class Child:
 
     def _server(
         self,
-        services: Services,
+        services: Starts,
         verdict: Verdict,
         plan: SandboxPlan,
         recorded: Recorded,
@@ -128,8 +130,8 @@ class Child:
 
         def now() -> Protection:
             assert self._let is not None
-            guard, verdict, _plan = self._let
-            return guard.protection(verdict)
+            planner, verdict, _plan = self._let
+            return planner.protection(verdict)
 
         def look(folder: str) -> Names:
             found = now().look
@@ -138,37 +140,37 @@ class Child:
 
         return Protection(lambda path: now().classify(path), look)
 
-    def is_fit(self, services: Services, session: Session, mode: str = "") -> bool:
+    def is_fit(self, services: Starts, session: Session, mode: str = "") -> bool:
         """Whether it would be started now as it was: let, unasked or after no other question than the one that was
         answered, and with the very same plan. If so, what it does from now on is judged by the policy of now. `mode`:
         the session's by default. Raises ConfigError where the policy is broken."""
-        guard, let = services.guard, self._let
+        planner, let = services.planner, self._let
         if let is None:
             return False
-        context = context_of(session, guard.gateway)
+        context = context_of(session, planner.judge)
         try:
-            verdict = guard.gateway.check(self._raw(), context.replace(mode=mode) if mode else context)
+            verdict = planner.judge.check(self._raw(), context.replace(mode=mode) if mode else context)
             if verdict.decision is Decision.DENY or not verdict.context.confined:
                 return False
-            plan, _secrets = self._planned(guard, verdict)
+            plan, _secrets = self._planned(planner, verdict)
         except ConfigError:
             raise
         except Exception:
             return False  # what cannot be judged, or confined, is started anew or not at all
         if plan != let[2] or not _asking(verdict) <= _asking(let[1]):
             return False
-        self._let = guard, verdict, plan
+        self._let = planner, verdict, plan
         return True
 
     def _raw(self) -> RawCall:
         return RawCall("Bash", {"command": quoted(self._declared["command"])})
 
-    def _planned(self, guard: Guard, verdict: Verdict) -> tuple[SandboxPlan, tuple[str, ...]]:
+    def _planned(self, planner: Planner, verdict: Verdict) -> tuple[SandboxPlan, tuple[str, ...]]:
         """The plan of its command, and what it is given that nobody else has. Raises SandboxError, Failure."""
-        plan = guard.plan(verdict, None)
+        plan = planner.plan(verdict, None)
         if self._narrows is not None:
             plan = self._narrows(plan)
-        own = self._environment(guard.gateway.environment)
+        own = self._environment(planner.judge.environment)
         known = frozenset(value for _, value in plan.environment)  # every command has them
         secrets = tuple(
             value for name, value in own.items() if self._declared["env"][name] != value and value not in known
@@ -178,24 +180,24 @@ class Child:
         return plan.replace(environment=tuple(sorted(environment.items())), limits=limits), secrets
 
     def _judged(
-        self, services: Services, session: Session, cancel: Cancel, context: Context | None
-    ) -> tuple[Guard, Verdict, SandboxPlan, Any]:
-        guard = services.guard
-        context = context or context_of(session, guard.gateway)
+        self, services: Starts, session: Session, cancel: Cancel, context: Context | None
+    ) -> tuple[Planner, Verdict, SandboxPlan, Any]:
+        planner = services.planner
+        context = context or context_of(session, planner.judge)
         raw = self._raw()
-        verdict, grant = guard.gateway.check(raw, context), None
+        verdict, grant = planner.judge.check(raw, context), None
 
-        def planned(guard: Guard, verdict: Verdict) -> SandboxPlan:
-            plan, self._secrets = self._planned(guard, verdict)
+        def planned(planner: Planner, verdict: Verdict) -> SandboxPlan:
+            plan, self._secrets = self._planned(planner, verdict)
             return plan
 
         if verdict.decision is Decision.DENY or not verdict.context.confined:
             raise Failure(f"{self._title} does not start: {message(verdict)}")
         try:
-            plan = planned(guard, verdict)
+            plan = planned(planner, verdict)
             if verdict.decision is Decision.ASK:
-                guard, approval = services.approved(
-                    guard, verdict, plan, raw, context, session.grants, planned, lambda: cancel.is_set
+                planner, approval = services.approved(
+                    planner, verdict, plan, raw, context, session.grants, planned, lambda: cancel.is_set
                 )
                 verdict, grant = approval.judgement.verdict, approval.grant
                 if approval.refusal or approval.judgement.plan is None:
@@ -204,7 +206,7 @@ class Child:
                 plan = approval.judgement.plan
         except SandboxError as error:
             raise Failure(f"{self._title} cannot be confined: {error.reason}.", error.remedy) from error
-        return guard, verdict, plan, grant
+        return planner, verdict, plan, grant
 
     def _environment(self, environment: Mapping[str, str]) -> dict[str, str]:
         found = {}

@@ -11,9 +11,9 @@ import asyncio
 import time
 from contextlib import suppress
 
-from gateway.awaiting import ended
+from gateway.core.async_threads import ended
 from gateway.mcp.asking import Exchange, Held, Seal, bound_to
-from gateway.mcp.eras import SERVER_KEY, is_stateless, translated
+from gateway.mcp.protocol_eras import SERVER_KEY, is_stateless, translated
 from gateway.mcp.turns import Turn, Turns
 from gateway.mcp.wire import INTERNAL, METHOD_NOT_FOUND, RpcError
 
@@ -22,10 +22,10 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from typing import Any
 
-    from gateway.engine import Gateway
+    from gateway.calls.ports import RunsCalls
+    from gateway.calls.session import Session
     from gateway.mcp.asking import Back
     from gateway.mcp.wire import Message
-    from gateway.session import Session
 
 NAME = "gateway"
 SERVER_INFO = {"name": NAME, "version": "1"}
@@ -63,7 +63,7 @@ class Endpoint:
     methods: tuple[str, ...] = ("tools/list",)
     asking: tuple[str, ...] = ("tools/call",)  # which may ask on their way
 
-    def __init__(self, gateway: Gateway) -> None:
+    def __init__(self, gateway: RunsCalls) -> None:
         """The gateway is not closed with it."""
         from concurrent.futures import ThreadPoolExecutor
 
@@ -166,7 +166,7 @@ class Endpoint:
                 raise RpcError(INTERNAL, "too many clients")
             found = self._clients.get(key)
         if found is None:
-            found = self._clients[key] = Client(key, self.gateway.session(), self._seal)
+            found = self._clients[key] = Client(key, self.gateway.calls.session(), self._seal)
         return found
 
     async def _sweep(self) -> None:
@@ -207,7 +207,7 @@ class Endpoint:
 
     def setting(self, key: str, usual: Any) -> Any:
         """A key of the setting `mcp`, as the policy has it now."""
-        found = self.gateway.calls.services.guard.gateway.loaded.settings.get("mcp")
+        found = self.gateway.calls.services.planner.judge.loaded.settings.get("mcp")
         return found.value.get(key, usual) if found is not None else usual
 
 

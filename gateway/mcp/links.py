@@ -8,8 +8,8 @@ import json
 import time
 from contextlib import contextmanager
 
-from gateway.mcp.cleaned import hides, shown, stricter, tool_for_client
 from gateway.mcp.pins import CHANGED, ELSEWHERE, NEW, definition_of, identity_of
+from gateway.mcp.sanitised import hides, shown, stricter, tool_for_client
 from gateway.mcp.wire import INTERNAL, METHOD_NOT_FOUND, RpcError
 from gateway.model.call import Call
 from gateway.policy.offering import denied_for_every_input
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
     from typing import Any
 
-    from gateway.engine import Gateway
+    from gateway.judge.judge import Judge
     from gateway.mcp.pins import Pins
     from gateway.mcp.upstream import Upstream
     from gateway.mcp.wire import Message
@@ -176,9 +176,9 @@ class Link:
             return "the server has no tool of this name"
         return self._hidden.get(tool, "")
 
-    def annotations(self, gateway: Gateway, tool: str) -> dict[str, bool]:
+    def annotations(self, judge: Judge, tool: str) -> dict[str, bool]:
         """What is said of a tool: what its description knows, and never better than the server says itself."""
-        entry = gateway.registry.tool(self.judged_as(tool)).entry
+        entry = judge.registry.tool(self.judged_as(tool)).entry
         ours: dict[str, bool] | None = None
         if entry["effects"] and not any(effect["do"] in ("opaque", "guess") for effect in entry["effects"]):
             read_only = entry["read_only"] is True
@@ -186,17 +186,17 @@ class Link:
             ours["openWorldHint"] = any(effect["do"] == "connect" for effect in entry["effects"])
         return stricter(ours, self._tools.get(tool, {}).get("annotations"))
 
-    def offered(self, gateway: Gateway, mode: str, prefix: str) -> tuple[list[dict[str, Any]], list[str]]:
+    def offered(self, judge: Judge, mode: str, prefix: str) -> tuple[list[dict[str, Any]], list[str]]:
         """The tools that a client is shown, and what people should know of those that it is not."""
-        context = gateway.context.replace(mode=mode, now=time.time())
+        context = judge.context.replace(mode=mode, now=time.time())
         found, told = [], []
         for name, definition in self._tools.items():
             why = self._hidden.get(name, "")
             if not why:
-                annotations = self.annotations(gateway, name)
+                annotations = self.annotations(judge, name)
                 judged = self.judged_as(name)
                 served = Call(judged, {}, "", self.name, annotations)
-                if denied_for_every_input(gateway.loaded.policy, judged, context, served):
+                if denied_for_every_input(judge.loaded.policy, judged, context, served):
                     continue
                 try:
                     made = tool_for_client(definition, prefix + name, annotations)
@@ -215,7 +215,7 @@ class Link:
 
 def described(data: Message, upstream: Upstream) -> Message:
     """An entry of a listing without hidden characters and secrets."""
-    from gateway.mcp.cleaned import shown_in
+    from gateway.mcp.sanitised import shown_in
 
     found: Message = upstream.hidden(
         shown_in({key: each for key, each in data.items() if key not in ("_meta", "icons")})

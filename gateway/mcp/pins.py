@@ -14,9 +14,9 @@ import stat
 import time
 from contextlib import contextmanager
 
-from gateway.cache import digest, read_owned, replace_whole
-from gateway.errors import ConfigError, Problem
-from gateway.model.value import Value
+from gateway.core.cache import digest, read_owned, replace_whole
+from gateway.core.errors import ConfigError, Problem
+from gateway.core.value import Value
 from gateway.policy.wording import visible
 
 TYPE_CHECKING = False

@@ -6,8 +6,8 @@ from __future__ import annotations
 import asyncio
 
 from gateway.mcp.endpoint import SERVER_INFO, TOOLS_CHANGED
-from gateway.mcp.eras import CAPABILITIES_KEY, HANDSHAKE, SERVER_KEY, STATELESS, VERSION_KEY, is_stateless
 from gateway.mcp.lines import Lines, reading, writing
+from gateway.mcp.protocol_eras import CAPABILITIES_KEY, HANDSHAKE, SERVER_KEY, STATELESS, VERSION_KEY, is_stateless
 from gateway.mcp.wire import CLOSED, INTERNAL, INVALID_PARAMS, METHOD_NOT_FOUND, RpcError
 
 TYPE_CHECKING = False

@@ -6,16 +6,17 @@ from __future__ import annotations
 import asyncio
 from time import monotonic
 
-from gateway.awaiting import on_thread
-from gateway.errors import ConfigError
-from gateway.life import Life
+from gateway.calls.lifecycle import Life
+from gateway.calls.output import Failure, Output
+from gateway.core.async_threads import on_thread
+from gateway.core.errors import ConfigError
 from gateway.mcp.asking import Exchange, asked_through
-from gateway.mcp.behind import Behind
-from gateway.mcp.cleaned import CHARACTERS, Rules
+from gateway.mcp.client_servers import Behind
 from gateway.mcp.endpoint import refusal
-from gateway.mcp.eras import is_stateless
 from gateway.mcp.links import COMPLETION, PROMPT, described
+from gateway.mcp.protocol_eras import is_stateless
 from gateway.mcp.relay import Relay
+from gateway.mcp.sanitised import CHARACTERS, Rules
 from gateway.mcp.wire import CLOSED, INTERNAL, INVALID_PARAMS, RpcError
 from gateway.model.call import Call, RawCall
 from gateway.model.decision import Decision
@@ -24,21 +25,20 @@ from gateway.policy.explain import message
 from gateway.policy.unjudged import built_in, unjudged
 from gateway.sandbox.run import NOT_RUN
 from gateway.tools.frozen import freeze
-from gateway.tools.handling import Failure, Output
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from typing import Any
 
-    from gateway.engine import Gateway
-    from gateway.life import Done
+    from gateway.calls.output import Done
+    from gateway.calls.ports import RunsCalls
+    from gateway.core.cancel import Cancel
     from gateway.mcp.asking import Back
     from gateway.mcp.endpoint import Client
     from gateway.mcp.links import Link
     from gateway.mcp.pins import Pins
     from gateway.mcp.wire import Message
-    from gateway.sandbox.run import Cancel
 
 HIDDEN = "mcp:pins"
 _LISTS = {
@@ -64,7 +64,7 @@ class Proxying(Behind):
 
     def __init__(
         self,
-        gateway: Gateway,
+        gateway: RunsCalls,
         servers: Mapping[str, Mapping[str, Any]],
         *,
         namespaced: bool,
@@ -99,8 +99,8 @@ class Proxying(Behind):
     async def _tools(self, client: Client, link: Link) -> list[dict[str, Any]]:
         await link.tools(again=True)
         prefix = f"{link.name}__" if self._namespaced else ""
-        gateway = self.gateway.calls.services.guard.gateway
-        offered, told = await self.on_pool(lambda: link.offered(gateway, client.session.context.mode, prefix))
+        judge = self.gateway.calls.services.planner.judge
+        offered, told = await self.on_pool(lambda: link.offered(judge, client.session.context.mode, prefix))
         for each in told:
             self._tell(each)
         secretless: list[dict[str, Any]] = link.upstream.hidden(offered)
@@ -175,14 +175,14 @@ class Proxying(Behind):
             link = await self._known(client, server, exchange)
         except Failure as failure:
             return refusal(str(failure))
-        gateway = self.gateway.calls.services.guard.gateway
+        judge = self.gateway.calls.services.planner.judge
         judged = link.judged_as(tool)
         why = link.why_hidden(tool)
         if why:
             text = f"`{tool}` of the MCP server `{server}` must not be called: {why}."
             refused: Message = await self.on_pool(lambda: self._refused(client, judged, given or {}, server, text))
             return refused
-        raw = RawCall(judged, given or {}, server=server, annotations=link.annotations(gateway, tool))
+        raw = RawCall(judged, given or {}, server=server, annotations=link.annotations(judge, tool))
         relay = Relay(
             link,
             exchange,
@@ -238,12 +238,12 @@ class Proxying(Behind):
         return done
 
     def _is_quick(self, client: Client, raw: RawCall) -> bool:
-        gateway = self.gateway.calls.services.guard.gateway
-        audit = gateway.loaded.settings.get("audit")
-        if gateway.loaded.hooks or (audit is not None and audit.value.get("sync")):
+        judge = self.gateway.calls.services.planner.judge
+        audit = judge.loaded.settings.get("audit")
+        if judge.loaded.hooks or (audit is not None and audit.value.get("sync")):
             return False
         try:
-            return gateway.check(raw, client.session.context).decision is Decision.ALLOW
+            return judge.check(raw, client.session.context).decision is Decision.ALLOW
         except Exception:
             return False  # its life says what is wrong with it
 
@@ -252,7 +252,7 @@ class Proxying(Behind):
         services = self.gateway.calls.services
         call = Call(name[:256], freeze(given), "", server)
         verdict = unjudged(call, client.session.context, built_in(HIDDEN, why))
-        recorded = services.recorded(services.guard, client.session.name, verdict, None, None)
+        recorded = services.recorded(services.planner, client.session.name, verdict, None, None)
         services.ended(recorded, verdict, Result("refused", NOT_RUN, reason=why))
         return refusal(why, {"gateway/decision": "deny", "gateway/record": recorded.id})
 

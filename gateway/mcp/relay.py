@@ -9,23 +9,23 @@ from concurrent.futures import CancelledError as GivenUp
 from concurrent.futures import TimeoutError as Late
 from time import monotonic
 
-from gateway.mcp.cleaned import cleaned, shown
-from gateway.mcp.elicited import FORM, UnaskableError, elicited, mode_of
-from gateway.mcp.eras import ASKS, INPUT_REQUIRED
+from gateway.calls.output import Failure, Output, Text
+from gateway.mcp.elicitation import FORM, UnaskableError, elicited, mode_of
+from gateway.mcp.protocol_eras import ASKS, INPUT_REQUIRED
+from gateway.mcp.sanitised import cleaned, shown
 from gateway.mcp.wire import CLOSED, INVALID_PARAMS, METHOD_NOT_FOUND, RpcError
-from gateway.tools.handling import Failure, Output, Text
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping
     from typing import Any
 
+    from gateway.calls.work import Work
     from gateway.mcp.asking import Exchange
-    from gateway.mcp.cleaned import Rules
     from gateway.mcp.links import Link
+    from gateway.mcp.sanitised import Rules
     from gateway.mcp.wire import Message
     from gateway.model.call import Call
-    from gateway.tools.handling import Work
 
 _LOOK_EVERY = 0.1
 MOST_ROUNDS = 10

@@ -5,25 +5,24 @@ from __future__ import annotations
 import asyncio
 import time
 
-from gateway.awaiting import on_thread
+from gateway.calls.results import mcp_result
+from gateway.core.async_threads import on_thread
 from gateway.mcp.asking import asked_through
 from gateway.mcp.endpoint import Endpoint, refusal
+from gateway.mcp.offered_tools import definitions
 from gateway.mcp.wire import INVALID_PARAMS, METHOD_NOT_FOUND, RpcError
 from gateway.model.call import RawCall
-from gateway.offer import definitions
-from gateway.tools.results import mcp_result
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Any
 
-    from gateway.life import Done
+    from gateway.calls.output import Done, Progress
+    from gateway.core.cancel import Cancel
     from gateway.mcp.asking import Back, Exchange
     from gateway.mcp.endpoint import Client
     from gateway.mcp.wire import Message
-    from gateway.sandbox.run import Cancel
-    from gateway.tools.handling import Progress
 
 _TOLD_EVERY = 0.1
 _MOST_TOLD = 4_000
@@ -41,8 +40,8 @@ class Serving(Endpoint):
             raise RpcError(METHOD_NOT_FOUND, "Method not found", method)
 
         def listed() -> list[dict[str, Any]]:
-            gateway = self.gateway.calls.services.guard.gateway
-            return definitions(gateway, "mcp", client.session.context.mode, client.session)
+            judge = self.gateway.calls.services.planner.judge
+            return definitions(judge, "mcp", client.session.context.mode, client.session)
 
         return {"tools": await self.on_pool(listed)}
 
@@ -59,7 +58,7 @@ class Serving(Endpoint):
 
             def run(cancel: Cancel) -> Done:
                 with asked_through(exchange):
-                    return self.gateway.call(raw, session=client.session, cancel=cancel, progress=telling(exchange))
+                    return self.gateway.calls.call(raw, client.session, cancel, telling(exchange))
 
             done: Done = await on_thread(run, self.pool)
         finally:
@@ -67,7 +66,7 @@ class Serving(Endpoint):
         return result_of(done, self._declares_output(name))
 
     def _declares_output(self, name: str) -> bool:
-        registry = self.gateway.calls.services.guard.gateway.registry
+        registry = self.gateway.calls.services.planner.judge.registry
         name = registry.canonical_name(name)
         return name in registry and registry[name].entry["output"] is not None
 

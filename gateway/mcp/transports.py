@@ -11,7 +11,7 @@ import stat
 import threading
 from contextlib import suppress
 
-from gateway.errors import ConfigError, Problem
+from gateway.core.errors import ConfigError, Problem
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from gateway.mcp.endpoint import Endpoint
-    from gateway.mcp.strangers import Strangers
+    from gateway.mcp.unauthenticated import Strangers
 
 PATH = "/mcp"
 _ENDING = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
@@ -120,8 +120,8 @@ async def _http(
     import uvicorn
     from mcp.server.transport_security import TransportSecuritySettings
 
-    from gateway.mcp.overhttp import server_for
-    from gateway.mcp.strangers import Strangers, protocol_for
+    from gateway.mcp.http_clients import server_for
+    from gateway.mcp.unauthenticated import Strangers, protocol_for
 
     endpoint = make()
     shown = f"[{host}]" if ":" in host else host

@@ -7,16 +7,16 @@ import asyncio
 import os
 from contextlib import AsyncExitStack
 
-from gateway.awaiting import alone, lasting
-from gateway.hiding import hidden_bytes, hidden_in
+from gateway.calls.outgoing import RequestError
+from gateway.calls.output import Failure
+from gateway.core.async_threads import alone, lasting
+from gateway.core.secret_masking import hidden_bytes, hidden_in
 from gateway.mcp.child import Child
-from gateway.mcp.eras import HANDSHAKE, LOG_KEY, STATELESS, TARGETS, is_stateless, stamped, without_envelope
-from gateway.mcp.http import header_values, over_http
+from gateway.mcp.http_servers import header_values, over_http
 from gateway.mcp.lines import Lines, reading, writing
+from gateway.mcp.protocol_eras import HANDSHAKE, LOG_KEY, STATELESS, TARGETS, is_stateless, stamped, without_envelope
 from gateway.mcp.wire import CLOSED, RpcError, Wire
-from gateway.outgoing import RequestError
 from gateway.policy.wording import shortened, visible
-from gateway.tools.handling import Failure
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

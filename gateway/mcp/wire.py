@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import asyncio
 
-from gateway.errors import GatewayError
+from gateway.core.errors import GatewayError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

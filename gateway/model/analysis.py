@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from gateway.core.value import Value
 from gateway.model.facts import Wanted
-from gateway.model.value import Value
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

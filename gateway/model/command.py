@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from gateway.core.value import Value
 from gateway.model.effect import HOLE
-from gateway.model.value import Value
 
 # What a command found among the words of a refused text is handed over by (`Part.via`).
 UNPARSED = "words that cannot be parsed"

@@ -6,7 +6,7 @@ place of each part that only the run will tell. An unknown is a value, never an 
 
 from __future__ import annotations
 
-from gateway.model.value import Value
+from gateway.core.value import Value
 
 HOLE = "\0"
 PATH_KINDS = ("list", "read", "write", "delete")

@@ -6,7 +6,7 @@ policy and survey of the host give the same plan, whatever backend there is.
 
 from __future__ import annotations
 
-from gateway.model.value import Value
+from gateway.core.value import Value
 
 READ, WRITE, FIXED, HIDDEN = "read", "write", "fixed", "hidden"
 

@@ -34,7 +34,7 @@ def _prepare_test(test: Any) -> Any:
     if "not" in prepared:
         prepared["not"] = _prepare_test(prepared["not"])
     if "regex" in prepared:
-        from gateway.backtracking import longest_text
+        from gateway.core.backtracking import longest_text
 
         prepared["regex"] = [prepared["regex"], longest_text(prepared["regex"])]
     return prepared

@@ -7,10 +7,10 @@ is possible. Programs that run code are never proposed more widely than the very
 
 from __future__ import annotations
 
-from gateway.errors import ConfigError
+from gateway.core.errors import ConfigError
+from gateway.core.value import Value
 from gateway.model.decision import Decision
 from gateway.model.effect import HOLE, PATH_KINDS
-from gateway.model.value import Value
 from gateway.policy.globs import escape
 from gateway.policy.modes import CEILINGS, regions_of
 from gateway.policy.resolve import resolve

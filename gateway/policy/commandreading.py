@@ -8,8 +8,8 @@ where it is written as a path, that; in either case of letters. An unknown part 
 
 from __future__ import annotations
 
+from gateway.core.value import Value
 from gateway.model.effect import HOLE
-from gateway.model.value import Value
 from gateway.policy import automaton, globs
 from gateway.policy.answers import MAYBE, NO, YES
 

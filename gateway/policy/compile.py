@@ -9,10 +9,10 @@ A rule becomes one *clause* for each of its alternatives: `[rule, tests, tests o
 
 from __future__ import annotations
 
-from gateway.errors import ConfigError, Problem
+from gateway.core.errors import ConfigError, Problem
+from gateway.core.value import Value
 from gateway.model.decision import LAYERS
 from gateway.model.effect import KINDS, PATH_KINDS
-from gateway.model.value import Value
 from gateway.policy import commandpattern, globs, hosts, paths
 from gateway.policy.predicates import PREDICATES, Anchors
 from gateway.policy.table import DELEGATE, ID, LAYER, LOCK, REST, SILENCES

@@ -7,9 +7,9 @@ by itself is confined by nobody, and then it is said which denies nobody enforce
 
 from __future__ import annotations
 
+from gateway.core.value import Value
 from gateway.model.decision import Decision
 from gateway.model.effect import HOLE, PATH_KINDS
-from gateway.model.value import Value
 from gateway.policy import hosts, paths
 from gateway.policy.modes import CEILINGS, HARMLESS_SINKS, SYSTEM_VIEW
 from gateway.policy.table import ID, LANE, LEVEL

@@ -6,10 +6,10 @@ count, and a rule on one direction holds for both, because code's connections do
 
 from __future__ import annotations
 
-from gateway.model.value import Value
+from gateway.core.value import Value
 from gateway.policy import hosts
+from gateway.policy.path_protection import could_apply, runs_unseen
 from gateway.policy.predicates import PREDICATES
-from gateway.policy.standing import could_apply, runs_unseen
 from gateway.policy.table import EXCEPT, EXPIRES, ID, LANE, LEVEL
 
 TYPE_CHECKING = False

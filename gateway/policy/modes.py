@@ -5,9 +5,9 @@ The tables here are the ones of `docs/modes.md`, which is generated from the tes
 
 from __future__ import annotations
 
+from gateway.core.value import Value
 from gateway.model.decision import Decision
 from gateway.model.effect import HOLE
-from gateway.model.value import Value
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

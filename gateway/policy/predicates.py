@@ -8,8 +8,8 @@ For deny and ask `MAYBE` counts, for allow it does not.
 
 from __future__ import annotations
 
+from gateway.core.value import Value
 from gateway.model.effect import HOLE, PATH_KINDS
-from gateway.model.value import Value
 from gateway.policy import arguments, commandtests, globs, hosts, paths
 from gateway.policy.answers import MAYBE, NO, YES, negate
 

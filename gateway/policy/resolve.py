@@ -7,9 +7,9 @@ ceilings of `plan` and `read_only` and the demands of `require` rules hold whate
 
 from __future__ import annotations
 
+from gateway.core.value import Value
 from gateway.model.decision import LAYERS, Decision
 from gateway.model.effect import PATH_KINDS
-from gateway.model.value import Value
 from gateway.model.verdict import Outcome, Reason, Verdict
 from gateway.policy import paths
 from gateway.policy.answers import NO, YES

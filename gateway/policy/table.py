@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+from gateway.core.value import Value
 from gateway.model.decision import LAYERS
 from gateway.model.rule import Rule
 from gateway.model.source import Source
-from gateway.model.value import Value
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

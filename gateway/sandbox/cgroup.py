@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 from itertools import count
 
-from gateway.sandbox.breach import breach, size
+from gateway.sandbox.bound_record import breach, size
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

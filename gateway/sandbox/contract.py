@@ -13,8 +13,8 @@ hold SECRET, which no plan passes on.
 
 from __future__ import annotations
 
+from gateway.core.value import Value
 from gateway.model.plan import FIXED, HIDDEN, READ, WRITE, Limits, Mount, Network, SandboxPlan
-from gateway.model.value import Value
 
 SECRET = "for-nobody-inside"
 FILES = (

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 
-from gateway.model.value import Value
+from gateway.core.value import Value
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

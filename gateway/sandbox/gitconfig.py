@@ -10,7 +10,7 @@ from posixpath import normpath
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from gateway.gitconfig import Entry
+    from gateway.host.gitconfig import Entry
 
 _CORE = frozenset(
     (

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from time import time_ns
 
-from gateway.model.value import Value
-from gateway.policy.standing import FREE, Standing
+from gateway.core.value import Value
+from gateway.policy.path_protection import FREE, Standing
 from gateway.policy.trie import choose
 from gateway.sandbox.base import SandboxError
 
@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from typing import Any
 
-    from gateway.observe import Host
-    from gateway.policy.standing import Protection
+    from gateway.host.observe import Host
+    from gateway.policy.path_protection import Protection
 
 MAX_FOLDERS = 100_000
 MAX_NAMES = 2_000_000
@@ -32,8 +32,8 @@ _TRIES = 4
 
 
 class Mark(Value):
-    """A name on the disk that rules speak of; `hidden`, `fixed` and `kept` as in `gateway.policy.standing`. `kind`:
-    dir, file, link or other. A folder that could not be looked into is hidden, by no rule."""
+    """A name on the disk that rules speak of; `hidden`, `fixed` and `kept` as in `gateway.policy.path_protection`.
+    `kind`: dir, file, link or other. A folder that could not be looked into is hidden, by no rule."""
 
     path: str
     kind: str

@@ -11,8 +11,8 @@ from __future__ import annotations
 
 from functools import lru_cache
 
+from gateway.core.value import Value
 from gateway.model.plan import FIXED, HIDDEN, READ, WRITE, Mount
-from gateway.model.value import Value
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

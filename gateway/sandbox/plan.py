@@ -7,13 +7,13 @@ denies. What cannot be said in mounts, or is not fully known, is not granted.
 
 from __future__ import annotations
 
+from gateway.core.value import Value
 from gateway.model.decision import Decision
 from gateway.model.effect import HOLE
 from gateway.model.plan import FIXED, HIDDEN, READ, WRITE, Mount, SandboxPlan
-from gateway.model.value import Value
 from gateway.policy.confine import folder_of, grants_of
 from gateway.policy.modes import CEILINGS
-from gateway.policy.standing import HIDE_SETTING
+from gateway.policy.path_protection import HIDE_SETTING
 from gateway.policy.variables import environment_of
 from gateway.sandbox.base import SandboxError
 from gateway.sandbox.network import BY_PROFILE, network_of

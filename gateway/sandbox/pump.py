@@ -9,7 +9,7 @@ import os
 import select
 from time import monotonic
 
-from gateway.signalled import Signalled
+from gateway.core.signal_wakeup import Signalled
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 from posixpath import basename, dirname, normpath
 
-from gateway.model.value import Value
+from gateway.core.value import Value
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from gateway.observe import Host
+    from gateway.host.observe import Host
 
 
 class Repository(Value):

@@ -9,23 +9,23 @@ from __future__ import annotations
 import os
 import threading
 from contextlib import ExitStack, suppress
-from time import monotonic, sleep
+from time import monotonic
 
+from gateway.core.value import Value
 from gateway.model.plan import WRITE
 from gateway.model.result import Result, Violation
-from gateway.model.value import Value
+from gateway.sandbox.backends.choose import choose
 from gateway.sandbox.base import SandboxError, Streams
-from gateway.sandbox.choose import choose
 from gateway.sandbox.pump import STDERR, STDOUT, Kept, Pump
-from gateway.signalled import wait_readable
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    from gateway.core.cancel import Cancel
     from gateway.model.plan import SandboxPlan
+    from gateway.sandbox.backends.choose import Choice
     from gateway.sandbox.base import Backend, Names, Running
-    from gateway.sandbox.choose import Choice
     from gateway.sandbox.egress.service import Egress
     from gateway.sandbox.pump import Listener
 
@@ -71,58 +71,6 @@ class Protection(Value):
 
     classify: Callable[[str], str]
     look: Callable[[str], Names] | None = None
-
-
-class Cancel:
-    """Ends a call from another thread. It may be set before the call has started, and stays set."""
-
-    def __init__(self) -> None:
-        self._read, self._write = os.pipe()
-        self._lock = threading.Lock()
-        self.is_set = False
-
-    def set(self) -> None:
-        """Ends the call with all its processes; returns at once."""
-        with self._lock:
-            if not self.is_set:
-                self.is_set = True
-                if self._write >= 0:
-                    os.write(self._write, b"x")
-
-    def fileno(self) -> int:
-        """Readable once it is set."""
-        return self._read
-
-    def wait(self, seconds: float) -> bool:
-        """Whether it is set within so many seconds."""
-        if self._read < 0:
-            sleep(seconds)
-        elif not self.is_set:
-            wait_readable(self._read, seconds)
-        return self.is_set
-
-    def close(self) -> None:
-        """Gives the descriptors back, when no call uses it any more."""
-        with self._lock:
-            for descriptor in (self._read, self._write):
-                if descriptor >= 0:
-                    os.close(descriptor)
-            self._read = self._write = -1
-
-
-class Never(Cancel):
-    """What a call that nobody can cancel is handed. It has no descriptors, so that none is taken at the start."""
-
-    def __init__(self) -> None:
-        self._read = self._write = -1
-        self._lock = threading.Lock()
-        self.is_set = False
-
-    def set(self) -> None:
-        """Nobody can: all such calls share it."""
-
-
-NEVER = Never()
 
 
 class Runner:
@@ -257,7 +205,7 @@ class _Life:
         self.protection = protection
 
     def run(self, started: Callable[[Running], None] | None) -> Result:
-        from gateway.sandbox.protect import Protected
+        from gateway.sandbox.after.protect import Protected
 
         guard = Protected(
             self.plan,
@@ -379,8 +327,8 @@ class _Life:
             self.listener(stream, data)
 
     def _result(self, ended: str, status: int, reason: str, exact: tuple[Violation, ...]) -> Result:
+        from gateway.sandbox.after.violations import hints
         from gateway.sandbox.shell import folder_said, variables_said
-        from gateway.sandbox.violations import hints
 
         stdout, stderr, report = (self.kept[stream] for stream in (STDOUT, STDERR, REPORT))
         said = stderr.bytes()

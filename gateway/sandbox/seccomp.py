@@ -11,7 +11,7 @@ Pure: the same machine and options give the same bytes. What a 32-bit program or
 
 from __future__ import annotations
 
-from gateway.model.value import Value
+from gateway.core.value import Value
 from gateway.sandbox.bpf import ARCHITECTURE, NEXT, NUMBER, Assembly
 from gateway.sandbox.syscalls import ABSENT, MACHINES, NUMBERS
 

@@ -9,13 +9,13 @@ from __future__ import annotations
 
 from threading import Lock
 
+from gateway.core.value import Value
 from gateway.model.decision import Decision
-from gateway.model.value import Value
 from gateway.policy import paths
 from gateway.policy.confine import folder_of, grants_of
 from gateway.policy.hostrules import HostRules
 from gateway.policy.modes import CEILINGS, SYSTEM_VIEW
-from gateway.policy.standing import FREE, PathRules
+from gateway.policy.path_protection import FREE, PathRules
 from gateway.sandbox.base import SandboxError
 from gateway.sandbox.index import Listings, Tree, anchored
 from gateway.sandbox.plan import agreed_of
@@ -28,13 +28,13 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from gateway.engine import Gateway
-    from gateway.load import Loaded
+    from gateway.config.load import Loaded
+    from gateway.host.observe import Host
+    from gateway.judge.judge import Judge
     from gateway.model.verdict import Verdict
-    from gateway.observe import Host
     from gateway.policy.confine import Grants
     from gateway.policy.hostrules import Only, Refused
-    from gateway.policy.standing import Protection, Standing
+    from gateway.policy.path_protection import Protection, Standing
     from gateway.sandbox.index import Mark
     from gateway.sandbox.profile import Profile
     from gateway.sandbox.repositories import Repository
@@ -84,32 +84,32 @@ class Survey(Value):
 class Surveyor:
     """Looks at the host for the calls of one gateway. Safe to use from several threads."""
 
-    def __init__(self, gateway: Gateway) -> None:
-        self._gateway = gateway
-        self._host: Host = gateway.host
+    def __init__(self, judge: Judge) -> None:
+        self._judge = judge
+        self._host: Host = judge.host
         self._lock = Lock()
         self._rules: dict[str, tuple[PathRules, HostRules]] = {}
         self._trees: dict[tuple[str, int], Tree] = {}
         self._tools: dict[tuple[object, ...], tuple[str, ...]] = {}
         self._plain: dict[str, tuple[str, ...] | None] = {}
         self._system: tuple[object, tuple[str, ...], tuple[tuple[str, str], ...]] | None = None
-        self.listings = Listings(gateway.host)
+        self.listings = Listings(judge.host)
 
     def survey(self, verdict: Verdict, environment: Mapping[str, str] | None = None) -> Survey:
         """What the plan for a call must know. `environment`: the caller's, the gateway's own by default. Raises
         SandboxError when a bound is hit: then nobody knows what the call would see."""
         if verdict.decision is Decision.DENY or not verdict.context.confined:
             raise SandboxError("the call is not to run confined", "there is no plan for it")
-        loaded = self._gateway.loaded_for(verdict)
+        loaded = self._judge.loaded_for(verdict)
         profile = profile_of(loaded.settings)
         path_rules, host_rules = self._rules_of(loaded, profile)
         with self._lock:
             look = _Look(self, verdict, profile, path_rules.in_force(verdict.context, verdict))
-            return look.survey(host_rules, self._gateway.environment if environment is None else environment)
+            return look.survey(host_rules, self._judge.environment if environment is None else environment)
 
     def protection(self, verdict: Verdict) -> Protection:
         """How any name stands with the rules that count for a call: for what appears while it runs."""
-        loaded = self._gateway.loaded_for(verdict)
+        loaded = self._judge.loaded_for(verdict)
         return self._rules_of(loaded, profile_of(loaded.settings))[0].in_force(verdict.context, verdict)
 
     def marks(self, verdict: Verdict, folder: str) -> tuple[Mark, ...]:
@@ -144,7 +144,7 @@ class Surveyor:
         patterns = profile.sandbox.get("hide", ())
         if not patterns:
             return None
-        context = self._gateway.context
+        context = self._judge.context
         base = context.root or context.cwd
         normal = [
             paths.normalise(each, base=base, layer_root="/", home=context.home, any_depth=True) for each in patterns
@@ -169,7 +169,7 @@ class Surveyor:
         if found is None:
             if len(self._tools) >= MAX_TREES:
                 self._tools.clear()
-            home = self._gateway.context.home
+            home = self._judge.context.home
             shared = tuple(each for each in _TEMPORARY if not (home + "/").startswith(each))
             look = Toolchains(self._host, home, covered, shared)
             found = self._tools[key] = look.of(search_path)
@@ -180,7 +180,7 @@ class Surveyor:
         The caller holds the lock."""
         if pattern in self._plain:
             return self._plain[pattern]
-        context = self._gateway.context
+        context = self._judge.context
         found = places_of(pattern, self._host, base=context.root or context.cwd, home=context.home)
         if not any(sign in pattern.removesuffix("/**") for sign in "*?[\\"):
             self._plain[pattern] = found
@@ -201,7 +201,7 @@ class Surveyor:
     @property
     def own(self) -> tuple[str, ...]:
         """The gateway's own folders, as they are configured."""
-        where = self._gateway.places
+        where = self._judge.places
         return tuple(each for each in (where.config, where.state, where.cache) if each.startswith("/"))
 
 

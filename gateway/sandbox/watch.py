@@ -11,7 +11,7 @@ import threading
 from time import monotonic
 
 from gateway.sandbox import usage
-from gateway.sandbox.breach import breach, size
+from gateway.sandbox.bound_record import breach, size
 from gateway.sandbox.spawn import tree
 
 TYPE_CHECKING = False

@@ -7,8 +7,8 @@ at each call instead, with what is known there.
 
 from __future__ import annotations
 
+from gateway.core.value import Value
 from gateway.model.effect import HOLE
-from gateway.model.value import Value
 from gateway.shell.guards import MAX_CALLS, MAX_NESTED_CALLS
 from gateway.shell.redirects import INHERITED
 from gateway.shell.script import Function

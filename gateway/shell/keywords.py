@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 
-from gateway.model.value import Value
+from gateway.core.value import Value
 from gateway.shell.guards import MAX_KEYWORDS, RESERVED, Refused
 
 _KEYWORD = re.compile(r"(?<![^\s;&|()])(?:time|coproc|!)(?![^\s;&|()<>])")

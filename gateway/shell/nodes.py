@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from gateway.model.value import Value
+from gateway.core.value import Value
 
 KINDS = (
     "simple",  # a simple command with its redirects: words are read from the text

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 
-from gateway.model.value import Value
+from gateway.core.value import Value
 from gateway.shell.guards import MAX_CONTINUATIONS, MAX_DEPTH, Refused, may_have_regions
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from gateway.model.effect import HOLE
-from gateway.shell.found import NOTHING, Found
+from gateway.shell.findings import NOTHING, Found
 from gateway.shell.guards import PLAIN_LETTERS
 from gateway.shell.script import Assignment, Flow, Unknown
 from gateway.shell.state import (

@@ -5,8 +5,8 @@ from __future__ import annotations
 from gateway.model.effect import HOLE
 from gateway.shell import flow
 from gateway.shell.characters import check_characters, odd_character
+from gateway.shell.findings import NOTHING, unfolded
 from gateway.shell.flat import flat
-from gateway.shell.found import NOTHING, unfolded
 from gateway.shell.guards import (
     MAX_DEPTH,
     MAX_PARSED,

@@ -12,7 +12,7 @@ import re
 import warnings
 from re import _parser as sre  # type: ignore[attr-defined]  # the only way to look inside an expression
 
-from gateway.backtracking import longest_text
+from gateway.core.backtracking import longest_text
 from gateway.spec import read
 from gateway.spec.yamltext import clip
 

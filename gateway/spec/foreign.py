@@ -16,8 +16,7 @@ of a field is nothing against a call: schemas are open.
 
 from __future__ import annotations
 
-from gateway.errors import CallError, ConfigError, Problem
-from gateway.foreign import renamed
+from gateway.core.errors import CallError, ConfigError, Problem
 from gateway.model.call import RawCall
 from gateway.model.decision import LEVELS
 from gateway.spec import read
@@ -28,6 +27,7 @@ from gateway.spec.yamltext import load
 from gateway.tools.canonical import canonicalise_for
 from gateway.tools.effects import describe, effects_of
 from gateway.tools.examples import WORLD
+from gateway.tools.foreign import renamed
 from gateway.tools.tool import Tool
 
 TYPE_CHECKING = False
@@ -53,7 +53,7 @@ _TYPES = {"text": _STRING, "texts": _STRINGS, "any": {}}
 
 
 def compile_foreign(text: str | bytes, file: str, shipped: Registry) -> list[dict[str, Any]]:
-    """The tools of a file in plain form, each with the names that `gateway.packed` files it under.
+    """The tools of a file in plain form, each with the names that `gateway.core.packed` files it under.
 
     Raises ConfigError with every problem and its place, and with every example that gives something else than it says.
     """

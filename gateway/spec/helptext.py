@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 
-from gateway.model.value import Value
+from gateway.core.value import Value
 
 MAX_OPTIONS = 2000
 

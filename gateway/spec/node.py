@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from gateway.errors import ConfigError, Problem
+from gateway.core.errors import ConfigError, Problem
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

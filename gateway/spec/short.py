@@ -12,7 +12,7 @@ What a rule means depends on its lane: allow speaks narrowly, deny and ask widel
 
 from __future__ import annotations
 
-from gateway.model.value import Value
+from gateway.core.value import Value
 from gateway.policy.addresses import network
 from gateway.spec.suggest import did_you_mean, one_of
 from gateway.spec.yamltext import clip

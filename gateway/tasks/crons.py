@@ -11,8 +11,9 @@ import json
 import os
 import time
 
-from gateway.model.value import Value
-from gateway.tasks.database import Database, StoreError
+from gateway.core.errors import StoreError
+from gateway.core.value import Value
+from gateway.tasks.database import Database
 from gateway.tasks.timetable import TimetableError, check, due_between, next_after
 
 TYPE_CHECKING = False

@@ -12,7 +12,7 @@ import sqlite3
 import stat
 from contextlib import contextmanager
 
-from gateway.errors import GatewayError
+from gateway.core.errors import StoreError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -20,15 +20,6 @@ if TYPE_CHECKING:
 
 # How long one process waits for the others.
 SECONDS = 30.0
-
-
-class StoreError(GatewayError):
-    """What is kept cannot be read or changed. `remedy`: what a person can do about it."""
-
-    def __init__(self, reason: str, remedy: str = "") -> None:
-        super().__init__(f"{reason}; {remedy}" if remedy else reason)
-        self.reason = reason
-        self.remedy = remedy
 
 
 class Database:

@@ -19,8 +19,9 @@ import os
 import time
 from _blake2 import blake2b
 
-from gateway.model.value import Value
-from gateway.tasks.database import Database, StoreError, make_folder
+from gateway.core.errors import StoreError
+from gateway.core.value import Value
+from gateway.tasks.database import Database, make_folder
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -6,8 +6,9 @@ from __future__ import annotations
 import os
 import time
 
-from gateway.model.value import Value
-from gateway.tasks.database import Database, StoreError
+from gateway.core.errors import StoreError
+from gateway.core.value import Value
+from gateway.tasks.database import Database
 from gateway.tasks.states import COMPLETED, FAILED, IN_PROGRESS, LEGAL, PENDING, PRIORITIES, circle, is_legal
 
 TYPE_CHECKING = False

@@ -13,7 +13,7 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from cronsim import CronSim, CronSimError
 
-from gateway.tasks.database import StoreError
+from gateway.core.errors import StoreError
 
 NAMED = {
     "@hourly": "0 * * * *",

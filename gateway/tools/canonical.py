@@ -7,7 +7,7 @@ JSON path. The disk is never touched.
 
 from __future__ import annotations
 
-from gateway.errors import CallError, Problem
+from gateway.core.errors import CallError, Problem
 from gateway.model.call import Call
 from gateway.tools.argv import command_text
 from gateway.tools.coerce import coerced

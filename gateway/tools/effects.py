@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     Action = tuple[str, str, bool, bool, dict[str, Any]]
 
 _PATH_KINDS = ("list", "read", "write", "delete")
-# Effects that only the tools of foreign agents declare: what a text or a list names (`gateway.tools.looks`).
+# Effects that only the tools of foreign agents declare: what a text or a list names (`gateway.tools.foreign_effects`).
 FOREIGN = ("patch", "urls", "patterns")
 
 
@@ -66,17 +66,17 @@ def effects_of(tool: Tool, call: Call, context: Context) -> tuple[tuple[Item, ..
             if shell is None:
                 items.append(Item(Opaque("the command's words are not known")))
         elif do == "guess":
-            from gateway.tools.guessed import guessed
+            from gateway.tools.inferred_effects import guessed
 
             items += guessed(tool.name, fields, context)
         elif do in FOREIGN:
-            from gateway.tools.looks import found_in
+            from gateway.tools.foreign_effects import found_in
 
             items += found_in(do, tool, call, declared, context)
         else:
             items += _OTHERS[do](tool, call, declared, required)
     if tool.server_field and fields.get("uri").__class__ is str:  # which may be a file, or lead elsewhere
-        from gateway.tools.guessed import guessed
+        from gateway.tools.inferred_effects import guessed
 
         items += guessed("read", {"uri": fields["uri"]}, context)
     return tuple(items), shell

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from gateway.errors import CallError, ConfigError, Problem
+from gateway.core.errors import CallError, ConfigError, Problem
 from gateway.model.call import RawCall
 from gateway.model.context import Context
 from gateway.tools.canonical import canonicalise

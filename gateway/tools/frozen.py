@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from gateway.errors import CallError, Problem
+from gateway.core.errors import CallError, Problem
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -17,7 +17,7 @@ looks like one counts as one too. A heading that nobody knows is a doubt.
 
 from __future__ import annotations
 
-from gateway.model.value import Value
+from gateway.core.value import Value
 
 _STARS = "*** "
 _SILENT = ("*** Begin Patch", "*** End Patch", "*** End of File")

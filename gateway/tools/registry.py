@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from gateway.errors import CallError, Problem
+from gateway.core.errors import CallError, Problem
 from gateway.tools.tool import OF_A_SERVER, Tool
 from gateway.tools.words import quoted, suggestion
 

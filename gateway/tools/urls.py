@@ -7,7 +7,7 @@ that everyone reads alike, and that spelling is what is judged and fetched.
 
 from __future__ import annotations
 
-from gateway.model.value import Value
+from gateway.core.value import Value
 from gateway.tools.paths import UnclearError, check_text
 
 PORTS = {"http": 80, "https": 443}

@@ -8,7 +8,7 @@ argument]` pairs that survives a trip through JSON. It gives the same verdicts a
 
 from __future__ import annotations
 
-from gateway.errors import ConfigError, Problem
+from gateway.core.errors import ConfigError, Problem
 from gateway.tools.words import json_path, quoted, suggestion
 
 TYPE_CHECKING = False

@@ -5,8 +5,8 @@ What a server says of its own body is believed only as far as the bytes agree.
 
 from __future__ import annotations
 
-from gateway.model.value import Value
-from gateway.outgoing import CHARSETS
+from gateway.calls.outgoing import CHARSETS
+from gateway.core.value import Value
 from gateway.policy.wording import visible_character
 
 HTML, TEXT, PDF, OTHER = "html", "text", "pdf", "other"

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import os
 
-from gateway.agent.model import ModelError, Request, small_model
-from gateway.model.value import Value
+from gateway.core.value import Value
+from gateway.llm.model import ModelError, Request, small_model
 from gateway.web.body import shown
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from gateway.tools.handling import Work
+    from gateway.calls.work import Work
     from gateway.web.page import Page
 
 MOST_TEXT = 100_000  # characters of a page that the model gets

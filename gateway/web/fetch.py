@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from time import monotonic
 
-from gateway.model.value import Value
-from gateway.outgoing import RequestError, Watched, once
+from gateway.calls.outgoing import RequestError, Watched, once
+from gateway.core.value import Value
 from gateway.tools.paths import UnclearError
 from gateway.tools.urls import parse
 from gateway.web.reach import places

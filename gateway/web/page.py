@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import os
 
-from gateway.model.value import Value
-from gateway.outgoing import RequestError
+from gateway.calls.outgoing import RequestError
+from gateway.core.value import Value
 from gateway.web import body
 from gateway.web.body import HTML, OTHER, PDF, decoded, shown
 

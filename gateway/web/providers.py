@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 
-from gateway.model.value import Value
+from gateway.core.value import Value
 from gateway.web.body import shown
 
 TYPE_CHECKING = False

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import socket
 
-from gateway.model.value import Value
-from gateway.outgoing import RequestError
+from gateway.calls.outgoing import RequestError
+from gateway.core.value import Value
 from gateway.policy import hosts
 from gateway.sandbox.egress.addresses import PUBLIC, HostError, address_of, kind_of, text_at
 from gateway.sandbox.egress.dial import MAX_ADDRESSES, is_own, resolve_with_system, straight

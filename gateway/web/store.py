@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 from contextlib import suppress
 
-from gateway.cache import MAX_ENTRIES, Cache, digest
+from gateway.core.cache import MAX_ENTRIES, Cache, digest
 from gateway.web.fetch import Step
 from gateway.web.page import Page
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import zlib
 
-from gateway.outgoing import RequestError
+from gateway.calls.outgoing import RequestError
 
 # What a server is told that it may use. Others are refused: nothing unpacks them here.
 ENCODINGS = "gzip, deflate"

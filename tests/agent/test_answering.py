@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from warmed import warm
 
-from gateway.agent.answering import ASK_AGAIN
 from gateway.agent.loop import Agent, Budget, Outcome
-from gateway.agent.script import parse
-from gateway.agent.scripted import Scripted
-from gateway.tools.handlers.answers import checked_schema
+from gateway.agent.structured_answer import ASK_AGAIN
+from gateway.handlers.answers import checked_schema
+from gateway.llm.script import parse
+from gateway.llm.scripted import Scripted
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -117,8 +117,8 @@ def test_the_command_line_prints_the_answer_alone(
 
 @pytest.mark.parametrize("schema", ["{", "[]", '{"type": "string"}', '{"type": "nothing"}'])
 def test_a_schema_that_is_none_is_wrong_usage(tmp_path: Path, schema: str) -> None:
-    from gateway.errors import ConfigError
-    from gateway.frontends.cli_agent import _schema
+    from gateway.core.errors import ConfigError
+    from gateway.frontends.cli.agent import _schema
 
     (tmp_path / "schema.json").write_text(schema, encoding="utf-8")
     with pytest.raises(ConfigError, match=r"schema\.json"):

@@ -10,16 +10,16 @@ import pytest
 
 from gateway.agent.children import Children
 from gateway.agent.loop import Agent, Called
-from gateway.agent.post import Post
-from gateway.agent.script import parse
-from gateway.agent.scripted import Scripted, said_in
+from gateway.agent.mailbox import Post
 from gateway.agent.transcript import read
 from gateway.agent.types import rules_of
-from gateway.layers import local_folder
+from gateway.calls.output import Output, Text
+from gateway.calls.state_folders import MAIN
+from gateway.config.layers import local_folder
+from gateway.handlers import teams
+from gateway.llm.script import parse
+from gateway.llm.scripted import Scripted, said_in
 from gateway.tasks.crons import Crons
-from gateway.tools.handlers import teams
-from gateway.tools.handlers.kept import MAIN
-from gateway.tools.handling import Output, Text
 
 if TYPE_CHECKING:
     from pathlib import Path

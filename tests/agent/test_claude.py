@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from gateway.agent.claude import Claude
-from gateway.agent.model import ModelError, Reply, Request, Said
-from gateway.sandbox.run import Cancel
+from gateway.core.cancel import Cancel
+from gateway.llm.claude import Claude
+from gateway.llm.model import ModelError, Reply, Request, Said
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

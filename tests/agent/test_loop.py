@@ -13,13 +13,13 @@ import pytest
 
 from gateway.agent import loop
 from gateway.agent.loop import CUT_OFF, Agent, Budget, Called, Calling, Doing, Outcome
-from gateway.agent.model import ModelError, Reply, Request, Said
-from gateway.agent.script import parse
-from gateway.agent.scripted import Scripted, said_in
 from gateway.agent.transcript import NOT_BEGUN, UNKNOWN, Past, Transcript, read
-from gateway.errors import ConfigError
-from gateway.sandbox.run import Cancel
-from gateway.tools.handling import Output, Text
+from gateway.calls.output import Output, Text
+from gateway.core.cancel import Cancel
+from gateway.core.errors import ConfigError
+from gateway.llm.model import ModelError, Reply, Request, Said
+from gateway.llm.script import parse
+from gateway.llm.scripted import Scripted, said_in
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -299,10 +299,10 @@ def test_a_session_is_taken_up_from_its_transcript(opened, tmp_path: Path) -> No
 KILLED = """
 import sys
 from gateway.agent.loop import Agent
-from gateway.agent.script import load
+from gateway.llm.script import load
 from gateway.agent.transcript import Transcript
-from gateway.engine import Gateway
-from gateway.load import Options
+from gateway.api.gateway import Gateway
+from gateway.config.load import Options
 with Gateway(Options(cwd=sys.argv[1], root=sys.argv[1], binding=True)) as gateway, gateway.session() as session:
     transcript = Transcript(sys.argv[3])
     agent = Agent(gateway, load(sys.argv[2]), session, transcript=transcript, listener=lambda x: print(x, flush=True))

@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from gateway.agent.loop import Agent
-from gateway.agent.model import CALLS, END, Reply
-from gateway.agent.repeated import Keys
-from gateway.agent.script import parse
-from gateway.agent.scripted import Scripted
+from gateway.agent.repeat_keys import Keys
 from gateway.agent.transcript import NOT_BEGUN, UNKNOWN, Past, Transcript, read
-from gateway.layers import local_folder
+from gateway.config.layers import local_folder
+from gateway.llm.model import CALLS, END, Reply
+from gateway.llm.script import parse
+from gateway.llm.scripted import Scripted
 from gateway.model.call import RawCall
 from gateway.tasks.mail import Mail
 
@@ -29,10 +29,10 @@ TEAM = {"team_name": "builders", "members": [{"name": "anna", "role": "worker"}]
 KILLED = """
 import os, signal, sys
 from gateway.agent.loop import Agent
-from gateway.agent.script import load
+from gateway.llm.script import load
 from gateway.agent.transcript import Transcript, read
-from gateway.engine import Gateway
-from gateway.load import Options
+from gateway.api.gateway import Gateway
+from gateway.config.load import Options
 from gateway.tasks.mail import Mail
 
 send = Mail.send

@@ -8,11 +8,11 @@ from typing import Any
 
 import pytest
 
-from gateway.agent.model import ModelError, Reply, Request
 from gateway.agent.reviewer import IN_A_ROW, IN_ALL, Auto
 from gateway.approval.callback import Callback
+from gateway.calls.output import Output, Text
+from gateway.llm.model import ModelError, Reply, Request
 from gateway.model.call import RawCall
-from gateway.tools.handling import Output, Text
 
 AUTO = {
     "settings": {"mode": "auto"},

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from gateway.agent.model import ModelError, Reply, Request, Said
-from gateway.agent.script import load, parse
-from gateway.agent.scripted import Scripted
-from gateway.errors import ConfigError
+from gateway.core.errors import ConfigError
+from gateway.llm.model import ModelError, Reply, Request, Said
+from gateway.llm.script import load, parse
+from gateway.llm.scripted import Scripted
 
 TWO = """\
 version: 1

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from gateway.agent.transcript import NOT_BEGUN, UNKNOWN, VERSION, Past, Transcript, read, told
-from gateway.errors import ConfigError
+from gateway.core.errors import ConfigError
 
 START = {"type": "start", "version": VERSION, "session": "s", "model": "m", "cwd": "/w", "mode": "default", "rules": []}
 

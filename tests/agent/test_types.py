@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from gateway.agent.types import KINDS, AgentType, agent_types, read_type, rules_of, stricter
-from gateway.errors import ConfigError
-from gateway.layers import STRICTER
-from gateway.places import places
+from gateway.config.layers import STRICTER
+from gateway.core.errors import ConfigError
+from gateway.core.places import places
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -14,7 +14,7 @@ from gateway.model.call import RawCall
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from gateway.engine import Gateway
+    from gateway.api.gateway import Gateway
 
 
 class Scripted:

@@ -10,16 +10,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from warmed import warm
 
+from gateway.api.executor import Executor
+from gateway.api.gateway import Gateway
 from gateway.approval.asking import MAX_ROUNDS, Asking, Judgement
 from gateway.approval.base import Answer, no
 from gateway.approval.callback import Callback
 from gateway.approval.grants import Grants
-from gateway.engine import Gateway
-from gateway.execution import Executor
-from gateway.load import Options
+from gateway.config.load import Options
+from gateway.core.places import Places
 from gateway.model.decision import Decision
 from gateway.model.result import Result
-from gateway.places import Places
 
 from .conftest import ALWAYS, ONCE, SESSION, Scripted
 

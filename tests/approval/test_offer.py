@@ -11,12 +11,12 @@ import yaml
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from gateway.approval.offer import later, offered
+from gateway.approval.always_rule import later, offered
 from gateway.model.call import RawCall
 from gateway.model.decision import Decision
 
 if TYPE_CHECKING:
-    from gateway.engine import Gateway
+    from gateway.api.gateway import Gateway
     from gateway.model.verdict import Verdict
 
 EXACT = [

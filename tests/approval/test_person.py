@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from gateway.approval.atconsole import AtConsole, understood
+from gateway.approval.console_person import AtConsole, understood
 from gateway.approval.person import Asked, Choice, Inquiry, Reply, replies
 from gateway.policy.wording import visible
 

@@ -12,11 +12,11 @@ from pathlib import Path
 import pytest
 from warmed import warm
 
-from gateway.approval.saved import SavedRule, SavedRules, entry_of, rule_id, rule_text
-from gateway.errors import ConfigError
-from gateway.layers import find_files, local_folder
-from gateway.load import load_tools, tool_names
-from gateway.places import Places
+from gateway.approval.saved_rules import SavedRule, SavedRules, entry_of, rule_id, rule_text
+from gateway.config.layers import find_files, local_folder
+from gateway.config.load import load_tools, tool_names
+from gateway.core.errors import ConfigError
+from gateway.core.places import Places
 
 RULE = rule_text([{"command": "make all", "effect": "code", "cwd": ["."], "confined": True}])
 OTHER = rule_text([{"effect": "write", "path": ["a b.txt"]}, {"effect": "delete", "path": ["./c", "./d"]}])
@@ -152,8 +152,8 @@ def test_every_text_comes_back_as_it_was(saved: SavedRules, words: str) -> None:
 
 WRITER = """
 import json, sys
-from gateway.approval.saved import SavedRules, entry_of, rule_id, rule_text
-from gateway.places import Places
+from gateway.approval.saved_rules import SavedRules, entry_of, rule_id, rule_text
+from gateway.core.places import Places
 places, root, number, rounds = json.loads(sys.argv[1])
 saved = SavedRules(Places(*places), root, {})
 print("ready", flush=True)

@@ -11,7 +11,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gateway.audit import chain, mend, store
+from gateway.audit import chain, store
+from gateway.audit import recovery as mend
 from gateway.audit.store import Store
 from gateway.audit.verify import verify
 

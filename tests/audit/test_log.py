@@ -12,8 +12,8 @@ from gateway.audit import calls, entries
 from gateway.audit.log import WITHOUT_EFFECT, Log, log_of
 from gateway.audit.redact import Redactor
 from gateway.audit.verify import verify
-from gateway.errors import AuditError
-from gateway.layers import Setting
+from gateway.config.layers import Setting
+from gateway.core.errors import AuditError
 from gateway.model.call import RawCall
 from gateway.model.effect import KINDS
 from gateway.model.plan import Limits, Network, SandboxPlan

@@ -15,7 +15,7 @@ import pytest
 from gateway.audit import chain, files
 from gateway.audit.reading import Moment
 from gateway.audit.verify import verify
-from gateway.errors import AuditError
+from gateway.core.errors import AuditError
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -270,7 +270,7 @@ def test_what_was_tampered_with_is_marked_and_the_record_goes_on(place, write, d
 LIMITED = """
 import resource, sys
 from gateway.audit.store import Store
-from gateway.errors import AuditError
+from gateway.core.errors import AuditError
 store = Store(sys.argv[1])
 resource.setrlimit(resource.RLIMIT_FSIZE, (5000, resource.RLIM_INFINITY))
 written = 0

@@ -12,7 +12,7 @@ import pytest
 import gateway.commands
 from gateway.commands.examples import failures
 from gateway.commands.special import HOOKS, MODULES
-from gateway.errors import ConfigError
+from gateway.core.errors import ConfigError
 from gateway.spec.commands import EFFECTS, KINDS, compile_description
 
 FILES = sorted(Path(gateway.commands.__file__).parent.glob("*.yaml"))

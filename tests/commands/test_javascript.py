@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from gateway.commands.special.javascript import scan
-from gateway.commands.special.javascripttokens import JavaScriptError
+from gateway.commands.special.javascript.code import scan
+from gateway.commands.special.javascript.tokens import JavaScriptError
 
 
 @pytest.mark.parametrize(

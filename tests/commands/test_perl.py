@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from gateway.commands.special.perl import PerlError, scan
+from gateway.commands.special.perl.code import PerlError, scan
 
 
 @pytest.mark.parametrize(

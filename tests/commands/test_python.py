@@ -7,9 +7,9 @@ import types
 
 import pytest
 
-from gateway.commands.special.pythoncode import Program, parsed
-from gateway.commands.special.pythonfolder import shadowed
-from gateway.commands.special.pythonnames import EFFECTS, HARMLESS, METHOD_EFFECTS, METHODS
+from gateway.commands.special.python.code import Program, parsed
+from gateway.commands.special.python.folder import shadowed
+from gateway.commands.special.python.names import EFFECTS, HARMLESS, METHOD_EFFECTS, METHODS
 from gateway.model.effect import HOLE, Item, Touch
 from gateway.model.facts import Facts, PathFact
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from gateway.commands.special.sql import Dialect, SqlError, only_reads, statements
+from gateway.commands.special.sql.statements import Dialect, SqlError, only_reads, statements
 
 SQLITE, POSTGRES, MYSQL = Dialect(brackets=True), Dialect(dollar=True), Dialect(backslash=True, hash_comment=True)
 

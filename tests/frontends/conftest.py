@@ -9,12 +9,13 @@ from typing import Any
 import pytest
 import yaml
 
-from gateway.engine import Gateway
-from gateway.layers import PolicyFile
-from gateway.load import Options, load_tools, policy_from
-from gateway.places import Places
+from gateway.api.gateway import Gateway
+from gateway.config.layers import PolicyFile
+from gateway.config.load import Options, load_tools, policy_from
+from gateway.core.places import Places
+from gateway.host.frozen import world
+from gateway.judge.policy_tests import check_examples
 from gateway.tools.text import parse_call_text
-from gateway.world import world
 
 TESTS = Path(__file__).parents[1]
 NOWHERE = "/nonexistent/gateway"
@@ -78,7 +79,7 @@ def open_world(tmp_path_factory: pytest.TempPathFactory):
                 confined=confined,
                 host=place.host,
                 environment={"PATH": "/usr/local/bin:/usr/bin:/bin"},
-                loaded=policy_from(files, options, tools, place.home),
+                loaded=policy_from(files, options, tools, place.home, verify=check_examples),
             )
         return found
 

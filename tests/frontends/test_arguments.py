@@ -9,9 +9,9 @@ import typer
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gateway.errors import ConfigError
-from gateway.frontends import cli
+from gateway.core.errors import ConfigError
 from gateway.frontends.arguments import CHECK, EXEC, EXPLAIN, HOOK, RUN, Command, Request, parse, parse_exec, typed
+from gateway.frontends.cli import app as cli
 
 UsageError = typer.BadParameter.__bases__[0]
 

@@ -193,7 +193,7 @@ def test_ctrl_c_is_quiet_after_what_was_answered(command) -> None:
 
 
 def test_a_fault_of_ours_refuses_one_line(monkeypatch, capsys, tmp_path: Path) -> None:
-    from gateway.engine import Gateway
+    from gateway.api.gateway import Gateway
     from gateway.frontends.main import run
 
     judge = Gateway.check

@@ -67,7 +67,7 @@ def test_the_fast_path_imports_nothing_slow(gateway, command, call: str, form: l
     arguments["args"] = [sys.executable, "-I", "-S", "-c", search + program]
     done = subprocess.run(**arguments, capture_output=True, text=True, timeout=60, check=True)
     loaded = set(done.stderr.split("\n"))
-    assert ("gateway.engine" in loaded, sorted(loaded & NEVER)) == (True, [])
+    assert ("gateway.judge.judge" in loaded, sorted(loaded & NEVER)) == (True, [])
 
 
 @pytest.mark.parametrize("form", [[], ["--json"]], ids=["text", "json"])
@@ -246,7 +246,7 @@ def test_an_answer_that_cannot_be_written_is_no_permission(command, redirection:
 
 
 def test_a_fault_of_ours_is_one_line_and_a_refusal(monkeypatch, capsys) -> None:
-    from gateway.engine import Gateway
+    from gateway.api.gateway import Gateway
     from gateway.frontends.main import run
 
     def fail(*_: object) -> None:
@@ -264,7 +264,7 @@ def test_a_fault_of_ours_is_one_line_and_a_refusal(monkeypatch, capsys) -> None:
 
 
 def test_a_person_who_debugs_sees_where(monkeypatch, capsys) -> None:
-    from gateway.engine import Gateway
+    from gateway.api.gateway import Gateway
     from gateway.frontends.main import run
 
     monkeypatch.setattr(Gateway, "check", lambda *_: 1 / 0)
@@ -273,7 +273,7 @@ def test_a_person_who_debugs_sees_where(monkeypatch, capsys) -> None:
 
 
 def test_ctrl_c_is_quiet(monkeypatch, capsys) -> None:
-    from gateway.engine import Gateway
+    from gateway.api.gateway import Gateway
     from gateway.frontends.main import run
 
     def interrupt(*_: object) -> None:

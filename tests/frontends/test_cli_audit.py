@@ -13,8 +13,8 @@ import pytest
 from gateway.audit.index import Found
 from gateway.audit.store import Store
 from gateway.frontends.audit_text import call_text, record_line
-from gateway.frontends.style import Style
-from gateway.sandbox.spaces import Spaces
+from gateway.render.style import Style
+from gateway.sandbox.backends.spaces import Spaces
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -9,8 +9,8 @@ import pytest
 from attended import at_terminal
 from warmed import warm
 
-from gateway.approval.saved import SavedRules, entry_of, rule_id, rule_text
-from gateway.places import Places
+from gateway.approval.saved_rules import SavedRules, entry_of, rule_id, rule_text
+from gateway.core.places import Places
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from gateway.frontends.cli_doctor import BETTER, BROKEN, OK, Finding, as_json, as_text, judged, setup_findings, status
-from gateway.frontends.style import Style
-from gateway.places import Places
+from gateway.core.places import Places
+from gateway.frontends.cli.doctor import BETTER, BROKEN, OK, Finding, as_json, as_text, judged, setup_findings, status
+from gateway.render.style import Style
 from gateway.sandbox.base import Probe
 from gateway.sandbox.diagnosis import DOCKER, FORBIDDEN, KUBERNETES, OTHERWISE, UBUNTU, Surroundings, remedy
 

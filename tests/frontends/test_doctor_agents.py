@@ -12,18 +12,18 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from gateway.agents import AGENTS
+from gateway.core.line import client_line
+from gateway.core.places import Places
 from gateway.frontends import doctor_agents
-from gateway.frontends.cli_doctor import as_text
+from gateway.frontends.cli.doctor import as_text
 from gateway.frontends.finding import BETTER, BROKEN, OK, Finding
-from gateway.frontends.style import Style
 from gateway.install import canary
 from gateway.install.agents import agent_named
 from gateway.install.base import Site
 from gateway.install.codextrust import ListedHook
-from gateway.install.lines import hook_lines
+from gateway.install.hook_lines import hook_lines
 from gateway.install.pieces import TEXT, Made, put
-from gateway.places import Places
-from gateway.service.line import client_line
+from gateway.render.style import Style
 
 if TYPE_CHECKING:
     from collections.abc import Callable

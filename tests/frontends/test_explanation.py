@@ -13,11 +13,11 @@ import jsonschema
 import pytest
 
 import gateway as library
-from gateway.frontends.cli_explain import tree_text
-from gateway.frontends.explanation import ExplainedCommand, ExplainedEffect, Explanation, explain, explanation_schema
-from gateway.frontends.style import Style
-from gateway.frontends.tree import tree_of
+from gateway.frontends.cli.explain import tree_text
 from gateway.model.call import RawCall
+from gateway.render.explanation import ExplainedCommand, ExplainedEffect, Explanation, explain, explanation_schema
+from gateway.render.style import Style
+from gateway.render.tree import tree_of
 
 DOCS = Path(__file__).parents[2] / "docs" / "api.md"
 CORPUS = sorted((Path(__file__).parents[1] / "corpus").glob("*.jsonl"))

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from gateway.agents import AGENTS
-from gateway.install.own import is_own
+from gateway.install.own_hooks import is_own
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -13,8 +13,9 @@ import pytest
 from warmed import warm
 
 from gateway.commands.examples import effects, failing
-from gateway.errors import ConfigError
-from gateway.frontends import cli_new, new_rule, new_tool
+from gateway.core.errors import ConfigError
+from gateway.frontends import new_rule, new_tool
+from gateway.frontends.cli import new as cli_new
 from gateway.frontends.main import run
 from gateway.frontends.new_command import skeleton
 from gateway.spec.commands import compile_description

@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 
-from gateway.effective import Effective, effective
+from gateway.config.load import Options, load_tools, tool_files
+from gateway.core.places import places
 from gateway.frontends.policy_text import trust_text
-from gateway.frontends.style import Style
-from gateway.load import Options, load_tools, tool_files
-from gateway.places import places
+from gateway.judge.effective_policy import Effective, effective
+from gateway.render.style import Style
 
 TOOLS = """\
 version: 1

@@ -6,13 +6,13 @@ from typing import Any
 
 import pytest
 
+from gateway.approval.always_rule import later, offered
 from gateway.approval.base import Question
-from gateway.approval.offer import later, offered
 from gateway.frontends.question import question_text
-from gateway.frontends.style import Style
 from gateway.model.call import RawCall
 from gateway.model.plan import Endpoint, Limits, Mount, Network, SandboxPlan
 from gateway.policy.wording import visible
+from gateway.render.style import Style
 
 PLAN = SandboxPlan(
     (Mount("/home/dev/project", "read"), Mount("/home/dev/project/build", "write"), Mount("/usr", "read")),

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from gateway.sandbox.spaces import Spaces
+from gateway.sandbox.backends.spaces import Spaces
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -9,13 +9,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gateway.errors import CallError
-from gateway.frontends.cli_explain import tree_text
+from gateway.core.errors import CallError
+from gateway.frontends.cli.explain import tree_text
 from gateway.frontends.session import change, enforced
-from gateway.frontends.style import Style, columns_of, excerpt, wrapped
-from gateway.frontends.text import verdict_text
-from gateway.frontends.tree import tree_of
 from gateway.policy.explain import explain
+from gateway.render.style import Style, columns_of, excerpt, wrapped
+from gateway.render.text import verdict_text
+from gateway.render.tree import tree_of
 
 TESTS = Path(__file__).parents[1]
 SEEN = {

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from gateway.frontends.tree import tree_of
+from gateway.render.tree import tree_of
 
 
 def outline(commands: list[dict[str, Any]]) -> list[Any]:

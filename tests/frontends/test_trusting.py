@@ -6,12 +6,12 @@ from typing import Any
 
 import pytest
 
-from gateway.effective import Effective, effective
-from gateway.errors import ConfigError
+from gateway.config.load import Options, load_tools, tool_files
+from gateway.config.trust import TrustStore
+from gateway.core.errors import ConfigError
+from gateway.core.places import places
 from gateway.frontends import trusting
-from gateway.load import Options, load_tools, tool_files
-from gateway.places import places
-from gateway.trust import TrustStore
+from gateway.judge.effective_policy import Effective, effective
 
 MILD, WILD = {"rules": [{"id": "yes", "allow": "Bash(ls x)"}]}, {"rules": [{"id": "yes", "allow": "Bash(rm *)"}]}
 

@@ -17,8 +17,8 @@ from gateway.audit.refusals import Refusal
 from gateway.audit.store import Store
 from gateway.frontends.pasting import shell_word
 from gateway.frontends.rejudging import Again
-from gateway.frontends.style import Style
 from gateway.frontends.why_text import as_data, as_text
+from gateway.render.style import Style
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from gateway.frontends import workers
-from gateway.frontends.batch import lines
+from gateway.frontends.batch import lines_of
 from gateway.frontends.workers import CHUNK, Workers, chunks, workers_for
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ def numbered(count: int) -> bytes:
 
 
 def opened(text: bytes) -> Iterator[list[bytes | None]]:
-    return chunks(lines(io.BytesIO(text)))
+    return chunks(lines_of(io.BytesIO(text)))
 
 
 def told(chunk: list[bytes | None]) -> tuple[str, int, int]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from gateway.hooks.answer import Nonsense, Said, checked, read
+from gateway.calls.hooks.answer import Nonsense, Said, checked, read
 
 
 @pytest.mark.parametrize(

@@ -12,9 +12,9 @@ from typing import Any
 
 import pytest
 
+from gateway.calls.output import Output, Text
 from gateway.model.call import RawCall
-from gateway.sandbox.spaces import Spaces
-from gateway.tools.handling import Output, Text
+from gateway.sandbox.backends.spaces import Spaces
 
 READ = RawCall("Read", {"file_path": "a.txt"})
 
@@ -240,11 +240,11 @@ def test_python_is_named_only_by_the_user_and_above(ground, layer: str) -> None:
 
 def digest_of(ground: Any) -> str:
     """What the project's policy is known by."""
-    from gateway.layers import bind, find_files
-    from gateway.load import load_tools, tool_names
-    from gateway.places import places
+    from gateway.config.layers import bind, find_files
+    from gateway.config.load import load_tools, tool_names
+    from gateway.config.tool_files import find_tools
+    from gateway.core.places import places
     from gateway.spec.policy import parse_policy
-    from gateway.toolfiles import find_tools
 
     root, here = str(ground.project), places()
     names = tool_names(load_tools(here))

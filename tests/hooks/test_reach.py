@@ -6,13 +6,13 @@ from typing import Any
 
 import pytest
 
-from gateway.errors import ConfigError
-from gateway.hooks.reach import _alone
+from gateway.calls.hooks.reach import _alone
+from gateway.calls.output import Output, Text
+from gateway.core.errors import ConfigError
 from gateway.model.call import RawCall
 from gateway.model.plan import READ, WRITE, Limits, Mount, Network, SandboxPlan
 from gateway.model.result import Result
 from gateway.sandbox.network import BY_PROFILE
-from gateway.tools.handling import Output, Text
 
 CALL = RawCall("Read", {"file_path": "a.txt"})
 SEND = {"id": "send", "allow": {"effect": "connect", "host": "hooks.example"}}
@@ -108,7 +108,7 @@ def test_a_projects_address_is_asked_only_where_the_agent_may_send_to(
         asked.append(url)
         return type("Reply", (), {"status": 204, "elsewhere": "", "cut": False, "body": b""})()
 
-    monkeypatch.setattr("gateway.hooks.reach.request", request)
+    monkeypatch.setattr("gateway.calls.hooks.reach.request", request)
     hook = {"http": {"url": "https://hooks.example/x"}}
     ground.says({"hooks": [{"id": "theirs", "event": "before_call", **hook}]}, layer="project")
     digest = ground.open().loaded.project_digest

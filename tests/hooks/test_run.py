@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
+from gateway.calls.output import Output, Text
 from gateway.model.call import RawCall
-from gateway.tools.handling import Output, Text
 
 READ = RawCall("Read", {"file_path": "a.txt"})
 

@@ -12,13 +12,13 @@ import tomlkit
 from gateway.agents import AGENTS, dialect_of
 from gateway.install.agents import agent_named
 from gateway.install.base import LEVELS, MANAGED, PROJECT, USER, Site
-from gateway.install.native import native
+from gateway.install.exported_files import native
+from gateway.install.exported_rules import Prefix, Second, second_net
 from gateway.install.opencode import content, line_of
 from gateway.install.pieces import TEXT, Made, put
-from gateway.install.second import Prefix, Second, second_net
 
 GOLDEN = Path(__file__).parents[1] / "golden" / "install"
-LINE = ["/usr/bin/python3", "-I", "-S", "/opt/gateway/service/client.py", "hook"]
+LINE = ["/usr/bin/python3", "-I", "-S", "/opt/gateway/frontends/service/client.py", "hook"]
 SERVER = ["/usr/bin/python3", "-I", "-m", "gateway", "mcp", "serve"]
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from gateway.errors import ConfigError
+from gateway.core.errors import ConfigError
 from gateway.install import files
 from gateway.install.files import Change, read, remove_empty, write
 

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gateway.errors import ConfigError
+from gateway.core.errors import ConfigError
 from gateway.install.jsonc import MISSING, JsonDocument
 
 NEW = {"type": "command", "args": ["-I", "x"]}

@@ -7,12 +7,12 @@ from typing import Any
 
 import pytest
 
-from gateway.errors import ConfigError
-from gateway.install.own import agent_of, hook_words, is_own
+from gateway.core.errors import ConfigError
+from gateway.install.own_hooks import agent_of, hook_words, is_own
 from gateway.install.pieces import JSON, TOML, Entry, Made, Member, Target, own_pieces, put, take
 
-LINE = ["/usr/bin/python3", "-I", "-S", "/opt/gateway/service/client.py", "hook", "claude"]
-OLD = ["/old/python", "-I", "-S", "/old/gateway/service/client.py", "hook", "claude"]
+LINE = ["/usr/bin/python3", "-I", "-S", "/opt/gateway/frontends/service/client.py", "hook", "claude"]
+OLD = ["/old/python", "-I", "-S", "/old/gateway/frontends/service/client.py", "hook", "claude"]
 
 
 def group(words: list[str]) -> dict[str, Any]:
@@ -155,7 +155,7 @@ def test_broken_toml_is_refused_with_its_place() -> None:
     ("handler", "agent"),
     [
         ({"command": LINE[0], "args": LINE[1:]}, "claude"),
-        ({"command": "/usr/bin/python3 -I -S '/a b/gateway/service/client.py' hook codex --event PreToolUse"}, "codex"),
+        ({"command": "python3 -I -S '/a b/gateway/frontends/service/client.py' hook codex --event X"}, "codex"),
         ({"bash": "/usr/local/bin/gateway hook copilot"}, "copilot"),
         ({"command": "python -m gateway hook gemini"}, "gemini"),
         ({"command": "gateway check x"}, ""),

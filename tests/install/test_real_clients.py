@@ -17,8 +17,8 @@ import ownetc
 import pytest
 from realclients import PACKAGES, Client, program, shell
 
-from gateway.install.native import native
-from gateway.install.second import Prefix, Second
+from gateway.install.exported_files import native
+from gateway.install.exported_rules import Prefix, Second
 
 AGENTS = tuple(PACKAGES)
 # The mode in which nothing but the hook stops a call.

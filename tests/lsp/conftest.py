@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
+from gateway.core.cancel import NEVER
 from gateway.model.call import RawCall
-from gateway.sandbox.run import NEVER
-from gateway.sandbox.spaces import Spaces
+from gateway.sandbox.backends.spaces import Spaces
 
 SCRIPTED = Path(__file__).parent / "scripted.py"
 ALL = {

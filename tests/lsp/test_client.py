@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
+from gateway.core.cancel import NEVER, Cancel
 from gateway.lsp.answers import UnansweredError
 from gateway.lsp.client import Client, GoneError, LateError, ServerError
 from gateway.lsp.frames import Frames, framed
-from gateway.sandbox.run import NEVER, Cancel
 
 
 class Played:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from gateway.lsp.endings import language_of, server_for
+from gateway.lsp.file_types import language_of, server_for
 
 SERVERS = {
     "first": {"extensions": {".py": "python", ".d.ts": "types"}},

@@ -9,7 +9,7 @@ import pytest
 
 from gateway.lsp.positions import UTF8, UTF16
 from gateway.lsp.problems import problems_of
-from gateway.lsp.shown import Places
+from gateway.lsp.visible import Places
 
 LENGTH, NAMED = 500_000, 1_000
 # The line once, and for each place what lies between two characters that are counted to, and what is kept.

@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from gateway.model.call import RawCall
-from gateway.sandbox.spaces import Spaces
+from gateway.sandbox.backends.spaces import Spaces
 
 PYLSP, PYRIGHT, TYPESCRIPT = "pylsp", "pyright", "typescript"
 NPM = {PYRIGHT: ["pyright"], TYPESCRIPT: ["typescript-language-server", "typescript@5"]}

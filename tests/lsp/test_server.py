@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
+from gateway.core.cancel import Cancel
 from gateway.lsp.server import LanguageServer
-from gateway.sandbox.run import Cancel
 
 NOTHING = "Nothing is said of this place."
 
@@ -328,8 +328,8 @@ def test_a_server_that_does_not_start_leaves_no_descriptor(scripted: Any) -> Non
 
 
 def test_a_server_that_starts_keeps_nobody_waiting_who_gives_up(scripted: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    from gateway.calls.output import Failure
     from gateway.lsp.server import LanguageServer
-    from gateway.tools.handling import Failure
 
     begun, may_go_on = threading.Event(), threading.Event()
     start = LanguageServer.start

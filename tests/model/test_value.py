@@ -6,7 +6,7 @@ import pickle
 
 import pytest
 
-from gateway.model.value import Value
+from gateway.core.value import Value
 
 
 class Point(Value):

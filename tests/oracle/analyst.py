@@ -77,9 +77,9 @@ class Analyst:
 
 def serve() -> None:
     """Answers questions until there are none."""
-    from gateway.engine import Gateway
-    from gateway.load import Options
-    from gateway.places import Places
+    from gateway.api.gateway import Gateway
+    from gateway.config.load import Options
+    from gateway.core.places import Places
 
     nowhere = "/nonexistent"
     where = Places(nowhere, nowhere, nowhere, f"{ROOM}/cache", HOME)
@@ -97,7 +97,7 @@ def serve() -> None:
 
 def prediction(guard: Any, text: str, cwd: str) -> dict[str, Any]:
     """What the engine says of a text, as plain data."""
-    from gateway.errors import CallError
+    from gateway.core.errors import CallError
     from gateway.model.call import RawCall
 
     try:

@@ -6,7 +6,7 @@ import random
 
 import pytest
 
-from gateway.errors import CallError
+from gateway.core.errors import CallError
 from gateway.model.call import RawCall
 from gateway.model.decision import Decision
 from gateway.model.effect import HOLE

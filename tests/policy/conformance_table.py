@@ -5,8 +5,8 @@
 
 from __future__ import annotations
 
+from gateway.core.value import Value
 from gateway.model.command import Part
-from gateway.model.value import Value
 
 YES, NO, UNCLEAR = "yes", "no", "unclear"
 

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 from gateway.policy import paths
 from gateway.policy.compile import Bound
-from gateway.policy.lint import ToolTraits, lint
-from gateway.policy.lint_inclusion import command_includes, host_includes, path_includes, text_includes
+from gateway.policy.lint.inclusion import command_includes, host_includes, path_includes, text_includes
+from gateway.policy.lint.lint import ToolTraits, lint
 from gateway.spec.policy import parse_policy
 from gateway.spec.short import ToolName
 

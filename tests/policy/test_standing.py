@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from gateway.model.call import RawCall
-from gateway.policy.standing import FREE, PathRules, Standing, standing
+from gateway.policy.path_protection import FREE, PathRules, Standing, standing
 
 ROOT = "/home/dev/project"
 DENIED = Standing("r", "r", "r")

@@ -11,7 +11,7 @@ from fuzzing import LONG, search
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gateway.errors import CallError
+from gateway.core.errors import CallError
 from gateway.model.call import RawCall
 from gateway.model.decision import Decision
 

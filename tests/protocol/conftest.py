@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from wired import ERAS, Place
 
-from gateway.sandbox.spaces import Spaces
+from gateway.sandbox.backends.spaces import Spaces
 
 pytest.importorskip("mcp", reason="the package mcp is not installed")
 

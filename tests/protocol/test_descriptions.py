@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
-from gateway.errors import ConfigError
-from gateway.load import load_server_tools
+from gateway.config.load import load_server_tools
+from gateway.core.errors import ConfigError
+from gateway.core.places import SERVERS, places
 from gateway.model.call import RawCall
-from gateway.places import SERVERS, places
 
 NAMES = sorted(name.removesuffix(".yaml") for name in os.listdir(SERVERS))
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from gateway.mcp.elicited import MOST_CHOICES, MOST_FIELDS, MOST_FORM, MOST_MESSAGE, UnaskableError, elicited
+from gateway.mcp.elicitation import MOST_CHOICES, MOST_FIELDS, MOST_FORM, MOST_MESSAGE, UnaskableError, elicited
 from gateway.mcp.relay import MOST_REQUESTS, Relay, asked_for
 from gateway.mcp.wire import RpcError
 

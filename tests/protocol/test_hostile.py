@@ -14,19 +14,19 @@ from typing import Any, cast
 import pytest
 from wired import CLIENT
 
+from gateway.calls.output import Failure
 from gateway.mcp.asking import MOST_HELD, Exchange, Held, Seal
-from gateway.mcp.behind import MOST_TOLD
-from gateway.mcp.cleaned import MOST_DEPTH, Rules, cleaned
+from gateway.mcp.client_servers import MOST_TOLD
 from gateway.mcp.endpoint import Endpoint
+from gateway.mcp.http_clients import client_key
 from gateway.mcp.lines import Lines, encoded
-from gateway.mcp.overhttp import client_key
 from gateway.mcp.pipes import INVALID_REQUEST, Piped
 from gateway.mcp.proxy import Proxying
 from gateway.mcp.relay import MOST_REPORTS, Relay
+from gateway.mcp.sanitised import MOST_DEPTH, Rules, cleaned
 from gateway.mcp.transports import Door
 from gateway.mcp.upstream import Upstream
 from gateway.mcp.wire import MOST_UNREAD, RpcError, Wire
-from gateway.tools.handling import Failure
 
 SECRET = "s3cr3t-value"
 

@@ -17,7 +17,7 @@ import pytest
 from running import Ground
 from wired import ENVELOPE, ERAS, Place, text_of
 
-from gateway.mcp.strangers import MOST_STRANGERS
+from gateway.mcp.unauthenticated import MOST_STRANGERS
 
 TOKEN = "a-token-of-the-tests"
 LOOPBACK = {"id": "net", "allow": {"effect": "connect", "host": "127.0.0.1"}}

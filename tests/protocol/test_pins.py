@@ -12,7 +12,7 @@ import pytest
 from attended import at_terminal
 from wired import text_of
 
-from gateway.errors import ConfigError
+from gateway.core.errors import ConfigError
 from gateway.mcp.pins import CHANGED, ELSEWHERE, NEW, Pins, digest_of_waiting, identity_of
 
 SCHEMA = {"type": "object", "properties": {"text": {"type": "string"}}}

@@ -11,11 +11,11 @@ from typing import Any
 import pytest
 from wired import ERAS, text_of
 
+from gateway.calls.output import Failure
 from gateway.mcp.asking import Exchange
 from gateway.mcp.proxy import Proxying
 from gateway.mcp.relay import Relay
 from gateway.model.call import Call
-from gateway.tools.handling import Failure
 
 
 @pytest.mark.parametrize("behind", ["both", *ERAS])

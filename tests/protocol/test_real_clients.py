@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 from realclients import PACKAGES, ROOT, Client, program
 
-from gateway.sandbox.spaces import Spaces
+from gateway.sandbox.backends.spaces import Spaces
 
 AGENTS = tuple(PACKAGES)
 NAMES = {"claude": "mcp__gw__{}", "codex": "mcp__gw/{}", "gemini": "mcp_gw_{}", "copilot": "gw-{}", "opencode": "gw_{}"}

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from typing import Any
 
-from gateway.mcp.strangers import Strangers
+from gateway.mcp.unauthenticated import Strangers
 
 
 class Connection:

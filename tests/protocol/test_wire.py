@@ -11,8 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gateway.mcp.asking import Seal, bound_to
-from gateway.mcp.cleaned import WORST, Rules, cleaned, hides, shown, stricter, tool_for_client
 from gateway.mcp.lines import MOST_GARBAGE, MOST_LINE, Lines, encoded
+from gateway.mcp.sanitised import WORST, Rules, cleaned, hides, shown, stricter, tool_for_client
 from gateway.mcp.turns import Turn, Turns
 from gateway.mcp.wire import CLOSED, RpcError, Wire
 

@@ -11,8 +11,8 @@ from gateway.sandbox.base import Streams
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from gateway.sandbox.bubblewrap import Bubblewrap
-    from gateway.sandbox.spaces import Spaces
+    from gateway.sandbox.backends.bubblewrap import Bubblewrap
+    from gateway.sandbox.backends.spaces import Spaces
 
 TOPS = ("bin", "lib", "lib32", "lib64", "libx32", "sbin")
 LINKS = tuple((f"/{name}", os.readlink(f"/{name}")) for name in TOPS if os.path.islink(f"/{name}"))

@@ -12,13 +12,13 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from gateway.sandbox.bubblewrap import Bubblewrap
+from gateway.sandbox.backends.bubblewrap import Bubblewrap
+from gateway.sandbox.backends.landlock import Landlock
+from gateway.sandbox.backends.landlock_rules import FULL_ABI
+from gateway.sandbox.backends.spaces import Spaces
 from gateway.sandbox.contract import CHECKS as CONTRACT
 from gateway.sandbox.contract import SECRET, Check
-from gateway.sandbox.landlock import Landlock
-from gateway.sandbox.landlock_rules import FULL_ABI
 from gateway.sandbox.run import Runner
-from gateway.sandbox.spaces import Spaces
 
 from .attempts import files, kernel, limits, sockets, uses
 from .attempts.surroundings import Around, Place, around, lacking, place
@@ -151,7 +151,7 @@ def test_there_are_enough_of_them_each_with_its_own_name() -> None:
 @pytest.mark.skipif(os.geteuid() != 0, reason="this run is by an ordinary user already")
 @pytest.mark.skipif(shutil.which("setpriv") is None, reason="setpriv is not installed")
 def test_the_same_holds_for_an_ordinary_user() -> None:
-    if not (python := python_for_everybody("pytest", "hypothesis", "gateway.engine", "tree_sitter")):
+    if not (python := python_for_everybody("pytest", "hypothesis", "gateway.judge.judge", "tree_sitter")):
         pytest.skip("an ordinary user can reach no Python of this version, or not this checkout")
     with tempfile.TemporaryDirectory(prefix="gateway-attempts-") as folder:
         os.chmod(folder, 0o755)

@@ -11,11 +11,12 @@ from typing import TYPE_CHECKING
 import pytest
 
 from gateway.model.plan import FIXED, HIDDEN, READ, WRITE, Limits, Mount, Network, SandboxPlan
-from gateway.sandbox import attempts, bubblewrap_probe
+from gateway.sandbox import attempts
+from gateway.sandbox.backends import bubblewrap_probe
+from gateway.sandbox.backends.bubblewrap import Bubblewrap
+from gateway.sandbox.backends.bubblewrap_arguments import Given, arguments
+from gateway.sandbox.backends.bubblewrap_program import Program, find, refusal
 from gateway.sandbox.base import SandboxError, Streams
-from gateway.sandbox.bubblewrap import Bubblewrap
-from gateway.sandbox.bubblewrap_arguments import Given, arguments
-from gateway.sandbox.bubblewrap_program import Program, find, refusal
 
 from .started import LINKS, Call, odd_plan, shell
 
@@ -129,7 +130,7 @@ class TestWhichProgram:
         assert "could have been changed" in refusal(str(path), ours=True)
 
     def test_without_one_the_error_says_what_to_install(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr("gateway.sandbox.bubblewrap_program._bundled", lambda: "")
+        monkeypatch.setattr("gateway.sandbox.backends.bubblewrap_program._bundled", lambda: "")
         with pytest.raises(SandboxError, match="not installed") as caught:
             find(("/no/such/bwrap",))
         assert "apt-get install bubblewrap" in caught.value.remedy

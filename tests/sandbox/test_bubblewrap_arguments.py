@@ -18,9 +18,9 @@ from hypothesis import settings
 from hypothesis import strategies as st
 
 from gateway.model.plan import FIXED, HIDDEN, READ, WRITE, Limits, Mount, Network, SandboxPlan
+from gateway.sandbox.backends.bubblewrap import Bubblewrap
+from gateway.sandbox.backends.bubblewrap_arguments import Given, arguments, shows_host
 from gateway.sandbox.base import Streams
-from gateway.sandbox.bubblewrap import Bubblewrap
-from gateway.sandbox.bubblewrap_arguments import Given, arguments, shows_host
 from gateway.sandbox.mounts import MASK, steps
 
 from .world import system

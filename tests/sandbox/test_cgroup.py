@@ -9,7 +9,7 @@ import pytest
 
 from gateway.model.plan import Limits
 from gateway.sandbox import cgroup
-from gateway.sandbox.breach import breach
+from gateway.sandbox.bound_record import breach
 from gateway.sandbox.cgroup import Leaf, own
 
 if TYPE_CHECKING:

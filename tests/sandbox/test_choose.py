@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from gateway.model.plan import Limits, Network, SandboxPlan
+from gateway.sandbox.backends.choose import Choice, Passed, backends, choose
 from gateway.sandbox.base import Probe, SandboxError
-from gateway.sandbox.choose import Choice, Passed, backends, choose
 
 
 class Fake:

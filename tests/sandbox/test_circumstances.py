@@ -13,11 +13,11 @@ from pathlib import Path
 
 import pytest
 
-from gateway.engine import Gateway
-from gateway.execution import Executor
-from gateway.load import Options
+from gateway.api.executor import Executor
+from gateway.api.gateway import Gateway
+from gateway.config.load import Options
+from gateway.sandbox.backends.spaces import Spaces
 from gateway.sandbox.run import Runner
-from gateway.sandbox.spaces import Spaces
 
 from .world import AS_NOBODY, NOBODY, python_for_everybody, reachable
 

@@ -10,11 +10,11 @@ from pathlib import Path
 
 import pytest
 
+from gateway.sandbox.backends.bubblewrap import Bubblewrap
+from gateway.sandbox.backends.landlock import Landlock
+from gateway.sandbox.backends.spaces import Spaces
 from gateway.sandbox.base import SandboxError
-from gateway.sandbox.bubblewrap import Bubblewrap
 from gateway.sandbox.contract import CHECKS, SECRET, Check, worked
-from gateway.sandbox.landlock import Landlock
-from gateway.sandbox.spaces import Spaces
 
 _spec = importlib.util.spec_from_file_location("sandbox_world", Path(__file__).with_name("world.py"))
 assert _spec is not None
@@ -112,7 +112,7 @@ def test_what_the_fallback_lacks_is_in_the_table_of_checks() -> None:
 def test_the_same_holds_for_an_ordinary_user() -> None:
     import tempfile
 
-    if not (python := worlds.python_for_everybody("pytest", "hypothesis", "gateway.engine", "tree_sitter")):
+    if not (python := worlds.python_for_everybody("pytest", "hypothesis", "gateway.judge.judge", "tree_sitter")):
         pytest.skip("an ordinary user can reach no Python of this version, or not this checkout")
     with tempfile.TemporaryDirectory(prefix="gateway-contract-") as folder:
         os.chmod(folder, 0o755)

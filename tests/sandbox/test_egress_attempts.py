@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING
 import pytest
 
 from gateway.model.plan import Endpoint, Limits, Network, SandboxPlan
-from gateway.sandbox.bubblewrap import Bubblewrap
+from gateway.sandbox.backends.bubblewrap import Bubblewrap
+from gateway.sandbox.backends.spaces import Spaces
 from gateway.sandbox.egress.service import Egress
 from gateway.sandbox.run import Command, Protection, Runner
-from gateway.sandbox.spaces import Spaces
 
 from .attempts.egress import GOT, MALFORMED, TRICKS, Trick
 from .egress.conftest import PUBLIC, Outside

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gateway.gitconfig import Entry, entries
+from gateway.host.gitconfig import Entry, entries
 from gateway.sandbox.gitconfig import is_harmless, written
 
 ROOTS = ("/ws",)

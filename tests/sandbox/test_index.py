@@ -8,12 +8,13 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from gateway.layers import PolicyFile
-from gateway.load import Options, load_tools, policy_from
+from gateway.config.layers import PolicyFile
+from gateway.config.load import Options, load_tools, policy_from
+from gateway.core.places import Places
+from gateway.host.observe import Host
+from gateway.judge.policy_tests import check_examples
 from gateway.model.context import Context
-from gateway.observe import Host
-from gateway.places import Places
-from gateway.policy.standing import PathRules, standing
+from gateway.policy.path_protection import PathRules, standing
 from gateway.sandbox import index
 from gateway.sandbox.base import SandboxError
 from gateway.sandbox.index import Listings, Mark, Tree, anchored
@@ -48,7 +49,7 @@ def protection(top: Path, tmp_path_factory: pytest.TempPathFactory):
     where = Places(nowhere, nowhere, nowhere, str(tmp_path_factory.mktemp("cache")), "/home/dev")
     text = POLICY.replace("//TOP", "/" + str(top)).encode()
     files = [PolicyFile("user", "user.yaml", text, str(top), str(top))]
-    loaded = policy_from(files, Options(str(top), root=str(top)), load_tools(where), "/home/dev")
+    loaded = policy_from(files, Options(str(top), root=str(top)), load_tools(where), "/home/dev", verify=check_examples)
     context = Context(str(top), str(top), "/home/dev", (str(top),))
     found = PathRules(loaded.policy).in_force(context)
     assert standing(loaded.policy, f"{top}/.env", context) == ("secrets", "secrets")

@@ -15,12 +15,12 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from gateway.model.plan import HIDDEN, READ, WRITE, Limits, Mount, Network, SandboxPlan
+from gateway.sandbox.backends.landlock import Landlock
+from gateway.sandbox.backends.launcher import Held, Launcher
 from gateway.sandbox.base import SandboxError, Streams
-from gateway.sandbox.landlock import Landlock
-from gateway.sandbox.launcher import Held, Launcher
 
 if TYPE_CHECKING:
-    from gateway.sandbox.launcher import Held
+    from gateway.sandbox.backends.launcher import Held
 
 pytestmark = pytest.mark.skipif(
     sys.platform != "linux" or Landlock().abi() < 6, reason="this kernel has no Landlock of version 6"
@@ -574,7 +574,7 @@ def test_all_of_this_also_holds_for_an_ordinary_user(tmp_path_factory: pytest.Te
 
     for program in (sys.executable, "/usr/bin/python3"):
         try:
-            reached = as_user(program, "-c", "import pytest, yaml, gateway.engine").returncode == 0
+            reached = as_user(program, "-c", "import pytest, yaml, gateway.judge.judge").returncode == 0
         except OSError:
             reached = False
         if reached:

@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 
 from gateway.model.plan import FIXED, HIDDEN
+from gateway.sandbox.after.protect import Protected
+from gateway.sandbox.backends.landlock import Landlock
 from gateway.sandbox.base import Names
 from gateway.sandbox.contract import CHECKS, SECRET, Check, worked
-from gateway.sandbox.landlock import Landlock
-from gateway.sandbox.protect import Protected
 
 _spec = importlib.util.spec_from_file_location("landlock_world", Path(__file__).with_name("world.py"))
 assert _spec is not None

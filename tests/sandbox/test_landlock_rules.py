@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from gateway.model.plan import FIXED, HIDDEN, READ, WRITE, Endpoint, Limits, Mount, Network, SandboxPlan
-from gateway.sandbox import landlock_rules as rules
+from gateway.sandbox.backends import landlock_rules as rules
 from gateway.sandbox.network import BY_PROFILE
 
 ALL = (1 << 16) - 1

@@ -14,11 +14,12 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from gateway.core.cancel import Cancel
 from gateway.model.plan import Limits, Network, SandboxPlan
-from gateway.sandbox.bubblewrap import Bubblewrap
-from gateway.sandbox.landlock import Landlock
-from gateway.sandbox.run import Cancel, Command, Protection, Runner, Ways
-from gateway.sandbox.spaces import Spaces
+from gateway.sandbox.backends.bubblewrap import Bubblewrap
+from gateway.sandbox.backends.landlock import Landlock
+from gateway.sandbox.backends.spaces import Spaces
+from gateway.sandbox.run import Command, Protection, Runner, Ways
 
 from .world import PATH, system
 

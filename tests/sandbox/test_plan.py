@@ -11,20 +11,21 @@ import yaml
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from gateway.engine import Gateway
-from gateway.frontends.plan import plan_data, plan_text, planned
-from gateway.frontends.style import Style
-from gateway.layers import PolicyFile
-from gateway.load import Options, load_tools, policy_from
+from gateway.api.gateway import Gateway
+from gateway.config.layers import PolicyFile
+from gateway.config.load import Options, load_tools, policy_from
+from gateway.core.places import Places, packaged
+from gateway.host.frozen import world
+from gateway.judge.policy_tests import check_examples
 from gateway.model.decision import Decision
 from gateway.model.plan import FIXED, HIDDEN, READ, WRITE, Endpoint, Injection, Mount, Network, SandboxPlan
-from gateway.places import Places, packaged
+from gateway.render.plan import plan_data, plan_text, planned
+from gateway.render.style import Style
 from gateway.sandbox.base import SandboxError
 from gateway.sandbox.plan import plan_of
 from gateway.sandbox.profile import USUAL_LIMITS, profile_of
 from gateway.sandbox.survey import Surveyor
 from gateway.tools.text import parse_call_text
-from gateway.world import world
 
 NOWHERE = "/nonexistent/gateway"
 HOME, ROOT = "/home/dev", "/home/dev/project"
@@ -81,7 +82,7 @@ class Planner:
             where=where,
             host=place.host,
             environment=CALLER if environment is None else environment,
-            loaded=policy_from(files, options, tools, place.home),
+            loaded=policy_from(files, options, tools, place.home, verify=check_examples),
         )
         self.gateway.places = where.replace(cache=f"{place.home}/.cache/gateway")
         self.surveyor = Surveyor(self.gateway)

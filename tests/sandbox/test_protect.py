@@ -16,10 +16,10 @@ import pytest
 
 from gateway.model.plan import FIXED, WRITE, Limits, Mount, Network, SandboxPlan
 from gateway.model.result import Violation
-from gateway.sandbox import originals, quarantine
+from gateway.sandbox.after import originals, quarantine
+from gateway.sandbox.after.protect import Protected
 from gateway.sandbox.base import SandboxError
-from gateway.sandbox.born import born_ns
-from gateway.sandbox.protect import Protected
+from gateway.sandbox.birth_time import born_ns
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -10,11 +10,12 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from gateway.core.cancel import NEVER, Cancel
 from gateway.model.plan import FIXED, WRITE, Endpoint, Limits, Mount, Network, SandboxPlan
+from gateway.sandbox.backends.spaces import Spaces
 from gateway.sandbox.base import Probe, SandboxError
 from gateway.sandbox.egress.service import Egress
-from gateway.sandbox.run import CAPTURED, NEVER, NOT_RUN, Cancel, Command, Protection, Runner, Ways
-from gateway.sandbox.spaces import Spaces
+from gateway.sandbox.run import CAPTURED, NOT_RUN, Command, Protection, Runner, Ways
 
 from .egress.conftest import PUBLIC, Outside
 from .world import PATH, system

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from gateway.model.plan import FIXED, HIDDEN, READ, WRITE, Limits, Mount, Network, SandboxPlan
-from gateway.sandbox.seatbelt import PROGRAM, Seatbelt, arguments, profile
+from gateway.sandbox.backends.seatbelt import PROGRAM, Seatbelt, arguments, profile
 
 PLAN = SandboxPlan(
     (

@@ -14,12 +14,14 @@ from typing import TYPE_CHECKING
 import pytest
 
 from gateway.model.plan import HIDDEN, READ, WRITE, Limits, Mount, Network, SandboxPlan
-from gateway.sandbox import attempts, launcher, remembered, spaces_probe
+from gateway.sandbox import attempts
+from gateway.sandbox import probe_cache as remembered
+from gateway.sandbox.backends import launcher, spaces_probe
+from gateway.sandbox.backends.bubblewrap_probe import SCRIPT, world
+from gateway.sandbox.backends.launcher import SPACES, Launcher
+from gateway.sandbox.backends.spaces import Spaces
+from gateway.sandbox.backends.spaces_running import Held
 from gateway.sandbox.base import Probe, SandboxError, Streams
-from gateway.sandbox.bubblewrap_probe import SCRIPT, world
-from gateway.sandbox.launcher import SPACES, Launcher
-from gateway.sandbox.spaces import Spaces
-from gateway.sandbox.spaces_running import Held
 from gateway.sandbox.spawn import children
 
 from .started import LINKS, Call, odd_plan, shell
@@ -275,7 +277,7 @@ def test_what_is_mounted_on_the_host_during_a_call_is_not_shown(tmp_path: Path) 
         "sys.path[:0] = sys.argv[2:]\n"
         "from gateway.model.plan import *\n"
         "from gateway.sandbox.base import Streams\n"
-        "from gateway.sandbox.spaces import Spaces\n"
+        "from gateway.sandbox.backends.spaces import Spaces\n"
         "top = sys.argv[1]\n"
         "links = tuple((f'/{each}', os.readlink(f'/{each}')) for each in ('bin', 'lib', 'lib64')\n"
         "              if os.path.islink(f'/{each}'))\n"
@@ -323,8 +325,8 @@ def test_what_is_mounted_between_two_calls_is_there_in_the_second(tmp_path: Path
         "sys.path[:0] = sys.argv[2:]\n"
         "from gateway.model.plan import *\n"
         "from gateway.sandbox.base import Streams\n"
-        "from gateway.sandbox.spaces import Spaces\n"
-        "from gateway.sandbox.launcher import IN_SPACES\n"
+        "from gateway.sandbox.backends.spaces import Spaces\n"
+        "from gateway.sandbox.backends.launcher import IN_SPACES\n"
         "from gateway.sandbox.spawn import children\n"
         "top = sys.argv[1]\n"
         "mounts = [Mount(each, READ) for each in ('/usr',)] + [Mount(top, READ)]\n"

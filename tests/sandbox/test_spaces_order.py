@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from gateway.model.plan import FIXED, HIDDEN, READ, WRITE, Limits, Mount, Network, SandboxPlan
-from gateway.sandbox.spaces_order import order_of
+from gateway.sandbox.backends.spaces_order import order_of
 
 READ_ONLY, NO_SETUID, NO_DEVICES = 1, 2, 4
 PLAIN = SandboxPlan((), (), (), "/", (), Network(), Limits())

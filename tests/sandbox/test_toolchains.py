@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from gateway.host.frozen import FrozenHost
 from gateway.sandbox.toolchains import Toolchains
-from gateway.world import FrozenHost
 
 HOME = "/home/dev"
 FILES = [

@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING
 import pytest
 
 from gateway.model.plan import Limits, Network, SandboxPlan
+from gateway.sandbox.backends.unconfined import Unconfined
 from gateway.sandbox.base import SandboxError, Streams
 from gateway.sandbox.session import Session
-from gateway.sandbox.unconfined import Unconfined
 
 if TYPE_CHECKING:
     from pathlib import Path

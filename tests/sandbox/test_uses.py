@@ -17,12 +17,12 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from gateway.engine import Gateway
-from gateway.execution import Executor
-from gateway.load import Options
+from gateway.api.executor import Executor
+from gateway.api.gateway import Gateway
+from gateway.config.load import Options
+from gateway.sandbox.backends.spaces import Spaces
 from gateway.sandbox.egress.service import Egress
 from gateway.sandbox.run import Runner
-from gateway.sandbox.spaces import Spaces
 
 from .egress.conftest import Outside
 

@@ -6,7 +6,7 @@ import pytest
 
 from gateway.model.plan import FIXED, HIDDEN, READ, WRITE, Endpoint, Limits, Mount, Network, SandboxPlan
 from gateway.model.result import Violation
-from gateway.sandbox.violations import hints
+from gateway.sandbox.after.violations import hints
 
 PLAN = SandboxPlan(
     (

@@ -10,8 +10,8 @@ import pytest
 
 from gateway.model.plan import Limits
 from gateway.sandbox import usage
-from gateway.sandbox.breach import size
-from gateway.sandbox.spaces import Spaces
+from gateway.sandbox.backends.spaces import Spaces
+from gateway.sandbox.bound_record import size
 from gateway.sandbox.spawn import Child, spawn, tree
 from gateway.sandbox.watch import Watcher
 

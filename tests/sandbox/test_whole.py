@@ -16,9 +16,9 @@ from pathlib import Path
 import pytest
 
 from gateway.model.plan import READ, Mount, SandboxPlan
+from gateway.sandbox.backends.bubblewrap import Bubblewrap
+from gateway.sandbox.backends.spaces import Spaces
 from gateway.sandbox.base import SandboxError
-from gateway.sandbox.bubblewrap import Bubblewrap
-from gateway.sandbox.spaces import Spaces
 from gateway.sandbox.spawn import tree
 
 from .started import Call, odd_plan, shell

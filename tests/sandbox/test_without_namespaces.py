@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from gateway.sandbox.landlock import Landlock
+from gateway.sandbox.backends.landlock import Landlock
 
 pytestmark = pytest.mark.skipif(
     sys.platform != "linux" or Landlock().abi() < 6, reason="this kernel has no Landlock of version 6"
@@ -21,7 +21,7 @@ SCRIPT = """
 import json, os, sys
 from gateway.model.plan import READ, WRITE, Limits, Mount, Network, SandboxPlan
 from gateway.sandbox.base import SandboxError, Streams
-from gateway.sandbox.choose import choose
+from gateway.sandbox.backends.choose import choose
 ws, weaker = sys.argv[1], tuple(sys.argv[2:])
 system = sorted({os.path.realpath(each) for each in ("/bin", "/lib", "/lib64", "/usr") if os.path.isdir(each)})
 mounts = tuple(sorted([*(Mount(each, READ) for each in system), Mount(ws, WRITE)]))
@@ -78,7 +78,7 @@ def test_without_leave_for_it_nothing_runs(tmp_path: Path) -> None:
 
 
 def test_with_namespaces_the_better_one_is_chosen(tmp_path: Path) -> None:
-    from gateway.sandbox.spaces import Spaces
+    from gateway.sandbox.backends.spaces import Spaces
 
     probe = Spaces().probe()
     if not probe.works:

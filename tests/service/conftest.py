@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from gateway.service import thin
-from gateway.service.line import hook_line
+from gateway.core.line import hook_line
+from gateway.frontends.service import thin
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

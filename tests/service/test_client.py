@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from gateway.frontends.cli_hook import decide
-from gateway.service.line import client_line
+from gateway.core.line import client_line
+from gateway.frontends.cli.hook import decide
 
 from .conftest import ALLOWED, DENIED
 

@@ -8,15 +8,15 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from gateway.engine import Gateway
-from gateway.errors import ConfigError
-from gateway.load import Options
+from gateway.api.gateway import Gateway
+from gateway.config.load import Options
+from gateway.core.errors import ConfigError
+from gateway.frontends.service import keeper as keeping
+from gateway.frontends.service import stamps
+from gateway.frontends.service.keeper import Keeper
+from gateway.frontends.service.stamps import is_settled, policy_stamp
 from gateway.model.call import RawCall
 from gateway.model.decision import Decision
-from gateway.service import keeper as keeping
-from gateway.service import stamps
-from gateway.service.keeper import Keeper
-from gateway.service.stamps import is_settled, policy_stamp
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -96,7 +96,7 @@ def test_descriptions_of_programs_count(kept: Kept) -> None:
 
 
 def test_trust_counts(kept: Kept) -> None:
-    from gateway.trust import TrustStore
+    from gateway.config.trust import TrustStore
 
     kept.ground.says({"allow": ["Bash(some *)"]}, layer="project")
     kept.ground.says({"settings": {"mode": "default"}})

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from gateway.service.running import Running, found, stop
+from gateway.frontends.service.running import Running, found, stop
 
 if TYPE_CHECKING:
     from conftest import Home

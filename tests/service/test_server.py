@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from gateway.service import server, thin
-from gateway.service.server import Service
+from gateway.frontends.service import server, thin
+from gateway.frontends.service.server import Service
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

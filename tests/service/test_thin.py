@@ -15,8 +15,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gateway.agents.refusal import refusal
-from gateway.places import places
-from gateway.service import line, thin
+from gateway.core import line
+from gateway.core.places import places
+from gateway.frontends.service import thin
 
 HOME = {b"HOME": b"/home/dev"}
 

@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from gateway.errors import ConfigError
+from gateway.core.errors import ConfigError
 from gateway.model.call import RawCall
-from gateway.skills.found import COMMAND, SKILL, find, listing, one
+from gateway.skills.catalogue import COMMAND, SKILL, find, listing, one
 
 
 class Shelf:
@@ -247,7 +247,7 @@ def test_the_file_that_was_read_is_judged_and_not_what_its_name_leads_to_by_then
         link.symlink_to("f.md")
         return found
 
-    monkeypatch.setattr("gateway.tools.handlers.skills.one", swapped)
+    monkeypatch.setattr("gateway.handlers.skills.one", swapped)
     said = call("SlashCommand", command="/e").text
     if is_swapped:
         assert said.startswith("Policy does not let you read the command `e`")

@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 import gateway.commands
 from gateway.commands.analyse import Start, analyse
 from gateway.commands.examples import failing
-from gateway.errors import ConfigError
+from gateway.core.errors import ConfigError
 from gateway.spec.commandkeys import DIALECTS, EFFECT, EFFECTS, KINDS, OPTION, SLOT, SPEC, TOP
 from gateway.spec.commands import compile_description
 from gateway.spec.commandschema import command_schema

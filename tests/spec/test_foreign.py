@@ -5,12 +5,12 @@ from __future__ import annotations
 import pytest
 
 from gateway.agents import AGENTS
-from gateway.errors import ConfigError
-from gateway.foreign import renamed, undescribed, unseen_place
-from gateway.load import load_foreign, load_server_tools, load_tools, pack_foreign
+from gateway.config.load import load_foreign, load_server_tools, load_tools, pack_foreign
+from gateway.core.errors import ConfigError
+from gateway.core.places import places
 from gateway.model.context import Context
-from gateway.places import places
 from gateway.spec.foreign import compile_foreign
+from gateway.tools.foreign import renamed, undescribed, unseen_place
 from gateway.tools.tool import Tool
 
 HEAD = "version: 1\nagent: claude\ntools:\n"

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gateway.errors import ConfigError
+from gateway.core.errors import ConfigError
 from gateway.spec.policy import parse_policy
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from gateway.errors import ConfigError
+from gateway.core.errors import ConfigError
 from gateway.spec.policy import parse_policy
 from gateway.spec.sandbox import SANDBOX
 from gateway.spec.settings import LIMITS

@@ -13,7 +13,7 @@ import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gateway.errors import ConfigError
+from gateway.core.errors import ConfigError
 from gateway.model.decision import LEVELS, MODES
 from gateway.spec.argtests import TESTS as VALUE_TESTS
 from gateway.spec.policy import KEYS, TESTS, parse_policy

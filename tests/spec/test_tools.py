@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gateway.errors import ConfigError
+from gateway.core.errors import ConfigError
 from gateway.spec.tool_effects import EFFECTS, HANDLERS
 from gateway.spec.tool_fields import KEYWORDS
 from gateway.spec.tools import ENTRY_KEYS, EXAMPLE_KEYS, INPUT_KEYS, REQUIRED_KEYS, compile_tools

@@ -8,7 +8,7 @@ import jsonschema
 import pytest
 import yaml
 
-from gateway.errors import ConfigError
+from gateway.core.errors import ConfigError
 from gateway.spec.policy import parse_policy
 from gateway.spec.schema import policy_schema
 from gateway.spec.web import PROVIDERS

@@ -11,7 +11,7 @@ import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gateway.errors import ConfigError
+from gateway.core.errors import ConfigError
 from gateway.spec.yamltext import MAX_BYTES, MAX_DEPTH, MAX_PROBLEMS, Complaints, load
 
 HAS_C_PARSER = yaml.__with_libyaml__

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from gateway.core.errors import StoreError
 from gateway.tasks.crons import GRACE, MOST_RUNS, Crons, Job
-from gateway.tasks.database import StoreError
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -15,7 +15,7 @@ from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
-from gateway.tasks.database import StoreError
+from gateway.core.errors import StoreError
 from gateway.tasks.tasks import FILE, Change, TaskError, Tasks, Todo
 
 if TYPE_CHECKING:

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from gateway.errors import CallError
+from gateway.core.errors import CallError
 from gateway.tools.argv import argv, command_text
 
 ALONE = [[{"text": "x"}], [{"field": "f", "required": True}]]

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gateway.errors import CallError
+from gateway.core.errors import CallError
 from gateway.model.call import Call, RawCall
 from gateway.model.context import Context
 from gateway.tools.canonical import _is_plainly_valid, canonicalise

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from gateway.errors import CallError
+from gateway.core.errors import CallError
 from gateway.model.call import RawCall
 from gateway.model.effect import HOLE, Connect, Item, Opaque, SessionChange, Touch, Use
 from gateway.tools.canonical import canonicalise

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from gateway.errors import ConfigError
+from gateway.core.errors import ConfigError
 from gateway.model.call import RawCall
 from gateway.spec.tools import compile_tools
 from gateway.tools.examples import WORLD, check_example, require_examples

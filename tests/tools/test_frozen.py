@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gateway.errors import CallError
+from gateway.core.errors import CallError
 from gateway.tools.frozen import FrozenDict, freeze, readable
 
 JSON = st.recursive(

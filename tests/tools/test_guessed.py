@@ -8,7 +8,7 @@ import pytest
 
 from gateway.model.context import Context
 from gateway.model.effect import HOLE
-from gateway.tools.guessed import guessed
+from gateway.tools.inferred_effects import guessed
 
 HERE = Context(cwd="/home/dev/project", root="/home/dev/project", home="/home/dev")
 ALL = ("read", "write", "delete")

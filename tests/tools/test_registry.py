@@ -10,7 +10,7 @@ from typing import Any, Literal
 
 import pytest
 
-from gateway.errors import CallError
+from gateway.core.errors import CallError
 from gateway.model.call import Call, RawCall
 from gateway.model.context import Context
 from gateway.tools.canonical import canonicalise

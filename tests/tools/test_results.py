@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from gateway.tools.handling import Failure, Image, Output, Text
-from gateway.tools.results import limited, mcp_result, tool_result
+from gateway.calls.output import Failure, Image, Output, Text
+from gateway.calls.results import limited, mcp_result, tool_result
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gateway.errors import CallError
+from gateway.core.errors import CallError
 from gateway.model.call import RawCall
 from gateway.tools.canonical import canonicalise
 from gateway.tools.text import parse_call_text

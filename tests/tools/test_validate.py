@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gateway.errors import ConfigError, Problem
+from gateway.core.errors import ConfigError, Problem
 from gateway.spec.tool_fields import KEYWORDS as DECLARABLE
 from gateway.spec.tools import compile_tools
 from gateway.tools.validate import ANNOTATIONS, KEYWORDS, MAX_PROBLEMS, TYPES, compile_validator, same, validate

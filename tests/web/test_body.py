@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gateway.outgoing import CHARSETS
+from gateway.calls.outgoing import CHARSETS
 from gateway.web.body import HTML, OTHER, PDF, TEXT, Decoded, decoded, kind_of, shown
 
 CHARSET_CASES = [

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from webworld import OTHER, PUBLIC, QUICK, needs_openssl
 
-from gateway.outgoing import MOST_HEADERS, RequestError
+from gateway.calls.outgoing import MOST_HEADERS, RequestError
 from gateway.web.fetch import REDIRECTS, Fetched, Step
 from gateway.web.unpack import Body
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 from webworld import OTHER, PUBLIC, needs_openssl
 
-from gateway.outgoing import RequestError
+from gateway.calls.outgoing import RequestError
 from gateway.tools.urls import parse
 from gateway.web.reach import Hosts, Refusals
 

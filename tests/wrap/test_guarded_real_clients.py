@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING
 import pytest
 from realclients import PACKAGES, Client, program, shell
 
-from gateway.sandbox.spaces import Spaces
-from gateway.service.line import hook_line
+from gateway.core.line import hook_line
+from gateway.sandbox.backends.spaces import Spaces
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

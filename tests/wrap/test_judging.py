@@ -14,15 +14,15 @@ from gateway.agents.base import Reply
 from gateway.audit.log import FOLDER
 from gateway.audit.reading import Moment
 from gateway.frontends.arguments import HOOK, parse
-from gateway.frontends.cli_hook import Cold
+from gateway.frontends.cli.hook import Cold
 from gateway.frontends.hook import Asked, answer
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
+    from gateway.api.gateway import Gateway
     from gateway.audit.log import Log
-    from gateway.engine import Gateway
 
 
 def decision_in(reply: Reply) -> tuple[str, str]:
@@ -444,7 +444,7 @@ def test_a_call_out_of_the_agents_own_sandbox_can_be_denied(ask: Callable[[str],
 @pytest.fixture
 def guarded(ask: Callable[[str], Asking]) -> Asking:
     """One whose policy wants commands in their confined form, where there is a sandbox for that."""
-    from gateway.guarded import unavailable
+    from gateway.agents.guarded import unavailable
 
     asking = ask("settings: {guarded: true}\nrules:\n  - allow: Bash(npm test)\n  - deny: Bash(rm *)\n")
     request = parse(HOOK, ["claude"])
@@ -586,8 +586,8 @@ def test_a_question_of_the_client_about_a_recorded_call_is_no_second_record(ask:
 
 
 def test_the_tools_of_every_agents_shell_are_described() -> None:
-    from gateway.load import load_foreign
-    from gateway.places import places
+    from gateway.config.load import load_foreign
+    from gateway.core.places import places
 
     foreign = load_foreign(places())
     found = {agent: foreign(agent, SHELLS[agent]) for agent in AGENTS}

@@ -270,7 +270,7 @@ def test_by_a_setting_an_allowed_command_runs_in_its_confined_form(
     agent: str, guarded: bool, clients: Path, tmp_path: Path, elsewhere: Path
 ) -> None:
     """What it writes where everybody's temporary files lie is gone with it. As it came it stays."""
-    from gateway.sandbox.choose import backends
+    from gateway.sandbox.backends.choose import backends
 
     if not any(backend.probe().works for backend in backends() if backend.name == "namespaces"):
         pytest.skip("this system has no sandbox to confine a command with")

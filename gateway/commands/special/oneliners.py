@@ -7,7 +7,7 @@ and a program is code.
 from __future__ import annotations
 
 from gateway.commands.special.wordlists import words
-from gateway.model.value import Value
+from gateway.core.value import Value
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

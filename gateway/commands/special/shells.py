@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from gateway.commands.apply import hand, shell_text
 from gateway.commands.crossing import behind_text, known_of, run_written
-from gateway.commands.elsewhere import hand_elsewhere
+from gateway.commands.remote import hand_elsewhere
 from gateway.commands.variables import assigned
 from gateway.model.command import Word
 from gateway.model.effect import HOLE

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 
-from gateway.backtracking import longest_text
+from gateway.core.backtracking import longest_text
 from gateway.model.effect import HOLE, System
 
 TYPE_CHECKING = False
@@ -16,10 +16,14 @@ if TYPE_CHECKING:
     from gateway.commands.findings import Findings
     from gateway.commands.grammar import Invocation
 
-_PLACES = (
-    "/usr/bin/python3 -I -S /usr/lib/python3/site-packages/gateway/service/client.py",
-    "/home/user/.venv/bin/python -I -S /home/user/.venv/lib/python3.11/site-packages/gateway/service/client.py",
-    "/home/user/.local/pipx/bin/python3.12 -I -S /home/user/.local/pipx/lib/site-packages/gateway/service/client.py",
+_PLACES = tuple(
+    f"{python} -I -S {packages}/gateway/{client}"
+    for python, packages in (
+        ("/usr/bin/python3", "/usr/lib/python3/site-packages"),
+        ("/home/user/.venv/bin/python", "/home/user/.venv/lib/python3.11/site-packages"),
+        ("/home/user/.local/pipx/bin/python3.12", "/home/user/.local/pipx/lib/site-packages"),
+    )
+    for client in ("frontends/service/client.py", "service/client.py")  # and where it lay before
 )
 _STARTS = (
     *(f"hook {name}" for name in ("claude", "codex", "gemini", "copilot", "cursor", "opencode")),

@@ -5,7 +5,7 @@ There is one spelling of each host here. Whatever two programs could read as dif
 
 from __future__ import annotations
 
-from gateway.model.value import Value
+from gateway.core.value import Value
 from gateway.policy.addresses import network, text_of
 from gateway.policy.hosts import GROUPS
 

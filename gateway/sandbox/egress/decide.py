@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from functools import lru_cache
 
-from gateway.model.value import Value
+from gateway.core.value import Value
 from gateway.policy import hosts
 from gateway.policy.addresses import network as network_in
 from gateway.sandbox.egress.addresses import PUBLIC, Host, kind_of, text_at

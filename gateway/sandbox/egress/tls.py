@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from gateway.model.value import Value
+from gateway.core.value import Value
 
 MAX_HELLO = 20480
 HANDSHAKE, ALERT, CLIENT_HELLO = 22, 21, 1

@@ -33,7 +33,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-# Kinds of steps, as `gateway.sandbox.spaces_order` gives them.
+# Kinds of steps, as `gateway.sandbox.backends.spaces_order` gives them.
 BIND, MASK, MEMORY = "bind", "mask", "memory"
 
 _READ_ONLY, _NO_SETUID, _NO_DEVICES, _NO_EXECUTE = 1, 2, 4, 8  # as flags of mounts, and as their attributes

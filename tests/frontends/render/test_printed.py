@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from gateway.frontends.render.printed import FIRST, LAST, ROWS, Printed
+from gateway.render.printed import FIRST, LAST, ROWS, Printed
 
 COUNT = "\r\x1b[K"
 

@@ -7,13 +7,13 @@ from typing import Any
 
 import pytest
 
-from gateway.frontends.render.screen import Look, Screen
-from gateway.frontends.render.texts import call_text, condensed, shown, summary
-from gateway.frontends.render.themes import THEMES
-from gateway.load import load_tools
+from gateway.calls.output import Image, Output, Progress, Text
+from gateway.config.load import load_tools
+from gateway.core.places import places
 from gateway.model.call import RawCall
-from gateway.places import places
-from gateway.tools.handling import Image, Output, Progress, Text
+from gateway.render.screen import Look, Screen
+from gateway.render.texts import call_text, condensed, shown, summary
+from gateway.render.themes import THEMES
 
 
 @pytest.fixture(autouse=True)

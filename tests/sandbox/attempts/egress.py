@@ -6,7 +6,7 @@ The plan allows `good.example` and everything below `below.example`; the twin's 
 
 from __future__ import annotations
 
-from gateway.model.value import Value
+from gateway.core.value import Value
 
 GOT = "the other page"
 _PRELUDE = """

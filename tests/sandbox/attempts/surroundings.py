@@ -13,7 +13,7 @@ import threading
 from contextlib import ExitStack, contextmanager
 from typing import TYPE_CHECKING, Any
 
-from gateway.model.value import Value
+from gateway.core.value import Value
 from gateway.sandbox.contract import SECRET, Check, worked
 from gateway.sandbox.run import Command, Protection, Runner
 

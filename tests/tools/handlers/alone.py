@@ -8,21 +8,22 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
+from gateway.calls.work import Work
+from gateway.core.cancel import Cancel
+from gateway.host.observe import Host, observe
 from gateway.model.call import RawCall
 from gateway.model.context import Context
 from gateway.model.facts import Wanted
-from gateway.observe import Host, observe
-from gateway.sandbox.run import Cancel
 from gateway.spec.tools import compile_tools
 from gateway.tools.canonical import canonicalise
 from gateway.tools.effects import effects_of
-from gateway.tools.handling import Output, Work
 from gateway.tools.registry import Registry
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from gateway.tools.handling import Handler, Progress
+    from gateway.calls.output import Output, Progress
+    from gateway.calls.work import Handler
 
 TOOLS = Path(__file__).parents[3] / "tools.yaml"
 REGISTRY = Registry(json.loads(json.dumps(compile_tools(TOOLS.read_bytes(), "tools.yaml"))))

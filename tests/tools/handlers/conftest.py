@@ -12,17 +12,18 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from warmed import warm
 
-from gateway.engine import Gateway
-from gateway.load import Options
+from gateway.api.gateway import Gateway
+from gateway.calls.handlers import handler
+from gateway.calls.session import Session
+from gateway.calls.work import Work
+from gateway.config.load import Options
+from gateway.core.places import Places
 from gateway.model.call import RawCall
-from gateway.places import Places
-from gateway.session import Session
-from gateway.tools.handlers import handler
-from gateway.tools.handling import Output, Work
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
+    from gateway.calls.output import Output
     from gateway.model.verdict import Verdict
 
 POLICY = """\

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gateway.tools.handlers.branches import problem
+from gateway.handlers.branches import problem
 
 GOOD = ("main", "fix/parser", "a", "x.y", "a-b", "ümlaut", "a@b", "release/1.2", "-" * 0 + "a--", "locked", "x.lock.y")
 BAD = (

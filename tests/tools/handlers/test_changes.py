@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from gateway.handlers import changes
+from gateway.handlers.changes import Changed, Watch
 from gateway.model.context import Context
 from gateway.model.effect import Item, Touch
 from gateway.model.plan import FIXED, READ, WRITE, Limits, Mount, Network, SandboxPlan
-from gateway.tools.handlers import changes
-from gateway.tools.handlers.changes import Changed, Watch
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
+from gateway.calls.output import Progress
 from gateway.model.call import RawCall
-from gateway.sandbox.spaces import Spaces
-from gateway.tools.handling import Progress
+from gateway.sandbox.backends.spaces import Spaces
 
 TOOLS = """\
 version: 1

@@ -26,9 +26,9 @@ from typing import Any
 
 import pytest
 
-from gateway.tools.handlers import held
-from gateway.tools.handlers.replacing import spare_name
-from gateway.tools.handling import Failure, Text
+from gateway.calls.output import Failure, Text
+from gateway.files import opening as held
+from gateway.handlers.replacing import spare_name
 
 FOLDER = Path(__file__).parent / "adversarial"
 COLUMNS = 6

@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gateway.tools.handlers.files_diff import unified
-from gateway.tools.handlers.files_match import Edit, MissError, nearest, replaced
-from gateway.tools.handling import Failure, Output, Text
+from gateway.calls.output import Failure, Output, Text
+from gateway.handlers.files_diff import unified
+from gateway.handlers.files_match import Edit, MissError, nearest, replaced
 
 WORDS = st.lists(st.sampled_from(["a", "b", "ab", " ", "\n", "x'y", '"q"']), max_size=12).map("".join)
 

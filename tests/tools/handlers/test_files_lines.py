@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gateway.tools.handlers import files_lines
-from gateway.tools.handlers.files_lines import STEP, Found, Line, lines_from
-from gateway.tools.handlers.reads import Marks
+from gateway.calls.reads import Marks
+from gateway.handlers import files_lines
+from gateway.handlers.files_lines import STEP, Found, Line, lines_from
 
 
 class File:

@@ -14,9 +14,9 @@ from typing import Any
 import pytest
 from PIL import Image as Pictures
 
-from gateway.tools.handlers.images import MOST_BYTES, MOST_EDGE, PIXELS_PER_TOKEN, scaled, size_of
-from gateway.tools.handlers.images import MOST_TOKENS as IMAGE_TOKENS
-from gateway.tools.handling import Failure, Image, Output, Text
+from gateway.calls.output import Failure, Image, Output, Text
+from gateway.handlers.images import MOST_BYTES, MOST_EDGE, PIXELS_PER_TOKEN, scaled, size_of
+from gateway.handlers.images import MOST_TOKENS as IMAGE_TOKENS
 
 ROOT = Path(__file__).parents[3]
 
@@ -46,8 +46,8 @@ def test_a_file_is_shown_with_numbered_lines_up_to_two_thousand(bench: Any) -> N
 def test_a_large_file_is_read_by_offset_without_reading_it_whole(bench: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     path = bench.write("big", b"".join(b"%07d\n" % number for number in range(1, 1_300_001)))
     assert os.stat(path).st_size > 10_000_000
-    monkeypatch.setattr("gateway.tools.handlers.files.time_ns", lambda: time.time_ns() + 10 * 10**9)
-    monkeypatch.setattr("gateway.tools.handlers.reads.time_ns", lambda: time.time_ns() + 10 * 10**9)
+    monkeypatch.setattr("gateway.handlers.files.time_ns", lambda: time.time_ns() + 10 * 10**9)
+    monkeypatch.setattr("gateway.calls.reads.time_ns", lambda: time.time_ns() + 10 * 10**9)
     looked: list[int] = []
     real = os.pread
 
@@ -308,8 +308,8 @@ def test_a_pdf_that_takes_too_long_is_given_up_and_its_process_ended(
     bench: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     bench.write("a.pdf", pdf(["text"]))
-    monkeypatch.setattr("gateway.tools.handlers.pdf.SECONDS", 0.0)
-    monkeypatch.setattr("gateway.tools.handlers.pdf._LOOK", 0.0)
+    monkeypatch.setattr("gateway.handlers.pdf.SECONDS", 0.0)
+    monkeypatch.setattr("gateway.handlers.pdf._LOOK", 0.0)
     with pytest.raises(Failure, match="takes too long"):
         bench("Read", file_path="a.pdf")
     monkeypatch.undo()

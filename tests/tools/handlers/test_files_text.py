@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gateway.tools.handlers.files_kinds import kind_of
-from gateway.tools.handlers.files_text import LATIN1, MIXED, UTF8, decoded, encoded, encoding_of, showable
+from gateway.files.kinds import kind_of
+from gateway.files.text import LATIN1, MIXED, UTF8, decoded, encoded, encoding_of, showable
 
 
 @given(st.binary(max_size=300))

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gateway.tools.handlers import ripgrep
-from gateway.tools.handlers.globbing import MOST_ALTERNATIVES, MOST_LENGTH, alternatives, matcher
+from gateway.handlers import ripgrep
+from gateway.handlers.globbing import MOST_ALTERNATIVES, MOST_LENGTH, alternatives, matcher
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -10,11 +10,11 @@ from typing import Any
 
 import pytest
 
-from gateway.errors import GatewayError
+from gateway.calls.output import Failure
+from gateway.core.errors import GatewayError
+from gateway.files import opening as held
+from gateway.files.opening import Changed, Place, made_way_to, unmake, way_to
 from gateway.model.facts import PathFact
-from gateway.tools.handlers import held
-from gateway.tools.handlers.held import Changed, Place, made_way_to, unmake, way_to
-from gateway.tools.handling import Failure
 
 ROUNDS = 400
 

@@ -9,9 +9,9 @@ from typing import Any
 import nbformat
 import pytest
 
-from gateway.errors import CallError
-from gateway.tools.handlers.notebooks import check
-from gateway.tools.handling import Failure, Image, Text
+from gateway.calls.output import Failure, Image, Text
+from gateway.core.errors import CallError
+from gateway.handlers.notebooks import check
 
 
 def code(name: str, source: str, **more: Any) -> dict[str, Any]:

@@ -8,12 +8,12 @@ from typing import Any
 import pytest
 
 from gateway.approval.person import Asked, Reply
-from gateway.errors import GatewayError
+from gateway.core.cancel import Cancel
+from gateway.core.errors import GatewayError
+from gateway.handlers.answers import checked_schema
 from gateway.model.call import RawCall
-from gateway.sandbox.run import Cancel
 from gateway.tasks.mail import Mail
 from gateway.tasks.tasks import Tasks
-from gateway.tools.handlers.answers import checked_schema
 
 
 class Desk:
@@ -49,7 +49,7 @@ class Desk:
 
     @property
     def folder(self) -> str:
-        from gateway.layers import local_folder
+        from gateway.config.layers import local_folder
 
         return local_folder(self.gateway.places, str(self.ground.project))
 

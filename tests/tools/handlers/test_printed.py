@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from gateway.calls.command_output import Transcript
+from gateway.calls.output import Progress
+from gateway.handlers.command_text import Listener, decoded, violations_told
 from gateway.model.result import Violation
-from gateway.tools.handlers.printed import Listener, decoded, violations_told
-from gateway.tools.handlers.transcript import Transcript
-from gateway.tools.handling import Progress
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 import time
 
-from gateway.tools.handlers.reads import MOST_MARKED, REST_NS, Reads, Stamp
+from gateway.calls.reads import MOST_MARKED, REST_NS, Reads, Stamp
 
 
 def stamp(*, size: int = 3, ago_ns: int = 10 * REST_NS, inode: int = 7) -> Stamp:

@@ -17,11 +17,11 @@ from typing import Any
 
 import pytest
 
-from gateway.session import Session
-from gateway.tools.handlers.held import Changed, Place, way_to
-from gateway.tools.handlers.reads import stamp_of
-from gateway.tools.handlers.replacing import put, spare_name
-from gateway.tools.handling import Failure
+from gateway.calls.output import Failure
+from gateway.calls.reads import stamp_of
+from gateway.calls.session import Session
+from gateway.files.opening import Changed, Place, way_to
+from gateway.handlers.replacing import put, spare_name
 
 ROOT = Path(__file__).parents[3]
 
@@ -152,7 +152,7 @@ def test_a_writer_that_lives_is_waited_for_and_not_robbed(bench: Any, monkeypatc
     spare = bench.write(spare_name("a"), "half")
     with open(spare, "rb") as file:
         fcntl.flock(file, fcntl.LOCK_EX)
-        monkeypatch.setattr("gateway.tools.handlers.replacing.PATIENCE", 0.0)
+        monkeypatch.setattr("gateway.handlers.replacing.PATIENCE", 0.0)
         with pytest.raises(Failure, match="is being written by somebody else"):
             bench("Write", file_path="a", content="new")
         assert Path(spare).read_bytes() == b"half"

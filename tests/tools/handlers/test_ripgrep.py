@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from gateway.sandbox.run import Cancel
-from gateway.tools.handlers import ripgrep
-from gateway.tools.handling import Failure
+from gateway.calls.output import Failure
+from gateway.core.cancel import Cancel
+from gateway.handlers import ripgrep
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from gateway.tools.handlers import ripgrep, search
-from gateway.tools.handlers.below import MOST_DEEP
-from gateway.tools.handling import Failure
+from gateway.calls.output import Failure
+from gateway.handlers import ripgrep, search
+from gateway.handlers.search_folder import MOST_DEEP
 
 from .alone import Alone, text
 from .whole import Whole

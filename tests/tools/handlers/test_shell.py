@@ -9,15 +9,15 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from warmed import warm
 
+from gateway.calls.command_output import Transcript
+from gateway.calls.output import Failure
+from gateway.calls.session import Session
+from gateway.core.cancel import Cancel
+from gateway.handlers import shell
+from gateway.handlers.changes import Changed
 from gateway.model.context import Context
 from gateway.model.result import Result, Violation
-from gateway.sandbox.run import Cancel
-from gateway.sandbox.spaces import Spaces
-from gateway.session import Session
-from gateway.tools.handlers import shell
-from gateway.tools.handlers.changes import Changed
-from gateway.tools.handlers.transcript import Transcript
-from gateway.tools.handling import Failure
+from gateway.sandbox.backends.spaces import Spaces
 
 from .alone import Alone
 from .whole import Whole

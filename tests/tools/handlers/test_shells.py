@@ -19,16 +19,16 @@ from gateway.audit.index import Index
 from gateway.audit.log import FOLDER
 from gateway.audit.reading import Moment
 from gateway.audit.verify import verify
-from gateway.sandbox.run import Cancel
-from gateway.sandbox.spaces import Spaces
-from gateway.tools.handlers import shells
+from gateway.core.cancel import Cancel
+from gateway.handlers import shells
+from gateway.sandbox.backends.spaces import Spaces
 
 from .whole import Whole
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from gateway.life import Done
+    from gateway.calls.output import Done
 
 
 @pytest.fixture

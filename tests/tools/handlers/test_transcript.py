@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from gateway.sandbox.run import Cancel
-from gateway.tools.handlers.transcript import SPILL, Since, Transcript
+from gateway.calls.command_output import SPILL, Since, Transcript
+from gateway.core.cancel import Cancel
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from webworld import OTHER, PUBLIC, World
 
-from gateway.agent.model import ModelError, Reply
+from gateway.core.cancel import Cancel
+from gateway.llm.model import ModelError, Reply
 from gateway.model.call import RawCall
-from gateway.sandbox.run import Cancel
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -323,7 +323,7 @@ def test_a_page_of_a_host_that_is_no_longer_open_is_not_shown(web: Web, world: W
 
 @pytest.mark.parametrize("name", ["web", "search"])
 def test_a_project_may_not_say_what_is_open(web: Web, name: str) -> None:
-    from gateway.errors import ConfigError
+    from gateway.core.errors import ConfigError
 
     value = {"web": {"private": ["a.example"]}, "search": {"provider": "searxng", "url": "https://a.example/"}}[name]
     web.ground.says({"settings": {name: value}}, layer="project")
@@ -339,7 +339,7 @@ def test_a_page_is_fetched_once_in_a_quarter_of_an_hour(web: Web, site: Site, mo
     now = time.time()
     shown = []
     for minutes in (0, 1, 14, 15.1, 16):
-        monkeypatch.setattr("gateway.engine.time.time", lambda minutes=minutes: now + minutes * 60)
+        monkeypatch.setattr("gateway.judge.judge.time.time", lambda minutes=minutes: now + minutes * 60)
         shown.append(web("http://good.example/a"))
     assert [each.output.data["cached"] for each in shown] == [False, True, True, False, True]
     assert len(site.asked) == 2
@@ -508,7 +508,7 @@ def test_html_that_takes_too_long_to_read_is_ended(
     ("full", "text"), [(False, "WebFetch https://good.example/"), (True, "WebFetch https://good.example/\nWhat?")]
 )
 def test_a_call_is_shown_condensed_or_full(web: Web, full: bool, text: str) -> None:
-    from gateway.frontends.render.texts import call_text
+    from gateway.render.texts import call_text
 
     tool = web.ground.open().registry["WebFetch"]
     fields = {"url": "https://good.example/", "prompt": "What?"}

@@ -11,11 +11,11 @@ from urllib.parse import parse_qs, urlsplit
 import pytest
 from webworld import Site
 
-from gateway.errors import CallError
+from gateway.calls.output import Failure
+from gateway.core.cancel import Cancel
+from gateway.core.errors import CallError
+from gateway.handlers.web_search import search as handler
 from gateway.model.call import RawCall
-from gateway.sandbox.run import Cancel
-from gateway.tools.handlers.web_search import search as handler
-from gateway.tools.handling import Failure
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

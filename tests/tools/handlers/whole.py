@@ -4,18 +4,17 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from gateway.calling import Calls
-from gateway.engine import Gateway
-from gateway.load import Options
+from gateway.api.gateway import Gateway
+from gateway.calls.runner import Calls
+from gateway.config.load import Options
 from gateway.model.call import RawCall
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-    from gateway.life import Done
-    from gateway.sandbox.run import Cancel
-    from gateway.tools.handling import Progress
+    from gateway.calls.output import Done, Progress
+    from gateway.core.cancel import Cancel
 
 POLICY = """\
 version: 1

@@ -1,0 +1,80 @@
+"""The rule that "always" would save, tried before anybody is shown it.
+
+It is written as it would stand in the file, read as it would be read, and the call is resolved under it; and the linter
+must have nothing to say about it. What does not come out as allowed is not offered.
+"""
+
+from __future__ import annotations
+
+from gateway.approval.saved_rules import document_of, entry_of, rule_text
+from gateway.config.load import tool_names
+from gateway.core.errors import ConfigError
+from gateway.model.decision import Decision
+from gateway.model.rule import Rule
+from gateway.model.source import Source
+from gateway.model.verdict import Outcome, Reason
+from gateway.policy.always import narrowest
+from gateway.policy.change import Trial
+from gateway.policy.compile import Bound
+from gateway.policy.confine import confinement, enforced_by
+from gateway.policy.resolve import Judged
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from gateway.judge.judge import Judge
+    from gateway.model.verdict import Verdict
+
+
+def offered(judge: Judge, verdict: Verdict) -> str:
+    """The rule on one line, "" where none may be offered."""
+    if judge.options.policies:  # then the local layer, in which it would be saved, does not count
+        return ""
+    alternatives = narrowest(verdict)
+    if not alternatives:
+        return ""
+    text = rule_text(alternatives)
+    return text if _is_enough(judge, verdict, text) else ""
+
+
+def later(judge: Judge, verdict: Verdict) -> str:
+    """What the code of a call would be confined to if a rule covered what is asked, in words; "" without code."""
+    asked = [outcome for outcome in verdict.outcomes if outcome.decision is Decision.ASK]
+    if all(verdict.analysis.items[outcome.reason.item].effect.kind != "code" for outcome in asked):
+        return ""
+    loaded = judge.loaded_for(verdict)
+    rule = Rule("always", "allow", Source("local", ""), "")
+    outcomes = tuple(
+        outcome
+        if outcome.decision is not Decision.ASK
+        else Outcome(Decision.ALLOW, Reason(rule, Decision.ALLOW, outcome.reason.item))
+        for outcome in verdict.outcomes
+    )
+    allowed = verdict.replace(decision=Decision.ALLOW, reason=outcomes[0].reason, outcomes=outcomes)
+    profile = loaded.settings.get("sandbox")
+    enforced = enforced_by(loaded.policy, profile.value if profile else {})
+    return confinement(allowed, enforced).replace(hidden=()).line()
+
+
+def _is_enough(judge: Judge, verdict: Verdict, text: str) -> bool:
+    from gateway.policy.lint.lint import ToolTraits, lint
+    from gateway.spec.policy import parse_policy
+
+    document = document_of(entry_of(text, shown="a call", by="somebody", now=0.0))
+    try:
+        rules = parse_policy(document, "approved.yaml", tool_names(judge.registry))["rules"]
+    except ConfigError:
+        return False
+    tool = judge.registry.tool(verdict.call.tool)
+    is_shell = tool.match_kind == "shell"
+    judged = Judged(tool.level, is_shell, bool(tool.entry["filters"]))
+    trial = Trial(verdict, judged, dict(judge.loaded_for(verdict).policy.levels))
+    if trial.under(rules) is not Decision.ALLOW:
+        return False
+    root = verdict.context.root
+    found = lint(
+        [Bound("local", "approved.yaml", rules, root, root)],
+        {tool.name: ToolTraits(is_shell, frozenset())},
+        home=verdict.context.home,
+        now=verdict.context.now,
+    )
+    return all(each.severity == "info" for each in found)

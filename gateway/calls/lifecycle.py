@@ -1,0 +1,412 @@
+"""The life of one call, from what was received to what became of it.
+
+    receive → understand → before-hooks → judge → confine → approve → record → run → limit → after-hooks → record
+
+Whatever goes wrong on the way is a refused or failed call with a record: never a crash, never a call that ran unjudged.
+"""
+
+from __future__ import annotations
+
+from time import monotonic
+
+from gateway.calls.handlers import check, handler
+from gateway.calls.output import Done, Failure, Output, Text
+from gateway.core.cancel import NEVER
+from gateway.core.errors import CallError, ConfigError, GatewayError
+from gateway.model.call import Call
+from gateway.model.decision import Decision
+from gateway.model.record import Rewritten
+from gateway.model.result import Result
+from gateway.policy.explain import message
+from gateway.policy.unjudged import INTERNAL, INVALID, built_in, unjudged
+from gateway.sandbox.base import SandboxError
+from gateway.sandbox.run import NOT_RUN, not_run
+from gateway.tools.canonical import canonicalise_for
+from gateway.tools.frozen import freeze, readable
+from gateway.tools.traits import is_concurrency_safe
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+    from typing import Any
+
+    from gateway.approval.grants import Grants
+    from gateway.audit.calls import Lasting, Recorded
+    from gateway.calls.output import Progress
+    from gateway.calls.planner import Planner
+    from gateway.calls.ports import Serves
+    from gateway.calls.session import Session
+    from gateway.calls.work import Handler, Work
+    from gateway.core.cancel import Cancel
+    from gateway.model.call import RawCall
+    from gateway.model.context import Context
+    from gateway.model.grant import Grant
+    from gateway.model.plan import SandboxPlan
+    from gateway.model.rule import Rule
+    from gateway.model.verdict import Verdict
+    from gateway.tools.tool import Tool
+
+UNCONFINED_RUN = "The call asks to run without the sandbox, which is not done here."
+_LONGEST_NAME = 256
+
+
+class Refused(Exception):
+    """A step said no. `result`: how the call ended with it."""
+
+    def __init__(self, result: Result) -> None:
+        super().__init__(result.reason)
+        self.result = result
+
+
+class Crowded(Exception):
+    """The call was to run beside others, and may not. Nothing of it has run, and nothing is recorded."""
+
+
+class Life:
+    """One call; one use."""
+
+    def __init__(
+        self,
+        services: Serves,
+        raw: RawCall,
+        session: Session,
+        *,
+        cancel: Cancel | None = None,
+        progress: Callable[[Progress], None] | None = None,
+        beside: bool = False,
+        environment: Mapping[str, str] | None = None,
+        work: Handler | None = None,
+        starts: bool = True,
+        key: str = "",
+    ) -> None:
+        """`beside`: the call runs beside others, so it must be safe to. `environment`: what a command's is chosen
+        from, the gateway's own by default. `work`: does the work instead of the tool's own handler.
+        `starts`: a command of the call is started here, in the sandbox; `work` that runs it otherwise is judged by what
+        the session says of confinement. `key`: the same for a call that is made again because nobody knows what became
+        of it."""
+        self.services = services
+        self.planner, self.broken = _guard_of(services)
+        self.raw = raw.replace(partial=False) if raw.partial else raw  # what is not given is not there
+        self.session = session
+        self.context: Context = session.context
+        self.cancel = cancel or NEVER
+        self.progress = progress
+        self.beside = beside
+        self.environment = session.environment if environment is None else environment
+        self.given = work
+        self.starts = starts
+        self.key = key
+        self.does: Handler | None = None
+        self.grants: Grants | None = session.grants
+        self.tool: Tool | None = None
+        self.verdict: Verdict | None = None
+        self.plan: SandboxPlan | None = None
+        self.grant: Grant | None = None
+        self.recorded: Recorded | None = None
+        self.lasting: Lasting | None = None
+        self.output = Output()
+        self.result: Result | None = None
+        self.notes: list[str] = []
+        self.reports: list[str] = []
+        self.error: GatewayError | None = None
+        self.rule: Rule | None = None  # of the hook that refused it
+        self.rewritten: Rewritten | None = None
+        self.ran = False
+
+    def live(self) -> Done:
+        """Leads the call through. Raises nothing but what ends the process, and `Crowded`."""
+        work = self.begin()
+        return self.end(None if work is None else work[0], work)
+
+    def begin(self) -> tuple[Handler, Work] | None:
+        """Leads the call to where it may run, judged, approved and recorded; None where it may not. `end` has to
+        follow. Raises as `live` does."""
+        found: list[tuple[Handler, Work]] = []
+        self._safely(lambda: found.append(self._begin()))
+        return found[0] if found else None
+
+    def end(self, does: Handler | None, work: tuple[Handler, Work] | None, began: float = 0.0) -> Done:
+        """Has the work done that `begin` let through, by its handler or by one that only tells what was done meanwhile,
+        since `began`; and leads the call to its end. Raises as `live` does."""
+        if work is not None and does is not None:
+            self._safely(lambda: self._finish(does, work[1], began or monotonic()))
+        return self._close()
+
+    def _begin(self) -> tuple[Handler, Work]:
+        if self.broken is not None:
+            raise self.broken
+        call = self._understand()
+        self._hooks_before(call)
+        verdict = self._judge()
+        self._confine(verdict)
+        verdict = self._approve(verdict)
+        work = self._work(verdict)
+        self._record(verdict)
+        return work
+
+    def _finish(self, does: Handler, work: Work, began: float) -> None:
+        assert self.verdict is not None
+        edit = self.services.edit(work)
+        self._run(self.verdict, (does, work), began)
+        if edit is not None:
+            self.output = edit.told(self.output)
+            self.reports += edit.reports
+        self._limit()
+        self._hooks_after()
+
+    def _safely(self, does: Callable[[], None]) -> None:
+        try:
+            does()
+        except Refused as refused:
+            self._end(refused.result)
+        except (CallError, ConfigError) as error:
+            self.error = error
+            self._end(_refused(str(error)))
+        except Failure as failure:
+            self._end(_refused(str(failure)))
+        except SandboxError as error:
+            self._end(not_run(error))
+        except Crowded:
+            raise
+        except Exception as error:
+            self._end(_refused(f"It was refused because of {internal(error)}."))
+        except BaseException as error:
+            self._end(Result("cancelled", NOT_RUN, reason=f"{type(error).__name__} ended it"))
+            self._close()
+            raise
+
+    # ------------------------------------------------------------------------------------- before it may run
+
+    def _understand(self) -> Call | None:
+        """Find the tool, bring the call to its canonical form, hold it to the schema and to what the tool itself says
+        of a call without looking at the world."""
+        self.tool = self.planner.judge.registry.tool(self.raw.tool)
+        looked = check(self.tool.entry)
+        if looked is None and not self._hooks("before_call"):
+            return None  # judging does the same
+        call = canonicalise_for(self.tool, self.raw, self.context)
+        if looked is not None:
+            looked(call)
+        return call
+
+    def _hooks(self, event: str) -> Any:
+        return self.planner.judge.loaded.hooks and self.services.hooks.of(self.planner, event, self._name())
+
+    def _hooks_before(self, call: Call | None) -> None:
+        """Hooks that guard may refuse the call or change its input. A changed one goes past all of them again."""
+        found = self._hooks("before_call")
+        if not found or call is None:
+            return
+        answer = self.services.hooks.before(found, call, self, lambda raw: self._reread(raw))
+        self.notes += answer.notes
+        self.reports += answer.reports
+        self.rewritten = Rewritten(call, answer.changed) if answer.changed else None
+        if answer.refusal:
+            self.rule = answer.rule
+            raise Refused(_refused(answer.refusal))
+        self.raw = answer.raw
+
+    def _reread(self, raw: RawCall) -> Call:
+        self.raw = raw
+        call = self._understand()
+        assert call is not None  # there are hooks
+        return call
+
+    def _judge(self) -> Verdict:
+        verdict = self.verdict = self.planner.judge.check(self.raw, self.context)
+        if verdict.decision is Decision.DENY:
+            raise Refused(_refused(message(verdict)))
+        if not verdict.context.confined and self._starts(verdict):
+            raise Refused(_refused(f"{message(verdict)} {UNCONFINED_RUN}"))
+        if self.beside and not self.is_safe(verdict):
+            raise Crowded
+        assert self.tool is not None
+        self.does = self.given or handler(self.tool.entry)  # nobody is asked about what nothing stands behind
+        return verdict
+
+    def is_safe(self, verdict: Verdict) -> bool:
+        """Whether the call may run beside others."""
+        return self.tool is not None and is_concurrency_safe(self.tool, verdict.analysis.items, verdict.facts)
+
+    def _starts(self, verdict: Verdict) -> bool:
+        """Whether the call starts a command: a tool may do so for some inputs only."""
+        assert self.tool is not None
+        fields = verdict.call.input
+        return self.starts and any(
+            do == "argv" or (do == "shell" and fields.get(field)) for do, field, *_ in self.tool.actions
+        )
+
+    def _planned(self, planner: Planner, verdict: Verdict) -> SandboxPlan | None:
+        return planner.plan(verdict, self.environment) if self._starts(verdict) else None
+
+    def _confine(self, verdict: Verdict) -> None:
+        """The plan of what a command of this call may see and do, made from the very verdict."""
+        if self.given is None and self._starts(verdict):
+            self.session.scratch()  # commands see nothing of it, so it must be there before one is planned
+        self.plan = self._planned(self.planner, verdict)
+
+    def _approve(self, verdict: Verdict) -> Verdict:
+        """Where policy asks: what runs is what was shown, judged once more by the policy as it is after the answer."""
+        if verdict.decision is not Decision.ASK or self.cancel.is_set:
+            return verdict
+        self.planner, approval = self.services.approved(
+            self.planner, verdict, self.plan, self.raw, self.context, self.grants, self._planned,
+            lambda: self.cancel.is_set,
+        )  # fmt: skip
+        judged, self.grant = approval.judgement, approval.grant
+        verdict = self.verdict = judged.verdict
+        self.plan = judged.plan
+        if approval.refusal:
+            raise Refused(_refused(f"{message(verdict)} {approval.refusal}"))
+        return verdict
+
+    def _work(self, verdict: Verdict) -> tuple[Handler, Work]:
+        """What does the work, and what it works with."""
+        from gateway.calls.handler_context import work_of
+
+        if self.cancel.is_set:
+            raise Refused(Result("cancelled", NOT_RUN, reason="it was cancelled before it started"))
+        assert self.does is not None
+        return self.does, work_of(self, verdict)
+
+    def _record(self, verdict: Verdict) -> None:
+        """No record, no run."""
+        recorded = self._recorded(verdict)
+        if recorded.may_run:
+            self.recorded = recorded
+            return
+        self.recorded = recorded.replace(problem="")  # which is what the refusal says
+        raise Refused(_refused(f"It is refused, because it would not be recorded: {recorded.problem}."))
+
+    def _recorded(self, verdict: Verdict) -> Recorded:
+        return self.services.recorded(
+            self.planner, self.session.name, verdict, self.plan, self.grant, rewritten=self.rewritten
+        )
+
+    def lasts(self) -> Lasting:
+        """The call runs on when its handler has returned: what is told its end."""
+        from gateway.audit.calls import Lasting
+
+        recorded, verdict = self.recorded, self.verdict
+        assert recorded is not None
+        assert verdict is not None
+        self.lasting = Lasting(lambda result: self.services.ended(recorded, verdict, result))
+        return self.lasting
+
+    # ---------------------------------------------------------------------------------------- while it runs, and after
+
+    def _run(self, verdict: Verdict, work: tuple[Handler, Work], began: float) -> None:
+        self.ran = True
+        does, given = work
+        try:
+            output = does(verdict.call, given)
+        except Failure as failure:
+            self.output = _said(str(failure), is_error=True)
+            self.result = Result("exited", 1, reason=failure.message, seconds=monotonic() - began)
+        except SandboxError as error:
+            self.result = not_run(error)
+            self.output = _said(f"Nothing ran: {self.result.reason}.", is_error=True)
+        except (Exception, SystemExit) as error:
+            cancelled = self.cancel.is_set
+            reason = "it was cancelled" if cancelled else internal(error)
+            self.output = _said(f"{verdict.call.tool} did not finish: {reason}.", is_error=True)
+            self.result = Result("cancelled" if cancelled else "failed", 1, reason=reason, seconds=monotonic() - began)
+        else:
+            self.output = output
+            self.result = output.result or _exited(int(output.is_error), monotonic() - began)
+
+    def _limit(self) -> None:
+        """Too much for a model goes to a file; what the tool declares of its result is held to. Where that cannot be,
+        the model gets why instead of the result."""
+        assert self.tool is not None
+        if self.given is not None:
+            return
+        from gateway.calls.results import limited
+
+        try:
+            self.output = limited(self.output, self.tool.entry, None if self.session.single else self.session.scratch)
+        except Exception as error:
+            why = str(error) if isinstance(error, Failure) else f"It ran. Its result is lost: {internal(error)}."
+            self.output = self.output.replace(blocks=(Text(why),), data=None, is_error=True)
+            self.reports.append(f"after it had run, {why}")
+
+    def _hooks_after(self) -> None:
+        """Hooks that watch: they may add notes; whether they work changes nothing that has happened."""
+        event = "after_failure" if self.output.is_error else "after_call"
+        found = self._hooks(event)
+        if found:
+            answer = self.services.hooks.after(found, event, self)
+            self.notes += answer.notes
+            self.reports += answer.reports
+
+    def _end(self, result: Result) -> None:
+        """Ends the call with this, unless it has run: then what it did is told, and what went wrong after it."""
+        if self.ran and self.result is not None:
+            self.reports.append(f"after it had run, {result.reason}")
+            return
+        self.result = result
+        self.output = _said(result.reason, is_error=True)
+
+    def _close(self) -> Done:
+        """Records what became of the call; one that got no further than being judged is recorded as such."""
+        result = self.result or _refused("Nothing became of it.")
+        verdict = self.verdict or self._unjudged(result.reason)
+        recorded = self.recorded
+        try:
+            if recorded is None:
+                recorded = self._recorded(verdict)
+            told = self.services.ended(recorded, verdict, result)
+        except Exception as error:  # a fault of ours must not take away what the call has done
+            told = result.replace(reason=f"{result.reason} This call is not recorded, because of {internal(error)}.")
+        if self.lasting is not None:
+            self.lasting.started()
+        if told.reason != result.reason:
+            self.reports.append(told.reason[len(result.reason) :].lstrip(". "))
+        output = self.output
+        if self.notes:
+            output = output.replace(notes=(*output.notes, *self.notes))
+        return Done(
+            verdict, output, told, self.plan, self.grant, recorded.id if recorded is not None else "",
+            tuple(self.reports), self.error, self.ran and not self.is_safe(verdict), self.ran,
+        )  # fmt: skip
+
+    def _unjudged(self, because: str) -> Verdict:
+        """A denial in the place of the verdict that was never reached, with as much of the call as there is."""
+        name = self._name() if isinstance(self.raw.tool, str) else "?"
+        name = name[:_LONGEST_NAME].encode("utf-8", "backslashreplace").decode()
+        try:
+            given = readable(self.raw.input)
+        except Exception:
+            given = freeze({})
+        rule = self.rule or built_in(INVALID if isinstance(self.error, CallError) else INTERNAL, because)
+        return unjudged(Call(name, given, ""), self.context, rule)
+
+    def _name(self) -> str:
+        return self.raw.tool if self.tool is None else self.tool.name
+
+
+def _guard_of(services: Serves) -> tuple[Planner, ConfigError | None]:
+    """Who judges the call; where the policy files have become broken, who judged before, and what is wrong: then the
+    call is refused."""
+    try:
+        return services.planner, None
+    except ConfigError as error:
+        return services.planner_before, error
+
+
+def internal(error: BaseException) -> str:
+    """One line on a fault of ours."""
+    first = str(error).split("\n", 1)[0][:200]
+    return f"an internal error ({type(error).__name__}{': ' if first else ''}{first})"
+
+
+def _exited(status: int, seconds: float) -> Result:
+    return Result("exited", status, b"", b"", (0, 0), "", (), "", (), seconds)
+
+
+def _refused(reason: str) -> Result:
+    return Result("refused", NOT_RUN, reason=reason)
+
+
+def _said(text: str, *, is_error: bool) -> Output:
+    return Output((Text(text),), is_error=is_error)

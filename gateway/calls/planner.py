@@ -1,0 +1,55 @@
+"""From a verdict to what may run: the sandbox plan, its limits, and what is protected by name while it runs."""
+
+from __future__ import annotations
+
+from gateway.core.value import Value
+from gateway.sandbox.base import Names
+from gateway.sandbox.plan import plan_of
+from gateway.sandbox.profile import profile_of
+from gateway.sandbox.run import Protection
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from gateway.judge.judge import Judge
+    from gateway.model.plan import SandboxPlan
+    from gateway.model.verdict import Verdict
+    from gateway.sandbox.survey import Surveyor
+
+# What a tool may ask for where no policy limits the time of a call; without asking it gets what the plan says.
+MOST_SECONDS = 600.0
+
+
+class Planner(Value):
+    """A judge and who looks at the host for it: one call is judged, planned and held by the same."""
+
+    judge: Judge
+    surveyor: Surveyor
+
+    def plan(self, verdict: Verdict, environment: Mapping[str, str] | None) -> SandboxPlan:
+        """What the call of a verdict could see and do. Raises SandboxError where nothing may run."""
+        if environment is not None:  # programs are found where they were looked for when the call was judged
+            environment = {**environment, "PATH": self.judge.search_path}
+        profile = profile_of(self.judge.loaded_for(verdict).settings)
+        return plan_of(verdict, profile, self.surveyor.survey(verdict, environment))
+
+    def limits_seconds(self, verdict: Verdict) -> bool:
+        """Whether policy itself says how long a call may take."""
+        limits = self.judge.loaded_for(verdict).settings.get("limits")
+        return limits is not None and "seconds" in limits.value
+
+    def most_seconds(self, verdict: Verdict, plan: SandboxPlan) -> float:
+        """The longest that a tool may ask for, 0 without limit."""
+        return plan.limits.seconds if self.limits_seconds(verdict) else max(plan.limits.seconds, MOST_SECONDS)
+
+    def protection(self, verdict: Verdict) -> Protection:
+        """What the call may not change by name, and what is swept up after it."""
+        surveyor = self.surveyor
+
+        def look(folder: str) -> Names:
+            marks = surveyor.marks(verdict, folder)
+            found = {mark.path: mark.fixed or mark.hidden for mark in marks if mark.fixed or mark.hidden}
+            return Names(found, tuple([mark.path for mark in marks if mark.closed]))
+
+        return Protection(lambda path: surveyor.rule_on(verdict, path), look)

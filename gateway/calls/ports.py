@@ -1,0 +1,136 @@
+"""What calls need of those above them, as protocols: whoever uses a part of it says which, and no more.
+
+`gateway.api.services.Services` is all of it.
+"""
+
+from __future__ import annotations
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from contextlib import AbstractContextManager
+    from typing import Any, Protocol
+
+    from gateway.approval.asking import Approval
+    from gateway.approval.grants import Grants
+    from gateway.approval.person import Person
+    from gateway.audit.calls import Recorded
+    from gateway.calls.hooks.run import Hooks
+    from gateway.calls.output import Output
+    from gateway.calls.planner import Planner
+    from gateway.calls.runner import Calls
+    from gateway.calls.session import Session
+    from gateway.calls.work import Work
+    from gateway.core.cancel import Cancel
+    from gateway.judge.judge import Judge
+    from gateway.model.call import RawCall
+    from gateway.model.context import Context
+    from gateway.model.grant import Grant
+    from gateway.model.plan import SandboxPlan
+    from gateway.model.record import Rewritten
+    from gateway.model.result import Result
+    from gateway.model.verdict import Verdict
+    from gateway.sandbox.run import Runner
+
+    class Judges(Protocol):
+        """Who judges and plans."""
+
+        @property
+        def planner(self) -> Planner:
+            """For the next call, by the policy files as they are. Raises ConfigError where they are broken."""
+
+        @property
+        def planner_before(self) -> Planner:
+            """By the policy files as they were when they could last be read."""
+
+        @property
+        def judge(self) -> Judge:
+            """Who judges by now."""
+
+        def look_again(self) -> None:
+            """Has the next call judged by the policy files as they are by then."""
+
+    class Approves(Protocol):
+        """Who is asked where policy asks."""
+
+        def approved(
+            self,
+            planner: Planner,
+            verdict: Verdict,
+            plan: SandboxPlan | None,
+            raw: RawCall,
+            context: Context | None,
+            grants: Grants | None,
+            planned: Callable[[Planner, Verdict], SandboxPlan | None],
+            cancelled: Callable[[], bool],
+        ) -> tuple[Planner, Approval]:
+            """Asks; once there is an answer, the call is judged and planned anew by the policy files as they are."""
+
+    class Records(Protocol):
+        """Where calls are recorded."""
+
+        def recorded(
+            self,
+            planner: Planner,
+            session: str,
+            verdict: Verdict,
+            plan: SandboxPlan | None,
+            grant: Grant | None,
+            *,
+            rewritten: Rewritten | None = None,
+        ) -> Recorded:
+            """Records what was decided, before anything of the call runs."""
+
+        def ended(self, recorded: Recorded, verdict: Verdict, result: Result) -> Result:
+            """Records what became of the call; the result says what could not be recorded."""
+
+    class Starts(Judges, Approves, Records, Protocol):
+        """What starting a command takes, be it for a call or to serve calls."""
+
+        @property
+        def runner(self) -> Runner:
+            """What runs it in the sandbox."""
+
+    class Edit(Protocol):
+        """What goes along with a call that may change files."""
+
+        reports: list[str]
+
+        def told(self, output: Output) -> Output:
+            """The output, with what is wrong with the files by now."""
+
+    class Extras(Protocol):
+        """Servers that calls may use."""
+
+        def server(self, name: str, session: Session, cancel: Cancel) -> AbstractContextManager[Any]:
+            """The MCP server of this name, for as long as it is used. Raises Failure."""
+
+        def catalogue(self, session: Session) -> Any:
+            """What a session's model gets of MCP servers (`gateway.mcp.tool_catalogue`)."""
+
+        def language(self, path: str, session: Session, cancel: Cancel) -> Any:
+            """The language server for a file of this name. Raises Failure."""
+
+        def edit(self, work: Work) -> Edit | None:
+            """What has language servers hear of what a call changes, None where none was ever asked."""
+
+    class Serves(Starts, Extras, Protocol):
+        """All that the life of a call takes."""
+
+        @property
+        def hooks(self) -> Hooks:
+            """The hooks of the policy at work."""
+
+        @property
+        def person(self) -> Person | None:
+            """Who sits before the sessions, None where nobody does."""
+
+        def close(self) -> None:
+            """Ends what serves calls. No call may be running."""
+
+    class RunsCalls(Protocol):
+        """A gateway that runs calls (`gateway.api.gateway.Gateway`), as what is built on it sees one."""
+
+        @property
+        def calls(self) -> Calls:
+            """What runs them."""

@@ -1,0 +1,1 @@
+"""node: one-line programs."""

@@ -1,0 +1,1 @@
+"""perl: one-line programs."""

@@ -1,0 +1,1 @@
+"""SQL: statements, and the clients that are given them."""

@@ -1,0 +1,520 @@
+"""Start-up: packaged data, tools and policies, each from its compiled form where one can be trusted.
+
+Only a cache miss reads YAML; the modules that can are imported then and not before.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+
+from gateway.config import prebuilt
+from gateway.config.descriptions import Layered, compile_files, entries, find_descriptions
+from gateway.config.layers import PolicyFile, Setting, bind, find_files, read_file, session_files
+from gateway.config.tool_files import find_tools, with_tools
+from gateway.config.trust import TrustStore
+from gateway.core.cache import Cache, digest
+from gateway.core.errors import ConfigError, Problem
+from gateway.core.gc_pause import Uncollected
+from gateway.core.packed import Descriptions, Rows, pack, pack_rows, unpack_rows
+from gateway.core.places import AGENTS, COMMANDS, PACKAGE, SERVERS, Places, packaged
+from gateway.core.places import places as here
+from gateway.core.value import Value
+from gateway.model.decision import MODES
+from gateway.policy.table import Policy
+from gateway.tools.foreign import Foreign, rule_names
+from gateway.tools.registry import Registry
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from typing import Any
+
+    from gateway.config.descriptions import Entry, Lookup
+    from gateway.policy.compile import Bound
+    from gateway.spec.short import ToolName
+
+    # From rules as they are bound: what is wrong with their examples.
+    Verify = Callable[[tuple[Bound, ...], Registry, Places, tuple[Entry, ...]], list[Problem]]
+
+# What of a policy is by far the most, and of which a call needs little.
+_TABLES = ("rules", "clauses")
+# The layers of which a pause takes nothing away.
+UPPER = ("builtin", "enterprise")
+# Names in either case are the same file where file systems are so by default.
+FOLDS_CASE = sys.platform == "darwin"
+# Variables in which agents say where their session started.
+ROOT_VARIABLES = ("GATEWAY_PROJECT_DIR", "CLAUDE_PROJECT_DIR", "GEMINI_PROJECT_DIR")
+
+
+class Options(Value):
+    """What a front end was told: the same for `check`, the hooks and the library.
+
+    `policies`: a folder that stands for all layers but `builtin`. `mode`: "" to take the policy's. `trust`: project
+    digests to accept for this run. `others`: further project roots whose deny and ask rules apply. `binding`: what is
+    decided will be done, so the machine's own enterprise layer holds beside `policies`; a dry run may leave it out.
+    `servers`: MCP servers that no policy names: by what name, which description says what they are ("" for none), and
+    at which address ("" for one that runs here). `rules`: those of the session, as `Context.rules`. `paused`: of all
+    layers only `builtin` and enterprise hold (`gateway.agents.pausing`).
+    """
+
+    cwd: str
+    policies: str = ""
+    mode: str = ""
+    trust: tuple[str, ...] = ()
+    others: tuple[str, ...] = ()
+    root: str = ""
+    binding: bool = False
+    servers: tuple[tuple[str, str, str], ...] = ()
+    rules: tuple[str, ...] = ()
+    paused: bool = False
+
+
+class Loaded(Value):
+    """A policy ready to decide, and where everything in it came from. `commands`: what its layers say of programs;
+    `modes`: those that a session may choose, () for any; `hooks`: what is told of calls, upper layers' first;
+    `included`: the files that it extends."""
+
+    policy: Policy
+    settings: dict[str, Setting]
+    files: tuple[tuple[str, str], ...]
+    skipped: tuple[str, ...]
+    project_digest: str
+    project_trusted: bool
+    mode: str
+    commands: tuple[Entry, ...] = ()
+    modes: tuple[str, ...] = ()
+    hooks: tuple[dict[str, Any], ...] = ()
+    included: tuple[str, ...] = ()
+
+    @property
+    def guarded(self) -> bool:
+        """Whether hooks put a command's confined form in its place (`gateway.agents.guarded`)."""
+        setting = self.settings.get("guarded")
+        return setting is not None and setting.value is True
+
+
+def project_root(cwd: str, environment: Mapping[str, str] | None = None) -> str:
+    """Where the session started: an agent's own variable when it holds the folder, else git's top, else the folder."""
+    for name in ROOT_VARIABLES:
+        value = (os.environ if environment is None else environment).get(name, "")
+        if value.startswith("/") and os.path.isdir(value):
+            real = os.path.realpath(value)
+            if (cwd + "/").startswith(real + "/"):
+                return real
+    folder = cwd
+    while True:
+        if os.path.lexists(f"{folder}/.git"):
+            return folder or "/"
+        parent = folder[: folder.rfind("/")] if "/" in folder else ""
+        if not parent:
+            return cwd
+        folder = parent
+
+
+def load_policy(
+    places: Places, options: Options, registry: Registry, verify: Verify, brought: Sequence[PolicyFile] | None = None
+) -> Loaded:
+    """The policy of all layers for one project root. `verify`: tries the examples that rules carry, and says what is
+    wrong with them; asked only where there are any and the policy is compiled anew. `brought`: the files of tools that
+    `registry` was made from, so that what is trusted is what is called; read anew if missing.
+
+    Raises ConfigError for whatever is wrong in any file; then nothing may be decided.
+    """
+    files = find_files(places, options.root, policies=options.policies, others=options.others, binding=options.binding)
+    files += session_files(options.rules, options.root)
+    if options.paused:
+        files = [each for each in files if each.layer in UPPER]
+    described = find_descriptions(places, options.root, policies=options.policies, binding=options.binding)
+    brought = tool_files(places, options) if brought is None else brought
+    cache = Cache(places.cache)
+    # What ships changes with the code, or in a checkout with its files.
+    shipped = (_descriptions_stamp(),) if described else ()
+    key = "policy-" + digest(
+        [
+            code_stamp(),
+            places.home,
+            *(f"{usual}\0{own}" for usual, own in places.moved()),
+            options.root,
+            options.policies,
+            *_texts(files),
+            *_texts(described),
+            *_texts(brought),
+            *shipped,
+            *registry.names(),
+        ]
+    )
+    store = TrustStore(places.state)
+
+    def is_trusted(fingerprint: str) -> bool:
+        return fingerprint in options.trust or fingerprint in store.digests(os.path.realpath(options.root))
+
+    entry = _kept(cache, key)
+    if entry is None or not _still_holds(entry, is_trusted):
+        with Uncollected():
+            entry = _compile(
+                files, described, options, registry, places, is_trusted, bool(options.policies), verify, brought=brought
+            )
+        if not options.rules:  # a session's are of no use to later processes
+            rest = {name: value for name, value in entry["policy"].items() if name not in _TABLES}
+            tables = [entry["policy"][name] for name in _TABLES]
+            cache.write_bytes(key, pack_rows({**entry, "policy": rest}, *tables))
+    return _loaded(entry, options)
+
+
+def _kept(cache: Cache, key: str) -> dict[str, Any] | None:
+    """A policy as it was compiled, of which rules and clauses are unpacked when a call needs them."""
+    data = cache.read_bytes(key)
+    if data is None:
+        return None
+    with Uncollected():
+        try:
+            entry, tables = unpack_rows(data)
+        except ValueError:
+            return None
+        entry["policy"] |= zip(_TABLES, map(Rows, tables), strict=True)
+    return entry
+
+
+def policy_from(
+    files: list[PolicyFile],
+    options: Options,
+    registry: Registry,
+    home: str,
+    *,
+    verify: Verify,
+    trusted: bool = True,
+    fold: bool = False,
+    described: Sequence[PolicyFile] = (),
+) -> Loaded:
+    """The policy of files that are at hand: for tests of policies. `verify`: as in `load_policy`; `trusted`: whether
+    the project's is; `fold`: whether the file system takes names in either case for the same; `described`: the
+    layers' descriptions."""
+    nowhere = Places("", "", "", "", home)
+    entry = _compile(files, described, options, registry, nowhere, lambda _fingerprint: trusted, False, verify, fold)
+    return _loaded(entry, options)
+
+
+def _texts(files: Iterable[PolicyFile]) -> Iterable[bytes | str]:
+    for file in files:
+        yield f"{file.layer}\0{file.path}\0{file.base}"
+        yield file.content
+
+
+def _still_holds(entry: dict[str, Any], is_trusted: Callable[[str], bool]) -> bool:
+    """Whether the files that a cached policy extends, and the project's trust, are as they were."""
+    if entry["fingerprint"] and is_trusted(entry["fingerprint"]) != entry["told"]:
+        return False
+    try:
+        return all(digest([read_file(path)]) == known for path, known in entry["included"])
+    except ConfigError:
+        return False
+
+
+def _compile(
+    files: list[PolicyFile],
+    described: Sequence[PolicyFile],
+    options: Options,
+    registry: Registry,
+    places: Places,
+    is_trusted: Callable[[str], bool],
+    all_trusted: bool,
+    verify: Verify,
+    fold: bool = FOLDS_CASE,
+    brought: Sequence[PolicyFile] = (),
+) -> dict[str, Any]:
+    from gateway.policy.compile import compile_policy
+
+    layered = bind(
+        files,
+        _reader(registry),
+        root=options.root,
+        trusted=is_trusted,
+        all_trusted=all_trusted,
+        descriptions=(*described, *brought),
+    )
+    commands = tuple(
+        entries(
+            compile_files(described, load_descriptions(places)),
+            trusted=layered.project_trusted,
+            locked_by=layered.commands_locked_by,
+        )
+    )
+    policy = compile_policy(layered.bound, home=places.home, fold=fold, moved=places.moved())
+    if any(rule["matches"] or rule["not_matches"] for each in layered.bound for rule in each.rules):
+        problems = verify(layered.bound, registry, places, commands)
+        if problems:
+            raise ConfigError(problems)
+    included = [[path, digest([content])] for path, content in layered.included]
+    told = is_trusted(layered.project_digest)
+    return {
+        "policy": policy,
+        "settings": {name: list(setting.as_dict().values()) for name, setting in layered.settings.items()},
+        "modes": list(layered.modes),
+        "files": [[file.layer, file.path] for file in layered.files],
+        "included": included,
+        "skipped": list(layered.skipped),
+        "fingerprint": layered.project_digest,
+        "trusted": layered.project_trusted,
+        "told": told,
+        "revision": digest(
+            [
+                *_texts(layered.files),
+                repr(included),
+                repr(layered.project_trusted),
+                *_texts(described),
+                *_texts(brought),
+            ]
+        ),
+        "commands": commands,
+        "hooks": list(layered.hooks),
+    }
+
+
+# In a checkout: the shipped policies as this process read them last, by path, with what they were read from.
+_shipped: dict[str, tuple[bytes, dict[str, ToolName], dict[str, Any]]] = {}
+
+
+def _reader(registry: Registry) -> Callable[[bytes, str], dict[str, Any]]:
+    """Reads a policy file; what was shipped is known by its content and needs no YAML, or not again."""
+    tools: dict[str, ToolName] = {}
+
+    def read(content: bytes, path: str) -> dict[str, Any]:
+        known = prebuilt.policy(content)
+        if known is not None:
+            return known
+        from gateway.spec.policy import parse_policy
+
+        if not tools:
+            tools.update(tool_names(registry))
+        if os.path.dirname(path) != packaged("policies"):
+            return parse_policy(content, path, tools)
+        if path not in _shipped or _shipped[path][:2] != (content, tools):
+            _shipped[path] = content, tools, parse_policy(content, path, tools)
+        return _shipped[path][2]
+
+    return read
+
+
+def _loaded(entry: dict[str, Any], options: Options) -> Loaded:
+    settings = {
+        name: Setting(value, file, layer, {key: tuple(origin) for key, origin in origins.items()})
+        for name, (value, file, layer, origins) in entry["settings"].items()
+    }
+    levels = settings["levels"].value if "levels" in settings else {}
+    review = settings["review"].value if "review" in settings else ""
+    policy = Policy(**entry["policy"], levels=levels, revision=entry["revision"], seen={}, review=review)
+    return Loaded(
+        policy,
+        settings,
+        tuple((layer, path) for layer, path in entry["files"]),
+        tuple(entry["skipped"]),
+        entry["fingerprint"],
+        entry["trusted"],
+        _mode(options.mode, settings, entry["modes"]),
+        tuple(entry["commands"]),
+        tuple(entry["modes"]),
+        tuple(entry.get("hooks", ())),
+        tuple(path for path, _digest in entry["included"]),
+    )
+
+
+def _mode(asked: str, settings: dict[str, Setting], allowed: list[str]) -> str:
+    """The mode of the session: the one asked for, within what the policy's layers left open."""
+    if asked and asked not in MODES:
+        raise ConfigError(Problem(f"--mode must be one of {', '.join(MODES)} (got `{asked}`)"))
+    if asked and allowed and asked not in allowed:
+        remedy = f"the policy leaves open {', '.join(allowed)}"
+        raise ConfigError(Problem(f"--mode must be one that the policy allows (got `{asked}`)", remedy=remedy))
+    return asked or (settings["mode"].value if "mode" in settings else "default")
+
+
+def tool_names(registry: Registry) -> dict[str, ToolName]:
+    """Name or alias of every tool, as the short form of rules needs them."""
+    from gateway.spec.short import ToolName
+
+    names = {}
+    for name in registry.names():
+        tool = registry[registry.canonical_name(name)]
+        fields = tuple(tool.entry["input"].get("properties", ()))
+        names[name] = ToolName(tool.name, tool.match_kind, tool.match, fields)
+    for name, (kind, match) in load_foreign(here()).names_for_rules().items():
+        names.setdefault(name, ToolName(name, kind, match))
+    return names
+
+
+def tool_files(places: Places, options: Options) -> tuple[PolicyFile, ...]:
+    """The files of tools of the layers, each read once. Raises ConfigError for one that cannot be read."""
+    return tuple(find_tools(places, options.root, policies=options.policies, binding=options.binding))
+
+
+def load_tools(places: Places, brought: Sequence[PolicyFile] = ()) -> Registry:
+    """The declared tools, and those of the files that layers bring besides. Raises ConfigError for a broken one."""
+    shipped = _shipped_tools(places)
+    if not brought:
+        return shipped
+    cache, compiled = Cache(places.cache), []
+    for file in brought:
+        key = "tools-" + digest([code_stamp(), file.layer, file.path, file.content])
+        found = cache.read(key)
+        if found is None:
+            from gateway.spec.tools import compile_tools
+
+            found = compile_tools(file.content, file.path, file.layer)
+            cache.write(key, found)
+        compiled.append((file.layer, found))
+    return with_tools(shipped, compiled)
+
+
+def _shipped_tools(places: Places) -> Registry:
+    built = prebuilt.tools()
+    if built is not None:
+        return Registry(built["tools"])
+    path = packaged("tools.yaml")
+    content = read_file(path)
+    cache = Cache(places.cache)
+    key = "tools-" + digest([code_stamp(), path, content])
+    compiled = cache.read(key)
+    if compiled is None:
+        from gateway.spec.tools import compile_tools
+
+        compiled = compile_tools(content, path)
+        cache.write(key, compiled)
+    return Registry(compiled)
+
+
+def load_server_tools(places: Places, name: str) -> dict[str, dict[str, Any]]:
+    """What a described MCP server's tools do, by their own names. Raises ConfigError where nobody describes it."""
+    path = os.path.join(SERVERS, f"{name}.yaml")
+    if not os.path.isfile(path):
+        known = sorted(each.removesuffix(".yaml") for each in os.listdir(SERVERS) if each.endswith(".yaml"))
+        remedy = f"described are {', '.join(known)}"
+        raise ConfigError(Problem(f"no description says what the MCP server `{name}` does", remedy=remedy))
+    content, cache = read_file(path), Cache(places.cache)
+    key = "server-" + digest([code_stamp(), path, content])
+    compiled = cache.read(key)
+    if compiled is None:
+        from gateway.spec.tools import compile_tools
+
+        compiled = compile_tools(content, path)
+        cache.write(key, compiled)
+    found: dict[str, dict[str, Any]] = compiled["tools"]
+    return found
+
+
+def with_servers(registry: Registry, places: Places, options: Options, settings: dict[str, Setting]) -> Registry:
+    """The tools with what is known of those of MCP servers: of the ones that the policy names, and of others. Raises
+    ConfigError where a server is to be one that nobody describes."""
+    setting = settings.get("servers")
+    named = {} if setting is None else {key: (each["is"], each["url"]) for key, each in setting.value.items()}
+    named |= {key: (what, url) for key, what, url in options.servers if key not in named}
+    found = {
+        key: (url, load_server_tools(places, what) if what else {}) for key, (what, url) in named.items() if what or url
+    }
+    return registry.with_servers(found) if found else registry
+
+
+def with_search(registry: Registry, settings: dict[str, Setting]) -> Registry:
+    """The tools, those that search with the provider that the policy names as what they connect to."""
+    setting = settings.get("search")
+    return registry if setting is None else registry.with_search(setting.value["url"])
+
+
+def load_descriptions(places: Places) -> Descriptions:
+    """The packaged descriptions of programs. The first look-up raises ConfigError if one is broken."""
+    if prebuilt.tools() is not None:
+        return Descriptions(prebuilt.commands)
+    return Descriptions(lambda: _packed_descriptions(places))
+
+
+def load_foreign(places: Places) -> Foreign:
+    """The tools of foreign agents. The first look-up raises ConfigError if a description is broken."""
+    if prebuilt.tools() is not None:
+        return Foreign(Descriptions(prebuilt.foreign))
+    return Foreign(Descriptions(lambda: _packed_foreign(places)))
+
+
+def _packed_foreign(places: Places) -> bytes:
+    """Those of a checkout, from the cache unless one of their files is another one by now."""
+    cache = Cache(places.cache)
+    key = "foreign-" + digest([code_stamp()])
+    packed = cache.read_bytes(key)
+    if packed is None:
+        packed = pack_foreign(_shipped_tools(places))
+        cache.write_bytes(key, packed)
+    return packed
+
+
+def pack_foreign(shipped: Registry) -> bytes:
+    """The tools of all foreign agents, compiled from YAML. `shipped`: the tools of ours that they stand for."""
+    from gateway.spec.foreign import compile_foreign
+
+    paths = [os.path.join(AGENTS, name) for name in sorted(os.listdir(AGENTS)) if name.endswith(".yaml")]
+    compiled = [each for path in paths for each in compile_foreign(read_file(path), path, shipped)]
+    return pack([*compiled, rule_names(compiled)])
+
+
+def described(shipped: Descriptions, commands: tuple[Entry, ...]) -> Lookup:
+    """What known programs do: the packaged descriptions, with what layers say besides."""
+    return Layered(shipped, commands) if commands else shipped
+
+
+def _descriptions_stamp() -> str:
+    """Changes whenever a packaged description of a checkout does; "" for a wheel, whose code stamp covers them."""
+    if prebuilt.tools() is not None:
+        return ""
+    with os.scandir(COMMANDS) as files:
+        return repr(
+            sorted((e.name, (found := e.stat()).st_size, found.st_mtime_ns) for e in files if e.name.endswith(".yaml"))
+        )
+
+
+def _packed_descriptions(places: Places) -> bytes:
+    """Those of a checkout, from the cache unless one of their files is another one by now."""
+    cache = Cache(places.cache)
+    key = "commands-" + digest([code_stamp(), _descriptions_stamp()])
+    packed = cache.read_bytes(key)
+    if packed is None:
+        packed = pack_descriptions()
+        cache.write_bytes(key, packed)
+    return packed
+
+
+def pack_descriptions() -> bytes:
+    """All packaged descriptions, compiled from YAML."""
+    from gateway.spec.commands import compile_description
+
+    paths = [os.path.join(COMMANDS, name) for name in sorted(os.listdir(COMMANDS)) if name.endswith(".yaml")]
+    return pack(compile_description(read_file(path), path) for path in paths)
+
+
+# What makes compiled forms, and what gives them their meaning.
+_COMPILING = (
+    "core", "model", "shell", "policy", "commands", "commands/special", "commands/special/javascript",
+    "commands/special/perl", "commands/special/python", "commands/special/sql", "host", "tools", "spec", "config",
+    "judge", "agents/tools",
+)  # fmt: skip
+
+
+def code_stamp() -> str:
+    """Changes whenever the code that makes compiled forms does, or the tools that rules are read against."""
+    platform = (sys.platform, *sys.version_info[:2])
+    built = prebuilt.tools()
+    if built is not None:
+        return repr((*platform, built["stamp"]))
+    found = os.stat(packaged("tools.yaml"))
+    stamp = [("", *platform), ("tools.yaml", found.st_size, found.st_mtime_ns)]
+    for folder in _COMPILING:
+        try:
+            with os.scandir(os.path.join(PACKAGE, folder)) as entries:
+                stamp += [
+                    (folder, e.name, (found := e.stat()).st_size, found.st_mtime_ns)
+                    for e in entries
+                    if e.name.endswith((".py", ".yaml") if folder == "agents/tools" else ".py")
+                ]
+        except FileNotFoundError:
+            continue
+    return repr(sorted(stamp))
+
+
+__all__ = ["Descriptions", "Loaded", "Options", "load_descriptions", "load_policy", "load_tools", "tool_files"]

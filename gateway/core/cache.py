@@ -1,0 +1,163 @@
+"""The compile cache: JSON on disk, keyed by the content it was made from, and sealed.
+
+An entry is used only if its folder and file belong to this user, nobody else can write them, and the seal (a
+keyed digest with a secret of this user) fits. Anything else is ignored and made anew; nothing is ever unpickled.
+A cache that cannot be read or written costs time, never correctness.
+"""
+
+from __future__ import annotations
+
+import os
+from _blake2 import blake2b
+
+from gateway.core.gc_pause import Uncollected
+from gateway.core.plainjson import dumps, loads
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from typing import Any
+
+_MAGIC = b"gateway-cache-1\n"
+_SEAL = 32
+_SECRET = "seal"
+MAX_ENTRIES = 64
+_LONGEST_WRITE = 3600.0  # seconds
+
+
+def digest(parts: Iterable[bytes | str]) -> str:
+    """A digest of a sequence of texts; where one ends and the next begins counts."""
+    total = blake2b(digest_size=24)
+    for part in parts:
+        data = part.encode("utf-8", "surrogateescape") if isinstance(part, str) else part
+        total.update(len(data).to_bytes(8, "little"))
+        total.update(data)
+    return total.hexdigest()
+
+
+class Cache:
+    """Entries in one folder, which is made on the first write."""
+
+    def __init__(self, folder: str) -> None:
+        self.folder = folder
+        self._secret: bytes | None = None
+
+    def read(self, key: str) -> Any | None:
+        """The entry under a key, or None when there is none that can be trusted."""
+        body = self.read_bytes(key)
+        if body is None:
+            return None
+        try:
+            with Uncollected():
+                return loads(body)
+        except ValueError:
+            return None
+
+    def read_bytes(self, key: str) -> bytes | None:
+        """The same for an entry that `write_bytes` made."""
+        secret = self._read_secret()
+        if secret is None:
+            return None
+        data = read_owned(os.path.join(self.folder, key + ".json"))
+        start = len(_MAGIC) + _SEAL
+        if data is None or not data.startswith(_MAGIC) or len(data) < start:
+            return None
+        body = data[start:]
+        if _seal(secret, key, body) != data[len(_MAGIC) : start]:
+            return None
+        return body
+
+    def write(self, key: str, value: Any) -> bool:
+        """Keeps an entry, replacing one at once and whole. False when the folder cannot be used."""
+        return self.write_bytes(key, dumps(value).encode("ascii"))
+
+    def write_bytes(self, key: str, body: bytes) -> bool:
+        """The same for bytes as they are."""
+        try:
+            above = os.path.dirname(os.path.dirname(self.folder))
+            if not os.path.isdir(above):  # a home that is not there is not ours to make
+                return False
+            os.makedirs(self.folder, mode=0o700, exist_ok=True)
+            secret = self._read_secret() or self._make_secret()
+            if secret is None:
+                return False
+            target = os.path.join(self.folder, key + ".json")
+            replace_whole(target, _MAGIC + _seal(secret, key, body) + body)
+            self._prune()
+        except OSError:
+            return False
+        return True
+
+    def _read_secret(self) -> bytes | None:
+        if self._secret is None:
+            found = read_owned(os.path.join(self.folder, _SECRET))
+            self._secret = found if found is not None and len(found) == 32 else None
+        return self._secret
+
+    def _make_secret(self) -> bytes | None:
+        """Two processes may both find none; the first one's secret stays."""
+        path = os.path.join(self.folder, _SECRET)
+        try:
+            descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
+        except FileExistsError:
+            if self._read_secret() is None:
+                os.unlink(path)
+            return self._secret
+        with os.fdopen(descriptor, "wb") as file:
+            file.write(os.urandom(32))
+        return self._read_secret()
+
+    def _prune(self) -> None:
+        """Keeps the newest entries, so that the folder does not grow without end."""
+        whole: list[tuple[float, str]] = []
+        torn: list[tuple[float, str]] = []  # somebody writes them, or was killed who did
+        with os.scandir(self.folder) as entries:
+            for entry in entries:
+                if ".json" in entry.name:
+                    (whole if entry.name.endswith(".json") else torn).append((entry.stat().st_mtime, entry.path))
+        oldest = max(whole, default=(0.0, ""))[0] - _LONGEST_WRITE
+        for _modified, path in [each for each in torn if each[0] < oldest] + sorted(whole)[:-MAX_ENTRIES]:
+            os.unlink(path)
+
+
+def _seal(secret: bytes, key: str, body: bytes) -> bytes:
+    total = blake2b(key=secret, digest_size=_SEAL)
+    total.update(key.encode())
+    total.update(body)
+    return total.digest()
+
+
+def read_owned(path: str) -> bytes | None:
+    """A regular file of this user that nobody else can write, in a folder of which the same holds."""
+    try:
+        folder = os.stat(os.path.dirname(path))
+        if folder.st_uid != os.geteuid() or folder.st_mode & 0o022:
+            return None
+        descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NONBLOCK)
+    except OSError:
+        return None
+    try:
+        found = os.fstat(descriptor)
+        if found.st_uid != os.geteuid() or found.st_mode & 0o022 or found.st_mode & 0o170000 != 0o100000:
+            return None
+        chunks = []
+        while chunk := os.read(descriptor, 1 << 22):
+            chunks.append(chunk)
+        return b"".join(chunks)
+    except OSError:
+        return None
+    finally:
+        os.close(descriptor)
+
+
+def replace_whole(target: str, data: bytes) -> None:
+    """Writes beside the target and renames: a reader sees the old file or the new one, never half of one."""
+    temporary = f"{target}.{os.getpid()}.{os.urandom(4).hex()}"
+    descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
+    try:
+        with os.fdopen(descriptor, "wb") as file:
+            file.write(data)
+        os.replace(temporary, target)
+    except BaseException:
+        os.unlink(temporary)
+        raise

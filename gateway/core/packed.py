@@ -1,0 +1,274 @@
+"""Compiled forms as one piece of bytes: an index, then a JSON text for every part that is looked up by itself.
+
+Whoever judges one call reads and unpacks what that call needs. All of it together would cost more than the decision.
+Descriptions of programs have a text for every program and subcommand, policies and tools one for every row.
+"""
+
+from __future__ import annotations
+
+import os
+from _thread import allocate_lock
+
+from gateway.core.errors import ConfigError, Problem
+from gateway.core.plainjson import dumps, loads
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from typing import Any
+
+# What only the tests of a description look at.
+_LEFT_OUT = ("examples", "lines", "place")
+_FEW = 32
+_PIECE = 1 << 17  # holds the index of all that is shipped
+
+
+def pack(descriptions: Iterable[dict[str, Any]]) -> bytes:
+    """The first line holds the place of every name's text in what follows it; a text holds those of its subcommands."""
+    names: dict[str, list[int]] = {}
+    texts: list[bytes] = []
+    size = 0
+
+    def add(value: dict[str, Any]) -> list[int]:
+        nonlocal size
+        text = _dump(value)
+        texts.append(text)
+        size += len(text)
+        return [size - len(text), size]
+
+    for description in descriptions:
+        kept = {key: value for key, value in description.items() if key not in _LEFT_OUT}
+        if "nested" in kept:
+            kept["nested"] = [add(each) for each in kept["nested"]]
+        names |= dict.fromkeys(description["names"], add(kept))
+    return b"\n".join((_dump(names), b"".join(texts)))
+
+
+def _dump(value: Any) -> bytes:
+    return dumps(value).encode("ascii")
+
+
+class Whole:
+    """What `pack` made, in memory."""
+
+    def __init__(self, data: bytes) -> None:
+        self.head, _, self._texts = data.partition(b"\n")
+
+    def text(self, start: int, end: int) -> bytes:
+        """A text by its place."""
+        return self._texts[start:end]
+
+
+class OnDisk:
+    """What `pack` made, in a file of the installation, of which no more is read than is asked for: all of it after
+    many texts."""
+
+    def __init__(self, path: str) -> None:
+        """Raises OSError, and ValueError for a file that is not whole."""
+        self._path = path
+        self._asked = 0
+        self._whole: Whole | None = None
+        file = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+        try:
+            self._known = _same(os.fstat(file))
+            data = b""
+            while b"\n" not in data:
+                piece = os.read(file, _PIECE)
+                if not piece:
+                    raise ValueError(f"{path} is not whole")
+                data += piece
+        finally:
+            os.close(file)
+        self.head, _, _ = data.partition(b"\n")
+
+    def text(self, start: int, end: int) -> bytes:
+        """A text by its place. Raises ConfigError where the file is not the one any more whose index was read."""
+        if self._whole is not None:
+            return self._whole.text(start, end)
+        file = os.open(self._path, os.O_RDONLY | os.O_CLOEXEC)
+        try:
+            if _same(os.fstat(file)) != self._known:
+                raise ConfigError(
+                    Problem("must stay the same while this process runs", file=self._path, remedy="start it again")
+                )
+            self._asked += 1
+            if self._asked < _FEW:
+                return os.pread(file, end - start, len(self.head) + 1 + start)
+            whole = Whole(_all_of(file))
+        finally:
+            os.close(file)
+        self._whole = whole
+        return whole.text(start, end)
+
+
+def _same(found: os.stat_result) -> tuple[int, ...]:
+    return found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns
+
+
+def _all_of(file: int) -> bytes:
+    found = []
+    while piece := os.read(file, 1 << 22):
+        found.append(piece)
+    return b"".join(found)
+
+
+class Descriptions:
+    """What known programs do. Nothing is read before a command names a program, and then no more than it needs."""
+
+    def __init__(self, read: Callable[[], bytes | OnDisk]) -> None:
+        """`read` gives what `pack` made, or where it lies; whatever it raises comes out of the first look-up."""
+        self._read = read
+        self._names: dict[str, list[int]] | None = None
+        self._asked = 0
+        self._reading = allocate_lock()
+        self._texts: Whole | OnDisk | None = None
+        self._unpacked: dict[str, Any] = {}
+
+    def __call__(self, name: str) -> Any | None:
+        """The compiled description of a program, None if nobody described it."""
+        found = self._unpacked.get(name)
+        if found is None:
+            place = self._place(name)
+            if place is None:
+                return None
+            texts = self._opened()
+            found = loads(texts.text(place[0], place[1]))
+            if "nested" in found:
+                found["nested"] = _Subcommands(texts, found["nested"])
+            self._unpacked[name] = found
+        return found
+
+    def names(self) -> tuple[str, ...]:
+        """Every name that is described."""
+        return tuple(self._index())
+
+    def _place(self, name: str) -> list[int] | None:
+        """Where a name's text lies. The index is searched, not parsed, while few names were asked for."""
+        if self._names is not None or self._asked >= _FEW:
+            return self._index().get(name)
+        self._asked += 1
+        key = _dump(name) + b":"
+        head = self._opened().head
+        at = head.find(key)
+        if at < 0:
+            return None
+        start = at + len(key)
+        place: list[int] = loads(head[start : head.index(b"]", start) + 1])
+        return place
+
+    def _opened(self) -> Whole | OnDisk:
+        if self._texts is None:
+            with self._reading:  # to compile all of it takes a while, so threads wait for the one that does
+                if self._texts is None:
+                    found = self._read()
+                    self._texts = Whole(found) if isinstance(found, bytes) else found
+        return self._texts
+
+    def _index(self) -> dict[str, list[int]]:
+        if self._names is None:
+            self._names = loads(self._opened().head)
+        return self._names
+
+
+class _Subcommands:
+    """Looks like the list of a description's subcommands; each is unpacked when it is first asked for."""
+
+    __slots__ = ("_places", "_texts", "_unpacked")
+
+    def __init__(self, texts: Whole | OnDisk, places: list[list[int]]) -> None:
+        self._texts = texts
+        self._places = places
+        self._unpacked: list[Any] = [None] * len(places)
+
+    def __len__(self) -> int:
+        return len(self._places)
+
+    def __getitem__(self, index: int) -> Any:
+        found = self._unpacked[index]
+        if found is None:
+            start, end = self._places[index]
+            found = self._unpacked[index] = loads(self._texts.text(start, end))
+        return found
+
+
+# ------------------------------------------------------------------------------------------------------------- rows
+
+
+def pack_rows(head: Mapping[str, Any], *tables: Sequence[Any]) -> bytes:
+    """A value that is read at once, then the rows of tables, each a line of its own."""
+    counts = [len(table) for table in tables]
+    return b"\n".join([_dump([head, counts]), *(_dump(row) for table in tables for row in table)])
+
+
+def unpack_rows(data: bytes) -> tuple[dict[str, Any], list[list[bytes]]]:
+    """The value, and the lines of each table. Raises ValueError for what `pack_rows` did not make."""
+    first, *lines = data.split(b"\n")
+    head, counts = loads(first)
+    if sum(counts) != len(lines):
+        raise ValueError("there are not as many rows as there should be")
+    tables = []
+    for count in counts:
+        tables.append(lines[:count])
+        del lines[:count]
+    return head, tables
+
+
+class Rows(dict):  # type: ignore[type-arg]
+    """Looks like the list of a table's rows; each is unpacked when it is first asked for. One that was is found as
+    fast as in a list: nothing but a missing one gets here."""
+
+    __slots__ = ("_lines",)
+
+    def __init__(self, lines: Sequence[bytes]) -> None:
+        super().__init__()
+        self._lines = lines
+
+    def __missing__(self, number: int) -> Any:
+        return self.setdefault(number, loads(self._lines[number]))  # of two threads one's row stays for both
+
+    def __len__(self) -> int:
+        return len(self._lines)
+
+    def __iter__(self) -> Iterator[Any]:
+        return (self[number] for number in range(len(self._lines)))
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, (Rows, list)) and list(self) == list(other)
+
+    def __ne__(self, other: object) -> bool:
+        return not self == other
+
+    __hash__ = None
+
+
+class Named:
+    """Looks like the dictionary of rows that have names; each is unpacked when it is first asked for."""
+
+    __slots__ = ("_rows",)
+
+    def __init__(self, names: Sequence[str], lines: Sequence[bytes]) -> None:
+        """`lines`: of the rows, in the order of their names."""
+        self._rows: dict[str, Any] = dict(zip(names, lines, strict=True))
+
+    def __getitem__(self, name: str) -> Any:
+        found = self._rows[name]
+        if found.__class__ is bytes:
+            found = self._rows[name] = loads(found)
+        return found
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._rows
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._rows)
+
+    def __len__(self) -> int:
+        return len(self._rows)
+
+    def keys(self) -> Iterable[str]:
+        """The names, in their order."""
+        return self._rows.keys()
+
+    def items(self) -> Iterator[tuple[str, Any]]:
+        """Every row with its name."""
+        return ((name, self[name]) for name in self._rows)

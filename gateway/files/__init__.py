@@ -1,0 +1,1 @@
+"""Files opened exactly as they were judged, and what their bytes are."""

@@ -1,0 +1,148 @@
+"""Every command, with its help, as typer knows them."""
+
+from __future__ import annotations
+
+import sys
+from contextlib import redirect_stdout
+from importlib import import_module
+from io import StringIO
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from gateway.core.errors import EXIT_USAGE, ConfigError, Problem
+from gateway.frontends.arguments import CHECK, EXEC, EXPLAIN, HOOK, RUN, typed
+from gateway.frontends.home import check_home
+from gateway.frontends.output import write
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from gateway.frontends.arguments import Request
+
+# What typer raises for wrong usage; where the class lives differs from version to version.
+_UsageError: type[Exception] = typer.BadParameter.__bases__[0]
+
+_ABOUT = "Says what agents' tool calls may do, and why."
+HELP = ("-h", "--help")
+# In the order in which help names them.
+_COMMANDS = ("check", "explain", "run", "exec", "hook", "agent", "doctor", "pause", "init", "why")
+_GROUPS = ("policy", "grants", "audit", "tools", "commands", "new", "mcp", "cron", "service")
+
+
+def build(only: str = "") -> typer.Typer:
+    """The whole command line, or with the name of a command or group `only` that part: what others need is not even
+    imported."""
+    app = typer.Typer(
+        name="gateway",
+        help=_ABOUT,
+        add_completion=False,
+        rich_markup_mode=None,
+        pretty_exceptions_enable=False,
+        context_settings={"help_option_names": list(HELP)},
+    )
+    app.callback()(_options)
+    one = only if only in (*_COMMANDS, *_GROUPS) else ""
+    exact = {
+        "check": (CHECK, _check), "explain": (EXPLAIN, _explain), "run": (RUN, _run_call), "exec": (EXEC, _exec),
+        "hook": (HOOK, _hook),
+    }  # fmt: skip
+    for name in (one,) if one else (*_COMMANDS, *_GROUPS):
+        if name in exact:
+            app.command(name)(typed(*exact[name]))
+        elif name in _COMMANDS:
+            app.command(name)(getattr(import_module(f"gateway.frontends.cli.{name}"), name))
+        else:
+            app.add_typer(import_module(f"gateway.frontends.cli.{name}").app, name=name)
+    return app
+
+
+def run_typer(words: Sequence[str]) -> int:
+    """Runs a command and gives its exit status. Raises ConfigError for wrong usage."""
+    if not words:
+        run_typer(["--help"])
+        return EXIT_USAGE
+    try:
+        if words[-1] in HELP:
+            # Collected, so that it is written like any answer and not by typer, which knows no closed output.
+            with redirect_stdout(StringIO()) as text:
+                result = _run(words)
+            write(text.getvalue())
+        else:
+            if words[0] != "--version":
+                check_home()
+            result = _run(words)
+    except _UsageError as error:
+        message = error.format_message()  # type: ignore[attr-defined]
+        if type(error).__name__ == "NoArgsIsHelpError":  # a group without a command; the message is its help
+            write(message + "\n")
+            return EXIT_USAGE
+        message = message.rstrip(".")
+        context = getattr(error, "ctx", None)
+        command = context.command_path if context is not None else "gateway"
+        raise ConfigError(Problem(message[:1].lower() + message[1:], remedy=f"see `{command} --help`")) from error
+    except typer.Abort as error:
+        raise KeyboardInterrupt from error
+    except SystemExit as error:  # how typer ends when nobody reads any more
+        raise BrokenPipeError from error
+    except typer.Exit as error:
+        return error.exit_code
+    return result if isinstance(result, int) else 0
+
+
+def _run(words: Sequence[str]) -> object:
+    return build(words[0])(list(words), prog_name="gateway", standalone_mode=False)
+
+
+def _show_version(wanted: bool) -> None:
+    if wanted:
+        write(f"gateway {_version()}\n")
+        raise typer.Exit
+
+
+def _options(
+    version: Annotated[
+        bool, typer.Option("--version", help="Show the version and exit.", is_eager=True, callback=_show_version)
+    ] = False,
+) -> None:
+    """What stands before a command."""
+
+
+def _version() -> str:
+    from importlib.metadata import PackageNotFoundError, version
+
+    try:
+        return version("agent-gateway")
+    except PackageNotFoundError:
+        return f"of a checkout, on Python {sys.version_info.major}.{sys.version_info.minor}"
+
+
+def _check(request: Request) -> int:
+    from gateway.frontends.cli.check import run
+
+    return run(request)
+
+
+def _explain(request: Request) -> int:
+    from gateway.frontends.cli.explain import run
+
+    return run(request)
+
+
+def _run_call(request: Request) -> int:
+    from gateway.frontends.cli.run import run
+
+    return run(request)
+
+
+def _hook(request: Request) -> int:
+    """Never reached: `gateway.frontends.main` takes every hook for itself. Were it, it would refuse."""
+    from gateway.frontends.cli.hook import refuse
+
+    refuse(f"gateway refused this call: `gateway hook {request.argument}` was not started as a hook.")
+
+
+def _exec(request: Request) -> int:
+    from gateway.frontends.cli.exec import run
+
+    return run(request)

@@ -1,0 +1,364 @@
+"""`gateway policy`: show, test, lint, schema and trust."""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from gateway.config.load import Options, load_tools, project_root, tool_files
+from gateway.core.errors import EXIT_USAGE, ConfigError, Problem
+from gateway.core.places import places
+from gateway.frontends.jsontext import dumps, pretty
+from gateway.frontends.output import complain, safe_lines, write
+from gateway.frontends.session import folder
+from gateway.model.decision import LAYERS
+from gateway.render.style import is_terminal, style_for
+
+if TYPE_CHECKING:
+    from typing import Any
+
+    from gateway.core.places import Places
+    from gateway.judge.effective_policy import Effective
+    from gateway.policy.compile import Bound
+    from gateway.policy.lint.lint import Finding, ToolTraits
+    from gateway.tools.registry import Registry
+
+app = typer.Typer(
+    name="policy",
+    help="Show, test and check policies.",
+    no_args_is_help=True,
+    rich_markup_mode=None,
+    add_completion=False,
+)
+
+UNLIMITED = 1_000_000  # what is piped on is not cut
+
+_Json = Annotated[bool, typer.Option("--json", help="Print JSON instead of text.")]
+_Policies = Annotated[
+    str | None, typer.Option("--policies", metavar="DIR", help="Use the layers in DIR and `builtin` only.")
+]
+_Cwd = Annotated[str | None, typer.Option("--cwd", metavar="DIR", help="The folder whose project counts.")]
+_Files = Annotated[list[str] | None, typer.Argument(metavar="FILE", help="Policy files, each on top of `builtin`.")]
+
+
+def _options(cwd: str | None, policies: str | None, name: str = "--cwd") -> Options:
+    here = os.path.realpath(folder(cwd, name))
+    chosen = "" if policies is None else folder(policies, "--policies")
+    return Options(here, policies=chosen, root=project_root(here))
+
+
+def _effective(options: Options) -> tuple[Effective, Places, Registry]:
+    from gateway.judge.effective_policy import effective
+
+    here = places()
+    brought = tool_files(here, options)
+    registry = load_tools(here, brought)
+    return effective(here, options, registry, brought), here, registry
+
+
+def _print_problems(problems: tuple[Problem, ...]) -> None:
+    for problem in problems:
+        complain(f"gateway: {safe_lines(str(problem))}\n")
+
+
+@app.command()
+def show(
+    json: _Json = False,
+    policies: _Policies = None,
+    cwd: _Cwd = None,
+    layer: Annotated[str | None, typer.Option("--layer", help="Only this layer.")] = None,
+    sources: Annotated[bool, typer.Option("--sources", help="Only where policy comes from.")] = False,
+) -> int:
+    """Show the effective policy with the origin of every entry.
+
+    Exit status: 0, or 2 if any file is broken; what can be read is shown all the same.
+    """
+    if layer is not None and layer not in LAYERS:
+        raise ConfigError(Problem(f"--layer must be one of {', '.join(LAYERS)} (got `{layer}`)"))
+    found, here, _registry = _effective(_options(cwd, policies))
+    if json:
+        write(pretty(_as_data(found, layer or "", sources)) + "\n")
+    else:
+        from gateway.frontends.policy_text import effective_text
+
+        style = style_for(sys.stdout)
+        style = style if is_terminal(sys.stdout) else style.replace(width=UNLIMITED)
+        write(effective_text(found, here.home, style, layer=layer or "", only_sources=sources))
+        _print_problems(found.problems)
+    return EXIT_USAGE if found.problems else 0
+
+
+def _as_data(found: Effective, layer: str, only_sources: bool) -> dict[str, Any]:
+    data: dict[str, Any] = {
+        "root": found.root,
+        "sources": [each.as_dict() for each in found.sources if not layer or each.layer == layer],
+        "project": {
+            "digest": found.project_digest,
+            "trusted": found.project_trusted,
+            "kept_digests": list(found.kept_digests),
+        },
+        "commands": [each.as_dict() for each in found.commands if not layer or each.layer == layer],
+        "problems": [_problem(each) for each in found.problems],
+    }
+    if only_sources:
+        return data
+    data["mode"] = found.mode
+    data["settings"] = {
+        name: setting.as_dict() for name, setting in found.settings.items() if not layer or layer in setting.layers()
+    }
+    data["not_used"] = list(found.skipped)
+    data["hooks"] = [_hook(each) for each in found.hooks if not layer or each["layer"] == layer]
+    data["tools"] = [{"layer": each, "file": path} for each, path in found.tool_files if not layer or each == layer]
+    data["rules"] = [
+        {
+            "id": each.rule["id"],
+            "lane": each.rule["lane"],
+            "layer": each.layer,
+            "file": each.file,
+            "line": each.rule["line"],
+            "text": each.rule["text"],
+            "level": each.level,
+            "state": each.state,
+            "lock": each.rule["lock"],
+            "expires": each.rule["expires"],
+            "because": each.rule["because"],
+            "instead": each.rule["instead"],
+        }
+        for each in found.rules
+        if not layer or each.layer == layer
+    ]
+    return data
+
+
+def _hook(hook: dict[str, Any]) -> dict[str, Any]:
+    from gateway.frontends.policy_text import what_runs
+
+    told = ("id", "layer", "file", "line", "event", "tools", "guards", "seconds")
+    return {**{name: hook[name] for name in told}, "does": what_runs(hook)}
+
+
+def _problem(problem: Problem) -> dict[str, Any]:
+    fields = {name: getattr(problem, name) for name in ("message", "file", "line", "column", "remedy")}
+    return {name: value for name, value in fields.items() if value}
+
+
+@app.command("test")
+def run(
+    files: _Files = None,
+    policies: _Policies = None,
+    cwd: _Cwd = None,
+    junit: Annotated[str | None, typer.Option("--junit", metavar="FILE", help="Write a JUnit report.")] = None,
+    min_coverage: Annotated[
+        float | None, typer.Option("--min-coverage", metavar="PCT", help="The share of rules that must be exercised.")
+    ] = None,
+    json: _Json = False,
+) -> int:
+    """Run the examples of rules and the tables of tests, in one fixed world.
+
+    A table is the list `tests:` of a policy, or of NAME.tests.yaml beside NAME.yaml. Without FILE, the layers that
+    hold here are tested. Exit status: 0, 1 if anything failed or too little is exercised, 2 for a broken file.
+    """
+    from gateway.config.descriptions import find_descriptions
+    from gateway.config.layers import find_files
+    from gateway.judge.policy_tests import TESTS_ENDING, run_tests, stack_for
+
+    if min_coverage is not None and not 0 <= min_coverage <= 100:
+        raise ConfigError(Problem(f"--min-coverage must be from 0 to 100 (got `{min_coverage:g}`)"))
+    options = _options(cwd, policies)
+    here = places()
+    registry = load_tools(here, tool_files(here, options))
+    if files:
+        _either(files, policies)
+        named = [name.removesuffix(TESTS_ENDING) + ".yaml" if name.endswith(TESTS_ENDING) else name for name in files]
+        named = [os.path.abspath(name) for name in dict.fromkeys(named)]
+        stack = stack_for(named, options.root)
+    else:
+        stack = find_files(here, options.root, policies=options.policies)
+        named = [file.path for file in stack if file.layer != "builtin"] if options.policies else []
+    descriptions = find_descriptions(here, options.root, policies=options.policies)
+    report = run_tests(stack, named, registry, here, options.root, descriptions)
+    if junit is not None:
+        from gateway.frontends.junit import junit as as_junit
+
+        _write_file(junit, as_junit(report, min_coverage))
+    if json:
+        write(
+            dumps(
+                {
+                    "passed": len(report.cases) - len(report.failures),
+                    "failed": len(report.failures),
+                    "cases": [case.as_dict() for case in report.cases],
+                    "rules": report.rules,
+                    "coverage": round(report.coverage, 2),
+                    "unexercised": [each.as_dict() for each in report.unexercised],
+                }
+            )
+            + "\n"
+        )
+    else:
+        from gateway.frontends.policy_text import report_text
+
+        write(report_text(report, style_for(sys.stdout)))
+    too_little = min_coverage is not None and report.coverage < min_coverage
+    if too_little and not json:
+        complain(f"gateway: coverage must be at least {min_coverage:g} % (got {report.coverage:.1f} %)\n")
+    return 1 if report.failures or too_little else 0
+
+
+def _either(files: list[str], policies: str | None) -> None:
+    if files and policies is not None:
+        raise ConfigError(Problem("either files or --policies must be given, not both"))
+
+
+def _write_file(path: str, text: str) -> None:
+    try:
+        with open(path, "w", encoding="utf-8") as file:
+            file.write(text)
+    except OSError as error:
+        remedy = "name a file in a folder that is there and that you may write"
+        raise ConfigError(Problem(f"cannot be written: {error.strerror}", file=path, remedy=remedy)) from error
+
+
+@app.command()
+def lint(files: _Files = None, policies: _Policies = None, cwd: _Cwd = None, json: _Json = False) -> int:
+    """Find rules that never speak, say what others say, or open more than they seem to.
+
+    Without FILE, the layers that hold here are looked at. Exit status: 0, 1 for anything worse than a remark, 2 for a
+    broken file.
+    """
+    from gateway.config.descriptions import find_descriptions
+    from gateway.judge.policy_tests import Trials, confirm, described_by, is_packaged, read_layers, stack_for
+
+    options = _options(cwd, policies)
+    here = places()
+    registry = load_tools(here, tool_files(here, options))
+    if files:
+        _either(files, policies)
+        stack = stack_for([os.path.abspath(name) for name in dict.fromkeys(files)], options.root)
+    else:
+        from gateway.config.layers import find_files
+
+        stack = find_files(here, options.root, policies=options.policies)
+    layered = read_layers(stack, registry, options.root)
+    descriptions = find_descriptions(here, options.root, policies=options.policies)
+    trials = Trials(registry, here, described_by(descriptions, layered, here))
+    bound = [trials.rebased(each, here.home) for each in layered.bound]
+    levels = layered.settings["levels"].value if "levels" in layered.settings else {}
+    findings = confirm(_lint(bound, registry, trials.world.home), bound, trials, levels)
+    if files:
+        wanted = {os.path.realpath(name) for name in files}
+        findings = [finding for finding in findings if os.path.realpath(finding.file) in wanted]
+    else:  # nobody can change what is packaged, and it need not decide everywhere
+        findings = [finding for finding in findings if not is_packaged(finding.file)]
+    if json:
+        write(dumps({"findings": [finding.as_dict() for finding in findings]}) + "\n")
+    else:
+        from gateway.frontends.policy_text import findings_text
+
+        write(findings_text(findings, style_for(sys.stdout)))
+    if any(finding.severity == "error" for finding in findings):
+        return EXIT_USAGE
+    return 1 if any(finding.severity == "warning" for finding in findings) else 0
+
+
+def _lint(bound: list[Bound], registry: Registry, home: str) -> list[Finding]:
+    from gateway.policy.lint.lint import lint as find
+
+    return find(bound, traits_of(registry), home=home, now=time.time())
+
+
+def traits_of(registry: Registry) -> dict[str, ToolTraits]:
+    """What the linter must know of the declared tools."""
+    from gateway.policy.lint.lint import ToolTraits
+
+    found = {}
+    for name in registry:
+        does = [effect["do"] for effect in registry[name].entry["effects"]]
+        shell = any(do in ("shell", "argv") for do in does)
+        declared = frozenset() if shell or not does or "opaque" in does else frozenset(does) | {"use"}
+        found[name] = ToolTraits(shell, declared)
+    return found
+
+
+@app.command()
+def schema(
+    what: Annotated[
+        str, typer.Argument(metavar="policy|tools|command|explain", help="What the schema is of.")
+    ] = "policy",
+) -> int:
+    """Print the JSON Schema of policy files, of tools.yaml, of descriptions of programs or of what `explain` prints."""
+    if what == "policy":
+        from gateway.spec.schema import policy_schema
+
+        write(pretty(policy_schema()) + "\n")
+    elif what == "tools":
+        from gateway.spec.tools_schema import tools_schema
+
+        write(pretty(tools_schema()) + "\n")
+    elif what == "command":
+        from gateway.spec.commandschema import command_schema
+
+        write(pretty(command_schema()) + "\n")
+    elif what == "explain":
+        from gateway.render.explanation import explanation_schema
+
+        write(pretty(explanation_schema()) + "\n")
+    else:
+        raise ConfigError(Problem(f"schema must be one of policy, tools, command, explain (got `{what}`)"))
+    return 0
+
+
+@app.command()
+def trust(
+    directory: Annotated[
+        str | None, typer.Argument(metavar="DIR", help="The project; the current one if missing.")
+    ] = None,
+    list_all: Annotated[bool, typer.Option("--list", help="List the trusted projects and their digests.")] = False,
+    revoke: Annotated[bool, typer.Option("--revoke", help="Trust the project no longer.")] = False,
+    yes: Annotated[
+        str | None, typer.Option("--yes", metavar="DIGEST", help="Accept exactly this content, unasked.")
+    ] = None,
+    json: _Json = False,
+) -> int:
+    """Accept the project's policy as it is now: its allow rules and settings hold, its hooks run from then on.
+
+    Shows what would be accepted, its tools and servers included, and asks at the terminal. A change of any file needs
+    to be accepted anew. Exit status: 0, 1 if it was not accepted, 2 for wrong usage or a broken policy.
+    """
+    from gateway.config.trust import TrustStore
+    from gateway.frontends.trusting import accept
+
+    here = places()
+    store = TrustStore(here.state)
+    if list_all:
+        return _list_trusted(store.projects(), json)
+    options = _options(directory, None, "DIR")
+    project = os.path.realpath(options.root)
+    if revoke:
+        if not store.revoke(project):
+            remedy = "see `gateway policy trust --list`"
+            raise ConfigError(Problem(f"project must be a trusted one (got `{project}`)", remedy=remedy))
+        write(f"{project} is trusted no longer\n")
+        return 0
+    return accept(store, options, project, yes, _effective)
+
+
+def _list_trusted(projects: dict[str, dict[str, str]], as_json: bool) -> int:
+    from gateway.policy.wording import visible
+
+    if as_json:
+        write(dumps(projects) + "\n")
+    elif not projects:
+        write("no project is trusted\n")
+    else:
+        write(
+            "".join(
+                f"{visible(project)}\n" + "".join(f"  {digest}  {visible(when)}\n" for digest, when in kept.items())
+                for project, kept in sorted(projects.items())
+            )
+        )
+    return 0

@@ -1,0 +1,146 @@
+"""`gateway run`: one call through its whole life, shown to whoever looks.
+
+On a terminal it is shown as it goes; elsewhere standard output holds the result alone, and everything else goes to
+standard error. The exit status is a command's own, 0 for a tool that did its work, 1 for one that says it did not, and
+126 for a call that was refused.
+"""
+
+from __future__ import annotations
+
+import signal
+import sys
+
+from gateway.core.cancel import Cancel
+from gateway.core.errors import CallError, ConfigError, Problem
+from gateway.frontends.approvers import approvers, person
+from gateway.frontends.output import complain, safe_lines, write
+from gateway.frontends.session import open_gateway, raw_call
+from gateway.policy.wording import visible
+from gateway.render.screen import Look, Screen
+from gateway.render.style import is_terminal
+from gateway.render.themes import DEFAULT, THEMES
+from gateway.sandbox.run import NOT_RUN
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from gateway.api.gateway import Gateway
+    from gateway.calls.output import Done, Progress
+    from gateway.frontends.arguments import Request
+    from gateway.model.call import RawCall
+    from gateway.tools.tool import Tool
+
+ENDING = (signal.SIGTERM, signal.SIGHUP, signal.SIGINT)
+LEAST_WIDTH, MOST_WIDTH = 20, 1_000
+
+
+def run(request: Request) -> int:
+    """Leads the call through and gives the exit status. Raises GatewayError for wrong usage."""
+    look = _look(request)
+    if (request.argument is None) == (request.tool is None) or (request.tool is None) != (request.input is None):
+        remedy = "see `gateway run --help`"
+        raise ConfigError(Problem("a call must be given, as an argument or with --tool and --input", remedy=remedy))
+    gateway = open_gateway(request, approver=approvers(), person=person(), front="run")
+    with gateway, gateway.session(single=True) as session:
+        raw = raw_call(gateway, request)
+        cancel = Cancel()
+        came = _ends_with_signals(cancel)
+        if request.json:
+            done = gateway.call(raw, session=session, cancel=cancel)
+            write(_json(done))
+            return status_of(done, came)
+        tool = _tool(gateway, raw)
+        screen = Screen(sys.stdout, look)
+        if not screen.is_terminal:
+            done = gateway.call(raw, session=session, cancel=cancel)
+            _plain(done)
+            return status_of(done, came)
+        if tool is not None:
+            screen.call(tool, raw)
+
+        def progress(each: Progress) -> None:
+            if tool is not None:
+                screen.progress(tool, each)
+
+        done = gateway.call(raw, session=session, cancel=cancel, progress=progress)
+        screen.done(tool, raw, done)
+    return status_of(done, came)
+
+
+def status_of(done: Done, came: Sequence[int] = ()) -> int:
+    """What the process says of the call. `came`: signals that ended it."""
+    if came and done.result.ended == "cancelled":
+        return 128 + came[0]
+    if not done.ran:
+        return NOT_RUN
+    return done.result.status or int(done.output.is_error)
+
+
+def _look(request: Request) -> Look:
+    name = request.theme or DEFAULT
+    if name not in THEMES:
+        raise ConfigError(Problem(f"--theme must be one of {', '.join(THEMES)} (got `{visible(name)}`)"))
+    width = 0
+    if request.width is not None:
+        width = int(request.width) if request.width.isdecimal() and len(request.width) < 5 else 0
+        if not LEAST_WIDTH <= width <= MOST_WIDTH:
+            got = visible(request.width)
+            raise ConfigError(Problem(f"--width must be from {LEAST_WIDTH} to {MOST_WIDTH} columns (got `{got}`)"))
+    return Look(request.full, name, width)
+
+
+def _tool(gateway: Gateway, raw: RawCall) -> Tool | None:
+    try:
+        return gateway.registry.tool(raw.tool)
+    except CallError:
+        return None  # the call says so itself
+
+
+def _ends_with_signals(cancel: Cancel) -> list[int]:
+    """The first signal ends the call with all it has started, in good order; another one ends this process. Gives what
+    will hold the signals that came."""
+    came: list[int] = []
+
+    def end(number: int, _frame: object) -> None:
+        came.append(number)
+        cancel.set()
+        signal.signal(number, signal.SIG_DFL)
+
+    for number in ENDING:
+        if signal.getsignal(number) is not signal.SIG_IGN:
+            signal.signal(number, end)
+    return came
+
+
+def _plain(done: Done) -> None:
+    """The result on standard output, and on standard error what a caller has to know besides."""
+    if done.ran:
+        text = done.text
+        pictures = [block for block in done.output.blocks if not hasattr(block, "text")]
+        text += "".join(f"\n[picture: {each.media_type}, {len(each.data):,} bytes]" for each in pictures)
+        if text:
+            write(text if text.endswith("\n") else text + "\n")
+    else:
+        complain(f"gateway: refused: {safe_lines(done.result.reason)}\n")
+    for note in done.output.notes:
+        complain(f"note: {visible(note)}\n")
+    for report in done.reports:
+        complain(f"gateway: {visible(report)}\n")
+
+
+def _json(done: Done) -> str:
+    from gateway.calls.results import mcp_result
+    from gateway.frontends.jsontext import dumps, pretty
+    from gateway.policy.explain import explain
+
+    result = done.result.as_dict()
+    for stream in ("stdout", "stderr"):
+        result[stream] = result[stream].decode("utf-8", "replace")
+    result["violations"] = [each.as_dict() for each in done.result.violations]
+    output = mcp_result(done.output) | {"diff": done.output.diff, "changed": list(done.output.changed)}
+    found = {
+        "verdict": explain(done.verdict), "result": result, "output": output, "record": done.record,
+        "reports": list(done.reports),
+    }  # fmt: skip
+    return (pretty(found) if is_terminal(sys.stdout) else dumps(found)) + "\n"

@@ -1,0 +1,40 @@
+"""The program in an agent's settings: `python -I -S …/gateway/frontends/service/client.py hook AGENT …`.
+
+It asks the warm service, decides by itself where there is none, and ends in the refusal that every agent obeys where
+nothing else works. It is compiled at each start, so that all but this lies in `thin.py`.
+"""
+
+import posix
+import sys
+from posix import _exit as leave
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import NoReturn
+
+
+def refuse(reason: str) -> "NoReturn":
+    """The refusal that suits all agents, and the end of the process."""
+    said = ascii(reason)[1:-1].replace("\\", "/").replace('"', "'")
+    out = (
+        '{"hookSpecificOutput":{"hookEventName":"PreToolUse","permissionDecision":"deny",'
+        f'"permissionDecisionReason":"{said}"}},"decision":"block","reason":"{said}"}}\n'
+    )
+    try:
+        for number, text in ((2, said + "\n"), (1, out)):
+            data = text.encode()
+            while data:
+                data = data[posix.write(number, data) :]
+    finally:
+        leave(2)
+
+
+if __name__ == "__main__":
+    try:
+        sys.path.insert(0, __file__.rpartition("/")[0])
+        import thin  # type: ignore[import-not-found]  # which lies beside this
+
+        del sys.path[0]
+        thin.main(sys.argv[1:], refuse)
+    except BaseException as error:
+        refuse(f"gateway refused this call because of an internal error ({type(error).__name__}).")

@@ -1,0 +1,478 @@
+"""The thin client: asks the warm service with builtins and a socket alone, else decides in a process of its own.
+
+Imported by `client.py` without anything of the package, by the service for what both must know, and by `gateway check`.
+Whatever is not a whole answer of this user's own service, of this very installation and in time, is no answer: then the
+cold path decides. Whatever is no whole answer of the cold path is a refusal.
+"""
+
+import _signal  # type: ignore[import-not-found]
+import posix
+import sys
+import time
+from posix import _exit as leave
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    import _socket
+    from collections.abc import Callable, Sequence
+    from typing import NoReturn
+
+    Answer = tuple[bytes, bytes, int]
+
+VERSION = b"gateway-service-1"
+ANSWER, OTHER = b"A", b"N"
+DEADLINE, MOST_SECONDS = 10.0, 3600.0
+# How much of its time a client gives the service, before it decides by itself in what is left.
+PATIENCE = 0.3
+MOST_GIVEN = 16 << 20
+MOST_ASKED = 4 << 20  # more than that is read faster than it is sent twice
+MOST_ANSWER = 64 << 20
+_SOL_SOCKET, _SO_PEERCRED, _SOL_LOCAL, _LOCAL_PEERCRED = 1, 17, 0, 1
+_LONGEST = 100  # of the name of a socket, which the system cuts at 104 or 108
+# All that `gateway.core.places` reads of the environment.
+_PLACES = (
+    b"HOME", b"XDG_CONFIG_HOME", b"XDG_STATE_HOME", b"XDG_CACHE_HOME", b"XDG_DATA_HOME", b"XDG_RUNTIME_DIR",
+    b"CLAUDE_CONFIG_DIR", b"CODEX_HOME", b"GEMINI_CLI_HOME", b"COPILOT_HOME", b"OPENCODE_CONFIG_DIR",
+)  # fmt: skip
+_HERE = __file__.rpartition("/")[0]
+_SIGNALS = ("SIGHUP", "SIGINT", "SIGQUIT", "SIGALRM", "SIGTERM", "SIGUSR1", "SIGUSR2", "SIGXCPU", "SIGVTALRM")
+
+
+# ------------------------------------------------------------------------------------------------ what both sides know
+
+
+def framed(parts: tuple[bytes, ...]) -> bytes:
+    """Parts of bytes as one message."""
+    found = [len(parts).to_bytes(4, "big")]
+    for part in parts:
+        found += (len(part).to_bytes(4, "big"), part)
+    body = b"".join(found)
+    return VERSION + len(body).to_bytes(4, "big") + body
+
+
+def parts_of(message: bytes) -> list[bytes] | None:
+    """The parts of a whole message; None for everything else."""
+    head = len(VERSION) + 4
+    if message[: len(VERSION)] != VERSION or len(message) != needed(message):
+        return None
+    at = head + 4
+    parts = []
+    for _ in range(int.from_bytes(message[head:at], "big")):
+        size = int.from_bytes(message[at : at + 4], "big")
+        if at + 4 + size > len(message):
+            return None
+        parts.append(message[at + 4 : at + 4 + size])
+        at += 4 + size
+    return parts if at == len(message) else None
+
+
+def needed(message: bytes | bytearray) -> int:
+    """How many bytes a message has whose beginning this is; 0 for what is none, or not long enough to tell."""
+    head = len(VERSION) + 4
+    if len(message) < head:
+        return 0
+    return head + int.from_bytes(message[len(VERSION) : head], "big")
+
+
+def identity(environment: dict[bytes, bytes]) -> bytes | None:
+    """For whom, from where and by what code a service answers, and nobody else: user, places, installation, and the
+    namespace and root that its paths are of. None where there can be no service."""
+    home = environment.get(b"HOME", b"")
+    if not home.startswith(b"/"):
+        return None
+    top = posix.stat("/")
+    told = [
+        VERSION,
+        _HERE.encode("utf-8", "surrogateescape"),
+        (sys.executable or "").encode("utf-8", "surrogateescape"),
+    ]
+    told += [b"%d" % each for each in (posix.geteuid(), posix.getegid(), posix.getuid(), top.st_dev, top.st_ino)]
+    told += [environment.get(name, b"") for name in _PLACES]
+    for name in ("mnt", "user", "pid"):
+        try:
+            told.append(posix.readlink(b"/proc/self/ns/" + name.encode()))
+        except OSError:
+            told.append(b"")
+    return b"\0".join(told)
+
+
+def folder(environment: dict[bytes, bytes]) -> bytes:
+    """Where sockets and locks lie: in the state folder, which no agent may write."""
+    state = environment.get(b"XDG_STATE_HOME", b"")
+    if not state.startswith(b"/"):
+        state = environment[b"HOME"] + b"/.local/state"
+    return state + b"/gateway/service"
+
+
+def name_of(told: bytes) -> bytes:
+    """A short name for an identity. Only a name: the identity itself goes with each request."""
+    found = 0xCBF29CE484222325
+    for byte in told:
+        found = (found ^ byte) * 0x100000001B3 & 0xFFFFFFFFFFFFFFFF
+    return b"%016x" % found
+
+
+def is_own(place: bytes) -> bool:
+    """Whether a folder is there, this user's and nobody else's."""
+    try:
+        found = posix.lstat(place)
+    except OSError:
+        return False
+    return found.st_uid == posix.geteuid() and found.st_mode & 0o170077 == 0o040000
+
+
+def peer(connection: "_socket.socket") -> tuple[int, int, int]:
+    """User, group and process at the other end, as the kernel has it; -1 for what it does not say."""
+    if sys.platform == "darwin":
+        told = connection.getsockopt(_SOL_LOCAL, _LOCAL_PEERCRED, 76)
+        return int.from_bytes(told[4:8], sys.byteorder), int.from_bytes(told[12:16], sys.byteorder), -1
+    told = connection.getsockopt(_SOL_SOCKET, _SO_PEERCRED, 12)
+    pid, uid, gid = (int.from_bytes(told[at : at + 4], sys.byteorder, signed=True) for at in (0, 4, 8))
+    return uid, gid, pid
+
+
+def address(place: bytes, name: bytes) -> tuple[bytes, int]:
+    """A socket's name that the system takes, and what must be closed after its use, -1 for nothing."""
+    path = place + b"/" + name + b".sock"
+    if len(path) <= _LONGEST:
+        return path, -1
+    held = posix.open(place, posix.O_RDONLY | posix.O_CLOEXEC)
+    return b"/proc/self/fd/%d/%s.sock" % (held, name), held
+
+
+# ------------------------------------------------------------------------------------------------------ asking
+
+
+def ask(
+    words: "Sequence[str]", environment: dict[bytes, bytes], given: bytes, until: float
+) -> "tuple[Answer | None, bool]":
+    """What the service answers: standard output, standard error and status. None where there is no service, it is not
+    for this caller, or it does not answer whole and in time; and then whether one should be started."""
+    try:
+        told = identity(environment)
+        if told is None or len(given) > MOST_ASKED or environment.get(b"GATEWAY_SERVICE") == b"off":
+            return None, False
+        place = folder(environment)
+        if not is_own(place):
+            return None, True
+        return _asked(words, environment, given, until, told, place)
+    except (OSError, ValueError, MemoryError):
+        return None, True
+
+
+def _asked(
+    words: "Sequence[str]", environment: dict[bytes, bytes], given: bytes, until: float, told: bytes, place: bytes
+) -> "tuple[Answer | None, bool]":
+    import _socket
+
+    path, held = address(place, name_of(told))
+    connection = _socket.socket(_socket.AF_UNIX, _socket.SOCK_STREAM)
+    late = 0
+    try:
+        connection.settimeout(max(0.001, until - time.monotonic()))
+        connection.connect(path)
+        uid, gid, pid = peer(connection)
+        if (uid, gid) != (posix.geteuid(), posix.getegid()):
+            return None, False
+        late = pid
+        here = posix.getcwdb()
+        variables = b"\0".join([name + b"=" + value for name, value in environment.items()])
+        spoken = b"\0".join([word.encode("utf-8", "surrogateescape") for word in words])
+        _send(connection, framed((told, here, spoken, variables, given)), until)
+        answer = _receive(connection, until)
+    except TimeoutError:
+        # It is stopped, or too slow to be of use: the next one will not be.
+        if late > 1:
+            posix.kill(late, 9)
+        return None, True
+    finally:
+        connection.close()
+        if held >= 0:
+            posix.close(held)
+    parts = parts_of(answer)
+    if parts is None or len(parts) != 4 or parts[0] != ANSWER or len(parts[1]) != 1:
+        return None, parts is None or parts[0] != OTHER
+    return (parts[2], parts[3], parts[1][0]), False
+
+
+def _send(connection: "_socket.socket", message: bytes, until: float) -> None:
+    view = memoryview(message)
+    while view:
+        connection.settimeout(max(0.001, until - time.monotonic()))
+        view = view[connection.send(view) :]
+
+
+def _receive(connection: "_socket.socket", until: float) -> bytes:
+    found = b""
+    while True:
+        left = until - time.monotonic()
+        if left <= 0:
+            raise TimeoutError
+        connection.settimeout(left)
+        data = connection.recv(1 << 16)
+        if not data:
+            return found
+        found += data
+        if len(found) > MOST_ANSWER:
+            raise ValueError("the answer is too long")
+
+
+# -------------------------------------------------------------------------------------------------------- the hook
+
+
+def main(words: list[str], refuse: "Callable[[str], NoReturn]") -> "NoReturn":
+    """The process. Every way out of a hook is an answer or a refusal."""
+    if words[:1] == ["hook"]:
+        _hook(words, refuse)
+    else:
+        leave(_elsewhere(words))
+
+
+def _elsewhere(words: list[str]) -> int:
+    """Every other command: as `gateway` itself."""
+    try:
+        prepare()
+        if words == ["serve"]:
+            from gateway.frontends.service.server import main as serve
+
+            return serve()
+        from gateway.frontends.main import main as run
+
+        sys.argv = ["gateway", *words]
+        return run()
+    except BaseException as error:
+        said = f"gateway: nothing ran: an internal error ({type(error).__name__}: {str(error)[:200]})\n"
+        posix.write(2, said.encode("utf-8", "backslashreplace"))
+        return 126
+
+
+def alone(words: list[str], refuse: "Callable[[str], NoReturn]") -> "NoReturn":
+    """A hook that asks nobody and starts nobody, from a process that has the package (`gateway hook`)."""
+    _hook(words, refuse, asks=False)
+
+
+def _hook(words: list[str], refuse: "Callable[[str], NoReturn]", *, asks: bool = True) -> "NoReturn":
+    until = time.monotonic() + deadline(words)
+    numbers = [getattr(_signal, name) for name in _SIGNALS]
+    child = [0]
+
+    def ended(number: int, _frame: object) -> "NoReturn":
+        _ignore(numbers)
+        if child[0] > 0:
+            posix.kill(child[0], 9)
+        late = number == _signal.SIGALRM
+        refuse("gateway refused this call: " + ("it could not be decided in time." if late else "a signal ended it."))
+
+    for number in numbers:
+        _signal.signal(number, ended)
+    _signal.setitimer(_signal.ITIMER_REAL, max(0.001, until - time.monotonic()))
+    given = _read(0, MOST_GIVEN)
+    if given is None:
+        refuse("gateway refused this call: what came cannot be read, or is too long.")
+    environment = posix.environ
+    now = time.monotonic()
+    answer, start = ask(words, environment, given, now + (until - now) * PATIENCE) if asks else (None, False)
+    if answer is None:
+        answer = _cold(words, given, child, numbers)
+        if answer is None:
+            refuse("gateway refused this call: the process that decides ended without an answer.")
+    # From here on it stands: what is half written would be read as nothing at all.
+    _ignore(numbers)
+    out, err, status = answer
+    if not _write(1, out) and not status:
+        err, status = b"gateway refused this call: its answer cannot be written.\n", 2
+    _write(2, err)
+    if start:
+        launch(environment)
+    leave(status)
+
+
+def _ignore(numbers: list[int]) -> None:
+    for number in numbers:
+        _signal.signal(number, _signal.SIG_IGN)
+
+
+def deadline(words: list[str]) -> float:
+    """The seconds that the words leave for an answer; whether they are well said is looked at later."""
+    for at, word in enumerate(words):
+        name, equals, text = word.partition("=")
+        if name == "--deadline":
+            if not equals:
+                text = words[at + 1] if at + 1 < len(words) else ""
+            try:
+                seconds = float(text)
+            except ValueError:
+                return DEADLINE
+            return seconds if 0 < seconds <= MOST_SECONDS else DEADLINE
+    return DEADLINE
+
+
+def _read(number: int, most: int) -> bytes | None:
+    """All that a descriptor gives; None where it cannot be read or gives too much."""
+    found = []
+    size = 0
+    try:
+        while data := posix.read(number, 1 << 20):
+            size += len(data)
+            if size > most:
+                return None
+            found.append(data)
+    except OSError:
+        return None
+    return b"".join(found)
+
+
+def _write(number: int, data: bytes) -> bool:
+    """Whether all of it was written."""
+    view = memoryview(data)
+    try:
+        while view:
+            view = view[posix.write(number, view) :]
+    except OSError:
+        return False
+    return True
+
+
+def _cold(words: list[str], given: bytes, child: list[int], numbers: list[int]) -> "Answer | None":
+    """The answer of a process of its own, which may fail in any way. None where it gave none that is whole."""
+    ours, theirs = posix.pipe()
+    before = _signal.pthread_sigmask(_signal.SIG_BLOCK, numbers)
+    child[0] = posix.fork()
+    if not child[0]:
+        _decide(words, given, theirs, numbers, before)
+    _signal.pthread_sigmask(_signal.SIG_SETMASK, before)
+    posix.close(theirs)
+    message = _message(ours)
+    posix.close(ours)
+    parts = parts_of(message) if message is not None else None
+    if parts is None or len(parts) != 4 or parts[0] != ANSWER or len(parts[1]) != 1:
+        posix.kill(child[0], 9)
+        return None
+    return parts[2], parts[3], parts[1][0]
+
+
+def _message(number: int) -> bytes | None:
+    """What the other end says, as soon as it is whole: that a process has ended is told only when its memory was taken
+    apart. None for too much, and for what cannot be read."""
+    found = bytearray()
+    try:
+        while data := posix.read(number, 1 << 16):
+            found += data
+            size = needed(found)
+            if size and len(found) >= size:
+                break
+            if size > MOST_ANSWER:
+                return None
+    except OSError:
+        return None
+    return bytes(found)
+
+
+def _decide(words: list[str], given: bytes, target: int, numbers: list[int], before: "set[int]") -> "NoReturn":
+    """In the child: decides, says so, and ends. Nothing that it writes anywhere else is seen."""
+    try:
+        for number in numbers:
+            _signal.signal(number, _signal.SIG_DFL)
+        _signal.setitimer(_signal.ITIMER_REAL, deadline(words) + 1)  # should nobody be left to end it
+        _signal.pthread_sigmask(_signal.SIG_SETMASK, before)
+        nowhere = posix.open("/dev/null", posix.O_RDWR)
+        for number in range(3):
+            posix.dup2(nowhere, number)
+        prepare()
+        import gc
+
+        gc.disable()
+        import os
+
+        from gateway.core.module_finder import install
+
+        install()
+        from gateway.frontends.cli.hook import decide
+
+        reply = decide(words[1:], given, os.environ)
+        _write(target, framed((ANSWER, bytes((reply.status,)), reply.stdout, reply.stderr)))
+    finally:
+        leave(1)
+
+
+def prepare() -> None:
+    """Makes the package importable, wherever it lies: beside what it needs, or in a checkout of which site knows."""
+    if "gateway" in sys.modules:
+        return
+    above = _HERE.rpartition("/gateway/")[0]
+    if above not in sys.path:
+        sys.path.append(above)
+    try:
+        posix.stat(above + "/typer")
+    except OSError:
+        import site
+
+        site.main()
+
+
+# ---------------------------------------------------------------------------------------------------- starting one
+
+
+def launch(environment: dict[bytes, bytes]) -> None:
+    """Starts the service for the next time, unless there is one, or one is being started. Never raises, never waits."""
+    try:
+        told = identity(environment)
+        if told is None:
+            return
+        lock = _locked(environment, told)
+        if lock < 0:
+            return
+        if posix.fork():
+            return
+        _become(environment, lock)
+    except (OSError, ImportError, MemoryError):
+        return
+
+
+def _locked(environment: dict[bytes, bytes], told: bytes) -> int:
+    """The lock of the service as a descriptor, -1 where somebody has it or it cannot be had. It stays with whoever
+    inherits it: so of any number of callers one starts a service."""
+    import fcntl
+
+    place = folder(environment)
+    state = place.rpartition(b"/")[0]
+    if not is_own(place):
+        try:
+            posix.lstat(state)  # made by whoever decided first; a home that is not there is not ours to make
+            posix.mkdir(place, 0o700)
+        except FileExistsError:
+            pass
+        if not is_own(place):
+            return -1
+    flags = posix.O_RDWR | posix.O_CREAT | posix.O_NOFOLLOW | posix.O_CLOEXEC
+    lock = posix.open(place + b"/" + name_of(told) + b".lock", flags, 0o600)
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        posix.close(lock)
+        return -1
+    return lock
+
+
+def _become(environment: dict[bytes, bytes], lock: int) -> "NoReturn":
+    """In a child: a process of nobody's, without anybody's streams, secrets and folder, that becomes the service."""
+    try:
+        posix.setsid()
+        for name in _SIGNALS:  # what is ignored stays so in the new program, which must end when it is told to
+            _signal.signal(getattr(_signal, name), _signal.SIG_DFL)
+        if posix.fork():
+            leave(0)
+        nowhere = posix.open("/dev/null", posix.O_RDWR)
+        for number in range(3):
+            posix.dup2(nowhere, number)
+        posix.chdir("/")
+        posix.umask(0o077)
+        if lock != 3:
+            posix.dup2(lock, 3)
+        posix.set_inheritable(3, True)
+        posix.closerange(4, 256)
+        kept = {name: environment[name] for name in (*_PLACES, b"PATH", b"LANG", b"LC_ALL") if name in environment}
+        words = [sys.executable, "-I", "-S", _HERE + "/client.py", "serve"]
+        posix.execve(sys.executable, words, kept)
+    finally:
+        leave(1)

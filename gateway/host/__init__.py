@@ -1,0 +1,1 @@
+"""The look at the host before a decision: bounded, and the only one."""

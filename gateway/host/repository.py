@@ -1,0 +1,253 @@
+"""What git would find when it starts in a folder. It looks at the host through the methods of `observe.Host` alone."""
+
+from __future__ import annotations
+
+from posixpath import normpath
+
+from gateway.model.facts import GitFact
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from gateway.host.observe import Host
+    from gateway.model.context import Context
+
+    Settings = tuple[tuple[tuple[str, str], ...], str, tuple[str, str]]
+
+
+def git_fact(folder: str, host: Host, context: Context) -> GitFact:
+    """What git would find when it starts in a folder: the nearest `.git` upward, its branch and remotes.
+
+    `own` is False where a repository other than the project's would be used, or where the folder itself looks
+    like a bare repository, because git runs what such a repository's configuration says. So it is where the project's
+    own repository takes its configuration from a folder of the project, or keeps another one that has settings.
+    """
+    top = work_tree(folder, host)
+    if not top:
+        return GitFact("", False, "")
+    dot_git = f"{top}/.git"
+    fact = host.path(dot_git)
+    git_folder = fact.real if fact is not None and fact.kind == "dir" else _linked_folder(dot_git, host)
+    head = host.read(f"{git_folder}/HEAD").strip() if git_folder else ""
+    prefix = "ref: refs/heads/"
+    common = _common_folder(git_folder, host)
+    branch = head[len(prefix) :] if head.startswith(prefix) else ""
+    own = _is_own(top, context) and _is_guarded(git_folder, common, context) and _keeps_quiet(top, git_folder, host)
+    return GitFact(top, own, branch, *_settings(host.read(f"{common}/config") if common else "", branch))
+
+
+def _read(config: str, branch: str) -> Settings:
+    """Remotes, what a push sends, and the remotes that are meant where none is named. Nobody knows where the
+    configuration cannot be read."""
+    from gateway.host.gitconfig import BadConfig, default_remotes, entries, pushes, remotes
+
+    try:
+        found = entries(config)
+    except BadConfig:
+        return (), "settings", ("", "")
+    return remotes(found), pushes(found), default_remotes(found, branch)
+
+
+_MOST_READ = 64
+_known: dict[tuple[str, str], Settings] = {}
+
+
+def _settings(config: str, branch: str) -> Settings:
+    """As `_read`, remembered: calls follow each other in the same repositories."""
+    found = _known.get((config, branch))
+    if found is None:
+        if len(_known) >= _MOST_READ:
+            _known.clear()
+        found = _known[config, branch] = _read(config, branch)
+    return found
+
+
+_DEEP = 200  # characters
+
+
+def work_tree(folder: str, host: Host) -> str:
+    """The folder of the work tree that a folder lies in, "" if none; a folder that looks like a bare repository ends
+    the search, as it does for git."""
+    path = folder
+    while True:
+        if len(path) > _DEEP and host.is_missing(path):  # a look below it would go all the way down again
+            path = path[: path.rfind("/")]
+            continue
+        fact = host.path(f"{path}/.git")
+        if fact is not None and fact.kind != "missing":
+            return path or "/"
+        if _looks_bare(path, host):
+            return ""
+        if path in ("", "/"):
+            return ""
+        path = path[: path.rfind("/")]
+
+
+def _looks_bare(path: str, host: Host) -> bool:
+    head = host.path(f"{path}/HEAD")
+    return (
+        head is not None
+        and head.kind != "missing"
+        and all(
+            (fact := host.path(f"{path}/{name}")) is not None and fact.kind == "dir" for name in ("objects", "refs")
+        )
+    )
+
+
+def _linked_folder(dot_git: str, host: Host) -> str:
+    """The folder that a `.git` file points to (worktrees and submodules)."""
+    text = host.read(dot_git).strip()
+    if not text.startswith("gitdir: "):
+        return ""
+    target = text[len("gitdir: ") :]
+    return normpath(target if target.startswith("/") else f"{dot_git[: -len('/.git')]}/{target}")
+
+
+def _common_folder(git_folder: str, host: Host) -> str:
+    shared = host.read(f"{git_folder}/commondir").strip() if git_folder else ""
+    return normpath(shared if shared.startswith("/") else f"{git_folder}/{shared}") if shared else git_folder
+
+
+def _is_own(top: str, context: Context) -> bool:
+    """The project's own repository: its work tree holds the project root, or is one of the workspace's folders."""
+    return bool(context.root) and ((context.root + "/").startswith(top + "/") or top in context.workspace)
+
+
+def _is_guarded(git_folder: str, common: str, context: Context) -> bool:
+    """Whether policy speaks of the files in which git finds its settings, by their names."""
+    if common != git_folder and not git_folder.startswith(f"{common}/worktrees/"):
+        return False
+    inside = any(place and f"{common}/".startswith(f"{place}/") for place in (context.root, *context.workspace))
+    return not inside or "/.git/" in f"{common}/"
+
+
+_LINK = b"\0\0\xe0\0"  # the mode of what an index keeps of another repository
+_HASHES = (20, 32)
+_MOST_LINKS = 256
+_DEEPEST = 4
+# What a repository inside another one may be told without running anything when git looks for changes in it.
+_QUIET = frozenset(
+    ("core.repositoryformatversion", "core.filemode", "core.bare", "core.logallrefupdates", "core.ignorecase",
+     "core.precomposeunicode", "core.symlinks", "core.autocrlf", "core.eol", "core.worktree")
+)  # fmt: skip
+_QUIET_SECTIONS = frozenset(("remote", "branch", "submodule", "user"))
+
+
+def _keeps_quiet(top: str, git_folder: str, host: Host, depth: int = 0) -> bool:
+    """Whether none of the repositories that this one keeps inside has settings by which git may run something: git
+    looks for changes in them too."""
+    file = f"{git_folder}/index"
+    index = host.data(file)
+    if not index:
+        fact = host.path(file)
+        return fact is not None and (fact.kind == "missing" or host.is_empty(file))
+    if _is_shared(index, git_folder, host):
+        return False
+    if _LINK not in index:
+        return True
+    paths = _links(index)
+    if paths is None or depth > _DEEPEST:
+        return False
+    for path in paths:
+        below = f"{top.rstrip('/')}/{path}"
+        fact = host.path(f"{below}/.git")
+        if fact is None:
+            return False
+        if fact.kind == "missing":
+            continue
+        folder = fact.real if fact.kind == "dir" else _linked_folder(fact.real, host)
+        if not folder or not (folder.startswith(f"{git_folder}/modules/") or _is_quiet(folder, host)):
+            return False
+        if not _keeps_quiet(below, folder, host, depth + 1):
+            return False
+    return True
+
+
+MAX_NESTS = 20_000
+
+
+def nests(folder: str, host: Host) -> bool | None:
+    """Whether some repository inside the work tree, known to the index or not, has settings by which git may run
+    something. None where there is too much to look at, or a folder that cannot be looked into."""
+    top = work_tree(folder, host)
+    if not top:
+        return True
+    fact = host.path(f"{top}/.git")
+    own = fact.real if fact is not None and fact.kind == "dir" else _linked_folder(f"{top}/.git", host)
+    own = _common_folder(own, host)
+    if not own:
+        return True
+    seen = 0
+    pending = [top.rstrip("/")]
+    try:
+        while pending:
+            here = pending.pop()
+            for name, kind in host.entries(here or "/"):
+                seen += 1
+                if seen > MAX_NESTS:
+                    return None
+                path = f"{here}/{name}"
+                if name.lower() != ".git":
+                    if kind == "dir":
+                        pending.append(path)
+                elif path != f"{top.rstrip('/')}/.git" and not _is_tame(path, own, host):
+                    return True
+    except OSError:
+        return None
+    return False
+
+
+def _is_tame(dot_git: str, own: str, host: Host) -> bool:
+    """Whether what lies under the name `.git` is a part of a repository, or has no settings that matter."""
+    fact = host.path(dot_git)
+    if fact is None:
+        return False
+    folder = fact.real if fact.kind == "dir" else _linked_folder(fact.real, host)
+    return not folder or folder.startswith((f"{own}/modules/", f"{own}/worktrees/")) or _is_quiet(folder, host)
+
+
+def _is_shared(index: bytes, git_folder: str, host: Host) -> bool:
+    """Whether a part of the index may lie in another file."""
+    at = index.find(b"link")
+    while at >= 0:
+        # An extension says how long it is; of a file's name what comes next is nearly always too much, or nothing.
+        size = int.from_bytes(index[at + 4 : at + 8], "big")
+        if not _HASHES[0] <= size <= len(index) - at:
+            at = index.find(b"link", at + 1)
+            continue
+        fact = host.path(f"{git_folder}/sharedindex.{index[at + 8 : at + 28].hex()}")
+        if fact is None or fact.kind != "missing":
+            return True
+        at = index.find(b"link", at + 1)
+    return False
+
+
+def _links(index: bytes) -> list[str] | None:
+    """The paths at which an index may keep other repositories: all of them, perhaps more. None where that cannot be
+    told."""
+    if index[:4] != b"DIRC" or index[4:8] not in (b"\0\0\0\2", b"\0\0\0\3"):
+        return None
+    found: list[str] = []
+    at = index.find(_LINK)
+    while at >= 0:
+        for size in _HASHES:
+            flags = at + 16 + size
+            start = flags + (4 if index[flags : flags + 1] >= b"@" and index[flags] & 0x40 else 2)
+            length = int.from_bytes(index[flags : flags + 2], "big") & 0xFFF
+            name = index[start : index.find(b"\0", start)]
+            if name and (len(name) == length or length == 0xFFF):
+                found.append(name.decode("utf-8", "surrogateescape"))
+        at = index.find(_LINK, at + 1)
+    return found if len(found) <= _MOST_LINKS else None
+
+
+def _is_quiet(folder: str, host: Host) -> bool:
+    from gateway.host.gitconfig import BadConfig, entries
+
+    shared = host.path(f"{folder}/commondir")
+    if shared is None or shared.kind != "missing":
+        return False
+    try:
+        found = entries(host.read(f"{folder}/config"))
+    except BadConfig:
+        return False
+    return all(section in _QUIET_SECTIONS or f"{section}.{key}" in _QUIET for section, _, key, _ in found)

@@ -1,0 +1,250 @@
+"""One call through the stages: raw call, canonical call, effects, facts, verdict.
+
+The dry run, the hooks, the servers and the library all come through here.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+
+from gateway.config.load import (
+    Loaded,
+    Options,
+    described,
+    load_descriptions,
+    load_foreign,
+    load_policy,
+    load_tools,
+    project_root,
+    tool_files,
+    with_search,
+    with_servers,
+)
+from gateway.config.tool_files import without_project
+from gateway.core.errors import ConfigError, Problem
+from gateway.core.places import Places, places
+from gateway.host.nested_projects import NestedProjects
+from gateway.host.observe import Host
+from gateway.judge.pipeline import Pipeline, branch_of, context_of
+from gateway.model.decision import MODES
+from gateway.policy.modes import regions_of
+from gateway.policy.resolve import Judged, resolve
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from typing import Any, Self
+
+    from gateway.config.descriptions import Lookup
+    from gateway.model.analysis import Analysis
+    from gateway.model.call import RawCall
+    from gateway.model.context import Context
+    from gateway.model.verdict import Verdict
+    from gateway.policy.modes import Regions
+    from gateway.tools.registry import Registry
+    from gateway.tools.tool import Tool
+
+_POLICIES_KEPT = 64
+_REGIONS_KEPT = 64  # of sessions, each with a scratch folder of its own
+
+
+class Judge:
+    """Loads once, judges many calls. Safe to use from several threads: nothing it holds changes but caches."""
+
+    def __init__(
+        self,
+        options: Options,
+        *,
+        where: Places | None = None,
+        confined: bool = True,
+        host: Host | None = None,
+        environment: Mapping[str, str] | None = None,
+        loaded: Loaded | None = None,
+    ) -> None:
+        """Reads tools, program descriptions and policies. Raises ConfigError when anything in them is wrong.
+
+        With `loaded` given, no policy file is read, and `options` must hold a real working folder and root.
+        """
+        self.places = where or places()
+        if loaded is None:
+            cwd = os.path.realpath(options.cwd or os.getcwd())
+            root = os.path.realpath(options.root) if options.root else project_root(cwd)
+            options = options.replace(cwd=cwd, root=root)
+        self.options = options
+        self.host = host or Host()
+        self.environment = dict(os.environ if environment is None else environment)
+        self._brought = () if loaded else tool_files(self.places, self.options)
+        self.registry: Registry = load_tools(self.places, self._brought)
+        self.loaded: Loaded = loaded or load_policy(
+            self.places, self.options, self.registry, _problems_of_examples, self._brought
+        )
+        if self._brought and not self.loaded.project_trusted:
+            self.registry = without_project(self.registry)
+        self.registry = with_search(self.registry, self.loaded.settings)
+        self.registry = with_servers(self.registry, self.places, self.options, self.loaded.settings)
+        self.describe: Lookup = described(load_descriptions(self.places), self.loaded.commands)
+        self.foreign = load_foreign(self.places)
+        self.search_path = self.environment.get("PATH", "")
+        second = self.loaded.settings.get("second_opinion")
+        self.second_opinion = second is not None and second.value is True
+        self._wider: dict[Options, Loaded] = {}
+        self._judged_tools: dict[str, Judged] = {}
+        self._is_fixed = loaded is not None
+        # `--policies` stands for all layers: no other file counts.
+        self._projects = None if self.options.policies else NestedProjects(self.host, self.options.root)
+        self.context = self._context(confined)
+        self._regions: dict[tuple[tuple[str, ...], tuple[str, ...]], Regions] = {}
+        self._pipeline = self._new_pipeline()
+
+    def _context(self, confined: bool) -> Context:
+        extra = self.loaded.settings.get("workspace")
+        return context_of(
+            self.options.cwd, self.options.root, self.places.home, self.host,
+            more=extra.value if extra else (), mode=self.loaded.mode, confined=confined,
+        )  # fmt: skip
+
+    def _new_pipeline(self) -> Pipeline:
+        return Pipeline(self.describe, self.host, self.search_path, second_opinion=self.second_opinion)
+
+    def check(
+        self, raw: RawCall, context: Context | None = None, *, foreign: Tool | None = None, shell: str = "bash"
+    ) -> Verdict:
+        """The verdict on a call. `foreign`: the tool of another agent that is called, which stands for one of ours or
+        for none; `shell`: what that agent has shell texts read by. Raises CallError for a call that cannot be judged as
+        it stands; ConfigError when a nested project's policy is broken."""
+        context = (self.context if context is None else context).replace(now=time.time())
+        tool = self.registry.tool(raw.tool) if foreign is None else foreign
+        found = self._pipeline.understand(tool, raw, context, shell=shell)
+        call, analysis, facts, context = found.call, found.analysis, found.facts, found.context
+        loaded = self._policy_for(analysis, context)
+        if loaded.policy.asks_branch:
+            context = context.replace(branch=branch_of(context.root, self.host, self.places.home))
+        judged = self._judged(tool)
+        if not (context.confined or judged.filters):
+            facts = facts.replace(trees=self._pipeline.look_below(loaded.policy, analysis, context))
+        regions = self._regions_of(context)
+        return resolve(loaded.policy, call, judged, analysis, context, facts, regions)
+
+    def _regions_of(self, context: Context) -> Regions:
+        key = (context.workspace, context.temp)
+        found = self._regions.get(key)
+        if found is None:
+            if len(self._regions) >= _REGIONS_KEPT:
+                self._regions.clear()
+            found = self._regions[key] = regions_of(context)
+        return found
+
+    def binding(self) -> Self:
+        """This gateway, if what it decides may be done; else one with the machine's own enterprise layer besides."""
+        if self._is_fixed or self.options.binding or not self.options.policies:
+            return self
+        return self._again(self.options.replace(binding=True))
+
+    def refuses_mode(self, mode: str) -> str:
+        """Why a session must not change to this mode, "" if it may."""
+        if mode not in MODES:
+            return f"there is no mode `{mode}`"
+        if self.loaded.modes and mode not in self.loaded.modes:
+            return f"the policy leaves open {', '.join(self.loaded.modes)}"
+        return ""
+
+    def refuses_rules(self, rules: tuple[str, ...]) -> str:
+        """Why a session must not have these rules, each the text of a policy file; "" if it may."""
+        try:
+            self.loaded_with(rules)
+        except ConfigError as error:
+            return str(error)
+        return ""
+
+    def _judged(self, tool: Tool) -> Judged:
+        found = self._judged_tools.get(tool.name)
+        if found is None or tool.foreign:
+            found = Judged(tool.level, tool.match_kind == "shell", bool(tool.entry["filters"]))
+            if not tool.foreign:
+                self._judged_tools[tool.name] = found
+        return found
+
+    def loaded_for(self, verdict: Verdict) -> Loaded:
+        """The policy that a call was judged by, nested projects' rules included."""
+        return self._policy_for(verdict.analysis, verdict.context)
+
+    def renewed(self) -> Self:
+        """This gateway, while the policy files say what they said when it was loaded; else one that has read them anew.
+        Raises ConfigError when they are broken."""
+        if self._is_fixed:
+            return self
+        if tool_files(self.places, self.options) != self._brought:
+            return self._again(self.options)
+        known = [(self.options, self.loaded)]
+        known += list(self._wider.items())
+        if all(
+            load_policy(self.places, options, self.registry, _problems_of_examples, self._brought).policy.revision
+            == loaded.policy.revision
+            for options, loaded in known
+        ):
+            return self
+        return self._again(self.options)
+
+    def paused(self) -> Self:
+        """One to which of all layers only `builtin` and enterprise are policy, in the mode `bypass`: what holds while a
+        person has put hooks aside (`gateway.agents.pausing`). Raises ConfigError where they are broken, or do not leave
+        that mode open."""
+        return self._again(self.options.replace(paused=True, mode="bypass"))
+
+    def afresh(self, cwd: str, environment: Mapping[str, str]) -> Self:
+        """One with the same policy, for another folder and environment, that looks at the host anew: what a process of
+        its own would make of the same policy files."""
+        found = type(self).__new__(type(self))
+        host = Host()
+        own = {
+            "options": self.options.replace(cwd=os.path.realpath(cwd)),
+            "host": host,
+            "environment": dict(environment),
+            "search_path": environment.get("PATH", ""),
+            "_wider": {},
+            "_regions": {},
+            "_projects": None if self._projects is None else NestedProjects(host, self.options.root),
+        }
+        found.__dict__.update(self.__dict__ | own)
+        found.context = found._context(self.context.confined)  # noqa: SLF001 - it is one of these
+        found._pipeline = found._new_pipeline()  # noqa: SLF001
+        return found
+
+    def _again(self, options: Options) -> Self:
+        return type(self)(
+            options, where=self.places, confined=self.context.confined, host=self.host, environment=self.environment
+        )
+
+    def _policy_for(self, analysis: Analysis, context: Context) -> Loaded:
+        """The policy, with the deny and ask rules of every other project that the call reaches into."""
+        if self._projects is None:
+            return self.loaded_with(context.rules)
+        folders: tuple[str, ...] = (context.cwd,)
+        for part in analysis.parts:
+            if part.cwds and part.cwds != folders:
+                folders += part.cwds
+        return self.loaded_with(context.rules, self._projects.reached(folders, analysis.items))
+
+    def loaded_with(self, rules: tuple[str, ...], others: frozenset[str] = frozenset()) -> Loaded:
+        """The policy with a session's rules and those of further projects. Raises ConfigError when they are wrong."""
+        if not (rules or others):
+            return self.loaded
+        if self._is_fixed:
+            raise ConfigError(Problem("a policy that was handed over takes no rules besides"))
+        options = self.options.replace(others=tuple(sorted(others)), rules=rules)
+        found = self._wider.get(options)
+        if found is None:
+            if len(self._wider) >= _POLICIES_KEPT:
+                self._wider.clear()
+            found = self._wider[options] = load_policy(
+                self.places, options, self.registry, _problems_of_examples, self._brought
+            )
+        return found
+
+
+def _problems_of_examples(*loading: Any) -> list[Problem]:
+    """What is wrong with the examples that rules carry, as `load_policy` asks."""
+    from gateway.judge.policy_tests import check_examples  # lazy: compiled policies were tried when they were compiled
+
+    return check_examples(*loading)

@@ -1,0 +1,143 @@
+"""From a raw call to what it is predicted to do here: canonical form, effects, one look at the host, settled.
+
+What policy says of it comes after (`gateway.judge.judge`); tests of policies stop here and resolve on their own.
+"""
+
+from __future__ import annotations
+
+import os
+
+from gateway.commands.settle import settle
+from gateway.core.value import Value
+from gateway.host.observe import Host, observe
+from gateway.host.repository import git_fact
+from gateway.model.analysis import Analysis
+from gateway.model.context import Context
+from gateway.model.effect import HOLE, PATH_KINDS, Item, Opaque
+from gateway.model.facts import Wanted
+from gateway.policy.protected import is_protected
+from gateway.tools.canonical import canonicalise_for
+from gateway.tools.effects import effects_of
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from gateway.config.descriptions import Lookup
+    from gateway.model.call import Call, RawCall
+    from gateway.model.facts import Facts, TreeFact
+    from gateway.policy.table import Policy
+    from gateway.tools.tool import Tool
+
+UNCONFINED_REQUEST = "dangerously_disable_sandbox"
+TEMP = ("/tmp", "/var/tmp")  # what every confined call has for itself
+
+
+class Understood(Value):
+    """A call in canonical form, what it is predicted to do, what was found on the host, and the circumstances that it
+    is judged in: those that were given, made narrower by what the call is."""
+
+    call: Call
+    analysis: Analysis
+    facts: Facts
+    context: Context
+
+
+class Pipeline:
+    """The stages before policy, for one host. Safe to use from several threads."""
+
+    def __init__(self, describe: Lookup, host: Host, search_path: str, *, second_opinion: bool = False) -> None:
+        """`describe`: what known programs do; `search_path`: the PATH that programs are found by; `second_opinion`:
+        whether a second parser reads shell texts as well."""
+        self._describe = describe
+        self._host = host
+        self._search_path = search_path
+        self._second_opinion = second_opinion
+
+    def understand(self, tool: Tool, raw: RawCall, context: Context, *, shell: str = "bash") -> Understood:
+        """What a call of this tool does. `shell`: what shell texts are read by. Raises CallError."""
+        call = canonicalise_for(tool, raw, context)
+        if call.input.get(UNCONFINED_REQUEST) is True:
+            context = context.replace(confined=False, temp=())  # judged as what it asks for; never a switch
+        items, text = effects_of(tool, call, context)
+        if text is None:
+            # No sandbox makes temporary folders this call's own: it works on those that everybody uses.
+            context = context.replace(temp=(context.scratch,) if context.scratch else ())
+            analysis = Analysis((), items, (), Wanted(_paths(items)))
+        else:
+            analysis = self._analysed(text, items, context, shell)
+        facts = observe(analysis.wanted, self._host, context, search_path=self._search_path)
+        return Understood(call, settle(analysis, facts, context), facts, context)
+
+    def _analysed(self, text: str, items: tuple[Item, ...], context: Context, shell: str) -> Analysis:
+        from gateway.commands.analyse import Start, analyse  # lazy: calls that are no command do without the grammar
+
+        variables = {"HOME": context.home, "PWD": context.cwd}
+        start = Start.make((context.cwd, context.home, variables, 0, self._second_opinion))
+        analysis = analyse(text, start, self._describe)
+        items += analysis.items
+        if shell != "bash":
+            items += _read_otherwise(text, shell)
+        return Analysis.make((analysis.parts, items, analysis.tokens, analysis.wanted, analysis.pending))
+
+    def look_below(self, policy: Policy, analysis: Analysis, context: Context) -> Mapping[tuple[str, str], TreeFact]:
+        """What policy protects below the trees of a call that nothing will hide it from: the second, last look."""
+        trees = dict.fromkeys(
+            (effect.path, effect.skips)  # type: ignore[attr-defined]
+            for effect in [item.effect for item in analysis.items]
+            if effect.kind in PATH_KINDS and effect.tree and HOLE not in effect.path  # type: ignore[attr-defined]
+        )
+        kinds = frozenset(item.effect.kind for item in analysis.items if item.effect.kind in PATH_KINDS)
+
+        def hidden(path: str) -> bool:
+            return is_protected(policy, kinds, context, path)
+
+        return observe(Wanted(trees=tuple(trees)), self._host, context, hidden=hidden).trees
+
+
+def context_of(
+    cwd: str, root: str, home: str, host: Host, *, more: Iterable[str] = (), mode: str, confined: bool
+) -> Context:
+    """The circumstances of calls made in a folder of a project. `more`: further folders of the workspace, relative to
+    the project's root or to HOME."""
+    folders = (root, *(os.path.join(root, os.path.expanduser(each)) for each in more))
+    real = (fact.real for folder in folders if (fact := host.path(folder)) is not None)
+    return Context(
+        cwd=cwd,
+        root=root,
+        home=home,
+        workspace=tuple(dict.fromkeys(folder for folder in real if is_workspace(folder, home))),
+        temp=TEMP if confined else (),
+        mode=mode,
+        confined=confined,
+        branch=branch_of(root, host, home),
+    )
+
+
+def branch_of(root: str, host: Host, home: str) -> str:
+    """The branch that is checked out in a project, "" for none."""
+    return git_fact(root, host, Context(root, root, home)).branch
+
+
+def is_workspace(folder: str, home: str) -> bool:
+    """Whether a folder may be a workspace: never `/`, HOME or an ancestor of HOME."""
+    return folder != "/" and not (home + "/").startswith(folder + "/")
+
+
+def _read_otherwise(text: str, shell: str) -> tuple[Item, ...]:
+    """What nobody knows of a text that another shell than bash reads."""
+    from gateway.commands.othershells import reads_otherwise
+
+    why = reads_otherwise(text, shell)
+    return (Item(Opaque(why), 0, len(text)),) if why else ()
+
+
+def _paths(items: tuple[Item, ...]) -> tuple[str, ...]:
+    """The known paths that items touch."""
+    return tuple(
+        [
+            effect.path  # type: ignore[attr-defined]
+            for effect in [item.effect for item in items]
+            if effect.kind in PATH_KINDS and HOLE not in effect.path  # type: ignore[attr-defined]
+        ]
+    )

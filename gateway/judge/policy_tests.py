@@ -1,0 +1,387 @@
+"""Policies judged on paper: the examples of rules, tables of tests, and the calls that findings show as proof.
+
+All of it runs in one frozen world (`gateway.host.frozen.EXAMPLE`): a project root, branch `main`, no links, confined,
+in the mode `default`, on a Wednesday at noon. A rule's example is judged with that rule alone, so that it says what
+the rule means and not what else is in force: circumstances that a call's text cannot give (agent, depth, mode,
+time, confinement, an MCP server) are taken to be what the rule asks for. A row of a table is judged with all layers.
+"""
+
+from __future__ import annotations
+
+import os
+
+from gateway.config.descriptions import compile_files, entries
+from gateway.config.layers import Layered, bind, read_file
+from gateway.config.layers import PolicyFile as File
+from gateway.config.load import described, load_descriptions, tool_names
+from gateway.core.errors import CallError, ConfigError, Problem
+from gateway.core.places import PACKAGE, Places, packaged
+from gateway.core.value import Value
+from gateway.host.frozen import EXAMPLE, world
+from gateway.judge.pipeline import Pipeline, Understood, context_of
+from gateway.policy.compile import alternatives, compile_policy
+from gateway.policy.modes import regions_of
+from gateway.policy.resolve import Judged, resolve
+from gateway.policy.table import Policy
+from gateway.tools.registry import is_mcp_name
+from gateway.tools.text import parse_call_text
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+    from typing import Any
+
+    from gateway.config.descriptions import Entry
+    from gateway.model.call import RawCall
+    from gateway.model.context import Context
+    from gateway.model.rule import Rule
+    from gateway.model.verdict import Verdict
+    from gateway.policy.compile import Bound
+    from gateway.policy.lint.lint import Finding
+    from gateway.tools.registry import Registry
+
+LAYER_NAMES = ("builtin", "enterprise", "user", "project", "local")
+TESTS_ENDING = ".tests.yaml"
+_UNSAYABLE = frozenset(("agent", "depth", "mode", "time", "confined", "server", "annotations"))
+_NOW = 1_735_732_800.0  # the clock of the example world: Wednesday, 1 January 2025, 12:00 UTC
+_EMPTY = Policy(**compile_policy((), home="/"), levels={})
+
+
+class Case(Value):
+    """One thing that was tried. `kind`: matches, not_matches or test. `problem`: "" if it came out as it must."""
+
+    kind: str
+    file: str
+    line: int
+    rule: str
+    call: str
+    problem: str
+
+
+class Unexercised(Value):
+    """A rule that no example and no test ever hit."""
+
+    file: str
+    line: int
+    rule: str
+
+
+class Report(Value):
+    """Everything that was tried, and which rules of the tested files nothing exercised."""
+
+    cases: tuple[Case, ...]
+    rules: int
+    unexercised: tuple[Unexercised, ...]
+
+    @property
+    def failures(self) -> tuple[Case, ...]:
+        return tuple(case for case in self.cases if case.problem)
+
+    @property
+    def coverage(self) -> float:
+        """Percentage of rules that something hit; 100 for no rules."""
+        return 100.0 * (self.rules - len(self.unexercised)) / self.rules if self.rules else 100.0
+
+
+class Trials:
+    """Judges calls in the example world; each text is analysed once for every circumstance.
+
+    `commands`: what layers say of programs.
+    """
+
+    def __init__(self, registry: Registry, places: Places, commands: tuple[Entry, ...] = ()) -> None:
+        self.world = world(EXAMPLE)
+        self.registry = registry
+        self._pipeline = Pipeline(described(load_descriptions(places), commands), self.world.host, "/usr/bin")
+        self._seen: dict[tuple[str, Context], Understood] = {}
+
+    def context(self, *, confined: bool = True, mode: str = "default", cwd: str = "") -> Context:
+        """The example world's circumstances, with some changed. `cwd` may be relative to the project root."""
+        root = self.world.root
+        folder = os.path.normpath(os.path.join(root, cwd))
+        found = context_of(folder, root, self.world.home, self.world.host, mode=mode, confined=confined)
+        return found.replace(now=_NOW)
+
+    def verdict(self, call: str, policy: Policy, context: Context | None = None) -> Verdict:
+        """The verdict on a call as people write it. Raises CallError for one that cannot be judged."""
+        context = context or self.context()
+        found = self._seen.get((call, context))
+        if found is None:
+            raw = parse_call_text(self.registry, as_call(call, self.registry))
+            found = self._seen[call, context] = self._understood(raw, context)
+        return self._under(found, policy, context)
+
+    def verdict_on(self, tool: str, given: dict[str, Any], policy: Policy, context: Context) -> Verdict:
+        """The verdict on a call that is given by its whole input."""
+        from gateway.model.call import RawCall
+
+        return self._under(self._understood(RawCall(tool, given), context), policy, context)
+
+    def _understood(self, raw: RawCall, context: Context) -> Understood:
+        tool = self.registry.tool(raw.tool)
+        found = self._pipeline.understand(tool, raw, context)
+        if found.context.confined or tool.entry["filters"]:
+            return found
+        # What lies below trees is what a policy without rules protects there: nothing.
+        trees = self._pipeline.look_below(_EMPTY, found.analysis, found.context)
+        return found.replace(facts=found.facts.replace(trees=trees))
+
+    def _under(self, seen: Understood, policy: Policy, context: Context) -> Verdict:
+        tool = self.registry.tool(seen.call.tool)
+        judged = Judged(tool.level, tool.match_kind == "shell", bool(tool.entry["filters"]))
+        return resolve(policy, seen.call, judged, seen.analysis, context, seen.facts, regions_of(context))
+
+    def rebased(self, bound: Bound, home: str) -> Bound:
+        """A file's rules as if its project and HOME were those of the example world."""
+        layer_root = bound.layer_root
+        if layer_root == bound.base and layer_root != "/":
+            layer_root = self.world.root
+        elif home != "/" and (layer_root + "/").startswith(home + "/"):
+            layer_root = self.world.home + layer_root[len(home) :]
+        return bound.replace(base=self.world.root, layer_root=layer_root)
+
+
+def as_call(text: str, registry: Registry) -> str:
+    """A call as `gateway check` takes it: a text without a tool's name in front is one for Bash."""
+    head, parenthesis, _rest = text.strip().partition("(")
+    head = head.rstrip()
+    known = head in registry.names() or is_mcp_name(head)
+    return text if known and (not parenthesis or text.rstrip().endswith(")")) else f"Bash({text})"
+
+
+def is_packaged(path: str) -> bool:
+    """Whether a file is one of ours, whose examples and tests the package's own tests run."""
+    return path.startswith((PACKAGE + "/", packaged("policies") + "/"))
+
+
+def check_examples(
+    bound: Iterable[Bound], registry: Registry, places: Places, commands: tuple[Entry, ...] = ()
+) -> list[Problem]:
+    """What is wrong with the examples of rules, each with its place; nothing is looked at if there are none."""
+    problems = []
+    trials: Trials | None = None
+    for each in bound:
+        for rule in each.rules:
+            if not (rule["matches"] or rule["not_matches"]) or rule["id"] in each.without or is_packaged(each.file):
+                continue
+            trials = trials or Trials(registry, places, commands)
+            for case, _hit in _examples(trials, trials.rebased(each, places.home), rule):
+                if case.problem:
+                    problems.append(
+                        Problem(
+                            case.problem,
+                            file=each.file,
+                            line=rule["line"],
+                            column=rule["column"],
+                            remedy="correct the rule or the example: `gateway policy test` runs them one by one",
+                        )
+                    )
+    return problems
+
+
+def _examples(trials: Trials, bound: Bound, rule: dict[str, Any]) -> Iterator[tuple[Case, bool]]:
+    """Each example of one rule, and whether the rule hit it. `bound` stands in the example world."""
+    policy = Policy(**compile_policy([_alone(bound, rule)], home=trials.world.home), levels={})
+    for kind, wanted in (("matches", True), ("not_matches", False)):
+        for call in rule[kind]:
+            try:
+                hit = _hits(trials.verdict(call, policy))
+                problem = "" if hit is wanted else _wrong(rule["id"], kind, call)
+            except CallError as error:
+                hit, problem = False, f"example of rule `{rule['id']}` must be a call that can be judged (got `{call}`)"
+                problem += ": " + "; ".join(each.message for each in error.problems)
+            yield Case(kind, bound.file, rule["line"], rule["id"], call, problem), hit
+
+
+def _wrong(rule: str, kind: str, call: str) -> str:
+    negation = "" if kind == "matches" else "not "
+    return f"example in `{kind}` must {negation}be matched by rule `{rule}` (got `{call}`)"
+
+
+def _alone(bound: Bound, rule: dict[str, Any]) -> Bound:
+    """One rule without what a call's text cannot say, always enforced and never over."""
+    when = [{name: each[name] for name in each if name not in _UNSAYABLE} for each in alternatives(rule["when"])]
+    only = {
+        **rule,
+        "when": when[0] if len(when) == 1 else {"any": when},
+        "except": [each for each in rule["except"] if not _UNSAYABLE & set(each)],
+        "expires": "",
+        "excepts": "",
+        "delegate": None,
+    }
+    return bound.replace(rules=[only], level="enforce", without=frozenset())
+
+
+def _hits(verdict: Verdict) -> bool:
+    return bool(verdict.demands) or next(rules_of(verdict), None) is not None
+
+
+def rules_of(verdict: Verdict) -> Iterator[Rule]:
+    """Every rule of a policy that spoke of the call, whether it decided or not."""
+    for outcome in verdict.outcomes:
+        if outcome.reason.rule.lane != "mode":
+            yield outcome.reason.rule
+    for reason in (*verdict.lost, *verdict.noted):
+        if reason.rule.lane != "mode":
+            yield reason.rule
+
+
+def read_layers(files: Sequence[File], registry: Registry, root: str) -> Layered:
+    """Policy files parsed and bound, every project in them trusted. Raises ConfigError."""
+    from gateway.spec.policy import parse_policy
+
+    tools = tool_names(registry)
+    return bind(
+        files,
+        lambda content, path: parse_policy(content, path, tools),
+        root=root,
+        trusted=lambda _digest: True,
+        all_trusted=True,
+    )
+
+
+def stack_for(paths: Sequence[str], root: str) -> list[File]:
+    """`builtin` and the given files. A file named after a layer stands for it, any other one for the user's."""
+    builtin = packaged("policies/builtin.yaml")
+    files = [File("builtin", builtin, read_file(builtin), root, "/")]
+    for path in paths:
+        if os.path.realpath(path) != os.path.realpath(builtin):
+            name = os.path.basename(path).split(".", 1)[0]
+            layer = name if name in LAYER_NAMES[1:] else "user"
+            files.append(File(layer, path, read_file(path), root, root))
+    return sorted(files, key=lambda file: LAYER_NAMES.index(file.layer))
+
+
+def described_by(files: Sequence[File], layered: Layered, places: Places) -> tuple[Entry, ...]:
+    """What layers say of programs by their description files. Raises ConfigError."""
+    compiled = compile_files(files, load_descriptions(places))
+    return tuple(entries(compiled, trusted=True, locked_by=layered.commands_locked_by))
+
+
+def run_tests(
+    files: Sequence[File],
+    named: Sequence[str],
+    registry: Registry,
+    places: Places,
+    root: str,
+    descriptions: Sequence[File] = (),
+) -> Report:
+    """Runs the examples and tables of the named files, or of all that are not packaged if none is named.
+
+    `descriptions`: the files with which the same layers describe programs. Raises ConfigError for files that do not
+    load.
+    """
+    layered = read_layers(files, registry, root)
+    trials = Trials(registry, places, described_by(descriptions, layered, places))
+    bound = [trials.rebased(each, places.home) for each in layered.bound]
+    wanted = {os.path.realpath(path) for path in named}
+
+    def is_tested(path: str) -> bool:
+        return os.path.realpath(path) in wanted if wanted else not is_packaged(path)
+
+    cases: list[Case] = []
+    hit: set[tuple[str, int, str]] = set()
+    rules: list[tuple[str, int, str]] = []
+    for each in bound:
+        for rule in each.rules if is_tested(each.file) else ():
+            if rule["id"] in each.without:
+                continue
+            place = (each.file, rule["line"], rule["id"])
+            rules.append(place)
+            for case, found in _examples(trials, each, rule):
+                cases.append(case)
+                if found:
+                    hit.add(place)
+    review = layered.settings["review"].value if "review" in layered.settings else ""
+    policy = Policy(**compile_policy(bound, home=trials.world.home), levels=_levels(layered), review=review)
+    mode = layered.settings["mode"].value if "mode" in layered.settings else "default"
+    tables = [(path, test) for path, test in layered.tests if is_tested(path)]
+    tables += list(_tables_beside({each.file for each in bound if is_tested(each.file)}, registry))
+    for path, test in tables:
+        case, spoke = _run_test(trials, policy, path, test, mode)
+        cases.append(case)
+        hit |= spoke
+    missing = tuple(Unexercised(*place) for place in dict.fromkeys(rules) if place not in hit)
+    return Report(tuple(cases), len(dict.fromkeys(rules)), missing)
+
+
+def _levels(layered: Layered) -> dict[str, str]:
+    return layered.settings["levels"].value if "levels" in layered.settings else {}
+
+
+def _tables_beside(paths: Iterable[str], registry: Registry) -> Iterator[tuple[str, dict[str, Any]]]:
+    """The rows of `x.tests.yaml` beside each `x.yaml`."""
+    from gateway.spec.policy import parse_policy
+
+    for path in sorted(paths):
+        beside = path.removesuffix(".yaml") + TESTS_ENDING
+        if path.endswith(TESTS_ENDING) or not os.path.lexists(beside):
+            continue
+        doc = parse_policy(read_file(beside), beside, tool_names(registry))
+        if doc["rules"] or doc["settings"] or doc["extends"]:
+            remedy = f"put the rest into {os.path.basename(path)}"
+            raise ConfigError(Problem("a table of tests must hold nothing but `tests`", file=beside, remedy=remedy))
+        for test in doc["tests"]:
+            yield beside, test
+
+
+def _run_test(
+    trials: Trials, policy: Policy, path: str, test: dict[str, Any], mode: str
+) -> tuple[Case, set[tuple[str, int, str]]]:
+    """One row of a table, and every rule that spoke of its call."""
+    shown = test.get("call") or f"{test['tool']}({test['input']})"
+    wanted = test.get("rule", "")
+    context = trials.context(
+        confined=not test.get("unconfined", False), mode=test.get("mode", mode), cwd=test.get("cwd", "")
+    )
+    try:
+        if "call" in test:
+            verdict = trials.verdict(shown, policy, context)
+        else:
+            verdict = trials.verdict_on(test["tool"], test["input"], policy, context)
+    except CallError as error:
+        reasons = "; ".join(each.message for each in error.problems)
+        return Case("test", path, test["line"], wanted, shown, f"call must be one that can be judged: {reasons}"), set()
+    problem = ""
+    rule = verdict.reason.rule
+    if verdict.decision.word != test["expect"] or (wanted and rule.id != wanted):
+        by = f" by `{wanted}`" if wanted else ""
+        problem = f"`{shown}` must get {test['expect']}{by} (got {verdict.decision.word} by `{rule.id}`)"
+    spoke = {(found.source.file, found.source.line, found.id) for found in rules_of(verdict)}
+    return Case("test", path, test["line"], wanted, shown, problem), spoke
+
+
+def confirm(
+    findings: Iterable[Finding], bound: Sequence[Bound], trials: Trials, levels: dict[str, str]
+) -> list[Finding]:
+    """The findings with the calls that the engine bears out. `bound` stands in the example world.
+
+    A call that does not show what its finding says is taken away; a finding about what a rule opens is then only
+    an `info`, because something else holds the door.
+    """
+    policy = Policy(**compile_policy(bound, home=trials.world.home), levels=levels)
+    confirmed = []
+    for finding in findings:
+        if finding.witness and not _shows(finding, trials, policy):
+            severity = "info" if finding.proof in ("covered", "missed") else finding.severity
+            finding = finding.replace(witness="", severity=severity)
+        confirmed.append(finding)
+    return confirmed
+
+
+def _shows(finding: Finding, trials: Trials, policy: Policy) -> bool:
+    """Whether the engine answers what the finding claims."""
+    try:
+        verdict = trials.verdict(finding.witness, policy)
+    except CallError:
+        return False
+    me = (finding.file, finding.line, finding.rule)
+    spoke = {(rule.source.file, rule.source.line, rule.id) for rule in rules_of(verdict)}
+    decided = verdict.reason.rule
+    decides = (decided.source.file, decided.source.line, decided.id) == me
+    if finding.proof == "covered":
+        covering = {(o.reason.rule.source.file, o.reason.rule.source.line, o.reason.rule.id) for o in verdict.outcomes}
+        return verdict.decision.word == "allow" and me in covering
+    if finding.proof == "overruled":
+        return me in spoke and not decides
+    return me not in spoke

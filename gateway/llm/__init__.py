@@ -1,0 +1,1 @@
+"""Language models as the agent, the reviewer and readers of pages use them: the Messages API, and a scripted one."""

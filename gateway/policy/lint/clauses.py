@@ -1,0 +1,143 @@
+"""Rules as the linter sees them: each alternative of a rule, with absolute path patterns and what it can speak of."""
+
+from __future__ import annotations
+
+from gateway.core.value import Value
+from gateway.model.effect import KINDS, PATH_KINDS
+from gateway.policy.compile import alternatives, anchors_of, epoch
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+    from typing import Any
+
+    from gateway.policy.compile import Bound
+    from gateway.policy.predicates import Anchors
+
+PATH_PREDICATES = ("path", "path_not", "cwd", "sends")
+OF_PART = ("command", "exec", "option", "option_not")
+
+# The kinds of effect that have what a predicate tests.
+FIELDS: dict[str, tuple[str, ...]] = {
+    **dict.fromkeys(("path", "path_not", "holds"), PATH_KINDS),
+    **dict.fromkeys(("host", "host_not", "port", "direction", "sends"), ("connect",)),
+    **dict.fromkeys(("remote", "ref", "force"), ("push",)),
+    **dict.fromkeys(("name", "access"), ("env",)),
+    "action": ("process", "system"),
+    "what": ("system", "session"),
+    "program": ("exec", "code", "credential"),
+}
+
+
+class Finding(Value):
+    """One thing about a rule that its author should know.
+
+    `severity`: error, warning or info. `witness`: a call that shows it, with `proof` saying what the engine must
+    answer for that: "covered" (this rule allows it), "overruled" (this rule speaks of it and another decides),
+    "missed" (this rule does not speak of it).
+    """
+
+    id: str
+    severity: str
+    layer: str
+    file: str
+    line: int
+    rule: str
+    message: str
+    remedy: str
+    witness: str = ""
+    proof: str = ""
+
+
+class ToolTraits(Value):
+    """What the linter must know of a tool: whether it runs a shell text or words, and its declared effects
+    (empty for a tool that nobody declared, or whose effects depend on a text)."""
+
+    shell: bool
+    effects: frozenset[str]
+
+
+class Clause(Value):
+    """One alternative of a rule. `when` holds absolute path patterns, `written` what the file says.
+
+    `anchors` are those that the rule's patterns were based on. `kinds` are the effects it can hold for by the
+    fields that it tests. `number` counts rules over all files, in order.
+    """
+
+    number: int
+    bound: Bound
+    rule: dict[str, Any]
+    when: dict[str, Any]
+    written: dict[str, Any]
+    anchors: Anchors
+    kinds: tuple[str, ...]
+
+    @property
+    def lane(self) -> str:
+        return str(self.rule["lane"])
+
+    def place(self) -> str:
+        """Layer and line, for messages about another rule."""
+        return f"`{self.rule['id']}` ({self.bound.layer}, {self.bound.file}:{self.rule['line']})"
+
+    def finding(
+        self, name: str, severity: str, message: str, remedy: str = "", *, witness: str = "", proof: str = ""
+    ) -> Finding:
+        """A finding about this clause's rule."""
+        rule, bound = self.rule, self.bound
+        return Finding(
+            name, severity, bound.layer, bound.file, rule["line"], rule["id"], message, remedy, witness, proof
+        )
+
+
+def active(bound: Iterable[Bound]) -> Iterator[tuple[int, Bound, dict[str, Any]]]:
+    """Every rule that is not left out, with its number and where it is bound."""
+    number = 0
+    for each in bound:
+        for rule in each.rules:
+            if rule["id"] not in each.without:
+                yield number, each, rule
+                number += 1
+
+
+def clauses_of(bound: Iterable[Bound], home: str, found: list[Finding]) -> list[Clause]:
+    """Every alternative of every active rule; patterns that are none become findings and their clause is left out."""
+    clauses = []
+    for number, each, rule in active(bound):
+        anchors = anchors_of(each, rule["lane"], home)
+        for written in alternatives(rule["when"]):
+            clause = Clause(number, each, rule, written, written, anchors, kinds_of(written))
+            when = _absolute(clause, found)
+            if when is not None:
+                clauses.append(clause if when is written else clause.replace(when=when))
+    return clauses
+
+
+def _absolute(clause: Clause, found: list[Finding]) -> dict[str, Any] | None:
+    written = clause.written
+    if not any(name in written for name in PATH_PREDICATES):
+        return written
+    when = dict(written)
+    for name in PATH_PREDICATES:
+        if name not in written:
+            continue
+        try:
+            when[name] = [clause.anchors.pattern(pattern) for pattern in written[name]]
+        except ValueError as error:
+            found.append(clause.finding("invalid-pattern", "error", str(error)))
+            return None
+    return when
+
+
+def kinds_of(when: dict[str, Any]) -> tuple[str, ...]:
+    """The kinds of effect that have all the fields that these predicates test; () if there are none."""
+    kinds = set(when.get("effect", KINDS))
+    for name in when:
+        if name in FIELDS:
+            kinds &= set(FIELDS[name])
+    return tuple(kind for kind in KINDS if kind in kinds)
+
+
+def is_expired(rule: dict[str, Any], now: float) -> bool:
+    """Whether a rule's time is over."""
+    return bool(rule["expires"]) and epoch(rule["expires"]) <= now

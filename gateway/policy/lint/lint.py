@@ -1,0 +1,105 @@
+"""What is odd about policies that load: rules that never speak, that say what others say, that open too much.
+
+Pure: rules of all layers in, findings out. A finding may carry a call as its witness; whoever can run the engine
+asks it whether that call really shows what the finding says (`Finding.proof`).
+"""
+
+from __future__ import annotations
+
+from gateway.model.decision import LAYERS
+from gateway.policy.lint.clauses import Finding, ToolTraits, active, clauses_of, is_expired
+from gateway.policy.lint.never import never
+from gateway.policy.lint.overlap import overlaps
+from gateway.policy.lint.paths import surprising
+from gateway.policy.lint.wide import too_wide
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+    from typing import Any
+
+    from gateway.policy.compile import Bound
+
+SEVERITIES = ("error", "warning", "info")
+
+
+def lint(bound: Sequence[Bound], tools: Mapping[str, ToolTraits], *, home: str, now: float) -> list[Finding]:
+    """All findings on the rules of all layers, in the order of the files. The order of rules does not matter to
+    what is found, only to which of two equal rules is named."""
+    found: list[Finding] = []
+    clauses = clauses_of(bound, home, found)
+    useless = set()
+    for clause in clauses:
+        wrong = list(never(clause, tools, now))
+        found += wrong
+        if wrong:
+            useless.add(clause.number)
+            continue
+        found += surprising(clause)
+        found += too_wide(clause, tools)
+    found += overlaps([clause for clause in clauses if clause.number not in useless])
+    found += _exceptions(bound, now)
+    found += _left_out(bound)
+    order = {each.file: place for place, each in reversed(list(enumerate(bound)))}
+    return sorted(dict.fromkeys(found), key=lambda each: (order[each.file], each.line, each.id, each.message))
+
+
+def _exceptions(bound: Sequence[Bound], now: float) -> Iterator[Finding]:
+    """Allow rules that name a rule to silence which is not there, or which does not let them."""
+    rules: dict[str, list[tuple[Bound, dict[str, Any]]]] = {}
+    for _number, each, rule in active(bound):
+        rules.setdefault(rule["id"], []).append((each, rule))
+    for _number, each, rule in active(bound):
+        name = rule["excepts"]
+        if not name or is_expired(rule, now):
+            continue
+        why = _no_delegation(each, rules.get(name, ()), now)
+        if why:
+            yield Finding(
+                "excepts-nothing", "warning", each.layer, each.file, rule["line"], rule["id"],
+                f"`excepts: {name}` silences nothing: {why}",
+                f"add `delegate: {{to: {each.layer}}}` to that rule, or remove `excepts`",
+            )  # fmt: skip
+
+
+def _no_delegation(lower: Bound, named: Sequence[tuple[Bound, dict[str, Any]]], now: float) -> str:
+    """Why no rule of this id can be silenced from the lower layer, "" if one can."""
+    from gateway.policy.compile import epoch
+
+    if not named:
+        return "no rule has this id"
+    reason = ""
+    for upper, rule in named:
+        delegate = rule["delegate"]
+        if LAYERS.index(upper.layer) >= LAYERS.index(lower.layer):
+            reason = f"{upper.file}:{rule['line']} is no upper layer's"
+        elif rule["lock"] or not delegate:
+            reason = f"{upper.file}:{rule['line']} delegates nothing"
+        elif delegate["to"] != lower.layer:
+            reason = f"{upper.file}:{rule['line']} delegates to the layer {delegate['to']}"
+        elif delegate.get("until") and epoch(delegate["until"]) <= now:
+            reason = f"the delegation in {upper.file}:{rule['line']} is over since {delegate['until']}"
+        else:
+            return ""
+    return reason
+
+
+def _left_out(bound: Sequence[Bound]) -> Iterator[Finding]:
+    """Ids under `without:` that none of the files has which they are meant for."""
+    named: dict[tuple[str, str], Bound] = {}
+    known: set[tuple[str, str]] = set()
+    for each in bound:
+        for name in each.without:
+            named.setdefault((each.layer, name), each)
+            if any(rule["id"] == name for rule in each.rules):
+                known.add((each.layer, name))
+    for (layer, name), each in named.items():
+        if (layer, name) not in known:
+            yield Finding(
+                "without-nothing", "warning", layer, each.file, 0, name,
+                f"`without: {name}` leaves nothing out: no rule of the extended files has this id",
+                "correct the id; `gateway policy show` lists them",
+            )  # fmt: skip
+
+
+__all__ = ["SEVERITIES", "Finding", "ToolTraits", "lint"]

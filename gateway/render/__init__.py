@@ -1,0 +1,1 @@
+"""Verdicts, plans and calls as people read them."""

@@ -1,0 +1,151 @@
+"""Where things go that a call should not have left: moved, never deleted, with a note on what each was.
+
+Whatever happens ends safely. Where something cannot be moved to the quarantine folder (another file system that is
+full, a folder that cannot be written) it is renamed where it lies, to a name that no program obeys; where even that
+fails it loses the right to be run and read. What was done is told in words.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import stat
+from contextlib import suppress
+from time import strftime, time_ns
+
+from gateway.sandbox.after.reopen import Reopened, grant
+from gateway.sandbox.real_paths import at
+
+SUFFIX = ".quarantined"
+MOST_COPIED = 256 << 20
+
+
+class Quarantine:
+    """The quarantine of one call: a folder of its own, made when the first thing is taken."""
+
+    def __init__(self, folder: str) -> None:
+        self._base = folder
+        self._own = ""
+        self._taken: list[dict[str, str | int]] = []
+
+    def take(self, path: str, rule: str, why: str = "") -> str:
+        """Takes what is at a path out of the way and says what became of it, as the end of a sentence."""
+        try:
+            with Reopened() as opened, at(path) as (folder, name):
+                with suppress(OSError):  # what is not ours may be movable all the same
+                    opened.give(path.rpartition("/")[0], 0o300)
+                    grant(path, 0o700)
+                return self._take(folder, name, path, rule, why)
+        except OSError as error:
+            return f"could not be taken away ({error.strerror}): remove it by hand"
+
+    def _take(self, folder: int, name: str, path: str, rule: str, why: str) -> str:
+        try:
+            where = f"{self._folder()}/{len(self._taken):03}-{_plain(name)}"
+            try:
+                os.rename(name, where, src_dir_fd=folder)
+            except OSError:
+                _copy(folder, name, where)
+                _remove(folder, name)
+        except OSError:
+            return self._disarm(folder, name)
+        self._note(path, where, rule, why)
+        return f"was moved to {where}"
+
+    def keep_copy(self, path: str, content: bytes, rule: str, why: str) -> str:
+        """Keeps content that is about to be replaced. "" where it could not be kept."""
+        try:
+            where = f"{self._folder()}/{len(self._taken):03}-{_plain(os.path.basename(path))}"
+            descriptor = os.open(where, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
+            with open(descriptor, "wb") as file:
+                file.write(content)
+        except OSError:
+            return ""
+        self._note(path, where, rule, why)
+        return where
+
+    def _disarm(self, folder: int, name: str) -> str:
+        free = f"{name[:200]}{SUFFIX}-{time_ns():x}"
+        try:
+            os.rename(name, free, src_dir_fd=folder, dst_dir_fd=folder)
+        except OSError as error:
+            try:
+                if not stat.S_ISLNK(os.stat(name, dir_fd=folder, follow_symlinks=False).st_mode):
+                    os.chmod(name, 0, dir_fd=folder)
+                    return "could not be moved; it lost all its permissions: remove it by hand"
+            except OSError:
+                pass  # the first error says why
+            return f"could not be taken away ({error.strerror}): remove it by hand"
+        return f"was renamed to {free}, since the quarantine folder could not take it"
+
+    def _folder(self) -> str:
+        if not self._own:
+            import tempfile
+
+            os.makedirs(self._base, mode=0o700, exist_ok=True)
+            self._own = tempfile.mkdtemp(prefix=strftime("%Y%m%d-%H%M%S-"), dir=self._base)
+        return self._own
+
+    def _note(self, path: str, where: str, rule: str, why: str) -> None:
+        self._taken.append(
+            {"path": path, "kept": os.path.basename(where), "rule": rule, "why": why, "time_ns": time_ns()}
+        )
+        try:
+            with open(f"{self._own}/manifest.json", "w", encoding="ascii") as file:
+                json.dump({"taken": self._taken}, file, indent=1)
+        except OSError:
+            return  # a full disk: the things themselves are there under their names
+
+
+def _plain(name: str) -> str:
+    """A name that is safe to show and to type: what is odd becomes an underscore."""
+    return "".join(each if each.isascii() and (each.isalnum() or each in "._-") else "_" for each in name)[:100]
+
+
+def _copy(folder: int, name: str, where: str) -> None:
+    """To another file system. Raises OSError, and then nothing is left at `where`."""
+    import shutil
+
+    source = f"/proc/self/fd/{folder}/{name}"
+    if not os.path.isdir("/proc/self/fd"):
+        raise OSError(18, "on another file system")
+    mode = os.stat(name, dir_fd=folder, follow_symlinks=False).st_mode
+    try:
+        if stat.S_ISDIR(mode):
+            if _size(source) > MOST_COPIED:
+                raise OSError(27, "too large")
+            shutil.copytree(source, where, symlinks=True)
+        elif stat.S_ISLNK(mode):
+            os.symlink(os.readlink(name, dir_fd=folder), where)
+        elif stat.S_ISREG(mode):
+            if os.stat(name, dir_fd=folder).st_size > MOST_COPIED:
+                raise OSError(27, "too large")
+            shutil.copyfile(source, where, follow_symlinks=False)
+        else:  # a pipe or socket holds nothing
+            os.close(os.open(where, os.O_CREAT | os.O_WRONLY | os.O_CLOEXEC, 0o600))
+    except (OSError, shutil.Error) as error:
+        if os.path.isdir(where) and not os.path.islink(where):
+            shutil.rmtree(where, ignore_errors=True)
+        elif os.path.lexists(where):
+            os.unlink(where)
+        raise error if isinstance(error, OSError) else OSError(5, str(error)) from error
+
+
+def _remove(folder: int, name: str) -> None:
+    """What has been copied. Raises OSError; the copy stays, since a part of this may be gone by then."""
+    import shutil
+
+    if stat.S_ISDIR(os.stat(name, dir_fd=folder, follow_symlinks=False).st_mode):
+        shutil.rmtree(name, dir_fd=folder)
+    else:
+        os.unlink(name, dir_fd=folder)
+
+
+def _size(tree: str) -> int:
+    total = 0
+    for where, _folders, names in os.walk(tree):
+        for name in names:
+            total += os.lstat(f"{where}/{name}").st_size
+        if total > MOST_COPIED:
+            break
+    return total

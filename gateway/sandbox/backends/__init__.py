@@ -1,0 +1,1 @@
+"""What keeps a sandbox plan: namespaces of our own, bubblewrap, Landlock, the profile for macOS; `choose` takes one."""

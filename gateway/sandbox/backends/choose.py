@@ -1,0 +1,118 @@
+"""Which backend holds a call: the first that works here and keeps the whole plan, and why the better ones do not.
+
+Never a weaker form than policy permits, and never none because one is missing: then nothing runs.
+"""
+
+from __future__ import annotations
+
+import sys
+import threading
+
+from gateway.core.value import Value
+from gateway.sandbox.base import SandboxError
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from gateway.model.plan import SandboxPlan
+    from gateway.sandbox.base import Backend, Probe
+
+# Backends that hold less than the full promise: each runs only where policy names it.
+WEAKER = ("landlock", "none")
+# Those that hold all of it, best first.
+BEST = {"linux": ("namespaces", "bubblewrap"), "darwin": ("seatbelt",)}
+
+
+class Passed(Value):
+    """A backend that comes before the one chosen, and why it was not taken. `remedy`: what would bring it back."""
+
+    name: str
+    reason: str
+    remedy: str = ""
+
+
+class Choice(Value):
+    """`backend` keeps the plan. `reason`: what it runs on. `degraded`: what it does not hold by itself. `passed`: those
+    before it. `better`: the one thing to do for a better one, "" when this is the best."""
+
+    backend: Backend
+    reason: str
+    degraded: tuple[str, ...] = ()
+    passed: tuple[Passed, ...] = ()
+    better: str = ""
+
+
+_lock = threading.Lock()
+_known: tuple[Backend, ...] = ()
+
+
+def backends() -> tuple[Backend, ...]:
+    """What this platform may offer, best first; the same objects for the life of the process, with their probes."""
+    global _known
+    with _lock:
+        if not _known:
+            from gateway.sandbox.backends.unconfined import Unconfined
+
+            if sys.platform == "linux":
+                from gateway.sandbox.backends.bubblewrap import Bubblewrap
+                from gateway.sandbox.backends.landlock import Landlock
+                from gateway.sandbox.backends.spaces import Spaces
+
+                _known = (Spaces(), Bubblewrap(), Landlock(), Unconfined())
+            elif sys.platform == "darwin":
+                from gateway.sandbox.backends.seatbelt import Seatbelt
+
+                _known = (Seatbelt(), Unconfined())
+            else:
+                _known = (Unconfined(),)
+        return _known
+
+
+def prepare() -> None:
+    """Starts beforehand what the first call of this process will most likely need. Waits for nothing, and never fails:
+    whatever is wrong is told when there is a call."""
+    if sys.platform == "linux":
+        from gateway.sandbox.backends.spaces import Spaces
+
+        first = backends()[0]
+        if isinstance(first, Spaces):
+            first.prepare()
+
+
+def try_again() -> None:
+    """Has the next look try what was refused, whenever that was."""
+    if sys.platform == "linux":
+        from gateway.sandbox.backends.spaces_probe import forget
+
+        forget()
+
+
+def choose(plan: SandboxPlan, offered: Sequence[Backend] = ()) -> Choice:
+    """The backend for a plan. Raises SandboxError, with every reason, when there is none."""
+    passed: list[Passed] = []
+    for backend in offered or backends():
+        why = ""
+        remedy = ""
+        if backend.name in WEAKER and backend.name not in plan.weaker:
+            why = f"policy does not permit the weaker form `{backend.name}`"
+        else:
+            probe = backend.probe()
+            if probe.works:
+                gaps = backend.missing(plan)
+                why = "; ".join(gaps)
+            else:
+                why, remedy = probe.reason, probe.remedy
+        if not why:
+            better = next((each.remedy for each in passed if each.remedy), "")
+            return Choice(backend, probe.reason, _degraded(backend, plan, probe), tuple(passed), better)
+        passed.append(Passed(backend.name, why, remedy))
+    reasons = "; ".join(f"{each.name}: {each.reason}" for each in passed)
+    remedy = next((each.remedy for each in passed if each.remedy), "see `gateway doctor`")
+    raise SandboxError(f"no sandbox can hold this call, so it does not run ({reasons})", remedy)
+
+
+def _degraded(backend: Backend, plan: SandboxPlan, probe: Probe) -> tuple[str, ...]:
+    """What the backend does not hold by itself: for this plan, where it can tell."""
+    of_plan = getattr(backend, "degraded", None)
+    return probe.degraded if of_plan is None else tuple(of_plan(plan))

@@ -1,0 +1,71 @@
+"""Whether namespaces of our own making hold on this machine: found by running the real thing, with attempts to get out.
+That everything holds is remembered."""
+
+from __future__ import annotations
+
+import errno
+import os
+import sys
+
+from gateway.core.places import PACKAGE
+from gateway.model.plan import WRITE, Limits, Mount, Network, SandboxPlan
+from gateway.sandbox import probe_cache as remembered
+from gateway.sandbox.attempts import attempt
+from gateway.sandbox.backends.bubblewrap_probe import REMEDY, SCRIPT, world
+from gateway.sandbox.backends.spaces_order import order_of
+from gateway.sandbox.base import Probe, SandboxError
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from gateway.sandbox.backends.spaces import Spaces
+
+_RECORD, _REFUSED = "namespaces-hold", "namespaces-refused"
+_A_WHILE = 600.0
+# What a kernel or a policy of the machine says that does not permit it; anything else may be of the moment.
+_FORBIDDEN = (errno.EPERM, errno.EACCES, errno.ENOSYS, errno.EINVAL)
+
+
+def probe(backend: Spaces) -> Probe:
+    """Tries it, unless it is known to hold, or was refused a short while ago where bubblewrap is known to hold."""
+    kernel, line = os.uname().release, _line()
+    if remembered.holds(_RECORD, line):
+        return Probe(True, f"Linux {kernel}, tried earlier since the machine started")
+    if remembered.holds(_REFUSED, line, _A_WHILE) and _bubblewrap_holds():
+        return Probe(False, f"Linux {kernel}: it was refused within the last ten minutes", REMEDY)
+    broken = attempt(backend, SCRIPT, world)
+    if broken:
+        if any(os.strerror(each) in broken for each in _FORBIDDEN):
+            remembered.keep(_REFUSED, line)
+        return Probe(False, f"Linux {kernel}: {broken}", REMEDY)
+    remembered.keep(_RECORD, line)
+    return Probe(True, f"Linux {kernel}")
+
+
+def _bubblewrap_holds() -> bool:
+    from gateway.sandbox.backends import bubblewrap_probe
+    from gateway.sandbox.backends.bubblewrap_program import find
+
+    try:
+        return bubblewrap_probe.known(find(known=bubblewrap_probe.known).key)
+    except SandboxError:
+        return False
+
+
+def known() -> bool:
+    """Whether everything held when it was last tried."""
+    return remembered.holds(_RECORD, _line())
+
+
+def forget() -> None:
+    """Has it tried again, by the next process that asks."""
+    remembered.forget(_RECORD)
+    remembered.forget(_REFUSED)
+
+
+def _line() -> str:
+    """What the answer depends on: the kernel, the Python that the launcher runs on, and its code."""
+    folder = os.path.join(PACKAGE, "sandbox", "launched")
+    files = [sys.executable, *(os.path.join(folder, name) for name in sorted(os.listdir(folder)) if name[-3:] == ".py")]
+    states = [(path, state.st_size, state.st_mtime_ns) for path in files for state in (os.stat(path),)]
+    plan = SandboxPlan((Mount("/a", WRITE),), (), ("/b",), "/a", (), Network(), Limits())
+    return remembered.line(os.uname().release, states, order_of(plan, ["true"], b""), SCRIPT)
