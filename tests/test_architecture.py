@@ -128,7 +128,7 @@ SLOW_MODULES = {
 # Only imported when somebody asks for a tool's signature.
 OFF_THE_PATH = {"tools/signature.py"}
 # The front end that agents wait for at every call.
-HOOK_FILES = {"frontends/main.py", "frontends/cli/hook.py", "frontends/hook.py", "frontends/hook_record.py"}
+HOOK_FILES = {"frontends/main.py", "frontends/hook_process.py", "frontends/hook.py", "frontends/hook_record.py"}
 # What a decision may load. Of `core` and `config` not all is on its way.
 DECISION_PACKAGES = {"agents", "config", "core", "commands", "host", "judge", "model", "policy", "shell", "tools"}
 OFF_THE_PATH |= {
@@ -263,7 +263,7 @@ def test_a_hook_loads_nothing_slow(tmp_path: Path) -> None:
         "tool_use_id": "t1",
     }  # fmt: skip
     program = (
-        f"import os, sys; from gateway.frontends.cli.hook import decide; os.chdir({str(project)!r}); "
+        f"import os, sys; from gateway.frontends.hook_process import decide; os.chdir({str(project)!r}); "
         f"print(decide(['claude'], {json.dumps(said).encode()!r}, os.environ).stdout.decode().strip(), *sys.modules)"
     )
     environment = {**os.environ, "HOME": str(tmp_path)}
@@ -303,7 +303,7 @@ def test_a_hook_of_a_plain_call_loads_little(short_path: Path) -> None:
         "tool_use_id": "t1",
     }  # fmt: skip
     program = (
-        f"import sys; sys.path.append({str(ROOT.parent)!r}); import os; from gateway.frontends.cli.hook import decide; "
+        f"import os, sys; sys.path.append({str(ROOT.parent)!r}); from gateway.frontends.hook_process import decide; "
         f"print(decide(['claude'], {json.dumps(said).encode()!r}, os.environ).stdout.decode().strip(), *sys.modules)"
     )
     environment = {**os.environ, "HOME": str(short_path)}

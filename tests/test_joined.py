@@ -30,7 +30,7 @@ from gateway.model.call import RawCall
 from gateway.sandbox.backends.spaces import Spaces
 
 if TYPE_CHECKING:
-    from gateway.mcp.tool_catalogue import Joined, News
+    from gateway.mcp.tool_catalogue import Catalogue, News
 
 OBJECT = {"type": "object", "properties": {"text": {"type": "string", "description": "What."}}}
 ECHO = {"name": "echo", "description": "Says it again.", "inputSchema": OBJECT}
@@ -69,8 +69,8 @@ class World:
         return self._session
 
     @property
-    def joined(self) -> Joined:
-        found: Joined = self.gateway.calls.services.servers.join(self.session)
+    def joined(self) -> Catalogue:
+        found: Catalogue = self.gateway.calls.services.catalogue(self.session)
         return found
 
     @property
@@ -451,7 +451,7 @@ def test_a_person_is_asked_once_whether_a_server_may_start(world: World, yes: bo
     world.says({"id": "ask", "ask": "Bash(python3 *)"})
     gateway = world.ground.open(approver=Person())
     with gateway.session() as session:
-        joined = gateway.calls.services.servers.join(session)
+        joined = gateway.calls.services.catalogue(session)
         joined.look(NEVER)
         assert [each.judged for each in joined.tools()] == (["mcp__docs__echo", "mcp__docs__die"] if yes else [])
         joined.look(NEVER)
@@ -473,7 +473,7 @@ def test_an_agent_below_another_one_asks_nobody(world: World) -> None:
 
     gateway = world.ground.open(approver=Never())
     with Session(gateway.context.replace(depth=1)) as session:
-        assert gateway.calls.services.servers.join(session).look(NEVER) == module.News()
+        assert gateway.calls.services.catalogue(session).look(NEVER) == module.News()
 
 
 def test_who_does_not_answer_before_a_cancellation_has_not_gone(world: World) -> None:
@@ -529,7 +529,7 @@ def test_a_session_with_a_rule_against_a_server_starts_none(world: World) -> Non
 def test_a_rule_for_an_agent_holds_for_the_servers_of_its_session(world: World, agent: str) -> None:
     world.says({"id": "no", "deny": {"tool": "Bash", "agent": "reviewer", "depth": {"ge": 1}}})
     with Session(world.gateway.context.replace(agent=agent, depth=1)) as session:
-        joined = world.gateway.calls.services.servers.join(session)
+        joined = world.gateway.calls.services.catalogue(session)
         assert bool(joined.look(NEVER).people) is (agent == "reviewer")
         assert joined.runs("docs") is (agent == "writer")
 
@@ -543,7 +543,7 @@ def test_who_said_no_to_a_server_is_not_asked_again_because_the_policy_says_some
     world.says(ask)
     gateway = world.ground.open(approver=Callback(lambda question: bool(asked.append(question))))
     with gateway.session() as session:
-        joined = gateway.calls.services.servers.join(session)
+        joined = gateway.calls.services.catalogue(session)
         for more in ((), ({"id": "less", "deny": "Bash(make)"},)):
             world.says(ask, *more)
             joined.look(NEVER)
@@ -567,7 +567,7 @@ def test_who_let_a_server_start_is_asked_again_when_the_policy_has_ended_it(
     world.says(ask)
     gateway = world.ground.open(approver=Callback(lambda question: asked.append(question) or True))
     with gateway.session() as session:
-        joined = gateway.calls.services.servers.join(session)
+        joined = gateway.calls.services.catalogue(session)
         counts = []
         for more in ((), ({"id": "less", "deny": "Bash(make)"},), ({"id": "hidden", "deny": "Read(notes.txt)"},)):
             world.says(ask, *more)
@@ -719,7 +719,7 @@ def test_a_server_elsewhere_joins_ends_and_comes_back(elsewhere: Elsewhere, grou
     ground.says({"rules": rules, "settings": {"servers": {"w": {"url": url, "seconds": 5}}}})
     gateway = ground.open()
     with gateway.session() as session:
-        joined = gateway.calls.services.servers.join(session)
+        joined = gateway.calls.services.catalogue(session)
         joined.look(NEVER)
         assert "mcp__w__echo" in [each.judged for each in joined.tools()]
         elsewhere.end()
@@ -744,7 +744,7 @@ def test_a_server_elsewhere_is_not_asked_where_policy_denies_its_host(
     ground.says({"rules": [rule], "settings": {"servers": {"w": {"url": elsewhere.start()}}}})
     gateway = ground.open()
     with gateway.session() as session:
-        joined = gateway.calls.services.servers.join(session)
+        joined = gateway.calls.services.catalogue(session)
         news = joined.look(NEVER)
         assert (joined.runs("w"), bool(news.people)) == (not is_denied, is_denied)
 
@@ -757,7 +757,7 @@ def test_a_server_elsewhere_leaves_when_the_policy_denies_its_host(
     ground.says({"rules": [LOOPBACK], "settings": settings})
     gateway = ground.open()
     with gateway.session() as session:
-        joined = gateway.calls.services.servers.join(session)
+        joined = gateway.calls.services.catalogue(session)
         joined.look(NEVER)
         first = gateway.calls.services.servers.running("w", session)
         ground.says({"rules": [LOOPBACK, {"id": "less", "deny": "Bash(make)"}], "settings": settings})
@@ -778,7 +778,7 @@ def test_a_person_is_asked_once_whether_a_server_elsewhere_may_be_asked(
     questions: list[Any] = []
     gateway = ground.open(approver=Callback(lambda question: questions.append(question) or yes))
     with gateway.session() as session:
-        joined = gateway.calls.services.servers.join(session)
+        joined = gateway.calls.services.catalogue(session)
         people = [text for _ in range(3) for text in joined.look(NEVER).people]
         assert joined.runs("w") is yes
     assert [each.verdict.call.tool for each in questions] == ["mcp__w__tools.list"]
@@ -793,7 +793,7 @@ def test_an_agent_below_another_one_does_not_ask_whether_a_server_elsewhere_may_
     ground.says({"rules": [rule], "settings": {"servers": {"w": {"url": elsewhere.start()}}}})
     gateway = ground.open(approver=Callback(lambda _question: True))
     with Session(gateway.context.replace(depth=1)) as session:
-        joined = gateway.calls.services.servers.join(session)
+        joined = gateway.calls.services.catalogue(session)
         joined.look(NEVER)
         assert not joined.runs("w")
     assert ground.records() == []
@@ -994,7 +994,7 @@ def test_people_are_told_of_what_goes_wrong_meanwhile() -> None:
     session: Any = SimpleNamespace(context=context, ends_with_it=lambda _end: None)
     services: Any = SimpleNamespace(guard=guard, look_again=lambda: None)
     servers: Any = SimpleNamespace(declared=dict, look_over=lambda _session: None)
-    joined = module.Joined(servers, services, session)
+    joined = module.Catalogue(servers, services, session)
     most, told = 20_000, 0
     before = sys.getswitchinterval()
     sys.setswitchinterval(1e-6)

@@ -10,7 +10,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from gateway.host.observe import MAX_GLOB_MATCHES, Entries, Host, observe
+from gateway.host.bounds import MAX_GLOB_MATCHES, Entries
+from gateway.host.machine import Machine
+from gateway.host.observe import observe
 from gateway.model.context import Context
 from gateway.model.effect import HOLE
 from gateway.model.facts import Facts, PathFact, TreeFact, Wanted
@@ -34,7 +36,7 @@ def context(root: Path) -> Context:
 
 
 def test_nothing_wanted_is_nothing_looked_at() -> None:
-    assert observe(Wanted(), Host(), Context("/", "/", "/")) == Facts()
+    assert observe(Wanted(), Machine(), Context("/", "/", "/")) == Facts()
 
 
 @pytest.mark.parametrize(
@@ -51,16 +53,16 @@ def test_nothing_wanted_is_nothing_looked_at() -> None:
     ],
 )
 def test_a_path_is_followed_as_far_as_it_exists(root: Path, path: str, leads_to: str, kind: str) -> None:
-    assert Host().path(f"{root}/{path}") == PathFact(os.path.join(root, leads_to), kind)
+    assert Machine().path(f"{root}/{path}") == PathFact(os.path.join(root, leads_to), kind)
 
 
 @pytest.mark.parametrize("path", ["nul\0", "x" * 5000])
 def test_what_cannot_be_told_is_no_fact(root: Path, path: str) -> None:
-    assert Host().path(f"{root}/{path}") is None
+    assert Machine().path(f"{root}/{path}") is None
 
 
 def test_a_loop_of_links_leads_nowhere_near(root: Path) -> None:
-    fact = Host().path(f"{root}/loop")
+    fact = Machine().path(f"{root}/loop")
     assert fact is None or fact.kind != "file"
 
 
@@ -71,7 +73,7 @@ def test_a_glob_finds_what_bash_finds(root: Path, pattern: str) -> None:
     script = f"shopt -s nullglob; printf '%s\\n' {root}/{pattern}"
     shown = subprocess.run(["bash", "--norc", "-c", script], capture_output=True, text=True, check=True).stdout
     theirs = {line for line in shown.splitlines() if line and not line.endswith(("/.", "/.."))}
-    assert set(Host().glob(f"{root}/{pattern}") or ()) == theirs
+    assert set(Machine().glob(f"{root}/{pattern}") or ()) == theirs
 
 
 def test_a_glob_with_too_many_matches_is_unknown(root: Path) -> None:
@@ -79,7 +81,7 @@ def test_a_glob_with_too_many_matches_is_unknown(root: Path) -> None:
     many.mkdir()
     for number in range(MAX_GLOB_MATCHES + 1):
         (many / str(number)).touch()
-    assert Host().glob(f"{many}/*") is None
+    assert Machine().glob(f"{many}/*") is None
 
 
 def test_all_globs_of_a_call_share_what_may_be_looked_at(root: Path) -> None:
@@ -88,15 +90,15 @@ def test_all_globs_of_a_call_share_what_may_be_looked_at(root: Path) -> None:
     for number in range(100):
         (many / str(number)).touch()
     entries = Entries(100, 250)
-    assert [Host().glob(f"{many}/{name}*", entries) for name in "abc"] == [(), (), None]
-    assert [Host().glob(f"{many}/{name}*", Entries(99, 250)) for name in "abc"] == [None] * 3
+    assert [Machine().glob(f"{many}/{name}*", entries) for name in "abc"] == [(), (), None]
+    assert [Machine().glob(f"{many}/{name}*", Entries(99, 250)) for name in "abc"] == [None] * 3
 
 
 def test_a_pattern_of_thousands_of_folders_is_unknown_or_matches_nothing(root: Path) -> None:
-    assert Host().glob(f"{root}{'/a' * 3000}/*") in (None, ())
+    assert Machine().glob(f"{root}{'/a' * 3000}/*") in (None, ())
 
 
-class Counting(Host):
+class Counting(Machine):
     """Counts the looks at paths."""
 
     def __init__(self) -> None:
@@ -121,7 +123,7 @@ def test_nothing_is_looked_for_in_folders_that_are_not_there(root: Path, paths: 
     host = Counting()
     asked = tuple(f"{root}/{path}" for path in paths)
     facts = observe(Wanted(asked), host, context(root))
-    assert facts.paths == {path: Host().path(path) for path in asked}
+    assert facts.paths == {path: Machine().path(path) for path in asked}
     assert host.looks <= 4
 
 
@@ -132,8 +134,8 @@ NAMES = st.sampled_from(["src", "a.py", "new", "link", "dangling", "loop", "fifo
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_many_paths_lead_where_each_of_them_leads(root: Path, paths: list[list[str]]) -> None:
     asked = tuple(dict.fromkeys(f"{root}/{'/'.join(path)}" for path in paths))
-    alone = {path: Host().path(path) or PathFact(HOLE, "unknown") for path in asked}
-    assert observe(Wanted(asked + EXTRA), Host(), context(root)).paths == alone | {
+    alone = {path: Machine().path(path) or PathFact(HOLE, "unknown") for path in asked}
+    assert observe(Wanted(asked + EXTRA), Machine(), context(root)).paths == alone | {
         path: PathFact(path, "missing") for path in EXTRA
     }
 
@@ -142,7 +144,7 @@ EXTRA = tuple(f"/nowhere/{number}" for number in range(20))
 
 
 def test_the_matches_of_a_glob_are_followed_too(root: Path) -> None:
-    facts = observe(Wanted(globs=(f"{root}/l*",)), Host(), context(root))
+    facts = observe(Wanted(globs=(f"{root}/l*",)), Machine(), context(root))
     assert (facts.globs, facts.paths[f"{root}/link"].real) == (
         {f"{root}/l*": (f"{root}/link", f"{root}/loop")},
         "/etc",
@@ -153,7 +155,9 @@ def test_a_program_that_the_agent_can_replace_is_not_trusted(root: Path) -> None
     tool = root / "ls"
     tool.write_text("#!/bin/sh\n")
     tool.chmod(0o755)
-    facts = observe(Wanted(programs=("ls", "no-such-program")), Host(), context(root), search_path=f"{root}:/usr/bin")
+    facts = observe(
+        Wanted(programs=("ls", "no-such-program")), Machine(), context(root), search_path=f"{root}:/usr/bin"
+    )
     assert (dict(facts.programs), facts.untrusted_programs) == (
         {"ls": str(tool), "no-such-program": ""},
         frozenset({"ls"}),
@@ -165,7 +169,7 @@ def test_protected_paths_below_a_tree_are_found(root: Path) -> None:
         Wanted(
             trees=((str(root), ""), (f"{root}/src", ""), (f"{root}/none", ""), (str(root), "hidden"), ("/", "rest"))
         ),
-        Host(),
+        Machine(),
         context(root),
         hidden=lambda path: path.endswith(".env"),
     )
@@ -187,7 +191,7 @@ def test_what_git_keeps_is_told_from_its_index_or_left_open(root: Path, version:
     git(root, "add", "src/kept.pem")
     facts = observe(
         Wanted(trees=((str(root / "src"), "untracked"),)),
-        Host(),
+        Machine(),
         context(root),
         hidden=lambda path: path.endswith(".pem"),
     )
@@ -205,15 +209,15 @@ def git(folder: Path, *args: str) -> None:
 @pytest.mark.parametrize("path", ["loop", "loop/x", "x" * 5000, "x/" * 50_000 + "x"])
 def test_a_path_that_nobody_can_follow_leads_anywhere(root: Path, path: str) -> None:
     wanted = f"{root}/{path}"
-    assert observe(Wanted((wanted,)), Host(), context(root)).paths == {wanted: PathFact(HOLE, "unknown")}
+    assert observe(Wanted((wanted,)), Machine(), context(root)).paths == {wanted: PathFact(HOLE, "unknown")}
 
 
 def test_a_name_below_a_file_leads_where_it_says(root: Path) -> None:
-    assert Host().path(f"{root}/src/a.py/x") == PathFact(f"{root}/src/a.py/x", "missing")
+    assert Machine().path(f"{root}/src/a.py/x") == PathFact(f"{root}/src/a.py/x", "missing")
 
 
 def test_a_kept_file_is_read_again_when_it_changed_under_the_same_stamp_of_content(root: Path) -> None:
-    path, host = root / "src" / "a.py", Host()
+    path, host = root / "src" / "a.py", Machine()
     before, stamp = host.read(str(path)), os.stat(path)
     path.write_text("b", encoding="utf-8")
     os.utime(path, ns=(stamp.st_atime_ns, stamp.st_mtime_ns))
@@ -222,6 +226,6 @@ def test_a_kept_file_is_read_again_when_it_changed_under_the_same_stamp_of_conte
 
 def test_folders_of_the_search_path_that_the_agent_can_write_are_told(root: Path) -> None:
     wanted = Wanted(programs=("ls",))
-    found = observe(wanted, Host(), context(root), search_path=f"{root}/.venv/bin:/usr/bin:bin:")
+    found = observe(wanted, Machine(), context(root), search_path=f"{root}/.venv/bin:/usr/bin:bin:")
     assert found.searched == (f"{root}/.venv/bin", f"{root}/bin", str(root))
-    assert observe(wanted, Host(), context(root), search_path="/usr/bin:/bin").searched == ()
+    assert observe(wanted, Machine(), context(root), search_path="/usr/bin:/bin").searched == ()

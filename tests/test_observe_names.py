@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from gateway.host.observe import Host, observe
+from gateway.host.machine import Machine
+from gateway.host.observe import observe
 from gateway.model.context import Context
 from gateway.model.facts import Wanted
 
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
 
 def names(folder: Path, *, confined: bool = False) -> dict[str, bool]:
     context = Context(str(folder), str(folder), "/home/dev", confined=confined)
-    return dict(observe(Wanted(names=(str(folder),)), Host(), context).names)
+    return dict(observe(Wanted(names=(str(folder),)), Machine(), context).names)
 
 
 @pytest.mark.parametrize(

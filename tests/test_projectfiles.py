@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from gateway.commands.steering_files import steered
-from gateway.host.observe import MAX_GIT_FILE, Host, observe
+from gateway.host.machine import MAX_GIT_FILE, Machine
+from gateway.host.observe import observe
 from gateway.host.project_files import texts_above
 from gateway.model.context import Context
 from gateway.model.facts import INSTALLED, Wanted
@@ -30,31 +31,31 @@ def context(root: Path) -> Context:
 def test_files_are_found_from_a_folder_up_to_the_project_and_not_above(root: Path) -> None:
     for folder, text in ((root / "sub", "a"), (root, "b"), (root.parent, "c")):
         (folder / "x.toml").write_text(text)
-    found = texts_above(f"{root}/sub", ("x.toml", "y.toml"), Host(), context(root))
+    found = texts_above(f"{root}/sub", ("x.toml", "y.toml"), Machine(), context(root))
     assert found == ((f"{root}/sub/x.toml", "a"), (f"{root}/x.toml", "b"))
 
 
 def test_an_empty_file_says_nothing(root: Path) -> None:
     (root / "x.toml").write_text("")
-    assert texts_above(str(root), ("x.toml",), Host(), context(root)) == ((f"{root}/x.toml", ""),)
+    assert texts_above(str(root), ("x.toml",), Machine(), context(root)) == ((f"{root}/x.toml", ""),)
 
 
 @pytest.mark.parametrize("folder", ["", "sub", "\0/sub"])
 def test_a_folder_that_is_not_known_tells_nothing(root: Path, folder: str) -> None:
-    assert texts_above(folder, ("x.toml",), Host(), context(root)) is None
+    assert texts_above(folder, ("x.toml",), Machine(), context(root)) is None
 
 
 def test_what_cannot_be_read_is_not_known(root: Path) -> None:
     (root / "x.toml").mkdir()
     (root / "y.toml").write_text("#" * (MAX_GIT_FILE + 1))
-    found = [texts_above(str(root), (name,), Host(), context(root)) for name in ("x.toml", "y.toml", "z.toml")]
+    found = [texts_above(str(root), (name,), Machine(), context(root)) for name in ("x.toml", "y.toml", "z.toml")]
     assert found == [None, None, ()]
 
 
 def test_the_facts_hold_what_was_wanted(root: Path) -> None:
     (root / "global.json").write_text("{}")
     key = (str(root), ("global.json",))
-    facts = observe(Wanted(settings=(key,)), Host(), context(root))
+    facts = observe(Wanted(settings=(key,)), Machine(), context(root))
     assert facts.settings == {key: ((f"{root}/global.json", "{}"),)}
 
 
@@ -121,7 +122,7 @@ def test_a_stand_in_is_trusted_unless_the_project_names_a_place(
     (root / name).parent.mkdir(parents=True, exist_ok=True)
     (root / name).write_text(text)
 
-    class Elsewhere(Host):
+    class Elsewhere(Machine):
         """Finds every program where a version manager puts its stand-ins."""
 
         def program(self, name: str, _path: str) -> str:
@@ -174,7 +175,7 @@ def test_what_volta_stands_in_for_is_told_by_its_hooks(root: Path) -> None:
     (root / ".volta").mkdir()
     (root / ".volta" / "hooks.json").write_text("{}")
 
-    class Elsewhere(Host):
+    class Elsewhere(Machine):
         def program(self, name: str, _path: str) -> str:
             return f"/nonexistent/.volta/bin/{name}"
 
@@ -198,7 +199,7 @@ def test_what_is_installed_stands_behind_the_files(root: Path, tmp_path: Path) -
     found = {}
     for names in (("go.work", "go.mod"), ("rust-toolchain.toml", "rust-toolchain"), ("go.sum", "go.mod.x")):
         key = (str(root), names)
-        found[names[1]] = observe(Wanted(settings=(key,)), Host(), place, search_path=str(tools)).settings[key]
+        found[names[1]] = observe(Wanted(settings=(key,)), Machine(), place, search_path=str(tools)).settings[key]
     assert found == {
         "go.mod": ((f"{root}/go.mod", "go 1.24\n"), (INSTALLED, "go1.24.2 go1.25.1.linux-amd64")),
         "rust-toolchain": ((f"{root}/rust-toolchain", "stable\n"), (INSTALLED, "stable-x86_64")),

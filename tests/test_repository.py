@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from gateway.host.observe import Host
+from gateway.host.machine import Machine
 from gateway.host.repository import git_fact, nests, work_tree
 from gateway.model.context import Context
 from gateway.model.facts import GitFact, PathFact
@@ -34,7 +34,7 @@ def git(folder: Path, *args: str) -> None:
 def test_the_projects_own_repository_is_known_with_branch_and_remotes(root: Path) -> None:
     git(root, "init", "-b", "trunk")
     git(root, "remote", "add", "origin", "https://example.com/x.git")
-    assert git_fact(f"{root}/src", Host(), context(root)) == GitFact(
+    assert git_fact(f"{root}/src", Machine(), context(root)) == GitFact(
         str(root), True, "trunk", (("origin", "https://example.com/x.git"),)
     )
 
@@ -44,7 +44,7 @@ def test_a_nested_repository_is_not_the_projects_own(root: Path) -> None:
     nested = root / "vendor"
     nested.mkdir()
     git(nested, "init", "-b", "other")
-    assert git_fact(str(nested), Host(), context(root)) == GitFact(str(nested), False, "other")
+    assert git_fact(str(nested), Machine(), context(root)) == GitFact(str(nested), False, "other")
 
 
 def test_a_folder_that_looks_like_a_bare_repository_is_not_the_projects_own(root: Path) -> None:
@@ -52,7 +52,7 @@ def test_a_folder_that_looks_like_a_bare_repository_is_not_the_projects_own(root
     bare = root / "bare"
     bare.mkdir()
     git(bare, "init", "--bare")
-    assert git_fact(str(bare), Host(), context(root)) == GitFact("", False, "")
+    assert git_fact(str(bare), Machine(), context(root)) == GitFact("", False, "")
 
 
 def test_a_worktree_of_the_project_reads_the_shared_configuration(root: Path, tmp_path: Path) -> None:
@@ -61,7 +61,7 @@ def test_a_worktree_of_the_project_reads_the_shared_configuration(root: Path, tm
     git(root, "commit", "--allow-empty", "-m", "x")
     tree = Path(os.path.realpath(tmp_path)) / "tree"
     git(root, "worktree", "add", "-b", "side", str(tree))
-    fact = git_fact(str(tree), Host(), Context(str(tree), str(tree), "/home/nobody", (str(tree),)))
+    fact = git_fact(str(tree), Machine(), Context(str(tree), str(tree), "/home/nobody", (str(tree),)))
     assert fact == GitFact(str(tree), True, "side", (("origin", "git@example.com:x.git"),))
 
 
@@ -70,7 +70,7 @@ def test_the_repositorys_own_settings_choose_the_remote_and_what_is_pushed(root:
     git(root, "remote", "add", "fork", "git@example.com:me/x.git")
     git(root, "config", "remote.pushDefault", "fork")
     git(root, "config", "push.default", "upstream")
-    assert git_fact(str(root), Host(), context(root)) == GitFact(
+    assert git_fact(str(root), Machine(), context(root)) == GitFact(
         str(root), True, "trunk", (("fork", "git@example.com:me/x.git"),), "settings", ("", "fork")
     )
 
@@ -79,7 +79,7 @@ def test_of_settings_that_git_would_not_read_nothing_is_known(root: Path) -> Non
     git(root, "init", "-b", "trunk")
     with (root / ".git" / "config").open("a") as config:
         config.write('[remote "origin"]\nurl = x:y\n[open\n')
-    assert git_fact(str(root), Host(), context(root)) == GitFact(str(root), True, "trunk", (), "settings")
+    assert git_fact(str(root), Machine(), context(root)) == GitFact(str(root), True, "trunk", (), "settings")
 
 
 def linked(root: Path, settings: str, where: str = "") -> None:
@@ -113,7 +113,7 @@ RUNS = "[core]\n\tfsmonitor = touch ran; false\n"
 )
 def test_a_repository_is_trusted_with_those_it_keeps_inside(root: Path, settings: str, where: str, own: bool) -> None:
     linked(root, settings, where)
-    assert git_fact(str(root), Host(), context(root)) == GitFact(str(root), own, "trunk")
+    assert git_fact(str(root), Machine(), context(root)) == GitFact(str(root), own, "trunk")
 
 
 def test_git_runs_what_a_repository_inside_says_when_it_looks_for_changes(root: Path) -> None:
@@ -132,13 +132,13 @@ def test_settings_in_a_folder_of_the_project_are_not_the_projects_own(root: Path
         (root / ".git" / "commondir").write_text("../emb\n")
     else:
         (root / ".git").write_text("gitdir: emb\n")
-    assert git_fact(str(root), Host(), context(root)) == GitFact(str(root), False, "trunk")
+    assert git_fact(str(root), Machine(), context(root)) == GitFact(str(root), False, "trunk")
 
 
 def test_an_index_that_cannot_be_told_is_not_trusted(root: Path) -> None:
     linked(root, "")
     git(root, "update-index", "--index-version", "4")
-    assert git_fact(str(root), Host(), context(root)) == GitFact(str(root), False, "trunk")
+    assert git_fact(str(root), Machine(), context(root)) == GitFact(str(root), False, "trunk")
 
 
 def test_an_index_of_two_files_is_not_trusted(root: Path) -> None:
@@ -146,7 +146,7 @@ def test_an_index_of_two_files_is_not_trusted(root: Path) -> None:
     (root / "a").write_text("a")
     git(root, "add", "a")
     git(root, "update-index", "--split-index")
-    assert git_fact(str(root), Host(), context(root)) == GitFact(str(root), False, "trunk")
+    assert git_fact(str(root), Machine(), context(root)) == GitFact(str(root), False, "trunk")
 
 
 @pytest.mark.parametrize(
@@ -166,7 +166,7 @@ def test_repositories_inside_are_found_whether_git_knows_them_or_not(
     git(inside, "init", "-b", "other")
     with (inside / ".git" / "config").open("a") as file:
         file.write(settings)
-    assert nests(f"{root}/src", Host()) is found
+    assert nests(f"{root}/src", Machine()) is found
 
 
 def test_a_work_tree_of_the_same_repository_is_no_other_one(root: Path) -> None:
@@ -175,7 +175,7 @@ def test_a_work_tree_of_the_same_repository_is_no_other_one(root: Path) -> None:
     git(root, "worktree", "add", "other")
     with (root / ".git" / "config").open("a") as file:
         file.write("[core]\n\tfsmonitor = ./x\n")
-    assert nests(str(root), Host()) is False
+    assert nests(str(root), Machine()) is False
 
 
 def test_too_much_to_look_at_is_not_known(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -183,11 +183,11 @@ def test_too_much_to_look_at_is_not_known(root: Path, monkeypatch: pytest.Monkey
     git(root, "init", "-b", "trunk")
     for name in "abc":
         (root / name).touch()
-    assert nests(str(root), Host()) is None
+    assert nests(str(root), Machine()) is None
 
 
 def test_without_a_repository_nothing_is_trusted(tmp_path: Path) -> None:
-    assert nests(str(tmp_path), Host()) is True
+    assert nests(str(tmp_path), Machine()) is True
 
 
 def test_git_looks_into_what_the_same_text_made_known(root: Path) -> None:
@@ -202,7 +202,7 @@ def test_git_looks_into_what_the_same_text_made_known(root: Path) -> None:
 
 
 def test_a_deep_folder_that_is_not_there_lies_in_the_repository_around_it(tmp_path: Path) -> None:
-    class Counting(Host):
+    class Counting(Machine):
         looks = 0
 
         def path(self, path: str) -> PathFact | None:

@@ -79,7 +79,7 @@ def test_a_hook_reads_no_yaml_either(site: Path, tmp_path: Path, agent: str, wor
     said = json.dumps(before(agent, str(tmp_path), "", {"command": "rm -rf /"})).encode()
     program = (
         f"import os, sys; sys.path[:0] = {[str(site), *sys.path]!r}\n"
-        "from gateway.frontends.cli.hook import decide\n"
+        "from gateway.frontends.hook_process import decide\n"
         f"print(decide([{agent!r}], {said!r}, os.environ).stdout.decode())\n"
         "assert not {'yaml', 'jsonschema', 'typer', 'gateway.spec'} & set(sys.modules)\n"
     )

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
     from gateway.agent.loop import Happening, Outcome
     from gateway.agent.types import AgentType
-    from gateway.calls.ports import RunsCalls
+    from gateway.calls.runner import RunsCalls
     from gateway.calls.work import Work
     from gateway.core.errors import Problem
     from gateway.llm.model import Model

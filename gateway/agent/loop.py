@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from gateway.agent.mailbox import Post
     from gateway.agent.transcript import Past, Transcript
     from gateway.calls.output import Done, Progress
-    from gateway.calls.ports import RunsCalls
+    from gateway.calls.runner import RunsCalls
     from gateway.calls.session import Session
     from gateway.core.cancel import Cancel
     from gateway.llm.model import Block, Message, Model

@@ -12,7 +12,6 @@ from _thread import allocate_lock
 from gateway.approval.asking import Asking, Judgement
 from gateway.audit import calls
 from gateway.audit.log import log_of
-from gateway.calls.hooks.run import Hooks
 from gateway.calls.planner import Planner
 from gateway.model.decision import Decision
 from gateway.sandbox.run import Runner
@@ -37,7 +36,7 @@ if TYPE_CHECKING:
     from gateway.lsp.edits import Edit
     from gateway.lsp.server_pool import Languages
     from gateway.mcp.server_pool import Servers
-    from gateway.mcp.tool_catalogue import Joined as Catalogue
+    from gateway.mcp.tool_catalogue import Catalogue
     from gateway.model.call import RawCall
     from gateway.model.context import Context
     from gateway.model.grant import Grant
@@ -74,7 +73,6 @@ class Services:
         )
         self.front = front
         self.person = person
-        self.hooks = Hooks()
         self._servers: Servers | None = None
         self._languages: Languages | None = None
         self._lock = allocate_lock()
@@ -105,7 +103,9 @@ class Services:
 
     def catalogue(self, session: Session) -> Catalogue:
         """What a session's model gets of MCP servers from now on."""
-        return self.servers.join(session)
+        from gateway.mcp.tool_catalogue import catalogue_of
+
+        return catalogue_of(session, self.servers, self)
 
     def language(self, path: str, session: Session, cancel: Cancel) -> Any:
         """The language server for a file of this name; started when it is first needed. Raises Failure."""

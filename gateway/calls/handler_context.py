@@ -18,10 +18,9 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from gateway.calls.lifecycle import Life
-    from gateway.calls.output import Done, Progress
+    from gateway.calls.output import Progress
+    from gateway.calls.ports import InProgress
     from gateway.core.cancel import Cancel
-    from gateway.model.call import RawCall
     from gateway.model.plan import SandboxPlan
     from gateway.model.result import Result
     from gateway.model.verdict import Verdict
@@ -30,29 +29,18 @@ if TYPE_CHECKING:
     from gateway.sandbox.run import Ways
 
 
-def work_of(life: Life, verdict: Verdict) -> Work:
+def work_of(life: InProgress, verdict: Verdict) -> Work:
     """What the handler of this call is handed beside the call."""
     plan = life.plan
     return Work(
         verdict, verdict.context, life.planner.judge, life.session, life.cancel, Readable(life, verdict),
         _telling(life), plan, None if plan is None else _Running(life, verdict, plan),
-        lambda name: life.services.server(name, life.session, life.cancel), life.lasts, _calling(life),
+        lambda name: life.services.server(name, life.session, life.cancel), life.lasts, life.another,
         lambda path: life.services.language(path, life.session, life.cancel), life.key,
     )  # fmt: skip
 
 
-def _calling(life: Life) -> Callable[[RawCall], Done]:
-    """Leads a call that belongs to this one through a life of its own."""
-
-    def call(raw: RawCall) -> Done:
-        from gateway.calls.lifecycle import Life as Another
-
-        return Another(life.services, raw, life.session, cancel=life.cancel, environment=life.environment).live()
-
-    return call
-
-
-def _telling(life: Life) -> Callable[[Progress], None]:
+def _telling(life: InProgress) -> Callable[[Progress], None]:
     """Tells whoever watches. That this fails changes nothing about the call; people are told of the first time."""
     watches = life.progress
     if watches is None:
@@ -78,7 +66,7 @@ def _ignore(_progress: Progress) -> None:
 class _Running:
     """Runs what was judged, and nothing else, inside the plan of the call."""
 
-    def __init__(self, life: Life, verdict: Verdict, plan: SandboxPlan) -> None:
+    def __init__(self, life: InProgress, verdict: Verdict, plan: SandboxPlan) -> None:
         self._life = life
         self._verdict = verdict
         self._plan = plan
@@ -137,7 +125,7 @@ class _Running:
         return lambda _number: tuple(map(os.fsencode, (program, *text[1:])))
 
 
-def _program(name: str, life: Life) -> str:
+def _program(name: str, life: InProgress) -> str:
     """The file of a program: the first on PATH outside of what agents can write, so that a name that the shell has
     built in, and that was judged as such, is not somebody else's program. Raises SandboxError."""
     context = life.context
@@ -158,7 +146,7 @@ class Readable:
     What policy would ask about is not shown, unless a person has just agreed to a tree that it lies in and nothing but
     the mode asks again."""
 
-    def __init__(self, life: Life, verdict: Verdict) -> None:
+    def __init__(self, life: InProgress, verdict: Verdict) -> None:
         self._life = life
         self._known: dict[str, bool] = {}
         self._agreed = _agreed(verdict) if life.grant is not None and life.grant.allow else ()

@@ -10,7 +10,8 @@ from __future__ import annotations
 from time import monotonic
 
 from gateway.calls.handlers import check, handler
-from gateway.calls.output import Done, Failure, Output, Text
+from gateway.calls.hooks.run import ask_before, hooks_of, tell_after
+from gateway.calls.output import Crowded, Done, Failure, Output, Text
 from gateway.core.cancel import NEVER
 from gateway.core.errors import CallError, ConfigError, GatewayError
 from gateway.model.call import Call
@@ -56,10 +57,6 @@ class Refused(Exception):
     def __init__(self, result: Result) -> None:
         super().__init__(result.reason)
         self.result = result
-
-
-class Crowded(Exception):
-    """The call was to run beside others, and may not. Nothing of it has run, and nothing is recorded."""
 
 
 class Life:
@@ -190,14 +187,14 @@ class Life:
         return call
 
     def _hooks(self, event: str) -> Any:
-        return self.planner.judge.loaded.hooks and self.services.hooks.of(self.planner, event, self._name())
+        return self.planner.judge.loaded.hooks and hooks_of(self.planner, event, self._name())
 
     def _hooks_before(self, call: Call | None) -> None:
         """Hooks that guard may refuse the call or change its input. A changed one goes past all of them again."""
         found = self._hooks("before_call")
         if not found or call is None:
             return
-        answer = self.services.hooks.before(found, call, self, lambda raw: self._reread(raw))
+        answer = ask_before(found, call, self, self._reread)
         self.notes += answer.notes
         self.reports += answer.reports
         self.rewritten = Rewritten(call, answer.changed) if answer.changed else None
@@ -283,6 +280,10 @@ class Life:
             self.planner, self.session.name, verdict, self.plan, self.grant, rewritten=self.rewritten
         )
 
+    def another(self, raw: RawCall) -> Done:
+        """Leads a call that belongs to this one through a life of its own."""
+        return Life(self.services, raw, self.session, cancel=self.cancel, environment=self.environment).live()
+
     def lasts(self) -> Lasting:
         """The call runs on when its handler has returned: what is told its end."""
         from gateway.audit.calls import Lasting
@@ -335,7 +336,7 @@ class Life:
         event = "after_failure" if self.output.is_error else "after_call"
         found = self._hooks(event)
         if found:
-            answer = self.services.hooks.after(found, event, self)
+            answer = tell_after(found, event, self)
             self.notes += answer.notes
             self.reports += answer.reports
 

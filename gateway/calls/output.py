@@ -89,3 +89,7 @@ class Done(Value):
     def text(self) -> str:
         """All text that the model gets."""
         return "\n".join(block.text for block in self.output.blocks if isinstance(block, Text))
+
+
+class Crowded(Exception):
+    """The call was to run beside others, and may not. Nothing of it has run, and nothing is recorded."""

@@ -7,18 +7,16 @@ from __future__ import annotations
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
     from contextlib import AbstractContextManager
     from typing import Any, Protocol
 
     from gateway.approval.asking import Approval
     from gateway.approval.grants import Grants
     from gateway.approval.person import Person
-    from gateway.audit.calls import Recorded
-    from gateway.calls.hooks.run import Hooks
-    from gateway.calls.output import Output
+    from gateway.audit.calls import Lasting, Recorded
+    from gateway.calls.output import Done, Output, Progress
     from gateway.calls.planner import Planner
-    from gateway.calls.runner import Calls
     from gateway.calls.session import Session
     from gateway.calls.work import Work
     from gateway.core.cancel import Cancel
@@ -31,6 +29,7 @@ if TYPE_CHECKING:
     from gateway.model.result import Result
     from gateway.model.verdict import Verdict
     from gateway.sandbox.run import Runner
+    from gateway.tools.tool import Tool
 
     class Judges(Protocol):
         """Who judges and plans."""
@@ -118,19 +117,34 @@ if TYPE_CHECKING:
         """All that the life of a call takes."""
 
         @property
-        def hooks(self) -> Hooks:
-            """The hooks of the policy at work."""
-
-        @property
         def person(self) -> Person | None:
             """Who sits before the sessions, None where nobody does."""
 
         def close(self) -> None:
             """Ends what serves calls. No call may be running."""
 
-    class RunsCalls(Protocol):
-        """A gateway that runs calls (`gateway.api.gateway.Gateway`), as what is built on it sees one."""
+    class InProgress(Protocol):
+        """One call that is led through its life (`gateway.calls.lifecycle.Life`), as what belongs to it sees it."""
 
-        @property
-        def calls(self) -> Calls:
-            """What runs them."""
+        services: Serves
+        planner: Planner
+        raw: RawCall
+        session: Session
+        context: Context
+        cancel: Cancel
+        progress: Callable[[Progress], None] | None
+        environment: Mapping[str, str] | None
+        key: str
+        tool: Tool | None
+        verdict: Verdict | None
+        plan: SandboxPlan | None
+        grant: Grant | None
+        output: Output
+        result: Result | None
+        reports: list[str]
+
+        def another(self, raw: RawCall, /) -> Done:
+            """Leads a call that belongs to this one through a life of its own."""
+
+        def lasts(self) -> Lasting:
+            """The call runs on when its handler has returned: what is told its end."""

@@ -282,3 +282,14 @@ def _on(loop: Any, does: Callable[[], None]) -> None:
         loop.call_soon_threadsafe(does)
     except RuntimeError:
         return
+
+
+if TYPE_CHECKING:
+    from typing import Protocol
+
+    class RunsCalls(Protocol):
+        """A gateway that runs calls (`gateway.api.gateway.Gateway`), as what is built on it sees one."""
+
+        @property
+        def calls(self) -> Calls:
+            """What runs them."""

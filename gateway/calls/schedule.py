@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import threading
 
-from gateway.calls.lifecycle import Crowded
+from gateway.calls.output import Crowded
 from gateway.core.errors import GatewayError
 
 TYPE_CHECKING = False

@@ -89,7 +89,7 @@ def _asked(words: Sequence[str]) -> int | None:
 def _hook(words: Sequence[str]) -> int:
     """Answers an agent and ends the process. An agent would take a failure for consent: none may leave here."""
     try:
-        from gateway.frontends.cli.hook import run as run_hook
+        from gateway.frontends.hook_process import run as run_hook
 
         run_hook(words)
     except BaseException as error:

@@ -15,7 +15,7 @@ from time import clock_gettime_ns, monotonic, time_ns
 
 from gateway.core.value import Value
 from gateway.model.plan import WRITE
-from gateway.sandbox.plan import agreed_of
+from gateway.sandbox.agreed import agreed_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -13,11 +13,12 @@ from time import time_ns
 
 from gateway.calls.output import Failure, Output, Text
 from gateway.calls.reads import digest_of, stamp_of
+from gateway.core.quantities import age_said, size_said
+from gateway.files.content import MOST_DIGESTED, bytes_at, content_of
 from gateway.files.kinds import IMAGES, PDF, kind_of
 from gateway.files.opening import failure, place_of, way_to
 from gateway.files.text import LATIN1, decoded, eight_bit, encoding_of, showable
 from gateway.handlers.files_lines import STEP, lines_from
-from gateway.handlers.wording import age_said, size_said
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -33,7 +34,6 @@ MOST_CHARACTERS = 100_000  # about 25,000 tokens
 # Up to here a file is read whole and known by its digest; larger ones are known by their stamp once they are at rest.
 WHOLE = 1 << 20
 MOST_WHOLE = 32 << 20
-MOST_DIGESTED = 256 << 20
 _DAY_NS = 86_400 * 10**9
 # What says how things are now; the rest of what is in a folder is what it is, however old.
 _OF_THE_MOMENT = (".log", ".out", ".err", ".pid", ".status", ".lock", ".tmp")
@@ -70,31 +70,6 @@ def edit(call: Call, work: Work) -> Output:
     from gateway.handlers import files_edit
 
     return files_edit.edit(call, work)
-
-
-def content_of(descriptor: int, found: os.stat_result, place: Place, most: int) -> bytes:
-    """All bytes of an open file. Raises Failure if there are more than `most`."""
-    data = b"" if found.st_size > most else _bytes_at(descriptor, 0, min(found.st_size or most, most) + 1)
-    if found.st_size > most or len(data) > most:
-        size = max(found.st_size, len(data))
-        raise Failure(f"{place.shown} is too large for this ({size_said(size)}; at most {size_said(most)}).")
-    return data
-
-
-def _bytes_at(descriptor: int, at: int, size: int) -> bytes:
-    """Bytes of an open file: as many as asked for, fewer only at its end."""
-    parts = []
-    while size > 0:
-        try:
-            part = os.pread(descriptor, min(size, 1 << 22), at)
-        except BlockingIOError:  # a file of the system that would have us wait for news
-            break
-        if not part:
-            break
-        parts.append(part)
-        size -= len(part)
-        at += len(part)
-    return parts[0] if len(parts) == 1 else b"".join(parts)
 
 
 class _Reading:
@@ -232,7 +207,7 @@ class _Reading:
             return self.data[at : at + size]
         if self.found.st_size:  # what is written behind the end meanwhile is another version's
             size = min(size, self.found.st_size - at)
-        return _bytes_at(self.descriptor, at, size)
+        return bytes_at(self.descriptor, at, size)
 
     def whole(self) -> bytes:
         """All bytes of the file. Raises Failure if they are too many."""

@@ -6,11 +6,12 @@ import os
 
 from gateway.calls.output import Failure, Output, Text
 from gateway.calls.reads import digest_of, stamp_of
+from gateway.core.quantities import counted, lines_said, size_said
+from gateway.files.content import MOST_DIGESTED, content_of
 from gateway.files.opening import Changed, failure, keep, made_way_to, place_of, unmake
 from gateway.files.text import UTF8, decoded, encoded, encoding_of
 from gateway.handlers.files_diff import unified
 from gateway.handlers.replacing import put, told
-from gateway.handlers.wording import counted, lines_said, size_said
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -74,8 +75,6 @@ def _written(way: Way, content: str, work: Work) -> Output:
 def present_version(way: Way, work: Work, doing: str) -> tuple[bytes | None, Stamp]:
     """The content of the file as it is now, None if it is too large to be compared, and its version: the one that this
     session has read. Raises Failure for any other."""
-    from gateway.handlers.files import MOST_DIGESTED, content_of
-
     place, reads = way.place, work.session.reads
     if reads.seen(place.real) is None:
         raise Failure(f"{place.shown} exists and has not been read; it cannot be {doing}.", "Read it first.")

@@ -7,8 +7,8 @@ refused. What fits is sent as it is; what does not is scaled, the first frame of
 from __future__ import annotations
 
 from gateway.calls.output import Failure, Image
+from gateway.core.quantities import size_said
 from gateway.files.kinds import IMAGES
-from gateway.handlers.wording import size_said
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

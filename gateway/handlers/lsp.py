@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from gateway.calls.output import Failure, Output, Text
 from gateway.core.errors import CallError, Problem
+from gateway.core.quantities import size_said
 from gateway.files.opening import place_of
-from gateway.handlers.wording import size_said
 from gateway.lsp.operations import AT_A_PLACE, OPERATIONS, Asked, position
 from gateway.lsp.sources import MOST_SOURCE, Sources, may_always_read, source_of
 from gateway.lsp.visible import Places

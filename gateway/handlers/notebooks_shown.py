@@ -6,9 +6,9 @@ import json
 import re
 
 from gateway.calls.output import Failure, Image, Output, Text
+from gateway.core.quantities import counted
 from gateway.files.kinds import IMAGES
 from gateway.files.text import decoded, encoding_of, showable
-from gateway.handlers.wording import counted
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

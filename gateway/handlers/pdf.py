@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from gateway.calls.output import Failure, Image, Output, Text
+from gateway.core.quantities import counted
 from gateway.files.kinds import IMAGES, kind_of
 from gateway.files.text import showable
-from gateway.handlers.wording import counted
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

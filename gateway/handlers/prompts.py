@@ -9,7 +9,7 @@ import shlex
 
 from gateway.calls.output import Failure, Output
 from gateway.core.errors import GatewayError
-from gateway.mcp.offered_tools import going
+from gateway.mcp.circumstances import going
 from gateway.model.call import RawCall
 from gateway.model.decision import Decision
 from gateway.tools.words import suggestion

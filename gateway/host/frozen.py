@@ -1,6 +1,6 @@
 """A machine that exists only on paper: what rule examples, policy tests and the corpus are judged against.
 
-`FrozenHost` answers the same questions as `gateway.host.observe.Host`, from a mapping instead of a disk:
+`FrozenHost` answers the same questions as `gateway.host.base.Host`, from a mapping instead of a disk:
 
     {home: /home/dev, root: /home/dev/project, branch: main,
      files: [src/main.py, /etc/passwd], folders: [build], links: {out: /tmp/x},
@@ -21,7 +21,7 @@ from fnmatch import translate
 from posixpath import dirname, join, normpath
 
 from gateway.core.value import Value
-from gateway.host.observe import MAX_GLOB_MATCHES, Host
+from gateway.host.bounds import MAX_GLOB_MATCHES
 from gateway.model.facts import PathFact
 
 TYPE_CHECKING = False
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
     from typing import Any
 
-    from gateway.host.observe import Entries
+    from gateway.host.bounds import Entries
 
 _MAX_LINKS = 40
 _MOST_KEPT = 4096
@@ -44,11 +44,10 @@ class World(Value):
     host: FrozenHost
 
 
-class FrozenHost(Host):
+class FrozenHost:
     """The answers of one frozen machine. The same question always gets the same answer; no disk is looked at."""
 
     def __init__(self, world: Mapping[str, Any]) -> None:
-        super().__init__()
         root = str(world["root"])
         self._root = root
         self._untrusted = frozenset(world.get("untrusted_programs", ()))

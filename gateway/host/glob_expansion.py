@@ -6,13 +6,13 @@ import os
 import re
 from fnmatch import translate
 
-from gateway.host.observe import OutOfEntries
+from gateway.host.bounds import OutOfEntries
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from gateway.host.observe import Entries
+    from gateway.host.bounds import Entries
 
 
 def expand(pattern: str, entries: Entries, most: int) -> tuple[str, ...] | None:

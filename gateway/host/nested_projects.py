@@ -14,7 +14,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from gateway.host.observe import Host
+    from gateway.host.base import Host
     from gateway.model.effect import Item
 
 POLICY_FOLDER = ".gateway"

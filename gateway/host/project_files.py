@@ -7,7 +7,7 @@ from gateway.model.facts import CHOOSERS, INSTALLED
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from gateway.host.observe import Host
+    from gateway.host.base import Host
     from gateway.model.context import Context
 
 MAX_FOLDERS = 64

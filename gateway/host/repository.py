@@ -8,7 +8,7 @@ from gateway.model.facts import GitFact
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from gateway.host.observe import Host
+    from gateway.host.base import Host
     from gateway.model.context import Context
 
     Settings = tuple[tuple[tuple[str, str], ...], str, tuple[str, str]]

@@ -24,8 +24,8 @@ from gateway.config.load import (
 from gateway.config.tool_files import without_project
 from gateway.core.errors import ConfigError, Problem
 from gateway.core.places import Places, places
+from gateway.host.machine import Machine
 from gateway.host.nested_projects import NestedProjects
-from gateway.host.observe import Host
 from gateway.judge.pipeline import Pipeline, branch_of, context_of
 from gateway.model.decision import MODES
 from gateway.policy.modes import regions_of
@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from typing import Any, Self
 
     from gateway.config.descriptions import Lookup
+    from gateway.host.base import Host
     from gateway.model.analysis import Analysis
     from gateway.model.call import RawCall
     from gateway.model.context import Context
@@ -72,7 +73,7 @@ class Judge:
             root = os.path.realpath(options.root) if options.root else project_root(cwd)
             options = options.replace(cwd=cwd, root=root)
         self.options = options
-        self.host = host or Host()
+        self.host: Host = host or Machine()
         self.environment = dict(os.environ if environment is None else environment)
         self._brought = () if loaded else tool_files(self.places, self.options)
         self.registry: Registry = load_tools(self.places, self._brought)
@@ -196,7 +197,7 @@ class Judge:
         """One with the same policy, for another folder and environment, that looks at the host anew: what a process of
         its own would make of the same policy files."""
         found = type(self).__new__(type(self))
-        host = Host()
+        host = Machine()
         own = {
             "options": self.options.replace(cwd=os.path.realpath(cwd)),
             "host": host,

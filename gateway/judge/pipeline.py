@@ -9,7 +9,7 @@ import os
 
 from gateway.commands.settle import settle
 from gateway.core.value import Value
-from gateway.host.observe import Host, observe
+from gateway.host.observe import observe
 from gateway.host.repository import git_fact
 from gateway.model.analysis import Analysis
 from gateway.model.context import Context
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
     from gateway.config.descriptions import Lookup
+    from gateway.host.base import Host
     from gateway.model.call import Call, RawCall
     from gateway.model.facts import Facts, TreeFact
     from gateway.policy.table import Policy

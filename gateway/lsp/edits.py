@@ -12,11 +12,23 @@ from gateway.lsp.visible import named, told_problem
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import Protocol
+
     from gateway.calls.output import Output
+    from gateway.calls.session import Session
     from gateway.calls.work import Work
     from gateway.lsp.problems import Problem
     from gateway.lsp.server import LanguageServer
-    from gateway.lsp.server_pool import Languages
+
+    class Running(Protocol):
+        """The language servers that run."""
+
+        def for_file(self, path: str, session: Session) -> LanguageServer | None:
+            """The one that was asked about such files before, None where none was."""
+
+        def at_work(self, session: Session) -> tuple[LanguageServer, ...]:
+            """The session's servers that can be asked now; nothing is started."""
+
 
 MOST_TOLD = 20
 # Of the time that an edit waits, what the server gets to say what was wrong before.
@@ -27,7 +39,7 @@ _SETTLE = 0.3
 class Edit:
     """One call; one use. Made before it runs."""
 
-    def __init__(self, languages: Languages, work: Work) -> None:
+    def __init__(self, languages: Running, work: Work) -> None:
         self._languages = languages
         self._work = work
         self._real = ""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from gateway.core.errors import ConfigError, GatewayError
-from gateway.mcp.offered_tools import going
 from gateway.model.call import RawCall
 from gateway.model.decision import Decision
 
@@ -44,3 +43,10 @@ def may_ask(judge: Judge, server: str, context: Context) -> Decision:
         raise
     except GatewayError:
         return Decision.DENY
+
+
+def going(verdict: Verdict) -> Decision:
+    """What policy says of the connections alone that a call makes."""
+    items = verdict.analysis.items
+    found = [each.decision for each in verdict.outcomes if items[each.reason.item].effect.kind == "connect"]
+    return max([*found, Decision.ALLOW])

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from typing import Any
 
-    from gateway.calls.ports import RunsCalls
+    from gateway.calls.runner import RunsCalls
     from gateway.judge.judge import Judge
     from gateway.mcp.asking import Back
     from gateway.mcp.child import Child

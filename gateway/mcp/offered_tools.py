@@ -6,7 +6,6 @@ import time
 
 from gateway.calls.handlers import is_there
 from gateway.model.call import Call
-from gateway.model.decision import Decision
 from gateway.policy.offering import denied_for_every_input
 
 TYPE_CHECKING = False
@@ -17,8 +16,7 @@ if TYPE_CHECKING:
     from gateway.calls.session import Session
     from gateway.judge.judge import Judge
     from gateway.mcp.server_tools import Theirs
-    from gateway.mcp.tool_catalogue import Joined
-    from gateway.model.verdict import Verdict
+    from gateway.mcp.tool_catalogue import Catalogue
     from gateway.tools.tool import Tool as Declared
 
     Tool = Declared | Theirs
@@ -75,7 +73,7 @@ def _written_down(judge: Judge, session: Session | None) -> dict[str, str]:
 
     root, trusted = judge.context.root, judge.loaded.project_trusted
     found = {name: listing(kind, judge.places, root, trusted) for name, kind in ((SKILLS, SKILL), (COMMANDS, COMMAND))}
-    joined: Joined | None = None if session is None else session.joined
+    joined: Catalogue | None = None if session is None else session.joined
     prompts = () if joined is None else joined.prompts()
     lines = [each.line() for each in prompts if _may_call(session, f"{_OF_SERVERS}{each.server}__{_GETTING}")]
     if lines:
@@ -88,7 +86,7 @@ def offered(judge: Judge, mode: str = "", session: Session | None = None) -> lis
     that the agent of the session may call."""
     context = judge.context if session is None else session.context
     context = context.replace(mode=mode or context.mode, now=time.time())
-    joined: Joined | None = None if session is None else session.joined
+    joined: Catalogue | None = None if session is None else session.joined
     policy, available = judge.loaded_with(context.rules).policy, _available(judge)
     own: list[Tool] = [
         judge.registry[name]
@@ -114,13 +112,6 @@ def offered(judge: Judge, mode: str = "", session: Session | None = None) -> lis
 def _may_call(session: Session | None, judged: str) -> bool:
     """Whether the agent of a session may call a tool at all, whatever policy says of the call."""
     return session is None or session.may is None or session.may(judged)
-
-
-def going(verdict: Verdict) -> Decision:
-    """What policy says of the connections alone that a call makes."""
-    items = verdict.analysis.items
-    found = [each.decision for each in verdict.outcomes if items[each.reason.item].effect.kind == "connect"]
-    return max([*found, Decision.ALLOW])
 
 
 def deferred(judge: Judge, found: list[Tool], session: Session | None) -> list[Tool]:

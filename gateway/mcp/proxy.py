@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from gateway.calls.output import Done
-    from gateway.calls.ports import RunsCalls
+    from gateway.calls.runner import RunsCalls
     from gateway.core.cancel import Cancel
     from gateway.mcp.asking import Back
     from gateway.mcp.endpoint import Client

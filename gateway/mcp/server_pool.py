@@ -24,7 +24,6 @@ if TYPE_CHECKING:
     from gateway.calls.ports import Serves
     from gateway.calls.session import Session
     from gateway.core.cancel import Cancel
-    from gateway.mcp.tool_catalogue import Joined
 
 SETTING = "servers"
 # A server that ends is started again at once, then after 1 s, 2 s, 4 s …; one that has worked this long is new again.
@@ -82,15 +81,6 @@ class Servers:
         """What policy says of them by name, as it stands for the next call. Raises ConfigError."""
         setting = self._services.planner.judge.loaded.settings.get(SETTING)
         found: Mapping[str, Mapping[str, Any]] = {} if setting is None else setting.value
-        return found
-
-    def join(self, session: Session) -> Joined:
-        """What a session's model gets of them from now on."""
-        if session.joined is None:
-            from gateway.mcp.tool_catalogue import Joined
-
-            session.joined = Joined(self, self._services, session)
-        found: Joined = session.joined
         return found
 
     def running(self, name: str, session: Session, declared: Mapping[str, Any] | None = None) -> Server | None:

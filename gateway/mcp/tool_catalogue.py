@@ -59,7 +59,7 @@ class _Listing(Value):
     prompts: tuple[Prompt, ...]
 
 
-class Joined:
+class Catalogue:
     """`look` is for one thread at a time, the rest for any. `version` changes with what there is."""
 
     def __init__(self, servers: Servers, services: Serves, session: Session) -> None:
@@ -319,3 +319,11 @@ def _some(names: set[str]) -> str:
     listed = sorted(names)
     more = len(listed) - _MOST_NAMED
     return ", ".join(listed[:_MOST_NAMED]) + (f" and {more} more" if more > 0 else "") or "none"
+
+
+def catalogue_of(session: Session, servers: Servers, services: Serves) -> Catalogue:
+    """What the model of a session gets of these servers from now on."""
+    if session.joined is None:
+        session.joined = Catalogue(servers, services, session)
+    found: Catalogue = session.joined
+    return found

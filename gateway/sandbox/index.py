@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from typing import Any
 
-    from gateway.host.observe import Host
+    from gateway.host.base import Host
     from gateway.policy.path_protection import Protection
 
 MAX_FOLDERS = 100_000

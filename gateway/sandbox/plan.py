@@ -7,14 +7,13 @@ denies. What cannot be said in mounts, or is not fully known, is not granted.
 
 from __future__ import annotations
 
-from gateway.core.value import Value
 from gateway.model.decision import Decision
-from gateway.model.effect import HOLE
 from gateway.model.plan import FIXED, HIDDEN, READ, WRITE, Mount, SandboxPlan
 from gateway.policy.confine import folder_of, grants_of
 from gateway.policy.modes import CEILINGS
 from gateway.policy.path_protection import HIDE_SETTING
 from gateway.policy.variables import environment_of
+from gateway.sandbox.agreed import agreed_of
 from gateway.sandbox.base import SandboxError
 from gateway.sandbox.network import BY_PROFILE, network_of
 from gateway.sandbox.profile import OF_THE_KERNEL, limits_of
@@ -41,25 +40,6 @@ def plan_of(verdict: Verdict, profile: Profile, survey: Survey) -> SandboxPlan:
     if verdict.decision is Decision.DENY or not verdict.context.confined:
         raise SandboxError("the call is not to run confined", "there is no plan for it")
     return _Planning(verdict, profile, survey).plan()
-
-
-class Agreed(Value):
-    """The paths that a call itself names, with where they lead: the verdict spoke of these very names, so that rules
-    on names in general were answered for them."""
-
-    reads: frozenset[str]
-    writes: frozenset[str]
-    deletes: frozenset[str]
-
-
-def agreed_of(verdict: Verdict) -> Agreed:
-    """What the call names to read, to write and to delete."""
-    found: dict[str, set[str]] = {"read": set(), "write": set(), "delete": set()}
-    for item in verdict.analysis.items:
-        effect: Any = item.effect
-        if effect.kind in found and HOLE not in effect.path and HOLE not in effect.real:
-            found[effect.kind].update((effect.path, effect.real or effect.path))
-    return Agreed(*[frozenset(paths) for paths in found.values()])
 
 
 class _Planning:

@@ -12,7 +12,7 @@ from gateway.core.value import Value
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from gateway.host.observe import Host
+    from gateway.host.base import Host
 
 
 class Repository(Value):

@@ -10,7 +10,7 @@ from gateway.policy import globs, paths
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from gateway.host.observe import Host
+    from gateway.host.base import Host
 
 MAX_FOLDERS = 64
 MAX_ROOTS = 256

@@ -16,9 +16,9 @@ from gateway.policy.confine import folder_of, grants_of
 from gateway.policy.hostrules import HostRules
 from gateway.policy.modes import CEILINGS, SYSTEM_VIEW
 from gateway.policy.path_protection import FREE, PathRules
+from gateway.sandbox.agreed import agreed_of
 from gateway.sandbox.base import SandboxError
 from gateway.sandbox.index import Listings, Tree, anchored
-from gateway.sandbox.plan import agreed_of
 from gateway.sandbox.profile import OF_THE_KERNEL, profile_of
 from gateway.sandbox.repositories import repository_of
 from gateway.sandbox.roots import places_of
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
     from gateway.config.load import Loaded
-    from gateway.host.observe import Host
+    from gateway.host.base import Host
     from gateway.judge.judge import Judge
     from gateway.model.verdict import Verdict
     from gateway.policy.confine import Grants

@@ -10,7 +10,7 @@ from posixpath import basename, dirname
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from gateway.host.observe import Host
+    from gateway.host.base import Host
 
 MAX_LINKS = 500
 MAX_ENTRIES = 64

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from contextlib import AbstractContextManager
     from typing import Self
 
-    from gateway.calls.ports import RunsCalls
+    from gateway.calls.runner import RunsCalls
     from gateway.core.cancel import Cancel
     from gateway.core.places import Places
     from gateway.tasks.crons import Job

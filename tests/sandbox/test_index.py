@@ -11,7 +11,7 @@ import pytest
 from gateway.config.layers import PolicyFile
 from gateway.config.load import Options, load_tools, policy_from
 from gateway.core.places import Places
-from gateway.host.observe import Host
+from gateway.host.machine import Machine
 from gateway.judge.policy_tests import check_examples
 from gateway.model.context import Context
 from gateway.policy.path_protection import PathRules, standing
@@ -56,7 +56,7 @@ def protection(top: Path, tmp_path_factory: pytest.TempPathFactory):
     return found
 
 
-class Counting(Host):
+class Counting(Machine):
     """Counts the folders that are listed. `age`: how long ago everything happened, in nanoseconds."""
 
     def __init__(self, age: int = 10**10) -> None:
@@ -84,7 +84,7 @@ def expected(top: Path) -> set[Mark]:
 
 
 def test_names_are_hidden_fixed_and_kept_wherever_they_lie(top: Path, protection) -> None:
-    found = Tree(str(top), Host(), protection).marks()
+    found = Tree(str(top), Machine(), protection).marks()
     assert (len(found), set(found)) == (5, expected(top))
 
 
@@ -131,14 +131,14 @@ def test_every_change_of_names_is_seen(top: Path, protection, name: str) -> None
     tree = Tree(str(top), host, protection)
     tree.marks()
     CHANGES[name](top)
-    assert set(tree.marks()) == set(Tree(str(top), Host(), protection).marks())
+    assert set(tree.marks()) == set(Tree(str(top), Machine(), protection).marks())
 
 
 def test_a_change_within_one_step_of_the_clock_is_seen(top: Path, protection) -> None:
     """On a file system that tells times in steps, the stamp is the same before and after."""
     frozen = time.time_ns()
 
-    class Coarse(Host):
+    class Coarse(Machine):
         def stamp(self, path: str) -> tuple[int, int, int, int]:
             _changed, _moved, inode, device = super().stamp(path)
             return frozen, frozen, inode, device
@@ -154,7 +154,7 @@ def test_links_are_told_but_not_followed(top: Path, protection, tmp_path_factory
     (outside / ".env").write_text("", encoding="utf-8")
     (top / "link").symlink_to(outside)
     (top / "own.cfg").symlink_to(outside / "x")
-    found = set(Tree(str(top), Host(), protection).marks())
+    found = set(Tree(str(top), Machine(), protection).marks())
     assert found - expected(top) == {Mark(f"{top}/own.cfg", "link", "", "wiring", "wiring")}
 
 
@@ -162,12 +162,12 @@ def test_names_that_are_no_text_are_told(top: Path, protection) -> None:
     name = b".env-\xff \n"
     with open(os.fsencode(top) + b"/" + name, "wb"):
         pass
-    found = {mark.path for mark in Tree(str(top), Host(), protection).marks()}
+    found = {mark.path for mark in Tree(str(top), Machine(), protection).marks()}
     assert os.fsdecode(os.fsencode(top) + b"/" + name) in found
 
 
 def test_a_folder_that_cannot_be_looked_into_is_closed(top: Path, protection) -> None:
-    class Shut(Host):
+    class Shut(Machine):
         def entries(self, folder: str) -> list[tuple[str, str]]:
             if folder.endswith("/src"):
                 raise PermissionError(folder)
@@ -190,7 +190,7 @@ def test_a_folder_that_vanishes_during_the_look_is_looked_for_again(top: Path, p
 
 
 def test_what_never_stands_still_is_refused(top: Path, protection) -> None:
-    class Restless(Host):
+    class Restless(Machine):
         def entries(self, folder: str) -> list[tuple[str, str]]:
             if folder.endswith("/empty"):
                 raise FileNotFoundError(folder)
@@ -204,11 +204,11 @@ def test_what_never_stands_still_is_refused(top: Path, protection) -> None:
     ("bound", "what"), [("MAX_FOLDERS", "folders"), ("MAX_NAMES", "names"), ("MAX_MARKS", "protects")]
 )
 def test_a_bound_is_a_refusal(top: Path, protection, monkeypatch: pytest.MonkeyPatch, bound: str, what: str) -> None:
-    tree = Tree(str(top), Host(), protection)
+    tree = Tree(str(top), Machine(), protection)
     assert tree.marks()
     monkeypatch.setattr(index, bound, 3)
     with pytest.raises(SandboxError, match=what):
-        Tree(str(top), Host(), protection).marks()
+        Tree(str(top), Machine(), protection).marks()
 
 
 def test_outside_of_searched_trees_rules_are_found_by_full_names_only(top: Path, protection) -> None:
@@ -216,7 +216,7 @@ def test_outside_of_searched_trees_rules_are_found_by_full_names_only(top: Path,
         (top / name).mkdir(parents=True)
     for name in ("named/a", "abc/x", "abc/.env"):
         (top / name).write_text("", encoding="utf-8")
-    found = {mark.path: mark.hidden for mark in anchored(str(top), Listings(Host()), protection, hiding=True)}
+    found = {mark.path: mark.hidden for mark in anchored(str(top), Listings(Machine()), protection, hiding=True)}
     assert found == {f"{top}/named": "secrets", f"{top}/abc/x": "secrets"}
 
 

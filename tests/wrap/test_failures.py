@@ -312,7 +312,13 @@ def test_a_fault_of_the_process_that_decides_is_a_refusal(world: World, tmp_path
     refused(finish(start_all(world, encoded(world), "--deadline", "2", environment=environment)))
 
 
-BROKEN_MODULES = ["frontends/cli/hook.py", "agents/refusal.py", "frontends/hook.py", "agents/base.py", "judge/judge.py"]
+BROKEN_MODULES = [
+    "frontends/hook_process.py",
+    "agents/refusal.py",
+    "frontends/hook.py",
+    "agents/base.py",
+    "judge/judge.py",
+]
 
 
 @pytest.mark.parametrize("module", BROKEN_MODULES)

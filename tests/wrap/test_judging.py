@@ -14,8 +14,8 @@ from gateway.agents.base import Reply
 from gateway.audit.log import FOLDER
 from gateway.audit.reading import Moment
 from gateway.frontends.arguments import HOOK, parse
-from gateway.frontends.cli.hook import Cold
 from gateway.frontends.hook import Asked, answer
+from gateway.frontends.hook_process import Cold
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -27,7 +27,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from gateway.calls.lifecycle import Life
+    from gateway.calls.ports import InProgress
     from gateway.core.cancel import Cancel
     from gateway.model.plan import SandboxPlan
     from gateway.model.verdict import Verdict
@@ -59,7 +59,7 @@ def _words(hook: Hook) -> list[str]:
     return [first, *rest]
 
 
-def asked_program(hook: Hook, given: dict[str, Any], life: Life) -> bytes:
+def asked_program(hook: Hook, given: dict[str, Any], life: InProgress) -> bytes:
     """What the person's own program prints, with the person's own rights."""
     judge = life.planner.judge
     data, deadline = _data(given), monotonic() + hook["seconds"]
@@ -82,7 +82,7 @@ def asked_program(hook: Hook, given: dict[str, Any], life: Life) -> bytes:
     return answer
 
 
-def _cancel(given: dict[str, Any], life: Life) -> Cancel | None:
+def _cancel(given: dict[str, Any], life: InProgress) -> Cancel | None:
     """What ends the asking: before a call its cancellation; after it hooks are told of that, too."""
     return life.cancel if given["event"] == "before_call" and life.cancel.fileno() >= 0 else None
 
@@ -139,7 +139,7 @@ def _end(process: subprocess.Popen[bytes]) -> None:
     process.wait(_KILL_SECONDS)
 
 
-def asked_confined(hook: Hook, given: dict[str, Any], life: Life) -> bytes:
+def asked_confined(hook: Hook, given: dict[str, Any], life: InProgress) -> bytes:
     """What a project's program prints. The agent may have written it, so it is judged like a command of the agent's, by
     which nobody is asked, and runs in the sandbox, where it can read and not write."""
     words = _words(hook)
@@ -185,7 +185,7 @@ def _alone(plan: SandboxPlan) -> SandboxPlan:
     return plan.replace(mounts=tuple(mounts), network=OFF, permits=())
 
 
-def _refuse_address(hook: Hook, life: Life) -> None:
+def _refuse_address(hook: Hook, life: InProgress) -> None:
     """Raises HookError unless policy lets the agent send something to the address of a project's hook, unasked: the
     agent may have written it."""
     context = life.context
@@ -198,7 +198,7 @@ def _refuse_address(hook: Hook, life: Life) -> None:
         raise HookError(f"may not be asked: policy does not allow sending to its address (rule `{rule}`: {decided})")
 
 
-def asked_by_http(hook: Hook, given: dict[str, Any], life: Life) -> bytes:
+def asked_by_http(hook: Hook, given: dict[str, Any], life: InProgress) -> bytes:
     """What the address answers. A person named it, so it may be a private one; a project's only where policy lets the
     agent itself send there."""
     if hook["layer"] == "project":

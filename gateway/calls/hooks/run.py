@@ -22,8 +22,8 @@ if TYPE_CHECKING:
     from typing import Any
 
     from gateway.calls.hooks.answer import Said
-    from gateway.calls.lifecycle import Life
     from gateway.calls.planner import Planner
+    from gateway.calls.ports import InProgress
     from gateway.model.call import Call
     from gateway.model.rule import Rule
 
@@ -47,103 +47,103 @@ class Answers(Value):
     changed: tuple[str, ...] = ()
 
 
-class Hooks:
-    """The hooks of a policy at work. Safe to use from several threads."""
+def hooks_of(planner: Planner, event: str, tool: str) -> tuple[Hook, ...]:
+    """Those that are told of this event of this tool's calls, upper layers' first."""
+    return tuple(
+        hook
+        for hook in planner.judge.loaded.hooks
+        if event in hook["event"]
+        and (not hook["tools"] or any(fnmatchcase(tool, pattern) for pattern in hook["tools"]))
+    )
 
-    def of(self, planner: Planner, event: str, tool: str) -> tuple[Hook, ...]:
-        """Those that are told of this event of this tool's calls, upper layers' first."""
-        return tuple(
-            hook
-            for hook in planner.judge.loaded.hooks
-            if event in hook["event"]
-            and (not hook["tools"] or any(fnmatchcase(tool, pattern) for pattern in hook["tools"]))
-        )
 
-    def before(self, found: Sequence[Hook], call: Call, life: Life, reread: Callable[[RawCall], Call]) -> Answers:
-        """Tells them of a call that has not been judged. After a change all of them are told again of the call as it is
-        by then, so that none is passed by with what it has never seen."""
-        notes: dict[str, None] = {}
-        reports: dict[str, None] = {}
-        changes: dict[str, None] = {}
-        raw = life.raw
+def ask_before(found: Sequence[Hook], call: Call, life: InProgress, reread: Callable[[RawCall], Call]) -> Answers:
+    """Tells them of a call that has not been judged. After a change all of them are told again of the call as it is
+    by then, so that none is passed by with what it has never seen."""
+    notes: dict[str, None] = {}
+    reports: dict[str, None] = {}
+    changes: dict[str, None] = {}
+    raw = life.raw
 
-        def answers(refused_by: Hook | None = None, why: str = "", refusal: str = "") -> Answers:
-            rule = None if refused_by is None else by_hook(refused_by, why)
-            told = f"{life.raw.tool} was refused{refusal or f': {why}'}" if rule else ""
-            return Answers(raw, told, tuple(notes), tuple(reports), rule, tuple(changes))
+    def answers(refused_by: Hook | None = None, why: str = "", refusal: str = "") -> Answers:
+        rule = None if refused_by is None else by_hook(refused_by, why)
+        told = f"{life.raw.tool} was refused{refusal or f': {why}'}" if rule else ""
+        return Answers(raw, told, tuple(notes), tuple(reports), rule, tuple(changes))
 
-        last = None
-        for _ in range(MAX_ROUNDS):
-            changed = False
-            for hook in found:
-                name = f"hook `{hook['id']}`"
-                try:
-                    said = self._ask(hook, told("before_call", call, life.context, life.session.name), life)
-                except HookError as error:
-                    if hook["guards"]:
-                        return answers(hook, f"{name} {error}.")
-                    reports[f"{name} {error}"] = None
-                    continue
-                if said.note:
-                    notes[said.note] = None
-                if not hook["guards"]:
-                    if said.refuse or said.input is not None:
-                        reports[f"{name} only watches: what it says of the call is not done"] = None
-                    continue
-                if said.refuse:
-                    why = visible(said.refuse)
-                    return answers(hook, why, f" by {name}: {why}")
-                if said.input is None:
-                    continue
-                raw = RawCall(life.raw.tool, said.input, False, life.raw.server, life.raw.annotations)
-                try:
-                    there = reread(raw)
-                except CallError as error:
-                    return answers(hook, f"{name} changed it to a call that is none: {error}")
-                if there != call:
-                    call, changed, last = there, True, hook
-                    changes[hook["id"]] = None
-                    reports[f"{name} changed the call"] = None
-            if not changed:
-                return answers()
-        return answers(last, "its hooks change it each time they see it.")
-
-    def after(self, found: Sequence[Hook], event: str, life: Life) -> Answers:
-        """Tells them of what became of a call. They may add notes, and nothing else."""
-        notes, reports = [], []
-        assert life.verdict is not None
-        given = told(event, life.verdict.call, life.context, life.session.name) | _became(life)
+    last = None
+    for _ in range(MAX_ROUNDS):
+        changed = False
         for hook in found:
             name = f"hook `{hook['id']}`"
             try:
-                said = self._ask(hook, given, life)
+                said = _ask(hook, told("before_call", call, life.context, life.session.name), life)
             except HookError as error:
-                reports.append(f"{name} {error}")
+                if hook["guards"]:
+                    return answers(hook, f"{name} {error}.")
+                reports[f"{name} {error}"] = None
                 continue
             if said.note:
-                notes.append(said.note)
-            if said.refuse or said.input is not None:
-                reports.append(f"{name} answered too late: the call has run")
-        return Answers(life.raw, "", tuple(notes), tuple(reports))
+                notes[said.note] = None
+            if not hook["guards"]:
+                if said.refuse or said.input is not None:
+                    reports[f"{name} only watches: what it says of the call is not done"] = None
+                continue
+            if said.refuse:
+                why = visible(said.refuse)
+                return answers(hook, why, f" by {name}: {why}")
+            if said.input is None:
+                continue
+            raw = RawCall(life.raw.tool, said.input, False, life.raw.server, life.raw.annotations)
+            try:
+                there = reread(raw)
+            except CallError as error:
+                return answers(hook, f"{name} changed it to a call that is none: {error}")
+            if there != call:
+                call, changed, last = there, True, hook
+                changes[hook["id"]] = None
+                reports[f"{name} changed the call"] = None
+        if not changed:
+            return answers()
+    return answers(last, "its hooks change it each time they see it.")
 
-    def _ask(self, hook: Hook, given: dict[str, Any], life: Life) -> Said:
-        """Its answer. Raises HookError for whatever is none; what it says can be shown."""
+
+def tell_after(found: Sequence[Hook], event: str, life: InProgress) -> Answers:
+    """Tells them of what became of a call. They may add notes, and nothing else."""
+    notes, reports = [], []
+    assert life.verdict is not None
+    given = told(event, life.verdict.call, life.context, life.session.name) | _became(life)
+    for hook in found:
+        name = f"hook `{hook['id']}`"
         try:
-            if "python" in hook:
-                return checked(asked_python(hook, given))
-            if "http" in hook:
-                return read(asked_by_http(hook, given, life))
-            asked = asked_confined if hook["layer"] == "project" else asked_program
-            return read(asked(hook, given, life))
-        except Nonsense as error:
-            raise HookError(visible(str(error))) from error
+            said = _ask(hook, given, life)
         except HookError as error:
-            raise HookError(visible(str(error))) from error
-        except Exception as error:  # a fault of ours or of the hook's own Python
-            raise HookError(visible(f"failed ({type(error).__name__}: {str(error)[:200]})")) from error
+            reports.append(f"{name} {error}")
+            continue
+        if said.note:
+            notes.append(said.note)
+        if said.refuse or said.input is not None:
+            reports.append(f"{name} answered too late: the call has run")
+    return Answers(life.raw, "", tuple(notes), tuple(reports))
 
 
-def _became(life: Life) -> dict[str, Any]:
+def _ask(hook: Hook, given: dict[str, Any], life: InProgress) -> Said:
+    """Its answer. Raises HookError for whatever is none; what it says can be shown."""
+    try:
+        if "python" in hook:
+            return checked(asked_python(hook, given))
+        if "http" in hook:
+            return read(asked_by_http(hook, given, life))
+        asked = asked_confined if hook["layer"] == "project" else asked_program
+        return read(asked(hook, given, life))
+    except Nonsense as error:
+        raise HookError(visible(str(error))) from error
+    except HookError as error:
+        raise HookError(visible(str(error))) from error
+    except Exception as error:  # a fault of ours or of the hook's own Python
+        raise HookError(visible(f"failed ({type(error).__name__}: {str(error)[:200]})")) from error
+
+
+def _became(life: InProgress) -> dict[str, Any]:
     output, result = life.output, life.result
     texts = "\n".join(block.text for block in output.blocks if hasattr(block, "text"))
     return {

@@ -137,7 +137,7 @@ def _run_call(request: Request) -> int:
 
 def _hook(request: Request) -> int:
     """Never reached: `gateway.frontends.main` takes every hook for itself. Were it, it would refuse."""
-    from gateway.frontends.cli.hook import refuse
+    from gateway.frontends.hook_process import refuse
 
     refuse(f"gateway refused this call: `gateway hook {request.argument}` was not started as a hook.")
 

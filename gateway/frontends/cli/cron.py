@@ -21,7 +21,7 @@ from gateway.tasks.crons import Crons
 
 if TYPE_CHECKING:
     from gateway.api.gateway import Gateway
-    from gateway.calls.ports import RunsCalls
+    from gateway.calls.runner import RunsCalls
     from gateway.calls.session import Session
     from gateway.config.load import Options
     from gateway.llm.model import Model

@@ -130,7 +130,7 @@ def _tell_folder(target: int, folder: str) -> None:
 def _text(request: Request) -> str:
     """The shell text to judge and to run. Raises ConfigError."""
     if request.as_shell:
-        from gateway.frontends.shell import text_of, without_itself
+        from gateway.frontends.shell_input import text_of, without_itself
 
         if request.command is not None or request.ticket is not None:
             raise ConfigError(Problem("--as-shell must be followed by -- and the words of a shell"))

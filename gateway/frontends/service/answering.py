@@ -39,7 +39,7 @@ class Answers:
         from gateway.shell.reading import read
 
         for name in (
-            "approval.digests", "audit.calls", "commands.analyse", "frontends.cli.check", "frontends.cli.hook",
+            "approval.digests", "audit.calls", "commands.analyse", "frontends.cli.check", "frontends.hook_process",
             "frontends.hook", "frontends.hook_record", "frontends.jsontext", "policy.change", "render.text",
         ):  # fmt: skip
             import_module(f"gateway.{name}")
@@ -62,8 +62,8 @@ class Answers:
         self, words: Sequence[str], environment: Mapping[str, str], folder: str, given: bytes
     ) -> tuple[bytes, bytes, int] | None:
         from gateway.frontends.arguments import HOOK, parse
-        from gateway.frontends.cli.hook import misuse
         from gateway.frontends.hook import Asked, answer
+        from gateway.frontends.hook_process import misuse
 
         request = parse(HOOK, words)
         if request is None or not _is_placed(request) or misuse(request):
@@ -115,7 +115,7 @@ class _Gateways:
         self._request = request
 
     def gateway(self, *, root: str, cwd: str, environment: Mapping[str, str]) -> Judge:
-        """As `gateway.frontends.cli.hook.Cold` has it. Raises GatewayError."""
+        """As `gateway.frontends.hook_process.Cold` has it. Raises GatewayError."""
         request = self._request
         options = Options(
             cwd, request.policies or "", request.mode or "", request.trust_project, root=root, binding=True

@@ -10,6 +10,7 @@ from posix import _exit as leave
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from typing import NoReturn
 
 
@@ -29,12 +30,39 @@ def refuse(reason: str) -> "NoReturn":
         leave(2)
 
 
+def decide(words: "Sequence[str]", given: bytes) -> "tuple[bytes, bytes, int]":
+    """The answer of the process that decides by itself."""
+    from gateway.frontends.hook_process import decided
+
+    return decided(words, given)
+
+
+def other(words: "Sequence[str]") -> int:
+    """Every other command: as `gateway` itself, and the service."""
+    try:
+        thin.prepare()
+        if list(words) == ["serve"]:
+            from gateway.frontends.service.server import main as serve
+
+            return serve()
+        from gateway.frontends.main import main as run
+
+        sys.argv = ["gateway", *words]
+        return run()
+    except BaseException as error:
+        said = f"gateway: nothing ran: an internal error ({type(error).__name__}: {str(error)[:200]})\n"
+        posix.write(2, said.encode("utf-8", "backslashreplace"))
+        return 126
+
+
 if __name__ == "__main__":
     try:
         sys.path.insert(0, __file__.rpartition("/")[0])
         import thin  # type: ignore[import-not-found]  # which lies beside this
 
         del sys.path[0]
-        thin.main(sys.argv[1:], refuse)
+        if sys.argv[1:2] == ["hook"]:
+            thin.answer_hook(sys.argv[1:], refuse, decide)
+        leave(other(sys.argv[1:]))
     except BaseException as error:
         refuse(f"gateway refused this call because of an internal error ({type(error).__name__}).")

@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from typing import NoReturn
 
     Answer = tuple[bytes, bytes, int]
+    # From what stands behind `hook`, what came and the environment to what decides: status and both streams.
+    Decides = Callable[[Sequence[str], bytes], Answer]
 
 VERSION = b"gateway-service-1"
 ANSWER, OTHER = b"A", b"N"
@@ -220,38 +222,12 @@ def _receive(connection: "_socket.socket", until: float) -> bytes:
 # -------------------------------------------------------------------------------------------------------- the hook
 
 
-def main(words: list[str], refuse: "Callable[[str], NoReturn]") -> "NoReturn":
-    """The process. Every way out of a hook is an answer or a refusal."""
-    if words[:1] == ["hook"]:
-        _hook(words, refuse)
-    else:
-        leave(_elsewhere(words))
-
-
-def _elsewhere(words: list[str]) -> int:
-    """Every other command: as `gateway` itself."""
-    try:
-        prepare()
-        if words == ["serve"]:
-            from gateway.frontends.service.server import main as serve
-
-            return serve()
-        from gateway.frontends.main import main as run
-
-        sys.argv = ["gateway", *words]
-        return run()
-    except BaseException as error:
-        said = f"gateway: nothing ran: an internal error ({type(error).__name__}: {str(error)[:200]})\n"
-        posix.write(2, said.encode("utf-8", "backslashreplace"))
-        return 126
-
-
-def alone(words: list[str], refuse: "Callable[[str], NoReturn]") -> "NoReturn":
-    """A hook that asks nobody and starts nobody, from a process that has the package (`gateway hook`)."""
-    _hook(words, refuse, asks=False)
-
-
-def _hook(words: list[str], refuse: "Callable[[str], NoReturn]", *, asks: bool = True) -> "NoReturn":
+def answer_hook(
+    words: list[str], refuse: "Callable[[str], NoReturn]", decides: "Decides", *, asks: bool = True
+) -> "NoReturn":
+    """The process of a hook: every way out of it is an answer or a refusal. `words` begin with `hook`; `decides` is
+    called in a child that may fail in any way, once the package can be imported; `asks`: whether the service is asked
+    first, and started where there is none."""
     until = time.monotonic() + deadline(words)
     numbers = [getattr(_signal, name) for name in _SIGNALS]
     child = [0]
@@ -273,7 +249,7 @@ def _hook(words: list[str], refuse: "Callable[[str], NoReturn]", *, asks: bool =
     now = time.monotonic()
     answer, start = ask(words, environment, given, now + (until - now) * PATIENCE) if asks else (None, False)
     if answer is None:
-        answer = _cold(words, given, child, numbers)
+        answer = _cold(words, given, decides, child, numbers)
         if answer is None:
             refuse("gateway refused this call: the process that decides ended without an answer.")
     # From here on it stands: what is half written would be read as nothing at all.
@@ -333,13 +309,13 @@ def _write(number: int, data: bytes) -> bool:
     return True
 
 
-def _cold(words: list[str], given: bytes, child: list[int], numbers: list[int]) -> "Answer | None":
+def _cold(words: list[str], given: bytes, decides: "Decides", child: list[int], numbers: list[int]) -> "Answer | None":
     """The answer of a process of its own, which may fail in any way. None where it gave none that is whole."""
     ours, theirs = posix.pipe()
     before = _signal.pthread_sigmask(_signal.SIG_BLOCK, numbers)
     child[0] = posix.fork()
     if not child[0]:
-        _decide(words, given, theirs, numbers, before)
+        _decide(words, given, decides, theirs, numbers, before)
     _signal.pthread_sigmask(_signal.SIG_SETMASK, before)
     posix.close(theirs)
     message = _message(ours)
@@ -368,7 +344,9 @@ def _message(number: int) -> bytes | None:
     return bytes(found)
 
 
-def _decide(words: list[str], given: bytes, target: int, numbers: list[int], before: "set[int]") -> "NoReturn":
+def _decide(
+    words: list[str], given: bytes, decides: "Decides", target: int, numbers: list[int], before: "set[int]"
+) -> "NoReturn":
     """In the child: decides, says so, and ends. Nothing that it writes anywhere else is seen."""
     try:
         for number in numbers:
@@ -382,15 +360,11 @@ def _decide(words: list[str], given: bytes, target: int, numbers: list[int], bef
         import gc
 
         gc.disable()
-        import os
-
         from gateway.core.module_finder import install
 
         install()
-        from gateway.frontends.cli.hook import decide
-
-        reply = decide(words[1:], given, os.environ)
-        _write(target, framed((ANSWER, bytes((reply.status,)), reply.stdout, reply.stderr)))
+        out, err, status = decides(words[1:], given)
+        _write(target, framed((ANSWER, bytes((status,)), out, err)))
     finally:
         leave(1)
 

@@ -61,7 +61,7 @@ class Bubblewrap:
             if self._probe is None:
                 from gateway.sandbox.backends.bubblewrap_probe import probe
 
-                self._probe = probe(self)
+                self._probe = probe(self, self.program)
             return self._probe
 
     def program(self) -> Program:

@@ -13,7 +13,10 @@ from gateway.sandbox.base import Probe, SandboxError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from gateway.sandbox.backends.bubblewrap import Bubblewrap
+    from collections.abc import Callable
+
+    from gateway.sandbox.backends.bubblewrap_program import Program
+    from gateway.sandbox.base import Backend
 
 REMEDY = "allow user namespaces here (`gateway doctor` says how), or permit the weaker form `landlock` in the policy"
 # Words of the shell itself only, so that the sandbox has two processes. Each attempt that works prints what it did.
@@ -41,10 +44,10 @@ _RECORD = "bubblewrap-holds"
 _TOPS = ("bin", "lib", "lib32", "lib64", "libx32", "sbin")
 
 
-def probe(backend: Bubblewrap) -> Probe:
-    """Tries it, unless it is known to hold."""
+def probe(backend: Backend, found: Callable[[], Program]) -> Probe:
+    """Tries it, unless it is known to hold. `found` gives the bubblewrap that may be run. Never raises."""
     try:
-        program = backend.program()
+        program = found()
     except SandboxError as error:
         return Probe(False, error.reason, error.remedy)
     degraded = () if program.nested else ("user namespaces inside are refused by the filter of system calls only",)

@@ -17,7 +17,7 @@ from gateway.sandbox.base import Probe, SandboxError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from gateway.sandbox.backends.spaces import Spaces
+    from gateway.sandbox.base import Backend
 
 _RECORD, _REFUSED = "namespaces-hold", "namespaces-refused"
 _A_WHILE = 600.0
@@ -25,7 +25,7 @@ _A_WHILE = 600.0
 _FORBIDDEN = (errno.EPERM, errno.EACCES, errno.ENOSYS, errno.EINVAL)
 
 
-def probe(backend: Spaces) -> Probe:
+def probe(backend: Backend) -> Probe:
     """Tries it, unless it is known to hold, or was refused a short while ago where bubblewrap is known to hold."""
     kernel, line = os.uname().release, _line()
     if remembered.holds(_RECORD, line):

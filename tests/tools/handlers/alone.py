@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 from gateway.calls.work import Work
 from gateway.core.cancel import Cancel
-from gateway.host.observe import Host, observe
+from gateway.host.machine import Machine
+from gateway.host.observe import observe
 from gateway.model.call import RawCall
 from gateway.model.context import Context
 from gateway.model.facts import Wanted
@@ -52,7 +53,7 @@ class Alone:
         )
         items, _text = effects_of(REGISTRY.tool(tool), call, context)
         paths = tuple(path for item in items if (path := getattr(item.effect, "path", "")))
-        verdict: Any = SimpleNamespace(facts=observe(Wanted(paths), Host(), context), call=call)
+        verdict: Any = SimpleNamespace(facts=observe(Wanted(paths), Machine(), context), call=call)
         nobody: Any = None
         before()
         return handler(call, Work(verdict, context, nobody, nobody, self.cancel, self.may_read, self.seen.append))

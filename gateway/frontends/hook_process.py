@@ -29,9 +29,9 @@ MOST_BYTES = 16 << 20
 def run(words: Sequence[str]) -> NoReturn:
     """Answers and ends the process. `words`: what stands behind `hook`."""
     try:
-        from gateway.frontends.service.thin import alone
+        from gateway.frontends.service.thin import answer_hook
 
-        alone(["hook", *words], refuse)
+        answer_hook(["hook", *words], refuse, decided, asks=False)
     except BaseException as error:
         refuse(f"gateway refused this call because of an internal error ({type(error).__name__}).")
 
@@ -54,6 +54,12 @@ def _put(descriptor: int, data: bytes) -> None:
             data = data[os.write(descriptor, data) :]
     except OSError:
         return  # the status is left
+
+
+def decided(words: Sequence[str], given: bytes) -> tuple[bytes, bytes, int]:
+    """The same as `decide` in this process' own environment, as what is written: both streams and the status."""
+    reply = decide(words, given, os.environ)
+    return reply.stdout, reply.stderr, reply.status
 
 
 def decide(words: Sequence[str], given: bytes, environment: Mapping[str, str]) -> Reply:

@@ -1,0 +1,168 @@
+"""The machine as it is."""
+
+from __future__ import annotations
+
+import os
+import stat
+
+from gateway.model.facts import PathFact
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from gateway.host.bounds import Entries
+
+MAX_GIT_FILE = 1_000_000
+MAX_INDEX_FILE = 50_000_000
+MAX_KEPT_TEXTS = 256
+_O_PATH = getattr(os, "O_PATH", 0)
+
+
+class Machine:
+    """A `gateway.host.base.Host`: the machine that this process runs on.
+
+    Small files that are asked for again and again (git's) are kept for as long as their stamp stays the same.
+    """
+
+    def __init__(self) -> None:
+        self._kept: dict[str, tuple[tuple[int, ...], str]] = {}
+
+    def path(self, path: str) -> PathFact | None:
+        """Where a path leads; None if that cannot be told (no permission, a loop of links, not a path)."""
+        try:
+            if _O_PATH:
+                return _resolve_by_descriptor(path)
+            return _resolve_by_name(path)
+        except (OSError, ValueError):
+            return None
+
+    def glob(self, pattern: str, entries: Entries | None = None) -> tuple[str, ...] | None:
+        """Paths that an absolute pattern matches, sorted; None when a bound was hit. `entries`: what is left for it."""
+        from gateway.host.bounds import MAX_ENTRIES, MAX_GLOB_ENTRIES, MAX_GLOB_MATCHES, Entries
+        from gateway.host.glob_expansion import expand  # lazy: few calls have globs
+
+        return expand(pattern, entries or Entries(MAX_GLOB_ENTRIES, MAX_ENTRIES), MAX_GLOB_MATCHES)
+
+    def program(self, name: str, path: str) -> str:
+        """The file that a search path gives for a name, "" if none."""
+        for folder in path.split(":"):
+            candidate = f"{folder or '.'}/{name}"
+            if os.access(candidate, os.X_OK) and os.path.isfile(candidate):
+                return candidate
+        return ""
+
+    def read(self, path: str) -> str:
+        """A small configuration file's text, "" if it cannot be read or is too large."""
+        try:
+            found = os.stat(path)
+            stamp = (found.st_ctime_ns, found.st_mtime_ns, found.st_ino, found.st_size)
+            known = self._kept.get(path)
+            if known is not None and known[0] == stamp:
+                return known[1]
+            if not stat.S_ISREG(found.st_mode) or found.st_size > MAX_GIT_FILE:
+                return ""
+            with open(path, encoding="utf-8", errors="replace") as file:
+                text = file.read(MAX_GIT_FILE)
+        except (OSError, ValueError):
+            return ""
+        if len(self._kept) >= MAX_KEPT_TEXTS:
+            self._kept.clear()
+        self._kept[path] = (stamp, text)
+        return text
+
+    def data(self, path: str) -> bytes:
+        """A file's bytes, empty if it cannot be read or is too large."""
+        try:
+            with open(path, "rb") as file:
+                found = file.read(MAX_INDEX_FILE + 1)
+        except (OSError, ValueError):
+            return b""
+        return found if len(found) <= MAX_INDEX_FILE else b""
+
+    def is_empty(self, path: str) -> bool:
+        """Whether there is a file that holds nothing."""
+        try:
+            found = os.stat(path)
+        except (OSError, ValueError):
+            return False
+        return stat.S_ISREG(found.st_mode) and found.st_size == 0
+
+    def is_folder(self, path: str) -> bool:
+        """Whether there is a folder, links followed."""
+        return os.path.isdir(path)
+
+    def is_missing(self, path: str) -> bool:
+        """Whether nothing stands under a name, not even a link: told faster than where it would lead."""
+        try:
+            os.lstat(path)
+        except (FileNotFoundError, NotADirectoryError):
+            return True
+        except (OSError, ValueError):
+            pass
+        return False
+
+    def is_link(self, path: str) -> bool:
+        """Whether a name is a link, wherever it leads."""
+        return os.path.islink(path)
+
+    def stamp(self, path: str) -> tuple[int, int, int, int]:
+        """What changes whenever something is added to a folder, taken from it or renamed in it; the times come first,
+        in nanoseconds. Links are not followed. Raises OSError where nothing is."""
+        found = os.lstat(path)
+        return found.st_mtime_ns, found.st_ctime_ns, found.st_ino, found.st_dev
+
+    def entries(self, folder: str) -> list[tuple[str, str]]:
+        """The names in a folder, each with its kind: dir, file, link or other. Raises OSError where it cannot look."""
+        with os.scandir(folder) as found:
+            return [
+                (
+                    each.name,
+                    "dir"
+                    if each.is_dir(follow_symlinks=False)
+                    else "link"
+                    if each.is_symlink()
+                    else "file"
+                    if each.is_file(follow_symlinks=False)
+                    else "other",
+                )
+                for each in found
+            ]
+
+    def below(self, tree: str, *, hidden: bool = True) -> Iterator[str]:
+        """Every path below a folder, without following links; raises OSError where it cannot look. `hidden`: with
+        names that start with a dot, and what lies below them."""
+        pending = [tree]
+        while pending:
+            with os.scandir(pending.pop()) as entries:
+                for entry in entries:
+                    if not hidden and entry.name.startswith("."):
+                        continue
+                    yield entry.path
+                    if entry.is_dir(follow_symlinks=False):
+                        pending.append(entry.path)
+
+
+def _resolve_by_descriptor(path: str) -> PathFact:
+    """Linux: the kernel resolves the links; the descriptor neither opens a device nor waits for a FIFO."""
+    try:
+        descriptor = os.open(path, _O_PATH | os.O_CLOEXEC)
+    except (FileNotFoundError, NotADirectoryError):
+        return _resolve_by_name(path)
+    try:
+        return PathFact(os.readlink(f"/proc/self/fd/{descriptor}"), _kind(os.fstat(descriptor).st_mode))
+    finally:
+        os.close(descriptor)
+
+
+def _resolve_by_name(path: str) -> PathFact:
+    """Anywhere, and for paths that do not exist yet: as far as they exist, links included."""
+    real = os.path.realpath(path)
+    try:
+        return PathFact(real, _kind(os.stat(real).st_mode))
+    except (FileNotFoundError, NotADirectoryError):
+        return PathFact(real, "missing")
+
+
+def _kind(mode: int) -> str:
+    return "file" if stat.S_ISREG(mode) else "dir" if stat.S_ISDIR(mode) else "other"
