@@ -147,7 +147,7 @@ def test_claude_waits_for_an_answer_in_modes_that_drop_questions_too(mode: str, 
 
 ORDINARY_COMMANDS = (
     "touch made", "rm -rf sub", "mkdir -p made/x && touch made/y", "cp a.txt made 2>/dev/null", "echo x | tee made",
-    "git init made", "python3 -c 'import os'; touch made", "sh -c 'touch made'", "xargs touch made < a.txt",
+    "git init made", "python3 -c 'import os'; touch made", "sh -c 'touch made'",
     "timeout 5 touch made", "env X=1 touch made", "sed -n 's/a/b/w made' a.txt", "sort -o made a.txt",
     "tar cf made a.txt",
     "cd sub; touch ./made", "mv a.txt made", "ln -s a.txt made", "dd if=a.txt of=made", "git add made",
@@ -166,7 +166,8 @@ def test_claude_bypassing_permissions_asks_about_every_kind_of_ordinary_command(
     ran = found.run({"PreToolUse": hook("claude")}, steps, mode="bypassPermissions")
     after = {path.relative_to(found.project) for path in found.project.rglob("*")}
     assert {path for path in after if path.parts[0] != ".claude"} == {p for p in before if p.parts[0] != ".claude"}, ran
-    assert [NOBODY in each for each in ran.results] == [False] * len(ORDINARY_COMMANDS), ran.results
+    refused = [each for each, said in zip(ORDINARY_COMMANDS, ran.results, strict=True) if NOBODY in said]
+    assert refused == [], ran.results
 
 
 SERVER = """import json, pathlib, sys
