@@ -13,7 +13,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from realclients import Client, hook, program, shell
+import realclients
+from realclients import Client, program, shell
+from warmed import warm
 
 from gateway.agents.questions import ABOUT, ANY_MODE, GUARDED, ORDINARY, PUT
 
@@ -65,7 +67,13 @@ def clients(request: pytest.FixtureRequest) -> Path:
 def client(agent: str, clients: Path, tmp_path: Path) -> Client:
     found = Client(agent, program(clients, agent), tmp_path)
     found.policy(POLICY)
+    warm(found.home / ".cache" / "gateway")
     return found
+
+
+def hook(agent: str, *options: str) -> list[str]:
+    """Ours, with time on a busy machine."""
+    return realclients.hook(agent, "--deadline", "25", *options)
 
 
 def place(found: Client, name: str) -> Path:
