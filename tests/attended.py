@@ -1,13 +1,59 @@
-"""A person at a terminal: runs a command there, and types once it asks."""
+"""A person at a terminal: runs a command there, and types once it asks, or only looks at the screen."""
 
 from __future__ import annotations
 
 import fcntl
 import os
 import pty
+import re
+import select
+import signal
+import struct
 import subprocess
 import termios
-from typing import Any
+import time
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+_CONTROL = re.compile(rb"\x1b\[[0-9;?<>=]*[ -/]*[@-~]|\x1b\][^\x07]*\x07|\x1b[()][A-Z0-9]|\x1b.")
+
+
+def on_screen(arguments: dict[str, Any], until: Callable[[str], bool], seconds: float) -> str:
+    """What a program wrote on its terminal, without its control sequences and blanks, until it is enough; then all of
+    it is killed. `arguments`: for `Popen`, but for the streams."""
+    master, slave = pty.openpty()
+    fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", 50, 160, 0, 0))
+
+    def take_terminal() -> None:
+        fcntl.ioctl(0, termios.TIOCSCTTY, 0)
+
+    process = subprocess.Popen(
+        **arguments, stdin=slave, stdout=slave, stderr=slave, start_new_session=True, preexec_fn=take_terminal
+    )
+    os.close(slave)
+    seen, end = b"", time.monotonic() + seconds
+    try:
+        while time.monotonic() < end and not until(_shown(seen)):
+            if not select.select([master], [], [], 0.2)[0]:
+                continue
+            try:
+                data = os.read(master, 65536)
+            except OSError:
+                break
+            if b"\x1b[c" in data:  # it asks what the terminal can do
+                os.write(master, b"\x1b[?62c")
+            seen += data
+    finally:
+        os.killpg(process.pid, signal.SIGKILL)
+        process.wait()
+        os.close(master)
+    return _shown(seen)
+
+
+def _shown(seen: bytes) -> str:
+    return "".join(_CONTROL.sub(b"", seen).decode("utf-8", "replace").split())
 
 
 def at_terminal(arguments: dict[str, Any], types: str, *, question: bytes = b"") -> tuple[int, str]:

@@ -13,6 +13,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
+from attended import on_screen
 from realmodel import Model, Step
 
 from gateway.core.value import Value
@@ -33,6 +34,8 @@ SHELL_CALL = {
     "copilot": ("bash", "command", {"description": "Run it", "mode": "sync", "initial_wait": 10}),
     "opencode": ("bash", "command", {"description": "Run it"}),
 }
+# What stands on the screen of each that asks its person, without blanks.
+ASKS = ("Doyouwantto", "Allowonce", "Allowexecution", "Applythischange?")
 SECONDS = 90
 HOOK_SECONDS = 30
 
@@ -106,6 +109,41 @@ class Client:
                 out, err = process.communicate()
             return Ran(tuple(model.results()), process.returncode, late, out, err)
 
+    def attended(
+        self, hooks: dict[str, list[str]], steps: list[Step], *options: str, settings: dict[str, Any] | None = None
+    ) -> tuple[bool, tuple[str, ...], str]:
+        """Runs a task in the client's interactive terminal until it asks its person or the model has a result: whether
+        it asked, the results, and the screen. `options`: of its command line; `settings`: more of its own."""
+        with Model(steps) as model:
+            _words, more = getattr(self, f"_{self.agent}")(hooks, model.url, "")
+            words = getattr(self, f"_attended_{self.agent}")(settings or {})
+            screen = on_screen(
+                {
+                    "args": [str(self.binary), *words, *options], "cwd": self.project,
+                    "env": self.environment | more | {"TERM": "xterm-256color"},
+                },
+                lambda shown: bool(model.results()) or any(each in shown for each in ASKS), SECONDS,
+            )  # fmt: skip
+            return any(each in screen for each in ASKS), tuple(model.results()), screen
+
+    def _attended_claude(self, settings: dict[str, Any]) -> list[str]:
+        """Its first steps are taken: colours, trust in the folder and the key, the warning of bypassing permissions."""
+        _merge(self.home / ".claude.json", {
+            "hasCompletedOnboarding": True, "theme": "dark", "bypassPermissionsModeAccepted": True,
+            "customApiKeyResponses": {"approved": ["sk-none"], "rejected": []},
+            "projects": {str(self.project): {"hasTrustDialogAccepted": True, "hasCompletedProjectOnboarding": True}},
+        })  # fmt: skip
+        _merge(self.home / ".claude" / "settings.json", {"skipDangerousModePermissionPrompt": True, **settings})
+        return ["Do it."]
+
+    def _attended_gemini(self, settings: dict[str, Any]) -> list[str]:
+        _merge(self.home / ".gemini" / "settings.json", settings)
+        return ["-i", "Do it.", "--skip-trust", "-m", "gemini-2.5-pro"]
+
+    def _attended_copilot(self, settings: dict[str, Any]) -> list[str]:
+        _merge(self.home / ".copilot" / "config.json", {"trusted_folders": [str(self.project)], **settings})
+        return ["-i", "Do it.", "--no-auto-update", "--log-dir", str(self.temp)]
+
     # ------------------------------------------------------------ each client's own settings and command line
 
     def _claude(self, hooks: dict[str, list[str]], url: str, mode: str) -> tuple[list[str], dict[str, str]]:
@@ -124,11 +162,13 @@ class Client:
         }  # fmt: skip
 
     def _codex(self, hooks: dict[str, list[str]], url: str, mode: str) -> tuple[list[str], dict[str, str]]:
+        """`mode`: a model, or `model/approval policy/sandbox`."""
+        model, approval, sandbox = mode.split("/") if "/" in mode else (mode, "never", "danger-full-access")
         home = self.home / ".codex"
         home.mkdir(exist_ok=True)
         (home / "config.toml").write_text(
-            f'model = "{mode or "gpt-fake"}"\nmodel_provider = "fake"\napproval_policy = "never"\n'
-            'sandbox_mode = "danger-full-access"\ncheck_for_update_on_startup = false\n'
+            f'model = "{model or "gpt-fake"}"\nmodel_provider = "fake"\napproval_policy = "{approval}"\n'
+            f'sandbox_mode = "{sandbox}"\ncheck_for_update_on_startup = false\n'
             f'[model_providers.fake]\nname = "fake"\nbase_url = "{url}/v1"\nwire_api = "responses"\n'
             'env_key = "FAKE_KEY"\nrequest_max_retries = 0\nstream_max_retries = 0\n'
             "[analytics]\nenabled = false\n[features]\nenable_request_compression = false\n"
@@ -202,6 +242,13 @@ class Client:
             "OPENCODE_DISABLE_AUTOUPDATE": "true", "OPENCODE_DISABLE_LSP_DOWNLOAD": "true",
             "OPENCODE_DISABLE_MODELS_FETCH": "true", "OPENCODE_DISABLE_DEFAULT_PLUGINS": "true",
         }  # fmt: skip
+
+
+def _merge(path: Path, more: dict[str, Any]) -> None:
+    """Adds to a file of JSON."""
+    path.parent.mkdir(exist_ok=True)
+    known = json.loads(path.read_text()) if path.exists() else {}
+    path.write_text(json.dumps(known | more))
 
 
 def _plugin(line: list[str]) -> str:

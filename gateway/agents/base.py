@@ -1,6 +1,7 @@
 """What every client's hooks have in common: what was said, what is answered, and what a dialect offers.
 
-A dialect is a module with these names; all of it is pure.
+A dialect is a module with these names; all of it is pure. What a client is answered where policy asks is no dialect's
+own: `gateway.agents.questions` has it for all.
 
     NAME        the word behind `gateway hook`
     EVENTS      its events, each with its kind
@@ -8,7 +9,6 @@ A dialect is a module with these names; all of it is pure.
     UNSEEN_INPUT  whether it hands input to what runs without telling its hooks
     read        (what the client wrote, environment, names of its MCP servers if known) -> Event; raises Misfit for what
                 is not this client's
-    asking      (event, wish) -> what is answered where policy asks: ask, deny, defer or silence
     render      (event, answer) -> the exact bytes and exit status
     refuse      (name of the event, reason) -> the answer that this client takes for a refusal of it
 """
@@ -35,7 +35,6 @@ if TYPE_CHECKING:
         def read(
             self, given: Mapping[str, Any], environment: Mapping[str, str], servers: tuple[str, ...] = ()
         ) -> Event: ...
-        def asking(self, event: Event, wish: str) -> str: ...
         def render(self, event: Event, answer: Answer) -> Reply: ...
         def refuse(self, event: str, reason: str) -> Reply: ...
 
@@ -72,8 +71,8 @@ class Event(Value):
     leaves open which server a tool belongs to. `server`: the MCP server, "" where there is none or nobody said.
     `cwd`: where the call will run, as the client says. `roots`: where the session started, the first that is there
     counts. `id`: the client's name for the call, "" if it has none. `mode`: the client's own mode in our words, "" for
-    none. `attended`: whether a person is there, None where that cannot be seen. `asks`: the client's own rules may
-    still ask. `subagent`: its type, where one calls. `became`: of events after a call. `path`: of a change of settings.
+    none; `own_mode`: in its own. `attended`: whether a person is there, None where that cannot be seen. `subagent`: its
+    type, where one calls. `became`: of events after a call. `path`: of a change of settings.
     """
 
     agent: str
@@ -88,8 +87,8 @@ class Event(Value):
     session: str = ""
     id: str = ""
     mode: str = ""
+    own_mode: str = ""
     attended: bool | None = None
-    asks: bool = False
     subagent: str = ""
     became: Became | None = None
     path: str = ""

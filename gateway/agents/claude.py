@@ -1,7 +1,8 @@
 """Claude Code: `hooks` in its settings, one JSON object each way.
 
 It takes an answer with an invalid value anywhere for none, and runs the call: nothing is ever said for other clients'
-sake. A question is shown by an attended session, handed to the host of an SDK session, and refused by a headless one.
+sake. A question is shown by an attended session, handed to the host of an SDK session, and refused by a headless one,
+but not in every mode (`gateway.agents.questions`).
 """
 
 from __future__ import annotations
@@ -12,7 +13,6 @@ from gateway.agents.base import (
     ASK,
     BEFORE,
     CONFIG,
-    DEFER,
     DENY,
     NOTHING,
     PERMISSION,
@@ -60,9 +60,10 @@ def read(given: Mapping[str, Any], environment: Mapping[str, str], _servers: tup
     session = text(given, "session_id", needed=True)
     cwd = text(given, "cwd", needed=True)
     attended = environment.get("CLAUDE_CODE_SESSION_ATTENDED", "")
+    own_mode = text(given, "permission_mode")
     event = Event(
         NAME, name, kind, session=session, cwd=cwd, roots=(environment.get("CLAUDE_PROJECT_DIR", ""),),
-        mode=_MODES.get(text(given, "permission_mode"), ""), attended={"0": False, "1": True}.get(attended),
+        mode=_MODES.get(own_mode, ""), own_mode=own_mode, attended={"0": False, "1": True}.get(attended),
         subagent=text(given, "agent_type") or ("sub-agent" if given.get("agent_id") else ""),
     )  # fmt: skip
     if kind == CONFIG:
@@ -90,16 +91,6 @@ def _became(given: Mapping[str, Any], name: str) -> Became:
     digits = said_of_it[len(_STATUS) :].split("\n", 1)[0].strip() if said_of_it.startswith(_STATUS) else ""
     status = int(digits) if digits.isdecimal() and len(digits) < 4 else 1
     return Became(True, status, len(said_of_it), seconds)
-
-
-def asking(event: Event, wish: str) -> str:
-    """A person is asked by Claude Code, which refuses a question itself where nobody is there. `defer` ends a headless
-    session that can be resumed: an attended one knows nothing of it."""
-    if event.kind == PERMISSION:
-        return SILENCE
-    if event.attended is not True and wish in (DENY, DEFER):
-        return wish if wish == DENY or event.attended is False else ASK
-    return ASK
 
 
 def render(event: Event, answer: Answer) -> Reply:

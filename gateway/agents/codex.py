@@ -1,8 +1,8 @@
 """Codex CLI: `hooks.json` or `[hooks]`, Claude Code's shape with a strict schema of its own.
 
 Of allow, ask and unknown keys it only knows that the hook failed, and runs the call: so an allow is silence, a refusal
-has exactly one shape, and nothing else is ever said. Whether its own approval would ask is told by its permission mode;
-a question can be answered where it is about to ask (PermissionRequest).
+has exactly one shape, and nothing else is ever said. A question can be answered where Codex is about to ask itself
+(PermissionRequest).
 """
 
 from __future__ import annotations
@@ -10,9 +10,7 @@ from __future__ import annotations
 from gateway.agents.base import (
     AFTER,
     ALLOW,
-    ASK,
     BEFORE,
-    DENY,
     NOTHING,
     PERMISSION,
     SILENCE,
@@ -64,17 +62,10 @@ def read(given: Mapping[str, Any], _environment: Mapping[str, str], _servers: tu
         session=text(given, "session_id", needed=True),
         id=text(given, "tool_use_id", needed=kind == BEFORE),
         mode=_MODES.get(mode, ""),
-        asks=kind == PERMISSION or mode not in ("bypassPermissions", "dontAsk"),
+        own_mode=mode,
         subagent=text(given, "agent_type") or ("sub-agent" if given.get("agent_id") else ""),
         became=Became(size=size(given.get("tool_response"))) if kind == AFTER else None,
     )
-
-
-def asking(event: Event, wish: str) -> str:
-    """No hook of Codex can ask. What its own approval asks about can be left to it, where somebody wished that."""
-    if event.kind == PERMISSION or (wish == ASK and event.asks):
-        return SILENCE
-    return DENY
 
 
 def render(event: Event, answer: Answer) -> Reply:

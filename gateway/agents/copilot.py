@@ -106,13 +106,6 @@ def _became(given: Mapping[str, Any], result: str) -> Became:
     return Became(kind != "success", int(kind != "success"), size(found))
 
 
-def asking(event: Event, wish: str) -> str:
-    """Copilot asks where somebody is there and refuses where nobody is."""
-    if event.kind == PERMISSION:
-        return SILENCE
-    return DENY if wish == DENY else ASK
-
-
 def render(event: Event, answer: Answer) -> Reply:
     """The answer in the exact form of the event."""
     decision = answer.decision

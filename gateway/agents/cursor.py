@@ -1,8 +1,8 @@
 """Cursor: `.cursor/hooks.json`, one event for each kind of thing that may be refused.
 
 Written from its documentation, as it runs nowhere without an account. `preToolUse` takes a question and lets the call
-run, so policy's question is a refusal there; `beforeShellExecution` and `beforeMCPExecution` ask, where somebody says
-that a person is there. Its hooks must be set up with `failClosed`.
+run; `beforeShellExecution` and `beforeMCPExecution` are said to ask, but not in which modes: so policy's question is a
+refusal. Its hooks must be set up with `failClosed`.
 """
 
 from __future__ import annotations
@@ -10,9 +10,7 @@ from __future__ import annotations
 from gateway.agents.base import (
     AFTER,
     ALLOW,
-    ASK,
     BEFORE,
-    DENY,
     NOTHING,
     SILENCE,
     Became,
@@ -52,7 +50,6 @@ EVENTS = {
 }
 REWRITES = ("Shell",)
 UNSEEN_INPUT = False
-_ASKS = ("beforeShellExecution", "beforeMCPExecution")
 _OF_A_SERVER = "MCP:"
 
 
@@ -137,11 +134,6 @@ def _became(given: Mapping[str, Any], name: str) -> Became:
     return Became(failed, int(failed), size(found), seconds)
 
 
-def asking(event: Event, wish: str) -> str:
-    """Only two events really ask."""
-    return ASK if wish == ASK and event.name in _ASKS else DENY
-
-
 def render(event: Event, answer: Answer) -> Reply:
     """The answer in the exact form of the event."""
     decision = answer.decision
@@ -153,8 +145,7 @@ def render(event: Event, answer: Answer) -> Reply:
             found["updated_input"] = dict(answer.changed)
         return said(found)
     why = reason(answer.reason)
-    asks = decision == ASK and event.name in _ASKS
-    return said({"permission": "ask" if asks else "deny", "user_message": why, "agent_message": why})
+    return said({"permission": "deny", "user_message": why, "agent_message": why})
 
 
 def refuse(event: str, why: str) -> Reply:

@@ -1,7 +1,7 @@
 """Gemini CLI: `BeforeTool` and `AfterTool`, a decision at the top of one JSON object.
 
 It reads standard output before it looks at the exit status, and waits for ever where it is told to ask and nobody is
-there, which no hook can see: so policy's question is a refusal, unless somebody says that a person is there.
+there, which no hook can see; tools of servers that its settings trust run whatever it is told to ask.
 """
 
 from __future__ import annotations
@@ -11,7 +11,6 @@ from gateway.agents.base import (
     ALLOW,
     ASK,
     BEFORE,
-    DENY,
     NOTHING,
     SILENCE,
     Became,
@@ -84,11 +83,6 @@ def _became(given: Mapping[str, Any]) -> Became:
         return Became(size=size(response))
     failed = bool(response.get("error"))
     return Became(failed, int(failed), size(response.get("llmContent")))
-
-
-def asking(_event: Event, wish: str) -> str:
-    """A question would hold up a session that nobody attends for ever."""
-    return ASK if wish == ASK else DENY
 
 
 def render(event: Event, answer: Answer) -> Reply:

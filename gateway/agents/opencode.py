@@ -13,7 +13,6 @@ from gateway.agents.base import (
     AFTER,
     ALLOW,
     BEFORE,
-    DENY,
     NOTHING,
     SILENCE,
     Became,
@@ -75,11 +74,6 @@ def _became(given: Mapping[str, Any]) -> Became:
     status = metadata.get("exit") if metadata.__class__ is dict else None
     status = status if status.__class__ is int and 0 <= status < 256 else 0
     return Became(status != 0, status, size(given.get("output")))
-
-
-def asking(_event: Event, _wish: str) -> str:
-    """A plugin cannot ask."""
-    return DENY
 
 
 def render(event: Event, answer: Answer) -> Reply:

@@ -11,6 +11,7 @@ import subprocess
 from contextlib import suppress
 
 from gateway.agents import AGENTS
+from gateway.agents.questions import PUT, refused_in
 from gateway.core.errors import GatewayError
 from gateway.core.value import Value
 from gateway.frontends.finding import BETTER, BROKEN, OK, Finding
@@ -103,7 +104,7 @@ def findings_of(looked: Looked, project: str, environment: Mapping[str, str]) ->
     if all(each.state == OK for each in found):
         levels = ", ".join(dict.fromkeys(each.level for each in looked.own))
         found.insert(0, Finding(name, OK, f"the hook in its settings ({levels}) answers as it must"))
-    return found
+    return [*found, *unasked(looked)]
 
 
 def ran(words: Sequence[str], given: bytes, folder: str, environment: Mapping[str, str]) -> tuple[int, bytes, bytes]:
@@ -187,6 +188,24 @@ def switched_off(looked: Looked) -> list[Finding]:
             found.append(
                 Finding(name, BETTER, text, "set `allowManagedHooksOnly` there, or gateway init claude --managed")
             )
+    return found
+
+
+def unasked(looked: Looked) -> list[Finding]:
+    """Where a question of policy's becomes a refusal, as the agent would run the call without asking anybody."""
+    agent = looked.agent
+    modes = PUT[agent.NAME]
+    if not modes:
+        return [Finding(agent.NAME, OK, f"{agent.TITLE} cannot be made to ask: what policy asks about is refused")]
+    found = []
+    for _level, path, data in looked.settings:
+        permissions = data.get("permissions") if isinstance(data, dict) else None
+        mode = permissions.get("defaultMode") if isinstance(permissions, dict) else None
+        if agent.NAME == "claude" and isinstance(mode, str) and refused_in(agent.NAME, mode):
+            what = "what it may guard by itself" if modes.get(mode) else "everything that policy asks about"
+            text = f"it starts in the mode `{mode}` ({path}), in which {what} is refused instead of asked about"
+            mend = f"to be asked, start it in {' or '.join(each for each in modes if not refused_in('claude', each))}"
+            found.append(Finding(agent.NAME, BETTER, text, mend))
     return found
 
 

@@ -32,6 +32,7 @@ from gateway.frontends.jsontext import read_json
 from gateway.judge.pipeline import TEMP
 from gateway.model.call import RawCall
 from gateway.model.decision import Decision
+from gateway.model.effect import HOLE, Touch
 from gateway.policy.explain import message
 from gateway.policy.modes import CEILINGS
 from gateway.tools.foreign import renamed, undescribed, unseen_place
@@ -70,7 +71,6 @@ __all__ = ["Asked", "Gateways", "Reply", "answer", "universal_refusal"]
 
 _STRICTER = ("plan", "dont_ask")
 _TICKET = " --ticket "
-_NOBODY = "Nobody can be asked about it here, so it does not run."
 _LEFT = "policy asks about it"
 
 
@@ -328,7 +328,7 @@ class _Judging:
         if unavailable(self.gateway):
             return None
         verdict = self._judged(self.context.replace(confined=True, temp=TEMP))
-        shows = self.event.agent == "claude" and self.dialect.asking(self.event, self.asked.wish) == ASK
+        shows = self.event.agent == "claude" and self._where_policy_asks(verdict)[0] == ASK
         changed = rewritten(
             self.gateway, verdict, text, agent=self.event.agent, session=self.event.session, asked=shows
         )
@@ -357,7 +357,18 @@ class _Judging:
         if verdict.decision is Decision.ALLOW:
             quiet = (self.is_paused or self.setting.get("allow") == SILENCE) and not is_changed
             return SILENCE if quiet else ALLOW
-        return self.dialect.asking(self.event, self.asked.wish)
+        return self._where_policy_asks(verdict)[0]
+
+    def _where_policy_asks(self, verdict: Verdict) -> tuple[str, str]:
+        """The word that this client is answered, and why if that is a refusal."""
+        from gateway.agents import questions
+
+        effects = [item.effect for item in verdict.analysis.items]
+        paths = [effect for effect in effects if isinstance(effect, Touch)]
+        leads = [effect.real or effect.path for effect in paths if effect.real or HOLE in effect.path]
+        what = questions.about(self.event, verdict.context.root, leads)
+        word = questions.asking(self.event, self.asked.wish, what)
+        return word, questions.refusal_instead(self.event, self.asked.wish, what) if word == DENY else ""
 
     def _reason(self, verdict: Verdict, decision: str) -> str:
         """For the model: the rule with its place, why, and what to do instead."""
@@ -366,7 +377,7 @@ class _Judging:
         if source.file:
             text += f" [{source.layer} policy, {source.file}:{source.line}]"
         if decision == DENY and verdict.decision is Decision.ASK:
-            text += f" {_NOBODY}"
+            text += f" {self._where_policy_asks(verdict)[1]}"
         elif decision == DEFER:
             text += f" It waits for an answer: {_LEFT}."
         return text

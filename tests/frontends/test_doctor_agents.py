@@ -215,6 +215,35 @@ def test_a_hook_that_fails_open_is_broken(name: str, path: str, event: str, fiel
     assert [each.state for each in doctor_agents.incomplete(world.look(name))] == [BROKEN]
 
 
+@pytest.mark.parametrize(
+    ("mode", "what"),
+    [
+        ("default", ""),
+        ("acceptEdits", ""),
+        ("bypassPermissions", "what it may guard by itself is refused"),
+        ("plan", "what it may guard by itself is refused"),
+        ("tomorrow", "everything that policy asks about is refused"),
+    ],
+)
+def test_a_mode_in_which_questions_become_refusals_is_told(mode: str, what: str, world) -> None:
+    world.put("claude")
+    assert doctor_agents.unasked(world.look("claude")) == []
+    world.edit(".claude/settings.json", lambda data: data.update(permissions={"defaultMode": mode}))
+    found = doctor_agents.unasked(world.look("claude"))
+    text = (
+        f"it starts in the mode `{mode}` ({world.home}/.claude/settings.json), in which {what} instead of asked about"
+    )
+    assert found == (
+        [Finding("claude", BETTER, text, "to be asked, start it in default or acceptEdits")] if what else []
+    )
+
+
+def test_an_agent_that_cannot_ask_is_told(world) -> None:
+    assert {name: len(doctor_agents.unasked(world.look(name))) for name in AGENTS} == {
+        "claude": 0, "codex": 1, "gemini": 0, "copilot": 0, "cursor": 1, "opencode": 1,
+    }  # fmt: skip
+
+
 def test_hooks_of_others_before_a_call_are_told(world) -> None:
     world.put("claude")
     other = {"matcher": "Bash", "hooks": [{"type": "command", "command": "lint --fix"}, {"type": "http", "url": "x"}]}

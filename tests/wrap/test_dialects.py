@@ -9,18 +9,16 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from hooking import before, lets_run
 
-from gateway.agents import AGENTS, base, dialect_of
+from gateway.agents import AGENTS, base, dialect_of, questions
 from gateway.agents.base import (
     AFTER,
     ALLOW,
     ASK,
-    BEFORE,
     CONFIG,
     DEFER,
     DENY,
     KINDS,
     NOTHING,
-    PERMISSION,
     SILENCE,
     Answer,
     Event,
@@ -77,8 +75,9 @@ def described(agent: str) -> str:
             lines.append(f"    {name} -> {shown(spoken.render(event, answer))}")
         lines.append(f"    change -> {shown(spoken.render(event, Answer(ALLOW, '', changed)))}")
         lines.append(f"    failure -> {shown(spoken.refuse(event.name, 'why'))}")
-        wishes = {wish or "nothing": spoken.asking(event, wish) for wish in ("", ASK, DENY, DEFER)}
-        lines.append(f"    where policy asks -> {wishes}")
+        for what in questions.ABOUT:
+            wishes = {wish or "nothing": questions.asking(event, wish, what) for wish in ("", ASK, DENY, DEFER)}
+            lines.append(f"    where policy asks, {what} -> {wishes}")
     return "\n".join(lines) + "\n"
 
 
@@ -91,25 +90,6 @@ def test_what_an_agent_says_and_is_answered(agent: str, golden: Any) -> None:
 def test_every_event_of_a_dialect_is_of_a_known_kind(agent: str) -> None:
     assert [kind for kind in dialect(agent).EVENTS.values() if kind not in KINDS] == []
     assert agent == dialect(agent).NAME
-
-
-@pytest.mark.parametrize("agent", AGENTS)
-@pytest.mark.parametrize("word", [ASK, DENY, DEFER])
-def test_whatever_is_answered_where_policy_asks_lets_nothing_run(agent: str, word: str) -> None:
-    """For every wish: what a dialect makes of a question is a refusal, or a question that this client really asks."""
-    spoken = dialect(agent)
-    for given, environment in samples(agent):
-        event = spoken.read(given, environment)
-        decision = spoken.asking(event, word)
-        if event.kind != BEFORE or decision == SILENCE:
-            continue  # silence: only where the client's own approval is about to ask
-        reply = spoken.render(event, Answer(decision, "why"))
-        if agent == "gemini" and decision == ASK:
-            assert word == ASK  # only somebody who said that a person is there gets it
-        elif agent == "cursor" and decision == ASK:
-            assert event.name in ("beforeShellExecution", "beforeMCPExecution")
-        else:
-            assert not lets_run(agent, reply.stdout, reply.stderr, reply.status)
 
 
 @pytest.mark.parametrize("agent", AGENTS)
@@ -147,44 +127,6 @@ def test_codex_is_told_nothing_that_it_does_not_know() -> None:
     assert spoken.render(event, Answer(ALLOW)) == NOTHING
     changed = Answer(ALLOW, "", {"command": "echo", "description": "x"})
     assert json.loads(spoken.render(event, changed).stdout)["hookSpecificOutput"]["updatedInput"] == {"command": "echo"}
-
-
-@pytest.mark.parametrize("attended", ["", "0", "1"])
-@pytest.mark.parametrize(
-    ("wish", "answers"),
-    [("", (ASK, ASK, ASK)), (ASK, (ASK, ASK, ASK)), (DENY, (DENY, DENY, ASK)), (DEFER, (ASK, DEFER, ASK))],
-    ids=["nothing", "ask", "deny", "defer"],
-)
-def test_claude_is_asked_where_somebody_is_there(attended: str, wish: str, answers: tuple[str, ...]) -> None:
-    """Not known, nobody, somebody: `defer` ends a headless session, so only that."""
-    spoken = dialect("claude")
-    event = spoken.read(before("claude", "/p"), {"CLAUDE_CODE_SESSION_ATTENDED": attended})
-    assert spoken.asking(event, wish) == answers[["", "0", "1"].index(attended)]
-
-
-@pytest.mark.parametrize(
-    ("mode", "wish", "answer"),
-    [
-        ("bypassPermissions", "", DENY),
-        ("bypassPermissions", ASK, DENY),
-        ("default", "", DENY),
-        ("default", ASK, SILENCE),
-        ("dontAsk", ASK, DENY),
-    ],
-)
-def test_codex_is_left_to_ask_only_where_it_would(mode: str, wish: str, answer: str) -> None:
-    spoken = dialect("codex")
-    event = spoken.read({**before("codex", "/p"), "permission_mode": mode}, {})
-    assert spoken.asking(event, wish) == answer
-
-
-@pytest.mark.parametrize("agent", AGENTS)
-def test_a_question_of_the_client_itself_is_refused_or_left_to_it(agent: str) -> None:
-    spoken = dialect(agent)
-    for given, environment in samples(agent):
-        event = spoken.read(given, environment)
-        if event.kind == PERMISSION:
-            assert {spoken.asking(event, wish) for wish in ("", ASK, DENY, DEFER)} == {SILENCE}
 
 
 @pytest.mark.parametrize("agent", AGENTS)
