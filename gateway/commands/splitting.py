@@ -1,4 +1,4 @@
-"""How `env -S` splits a text into words: quotes, escapes, variables and comments by its own rules, which are no shell's."""
+"""How `env -S` splits a text: quotes, escapes, variables and comments by rules of its own, which are no shell's."""
 
 from __future__ import annotations
 

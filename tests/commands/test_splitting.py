@@ -18,7 +18,8 @@ ENV, PRINTF = shutil.which("env") or "", shutil.which("printf") or ""
 VARIABLES = {"FULL": "a b", "EMPTY": "", "LC_ALL": "C"}
 TEXTS = int(os.environ.get("GATEWAY_FUZZ_EXAMPLES", "300"))
 PIECES = ("a", "A=b", "-u", " ", "  ", "\t", "'", '"', "\\", "\\_", "\\c", "\\t", "\\n", "\\'", '\\"', "\\#", "\\$",
-          "\\x", "#", " #", "${FULL}", "${EMPTY}", "${NONE}", "$FULL", "${", "}", "$", "é", "\v", "''", '"x y"')  # fmt: skip
+          "\\x", "#", " #", "${FULL}", "${EMPTY}", "${NONE}", "$FULL", "${", "}", "$", "é", "\v", "''",
+          '"x y"')  # fmt: skip
 
 
 @pytest.mark.parametrize(

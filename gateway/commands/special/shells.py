@@ -7,7 +7,6 @@ from gateway.commands.crossing import behind_text, known_of, run_written
 from gateway.commands.elsewhere import hand_elsewhere
 from gateway.commands.splitting import split
 from gateway.commands.variables import assigned
-from gateway.model.command import Word
 from gateway.model.effect import HOLE
 
 TYPE_CHECKING = False
@@ -16,6 +15,7 @@ if TYPE_CHECKING:
 
     from gateway.commands.findings import Findings
     from gateway.commands.grammar import Invocation
+    from gateway.model.command import Word
 
 READ_ALIKE = frozenset(("bash", "sh", "dash"))
 # Settings with which a shell reads text as it is read here.
