@@ -74,8 +74,8 @@ def _declare_one(walk: Walk, word: Word, raw: tuple[int, int], flags: str, built
             walk.volatile.add(found[0])
             walk.attributed.add(found[0])
         if text[found.end() :] or not _CASE_FLAGS.isdisjoint(flags):
-            value = plain_word(HOLE, word.start, word.end)
-            walk.assign(found[0], value, ASSIGNED, exported or walk.all_exported)
+            unknown = plain_word(HOLE, word.start, word.end)
+            walk.assign(found[0], unknown, ASSIGNED, exported or walk.all_exported)
         elif exported:
             walk.declared(found[0], word, True)
         return
