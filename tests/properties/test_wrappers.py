@@ -37,7 +37,8 @@ WITHOUT = {"read", "dotnet", "deno", "swift"}
 
 def _is_plain(example: str) -> bool:
     """Whether another command can stand in the place of `rm x`: a text in a text would need quotes of its own."""
-    return bool(_GIVEN.search(example)) and "|" not in example and not {"'", '"'} <= set(example)
+    moves = "-execdir" in example or " -C " in example  # another folder makes it another command
+    return bool(_GIVEN.search(example)) and not moves and "|" not in example and not {"'", '"'} <= set(example)
 
 
 def _handed_on(spec: dict[str, Any]) -> bool:
@@ -71,9 +72,9 @@ TEMPLATES = sorted(
     {example for each in WRAPPING for example in each["examples"] if _is_plain(example)}
     | {text.replace("cat f", "rm x") for each in WRAPPING for text in each["examples"] if text.endswith("cat f")}
     | {
-        "find . -exec rm x \\;", "find . -execdir rm x \\;", "find . -ok rm x \\;", "fd a -x rm x", "su -c 'rm x'",
+        "find . -exec rm x \\;", "find . -ok rm x \\;", "fd a -x rm x", "su -c 'rm x'",
         "xargs -0 -n1 rm x", "busybox rm x", "exec -c rm x", "builtin command rm x", "coproc rm x", "time rm x",
-        "env -C src rm x", "env - rm x", "env -i rm x", "env -u A rm x", "env -S 'rm x'", "env -vS 'rm x'",
+        "env - rm x", "env -i rm x", "env -u A rm x", "env -S 'rm x'", "env -vS 'rm x'",
         "env --split-string='rm x'", "setpriv --no-new-privs rm x", "doas rm x", "sudo rm x", "nohup rm x", "uvx rm x",
         "npx rm x", "trap 'rm x' EXIT", "parallel ::: 'rm x'", "script -c 'rm x' /dev/null", "sh -c 'rm x'",
         "conda run rm x", "chroot / rm x", "bunx rm x", "screen rm x", "yarn exec rm x", "pdm run rm x", "bun x rm x",
