@@ -37,7 +37,7 @@ WITHOUT = {"read", "dotnet", "deno", "swift"}
 
 def _is_plain(example: str) -> bool:
     """Whether another command can stand in the place of `rm x`: a text in a text would need quotes of its own."""
-    moves = "-execdir" in example or " -C " in example  # another folder makes it another command
+    moves = "-execdir" in example or example.startswith("env -C")  # another folder makes it another command
     return bool(_GIVEN.search(example)) and not moves and "|" not in example and not {"'", '"'} <= set(example)
 
 
