@@ -26,9 +26,15 @@ def apply(findings: Findings, run: Invocation) -> None:
     spec = run.spec
     if run.values:
         late = [words[0] for option, words in run.values if option.get("cwd") == "operands"]
-        for option, words in run.values:
-            if option.get("cwd") is True:
-                _change_folder(run, words[0])
+        folders = [words[0] for option, words in run.values if option.get("cwd") is True]
+        outer = run.cwds
+        for word in folders:
+            _change_folder(run, word)
+        if len(folders) > 1 and run.cwds:
+            # Some programs go from one to the next, others take the last alone.
+            composed, run.cwds = run.cwds, outer
+            _change_folder(run, folders[-1])
+            run.cwds = tuple(dict.fromkeys((*composed, *run.cwds)))
         for option, words in run.values:
             _option(findings, run, option, words)
         for word in late:
@@ -120,7 +126,8 @@ def _operands(findings: Findings, run: Invocation, spec: Spec) -> None:
     start = 0
     total = len(operands)
     if "assign" in spec:
-        while start < total and _assignment(findings, run, operands[start]):
+        ignored = spec.get("ignored", ())
+        while start < total and (operands[start].text in ignored or _assignment(findings, run, operands[start])):
             start += 1
     for slot in lead:
         if start >= total:
@@ -329,9 +336,10 @@ def _into(findings: Findings, run: Invocation, slot: Spec, word: Word, sources: 
 def _assignment(findings: Findings, run: Invocation, word: Word) -> bool:
     """`NAME=VALUE`: the variable is set for a program."""
     name, equals, _ = word.text.partition("=")
-    if not equals or not name:
+    if not equals:
         return False
-    findings.env_set(name, word, run.part)
+    if name:
+        findings.env_set(name, word, run.part)
     return True
 
 

@@ -36,6 +36,7 @@ class Invocation:
 
     __slots__ = (
         "after",
+        "again",
         "argv",
         "cwds",
         "doubts",
@@ -89,20 +90,39 @@ class Invocation:
         self.inert: list[int] = []
         self.option_globs: list[Word] = []
         self.given: Printed | None = None
+        self.again: tuple[Word, ...] | None = None
 
     def has(self, names: list[str]) -> bool:
         """Whether any of these options or flags is present."""
         return not self.options.isdisjoint(names) or not self.flags.isdisjoint(names)
 
 
+MAX_AGAIN = 16
+
+
 def read(run: Invocation) -> None:
     """Take the words apart. Afterwards every word but the name is in exactly one of the invocation's fields."""
+    _read(run, run.words)
+    if run.again is not None:
+        inert = run.inert  # places among the words as they stand there
+        for _ in range(MAX_AGAIN):
+            words, run.again = (run.words[0], *run.again), None
+            run.inert = []
+            _read(run, words)
+            if run.again is None:
+                break
+        else:
+            run.doubts.append("a text in a text in a text is split")
+            run.operands.extend(run.again)
+        run.inert = inert
+
+
+def _read(run: Invocation, words: tuple[Word, ...]) -> None:
     spec = run.root
-    words = run.words
     total = len(words)
     operands = run.operands
     at = 1
-    if "alone" in spec and total == 2 and words[1].text in spec["alone"]:
+    if "alone" in spec and total == 2 and words[1].text in spec["alone"] and words is run.words:
         run.options.add(words[1].text)
         run.spec = _NOTHING
         return

@@ -52,6 +52,11 @@ def take(run: Invocation, option: Spec, words: tuple[Word, ...], at: int, arity:
         taken.append(word)
         at += 1
     _valued(run, option, tuple(taken))
+    if "split" in option:
+        from gateway.commands.splitting import split  # for one option of one program
+
+        run.again = (*split(taken[0])[0], *words[at:])
+        return len(words)
     return at
 
 
@@ -59,7 +64,7 @@ def _looks_like_option(run: Invocation, option: Spec, text: str) -> bool:
     """Whether versions of a program could disagree with the description: an option instead of a value."""
     if text[:1] != "-" or len(text) == 1 or text[1] in _DIGITS or run.spec["dialect"] in ("dash", "keys"):
         return False
-    return "harmless" not in run.spec and "pattern" not in option.get("sets", ())
+    return "harmless" not in run.spec and "split" not in option and "pattern" not in option.get("sets", ())
 
 
 def _next(run: Invocation, option: Spec, words: tuple[Word, ...], at: int, arity: int) -> int:

@@ -268,6 +268,8 @@ def each(walk: Walk, node: Node, state: State) -> Ways:
         def once(before: State) -> State | None:
             walk.state = before
             walk.assign(name, word, content, walk.all_exported)
+            if chosen:
+                walk.set_variable("REPLY", ASSIGNED, start, end)
             return join(*sequence(walk, body, walk.state))
 
         return once

@@ -28,6 +28,8 @@ _LISTS = frozenset(
     ("BASH_ALIASES", "BASH_ARGC", "BASH_ARGV", "BASH_CMDS", "BASH_LINENO", "BASH_REMATCH", "BASH_SOURCE", "COMP_WORDS",
      "COMPREPLY", "COPROC", "DIRSTACK", "FUNCNAME", "GROUPS", "MAPFILE", "PIPESTATUS")
 )  # fmt: skip
+_COUNTS = re.compile(r"%[^%A-Za-z\\]*[hjlLtzI]*n")  # in a format of printf: stores how much it has printed
+_MAY_NAME = re.compile(rf"-?v?{HOLE}(?:[A-Za-z0-9_{HOLE}]*|.*[\]{HOLE}])", re.DOTALL)  # `-vNAME`, with a part unknown
 _EXPANDS = ("$", "`", "<(", ">(")
 _MADE_LIST = re.compile(r"(?<![A-Za-z0-9_])([A-Za-z_][A-Za-z0-9_]*)(?:\+?=\(|\[)")
 _LIST_MAKERS = re.compile(r"(?:\b(?:mapfile|readarray|coproc)\b|(?<=[ \t])-\w*[aA])[^\n;&|]*")
@@ -72,7 +74,10 @@ def _declare_one(walk: Walk, word: Word, raw: tuple[int, int], flags: str, built
             walk.volatile.add(found[0])
             walk.attributed.add(found[0])
         if text[found.end() :] or not _CASE_FLAGS.isdisjoint(flags):
-            walk.set_variable(found[0], ASSIGNED, word.start, word.end)
+            unknown = plain_word(HOLE, word.start, word.end)
+            walk.assign(found[0], unknown, ASSIGNED, exported or walk.all_exported)
+        elif exported:
+            walk.declared(found[0], word, True)
         return
     if not found or (not word.literal and "=" not in text.partition(HOLE)[0]):
         walk.unknown("a variable whose name is not known is set", word.start, word.end)
@@ -87,7 +92,7 @@ def _declare_one(walk: Walk, word: Word, raw: tuple[int, int], flags: str, built
     rest = text[found.end() :]
     if not rest:
         walk.declared(name, word, exported or walk.all_exported)
-        if builtin == "local":  # hides what it held
+        if builtin == "local" or name in walk.assigned_here:  # hides what it held; `A=b export A` keeps b
             walk.remember(name, ASSIGNED)
         if "i" in flags:
             walk.integers.add(name)
@@ -145,7 +150,10 @@ def unset(walk: Walk, words: Sequence[Word], _raws: object) -> Ways:
         if word.text[:1] != "-":
             walk.drop(word.text.partition("[")[0])
             plain = len(words) == 2 and word.literal and word.text.isidentifier() and not walk.in_function
-            if plain and word.text not in walk.frozen and word.text not in ("HOME", "IFS", "OLDPWD", "PWD"):
+            kept = walk.assigned_here.union(
+                walk.frozen, ("HOME", "IFS", "OLDPWD", "PWD")
+            )  # `A=b unset A` takes b alone
+            if plain and word.text not in kept:
                 walk.remember(word.text, "")
     return walk.state, walk.state
 
@@ -201,16 +209,33 @@ def mapfile(walk: Walk, words: Sequence[Word], _raws: object) -> Ways:
 
 
 def printf(walk: Walk, words: Sequence[Word], _raws: object) -> Ways:
-    if len(words) < 2 or (words[1].literal and words[1].text[:2] != "-v"):
+    """`-v NAME` sets a variable, and so does `%n`, which takes the name from among what is to be printed."""
+    at = 1
+    while at < len(words) and words[at].text[:2] == "-v" and HOLE not in words[at].text:
+        glued = words[at].text[2:]
+        at += 1 if glued else 2
+        if at > len(words):
+            return walk.state, walk.state
+        target = words[at - 1]
+        if not _sets(walk, target.replace(text=glued) if glued else target):
+            return walk.forget()
+    if at < len(words) and words[at].literal and words[at].text == "--":
+        at += 1
+    if at >= len(words):
         return walk.state, walk.state
-    if words[1].text == "-v" and len(words) > 2:
-        return (walk.state, walk.state) if _sets(walk, words[2]) else walk.forget()
-    if words[1].literal:
-        walk.unknown("a variable whose name is not understood is set", *span_of(words))
-        return walk.forget()
-    if words[1].splits or (len(words) > 2 and words[1].text in (HOLE, "-" + HOLE, "-v" + HOLE)):
+    format_, given = words[at], words[at + 1 :]
+    if format_.splits or (given and _MAY_NAME.fullmatch(format_.text)):
         walk.unknown("a format that may name a variable to be set", *span_of(words))
         return walk.forget()
+    if HOLE not in format_.text and not _COUNTS.search(format_.text.replace("%%", "")):
+        return walk.state, walk.state
+    for word in given:
+        if not word.literal:
+            _sets_unknown(walk, word)
+            walk.unknown("a format that may name a variable to be set", *span_of(words))
+            return walk.forget()
+        if _NAME.fullmatch(word.text):
+            walk.set_variable(word.text, ASSIGNED, word.start, word.end)
     return walk.state, walk.state
 
 
@@ -223,12 +248,16 @@ def getopts(walk: Walk, words: Sequence[Word], _raws: object) -> Ways:
 
 
 def wait(walk: Walk, words: Sequence[Word], _raws: object) -> Ways:
-    for at, word in enumerate(words[1:], 1):
-        letters, names, glued = word.text.partition("p")
-        if letters.rstrip("fn") == "-" and names:
-            target = words[at + 1] if not glued and at + 1 < len(words) else None
-            if target is None or not _sets(walk, target):
-                return walk.forget()
+    at = 1
+    while at < len(words) and words[at].text[:1] == "-" and words[at].text != "--":
+        letters, names, glued = words[at].text.partition("p")
+        at += 1
+        if not names or letters.strip("-fn"):
+            continue
+        target = words[at - 1].replace(text=glued) if glued else words[at] if at < len(words) else None
+        at += not glued
+        if target is None or not _sets(walk, target):
+            return walk.forget()
     return walk.state, walk.state
 
 
@@ -245,10 +274,14 @@ def let(walk: Walk, words: Sequence[Word], _raws: object) -> Ways:
 def _sets(walk: Walk, word: Word) -> bool:
     """A word names a variable that a built-in sets. False if nobody can tell which."""
     if not _plain_target(walk, word):
-        walk.assignments.append(Assignment(HOLE, plain_word(HOLE, word.start, word.end), word.start, word.end))
+        _sets_unknown(walk, word)
         return False
     walk.set_variable(word.text.partition("[")[0], ASSIGNED, word.start, word.end)
     return True
+
+
+def _sets_unknown(walk: Walk, word: Word) -> None:
+    walk.assignments.append(Assignment(HOLE, plain_word(HOLE, word.start, word.end), word.start, word.end))
 
 
 def _plain_target(walk: Walk, word: Word) -> bool:

@@ -134,6 +134,7 @@ OPTION: Keys = {
     "scheme": ("the scheme of an address that names none", "--url: {value: url, scheme: https}"),
     "via": ("what verdicts call the way to a command that is handed on", "-c: {value: shell, via: x -c}"),
     "dash": ("`-` is a file of this name, not standard input or output", "-f: {value: path, does: read, dash: true}"),
+    "split": ("the value is split as `env -S` does; its words are read from the start, in front of what follows", "-S: {value: text, split: true}"),
     "keep": ("the value is kept for a function of `special`", "-e: {value: text, keep: true}"),
     "git_setting": ("the value is a setting of git", "-c: {value: text, git_setting: true}"),
 }  # fmt: skip

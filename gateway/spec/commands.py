@@ -257,7 +257,7 @@ class _Compiler:
             spelling = spelling.replace("[no-]", "no-")
         names = spelling.split("|")
         merged = {"names": names, **option}
-        if "does" not in option and any(key in option for key in ("cwd", "keep", "until", "git_setting")):
+        if "does" not in option and any(key in option for key in ("cwd", "keep", "split", "until", "git_setting")):
             merged["does"] = []
         for name in names:
             if not name:
@@ -293,7 +293,7 @@ class _Compiler:
                 option[key] = self._texts(node.get(key))
         if (until := node.get("until")) is not None and kinds is not None:
             self.complaints.at_key(until, "until must stand without a value", "leave out `value` and `optional`")
-        for key in ("inert", "braces", "git_setting", "dash", "keep", "open", "appends"):
+        for key in ("inert", "braces", "git_setting", "dash", "keep", "open", "appends", "split"):
             if self._boolean(node.get(key)):
                 option[key] = True
         if (cwd := node.get("cwd")) is not None:

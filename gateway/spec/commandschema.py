@@ -65,7 +65,7 @@ def command_schema() -> dict[str, Any]:
         "does": effects,
         "tree": tree,
         **dict.fromkeys(("when", "sets", "harmless", "until"), texts),
-        **dict.fromkeys(("inert", "open", "braces", "appends", "dash", "keep", "git_setting"), _BOOLEAN),
+        **dict.fromkeys(("inert", "open", "braces", "appends", "dash", "keep", "split", "git_setting"), _BOOLEAN),
         "cwd": {"enum": [True, "operands"]},
         **place,
     }

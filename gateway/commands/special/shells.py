@@ -5,8 +5,8 @@ from __future__ import annotations
 from gateway.commands.apply import hand, shell_text
 from gateway.commands.crossing import behind_text, known_of, run_written
 from gateway.commands.remote import hand_elsewhere
+from gateway.commands.splitting import split
 from gateway.commands.variables import assigned
-from gateway.model.command import Word
 from gateway.model.effect import HOLE
 
 TYPE_CHECKING = False
@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
     from gateway.commands.findings import Findings
     from gateway.commands.grammar import Invocation
+    from gateway.model.command import Word
 
 READ_ALIKE = frozenset(("bash", "sh", "dash"))
 # Settings with which a shell reads text as it is read here.
@@ -124,7 +125,7 @@ def _sudo(findings: Findings, run: Invocation) -> None:
     """sudo, doas, su: with `-s` or `-i` the words are joined for a shell."""
     at = 0
     operands = run.operands
-    while at < len(operands) and "=" in operands[at].text.partition("/")[0]:
+    while at < len(operands) and "=" in operands[at].text and operands[at].text[0] != "/":
         at += 1
     if at < len(operands):
         if "-e" in run.options:
@@ -164,36 +165,25 @@ def _each_shell(findings: Findings, run: Invocation) -> None:
 
 
 def _env(findings: Findings, run: Invocation) -> None:
-    """`env -S TEXT` splits a text by rules of its own; only one without special signs is understood."""
-    operands = run.operands
-    at = 0
+    """The words behind options and assignments are a command; without one, env prints all variables. A single dash in
+    front is `-i`."""
+    start, end = run.words[0].start, run.words[-1].end
     for option, values in run.values:
-        if "-S" in option["names"]:
-            value = values[0]
-            words = [Word(piece, value.start, value.end) for piece in _split(value.text)]
-            operands = [*words, *operands]
-            # What follows is the likely reading, for rules that deny.
-            if any(sign in value.text for sign in "\\$#" + HOLE):
-                findings.opaque("env -S splits a text by its own rules", value.start, value.end, run.part)
-            if words and words[0].text[:1] == "-":
-                findings.opaque("env -S holds options", value.start, value.end, run.part)
-                while operands and operands[0].text[:1] == "-":
-                    operands = operands[1:]
-    if operands and operands[0].text == "-":
-        at = 1
-    while at < len(operands):
-        name, equals, _ = operands[at].text.partition("=")
-        if not equals:
-            break
-        if HOLE in name:
-            findings.opaque(
-                "a variable's name is not known before the run", operands[at].start, operands[at].end, run.part
-            )
+        if "split" in option and (doubt := split(values[0])[1]):
+            findings.opaque(doubt, values[0].start, values[0].end, run.part)
+        elif "-u" in option["names"] and assigned(values[0].text, False):
+            findings.env(values[0].text, "set", values[0].start, values[0].end, run.part)
+    operands = run.operands
+    at = 1 if operands and operands[0].text == "-" else 0
+    while at < len(operands) and "=" in operands[at].text:
+        word = operands[at]
+        if HOLE in word.text.partition("=")[0]:
+            findings.opaque("a variable's name is not known before the run", word.start, word.end, run.part)
         at += 1
     if at < len(operands):
         hand(findings, run, tuple(operands[at:]), "env")
     else:
-        findings.env("*", "read", run.words[0].start, run.words[-1].end, run.part)
+        findings.env("*", "read", start, end, run.part)
 
 
 def _flock(findings: Findings, run: Invocation) -> None:
@@ -296,31 +286,6 @@ def _npx(findings: Findings, run: Invocation) -> None:
         folder = folder[: folder.rfind("/")] or "/"
     findings.paths.extend(places)
     findings.ask("installed", run.part, "registry.npmjs.org", "\0".join(places), run.words[0].start, run.words[-1].end)
-
-
-def _split(text: str) -> list[str]:
-    """Words of a text with quotes but without escapes, as `env -S` splits it."""
-    words: list[str] = []
-    word: list[str] | None = None
-    quote = ""
-    for sign in text:
-        if quote:
-            if sign == quote:
-                quote = ""
-            else:
-                word = [*(word or ()), sign]
-        elif sign in "\"'":
-            quote = sign
-            word = word or []
-        elif sign.isspace():
-            if word is not None:
-                words.append("".join(word))
-            word = None
-        else:
-            word = [*(word or ()), sign]
-    if word is not None:
-        words.append("".join(word))
-    return words
 
 
 def _ssh(findings: Findings, run: Invocation) -> None:
