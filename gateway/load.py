@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 import sys
 
-from gateway import prebuilt
+from gateway import installation, prebuilt
 from gateway.cache import Cache, digest
 from gateway.descriptions import Layered, compile_files, entries, find_descriptions
 from gateway.errors import ConfigError, Problem
@@ -126,11 +126,12 @@ def load_policy(
     cache = Cache(places.cache)
     # What ships changes with the code, or in a checkout with its files.
     shipped = (_descriptions_stamp(),) if described else ()
+    moved = (*places.moved(), *installation.moved(places.state, places.home))
     key = "policy-" + digest(
         [
             code_stamp(),
             places.home,
-            *(f"{usual}\0{own}" for usual, own in places.moved()),
+            *(f"{usual}\0{own}" for usual, own in moved),
             options.root,
             options.policies,
             *_texts(files),
@@ -149,8 +150,9 @@ def load_policy(
     if entry is None or not _still_holds(entry, is_trusted):
         with Uncollected():
             entry = _compile(
-                files, described, options, registry, places, is_trusted, bool(options.policies), brought=brought
-            )
+                files, described, options, registry, places, is_trusted, bool(options.policies), brought=brought,
+                moved=moved,
+            )  # fmt: skip
         if not options.rules:  # a session's are of no use to later processes
             rest = {name: value for name, value in entry["policy"].items() if name not in _TABLES}
             tables = [entry["policy"][name] for name in _TABLES]
@@ -215,6 +217,7 @@ def _compile(
     all_trusted: bool,
     fold: bool = FOLDS_CASE,
     brought: Sequence[PolicyFile] = (),
+    moved: tuple[tuple[str, str], ...] = (),
 ) -> dict[str, Any]:
     from gateway.policy.compile import compile_policy
 
@@ -233,7 +236,7 @@ def _compile(
             locked_by=layered.commands_locked_by,
         )
     )
-    policy = compile_policy(layered.bound, home=places.home, fold=fold, moved=places.moved())
+    policy = compile_policy(layered.bound, home=places.home, fold=fold, moved=moved)
     _check_examples(layered.bound, registry, places, commands)
     included = [[path, digest([content])] for path, content in layered.included]
     told = is_trusted(layered.project_digest)

@@ -16,6 +16,7 @@ from gateway.errors import GatewayError
 from gateway.install.own import agent_of
 from gateway.install.pieces import TOML, Member, Target
 from gateway.model.value import Value
+from gateway.programs import persons_environment
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -89,8 +90,8 @@ def _asked(line: Sequence[str], project: str, environment: Mapping[str, str]) ->
     )  # fmt: skip
     try:
         server = subprocess.Popen(
-            line, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, cwd=project,
-            env=dict(environment), start_new_session=True,
+            line, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, cwd="/",
+            env=persons_environment(environment, (project,)), start_new_session=True,
         )  # fmt: skip
     except OSError as error:
         raise GatewayError(f"{line[0]} cannot be started: {error.strerror}") from error

@@ -8,14 +8,15 @@ import os
 from gateway.cache import digest, read_owned, replace_whole
 from gateway.errors import ConfigError, Problem
 from gateway.install.pieces import Entry, Made, Member
+from gateway.installation import RECEIPTS, STARTS
 from gateway.model.value import Value
+from gateway.service.line import starts
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from typing import Any
 
-_FOLDER = "init"
 _VERSION = 1
 
 
@@ -34,7 +35,7 @@ class Receipts:
     """The receipts of one user, one for each agent, level and place."""
 
     def __init__(self, state: str) -> None:
-        self._folder = os.path.join(state, _FOLDER)
+        self._folder = os.path.join(state, RECEIPTS)
 
     def read(self, agent: str, level: str, place: str) -> dict[str, Kept]:
         """What was put in, by the path of the file; nothing where no receipt can be trusted. Raises ConfigError."""
@@ -53,7 +54,7 @@ class Receipts:
         """Keeps what was put in; an empty one is forgotten. Raises ConfigError."""
         path = self._path(agent, level, place)
         stored = {
-            "version": _VERSION, "agent": agent, "level": level, "place": place,
+            "version": _VERSION, "agent": agent, "level": level, "place": place, STARTS: starts(),
             "files": {name: _stored(each) for name, each in files.items()},
         }  # fmt: skip
         try:

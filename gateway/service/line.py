@@ -12,6 +12,11 @@ if TYPE_CHECKING:
 CLIENT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "client.py")
 
 
+def starts() -> list[str]:
+    """The interpreter and the thin client of this very installation."""
+    return [sys.executable, CLIENT]
+
+
 def client_line(*words: str) -> list[str]:
     """The words that start the thin client of this very installation with these words."""
     return [sys.executable, "-I", "-S", CLIENT, *words]

@@ -10,6 +10,7 @@ from __future__ import annotations
 import os
 from time import monotonic
 
+from gateway.installation import RECEIPTS
 from gateway.layers import layer_folders
 from gateway.places import PACKAGE, packaged
 
@@ -40,6 +41,7 @@ def policy_stamp(gateway: Gateway) -> Stamp | None:
     if options.policies:
         tops = [tops[0], options.policies]
     found: dict[str, tuple[int, ...]] = {}
+    tops.append(os.path.join(places.state, RECEIPTS))
     try:
         for top in tops:
             found[top] = _of(top)

@@ -138,13 +138,14 @@ def _leaf(host: str, key: EllipticCurvePrivateKey, issuer: Certificate) -> tuple
     from cryptography import x509
     from cryptography.hazmat.primitives import hashes, serialization
     from cryptography.hazmat.primitives.asymmetric import ec
+    from cryptography.x509.oid import ExtendedKeyUsageOID
 
     own = ec.generate_private_key(ec.SECP256R1())
     identifier = issuer.extensions.get_extension_for_class(x509.SubjectKeyIdentifier).value
     builder = _built(_name("gateway"), issuer.subject, own.public_key())
     builder = builder.add_extension(x509.BasicConstraints(ca=False, path_length=None), critical=True)
     builder = builder.add_extension(x509.SubjectAlternativeName([_named(host)]), critical=False)
-    builder = builder.add_extension(x509.ExtendedKeyUsage([x509.ExtendedKeyUsageOID.SERVER_AUTH]), critical=False)
+    builder = builder.add_extension(x509.ExtendedKeyUsage([ExtendedKeyUsageOID.SERVER_AUTH]), critical=False)
     builder = builder.add_extension(_usage(signs=False), critical=True)
     builder = builder.add_extension(
         x509.AuthorityKeyIdentifier.from_issuer_subject_key_identifier(identifier), critical=False
