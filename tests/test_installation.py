@@ -137,7 +137,9 @@ def test_a_gateway_elsewhere_lets_the_same_environment_be_changed(project: Proje
 def test_policies_that_are_given_take_nothing_of_it_away(project: Project) -> None:
     folder = project.home / "given"
     folder.mkdir(exist_ok=True)
-    (folder / "user.yaml").write_text("version: 1\nallow: ['Bash(*)', 'Edit(**)']\n")
+    (folder / "user.yaml").write_text(
+        "version: 1\nsettings: {sandbox: {write: ['./**']}}\nallow: ['Bash(*)', 'Edit(**)']\n"
+    )
     found = project.judged(["rm -rf .venv", "rm -rf src"], "--policies", str(folder))
     assert found["rm -rf .venv"] == ("deny", RULE)
     assert found["rm -rf src"][0] == "allow"
@@ -171,7 +173,9 @@ def test_a_confined_program_cannot_change_it_either(project: Project, attempt: s
     (project.root / "attempt.sh").write_text(attempt + "\n")
     folder = project.home / "all"
     folder.mkdir(exist_ok=True)
-    (folder / "user.yaml").write_text("version: 1\nallow: ['Bash(*)', 'Edit(**)']\n")
+    (folder / "user.yaml").write_text(
+        "version: 1\nsettings: {sandbox: {write: ['./**']}}\nallow: ['Bash(*)', 'Edit(**)']\n"
+    )
     before = _state(project.root / ".venv")
     done = project.run("exec", "--mode", "accept_edits", "--policies", str(folder), "--", "bash", "attempt.sh")
     assert done.returncode not in (0, 126), (done.stdout, done.stderr)
