@@ -13,6 +13,7 @@ from gateway.config.descriptions import Layered, compile_files, entries, find_de
 from gateway.config.layers import PolicyFile, Setting, bind, find_files, read_file, session_files
 from gateway.config.tool_files import find_tools, with_tools
 from gateway.config.trust import TrustStore
+from gateway.core import installation
 from gateway.core.cache import Cache, digest
 from gateway.core.errors import ConfigError, Problem
 from gateway.core.gc_pause import Uncollected
@@ -130,11 +131,12 @@ def load_policy(
     cache = Cache(places.cache)
     # What ships changes with the code, or in a checkout with its files.
     shipped = (_descriptions_stamp(),) if described else ()
+    moved = (*places.moved(), *installation.moved(places.state, places.home))
     key = "policy-" + digest(
         [
             code_stamp(),
             places.home,
-            *(f"{usual}\0{own}" for usual, own in places.moved()),
+            *(f"{usual}\0{own}" for usual, own in moved),
             options.root,
             options.policies,
             *_texts(files),
@@ -153,8 +155,10 @@ def load_policy(
     if entry is None or not _still_holds(entry, is_trusted):
         with Uncollected():
             entry = _compile(
-                files, described, options, registry, places, is_trusted, bool(options.policies), verify, brought=brought
-            )
+                files, described, options, registry, places, is_trusted, bool(options.policies), verify,
+                brought=brought,
+                moved=moved,
+            )  # fmt: skip
         if not options.rules:  # a session's are of no use to later processes
             rest = {name: value for name, value in entry["policy"].items() if name not in _TABLES}
             tables = [entry["policy"][name] for name in _TABLES]
@@ -222,6 +226,7 @@ def _compile(
     verify: Verify,
     fold: bool = FOLDS_CASE,
     brought: Sequence[PolicyFile] = (),
+    moved: tuple[tuple[str, str], ...] = (),
 ) -> dict[str, Any]:
     from gateway.policy.compile import compile_policy
 
@@ -240,7 +245,7 @@ def _compile(
             locked_by=layered.commands_locked_by,
         )
     )
-    policy = compile_policy(layered.bound, home=places.home, fold=fold, moved=places.moved())
+    policy = compile_policy(layered.bound, home=places.home, fold=fold, moved=moved)
     if any(rule["matches"] or rule["not_matches"] for each in layered.bound for rule in each.rules):
         problems = verify(layered.bound, registry, places, commands)
         if problems:

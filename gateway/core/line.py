@@ -14,6 +14,11 @@ if TYPE_CHECKING:
 CLIENT = os.path.join(PACKAGE, "frontends", "service", "client.py")
 
 
+def starts() -> list[str]:
+    """The interpreter and the thin client of this very installation."""
+    return [sys.executable, CLIENT]
+
+
 def client_line(*words: str) -> list[str]:
     """The words that start the thin client of this very installation with these words."""
     return [sys.executable, "-I", "-S", CLIENT, *words]

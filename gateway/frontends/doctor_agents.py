@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import re
-import shutil
 import signal
 import stat
 import subprocess
@@ -13,12 +12,13 @@ from contextlib import suppress
 from gateway.agents import AGENTS
 from gateway.agents.questions import PUT, refused_in
 from gateway.core.errors import GatewayError
+from gateway.core.programs import persons_environment, persons_program
 from gateway.core.value import Value
 from gateway.frontends.finding import BETTER, BROKEN, OK, Finding
-from gateway.install import canary
+from gateway.install import apart, canary
 from gateway.install.agents import agent_named
 from gateway.install.base import MANAGED, PROJECT, USER, Site
-from gateway.install.detection import Broken, Hook, hooks_in, settings_of
+from gateway.install.detection import Broken, Hook, found_program, hooks_in, settings_of
 from gateway.install.hook_lines import hook_lines, is_of_here
 
 TYPE_CHECKING = False
@@ -71,7 +71,7 @@ def look(agent: Agent, where: Places, project: str, environment: Mapping[str, st
     """Reads an agent's settings."""
     sites = tuple(Site(level, where.home, project, environment) for level in agent.LEVELS)
     everything = [each for site in sites for each in hooks_in(agent, site)]
-    program = next((path for each in agent.PROGRAMS if (path := shutil.which(each, path=environment.get("PATH")))), "")
+    program = found_program(agent, environment, project)
     settings = tuple((site.level, path, data) for site in sites for path, data in settings_of(agent, site).items())
     return Looked(
         agent, program, sites,
@@ -93,12 +93,15 @@ def findings_of(looked: Looked, project: str, environment: Mapping[str, str]) ->
     def run(words: Sequence[str], given: bytes) -> tuple[int, bytes, bytes]:
         return ran(words, given, project, environment)
 
+    def run_apart(words: Sequence[str], given: bytes) -> tuple[int, bytes, bytes]:
+        return ran(words, given, "/", environment, (project,))
+
     found += answers(looked, project, run)
     found += switched_off(looked)
     found += incomplete(looked)
     found += loose_files(looked)
     found += interfering(looked)
-    found += version(looked, run)
+    found += version(looked, run_apart)
     if name == "codex":
         found += trust(looked, project, environment)
     if all(each.state == OK for each in found):
@@ -107,13 +110,16 @@ def findings_of(looked: Looked, project: str, environment: Mapping[str, str]) ->
     return [*found, *unasked(looked)]
 
 
-def ran(words: Sequence[str], given: bytes, folder: str, environment: Mapping[str, str]) -> tuple[int, bytes, bytes]:
-    """What a command line says within its time; with it ends whatever it has started. Raises OSError and
-    SubprocessError."""
+def ran(
+    words: Sequence[str], given: bytes, folder: str, environment: Mapping[str, str], writable: Sequence[str] = ()
+) -> tuple[int, bytes, bytes]:
+    """What a command line says within its time; with it ends whatever it has started. `writable`: folders besides this
+    one that calls write. Raises OSError and SubprocessError."""
     pipe = subprocess.PIPE
     with subprocess.Popen(
-        words, stdin=pipe, stdout=pipe, stderr=pipe, cwd=folder, env=dict(environment), start_new_session=True
-    ) as process:
+        words, stdin=pipe, stdout=pipe, stderr=pipe, cwd=folder, start_new_session=True,
+        env=persons_environment(environment, writable or (folder,)),
+    ) as process:  # fmt: skip
         try:
             said, errors = process.communicate(given, timeout=SECONDS)
         except BaseException:
@@ -140,6 +146,12 @@ def answers(looked: Looked, project: str, run: Run) -> list[Finding]:
         if hook.level == PROJECT and not is_of_here(words):
             text = f"the hook in {hook.file} starts another program than this gateway, so it was not tried"
             found.append(Finding(name, BROKEN, text, f"gateway init {name} --project", (" ".join(words),)))
+            continue
+        if not persons_program(words[0], {}, (project,)):
+            text = (
+                f"the hook in {hook.file} starts a program of the project, which calls may write, so it was not tried"
+            )
+            found.append(Finding(name, BROKEN, text, apart.remedy(looked.sites[0].home), (" ".join(words),)))
             continue
         problems = []
         for what, given, wanted in (

@@ -64,14 +64,15 @@ def _asked(data: bytes, first: int, last: int, shown: str, cancel: Cancel | None
     import json
     import os
     import subprocess
-    import sys
     import time
 
+    from gateway.core.programs import start
+
     program = os.path.join(os.path.dirname(__file__), "pdf_pages.py")
-    argv = [sys.executable, "-I", program, str(first), str(last), str(MOST_UNASKED)]
+    arguments = ["-I", program, str(first), str(last), str(MOST_UNASKED)]
     until = time.monotonic() + SECONDS
-    with subprocess.Popen(
-        argv, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, env={}, cwd="/"
+    with start(
+        "python", arguments, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
     ) as process:
         given: bytes | None = data
         while True:

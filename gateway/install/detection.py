@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import os
-import shutil
 
 from gateway.agents import AGENTS
 from gateway.core.errors import GatewayError
+from gateway.core.programs import persons_program
 from gateway.core.value import Value
 from gateway.install import files
 from gateway.install.agents import agent_named
@@ -59,7 +59,7 @@ def agents_here(where: Places, root: str, environment: Mapping[str, str]) -> tup
     for name in AGENTS:
         agent = agent_named(name)
         assert agent is not None
-        program = next((path for each in agent.PROGRAMS if (path := shutil.which(each))), "")
+        program = found_program(agent, environment, root)
         folder = agent.folder(Site("user", where.home, root, environment))
         sites = [Site(level, where.home, root, environment) for level in agent.LEVELS]
         levels = [
@@ -67,6 +67,11 @@ def agents_here(where: Places, root: str, environment: Mapping[str, str]) -> tup
         ]
         found.append(Here(name, program, folder if os.path.isdir(folder) else "", tuple(levels)))
     return tuple(found)
+
+
+def found_program(agent: Agent, environment: Mapping[str, str], project: str) -> str:
+    """An agent's program as this person starts it, "" where there is none that calls in the project cannot write."""
+    return next((path for each in agent.PROGRAMS if (path := persons_program(each, environment, (project,)))), "")
 
 
 def hooks_in(agent: Agent, site: Site) -> tuple[Hook | Broken, ...]:

@@ -7,6 +7,8 @@ import os
 
 from gateway.core.cache import digest, read_owned, replace_whole
 from gateway.core.errors import ConfigError, Problem
+from gateway.core.installation import RECEIPTS, STARTS
+from gateway.core.line import starts
 from gateway.core.value import Value
 from gateway.install.pieces import Entry, Made, Member
 
@@ -15,7 +17,6 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from typing import Any
 
-_FOLDER = "init"
 _VERSION = 1
 
 
@@ -34,7 +35,7 @@ class Receipts:
     """The receipts of one user, one for each agent, level and place."""
 
     def __init__(self, state: str) -> None:
-        self._folder = os.path.join(state, _FOLDER)
+        self._folder = os.path.join(state, RECEIPTS)
 
     def read(self, agent: str, level: str, place: str) -> dict[str, Kept]:
         """What was put in, by the path of the file; nothing where no receipt can be trusted. Raises ConfigError."""
@@ -53,7 +54,7 @@ class Receipts:
         """Keeps what was put in; an empty one is forgotten. Raises ConfigError."""
         path = self._path(agent, level, place)
         stored = {
-            "version": _VERSION, "agent": agent, "level": level, "place": place,
+            "version": _VERSION, "agent": agent, "level": level, "place": place, STARTS: starts(),
             "files": {name: _stored(each) for name, each in files.items()},
         }  # fmt: skip
         try:

@@ -7,18 +7,12 @@ from __future__ import annotations
 
 import os
 
+from gateway.core.programs import Untrusted, trusted_program
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-# Where systems keep it, in the order of preference; nothing that an agent could have put on PATH.
-BASHES = (
-    "/bin/bash",
-    "/usr/bin/bash",
-    "/usr/local/bin/bash",
-    "/opt/homebrew/bin/bash",
-    "/run/current-system/sw/bin/bash",
-)
 _SAFE = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789@%+:,./-_")
 _KEYWORDS = frozenset((
     "if", "then", "else", "elif", "fi", "case", "esac", "for", "select", "while", "until", "do", "done", "in",
@@ -37,7 +31,10 @@ _WAITING = (
 
 def find_bash() -> str:
     """The system's bash, "" when there is none."""
-    return next((path for path in BASHES if os.access(path, os.X_OK)), "")
+    try:
+        return trusted_program("bash")
+    except Untrusted:
+        return ""
 
 
 def quoted(words: Sequence[str]) -> str:

@@ -107,13 +107,14 @@ def _as_markdown(html: str, base: str, cancelled: Callable[[], bool]) -> dict[st
     """What the process says that reads the page. Raises RequestError."""
     import json
     import subprocess
-    import sys
     from time import monotonic
 
-    argv = [sys.executable, "-I", os.path.join(os.path.dirname(__file__), "html_markdown.py"), base]
+    from gateway.core.programs import start
+
+    arguments = ["-I", os.path.join(os.path.dirname(__file__), "html_markdown.py"), base]
     until = monotonic() + SECONDS
-    with subprocess.Popen(
-        argv, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, env={}, cwd="/"
+    with start(
+        "python", arguments, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
     ) as process:
         given: bytes | None = html.encode("utf-8", "replace")
         while True:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from gateway.core import programs
 from gateway.core.places import Places
 from gateway.frontends.cli.doctor import BETTER, BROKEN, OK, Finding, as_json, as_text, judged, setup_findings, status
 from gateway.render.style import Style
@@ -151,16 +152,47 @@ def machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     return look
 
 
-def test_programs_are_told_with_their_versions(machine, tmp_path: Path) -> None:
-    found = machine(bash="GNU bash, version 5.2.15(1)-release", git="git version 2.39.5")
-    assert found["bash"] == Finding("bash", OK, f"{tmp_path}/bin/bash, version 5.2.15(1)-release")
-    assert found["git"] == Finding("git", OK, f"{tmp_path}/bin/git, version 2.39.5")
+@pytest.fixture
+def installed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    """Programs as the system has them, that say what the test wants."""
+
+    def install(**said: str) -> None:
+        for name in ("bash", "git"):
+            path = tmp_path / "system" / name
+            path.parent.mkdir(exist_ok=True)
+            if name in said:
+                path.write_text(f"#!/bin/sh\necho '{said[name]}'\n")
+                path.chmod(0o755)
+            monkeypatch.setitem(programs.PROGRAMS, name, programs.PROGRAMS[name].replace(places=(str(path),)))
+        monkeypatch.setattr(programs, "refusal", lambda _path, *, ours=False: "could be anybody's" if ours else "")
+
+    return install
 
 
-def test_an_old_bash_and_no_git_are_told(machine) -> None:
-    found = machine(bash="GNU bash, version 3.2.57(1)-release")
+def test_programs_are_told_with_their_versions(machine, installed, tmp_path: Path) -> None:
+    installed(bash="GNU bash, version 5.2.15(1)-release", git="git version 2.39.5")
+    found = machine()
+    assert found["bash"] == Finding("bash", OK, f"{tmp_path}/system/bash, version 5.2.15(1)-release")
+    assert found["git"] == Finding("git", OK, f"{tmp_path}/system/git, version 2.39.5")
+
+
+def test_an_old_bash_and_no_git_are_told(machine, installed) -> None:
+    installed(bash="GNU bash, version 3.2.57(1)-release")
+    found = machine()
     assert (found["bash"].state, found["bash"].remedy) == (BROKEN, "install bash 4.0 or later")
-    assert found["git"] == Finding("git", BETTER, "is not installed: branches and remotes are not known", "install git")
+    assert found["git"] == Finding(
+        "git",
+        BETTER,
+        "git is not installed where systems keep it: branches and remotes are not known",
+        "install git with the system's packages",
+    )
+
+
+def test_programs_that_calls_can_put_on_the_path_are_not_started(machine, tmp_path: Path) -> None:
+    mark = tmp_path / "ran"
+    found = machine(bash=f"'; touch {mark}; echo '", git=f"'; touch {mark}; echo '")
+    assert not mark.exists()
+    assert str(tmp_path) not in found["bash"].text + found["git"].text
 
 
 def test_an_enterprise_folder_that_others_may_write_is_broken(machine, tmp_path: Path) -> None:

@@ -10,12 +10,14 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from gateway.core import programs
+from gateway.core.programs import refusal
 from gateway.model.plan import FIXED, HIDDEN, READ, WRITE, Limits, Mount, Network, SandboxPlan
 from gateway.sandbox import attempts
 from gateway.sandbox.backends import bubblewrap_probe
 from gateway.sandbox.backends.bubblewrap import Bubblewrap
 from gateway.sandbox.backends.bubblewrap_arguments import Given, arguments
-from gateway.sandbox.backends.bubblewrap_program import Program, find, refusal
+from gateway.sandbox.backends.bubblewrap_program import Program, find
 from gateway.sandbox.base import SandboxError, Streams
 
 from .started import LINKS, Call, odd_plan, shell
@@ -130,9 +132,10 @@ class TestWhichProgram:
         assert "could have been changed" in refusal(str(path), ours=True)
 
     def test_without_one_the_error_says_what_to_install(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr("gateway.sandbox.backends.bubblewrap_program._bundled", lambda: "")
+        nowhere = programs.PROGRAMS["bwrap"].replace(places=("/no/such/bwrap",), distribution="")
+        monkeypatch.setitem(programs.PROGRAMS, "bwrap", nowhere)
         with pytest.raises(SandboxError, match="not installed") as caught:
-            find(("/no/such/bwrap",))
+            find()
         assert "apt-get install bubblewrap" in caught.value.remedy
 
     def test_one_in_the_workspace_is_refused(self) -> None:

@@ -11,6 +11,7 @@ import threading
 from time import monotonic
 
 from gateway.calls.outgoing import RequestError, filled, request
+from gateway.core.programs import persons_environment, persons_program
 from gateway.core.secret_masking import hidden
 from gateway.model.call import RawCall
 from gateway.model.decision import Decision
@@ -25,6 +26,7 @@ from gateway.sandbox.shell import quoted
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
     from typing import Any
 
     from gateway.calls.ports import InProgress
@@ -50,23 +52,38 @@ def _data(given: dict[str, Any]) -> bytes:
     return data
 
 
-def _words(hook: Hook) -> list[str]:
-    """The program and its words; a relative path starts at the folder of the file that names it."""
+def _words(hook: Hook, environment: Mapping[str, str], writable: Sequence[str]) -> list[str]:
+    """The program and its words; a relative path starts at the folder of the file that names it, and a bare name is one
+    of a folder of PATH. Raises HookError for a program that calls may write."""
     first, *rest = hook["command"]
+    found = persons_program(_placed(hook, first), environment, writable)
+    if not found:
+        raise HookError(f"cannot be started: `{first}` is not there, or calls may write it")
+    return [found, *rest]
+
+
+def _words_inside(hook: Hook) -> list[str]:
+    """The same for the sandbox, which finds what is named by its own PATH."""
+    first, *rest = hook["command"]
+    return [_placed(hook, first), *rest]
+
+
+def _placed(hook: Hook, first: str) -> str:
     first = os.path.expanduser(first)
-    if "/" in first and not os.path.isabs(first):
-        first = os.path.join(os.path.dirname(os.path.abspath(hook["file"])), first)
-    return [first, *rest]
+    return os.path.join(os.path.dirname(os.path.abspath(hook["file"])), first) if "/" in first else first
 
 
 def asked_program(hook: Hook, given: dict[str, Any], life: InProgress) -> bytes:
     """What the person's own program prints, with the person's own rights."""
     judge = life.planner.judge
     data, deadline = _data(given), monotonic() + hook["seconds"]
+    writable = (*life.context.workspace, life.context.root, life.context.cwd)
+    words = _words(hook, judge.environment, writable)
     try:
         process = subprocess.Popen(
-            _words(hook), stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
-            cwd=life.context.root or life.context.cwd, env=judge.environment, start_new_session=True,
+            words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
+            cwd=life.context.root or life.context.cwd, env=persons_environment(judge.environment, writable),
+            start_new_session=True,
         )  # fmt: skip
     except (OSError, ValueError) as error:
         raise HookError(f"cannot be started: {error}") from error
@@ -142,7 +159,7 @@ def _end(process: subprocess.Popen[bytes]) -> None:
 def asked_confined(hook: Hook, given: dict[str, Any], life: InProgress) -> bytes:
     """What a project's program prints. The agent may have written it, so it is judged like a command of the agent's, by
     which nobody is asked, and runs in the sandbox, where it can read and not write."""
-    words = _words(hook)
+    words = _words_inside(hook)
     context = life.context.replace(mode="read_only", cwd=life.context.root or life.context.cwd)
     verdict = life.planner.judge.check(RawCall("Bash", {"command": quoted(words)}), context)
     if not verdict.context.confined:

@@ -20,7 +20,7 @@ MODULES = {
     "builtins": "alias command kill let names printf set test",
     "compressors": "ar compressor",
     "containers": "compose kube_output mounts",
-    "filters": "curl date find keypair ln page parents parted ps split strings tar tree unzip",
+    "filters": "curl date find keypair ln own_environment page parents parted ps split strings tar tree unzip",
     "git": "git git_clone git_config git_fetch git_push",
     "javascript.code": "node",
     "jq": "jq",

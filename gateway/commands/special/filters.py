@@ -110,6 +110,14 @@ def _ln(findings: Findings, run: Invocation) -> None:
         findings.touch("write", Word(name, word.start, word.end), run.cwds, run.part)
 
 
+def _own_environment(findings: Findings, run: Invocation) -> None:
+    """What is installed by a program of an environment, named by its path, changes that environment."""
+    word = run.words[0]
+    folder, mark, _ = word.text.rpartition("/bin/") if word.literal else ("", "", "")
+    if mark and "/" not in word.text[len(folder) + len(mark) :]:
+        findings.touch("write", Word(folder or "/", word.start, word.end), run.cwds, run.part, True)
+
+
 def _split(findings: Findings, run: Invocation) -> None:
     """The pieces are named by a prefix, which may lead to another folder."""
     prefixes = [values[0] for option, values in run.values if "--prefix" in option["names"] and values]
@@ -209,6 +217,7 @@ HOOKS: dict[str, Callable[[Findings, Invocation], None]] = {
     "find": _find,
     "keypair": _keypair,
     "ln": _ln,
+    "own_environment": _own_environment,
     "page": _page,
     "parents": _kept_parents,
     "parted": _parted,

@@ -49,13 +49,19 @@ def doctor(
     from gateway.config.load import project_root
     from gateway.core.places import places
     from gateway.frontends.doctor_agents import agent_findings, folder_findings
+    from gateway.frontends.doctor_installation import installation_findings
     from gateway.frontends.session import folder
 
     if agent is not None and agent not in AGENTS:
         raise ConfigError(Problem(f"--agent must be one of {', '.join(AGENTS)} (got `{agent}`)"))
     where, here = places(), folder(cwd, "--cwd")
-    found = agent_findings(where, project_root(os.path.realpath(here)), dict(os.environ), agent or "")
-    findings = found if agent else (*sandbox_findings(), *setup_findings(where, here), *folder_findings(where), *found)
+    root, environment = project_root(os.path.realpath(here)), dict(os.environ)
+    own = installation_findings(where, here, root, environment)
+    found = agent_findings(where, root, environment, agent or "")
+    if agent:
+        findings = (*(each for each in own if each.state == BROKEN), *found)
+    else:
+        findings = (*sandbox_findings(), *setup_findings(where, here), *own, *folder_findings(where), *found)
     write(as_json(findings) if json else as_text(findings, style_for(sys.stdout)))
     return status(findings)
 
@@ -189,20 +195,18 @@ def _folder(name: str, path: str, otherwise: str) -> Finding:
 
 def _program(name: str, least: tuple[int, int], otherwise: str, state: str) -> Finding:
     import re
-    import shutil
-    import subprocess
 
-    path = shutil.which(name)
-    if path is None:
-        return Finding(name, state, f"is not installed: {otherwise}", f"install {name}")
+    from gateway.core.programs import Untrusted, said, trusted_program
+
     try:
-        done = subprocess.run(
-            [path, "--version"], capture_output=True, timeout=10, check=False, stdin=subprocess.DEVNULL
-        )
-        said = done.stdout.decode("utf-8", "replace")
-    except (OSError, subprocess.SubprocessError) as error:
+        path = trusted_program(name)
+    except Untrusted as error:
+        return Finding(name, state, f"{error}: {otherwise}", f"install {name} with the system's packages")
+    try:
+        text = said(name, "--version", program=path)
+    except OSError as error:
         return Finding(name, state, f"{path} does not run: {error}", f"install {name}")
-    match = re.search(r"version (\d+)\.(\d+)[\w.()-]*", said)
+    match = re.search(r"version (\d+)\.(\d+)[\w.()-]*", text)
     if match is None:
         return Finding(name, state, f"{path} does not tell its version: {otherwise}", f"install {name}")
     if (int(match[1]), int(match[2])) < least:

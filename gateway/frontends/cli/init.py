@@ -15,7 +15,7 @@ from gateway.core.places import places
 from gateway.frontends.jsontext import pretty
 from gateway.frontends.output import write
 from gateway.frontends.session import folder
-from gateway.install import files, planning
+from gateway.install import apart, files, planning
 from gateway.install.agents import agent_named
 from gateway.install.base import MANAGED, PROJECT, SERVER, USER, Site, shell_line
 from gateway.install.hook_lines import hook_lines, server_line
@@ -74,6 +74,10 @@ def init(
         remedy = f"use {' or '.join(_option(each) for each in found.LEVELS)}"
         raise ConfigError(Problem(f"{found.TITLE} has no hooks at the level `{level}`", remedy=remedy))
     where = places()
+    if not undo:
+        inside = apart.problem(level, root, where.home, sys.executable)
+        if inside is not None:
+            raise ConfigError(inside)
     site = Site(level, where.home, root, dict(os.environ))
     return _Init(found, site, Receipts(where.state), dry_run, yes, json).run(undo, mcp, native)
 
@@ -151,16 +155,15 @@ class _Init:
 
     def _trust(self, targets: Sequence[Target], receipt: Mapping[str, Kept], stay: Sequence[str]) -> int:
         """Asks Codex for the hashes of the hooks that were just put in, and records them when a person agrees."""
-        import shutil
-
         from gateway.agents.codex import EVENTS
         from gateway.install import codex, codextrust
+        from gateway.install.detection import found_program
 
         manual = "start codex, look at them with /hooks, and trust them there"
-        program = shutil.which("codex")
+        program = found_program(self.agent, os.environ, self.site.project)
         source = os.path.realpath(codex.hooks(self.site, hook_lines("codex"))[0].path)
         try:
-            if program is None:
+            if not program:
                 raise GatewayError("codex is not on PATH")
             found = codextrust.listed(program, self.site.project, os.environ)
         except GatewayError as error:
@@ -219,7 +222,9 @@ class _Init:
         return sys.stdin.readline().strip().lower() in ("y", "yes")
 
     def _remark(self) -> None:
-        remarks = (*self.agent.remarks(self.site), *self.notes)
+        place, tree = apart.in_working_tree(self.site.home, sys.executable)
+        own = (f"this gateway lies in the git working tree {tree}: let no agent work there ({place})",) if tree else ()
+        remarks = (*self.agent.remarks(self.site), *own, *self.notes)
         self.notes = list(remarks)
         for each in remarks:
             self._say(f"note: {visible(each)}\n")

@@ -11,6 +11,7 @@ import os
 from time import monotonic
 
 from gateway.config.layers import layer_folders
+from gateway.core.installation import RECEIPTS
 from gateway.core.places import PACKAGE, packaged
 
 TYPE_CHECKING = False
@@ -40,6 +41,7 @@ def policy_stamp(gateway: Judge) -> Stamp | None:
     if options.policies:
         tops = [tops[0], options.policies]
     found: dict[str, tuple[int, ...]] = {}
+    tops.append(os.path.join(places.state, RECEIPTS))
     try:
         for top in tops:
             found[top] = _of(top)

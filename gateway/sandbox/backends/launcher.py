@@ -9,7 +9,6 @@ import array
 import marshal
 import os
 import socket
-import sys
 import threading
 import weakref
 from contextlib import suppress
@@ -154,21 +153,20 @@ class Launcher:
     def _launch(self) -> None:
         import subprocess
 
+        from gateway.core.programs import Untrusted, start
+
         self._forget()
-        if not sys.executable:
-            raise SandboxError("the launcher of confined calls cannot be started: this Python has no program file")
         ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         try:
-            process = subprocess.Popen(
-                [sys.executable, "-I", "-S", "-E", "-c", _PROGRAM, str(theirs.fileno()), self._kind, _ROOT],
-                env={},
-                cwd="/",
+            process = start(
+                "python",
+                ["-I", "-S", "-E", "-c", _PROGRAM, str(theirs.fileno()), self._kind, _ROOT],
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.DEVNULL,
                 stderr=subprocess.DEVNULL,
                 pass_fds=(theirs.fileno(),),
             )
-        except (OSError, ValueError) as error:
+        except (OSError, ValueError, Untrusted) as error:
             ours.close()
             raise SandboxError(f"the launcher of confined calls cannot be started: {error}", _AGAIN) from error
         finally:

@@ -12,6 +12,7 @@ from __future__ import annotations
 import os
 import platform
 
+from gateway.core.programs import PROGRAMS
 from gateway.model.plan import FIXED, HIDDEN, WRITE
 from gateway.sandbox.base import Probe, SandboxError
 
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
     from gateway.model.plan import SandboxPlan
     from gateway.sandbox.base import Running, Streams
 
-PROGRAM = "/usr/bin/sandbox-exec"
+(PROGRAM,) = PROGRAMS["sandbox-exec"].places
 DEGRADED = (
     "a process that leaves its session outlives the call",
     "/tmp and the home folder are refused; TMPDIR and HOME lead to fresh private folders",

@@ -1,24 +1,23 @@
 """Certificates for hosts whose requests get a header: made for this process, trusted by its sandboxes only.
 
-Made with the `openssl` program. Where there is none, headers are added to plain requests to the proxy only.
+Made in this process by the package `cryptography`, which is imported when the first one is needed: no program is
+started for it, and no key of the authority is ever written to a file.
 """
 
 from __future__ import annotations
 
 import contextlib
 import os
-import shutil
-import subprocess
-import tempfile
 import threading
-import weakref
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     import ssl
 
+    from cryptography.hazmat.primitives.asymmetric.ec import EllipticCurvePrivateKey, EllipticCurvePublicKey
+    from cryptography.x509 import Certificate, CertificateBuilder, GeneralName, KeyUsage, Name
+
 DAYS = 7
-SECONDS = 20.0
 MAX_CONTEXTS = 256
 BUNDLES = (
     "/etc/ssl/certs/ca-certificates.crt",
@@ -34,18 +33,17 @@ class AuthorityError(Exception):
 
 
 class Authority:
-    """A certificate authority that lives as long as this process. Thread-safe; `close` deletes its keys."""
+    """A certificate authority that lives as long as this process, in its memory alone. Thread-safe."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._folder = ""
+        self._own: tuple[EllipticCurvePrivateKey, Certificate] | None = None
         self._contexts: dict[str, ssl.SSLContext] = {}
-        self._delete: weakref.finalize[[str, bool], Authority] | None = None
 
     def certificate(self) -> bytes:
         """Its own certificate (PEM). Raises AuthorityError."""
         with self._lock:
-            return self._read("ca.pem")
+            return _pem(self._signer()[1])
 
     def context(self, host: str) -> ssl.SSLContext:
         """For serving TLS as a host. Raises AuthorityError."""
@@ -54,61 +52,33 @@ class Authority:
             if known is None:
                 if len(self._contexts) >= MAX_CONTEXTS:
                     self._contexts.clear()
-                known = self._contexts[host] = self._make(host)
+                known = self._contexts[host] = _context(host, *self._signer())
             return known
 
     def close(self) -> None:
         with self._lock:
-            self._folder = ""
+            self._own = None
             self._contexts.clear()
-            if self._delete is not None:
-                self._delete()
-                self._delete = None
 
     def forget(self) -> None:
         """In a fork of this process: the keys are the parent's."""
         self._lock = threading.Lock()
-        self._folder = ""
+        self._own = None
         self._contexts = {}
-        if self._delete is not None:
-            self._delete.detach()
-            self._delete = None
 
-    def _read(self, name: str) -> bytes:
-        if not self._folder:
-            folder = tempfile.mkdtemp(prefix="gateway-ca-")  # mode 0700
-            try:
-                _openssl_authority(folder)
-            except BaseException:
-                shutil.rmtree(folder, ignore_errors=True)
-                raise
-            self._folder = folder
-            self._delete = weakref.finalize(self, shutil.rmtree, folder, True)
-        try:
-            with open(os.path.join(self._folder, name), "rb") as file:
-                return file.read()
-        except OSError as error:
-            raise AuthorityError(f"the certificate authority of this process is gone: {error.strerror}") from None
-
-    def _make(self, host: str) -> ssl.SSLContext:
-        import ssl
-
-        self._read("ca.pem")
-        kind = "IP" if ":" in host or host.rpartition(".")[2].isdigit() else "DNS"
-        _openssl_leaf(self._folder, host, kind)
-        context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-        context.minimum_version = ssl.TLSVersion.TLSv1_2
-        context.set_alpn_protocols(["http/1.1"])
-        try:
-            context.load_cert_chain(os.path.join(self._folder, "leaf.pem"), os.path.join(self._folder, "leaf.key"))
-        except (OSError, ssl.SSLError) as error:
-            raise AuthorityError(f"a certificate could not be used: {error}") from None
-        return context
+    def _signer(self) -> tuple[EllipticCurvePrivateKey, Certificate]:
+        if self._own is None:
+            self._own = _authority()
+        return self._own
 
 
 def available() -> bool:
     """Whether certificates can be made here."""
-    return shutil.which("openssl") is not None
+    try:
+        from cryptography import x509  # noqa: F401
+    except ImportError:
+        return False
+    return True
 
 
 def system_bundle() -> bytes:
@@ -121,53 +91,109 @@ def system_bundle() -> bytes:
     return b""
 
 
-def _openssl(folder: str, *arguments: str) -> None:
-    program = shutil.which("openssl")
-    if program is None:
-        raise AuthorityError("the `openssl` program is not there")
+def _context(host: str, key: EllipticCurvePrivateKey, issuer: Certificate) -> ssl.SSLContext:
+    """What serves TLS as a host, with a certificate of its own. Raises AuthorityError."""
+    import ssl
+
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.minimum_version = ssl.TLSVersion.TLSv1_2
+    context.set_alpn_protocols(["http/1.1"])
     try:
-        done = subprocess.run(
-            [program, *arguments],
-            cwd=folder,
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            timeout=SECONDS,
-            env={"PATH": os.defpath, "OPENSSL_CONF": os.devnull},
-            umask=0o077,
-        )
-    except (OSError, subprocess.TimeoutExpired) as error:
-        raise AuthorityError(f"openssl could not be run: {error}") from None
-    if done.returncode:
-        raise AuthorityError(f"openssl failed: {done.stderr.decode('utf-8', 'replace').strip()[-300:]}")
+        _load(context, *_leaf(host, key, issuer))
+    except (OSError, ValueError, ssl.SSLError) as error:
+        raise AuthorityError(f"a certificate could not be used: {error}") from None
+    return context
 
 
-_NEW_KEY = ("-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-sha256")
-_CONFIG = "[req]\ndistinguished_name=dn\nprompt=no\n[dn]\nCN={name}\n[ext]\n{extensions}\n"
+def _load(context: ssl.SSLContext, certificate: bytes, key: bytes) -> None:
+    """`ssl` takes both from a file only: one that is this user's alone, and gone as soon as it was read."""
+    import tempfile
+
+    with tempfile.NamedTemporaryFile(prefix="gateway-") as file:  # mode 0600
+        file.write(certificate + key)
+        file.flush()
+        context.load_cert_chain(file.name)
 
 
-def _write(folder: str, name: str, text: str) -> None:
-    with open(os.path.join(folder, name), "w", encoding="ascii") as file:
-        file.write(text)
+def _authority() -> tuple[EllipticCurvePrivateKey, Certificate]:
+    """A new key, and the certificate that says what it may do: sign certificates of hosts. Raises AuthorityError."""
+    try:
+        from cryptography import x509
+        from cryptography.hazmat.primitives import hashes
+        from cryptography.hazmat.primitives.asymmetric import ec
+    except ImportError as error:
+        raise AuthorityError(f"the package `cryptography` cannot be loaded: {error}") from None
+
+    key = ec.generate_private_key(ec.SECP256R1())
+    name = _name("gateway for this process only")
+    builder = _built(name, name, key.public_key())
+    builder = builder.add_extension(x509.BasicConstraints(ca=True, path_length=0), critical=True)
+    builder = builder.add_extension(_usage(signs=True), critical=True)
+    builder = builder.add_extension(x509.SubjectKeyIdentifier.from_public_key(key.public_key()), critical=False)
+    return key, builder.sign(key, hashes.SHA256())
 
 
-def _openssl_authority(folder: str) -> None:
-    extensions = "basicConstraints=critical,CA:TRUE,pathlen:0\nkeyUsage=critical,keyCertSign\nsubjectKeyIdentifier=hash"
-    _write(folder, "ca.cnf", _CONFIG.format(name="gateway for this process only", extensions=extensions))
-    _openssl(
-        folder, "req", "-x509", "-config", "ca.cnf", "-extensions", "ext", *_NEW_KEY,
-        "-keyout", "ca.key", "-out", "ca.pem", "-days", str(DAYS),
-    )  # fmt: skip
+def _leaf(host: str, key: EllipticCurvePrivateKey, issuer: Certificate) -> tuple[bytes, bytes]:
+    """The certificate of a host and its key (PEM). Raises ValueError for what is no host."""
+    from cryptography import x509
+    from cryptography.hazmat.primitives import hashes, serialization
+    from cryptography.hazmat.primitives.asymmetric import ec
+    from cryptography.x509.oid import ExtendedKeyUsageOID
 
-
-def _openssl_leaf(folder: str, host: str, kind: str) -> None:
-    extensions = (
-        f"basicConstraints=critical,CA:FALSE\nsubjectAltName={kind}:{host}\nextendedKeyUsage=serverAuth\n"
-        "keyUsage=critical,digitalSignature\nauthorityKeyIdentifier=keyid"
+    own = ec.generate_private_key(ec.SECP256R1())
+    identifier = issuer.extensions.get_extension_for_class(x509.SubjectKeyIdentifier).value
+    builder = _built(_name("gateway"), issuer.subject, own.public_key())
+    builder = builder.add_extension(x509.BasicConstraints(ca=False, path_length=None), critical=True)
+    builder = builder.add_extension(x509.SubjectAlternativeName([_named(host)]), critical=False)
+    builder = builder.add_extension(x509.ExtendedKeyUsage([ExtendedKeyUsageOID.SERVER_AUTH]), critical=False)
+    builder = builder.add_extension(_usage(signs=False), critical=True)
+    builder = builder.add_extension(
+        x509.AuthorityKeyIdentifier.from_issuer_subject_key_identifier(identifier), critical=False
     )
-    _write(folder, "leaf.cnf", _CONFIG.format(name="gateway", extensions=extensions))
-    _openssl(folder, "req", "-new", "-config", "leaf.cnf", *_NEW_KEY, "-keyout", "leaf.key", "-out", "leaf.csr")
-    serial = "0x" + os.urandom(15).hex()
-    _openssl(
-        folder, "x509", "-req", "-in", "leaf.csr", "-CA", "ca.pem", "-CAkey", "ca.key", "-set_serial", serial,
-        "-days", str(DAYS), "-sha256", "-extfile", "leaf.cnf", "-extensions", "ext", "-out", "leaf.pem",
+    made = builder.sign(key, hashes.SHA256())
+    form, plain = serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
+    return _pem(made), own.private_bytes(serialization.Encoding.PEM, form, plain)
+
+
+def _built(subject: Name, issuer: Name, key: EllipticCurvePublicKey) -> CertificateBuilder:
+    """What every certificate has."""
+    from datetime import UTC, datetime, timedelta
+
+    from cryptography import x509
+
+    now = datetime.now(UTC)
+    return x509.CertificateBuilder(
+        issuer, subject, key, x509.random_serial_number(), now - timedelta(minutes=5), now + timedelta(days=DAYS)
+    )
+
+
+def _name(text: str) -> Name:
+    from cryptography import x509
+
+    return x509.Name([x509.NameAttribute(x509.NameOID.COMMON_NAME, text)])
+
+
+def _named(host: str) -> GeneralName:
+    """A host as a certificate names it."""
+    import ipaddress
+
+    from cryptography import x509
+
+    if ":" in host or host.rpartition(".")[2].isdigit():
+        return x509.IPAddress(ipaddress.ip_address(host))
+    return x509.DNSName(host)
+
+
+def _usage(*, signs: bool) -> KeyUsage:
+    from cryptography import x509
+
+    return x509.KeyUsage(
+        digital_signature=not signs, key_cert_sign=signs, content_commitment=False, key_encipherment=False,
+        data_encipherment=False, key_agreement=False, crl_sign=False, encipher_only=False, decipher_only=False,
     )  # fmt: skip
+
+
+def _pem(certificate: Certificate) -> bytes:
+    from cryptography.hazmat.primitives import serialization
+
+    return certificate.public_bytes(serialization.Encoding.PEM)

@@ -10,6 +10,7 @@ import subprocess
 import sys
 import threading
 
+from gateway.core.programs import Untrusted, start
 from gateway.sandbox.base import SandboxError
 from gateway.sandbox.egress import nshelper
 
@@ -130,17 +131,16 @@ class Namespaces:
         ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         try:
             with theirs:
-                self._process = subprocess.Popen(
-                    [sys.executable, "-I", "-S", "-B", os.path.abspath(nshelper.__file__), str(theirs.fileno())],
+                self._process = start(
+                    "python",
+                    ["-I", "-S", "-B", os.path.abspath(nshelper.__file__), str(theirs.fileno())],
                     pass_fds=[theirs.fileno()],
                     stdin=subprocess.DEVNULL,
                     stdout=subprocess.DEVNULL,
                     stderr=subprocess.DEVNULL,
-                    cwd="/",
-                    env={},
                     start_new_session=True,  # a Ctrl-C at the terminal is not for it
                 )
-        except OSError as error:
+        except (OSError, Untrusted) as error:
             ours.close()
             raise SandboxError(f"the helper that opens listeners in sandboxes did not start: {error}") from error
         ours.settimeout(PATIENCE)

@@ -224,7 +224,7 @@ def test_open_reaches_any_public_host_but_nothing_inside(sandbox: Make, outside,
 def secure(tmp_path: Path, outside) -> Iterator[tuple[Egress, Authority, Path]]:
     """An egress that trusts servers of ours."""
     if not authority.available():
-        pytest.skip("the openssl program is not installed")
+        pytest.skip("the package cryptography is not installed")
     made = Authority()
     path = tmp_path / "trusted.pem"
     path.write_bytes(made.certificate())

