@@ -280,7 +280,7 @@ def test_codex_is_asked_for_the_hashes_which_are_recorded_and_go_again(person, t
     hooks = person.home / "cx/hooks.json"
     hooks.write_text(hooks.read_text().replace('"timeout": 30', '"timeout": 31'))
     told = json.loads(person("doctor", "--agent", "codex", "--json", **env).stdout)
-    assert [each["text"] for each in told["findings"]] == ["Codex skips the hook, and runs calls unasked"]
+    assert "Codex skips the hook, and runs calls unasked" in [each["text"] for each in told["findings"]]
     assert person("init", "codex", "--undo", "--yes", **env).returncode == 0
     assert not (person.home / "cx/config.toml").exists()
 
