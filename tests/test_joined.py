@@ -989,10 +989,10 @@ def test_a_session_ends_while_a_server_starts(world: World, was_asked: bool) -> 
 
 def test_people_are_told_of_what_goes_wrong_meanwhile() -> None:
     """Servers that are started say what went wrong from threads of their own."""
-    guard = SimpleNamespace(gateway=None)
+    planner = SimpleNamespace(judge=None)
     context = SimpleNamespace(depth=0, mode="default")
     session: Any = SimpleNamespace(context=context, ends_with_it=lambda _end: None)
-    services: Any = SimpleNamespace(guard=guard, look_again=lambda: None)
+    services: Any = SimpleNamespace(planner=planner, look_again=lambda: None)
     servers: Any = SimpleNamespace(declared=dict, look_over=lambda _session: None)
     joined = module.Catalogue(servers, services, session)
     most, told = 20_000, 0

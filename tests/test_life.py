@@ -267,18 +267,18 @@ tools:
 def test_a_result_that_is_not_what_its_tool_declares_is_not_shown_and_hooks_hear_of_it(
     ground, monkeypatch: pytest.MonkeyPatch, data: Any, fits: bool
 ) -> None:
-    from gateway.calls.hooks.run import Answers, Hooks
+    from gateway.calls.hooks.run import Answers
 
     events: list[tuple[str, str]] = []
 
-    def after(_self: Any, _found: Any, event: str, life: Any) -> Answers:
+    def after(_found: Any, event: str, life: Any) -> Answers:
         events.append((event, life.output.blocks[0].text[:5]))
         return Answers(life.raw, "", ("noted",))
 
     ground.stands_for("files.read", Seen(Output((Text("x" * 100_000),), data)))
     ground.says(DECLARED, name="tools.yaml")
     ground.says({"rules": [{"id": "count", "allow": {"tool": ["Count"]}}]})
-    monkeypatch.setattr(Hooks, "after", after)
+    monkeypatch.setattr("gateway.calls.lifecycle.tell_after", after)
     monkeypatch.setattr("gateway.calls.lifecycle.Life._hooks", lambda _self, event: event != "before_call")
     done = ground.open().call(RawCall("Count", {"word": "x"}))
     assert (done.ran, done.result.ended, done.output.is_error, done.output.notes) == (

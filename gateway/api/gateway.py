@@ -8,16 +8,33 @@ from gateway.judge.judge import Judge
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterable, AsyncIterator, Callable, Iterable, Mapping
-    from typing import Any, Self
+    from collections.abc import AsyncIterable, AsyncIterator, Callable, Iterable, Mapping, Sequence
+    from typing import Any, Self, TypedDict, Unpack
 
+    from gateway.approval.base import Approver
+    from gateway.approval.person import Person
+    from gateway.audit.log import Log
     from gateway.calls.output import Done, Progress
     from gateway.calls.runner import Calls
     from gateway.calls.schedule import Turn
     from gateway.calls.session import Session
-    from gateway.config.load import Options
+    from gateway.config.load import Loaded, Options
     from gateway.core.cancel import Cancel
+    from gateway.core.places import Places
+    from gateway.host.base import Host
     from gateway.model.call import RawCall
+    from gateway.sandbox.run import Runner
+
+    class Serving(TypedDict, total=False):
+        """What serves calls that run, as `gateway.api.services.Services` takes it: `approver`, who is asked where
+        policy asks; `log`, where calls are recorded; `runner`, what runs commands; `person`, who can be asked what is
+        no approval; `front`, through what the calls come."""
+
+        approver: Approver | Sequence[Approver]
+        runner: Runner | None
+        log: Log | None
+        front: str
+        person: Person | None
 
 
 class Gateway(Judge):
@@ -26,13 +43,22 @@ class Gateway(Judge):
     Nothing that runs calls is imported before the first call: a process that only judges does not pay for it.
     """
 
-    def __init__(self, options: Options, **how: Any) -> None:
-        """As `Judge` takes it. What else is given serves calls that run (`gateway.api.services.Services`): `approver`,
-        who is asked where policy asks; `log`, `runner`, `person` and `front`. Raises ConfigError."""
-        self._serving = {name: how.pop(name) for name in _SERVING if name in how}
+    def __init__(
+        self,
+        options: Options,
+        *,
+        where: Places | None = None,
+        confined: bool = True,
+        host: Host | None = None,
+        environment: Mapping[str, str] | None = None,
+        loaded: Loaded | None = None,
+        **serving: Unpack[Serving],
+    ) -> None:
+        """As `Judge` takes it, and what serves calls that run (`Serving`). Raises ConfigError."""
+        super().__init__(options, where=where, confined=confined, host=host, environment=environment, loaded=loaded)
+        self._serving = serving
         self._calls: Calls | None = None
         self._making = allocate_lock()
-        super().__init__(options, **how)
 
     def call(
         self,
@@ -155,6 +181,3 @@ class Gateway(Judge):
         found = super()._again(options)
         found._serving = self._serving  # noqa: SLF001 - it is one of these
         return found
-
-
-_SERVING = ("approver", "runner", "log", "front", "person")

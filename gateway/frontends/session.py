@@ -17,21 +17,23 @@ from gateway.policy.wording import visible
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any
+    from typing import Unpack
 
-    from gateway.api.gateway import Gateway
+    from gateway.api.gateway import Gateway, Serving
     from gateway.frontends.arguments import Request
     from gateway.model.call import RawCall
     from gateway.model.verdict import Verdict
     from gateway.policy.confine import Enforced
 
 
-def open_judge(request: Request) -> Judge:
-    """A judge for the options that commands share, for dry runs. Raises ConfigError."""
-    return Judge(_options(request), confined=not request.unconfined)
+def open_judge(request: Request, *, binding: bool = False) -> Judge:
+    """A judge for the options that commands share. `binding`: what it decides will be done. Raises ConfigError."""
+    return Judge(_options(request).replace(binding=binding), confined=not request.unconfined)
 
 
-def open_gateway(request: Request, *, servers: tuple[tuple[str, str, str], ...] = (), **serving: Any) -> Gateway:
+def open_gateway(
+    request: Request, *, servers: tuple[tuple[str, str, str], ...] = (), **serving: Unpack[Serving]
+) -> Gateway:
     """A gateway for the options that commands share, whose decisions will be done. `servers`: as `Options` has them;
     `serving`: what serves calls that run, as `Gateway` takes it. Raises ConfigError."""
     from gateway.api.gateway import Gateway

@@ -83,7 +83,7 @@ def agent(
     reviewer = Auto(speaker, lambda tool: gateway.registry.tool(tool).entry["reviewer"])
     # It answers in the mode `auto` only; a script says nothing of what it would be asked.
     asked = approvers() if script else (reviewer, *approvers())
-    gateway = open_gateway(request, binding=True, approver=asked, person=person(), front="agent")
+    gateway = open_gateway(request, approver=asked, person=person(), front="agent")
     budget = Budget(max_turns, max_tokens)
     past = read(find(gateway, resume)) if resume else None
     schema = _schema(answer_schema) if answer_schema else None

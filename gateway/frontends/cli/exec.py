@@ -14,7 +14,7 @@ from gateway.api.executor import Executor
 from gateway.core.errors import ConfigError, GatewayError, Problem
 from gateway.frontends.approvers import approvers
 from gateway.frontends.output import complain, safe_lines
-from gateway.frontends.session import check_options, open_gateway
+from gateway.frontends.session import check_options, open_judge
 from gateway.policy.wording import visible
 from gateway.sandbox.backends.choose import prepare
 from gateway.sandbox.run import NOT_RUN, Ways
@@ -56,7 +56,7 @@ def _run(request: Request, text: str, seconds: float | None, target: int, left: 
         if request.ticket is not None:
             done = _with_ticket(request, text, target, left)
         else:
-            with Executor(open_gateway(request), approver=approvers(), front="exec") as executor:
+            with Executor(open_judge(request, binding=True), approver=approvers(), front="exec") as executor:
                 done = executor.run(
                     text, ways=_ways(), seconds=seconds, started=_pass_signals_on, report=target >= 0,
                     lasting=request.as_shell,
