@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from gateway.commands.apply import apply
-from gateway.commands.grammar import Invocation, read
+from gateway.commands.grammar import read
+from gateway.commands.invocation import Invocation
 from gateway.commands.places import absolute
 from gateway.model.effect import Code
 

@@ -10,7 +10,8 @@ from __future__ import annotations
 from gateway.commands import special
 from gateway.commands.apply import apply, reach
 from gateway.commands.findings import Findings
-from gateway.commands.grammar import Invocation, read
+from gateway.commands.grammar import read
+from gateway.commands.invocation import Invocation
 from gateway.commands.nested import links
 from gateway.commands.parts import crude_words, function_call, leave_out, mark_expanded, parted
 from gateway.commands.places import absolute
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
     from typing import Any
 
-    from gateway.commands.printed import Printed
+    from gateway.commands.invocation import Printed
     from gateway.shell.script import Script, Unknown
 
     Description = dict[str, Any]

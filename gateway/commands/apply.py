@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from gateway.commands.inputs import with_found, with_input
 from gateway.commands.places import absolute, host_of, remote
 from gateway.commands.remote import hand_elsewhere
 from gateway.commands.special.pathspecs import revision
@@ -14,7 +13,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from gateway.commands.findings import Findings
-    from gateway.commands.grammar import Invocation
+    from gateway.commands.invocation import Invocation
 
     Spec = dict[str, Any]
 
@@ -399,10 +398,14 @@ def _hand(findings: Findings, run: Invocation, words: tuple[Word, ...], slot: Sp
         hand_elsewhere(findings, run, words, via)
         return
     if "adds" in slot:
+        from gateway.commands.inputs import with_input  # few commands add words to others
+
         for each in with_input(run, words):
             hand(findings, run, each, via)
         return
     if "braces" in slot:
+        from gateway.commands.inputs import with_found
+
         with_found(findings, run, words, via, slot)
     else:
         hand(findings, run, words, via)

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Any
 
-    from gateway.commands.grammar import Invocation
+    from gateway.commands.invocation import Invocation
     from gateway.commands.pipes import Pipes
     from gateway.model.command import Part
 

@@ -10,7 +10,7 @@ from gateway.model.effect import HOLE
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from gateway.commands.grammar import Invocation, Spec
+    from gateway.commands.invocation import Invocation, Spec
 
 GLOB_STARTS = ("*", "?", "[")
 _DIGITS = frozenset("0123456789")

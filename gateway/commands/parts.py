@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from gateway.commands.findings import Description, Findings
-    from gateway.commands.grammar import Invocation
+    from gateway.commands.invocation import Invocation
     from gateway.model.command import Simple
 
 
