@@ -11,12 +11,10 @@ from gateway.model.effect import Code
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
-    from typing import Any
 
+    from gateway.commands.description import Description
     from gateway.commands.findings import Findings
     from gateway.model.command import Word
-
-    Description = dict[str, Any]
 
 # So deep additions are read. Each may hand commands on, and so may what it adds to: the number of readings would double
 # with every command that stands around another.

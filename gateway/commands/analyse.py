@@ -27,12 +27,11 @@ from gateway.shell import reading
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
-    from typing import Any
 
+    from gateway.commands.description import Description
     from gateway.commands.invocation import Printed
     from gateway.shell.script import Script, Unknown
 
-    Description = dict[str, Any]
     Lookup = Callable[[str], Description | None]
 
 MAX_DEPTH = 16

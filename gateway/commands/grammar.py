@@ -12,11 +12,13 @@ from gateway.model.effect import HOLE
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from gateway.commands.invocation import Invocation, Spec
+    from gateway.commands.description import Spec
+    from gateway.commands.invocation import Invocation
 
 # What a program does that only prints its version or help.
 _NOTHING: Spec = {
-    "name": "", "options": {}, "table": [], "lead": [], "tail": [], "rest": None, "operands": False, "effects": [],
+    "name": "", "dialect": "gnu", "options": {}, "table": [], "lead": [], "tail": [], "rest": None, "operands": False,
+    "effects": [],
 }  # fmt: skip
 
 

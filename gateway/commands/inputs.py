@@ -10,8 +10,9 @@ from gateway.model.effect import HOLE, Touch
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from gateway.commands.description import Taken
     from gateway.commands.findings import Findings
-    from gateway.commands.invocation import Invocation, Spec
+    from gateway.commands.invocation import Invocation
 
 MAX_RUNS = 16
 MAX_WORDS = 64
@@ -86,7 +87,7 @@ def _known(run: Invocation, mark: str, delimiter: str, size: str) -> list[list[s
     return [found[at : at + number] for at in range(0, len(found), number)] or [[]]
 
 
-def with_found(findings: Findings, run: Invocation, words: tuple[Word, ...], via: str, slot: Spec) -> None:
+def with_found(findings: Findings, run: Invocation, words: tuple[Word, ...], via: str, slot: Taken) -> None:
     """Hands on what `find -exec` and `fd -x` start: `{}` is something below the one folder that is searched, if it is
     one. A command that starts in the folder of what was found has other paths relative to nobody knows where."""
     inside = not _IN_ITS_FOLDER.isdisjoint(slot.get("names", ()))

@@ -6,11 +6,8 @@ from gateway.core.value import Value
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any
-
+    from gateway.commands.description import Option, Spec
     from gateway.model.command import Word
-
-    Spec = dict[str, Any]
 
 
 class Printed(Value):
@@ -83,7 +80,7 @@ class Invocation:
         self.argv: tuple[str, ...] = ()
         self.options: set[str] = set()
         self.flags: set[str] = set()
-        self.values: list[tuple[Spec, tuple[Word, ...]]] = []
+        self.values: list[tuple[Option, tuple[Word, ...]]] = []
         self.operands: list[Word] = []
         self.subcommands: list[str] = []
         self.after: list[Word] | None = None

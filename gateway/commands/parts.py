@@ -11,7 +11,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from gateway.commands.findings import Description, Findings
+    from gateway.commands.description import Description
+    from gateway.commands.findings import Findings
     from gateway.commands.invocation import Invocation
     from gateway.model.command import Simple
 

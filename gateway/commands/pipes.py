@@ -13,13 +13,13 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from gateway.commands.invocation import Spec
+    from gateway.commands.description import Description
     from gateway.commands.printed import Given
     from gateway.model.command import Simple
     from gateway.shell.script import Flow, Script
 
     Span = tuple[int, int]
-    Lookup = Callable[[str], Spec | None]
+    Lookup = Callable[[str], Description | None]
 
 MAX_NESTED = 8
 MAX_REDIRECTS = 500
@@ -33,7 +33,7 @@ def _may_name_commits(text: str) -> bool:
     return text[:1] == HOLE and text[1:2] != "-" and _IN_REVISIONS.issuperset(text)
 
 
-def _printed_by(command: Simple, words: tuple[Word, ...], description: Spec, given: Given) -> Printed | None:
+def _printed_by(command: Simple, words: tuple[Word, ...], description: Description, given: Given) -> Printed | None:
     from gateway.commands.printed import printed  # of most commands nobody asks what they print
 
     return printed(command, words, description, given)

@@ -15,7 +15,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from gateway.commands.invocation import Spec
+    from gateway.commands.description import Description
     from gateway.model.command import Simple, Word
 
     Given = Callable[[], Printed | None]
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 MAX_TEXT = 4096
 
 
-def printed(command: Simple, words: tuple[Word, ...], description: Spec, given: Given) -> Printed | None:
+def printed(command: Simple, words: tuple[Word, ...], description: Description, given: Given) -> Printed | None:
     """What a command with these words prints; `given` tells what it reads from its standard input. None: unknown."""
     name = words[0].text
     printer = _PRINTERS.get(name[name.rfind("/") + 1 :])
