@@ -18,7 +18,8 @@ COMPILED: list[str] = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8")
 BOUNDED = {
     # `MAX_NESTED` substitutions inside each other.
     "commands.pipes": {
-        "_collect", "_from_file", "_merged", "_one", "_resolved", "content", "given", "printed", "resolved",
+        "_collect", "_from_file", "_merged", "_one", "_printed_by", "_resolved", "content", "given", "printed",
+        "resolved",
     },
     # One method calls another object's of the same name.
     "host.machine": {"read"},

@@ -22,7 +22,7 @@ from gateway.policy.explain import message
 from gateway.policy.unjudged import INTERNAL, INVALID, built_in, unjudged
 from gateway.sandbox.base import SandboxError
 from gateway.sandbox.run import NOT_RUN, not_run
-from gateway.tools.canonical import canonicalise_for
+from gateway.tools.canonical import canonicalise
 from gateway.tools.frozen import freeze, readable
 from gateway.tools.traits import is_concurrency_safe
 
@@ -181,7 +181,7 @@ class Life:
         looked = check(self.tool.entry)
         if looked is None and not self._hooks("before_call"):
             return None  # judging does the same
-        call = canonicalise_for(self.tool, self.raw, self.context)
+        call = canonicalise(self.tool, self.raw, self.context)
         if looked is not None:
             looked(call)
         return call

@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 from gateway.commands.apply import apply
-from gateway.commands.grammar import Invocation, read
+from gateway.commands.grammar import read
+from gateway.commands.invocation import Invocation
 from gateway.commands.places import absolute
 from gateway.model.effect import Code
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
-    from typing import Any
 
+    from gateway.commands.description import Description
     from gateway.commands.findings import Findings
     from gateway.model.command import Word
-
-    Description = dict[str, Any]
 
 # So deep additions are read. Each may hand commands on, and so may what it adds to: the number of readings would double
 # with every command that stands around another.

@@ -10,7 +10,8 @@ from __future__ import annotations
 from gateway.commands import special
 from gateway.commands.apply import apply, reach
 from gateway.commands.findings import Findings
-from gateway.commands.grammar import Invocation, read
+from gateway.commands.grammar import read
+from gateway.commands.invocation import Invocation
 from gateway.commands.nested import links
 from gateway.commands.parts import crude_words, function_call, leave_out, mark_expanded, parted
 from gateway.commands.places import absolute
@@ -26,12 +27,11 @@ from gateway.shell import reading
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
-    from typing import Any
 
-    from gateway.commands.printed import Printed
+    from gateway.commands.description import Description
+    from gateway.commands.invocation import Printed
     from gateway.shell.script import Script, Unknown
 
-    Description = dict[str, Any]
     Lookup = Callable[[str], Description | None]
 
 MAX_DEPTH = 16

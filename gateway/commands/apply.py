@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from gateway.commands.inputs import with_found, with_input
 from gateway.commands.places import absolute, host_of, remote
 from gateway.commands.remote import hand_elsewhere
 from gateway.commands.special.pathspecs import revision
@@ -11,12 +10,9 @@ from gateway.model.effect import HOLE, Credential, Process, System
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any
-
+    from gateway.commands.description import Conditional, Effect, Operand, Option, Spec, Taken
     from gateway.commands.findings import Findings
-    from gateway.commands.grammar import Invocation
-
-    Spec = dict[str, Any]
+    from gateway.commands.invocation import Invocation
 
 PATH_KINDS = frozenset(("list", "read", "write", "delete"))
 
@@ -96,7 +92,7 @@ def _change_folder(run: Invocation, word: Word) -> None:
         run.cwds = ()
 
 
-def _option(findings: Findings, run: Invocation, option: Spec, words: tuple[Word, ...]) -> None:
+def _option(findings: Findings, run: Invocation, option: Option, words: tuple[Word, ...]) -> None:
     if "until" in option:
         _hand(findings, run, words, option)
         return
@@ -115,9 +111,9 @@ def _option(findings: Findings, run: Invocation, option: Spec, words: tuple[Word
 
 def _operands(findings: Findings, run: Invocation, spec: Spec) -> None:
     operands = run.operands
-    lead: list[Spec] = spec["lead"]
-    tail: list[Spec] = spec["tail"]
-    rest: Spec | None = spec["rest"]
+    lead: list[Operand] = spec["lead"]
+    tail: list[Operand] = spec["tail"]
+    rest: Operand | None = spec["rest"]
     if "conditional" in spec:
         lead = [slot for slot in lead if _present(run, slot)]
         tail = [slot for slot in tail if _present(run, slot)]
@@ -179,7 +175,7 @@ def _operands(findings: Findings, run: Invocation, spec: Spec) -> None:
     if kind == "path":
         # The commonest case, without the detour through `_value`.
         tree = rest.get("tree", False)
-        if tree.__class__ is list:
+        if isinstance(tree, list):
             tree = run.has(tree)
         ignored = spec.get("ignored", ())
         for word in operands[start:end] if start or end < total else operands:
@@ -212,33 +208,33 @@ def _may_vanish(words: list[Word]) -> bool:
     return all(word.splits and word.text == HOLE for word in words)
 
 
-def _present(run: Invocation, slot: Spec) -> bool:
+def _present(run: Invocation, slot: Conditional) -> bool:
     """Whether the conditions of a slot or effect hold."""
     return not (("when" in slot and not run.has(slot["when"])) or ("unless" in slot and run.has(slot["unless"])))
 
 
-def _given(slot: Spec, word: Word) -> list[Spec]:
+def _given(slot: Taken, word: Word) -> list[Effect]:
     """The effects of a path: `-` is no file, but what is done with its content is done with what is piped in."""
-    does: list[Spec] = slot["does"]
+    does = slot["does"]
     if word.text == "-" and "dash" not in slot:
         return [effect for effect in does if effect["kind"] not in PATH_KINDS]
     return does
 
 
-def _default(run: Invocation, slot: Spec) -> Word:
+def _default(run: Invocation, slot: Taken) -> Word:
     return Word(slot["default"], run.words[0].start, run.words[-1].end)
 
 
-def _slot(findings: Findings, run: Invocation, slot: Spec, word: Word) -> None:
+def _slot(findings: Findings, run: Invocation, slot: Operand, word: Word) -> None:
     _value(findings, run, slot["kind"], slot, word)
 
 
-def _value(findings: Findings, run: Invocation, kind: str, slot: Spec, word: Word) -> None:
+def _value(findings: Findings, run: Invocation, kind: str, slot: Taken, word: Word) -> None:
     """The effects of one value or operand."""
     does = slot["does"]
     if kind == "path":
         tree = slot.get("tree", False)
-        if tree.__class__ is list:
+        if isinstance(tree, list):
             tree = run.has(tree)
         for effect in _given(slot, word):
             if not _present(run, effect):
@@ -295,7 +291,7 @@ def _value(findings: Findings, run: Invocation, kind: str, slot: Spec, word: Wor
         _hand(findings, run, (word,), slot)
 
 
-def _contact(findings: Findings, run: Invocation, slot: Spec, word: Word, place: tuple[str, str, int]) -> None:
+def _contact(findings: Findings, run: Invocation, slot: Taken, word: Word, place: tuple[str, str, int]) -> None:
     scheme, host, port = place
     if scheme == "file":
         path = "/" + word.text.split("://", 1)[1].lstrip("/") if HOLE not in word.text else HOLE
@@ -313,7 +309,7 @@ def _listed(findings: Findings, run: Invocation, word: Word) -> None:
     findings.touch("list", word, run.cwds, run.part)
 
 
-def _into(findings: Findings, run: Invocation, slot: Spec, word: Word, sources: list[Word]) -> None:
+def _into(findings: Findings, run: Invocation, slot: Operand, word: Word, sources: list[Word]) -> None:
     """A destination that is a file, or a folder in which the sources' names appear."""
     _slot(findings, run, slot, word)
     if not word.literal:
@@ -343,13 +339,13 @@ def _assignment(findings: Findings, run: Invocation, word: Word) -> bool:
     return True
 
 
-def _fixed(findings: Findings, run: Invocation, effect: Spec) -> None:
+def _fixed(findings: Findings, run: Invocation, effect: Effect) -> None:
     """An effect that needs no value: its target is written in the description."""
     words = run.words
     _effect(findings, run, effect, Word(effect.get("target", ""), words[0].start, words[-1].end))
 
 
-def _effect(findings: Findings, run: Invocation, effect: Spec, word: Word) -> None:
+def _effect(findings: Findings, run: Invocation, effect: Effect, word: Word) -> None:
     """One effect, on the target the description names or else on the word."""
     kind = effect["kind"]
     target = effect.get("target", "")
@@ -399,7 +395,7 @@ def hand(findings: Findings, run: Invocation, words: tuple[Word, ...], via: str)
         findings.command(findings, words, run.cwds, (*run.via, via), run.stdin, run.stdin_text, run)
 
 
-def _hand(findings: Findings, run: Invocation, words: tuple[Word, ...], slot: Spec) -> None:
+def _hand(findings: Findings, run: Invocation, words: tuple[Word, ...], slot: Taken) -> None:
     if not words:
         return
     via = slot.get("via") or run.name
@@ -407,10 +403,14 @@ def _hand(findings: Findings, run: Invocation, words: tuple[Word, ...], slot: Sp
         hand_elsewhere(findings, run, words, via)
         return
     if "adds" in slot:
+        from gateway.commands.inputs import with_input  # few commands add words to others
+
         for each in with_input(run, words):
             hand(findings, run, each, via)
         return
     if "braces" in slot:
+        from gateway.commands.inputs import with_found
+
         with_found(findings, run, words, via, slot)
     else:
         hand(findings, run, words, via)

@@ -11,7 +11,7 @@ from gateway.model.effect import HOLE, Code, Connect, Item, Opaque, Touch
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from gateway.commands.findings import Findings
-    from gateway.commands.grammar import Invocation
+    from gateway.commands.invocation import Invocation
     from gateway.model.command import Word
     from gateway.shell.script import Script
 

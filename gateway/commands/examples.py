@@ -17,11 +17,10 @@ from gateway.model.effect import HOLE, PATH_KINDS
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from typing import Any
 
+    from gateway.commands.description import Description
     from gateway.model.effect import Effect
 
-    Description = dict[str, Any]
 
 CWD = "/home/dev/project"
 HOME = "/home/dev"

@@ -11,13 +11,11 @@ from gateway.model.effect import HOLE, Code, Connect, Effect, Env, Item, Opaque,
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from typing import Any
 
-    from gateway.commands.grammar import Invocation
+    from gateway.commands.description import Description
+    from gateway.commands.invocation import Invocation
     from gateway.commands.pipes import Pipes
     from gateway.model.command import Part
-
-    Description = dict[str, Any]
 
 MAX_GUESSES = 64  # of commands and texts that may be handed on by words of which nobody knows what they are
 

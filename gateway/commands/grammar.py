@@ -12,89 +12,15 @@ from gateway.model.effect import HOLE
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any
-
-    from gateway.commands.printed import Printed
+    from gateway.commands.description import Spec
+    from gateway.commands.invocation import Invocation
     from gateway.model.command import Word
-
-    Spec = dict[str, Any]
 
 # What a program does that only prints its version or help.
 _NOTHING: Spec = {
-    "name": "", "options": {}, "table": [], "lead": [], "tail": [], "rest": None, "operands": False, "effects": [],
+    "name": "", "dialect": "gnu", "options": {}, "table": [], "lead": [], "tail": [], "rest": None, "operands": False,
+    "effects": [],
 }  # fmt: skip
-
-
-class Invocation:
-    """One command while it is being read: its words, and what the description made of them so far.
-
-    `options` holds every spelling of every option present, `flags` what `sets:` added, `values` the options
-    that do something together with their value, `after` the words behind `--` where a description treats
-    them apart, `option_globs` the globs that could become options, `inert` the places of inert options, `first`
-    the index of the command's first item, `argv` the words' texts once they are at hand.
-    """
-
-    __slots__ = (
-        "after",
-        "again",
-        "argv",
-        "cwds",
-        "doubts",
-        "first",
-        "flags",
-        "given",
-        "inert",
-        "name",
-        "operands",
-        "option_globs",
-        "options",
-        "part",
-        "root",
-        "spec",
-        "stdin",
-        "stdin_text",
-        "subcommands",
-        "values",
-        "via",
-        "words",
-    )
-
-    def __init__(
-        self,
-        name: str,
-        words: tuple[Word, ...],
-        cwds: tuple[str, ...],
-        via: tuple[str, ...],
-        stdin: str,
-        stdin_text: str,
-        root: Spec,
-    ) -> None:
-        self.name = name
-        self.words = words
-        self.cwds = cwds
-        self.via = via
-        self.stdin = stdin
-        self.stdin_text = stdin_text
-        self.root = root
-        self.spec: Spec = root
-        self.part = -1
-        self.first = 0
-        self.argv: tuple[str, ...] = ()
-        self.options: set[str] = set()
-        self.flags: set[str] = set()
-        self.values: list[tuple[Spec, tuple[Word, ...]]] = []
-        self.operands: list[Word] = []
-        self.subcommands: list[str] = []
-        self.after: list[Word] | None = None
-        self.doubts: list[str] = []
-        self.inert: list[int] = []
-        self.option_globs: list[Word] = []
-        self.given: Printed | None = None
-        self.again: tuple[Word, ...] | None = None
-
-    def has(self, names: list[str]) -> bool:
-        """Whether any of these options or flags is present."""
-        return not self.options.isdisjoint(names) or not self.flags.isdisjoint(names)
 
 
 MAX_AGAIN = 16

@@ -3,14 +3,16 @@ anything."""
 
 from __future__ import annotations
 
+from gateway.commands.name_tests import only_names
 from gateway.commands.places import absolute
 from gateway.model.command import Names, Word
 from gateway.model.effect import HOLE, Touch
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from gateway.commands.description import Taken
     from gateway.commands.findings import Findings
-    from gateway.commands.grammar import Invocation, Spec
+    from gateway.commands.invocation import Invocation
 
 MAX_RUNS = 16
 MAX_WORDS = 64
@@ -85,7 +87,7 @@ def _known(run: Invocation, mark: str, delimiter: str, size: str) -> list[list[s
     return [found[at : at + number] for at in range(0, len(found), number)] or [[]]
 
 
-def with_found(findings: Findings, run: Invocation, words: tuple[Word, ...], via: str, slot: Spec) -> None:
+def with_found(findings: Findings, run: Invocation, words: tuple[Word, ...], via: str, slot: Taken) -> None:
     """Hands on what `find -exec` and `fd -x` start: `{}` is something below the one folder that is searched, if it is
     one. A command that starts in the folder of what was found has other paths relative to nobody knows where."""
     inside = not _IN_ITS_FOLDER.isdisjoint(slot.get("names", ()))
@@ -121,21 +123,6 @@ def with_found(findings: Findings, run: Invocation, words: tuple[Word, ...], via
                     effect=Touch(effect.kind, folder, True, False, "", skips)
                 )
                 findings.paths.append(folder)
-
-
-_NAMED = ("-name", "-iname")
-_ELSE = frozenset(("-o", "-or", ",", "(", ")"))
-
-
-def only_names(run: Invocation) -> str:
-    """`Touch.skips` for what `find` finds by one plain pattern of names that every match must have, "" for others."""
-    words = [word.text for word in run.words]
-    found = [
-        words[at + 1] for at, text in enumerate(words[:-1]) if text in _NAMED and words[at - 1] not in ("!", "-not")
-    ]
-    if run.name != "find" or len(found) != 1 or not _ELSE.isdisjoint(words) or "[" in found[0] or "\\" in found[0]:
-        return ""
-    return "" if HOLE in found[0] else f"only\0{found[0]}"
 
 
 def _filled(word: Word, name: str) -> Word:

@@ -10,7 +10,8 @@ from gateway.model.effect import HOLE
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from gateway.commands.grammar import Invocation, Spec
+    from gateway.commands.description import Option, Spec
+    from gateway.commands.invocation import Invocation
 
 GLOB_STARTS = ("*", "?", "[")
 _DIGITS = frozenset("0123456789")
@@ -37,7 +38,7 @@ def may_be_option(run: Invocation, spec: Spec, word: Word) -> None:
     run.doubts.append(f"{shown(word.text)} may turn out to be an option")
 
 
-def take(run: Invocation, option: Spec, words: tuple[Word, ...], at: int, arity: int, glued: Word | None) -> int:
+def take(run: Invocation, option: Option, words: tuple[Word, ...], at: int, arity: int, glued: Word | None) -> int:
     """The values of an option: the glued one first, then as many of the next words as it takes."""
     taken = [glued] if glued is not None else []
     while len(taken) < arity:
@@ -60,14 +61,14 @@ def take(run: Invocation, option: Spec, words: tuple[Word, ...], at: int, arity:
     return at
 
 
-def _looks_like_option(run: Invocation, option: Spec, text: str) -> bool:
+def _looks_like_option(run: Invocation, option: Option, text: str) -> bool:
     """Whether versions of a program could disagree with the description: an option instead of a value."""
     if text[:1] != "-" or len(text) == 1 or text[1] in _DIGITS or run.spec["dialect"] in ("dash", "keys"):
         return False
     return "harmless" not in run.spec and "split" not in option and "pattern" not in option.get("sets", ())
 
 
-def _next(run: Invocation, option: Spec, words: tuple[Word, ...], at: int, arity: int) -> int:
+def _next(run: Invocation, option: Option, words: tuple[Word, ...], at: int, arity: int) -> int:
     """The values of an option that has none glued to it: the next words, or none if a value is optional."""
     if arity:
         return take(run, option, words, at, arity, None)
@@ -76,7 +77,7 @@ def _next(run: Invocation, option: Spec, words: tuple[Word, ...], at: int, arity
     return at
 
 
-def _valued(run: Invocation, option: Spec, taken: tuple[Word, ...]) -> None:
+def _valued(run: Invocation, option: Option, taken: tuple[Word, ...]) -> None:
     if "harmless" in option:
         if taken and taken[0].text in option["harmless"]:
             return
@@ -93,7 +94,7 @@ def _glued(word: Word, text: str) -> Word:
     return Word(text, word.start, word.end, word.splits)
 
 
-def until(run: Invocation, option: Spec, words: tuple[Word, ...], at: int) -> int:
+def until(run: Invocation, option: Option, words: tuple[Word, ...], at: int) -> int:
     """The words of a command that ends at a mark (`find -exec … ;`)."""
     start = at
     braces = "+" in option["until"]

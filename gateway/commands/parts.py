@@ -11,8 +11,9 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from gateway.commands.findings import Description, Findings
-    from gateway.commands.grammar import Invocation
+    from gateway.commands.description import Description
+    from gateway.commands.findings import Findings
+    from gateway.commands.invocation import Invocation
     from gateway.model.command import Simple
 
 

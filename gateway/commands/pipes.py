@@ -4,21 +4,22 @@ from __future__ import annotations
 
 from bisect import bisect_left
 
+from gateway.commands.invocation import Printed
 from gateway.commands.places import absolute
-from gateway.commands.printed import Printed, printed
 from gateway.model.command import Names, Word
 from gateway.model.effect import HOLE
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from typing import Any
 
+    from gateway.commands.description import Description
+    from gateway.commands.printed import Given
     from gateway.model.command import Simple
     from gateway.shell.script import Flow, Script
 
     Span = tuple[int, int]
-    Lookup = Callable[[str], dict[str, Any] | None]
+    Lookup = Callable[[str], Description | None]
 
 MAX_NESTED = 8
 MAX_REDIRECTS = 500
@@ -30,6 +31,12 @@ _IN_REVISIONS = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0
 def _may_name_commits(text: str) -> bool:
     """Whether a word that begins with a hash can be nothing but a revision, even where the hash is missing."""
     return text[:1] == HOLE and text[1:2] != "-" and _IN_REVISIONS.issuperset(text)
+
+
+def _printed_by(command: Simple, words: tuple[Word, ...], description: Description, given: Given) -> Printed | None:
+    from gateway.commands.printed import printed  # of most commands nobody asks what they print
+
+    return printed(command, words, description, given)
 
 
 def _start(flow: Flow) -> int:
@@ -136,7 +143,7 @@ class Pipes:
             text = self.content(absolute(words[1].text, command.cwds[0]), command.start)
             # Whether the file was written nobody knows: what stood there before may still do.
             return Printed(text + "\n" + HOLE) if text is not None else None
-        return printed(command, words, description, lambda: self.given(command))
+        return _printed_by(command, words, description, lambda: self.given(command))
 
     def _opens_elsewhere(self, at: int) -> bool:
         """Whether output may go elsewhere, or that of errors comes along."""
@@ -267,7 +274,7 @@ class Pipes:
             text = None
             description = self.lookup(base) if base and base not in self.shadowed else None
             if description is not None and not command.calls:
-                found = printed(command, words, description, lambda command=command: self.given(command))  # type: ignore[misc]
+                found = _printed_by(command, words, description, lambda command=command: self.given(command))  # type: ignore[misc]
                 text = found.text if found is not None else None
             self._note(written, absolute(redirect.word.text, redirect.cwds[0]), redirect.start, text)
         for command in commands:

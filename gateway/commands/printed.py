@@ -5,40 +5,25 @@ Only what is surely so is told. A program, option or operand that is not listed 
 
 from __future__ import annotations
 
-from gateway.commands.grammar import Invocation
 from gateway.commands.grammar import read as read_words
-from gateway.commands.inputs import only_names
+from gateway.commands.invocation import Invocation, Printed
+from gateway.commands.name_tests import is_hidden, looks_for_hidden, only_names
 from gateway.commands.places import absolute, escaped
-from gateway.core.value import Value
 from gateway.model.effect import HOLE
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from typing import Any
 
+    from gateway.commands.description import Description
     from gateway.model.command import Simple, Word
 
-    Given = Callable[[], "Printed | None"]
+    Given = Callable[[], Printed | None]
 
 MAX_TEXT = 4096
 
 
-class Printed(Value):
-    """`text`: all of the output, with `HOLE` for unknown parts, None when it is not known. `below`: folders that hold
-    every file which the lines or words of it name, seen from `cwds`, and `asks` what must hold for that (`Names.asks`);
-    `skips`: what below them is certainly not named (`Touch.skips`). `revisions`: it is hashes of git's, or nothing.
-    """
-
-    text: str | None = None
-    below: tuple[str, ...] = ()
-    asks: tuple[tuple[str, str], ...] = ()
-    cwds: tuple[str, ...] = ()
-    skips: str = ""
-    revisions: bool = False
-
-
-def printed(command: Simple, words: tuple[Word, ...], description: dict[str, Any], given: Given) -> Printed | None:
+def printed(command: Simple, words: tuple[Word, ...], description: Description, given: Given) -> Printed | None:
     """What a command with these words prints; `given` tells what it reads from its standard input. None: unknown."""
     name = words[0].text
     printer = _PRINTERS.get(name[name.rfind("/") + 1 :])
@@ -231,27 +216,10 @@ def _names(run: Invocation, roots: list[Word], *, bare: bool) -> Printed | None:
 
 
 def _find(run: Invocation, _given: Given) -> Printed | None:
-    if not run.options.isdisjoint(_FIND_PRINTS) or _looks_for_hidden(run):
+    if not run.options.isdisjoint(_FIND_PRINTS) or looks_for_hidden(run):
         return None
     found = _names(run, [word for word in run.operands if word.text not in run.spec.get("ignored", ())], bare=False)
     return None if found is None else found.replace(skips=only_names(run))
-
-
-_FIND_NAMES = frozenset(("-name", "-iname", "-path", "-ipath", "-wholename", "-iwholename", "-regex", "-iregex"))
-
-
-def _looks_for_hidden(run: Invocation) -> bool:
-    """Whether names that begin with a dot are what is looked for, which may be the very files that are protected."""
-    words = [word.text for word in run.words]
-    return any(
-        test in _FIND_NAMES and words[at] not in ("!", "-not") and _is_hidden(words[at + 2], regex="regex" in test)
-        for at, test in enumerate(words[1:-1])
-    )
-
-
-def _is_hidden(pattern: str, *, regex: bool = False) -> bool:
-    name = pattern[pattern.rfind("/") + 1 :]
-    return name[:2] in ("\\.", "[.") or (name[:1] == "." and name != "." and not regex)
 
 
 _FIND_PRINTS = frozenset(
@@ -327,7 +295,7 @@ def _git(run: Invocation, _given: Given) -> Printed | None:
         return None
     for word in (*run.operands, *(run.after or ())):
         text = word.text
-        if ".." in text.split("/") or text[:1] in (":", "/", "~") or _is_hidden(text) or HOLE in text or word.splits:
+        if ".." in text.split("/") or text[:1] in (":", "/", "~") or is_hidden(text) or HOLE in text or word.splits:
             return None
     found = _names(run, [], bare=True)
     kept = run.options.isdisjoint(("-o", "--others", "-i", "--ignored"))

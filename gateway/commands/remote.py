@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from gateway.commands.findings import Findings
-    from gateway.commands.grammar import Invocation
+    from gateway.commands.invocation import Invocation
     from gateway.model.command import Word
 
 # What such a command does there can't be told apart from the outside; these matter wherever it runs.

@@ -25,10 +25,10 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
     from typing import Any
 
+    from gateway.commands.description import Description
     from gateway.core.packed import Descriptions
     from gateway.core.places import Places
 
-    Description = dict[str, Any]
     Lookup = Callable[[str], Description | None]
     # A layer's place among the layers, one of the words below, and what it describes.
     Entry = tuple[int, str, Description]
@@ -120,7 +120,8 @@ def entries(compiled: Iterable[tuple[str, Description]], *, trusted: bool, locke
             may = ADDS
         else:
             may = DESCRIBES
-        found.append((rank, may, {key: value for key, value in description.items() if key not in _FOR_TESTS}))
+        kept: Any = {key: value for key, value in description.items() if key not in _FOR_TESTS}
+        found.append((rank, may, kept))
     return found
 
 
@@ -161,7 +162,7 @@ class Layered:
         return ADDS if may == DESCRIBES and self._is_described_above(name, rank) else may
 
     def _join(self, name: str) -> Description:
-        base = self._shipped(name)
+        base: Any = self._shipped(name)
         also = []
         for entry in self._own[name]:
             description = entry[2]
@@ -175,7 +176,10 @@ class Layered:
                     base = {**base, "several": True}  # it does not get the name of a program that another one has
         if base is None:
             base = {"name": name, "names": [name], "undescribed": True}
-        return {**base, "also": also} if also else base
+        if also:
+            base = {**base, "also": also}
+        joined: Description = base
+        return joined
 
     def _is_described_above(self, name: str, rank: int) -> bool:
         """Whether anything above a layer describes a program, or one that only a file system that ignores case takes

@@ -23,7 +23,7 @@ _FEW = 32
 _PIECE = 1 << 17  # holds the index of all that is shipped
 
 
-def pack(descriptions: Iterable[dict[str, Any]]) -> bytes:
+def pack(descriptions: Iterable[Mapping[str, Any]]) -> bytes:
     """The first line holds the place of every name's text in what follows it; a text holds those of its subcommands."""
     names: dict[str, list[int]] = {}
     texts: list[bytes] = []

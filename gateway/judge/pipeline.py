@@ -16,7 +16,7 @@ from gateway.model.context import Context
 from gateway.model.effect import HOLE, PATH_KINDS, Item, Opaque
 from gateway.model.facts import Wanted
 from gateway.policy.protected import is_protected
-from gateway.tools.canonical import canonicalise_for
+from gateway.tools.canonical import canonicalise
 from gateway.tools.effects import effects_of
 
 TYPE_CHECKING = False
@@ -57,7 +57,7 @@ class Pipeline:
 
     def understand(self, tool: Tool, raw: RawCall, context: Context, *, shell: str = "bash") -> Understood:
         """What a call of this tool does. `shell`: what shell texts are read by. Raises CallError."""
-        call = canonicalise_for(tool, raw, context)
+        call = canonicalise(tool, raw, context)
         if call.input.get(UNCONFINED_REQUEST) is True:
             context = context.replace(confined=False, temp=())  # judged as what it asks for; never a switch
         items, text = effects_of(tool, call, context)

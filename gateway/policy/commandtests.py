@@ -12,7 +12,8 @@ if TYPE_CHECKING:
     from typing import Any
 
     from gateway.model.command import Part
-    from gateway.policy.predicates import Anchors, Subject
+    from gateway.policy.anchors import Anchors
+    from gateway.policy.subject import Subject
 
 
 def prepare_command(argument: Any, _anchors: Anchors) -> Any:

@@ -14,7 +14,8 @@ from gateway.core.value import Value
 from gateway.model.decision import LAYERS
 from gateway.model.effect import KINDS, PATH_KINDS
 from gateway.policy import commandpattern, globs, hosts, paths
-from gateway.policy.predicates import PREDICATES, Anchors
+from gateway.policy.anchors import Anchors
+from gateway.policy.predicates import PREDICATES
 from gateway.policy.table import DELEGATE, ID, LAYER, LOCK, REST, SILENCES
 
 TYPE_CHECKING = False

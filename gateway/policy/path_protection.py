@@ -18,7 +18,8 @@ from gateway.model.effect import PATH_KINDS, Touch
 from gateway.policy import paths
 from gateway.policy.answers import NO, YES
 from gateway.policy.globs import fold_case
-from gateway.policy.predicates import PREDICATES, TESTS, Subject
+from gateway.policy.predicates import PREDICATES, TESTS
+from gateway.policy.subject import Subject
 from gateway.policy.table import EXCEPT, EXPIRES, ID, LANE, LAYER, LEVEL, LOCK, REST
 from gateway.policy.trie import choose
 

@@ -18,64 +18,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Any
 
-    from gateway.model.call import Call
-    from gateway.model.command import Part
-    from gateway.model.context import Context
-    from gateway.model.effect import Effect
-
-
-class Anchors(Value):
-    """The folders that a rule's path patterns are based on.
-
-    `base`: project root of the rule's file; `anywhere`: base of patterns that hold at any depth (`.env`, `**/x`,
-    and `x/**` where it forbids); `layer`: root of the rule's layer, for `/x`; `home`: for `~/x`. `fold`: the file
-    system takes names in either case for the same. `moved`: folders below `~` that lie elsewhere for this user
-    (`~/.config`), and where.
-    """
-
-    base: str
-    anywhere: str
-    layer: str
-    home: str
-    forbids: bool
-    fold: bool = False
-    moved: tuple[tuple[str, str], ...] = ()
-
-    def patterns(self, written: str) -> list[str]:
-        """The same, and where a rule that forbids speaks of a folder that this user keeps elsewhere, that one too."""
-        found = [self.pattern(written)]
-        if self.forbids:
-            for usual, own in self.moved:
-                if written == usual or written.startswith(usual + "/"):
-                    found.append(self.pattern("/" + globs.escape(own) + written[len(usual) :]))
-        return found
-
-    def pattern(self, written: str) -> str:
-        """The pattern as `paths` understands it, absolute. ValueError if it is none."""
-        body = written[:-3] if self.forbids and written.endswith("/**") else written.rstrip("/")
-        floating = written.startswith("**/") or ("/" not in body and not written.startswith((".", "~")))
-        if written.startswith(".") and "/" not in body and body not in (".", ".."):
-            floating = True
-        base = self.anywhere if floating else self.base
-        return paths.normalise(written, base=base, layer_root=self.layer, home=self.home, any_depth=self.forbids)
-
-
-class Subject:
-    """What is being judged: one effect of one call, seen from one lane. Reused from effect to effect."""
-
-    __slots__ = ("allow", "call", "context", "effect", "part")
-
-    call: Call
-    context: Context
-    effect: Effect | None
-    part: Part | None
-    allow: bool
-
-    def __init__(self, call: Call, context: Context) -> None:
-        self.call = call
-        self.context = context
-        self.effect = self.part = None
-        self.allow = False
+    from gateway.policy.anchors import Anchors
+    from gateway.policy.subject import Subject
 
 
 class Predicate(Value):

@@ -6,7 +6,8 @@ from gateway.model.call import Call
 from gateway.model.effect import Touch
 from gateway.policy import paths
 from gateway.policy.answers import NO, YES
-from gateway.policy.predicates import TESTS, Subject
+from gateway.policy.predicates import TESTS
+from gateway.policy.subject import Subject
 from gateway.policy.table import EXCEPT, LANE, LEVEL
 
 TYPE_CHECKING = False

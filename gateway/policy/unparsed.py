@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from gateway.model.context import Context
-    from gateway.policy.predicates import Subject
+    from gateway.policy.subject import Subject
     from gateway.policy.table import Policy
 
 MAX_TRIED = 200_000  # pairs of a word and a rule; beyond that every rule holds

@@ -14,10 +14,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from gateway.model.command import Word
-    from gateway.shell.walk import Walk
-
-Ways = tuple[State | None, State | None]
-"""The state after success and after failure; None where that can't be."""
+    from gateway.shell.state import Ways
+    from gateway.shell.walk_state import WalkState
 
 DECLARATIONS = frozenset(("export", "declare", "typeset", "local", "readonly"))
 _HARMLESS_SHOPT = frozenset(
@@ -25,7 +23,7 @@ _HARMLESS_SHOPT = frozenset(
 )
 
 
-def run(walk: Walk, words: Sequence[Word], raws: Sequence[tuple[int, int]]) -> Ways:
+def run(walk: WalkState, words: Sequence[Word], raws: Sequence[tuple[int, int]]) -> Ways:
     """The state after a simple command whose name may be a shell built-in. All of `words[0]` must be literal."""
     name = words[0].text
     act = _ACTIONS.get(name)
@@ -49,7 +47,7 @@ def run(walk: Walk, words: Sequence[Word], raws: Sequence[tuple[int, int]]) -> W
 # Folders.
 
 
-def _cd(walk: Walk, words: Sequence[Word], _raws: object) -> Ways:
+def _cd(walk: WalkState, words: Sequence[Word], _raws: object) -> Ways:
     state = walk.state
     operands, physical = _folder_operands(words)
     if operands is None or walk.trapped:
@@ -81,7 +79,7 @@ def _folder_operands(words: Sequence[Word]) -> tuple[list[str] | None, bool]:
     return (found if len(found) <= 1 else None), physical
 
 
-def _seen_from(walk: Walk, target: str, physical: bool) -> tuple[str, ...]:
+def _seen_from(walk: WalkState, target: str, physical: bool) -> tuple[str, ...]:
     parts = target.split("/")
     if (physical or walk.physical) and ".." in parts:
         return ()
@@ -94,14 +92,14 @@ def _seen_from(walk: Walk, target: str, physical: bool) -> tuple[str, ...]:
     return tuple(dict.fromkeys(lexical(cwd, target) for cwd in walk.state.cwds))
 
 
-def _moved(walk: Walk, state: State, cwds: tuple[str, ...]) -> Ways:
+def _moved(walk: WalkState, state: State, cwds: tuple[str, ...]) -> Ways:
     if walk.assigned_here:  # `HOME=/x cd`
         cwds = ()
     walk.moved = walk.leaves_folder = True
     return state.move(cwds), state
 
 
-def _pushd(walk: Walk, words: Sequence[Word], _raws: object) -> Ways:
+def _pushd(walk: WalkState, words: Sequence[Word], _raws: object) -> Ways:
     state = walk.state
     operands, _ = _folder_operands(words)
     if operands and operands[0][:1] not in ("+", "-") and not walk.trapped and state.stack is not None:
@@ -112,7 +110,7 @@ def _pushd(walk: Walk, words: Sequence[Word], _raws: object) -> Ways:
     return State((), state.values, state.cwds, None), state
 
 
-def _popd(walk: Walk, words: Sequence[Word], _raws: object) -> Ways:
+def _popd(walk: WalkState, words: Sequence[Word], _raws: object) -> Ways:
     state = walk.state
     walk.moved = walk.leaves_folder = True
     if len(words) == 1 and state.stack is not None and not walk.trapped:
@@ -125,30 +123,30 @@ def _popd(walk: Walk, words: Sequence[Word], _raws: object) -> Ways:
 # Ends.
 
 
-def _exit(walk: Walk, words: Sequence[Word], raws: Sequence[tuple[int, int]]) -> Ways:
+def _exit(walk: WalkState, words: Sequence[Word], raws: Sequence[tuple[int, int]]) -> Ways:
     ends = len(words) == 1 or (len(words) == 2 and (is_number(words[1].text) or walk.numeric_source(*raws[1])))
     return (None, None) if ends else (walk.state, walk.state)
 
 
-def _jump(walk: Walk, _words: object, _raws: object) -> Ways:
+def _jump(walk: WalkState, _words: object, _raws: object) -> Ways:
     walk.jump = join(walk.jump, walk.state)
     return walk.state, walk.state
 
 
-def _return(walk: Walk, words: Sequence[Word], raws: Sequence[tuple[int, int]]) -> Ways:
+def _return(walk: WalkState, words: Sequence[Word], raws: Sequence[tuple[int, int]]) -> Ways:
     return _exit(walk, words, raws) if walk.in_function else (walk.state, walk.state)
 
 
 # Code, options, names.
 
 
-def _foreign(walk: Walk, words: Sequence[Word], _raws: object) -> Ways:
+def _foreign(walk: WalkState, words: Sequence[Word], _raws: object) -> Ways:
     if len(words) == 1:
         return walk.state, walk.state
     return walk.forget()
 
 
-def _trap(walk: Walk, words: Sequence[Word], _raws: object) -> Ways:
+def _trap(walk: WalkState, words: Sequence[Word], _raws: object) -> Ways:
     walk.runs_later = True
     signals = [word.text for word in words[2:]]
     if len(words) < 3 or words[1].text in ("-", "-p", "-l") or all(signal in ("EXIT", "0") for signal in signals):
@@ -157,7 +155,7 @@ def _trap(walk: Walk, words: Sequence[Word], _raws: object) -> Ways:
     return walk.forget()
 
 
-def _alias(walk: Walk, words: Sequence[Word], _raws: object) -> Ways:
+def _alias(walk: WalkState, words: Sequence[Word], _raws: object) -> Ways:
     for word in words[1:]:
         name, equals, _ = word.text.partition("=")
         if HOLE in name or word.splits:
@@ -168,7 +166,7 @@ def _alias(walk: Walk, words: Sequence[Word], _raws: object) -> Ways:
     return walk.state, walk.state
 
 
-def _shopt(walk: Walk, words: Sequence[Word], _raws: object) -> Ways:
+def _shopt(walk: WalkState, words: Sequence[Word], _raws: object) -> Ways:
     if any(word.text == "failglob" for word in words[1:]):
         walk.globs_may_fail = walk.calls_may_fail = True
     changes = any(word.text[:1] == "-" and ("s" in word.text or "u" in word.text) for word in words[1:])
@@ -182,7 +180,7 @@ def _shopt(walk: Walk, words: Sequence[Word], _raws: object) -> Ways:
 _READING = ("keyword", "posix", "history", "histexpand", "braceexpand", "noglob")
 
 
-def _set(walk: Walk, words: Sequence[Word], _raws: object) -> Ways:
+def _set(walk: WalkState, words: Sequence[Word], _raws: object) -> Ways:
     named = False
     for at, word in enumerate(words[1:], 1):
         text = word.text
@@ -215,12 +213,12 @@ def _set(walk: Walk, words: Sequence[Word], _raws: object) -> Ways:
 _CHANGES_READING = frozenset("kHBf")
 
 
-def _positional(walk: Walk, words: Sequence[Word]) -> None:
+def _positional(walk: WalkState, words: Sequence[Word]) -> None:
     given = functions.arguments_of(words)
     walk.state = walk.state.without({"@"}) if given is None else walk.state.assign("@", given)
 
 
-def _shift(walk: Walk, words: Sequence[Word], _raws: object) -> Ways:
+def _shift(walk: WalkState, words: Sequence[Word], _raws: object) -> Ways:
     own = walk.state.values.get("@")
     by = 1 if len(words) == 1 else int(words[1].text) if words[1].text.isdecimal() and words[1].literal else -1
     if isinstance(own, Elements) and 0 <= by <= len(own.texts) and len(words) < 3:
@@ -230,7 +228,7 @@ def _shift(walk: Walk, words: Sequence[Word], _raws: object) -> Ways:
     return walk.state, walk.state
 
 
-_ACTIONS: dict[str, Callable[[Walk, Sequence[Word], Sequence[tuple[int, int]]], Ways]] = {
+_ACTIONS: dict[str, Callable[[WalkState, Sequence[Word], Sequence[tuple[int, int]]], Ways]] = {
     **dict.fromkeys(DECLARATIONS, variables.declare),
     **dict.fromkeys(("mapfile", "readarray"), variables.mapfile),
     **dict.fromkeys(("[", "[[", "test"), variables.test),

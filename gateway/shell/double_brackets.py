@@ -12,15 +12,14 @@ from gateway.shell.words import plain_word, read_word, value_word
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from gateway.shell.builtins import Ways
-    from gateway.shell.redirects import Feed
-    from gateway.shell.walk import Walk
+    from gateway.shell.state import Feed, Ways
+    from gateway.shell.walk_state import WalkState
 
 _OPERATORS = ("&&", "||", "(", ")", "<", ">")
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
 
-def read_test(walk: Walk, start: int, end: int, feed: Feed, via: tuple[str, ...] = ()) -> Ways:
+def read_test(walk: WalkState, start: int, end: int, feed: Feed, via: tuple[str, ...] = ()) -> Ways:
     """Read `[[ … ]]` and the redirects behind it."""
     reader = Reader(walk, start, end, feed, via)
     text = walk.text
@@ -63,7 +62,7 @@ def read_test(walk: Walk, start: int, end: int, feed: Feed, via: tuple[str, ...]
     return reader.finish()
 
 
-def _regex(walk: Walk, at: int, end: int) -> int:
+def _regex(walk: WalkState, at: int, end: int) -> int:
     """A regular expression in `[[`: parentheses and bars are its own; blanks end it outside of parentheses."""
     text = walk.text
     depth = 0
@@ -103,7 +102,7 @@ def _regex(walk: Walk, at: int, end: int) -> int:
     return at
 
 
-def _inside(walk: Walk, start: int, end: int) -> None:
+def _inside(walk: WalkState, start: int, end: int) -> None:
     for region in list(walk.regions.values()):
         if start < region.start < end:
             walk.region(region)

@@ -13,14 +13,14 @@ from gateway.shell.state import ASSIGNED
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from gateway.shell.regions import Region
-    from gateway.shell.walk import Walk
+    from gateway.shell.walk_state import WalkState
 
 _HEAD = re.compile(r"(#|!)?([A-Za-z_][A-Za-z0-9_]*|[0-9]+|[?$!@*#-])")
 _PLAIN_PART = re.compile(r":[ ]*[0-9]+(?::[0-9]+)?\Z|: -[0-9]+\Z")
 _VARIABLE = re.compile(r"\$([A-Za-z_][A-Za-z0-9_]*)")
 
 
-def parameter(walk: Walk, region: Region) -> tuple[str, bool]:
+def parameter(walk: WalkState, region: Region) -> tuple[str, bool]:
     """The value (with `HOLE`) of `${…}`, and whether it may be several words in double quotes."""
     text = walk.text
     children = {child.start: child for child in region.children}
@@ -73,7 +73,7 @@ def parameter(walk: Walk, region: Region) -> tuple[str, bool]:
     return _operator(walk, region, name, value, at, bool(subscript)), several
 
 
-def _operator(walk: Walk, region: Region, name: str, value: str, at: int, element: bool) -> str:
+def _operator(walk: WalkState, region: Region, name: str, value: str, at: int, element: bool) -> str:
     text, end = walk.text, region.stop
     rest = text[at:end]
     if not rest:
@@ -110,7 +110,7 @@ def _folded(rest: str, value: str, element: bool) -> str:
     return HOLE if result is None else result
 
 
-def _subscript(walk: Walk, name: str, start: int, end: int, region: Region) -> None:
+def _subscript(walk: WalkState, name: str, start: int, end: int, region: Region) -> None:
     children = {child.start: child for child in region.children if start <= child.start < end}
     if name in walk.associative:
         for child in children.values():
@@ -121,12 +121,12 @@ def _subscript(walk: Walk, name: str, start: int, end: int, region: Region) -> N
         walk.unknown(problem, region.start, region.end)
 
 
-def _consume(walk: Walk, region: Region) -> None:
+def _consume(walk: WalkState, region: Region) -> None:
     for child in region.children:
         walk.region(child)
 
 
-def consumed_variables(walk: Walk, start: int, end: int, region: Region) -> None:
+def consumed_variables(walk: WalkState, start: int, end: int, region: Region) -> None:
     """Note the plain `$NAME`s of an operand, where single quotes and nested regions may stand around them."""
     for found in _VARIABLE.finditer(walk.text, start, end):
         if not any(child.start <= found.start() < child.end for child in region.children):

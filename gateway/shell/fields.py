@@ -10,8 +10,9 @@ from gateway.shell.braces import MAX_LETTERS, TooMany, expand
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from gateway.shell.words import Host, Piece
+    from gateway.shell.pieces import Host, Piece
 
+BETWEEN = "\x01"  # a control character, which no text that is read holds
 _GLOB = re.compile(r"[*?\[]")
 _BRACKET = re.compile(r"[!^]?[A-Za-z0-9_.,@%+=-]+\Z")
 
@@ -49,7 +50,7 @@ def split(host: Host, pieces: list[Piece], start: int, end: int) -> list[Word]:
     """Field splitting and globs."""
     only = [piece for piece in pieces if piece[1] or piece[0] == "u"]
     if len(only) == 1 and only[0][0] in "gl":
-        text, _, pattern = only[0][1].partition("\x01")
+        text, _, pattern = only[0][1].partition(BETWEEN)
         asks = (("blanks", pattern),) if only[0][0] == "l" else ()
         return [Word(text, start, end, False, pattern, Names((), asks))]
     fields = [_Field()]
@@ -61,7 +62,7 @@ def split(host: Host, pieces: list[Piece], start: int, end: int) -> list[Word]:
             field.add(part, quoted=False)
             field.kept = True
         elif kind == "e":
-            for index, text in enumerate(part.split("\x01")):
+            for index, text in enumerate(part.split(BETWEEN)):
                 if index:
                     fields.append(_Field())
                 fields[-1].add(text, quoted=True)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from gateway.model.command import Word
 from gateway.model.effect import HOLE
+from gateway.shell import functions
 from gateway.shell.guards import MAX_DEPTH, MAX_REPEATS, MAX_TURNS, Refused
 from gateway.shell.redirects import may_not_open
 from gateway.shell.simple import listed, read_simple, read_tail
@@ -17,13 +18,12 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from gateway.shell.builtins import Ways
     from gateway.shell.nodes import Node
-    from gateway.shell.state import Content
-    from gateway.shell.walk import Walk
+    from gateway.shell.state import Content, Ways
+    from gateway.shell.walk_state import WalkState
 
 
-def run(walk: Walk, node: Node, state: State) -> Ways:
+def run(walk: WalkState, node: Node, state: State) -> Ways:
     """Read one statement in a state."""
     kind = node.kind
     if kind == "simple":
@@ -41,7 +41,7 @@ def run(walk: Walk, node: Node, state: State) -> Ways:
     return ways
 
 
-def lines(walk: Walk, node: Node, state: State) -> Ways:
+def lines(walk: WalkState, node: Node, state: State) -> Ways:
     """The statements of a text. An expansion that fails in one of them ends its line, and the next line is run."""
     outer = walk.skipped
     walk.next_line(state)
@@ -63,7 +63,7 @@ def lines(walk: Walk, node: Node, state: State) -> Ways:
     return ways if reached else (None, None)
 
 
-def sequence(walk: Walk, node: Node, state: State) -> Ways:
+def sequence(walk: WalkState, node: Node, state: State) -> Ways:
     ways: Ways = (state, state)
     reached = True
     for child in node.children:
@@ -76,26 +76,26 @@ def sequence(walk: Walk, node: Node, state: State) -> Ways:
     return ways if reached else (None, None)
 
 
-def apart(walk: Walk, node: Node, state: State) -> Ways:
+def apart(walk: WalkState, node: Node, state: State) -> Ways:
     """A statement in a shell of its own: what it changes stays there."""
     run(walk, node, state)
     return state, state
 
 
-def background(walk: Walk, node: Node, state: State) -> Ways:
+def background(walk: WalkState, node: Node, state: State) -> Ways:
     return apart(walk, node.children[0], state)
 
 
-def subshell(walk: Walk, node: Node, state: State) -> Ways:
+def subshell(walk: WalkState, node: Node, state: State) -> Ways:
     sequence(walk, node.children[0], state)
     return state, state
 
 
-def group(walk: Walk, node: Node, state: State) -> Ways:
+def group(walk: WalkState, node: Node, state: State) -> Ways:
     return sequence(walk, node.children[0], state)
 
 
-def chain(walk: Walk, node: Node, state: State) -> Ways:
+def chain(walk: WalkState, node: Node, state: State) -> Ways:
     ok: State | None
     fail: State | None
     ok, fail = run(walk, node.children[0], state)
@@ -117,7 +117,7 @@ def chain(walk: Walk, node: Node, state: State) -> Ways:
     return ok, fail
 
 
-def pipeline(walk: Walk, node: Node, state: State) -> Ways:
+def pipeline(walk: WalkState, node: Node, state: State) -> Ways:
     outer = walk.feed
     children = node.children
     for index, child in enumerate(children):
@@ -131,12 +131,12 @@ def pipeline(walk: Walk, node: Node, state: State) -> Ways:
     return state, state
 
 
-def negation(walk: Walk, node: Node, state: State) -> Ways:
+def negation(walk: WalkState, node: Node, state: State) -> Ways:
     ok, fail = run(walk, node.children[0], state)
     return fail, ok
 
 
-def redirected(walk: Walk, node: Node, state: State) -> Ways:
+def redirected(walk: WalkState, node: Node, state: State) -> Ways:
     child = node.children[0]
     outer = walk.feed
     walk.state = state
@@ -148,20 +148,20 @@ def redirected(walk: Walk, node: Node, state: State) -> Ways:
     return (ways[0], join(ways[1], before)) if may_not_open(redirects) else ways
 
 
-def test(walk: Walk, node: Node, state: State) -> Ways:
+def test(walk: WalkState, node: Node, state: State) -> Ways:
     walk.state = state
     from gateway.shell.double_brackets import read_test  # most processes read one text without any
 
     return read_test(walk, node.start + walk.offset, node.end + walk.offset, walk.feed)
 
 
-def compute(walk: Walk, node: Node, state: State) -> Ways:
+def compute(walk: WalkState, node: Node, state: State) -> Ways:
     walk.state = state
     computed(walk, node.start + walk.offset, node.end + walk.offset)
     return walk.state, walk.state
 
 
-def computed(walk: Walk, start: int, end: int) -> None:
+def computed(walk: WalkState, start: int, end: int) -> None:
     """The arithmetic between double parentheses in this span; a `for`'s has three parts."""
     region = next((r for r in walk.regions.values() if r.kind == "compute" and start <= r.start < end), None)
     if region is None:
@@ -177,7 +177,7 @@ def computed(walk: Walk, start: int, end: int) -> None:
         at += len(part) + 1
 
 
-def condition(walk: Walk, node: Node, state: State) -> Ways:
+def condition(walk: WalkState, node: Node, state: State) -> Ways:
     """`if`: the way through each branch."""
     parts = node.children
     yes: State | None = None
@@ -202,7 +202,7 @@ def condition(walk: Walk, node: Node, state: State) -> Ways:
     return yes, no
 
 
-def loop(walk: Walk, state: State, once: Callable[[State], State | None]) -> State:
+def loop(walk: WalkState, state: State, once: Callable[[State], State | None]) -> State:
     """Read a body until the state at its start no longer changes."""
     outer, walk.jump = walk.jump, None
     for attempt in range(4):
@@ -221,7 +221,7 @@ def loop(walk: Walk, state: State, once: Callable[[State], State | None]) -> Sta
     return state
 
 
-def unrolled(walk: Walk, state: State, turns: Sequence[Callable[[State], State | None]]) -> State:
+def unrolled(walk: WalkState, state: State, turns: Sequence[Callable[[State], State | None]]) -> State:
     """Read a body once for each of a few known turns."""
     outer, walk.jump = walk.jump, None
     result: State | None = state
@@ -232,7 +232,7 @@ def unrolled(walk: Walk, state: State, turns: Sequence[Callable[[State], State |
     return result or state
 
 
-def repeat(walk: Walk, node: Node, state: State) -> Ways:
+def repeat(walk: WalkState, node: Node, state: State) -> Ways:
     condition, body = node.children
 
     def once(start: State) -> State | None:
@@ -245,7 +245,7 @@ def repeat(walk: Walk, node: Node, state: State) -> Ways:
     return after, after
 
 
-def each(walk: Walk, node: Node, state: State) -> Ways:
+def each(walk: WalkState, node: Node, state: State) -> Ways:
     """`for` and `select`."""
     name_node, words_node, body = node.children
     start, end = name_node.start + walk.offset, name_node.end + walk.offset
@@ -295,7 +295,7 @@ def each(walk: Walk, node: Node, state: State) -> Ways:
     return after, after
 
 
-def _taken(walk: Walk, word: Word) -> Content:
+def _taken(walk: WalkState, word: Word) -> Content:
     """What a loop's variable holds for one of its words, each time around."""
     if word.literal:
         return word.text
@@ -306,7 +306,7 @@ def _taken(walk: Walk, word: Word) -> Content:
     return ASSIGNED
 
 
-def counted(walk: Walk, node: Node, state: State) -> Ways:
+def counted(walk: WalkState, node: Node, state: State) -> Ways:
     """`for (( … ))`."""
     body = node.children[0]
     walk.state = state
@@ -320,7 +320,7 @@ def counted(walk: Walk, node: Node, state: State) -> Ways:
     return after, after
 
 
-def case(walk: Walk, node: Node, state: State) -> Ways:
+def case(walk: WalkState, node: Node, state: State) -> Ways:
     walk.state = state
     head = node.children[0]
     walk.list_words(head.start + walk.offset, head.end + walk.offset)
@@ -343,7 +343,7 @@ def case(walk: Walk, node: Node, state: State) -> Ways:
     return ok, fail
 
 
-def failed(walk: Walk, node: Node, state: State) -> Ways:
+def failed(walk: WalkState, node: Node, state: State) -> Ways:
     """What the grammar could not place: the statements in it, for the deny lanes."""
     walk.unknown("the grammar does not accept this", node.start + walk.offset, node.end + walk.offset)
     for child in node.children:
@@ -352,15 +352,13 @@ def failed(walk: Walk, node: Node, state: State) -> Ways:
     return walk.forget()
 
 
-def strange(walk: Walk, node: Node, state: State) -> Ways:
+def strange(walk: WalkState, node: Node, state: State) -> Ways:
     walk.unknown("a construct that is not known", node.start + walk.offset, node.end + walk.offset)
     walk.state = state
     return walk.forget()
 
 
-from gateway.shell import functions  # noqa: E402  # it reads bodies with `run`
-
-_STATEMENTS: dict[str, Callable[[Walk, Node, State], Ways]] = {
+_STATEMENTS: dict[str, Callable[[WalkState, Node, State], Ways]] = {
     "sequence": sequence,
     "background": background,
     "chain": chain,

@@ -7,39 +7,26 @@ at each call instead, with what is known there.
 
 from __future__ import annotations
 
-from gateway.core.value import Value
 from gateway.model.effect import HOLE
 from gateway.shell.guards import MAX_CALLS, MAX_NESTED_CALLS
-from gateway.shell.redirects import INHERITED
 from gateway.shell.script import Function
-from gateway.shell.state import ASSIGNED, Elements, State, join
+from gateway.shell.state import ASSIGNED, INHERITED, Elements, State, join
+from gateway.shell.walk_state import Body
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from gateway.model.command import Word
-    from gateway.shell.builtins import Ways
     from gateway.shell.nodes import Node
-    from gateway.shell.regions import Region
-    from gateway.shell.walk import Walk
+    from gateway.shell.state import Ways
+    from gateway.shell.walk_state import WalkState
 
 _ENDS = ("return", "exit")
 _HANDLER = "command_not_found_handle"  # the shell calls it by itself
 
 
-class Body(Value):
-    """A function's body and what reading it needs."""
-
-    node: Node
-    text: str
-    regions: dict[int, Region]
-    offset: int
-    loose: bool
-    timed: frozenset[int]
-
-
-def define(walk: Walk, node: Node, state: State) -> Ways:
+def define(walk: WalkState, node: Node, state: State) -> Ways:
     """Read a definition."""
     name_node, body = node.children
     start, end = name_node.start + walk.offset, name_node.end + walk.offset
@@ -74,7 +61,7 @@ def define(walk: Walk, node: Node, state: State) -> Ways:
     return state, state
 
 
-def call(walk: Walk, words: Sequence[Word]) -> Ways:
+def call(walk: WalkState, words: Sequence[Word]) -> Ways:
     """The state behind a plain call. A body that is followed is read here, with these arguments."""
     name = words[0].text
     moves, wild = walk.functions[name]
@@ -93,7 +80,7 @@ def call(walk: Walk, words: Sequence[Word]) -> Ways:
     return walk.state, walk.state
 
 
-def _followed(walk: Walk, words: Sequence[Word], body: Body) -> Ways:
+def _followed(walk: WalkState, words: Sequence[Word], body: Body) -> Ways:
     start, end = words[0].start, words[-1].end
     walk.calls += 1
     if walk.calls > MAX_CALLS or walk.call_depth >= MAX_NESTED_CALLS:

@@ -29,6 +29,9 @@ ACTING = frozenset(
      "shift", "shopt", "source", "test", "trap", "typeset", "unset", "wait")
 )  # fmt: skip
 
+CARE = ACTING | RESERVED | {"exec"}
+"""Names that change the state of the reading, or are no command's."""
+
 PLAIN_NAME = r"A-Za-z0-9_./:,@%+\-"
 PLAIN_LETTERS = "=" + PLAIN_NAME
 """Letters that mean nothing to bash, wherever they stand in a word; in a name that nothing is assigned to."""

@@ -7,15 +7,13 @@ What is read here is exactly what the walk would read; everything else is left t
 from __future__ import annotations
 
 from gateway.model.command import Simple, Word
-from gateway.shell.guards import ACTING, MAX_TEXT, RESERVED
+from gateway.shell.guards import ACTING, CARE, MAX_TEXT, RESERVED
 from gateway.shell.script import Script
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-CARE = ACTING | RESERVED | {"exec"}
-"""Names that change the state of the reading, or are no command's."""
 _FIRST = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz_./")
 _LETTERS = _FIRST | frozenset("0123456789:,@%+-= ")
 _NONE: frozenset[str] = frozenset()

@@ -10,8 +10,7 @@ from __future__ import annotations
 import re
 
 from gateway.model.command import Simple, Word
-from gateway.shell.guards import PLAIN_LETTERS, PLAIN_NAME
-from gateway.shell.plain import CARE
+from gateway.shell.guards import CARE, PLAIN_LETTERS, PLAIN_NAME
 from gateway.shell.script import Redirect, Script
 
 TYPE_CHECKING = False

@@ -8,7 +8,7 @@ from gateway.model.command import Word
 from gateway.model.effect import HOLE
 from gateway.shell.plainlist import NETWORK, is_descriptor
 from gateway.shell.script import Redirect
-from gateway.shell.state import NUMBER
+from gateway.shell.state import FILE, NUMBER
 from gateway.shell.tildes import tilde_pieces
 from gateway.shell.words import plain_word, read_word, text_in, value_word, words_of
 
@@ -18,23 +18,15 @@ if TYPE_CHECKING:
     from typing import Any
 
     from gateway.shell.regions import Region
-    from gateway.shell.walk import Walk
+    from gateway.shell.state import Feed
+    from gateway.shell.walk_state import WalkState
 
 # Behind `>&`, what the word gave is expanded once more where it is the name of a file.
 _SAME_TWICE: Any = re.compile(r"(?!~)[^$`\\'\"*?\[" + HOLE + "]+").fullmatch
 REDIRECT = re.compile(r"([0-9]+|\{[A-Za-z_][A-Za-z0-9_]*\})?(&>>|&>|<<<|<<|<>|>>|>\||>&|<&|>|<)")
 
 
-Feed = tuple[str, str, "tuple[int, int] | None", bool]
-"""Where standard input comes from: "" inherited, or pipe, file or text with the text; the span of what is piped into
-it; whether others read from the same pipe."""
-
-INHERITED: Feed = ("", "", None, False)
-PIPE: Feed = ("pipe", "", None, False)
-FILE: Feed = ("file", "", None, False)
-
-
-def read_redirect(walk: Walk, found: re.Match[str], end: int, into: list[Redirect]) -> tuple[int, Feed | None]:
+def read_redirect(walk: WalkState, found: re.Match[str], end: int, into: list[Redirect]) -> tuple[int, Feed | None]:
     """Read one redirection whose operator was matched. Appends what it opens; returns where it ends and, if it feeds
     standard input, with what."""
     start, at = found.start(), found.end()
@@ -101,7 +93,7 @@ def may_not_open(redirects: Sequence[Redirect]) -> bool:
     return False
 
 
-def _body(walk: Walk, region: Region) -> str:
+def _body(walk: WalkState, region: Region) -> str:
     """The text of a here-document."""
     walk.seen.add(region.start)
     text = walk.text[region.inner : region.stop]

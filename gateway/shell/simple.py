@@ -13,7 +13,7 @@ from gateway.model.effect import HOLE
 from gateway.shell import builtins
 from gateway.shell.guards import ACTING, PLAIN_LETTERS, RESERVED
 from gateway.shell.plain import is_plain, needs_care, plain_words
-from gateway.shell.redirects import REDIRECT, Feed, may_not_open, read_redirect
+from gateway.shell.redirects import REDIRECT, may_not_open, read_redirect
 from gateway.shell.script import Assignment, Redirect
 from gateway.shell.state import ASSIGNED, NUMBER, Elements, is_number, join, numeric
 from gateway.shell.tildes import tilde_pieces
@@ -23,10 +23,9 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from gateway.shell.builtins import Ways
     from gateway.shell.regions import Region
-    from gateway.shell.state import Content
-    from gateway.shell.walk import Walk
+    from gateway.shell.state import Content, Feed, Ways
+    from gateway.shell.walk_state import WalkState
 
 _PLAIN_ENDS = re.compile(rf"""(?:[{PLAIN_LETTERS}]+|'[^']*'|"[^"\\$`]*")(?=[ \t]|\Z)""")
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
@@ -34,7 +33,7 @@ SEPARATE = " \t\n;&|()<>"
 _make: Any = tuple.__new__  # the class's own checks cost more than reading a plain command
 
 
-def read_simple(walk: Walk, start: int, end: int, feed: Feed, via: tuple[str, ...] = ()) -> Ways:
+def read_simple(walk: WalkState, start: int, end: int, feed: Feed, via: tuple[str, ...] = ()) -> Ways:
     """Read a simple command; emits it and what it opens and sets; returns the state behind it."""
     raw = walk.text[start:end]
     if is_plain(raw):
@@ -51,7 +50,7 @@ def read_simple(walk: Walk, start: int, end: int, feed: Feed, via: tuple[str, ..
 class Reader:
     """A command while it is read."""
 
-    def __init__(self, walk: Walk, start: int, end: int, feed: Feed, via: tuple[str, ...]) -> None:
+    def __init__(self, walk: WalkState, start: int, end: int, feed: Feed, via: tuple[str, ...]) -> None:
         self.walk = walk
         self.start = start
         self.end = end
@@ -314,7 +313,7 @@ class Reader:
             walk.assignments.append(Assignment(name, word, start, word.end, part, part >= 0 or walk.all_exported))
 
 
-def listed(walk: Walk, words: list[Word]) -> None:
+def listed(walk: WalkState, words: list[Word]) -> None:
     """Patterns that stand where no command takes them: the shell lists their folders all the same."""
     walk.redirects += [
         Redirect("list", word, word.start, word.end, walk.cwds)
@@ -323,7 +322,7 @@ def listed(walk: Walk, words: list[Word]) -> None:
     ]
 
 
-def read_tail(walk: Walk, start: int, end: int, feed: Feed) -> tuple[list[Redirect], Feed]:
+def read_tail(walk: WalkState, start: int, end: int, feed: Feed) -> tuple[list[Redirect], Feed]:
     """The redirects behind a compound command, and what then feeds it."""
     reader = Reader(walk, start, end, feed, ())
     text = walk.text

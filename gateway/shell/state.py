@@ -76,6 +76,17 @@ class State(Value):
         return State(cwds, self.values, self.cwds, self.stack)
 
 
+Ways = tuple[State | None, State | None]
+"""The state after success and after failure; None where that can't be."""
+
+Feed = tuple[str, str, "tuple[int, int] | None", bool]
+"""Where standard input comes from: "" inherited, or pipe, file or text with the text; the span of what is piped into
+it; whether others read from the same pipe."""
+
+INHERITED: Feed = ("", "", None, False)
+FILE: Feed = ("file", "", None, False)
+
+
 def is_number(value: Content | None) -> bool:
     """Whether arithmetic may read the value: it names nothing and expands nothing."""
     if value is NUMBER:

@@ -8,7 +8,7 @@ from gateway.model.effect import HOLE
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from gateway.shell.words import Host, Piece
+    from gateway.shell.pieces import Host, Piece
 
 _ASSIGNED_TILDE = re.compile(r"([A-Za-z_][A-Za-z0-9_]*\+?=)~")
 _ASSIGNMENT = re.compile(r"[A-Za-z_][A-Za-z0-9_]*(\[[^\]]*\])?\+?=(?(1)~)")

@@ -14,9 +14,8 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from gateway.model.command import Word
-    from gateway.shell.builtins import Ways
-    from gateway.shell.state import Content
-    from gateway.shell.walk import Walk
+    from gateway.shell.state import Content, Ways
+    from gateway.shell.walk_state import WalkState
 
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _ELEMENT = re.compile(r"[A-Za-z_][A-Za-z0-9_]*(?:\[(?:[0-9]+|@|\*)\])?\Z")
@@ -40,7 +39,7 @@ def span_of(words: Sequence[Word]) -> tuple[int, int]:
     return words[0].start, words[-1].end
 
 
-def declare(walk: Walk, words: Sequence[Word], raws: Sequence[tuple[int, int]]) -> Ways:
+def declare(walk: WalkState, words: Sequence[Word], raws: Sequence[tuple[int, int]]) -> Ways:
     name = words[0].text
     flags = ""
     for word, raw in zip(words[1:], raws[1:], strict=False):
@@ -55,7 +54,7 @@ def declare(walk: Walk, words: Sequence[Word], raws: Sequence[tuple[int, int]]) 
     return walk.state, walk.state
 
 
-def _declare_one(walk: Walk, word: Word, raw: tuple[int, int], flags: str, builtin: str) -> None:
+def _declare_one(walk: WalkState, word: Word, raw: tuple[int, int], flags: str, builtin: str) -> None:
     text = word.text
     found = _NAME.match(text)
     if not found and word.literal:
@@ -114,7 +113,7 @@ def _declare_one(walk: Walk, word: Word, raw: tuple[int, int], flags: str, built
         walk.freeze(name)
 
 
-def _may_be_list(walk: Walk, word: Word, raw: tuple[int, int], flags: str, builtin: str) -> bool:
+def _may_be_list(walk: WalkState, word: Word, raw: tuple[int, int], flags: str, builtin: str) -> bool:
     """Whether a declaration may read a value, once its quotes are gone, as the elements of an array: it expands them
     as if they were written there."""
     before, equals, value = word.text.partition("=")
@@ -131,18 +130,20 @@ def _may_be_list(walk: Walk, word: Word, raw: tuple[int, int], flags: str, built
     elif value[:1] != HOLE:
         return False
     found = _NAME.match(before)
-    return list_ or (builtin != "export" and (not found or found[0] in _LISTS or found[0] in walk.arrays))
+    return list_ or (builtin != "export" and (not found or found[0] in _LISTS or found[0] in _arrays(walk)))
 
 
-def lists_of(text: str) -> frozenset[str]:
-    """The variables that a text may make arrays."""
-    names = {found[1] for found in _MADE_LIST.finditer(text)}
-    for found in _LIST_MAKERS.finditer(text):
-        names.update(_NAME.findall(found[0]))
-    return frozenset(names)
+def _arrays(walk: WalkState) -> frozenset[str]:
+    """The variables that the text may make arrays, wherever it does."""
+    if walk.arrays is None:
+        names = {found[1] for found in _MADE_LIST.finditer(walk.text)}
+        for found in _LIST_MAKERS.finditer(walk.text):
+            names.update(_NAME.findall(found[0]))
+        walk.arrays = frozenset(names)
+    return walk.arrays
 
 
-def unset(walk: Walk, words: Sequence[Word], _raws: object) -> Ways:
+def unset(walk: WalkState, words: Sequence[Word], _raws: object) -> Ways:
     walk.runs_later = True  # it may take a function away
     for word in words[1:]:
         if not _plain_target(walk, word):
@@ -158,7 +159,7 @@ def unset(walk: Walk, words: Sequence[Word], _raws: object) -> Ways:
     return walk.state, walk.state
 
 
-def read(walk: Walk, words: Sequence[Word], _raws: object) -> Ways:
+def read(walk: WalkState, words: Sequence[Word], _raws: object) -> Ways:
     named = False
     takes = ""  # the option whose value the next word is
     line = _line(walk, words)
@@ -185,7 +186,7 @@ def read(walk: Walk, words: Sequence[Word], _raws: object) -> Ways:
     return walk.state, walk.state
 
 
-def _line(walk: Walk, words: Sequence[Word]) -> Output | None:
+def _line(walk: WalkState, words: Sequence[Word]) -> Output | None:
     """What `read -r NAME` gets where only other `read`s share the pipe: a line of what is piped in."""
     source = walk.current_feed[2]
     if source is None or len(words) != 3 or words[1].text != "-r" or not words[2].literal:
@@ -193,7 +194,7 @@ def _line(walk: Walk, words: Sequence[Word]) -> Output | None:
     return Output(*source, "line") if _NAME.fullmatch(words[2].text) else None
 
 
-def mapfile(walk: Walk, words: Sequence[Word], _raws: object) -> Ways:
+def mapfile(walk: WalkState, words: Sequence[Word], _raws: object) -> Ways:
     skip = False
     for word in words[1:]:
         if skip:
@@ -208,7 +209,7 @@ def mapfile(walk: Walk, words: Sequence[Word], _raws: object) -> Ways:
     return walk.state, walk.state
 
 
-def printf(walk: Walk, words: Sequence[Word], _raws: object) -> Ways:
+def printf(walk: WalkState, words: Sequence[Word], _raws: object) -> Ways:
     """`-v NAME` sets a variable, and so does `%n`, which takes the name from among what is to be printed."""
     at = 1
     while at < len(words) and words[at].text[:2] == "-v" and HOLE not in words[at].text:
@@ -239,7 +240,7 @@ def printf(walk: Walk, words: Sequence[Word], _raws: object) -> Ways:
     return walk.state, walk.state
 
 
-def getopts(walk: Walk, words: Sequence[Word], _raws: object) -> Ways:
+def getopts(walk: WalkState, words: Sequence[Word], _raws: object) -> Ways:
     walk.set_variable("OPTARG", ASSIGNED, *span_of(words))
     walk.set_variable("OPTIND", NUMBER, *span_of(words))
     if len(words) > 2 and not _sets(walk, words[2]):
@@ -247,7 +248,7 @@ def getopts(walk: Walk, words: Sequence[Word], _raws: object) -> Ways:
     return walk.state, walk.state
 
 
-def wait(walk: Walk, words: Sequence[Word], _raws: object) -> Ways:
+def wait(walk: WalkState, words: Sequence[Word], _raws: object) -> Ways:
     at = 1
     while at < len(words) and words[at].text[:1] == "-" and words[at].text != "--":
         letters, names, glued = words[at].text.partition("p")
@@ -261,7 +262,7 @@ def wait(walk: Walk, words: Sequence[Word], _raws: object) -> Ways:
     return walk.state, walk.state
 
 
-def let(walk: Walk, words: Sequence[Word], _raws: object) -> Ways:
+def let(walk: WalkState, words: Sequence[Word], _raws: object) -> Ways:
     for word in words[1:]:
         problem = "arithmetic on text that is not known"
         if HOLE not in word.text and not word.splits:
@@ -271,7 +272,7 @@ def let(walk: Walk, words: Sequence[Word], _raws: object) -> Ways:
     return walk.state, walk.state
 
 
-def _sets(walk: Walk, word: Word) -> bool:
+def _sets(walk: WalkState, word: Word) -> bool:
     """A word names a variable that a built-in sets. False if nobody can tell which."""
     if not _plain_target(walk, word):
         _sets_unknown(walk, word)
@@ -280,11 +281,11 @@ def _sets(walk: Walk, word: Word) -> bool:
     return True
 
 
-def _sets_unknown(walk: Walk, word: Word) -> None:
+def _sets_unknown(walk: WalkState, word: Word) -> None:
     walk.assignments.append(Assignment(HOLE, plain_word(HOLE, word.start, word.end), word.start, word.end))
 
 
-def _plain_target(walk: Walk, word: Word) -> bool:
+def _plain_target(walk: WalkState, word: Word) -> bool:
     if word.literal and (_ELEMENT.match(word.text) or word.text[:1] == "-" or "[" not in word.text):
         return True
     if word.pattern is not None and _ELEMENT.match(word.text):  # `a[0]`: a glob if such a file exists
@@ -293,7 +294,7 @@ def _plain_target(walk: Walk, word: Word) -> bool:
     return False
 
 
-def test(walk: Walk, words: Sequence[Word], raws: Sequence[tuple[int, int]]) -> Ways:
+def test(walk: WalkState, words: Sequence[Word], raws: Sequence[tuple[int, int]]) -> Ways:
     for at, word in enumerate(words[1:], 1):
         raw = walk.text[raws[at][0] : raws[at][1]]
         if word.text in ("-v", "-R"):
@@ -320,5 +321,5 @@ def _may_be_operator(words: Sequence[Word], at: int) -> bool:
 _COMPARISONS = frozenset(("-eq", "-ne", "-lt", "-le", "-gt", "-ge"))
 
 
-def _compares_number(walk: Walk, word: Word, raw: tuple[int, int]) -> bool:
+def _compares_number(walk: WalkState, word: Word, raw: tuple[int, int]) -> bool:
     return is_number(word.text) or numeric(walk.state, word.text) or walk.numeric_source(*raw)

@@ -14,14 +14,13 @@ from gateway.shell.guards import (
     Refused,
     may_have_regions,
 )
-from gateway.shell.redirects import INHERITED
 from gateway.shell.skeleton import skeleton
 from gateway.shell.state import (
     Output,
     State,
     join,
 )
-from gateway.shell.values import Values
+from gateway.shell.walk_state import WalkState
 from gateway.shell.words import read_word, words_of
 
 TYPE_CHECKING = False
@@ -30,10 +29,10 @@ if TYPE_CHECKING:
     from types import ModuleType
 
     from gateway.model.command import Word
-    from gateway.shell.builtins import Ways
     from gateway.shell.nodes import Node
     from gateway.shell.regions import Region
     from gateway.shell.script import Script
+    from gateway.shell.state import Ways
 
 
 def read(text: str, *, cwds: tuple[str, ...], home: str, variables: Mapping[str, str]) -> Script:
@@ -69,31 +68,10 @@ def read(text: str, *, cwds: tuple[str, ...], home: str, variables: Mapping[str,
         return walk.script(text, end.cwds if end else ())
 
 
-class Walk(Values):
-    """One reading. What was found so far, and where the reading stands."""
+class Walk(WalkState):
+    """One walk through a text: parts of it, and what they hold, each read in the state that the walk has then."""
 
-    feed = current_feed = INHERITED
-    reading: tuple[int, int] | None = None  # the simple command that is being read
-    offset = 0
-    loose = False
-    timed: frozenset[int] = frozenset()
-    # Bounds.
-    depth = 0
-    parsed = 0
-    repeats = 0
-
-    def __init__(
-        self,
-        cwds: tuple[str, ...],
-        home: str,
-        variables: Mapping[str, str],
-        moves: bool = False,
-        splits: bool = False,
-        attributed: frozenset[str] = NOTHING,
-        followed: frozenset[str] = NOTHING,
-    ) -> None:
-        super().__init__(cwds, home, variables, moves, splits, attributed, followed)
-        self.seen: set[int] = set()  # the substitutions of the text that were met
+    parsed = 0  # how many characters the grammar was given
 
     # Texts.
 

@@ -1,10 +1,4 @@
-"""One word of the shell: its pieces as written, and the words that bash makes of them.
-
-A word is read into pieces: ("u", text) unquoted letters, ("q", text) quoted ones, ("x", text) an unquoted expansion
-that is split and globbed, ("n", text) the same of a bare `$NAME`, ("i", text) a bare `$NAME` that is a number,
-("m", text) a quoted expansion that may be several words (`"$@"`), ("e", texts) one whose words are known, joined by
-`BETWEEN`. ("g", glob) and, unquoted, ("l", glob) stand for one path that a glob matches. Unknown parts are `HOLE`.
-"""
+"""One word of the shell: its pieces as written (`pieces`), and the words that bash makes of them."""
 
 from __future__ import annotations
 
@@ -14,35 +8,15 @@ from gateway.model.command import Word
 from gateway.model.effect import HOLE
 from gateway.shell.ansi import decode
 from gateway.shell.braces import TooMany
-from gateway.shell.fields import brace, split
+from gateway.shell.fields import BETWEEN, brace, split
 from gateway.shell.guards import PLAIN_LETTERS, Refused
 from gateway.shell.tildes import tilde_pieces
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any, Protocol
+    from typing import Any
 
-    from gateway.shell.regions import Region
-
-    class Host(Protocol):
-        """What reading a word needs of the walk: each looks at, and may change, the state at this point."""
-
-        text: str
-        regions: dict[int, Region]
-
-        def variable(self, name: str, start: int, end: int) -> str: ...
-        def region(self, region: Region) -> tuple[str, bool]: ...
-        def tilde(self, name: str) -> str: ...
-        def splits_plainly(self) -> bool: ...
-        def holds_number(self, name: str) -> bool: ...
-        def glob_of(self, name: str) -> str: ...
-        def elements(self, name: str) -> tuple[str, ...] | None: ...
-        def expanded(self, start: int, end: int) -> None: ...
-        def note(self, start: int, end: int, region: Region | None, name: str) -> None: ...
-
-
-Piece = tuple[str, str]
-BETWEEN = "\x01"  # a control character, which no text that is read holds
+    from gateway.shell.pieces import Host, Piece
 
 _RUN = re.compile(r"""[^\\'"`$ \t\n;&|()<>]+""")
 _DOUBLE_RUN = re.compile(r'[^\\"`$]+')

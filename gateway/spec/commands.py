@@ -51,6 +51,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
     from typing import Any
 
+    from gateway.commands.description import Description
+
     Spec = dict[str, Any]
 
 _SPEC_KEYS = frozenset(SPEC)
@@ -60,7 +62,7 @@ _OPTION_KEYS = frozenset(OPTION)
 _EFFECT_KEYS = frozenset(EFFECT)
 
 
-def compile_description(text: str | bytes, file: str, layer: str = "") -> Spec:
+def compile_description(text: str | bytes, file: str, layer: str = "") -> Description:
     """The compiled description of one file. ConfigError with every problem and its place.
 
     `layer`: the one that brings the file, "" for a shipped one. What speaks of the gateway's own code is for shipped
@@ -68,9 +70,10 @@ def compile_description(text: str | bytes, file: str, layer: str = "") -> Spec:
     """
     root = load(text, file)
     complaints = Complaints(file)
-    compiled = _Compiler(complaints, layer).program(root)
+    compiled: Any = _Compiler(complaints, layer).program(root)
     complaints.raise_any()
-    return compiled
+    described: Description = compiled  # a file without complaints is one
+    return described
 
 
 class _Compiler:

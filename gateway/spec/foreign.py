@@ -24,7 +24,7 @@ from gateway.spec.node import Complaints, clip
 from gateway.spec.tool_effects import MATCH_KINDS, field, read_effects, read_kinds
 from gateway.spec.tool_fields import entries, read_schema, unknown_name
 from gateway.spec.yamltext import load
-from gateway.tools.canonical import canonicalise_for
+from gateway.tools.canonical import canonicalise
 from gateway.tools.effects import describe, effects_of
 from gateway.tools.examples import WORLD
 from gateway.tools.foreign import renamed
@@ -255,7 +255,7 @@ def _check(entry: dict[str, Any], file: str) -> list[Problem]:
 
 def _wrong(tool: Tool, example: dict[str, Any]) -> str:
     try:
-        call = canonicalise_for(tool, RawCall(tool.name, renamed(tool, example["call"])), WORLD)
+        call = canonicalise(tool, RawCall(tool.name, renamed(tool, example["call"])), WORLD)
     except CallError as error:
         paths = sorted(problem.path for problem in error.problems)
         if "complaint" not in example:

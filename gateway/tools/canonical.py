@@ -1,8 +1,7 @@
 """From a raw call to the one value that is judged, shown, run and recorded.
 
-The tool is found through its aliases, numbers and booleans sent as text are coerced, defaults filled in, paths
-made absolute and lexically normal, URLs brought to one spelling. All complaints come at once, each with its
-JSON path. The disk is never touched.
+Numbers and booleans sent as text are coerced, defaults filled in, paths made absolute and lexically normal, URLs
+brought to one spelling. All complaints come at once, each with its JSON path. The disk is never touched.
 """
 
 from __future__ import annotations
@@ -23,20 +22,14 @@ if TYPE_CHECKING:
 
     from gateway.model.call import RawCall
     from gateway.model.context import Context
-    from gateway.tools.registry import Registry
-    from gateway.tools.tool import Tool
+    from gateway.tools.declaration import Declaration
 
 
-def canonicalise(registry: Registry, raw: RawCall, context: Context) -> Call:
-    """The canonical, validated form of `raw`. Raises `CallError` with every complaint.
+def canonicalise(tool: Declaration, raw: RawCall, context: Context) -> Call:
+    """The canonical, validated form of a call of this tool. Raises `CallError` with every complaint.
 
     In a partial call required fields may be missing; what is there is held to the same rules.
     """
-    return canonicalise_for(registry.tool(raw.tool), raw, context)
-
-
-def canonicalise_for(tool: Tool, raw: RawCall, context: Context) -> Call:
-    """As `canonicalise`, for a tool that was found already."""
     values = _copied(raw.input)
     coerce = tool.coerce
     for name, value in values.items():
@@ -118,7 +111,7 @@ def _copied(given: Any) -> dict[str, Any]:
     return values
 
 
-def _internal(tool: Tool, values: dict[str, Any], problems: list[Problem]) -> list[Problem]:
+def _internal(tool: Declaration, values: dict[str, Any], problems: list[Problem]) -> list[Problem]:
     """The complaints, with those about internal fields saying what they are about."""
     sent = [name for name in values if name in tool.internal]
     paths = {json_path([name]) for name in sent}

@@ -15,29 +15,14 @@ if TYPE_CHECKING:
 
     from gateway.model.call import Call
     from gateway.model.context import Context
-    from gateway.tools.tool import Tool
-
-    # (what, its field, tree or not, whether it happens even if the field is not known, the whole declaration)
-    Action = tuple[str, str, bool, bool, dict[str, Any]]
+    from gateway.tools.declaration import Declaration
 
 _PATH_KINDS = ("list", "read", "write", "delete")
 # Effects that only the tools of foreign agents declare: what a text or a list names (`gateway.tools.foreign_effects`).
 FOREIGN = ("patch", "urls", "patterns")
 
 
-def actions(entry: dict[str, Any]) -> list[Action]:
-    """A tool's declared effects in the form `effects_of` goes through; undeclared effects are opaque."""
-    required = entry["input"].get("required", ())
-    declared = entry["effects"] or [{"do": "opaque", "why": f"what `{entry['name']}` does is not declared"}]
-    found = []
-    for effect in declared:
-        field = effect.get("field", "")
-        always = field in required or "default" in effect
-        found.append((effect["do"], field, bool(effect.get("tree")), always, effect))
-    return found
-
-
-def effects_of(tool: Tool, call: Call, context: Context) -> tuple[tuple[Item, ...], str | None]:
+def effects_of(tool: Declaration, call: Call, context: Context) -> tuple[tuple[Item, ...], str | None]:
     """The effects of `call`, `Use` first, and the shell text that still has to be analysed (None if there is none).
 
     Spans count code points of `call.shown`; (0, 0) is an effect that the shown field does not tell.
@@ -82,14 +67,14 @@ def effects_of(tool: Tool, call: Call, context: Context) -> tuple[tuple[Item, ..
     return tuple(items), shell
 
 
-def _may_follow(tool: Tool, call: Call, field: str) -> bool:
+def _may_follow(tool: Declaration, call: Call, field: str) -> bool:
     """Whether a partial call may still get the field: it is one of several that the tool needs, and none is there."""
     return any(field in names for names in tool.alternatives) and not any(
         names <= call.input.keys() for names in tool.alternatives
     )
 
 
-def _connect(tool: Tool, call: Call, declared: dict[str, Any], required: bool) -> list[Item]:
+def _connect(tool: Declaration, call: Call, declared: dict[str, Any], required: bool) -> list[Item]:
     """The host behind a URL or host field; an unknown one where no field names it."""
     field = declared.get("field", "")
     direction = declared["direction"]
@@ -126,7 +111,7 @@ def _connection(target: Any, call: Call, declared: dict[str, Any]) -> Connect:
     return Connect(url.host, url.port, direction)
 
 
-def _session(tool: Tool, call: Call, declared: dict[str, Any], _required: bool) -> list[Item]:
+def _session(tool: Declaration, call: Call, declared: dict[str, Any], _required: bool) -> list[Item]:
     said = []
     for part in declared["text"]:
         if "text" in part:
@@ -140,7 +125,7 @@ def _session(tool: Tool, call: Call, declared: dict[str, Any], _required: bool) 
     return [Item(SessionChange(" ".join("".join(said).split())))]
 
 
-def _opaque(_tool: Tool, _call: Call, declared: dict[str, Any], _required: bool) -> list[Item]:
+def _opaque(_tool: Declaration, _call: Call, declared: dict[str, Any], _required: bool) -> list[Item]:
     return [Item(Opaque(declared["why"]))]
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from gateway.core.errors import CallError, ConfigError, Problem
 from gateway.model.call import RawCall
 from gateway.model.context import Context
-from gateway.tools.canonical import canonicalise
 from gateway.tools.effects import describe, effects_of
 from gateway.tools.validate import compile_validator, validate
 from gateway.tools.words import json_path, quoted
@@ -66,7 +65,7 @@ def check_example(
     """What an example gives else than it says."""
     raw = RawCall(name, example["call"])
     try:
-        call = canonicalise(registry, raw, WORLD)
+        call = registry.canonical_call(raw, WORLD)
     except CallError as error:
         paths = sorted(problem.path for problem in error.problems)
         if "complaint" not in example:

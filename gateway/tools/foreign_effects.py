@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
     from gateway.model.call import Call
     from gateway.model.context import Context
-    from gateway.tools.tool import Tool
+    from gateway.tools.declaration import Declaration
 
 _MOST = 200
 _DEEPEST = 20
@@ -19,7 +19,7 @@ _SAME = {"ws": "http", "wss": "https"}
 _AROUND = "\"'`<>()[]{},;"
 
 
-def found_in(do: str, tool: Tool, call: Call, declared: dict[str, Any], context: Context) -> list[Item]:
+def found_in(do: str, tool: Declaration, call: Call, declared: dict[str, Any], context: Context) -> list[Item]:
     """The effects that a field's content tells. What it cannot tell is an effect without a known target."""
     field = declared["field"]
     value = call.input.get(field)

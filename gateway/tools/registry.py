@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 from gateway.core.errors import CallError, Problem
-from gateway.tools.tool import OF_A_SERVER, Tool
+from gateway.tools.declaration import OF_A_SERVER
+from gateway.tools.tool import Tool
 from gateway.tools.words import quoted, suggestion
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from typing import Any
+
+    from gateway.model.call import Call, RawCall
+    from gateway.model.context import Context
 
     Servers = dict[str, tuple[str, dict[str, dict[str, Any]]]]
 
@@ -71,6 +75,12 @@ class Registry:
                 remedy = "a person has to trust this project first: `gateway policy trust`"
             raise CallError(Problem(f"tool must be switched on (got {quoted(name)})", remedy=remedy))
         return found
+
+    def canonical_call(self, raw: RawCall, context: Context) -> Call:
+        """The canonical, validated form of a call. Raises `CallError` with every complaint."""
+        from gateway.tools.canonical import canonicalise
+
+        return canonicalise(self.tool(raw.tool), raw, context)
 
     def with_servers(self, servers: Servers) -> Registry:
         """The same tools, with what is known of MCP servers: by name the address that a server has ("" for one that

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import functools
 import json
+import sys
 from importlib import import_module
 from pathlib import Path
-from typing import Any
+from types import ModuleType, UnionType
+from typing import Any, Required, Union, get_args, get_origin, get_type_hints, is_typeddict
 
 import pytest
 
@@ -35,6 +38,59 @@ def test_a_compiled_description_survives_json_and_names_known_hooks(file: Path) 
         return own.union(*(hooks(child) for child in spec.get("nested", ())))
 
     assert hooks(description) <= set(HOOKS)
+
+
+@pytest.fixture
+def form(monkeypatch: pytest.MonkeyPatch) -> Any:
+    """The type of a description, which the package has for type checkers alone."""
+    source = (FILES[0].parent / "description.py").read_text("utf-8").replace("CHECKING = False", "CHECKING = True")
+    module = ModuleType("declared_form")
+    monkeypatch.setitem(sys.modules, module.__name__, module)
+    exec(source, module.__dict__)
+    return module.Description
+
+
+@functools.cache
+def hints_of(form: Any) -> dict[str, Any]:
+    return get_type_hints(form, include_extras=True)
+
+
+def departs(value: Any, form: Any, place: str = "") -> list[str]:
+    """Where a value is not of a type; pairs are lists, as in JSON."""
+    origin, inner = get_origin(form), get_args(form)
+    if is_typeddict(form) and isinstance(value, dict):
+        hints = hints_of(form)
+        required = {key for key, hint in hints.items() if get_origin(hint) is Required}
+        found = [f"{place} lacks {key}" for key in required - value.keys()]
+        found += [f"{place}.{key} is not declared" for key in value.keys() - hints.keys()]
+        known = [key for key in value if key in hints]
+        return found + [each for key in known for each in departs(value[key], hints[key], f"{place}.{key}")]
+    if origin is Required:
+        return departs(value, inner[0], place)
+    if origin in (Union, UnionType):
+        return [] if any(not departs(value, one) for one in inner) else [f"{place} is {value!r}"]
+    kind = origin and (dict if origin is dict else list)
+    if type(value) is not (kind or form):
+        return [] if value is None and form is type(None) else [f"{place} is {value!r}"]
+    if origin is dict:
+        pairs = [(each, one) for pair in value.items() for each, one in zip(pair, inner, strict=True)]
+    else:
+        pairs = list(zip(value, inner if origin is tuple else inner * len(value), strict=True)) if origin else []
+    return [each for one, kind in pairs for each in departs(one, kind, place)]
+
+
+def test_what_is_compiled_has_the_form_that_is_declared(form: Any, descriptions: dict[str, Any]) -> None:
+    once = {found["name"]: found for found in descriptions.values()}
+    assert [each for name, found in once.items() for each in departs(found, form, name)] == []
+
+
+@pytest.mark.parametrize(
+    "change",
+    [{"unheard": True}, {"operands": "yes"}, {"effects": [{"target": "x"}]}, {"rest": []}, {"skips": ["hidden", [1]]}],
+    ids=str,
+)
+def test_what_has_another_form_is_found(change: dict[str, Any], form: Any, descriptions: dict[str, Any]) -> None:
+    assert departs({**descriptions["cat"], **change}, form) != []
 
 
 @pytest.mark.parametrize("module", MODULES)

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from gateway.commands.grammar import Invocation, read
+from gateway.commands.grammar import read
+from gateway.commands.invocation import Invocation
 from gateway.model.command import Word
 from gateway.model.effect import HOLE
 from gateway.spec.commands import compile_description

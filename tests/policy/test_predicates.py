@@ -9,8 +9,10 @@ import pytest
 from gateway.model.call import Call, RawCall
 from gateway.model.context import Context
 from gateway.model.effect import HOLE, Touch
+from gateway.policy.anchors import Anchors
 from gateway.policy.answers import MAYBE, NO, YES
-from gateway.policy.predicates import PREDICATES, Anchors, Subject
+from gateway.policy.predicates import PREDICATES
+from gateway.policy.subject import Subject
 
 ANCHORS = Anchors("/p", "/p", "/p", "/home/dev", False)
 

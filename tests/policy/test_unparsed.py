@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from gateway.model.call import Call
-from gateway.policy.predicates import Subject
+from gateway.policy.subject import Subject
 from gateway.policy.unparsed import token_doubts, token_hits
 
 USER = [

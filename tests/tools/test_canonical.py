@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from gateway.core.errors import CallError
 from gateway.model.call import Call, RawCall
 from gateway.model.context import Context
-from gateway.tools.canonical import _is_plainly_valid, canonicalise
+from gateway.tools.canonical import _is_plainly_valid
 from gateway.tools.validate import validate
 
 CWD = "/home/dev/project"
@@ -19,7 +19,7 @@ CWD = "/home/dev/project"
 
 def refused(registry, context, tool, fields, **more):
     with pytest.raises(CallError) as caught:
-        canonicalise(registry, RawCall(tool, fields, **more), context)
+        registry.canonical_call(RawCall(tool, fields, **more), context)
     return [str(problem) for problem in caught.value.problems]
 
 
@@ -114,7 +114,7 @@ def refused(registry, context, tool, fields, **more):
     ids=lambda value: value if isinstance(value, str) else "",
 )
 def test_a_call_is_brought_to_its_canonical_form(registry, context, tool, fields, call):
-    assert canonicalise(registry, RawCall(tool, fields), context) == call
+    assert registry.canonical_call(RawCall(tool, fields), context) == call
 
 
 @pytest.mark.parametrize(
@@ -152,7 +152,7 @@ def test_a_call_is_brought_to_its_canonical_form(registry, context, tool, fields
     ],
 )
 def test_a_path_becomes_absolute_and_lexically_normal(registry, context, path, canonical):
-    assert canonicalise(registry, RawCall("Read", {"file_path": path}), context).shown == canonical
+    assert registry.canonical_call(RawCall("Read", {"file_path": path}), context).shown == canonical
 
 
 @pytest.mark.parametrize(
@@ -178,7 +178,7 @@ def test_a_path_that_no_file_system_takes_is_refused(registry, context, path, sa
 
 def test_home_and_working_directory_must_be_known_where_they_are_needed(registry):
     nowhere = Context(cwd="", root="", home="")
-    assert canonicalise(registry, RawCall("Read", {"file_path": "/a/../b"}), nowhere).shown == "/b"
+    assert registry.canonical_call(RawCall("Read", {"file_path": "/a/../b"}), nowhere).shown == "/b"
     assert refused(registry, nowhere, "Read", {"file_path": "~/a"}) == [
         "$.file_path: must not start with `~` where no home folder is known (got `~/a`)\n  help: give an absolute path"
     ]
@@ -214,7 +214,7 @@ def test_home_and_working_directory_must_be_known_where_they_are_needed(registry
 def test_a_text_becomes_an_integer_only_if_it_is_exactly_one(declare, context, sent, kept):
     registry = declare("input: {properties: {n: {type: integer}, any: {}}}")
     try:
-        found = canonicalise(registry, RawCall("T", {"n": sent}), context).input["n"]
+        found = registry.canonical_call(RawCall("T", {"n": sent}), context).input["n"]
     except CallError:
         found = kept if type(kept) is not int else "refused"
     assert (found, type(found)) == (kept, type(kept))
@@ -256,14 +256,14 @@ def test_numbers_and_booleans_sent_as_text_are_coerced_and_nothing_else(declare,
     if kept is None:
         assert refused(registry, context, "T", {"n": sent})[0].startswith("$.n: must be ")
     else:
-        found = canonicalise(registry, RawCall("T", {"n": sent}), context).input["n"]
+        found = registry.canonical_call(RawCall("T", {"n": sent}), context).input["n"]
         assert (found, type(found)) == (kept, type(kept))
 
 
 @given(st.integers(-(10**39), 10**39))
 def test_every_integer_survives_being_sent_as_text(declare, context, number):
     registry = declare("input: {properties: {n: {type: integer}}}")
-    assert canonicalise(registry, RawCall("T", {"n": str(number)}), context).input == {"n": number}
+    assert registry.canonical_call(RawCall("T", {"n": str(number)}), context).input == {"n": number}
 
 
 def test_coercion_and_defaults_reach_into_lists_and_objects(declare, context):
@@ -282,7 +282,7 @@ input:
     sent = {"rows": [{"n": "1", "tags": ["1.5", "x"]}, {"on": "false"}], "ids": ["1", 2, 3.0]}
     assert refused(registry, context, "T", sent) == ["$.rows[0].tags[1]: must be a number (got `x`)"]
     sent["rows"][0]["tags"][1] = "2"
-    assert canonicalise(registry, RawCall("T", sent), context).input == {
+    assert registry.canonical_call(RawCall("T", sent), context).input == {
         "rows": ({"n": 1, "on": True, "tags": (1.5, 2)}, {"on": False}),
         "ids": (1, 2, 3),
     }
@@ -334,14 +334,14 @@ def test_an_internal_field_is_refused_when_a_model_sends_it(declare, context, is
 
 def test_an_open_tool_takes_fields_that_it_does_not_declare(declare, context):
     registry = declare("open: true\ninput: {properties: {a: {type: integer}}}")
-    assert canonicalise(registry, RawCall("T", {"a": "1", "b": {"c": [2]}}), context).input == {
+    assert registry.canonical_call(RawCall("T", {"a": "1", "b": {"c": [2]}}), context).input == {
         "a": 1,
         "b": {"c": (2,)},
     }
 
 
 def test_a_partial_call_may_leave_out_what_is_required_but_nothing_else_is_forgiven(registry, context):
-    assert canonicalise(registry, RawCall("Edit", {}, partial=True), context) == Call(
+    assert registry.canonical_call(RawCall("Edit", {}, partial=True), context) == Call(
         "Edit", {"replace_all": False}, ""
     )
     assert refused(registry, context, "Edit", {"x": 1, "replace_all": "no"}, partial=True) == [
@@ -380,7 +380,7 @@ def test_nesting_without_end_is_refused_in_bounded_time(registry, context):
 
 def test_a_call_cannot_be_changed_and_does_not_hang_on_what_was_sent(registry, context):
     sent = {"x": {"y": [1]}}
-    call = canonicalise(registry, RawCall("mcp__a__b", sent, annotations={"readOnlyHint": [True]}), context)
+    call = registry.canonical_call(RawCall("mcp__a__b", sent, annotations={"readOnlyHint": [True]}), context)
     sent["x"]["y"].append(2)
     assert call.input == {"x": {"y": (1,)}}
     for change in (
@@ -392,22 +392,22 @@ def test_a_call_cannot_be_changed_and_does_not_hang_on_what_was_sent(registry, c
         with pytest.raises(TypeError, match="cannot be changed"):
             change()
     again = RawCall("mcp__a__b", {"x": {"y": [1]}}, annotations={"readOnlyHint": [True]})
-    assert hash(call) == hash(canonicalise(registry, again, context))
+    assert hash(call) == hash(registry.canonical_call(again, context))
 
 
 def test_any_mapping_can_be_an_input(registry, context):
     sent = types.MappingProxyType({"file_path": "/a"})
-    assert canonicalise(registry, RawCall("Read", sent), context).input == {"file_path": "/a"}
+    assert registry.canonical_call(RawCall("Read", sent), context).input == {"file_path": "/a"}
 
 
 def test_a_canonical_call_is_canonical(registry, context):
     for tool in registry:
         for example in registry[tool].entry["examples"]:
             try:
-                call = canonicalise(registry, RawCall(tool, example["call"]), context)
+                call = registry.canonical_call(RawCall(tool, example["call"]), context)
             except CallError:
                 continue
-            assert canonicalise(registry, RawCall(call.tool, call.input), context) == call
+            assert registry.canonical_call(RawCall(call.tool, call.input), context) == call
 
 
 @pytest.mark.parametrize(
@@ -424,7 +424,7 @@ def test_a_canonical_call_is_canonical(registry, context):
     ],
 )
 def test_the_folders_before_a_wildcard_move_into_the_path(registry, context, sent, pattern, path):
-    call = canonicalise(registry, RawCall("Glob", {"pattern": sent, "path": "lib"}), context)
+    call = registry.canonical_call(RawCall("Glob", {"pattern": sent, "path": "lib"}), context)
     assert call.input == {"pattern": pattern, "path": path}
 
 

@@ -7,14 +7,13 @@ import pytest
 from gateway.core.errors import CallError
 from gateway.model.call import RawCall
 from gateway.model.effect import HOLE, Connect, Item, Opaque, SessionChange, Touch, Use
-from gateway.tools.canonical import canonicalise
 from gateway.tools.effects import describe, effects_of
 
 CWD = "/home/dev/project"
 
 
 def effects(registry, context, tool, fields, partial=False):
-    call = canonicalise(registry, RawCall(tool, fields, partial), context)
+    call = registry.canonical_call(RawCall(tool, fields, partial), context)
     return effects_of(registry.tool(call.tool), call, context)
 
 

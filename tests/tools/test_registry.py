@@ -13,7 +13,6 @@ import pytest
 from gateway.core.errors import CallError
 from gateway.model.call import Call, RawCall
 from gateway.model.context import Context
-from gateway.tools.canonical import canonicalise
 from gateway.tools.registry import is_mcp_name
 from gateway.tools.tool import Tool
 
@@ -188,7 +187,7 @@ def test_every_tool_of_an_mcp_server_is_known(registry, name, is_one):
 
 def test_undeclared_tools_do_not_fill_the_memory(registry, context):
     for number in range(3000):
-        canonicalise(registry, RawCall(f"mcp__server__tool{number}", {}), context)
+        registry.canonical_call(RawCall(f"mcp__server__tool{number}", {}), context)
     assert len(registry._foreign) <= 1000
 
 
@@ -221,7 +220,6 @@ sys.path.insert(0, sys.argv[1])
 before = set(sys.modules)
 from gateway.model.call import RawCall
 from gateway.model.context import Context
-from gateway.tools.canonical import canonicalise
 from gateway.tools.effects import effects_of
 from gateway.tools.registry import Registry, foreign_entry
 from gateway.tools.text import parse_call_text
@@ -229,7 +227,7 @@ entry = foreign_entry("Look") | {"kinds": {"path": "path"}, "effects": [{"do": "
 registry = Registry({"tools": {"Look": entry}, "aliases": {}})
 context = Context("/a", "/a", "/h")
 for raw in (RawCall("Look", {"path": "x"}), parse_call_text(registry, "mcp__a__b")):
-    call = canonicalise(registry, raw, context)
+    call = registry.canonical_call(raw, context)
     effects_of(registry.tool(call.tool), call, context)
 print(*sorted(m for m in set(sys.modules) - before if not m.startswith("gateway")))
 """

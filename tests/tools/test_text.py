@@ -8,7 +8,6 @@ from hypothesis import strategies as st
 
 from gateway.core.errors import CallError
 from gateway.model.call import RawCall
-from gateway.tools.canonical import canonicalise
 from gateway.tools.text import parse_call_text
 
 
@@ -91,6 +90,6 @@ def test_hostile_texts_are_refused_in_bounded_time(registry, text):
 def test_any_text_is_a_call_or_one_clear_error(registry, context, text):
     for call in (text, f"Bash({text})", f"Read({text})", f"WebFetch({text})", f"mcp__a__b({text})", f"Glob({text})"):
         try:
-            canonicalise(registry, parse_call_text(registry, call), context)
+            registry.canonical_call(parse_call_text(registry, call), context)
         except CallError as error:
             assert error.problems  # noqa: PT017 - that nothing else is raised is the point

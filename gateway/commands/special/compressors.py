@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from gateway.commands.findings import Findings
-    from gateway.commands.grammar import Invocation
+    from gateway.commands.invocation import Invocation
 
 # Of each program: what it appends, and what it takes off a name or puts in place of its end.
 _GZIP = (".gz", {".tgz": ".tar", ".taz": ".tar", ".gz": "", "-gz": "", ".z": "", "-z": "", "_z": "", ".Z": ""})

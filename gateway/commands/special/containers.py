@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from gateway.commands.findings import Findings
-    from gateway.commands.grammar import Invocation
+    from gateway.commands.invocation import Invocation
 
 _SOURCES = frozenset(("source", "src"))
 _READ_ONLY = frozenset(("readonly", "ro", "readonly=true", "ro=true", "readonly=1", "ro=1"))

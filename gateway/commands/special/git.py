@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from gateway.commands.findings import Findings
-    from gateway.commands.grammar import Invocation
+    from gateway.commands.invocation import Invocation
 
 # Settings that only change how git shows or names things. Any other may name a program to run.
 _HARMLESS_SETTINGS = (

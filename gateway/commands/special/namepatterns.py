@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from gateway.commands.findings import Findings
-    from gateway.commands.grammar import Invocation
+    from gateway.commands.invocation import Invocation
 
 # `Touch.skips` that names what is looked at: this, and each pattern behind a NUL.
 ONLY = "only"

@@ -7,12 +7,10 @@ from gateway.model.effect import HOLE, Touch
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any
-
+    from gateway.commands.description import Effect
     from gateway.commands.findings import Findings
-    from gateway.commands.grammar import Invocation
+    from gateway.commands.invocation import Invocation
 
-    Spec = dict[str, Any]
 
 _REVISIONS = frozenset(("HEAD", "FETCH_HEAD", "ORIG_HEAD", "MERGE_HEAD", "main", "master", "@", "stash"))
 _HEX = frozenset("0123456789abcdef")
@@ -20,7 +18,7 @@ _STAGES = ("0:", "1:", "2:", "3:")
 _GLOBS = frozenset("*?[")
 
 
-def revision(findings: Findings, run: Invocation, word: Word, does: list[Spec]) -> None:
+def revision(findings: Findings, run: Invocation, word: Word, does: list[Effect]) -> None:
     """git's revisions and paths share their place; what can't be told apart counts as the path too. It may be a
     folder."""
     text = word.text

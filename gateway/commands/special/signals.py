@@ -14,7 +14,7 @@ from gateway.model.effect import HOLE, System
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from gateway.commands.findings import Findings
-    from gateway.commands.grammar import Invocation
+    from gateway.commands.invocation import Invocation
 
 _PLACES = tuple(
     f"{python} -I -S {packages}/gateway/{client}"

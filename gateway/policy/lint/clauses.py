@@ -11,8 +11,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
     from typing import Any
 
+    from gateway.policy.anchors import Anchors
     from gateway.policy.compile import Bound
-    from gateway.policy.predicates import Anchors
 
 PATH_PREDICATES = ("path", "path_not", "cwd", "sends")
 OF_PART = ("command", "exec", "option", "option_not")

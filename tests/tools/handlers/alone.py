@@ -16,7 +16,6 @@ from gateway.model.call import RawCall
 from gateway.model.context import Context
 from gateway.model.facts import Wanted
 from gateway.spec.tools import compile_tools
-from gateway.tools.canonical import canonicalise
 from gateway.tools.effects import effects_of
 from gateway.tools.registry import Registry
 
@@ -48,8 +47,8 @@ class Alone:
     def __call__(self, handler: Handler, tool: str, before: Callable[[], Any] = lambda: None, **fields: Any) -> Output:
         """`before`: what happens after the call was judged and before it runs."""
         context = Context(str(self.folder), str(self.folder), "/home/nobody")
-        call = canonicalise(
-            REGISTRY, RawCall(tool, {name.replace("_n_", "-"): v for name, v in fields.items()}), context
+        call = REGISTRY.canonical_call(
+            RawCall(tool, {name.replace("_n_", "-"): v for name, v in fields.items()}), context
         )
         items, _text = effects_of(REGISTRY.tool(tool), call, context)
         paths = tuple(path for item in items if (path := getattr(item.effect, "path", "")))

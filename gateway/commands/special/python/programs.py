@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from gateway.commands.findings import Findings
-    from gateway.commands.grammar import Invocation
+    from gateway.commands.invocation import Invocation
 
 MAX_DOUBTS = 4
 _FLAGS = frozenset("bBdEiIOPqRsSuvx")

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from gateway.commands.findings import Findings
-    from gateway.commands.grammar import Invocation
+    from gateway.commands.invocation import Invocation
 
 _POSTGRES = Dialect(dollar=True)
 _MYSQL = Dialect(backslash=True, hash_comment=True)

@@ -1,10 +1,16 @@
-"""What a reading knows of variables: their values as words read them, and what assignments and built-ins change."""
+"""The state of one walk through a shell text: where it stands, and what it knows of the shell there.
+
+Each kind of statement, word and built-in has a module of its own, whose functions are given the `WalkState` they read
+and change. They hand what stands inside of them back to it; `walk.Walk` does the rest of the work from there.
+"""
 
 from __future__ import annotations
 
 import re
 
+from gateway.core.value import Value
 from gateway.model.effect import HOLE
+from gateway.shell.fields import BETWEEN
 from gateway.shell.findings import NOTHING, Found
 from gateway.shell.guards import PLAIN_LETTERS
 from gateway.shell.script import Assignment, Flow, Unknown
@@ -12,6 +18,7 @@ from gateway.shell.state import (
     ASSIGNED,
     DYNAMIC,
     FROZEN,
+    INHERITED,
     INTEGERS,
     NUMBER,
     NUMERIC,
@@ -24,28 +31,48 @@ from gateway.shell.state import (
     numeric,
     text_of,
 )
-from gateway.shell.words import BETWEEN, plain_word
+from gateway.shell.words import plain_word
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
+    from types import ModuleType
     from typing import Any
 
     from gateway.model.command import Word
-    from gateway.shell.builtins import Ways
-    from gateway.shell.functions import Body
+    from gateway.shell.nodes import Node
     from gateway.shell.regions import Region
-    from gateway.shell.state import Content
+    from gateway.shell.state import Content, Ways
 
 _PLAIN = re.compile(rf"[{PLAIN_LETTERS}]*").fullmatch
 _make: Any = tuple.__new__
 
 
-class Values(Found):
-    """The state of a reading, and what holds from some point on whatever happens."""
+class Body(Value):
+    """A function's body and what reading it needs."""
+
+    node: Node
+    text: str
+    regions: dict[int, Region]
+    offset: int
+    loose: bool
+    timed: frozenset[int]
+
+
+class WalkState(Found):
+    """What was found so far, where the walk stands, and what holds from some point on whatever happens."""
 
     # Most texts change none of these, and a text is read in less time than it takes to set them all.
     text = ""
+    feed = current_feed = INHERITED
+    reading: tuple[int, int] | None = None  # the simple command that is being read
+    # How the text that is being read was given to the grammar.
+    offset = 0
+    loose = False
+    timed: frozenset[int] = frozenset()
+    # What is bounded.
+    depth = 0
+    repeats = 0
     runs_later = went_wild = False  # something may call functions that no call shows
     calls = call_depth = 0
     assigned_here: frozenset[str] = NOTHING
@@ -56,7 +83,7 @@ class Values(Found):
     jump: State | None = None  # the states in which the loop around is left or begun again
     skipped: State | None = None  # those in which an expansion that fails leaves the line
     calls_may_fail = globs_may_fail = False
-    _may_be_arrays: frozenset[str] | None = None
+    arrays: frozenset[str] | None = None  # the variables that the text may make arrays, once somebody asked
 
     def __init__(
         self,
@@ -69,6 +96,7 @@ class Values(Found):
         followed: frozenset[str],
     ) -> None:
         super().__init__()
+        self.seen: set[int] = set()  # the substitutions of the text that were met
         self.regions: dict[int, Region] = {}  # the substitutions in the text that can be met now
         self.given: dict[str, str] = dict(variables)
         if home:
@@ -89,6 +117,28 @@ class Values(Found):
         self.written: set[str] = set()
         self.changes_folder = moves
         self.plain_fields = not splits and "IFS" not in self.given
+
+    # What stands inside of what is read. `walk.Walk` does it.
+
+    def statement(self, node: Node, state: State) -> Ways:
+        """Read one statement in a state."""
+        raise NotImplementedError
+
+    def region(self, region: Region) -> tuple[str, bool]:
+        """Read a substitution or expansion; its value as far as known, and whether it may be several words."""
+        raise NotImplementedError
+
+    def list_words(self, start: int, end: int, between: str = "", *, lines: bool = True) -> list[Word]:
+        """Words in a span that is no command: of `for` (which ends with its line), `case` and its patterns."""
+        raise NotImplementedError
+
+    def arithmetic(self) -> ModuleType:
+        """The module that reads arithmetic, loaded for the texts that have some."""
+        raise NotImplementedError
+
+    def evaluate_text(self, expression: str, start: int, end: int) -> str:
+        """`arithmetic.evaluate` for a text that is an expression after quote removal (`let`)."""
+        raise NotImplementedError
 
     # Values that words read.
 
@@ -223,16 +273,6 @@ class Values(Found):
 
     def is_numeric_value(self, value: Content) -> bool:
         return is_number(value)
-
-    @property
-    def arrays(self) -> frozenset[str]:
-        """The variables that the text may make arrays, wherever it does."""
-        known = self._may_be_arrays
-        if known is None:
-            from gateway.shell.variables import lists_of
-
-            known = self._may_be_arrays = lists_of(self.text)
-        return known
 
     # What built-ins and assignments change.
 

@@ -1,0 +1,28 @@
+"""What a predicate looks at."""
+
+from __future__ import annotations
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from gateway.model.call import Call
+    from gateway.model.command import Part
+    from gateway.model.context import Context
+    from gateway.model.effect import Effect
+
+
+class Subject:
+    """What is being judged: one effect of one call, seen from one lane. Reused from effect to effect."""
+
+    __slots__ = ("allow", "call", "context", "effect", "part")
+
+    call: Call
+    context: Context
+    effect: Effect | None
+    part: Part | None
+    allow: bool
+
+    def __init__(self, call: Call, context: Context) -> None:
+        self.call = call
+        self.context = context
+        self.effect = self.part = None
+        self.allow = False
