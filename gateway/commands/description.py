@@ -55,6 +55,7 @@ if TYPE_CHECKING:
         keep: bool
         open: bool
         appends: bool
+        split: bool
         cwd: bool | str
 
     class Operand(Taken, total=False):
