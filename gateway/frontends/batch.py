@@ -143,6 +143,7 @@ class Judge:
             given = read_json(line, "line")
             if given.__class__ is not dict:
                 raise CallError(Problem("line must be a JSON object"))
+            _check_keys(given)
             name = given.get("id")
             gateway, context, holds = self._place(given) if "cwd" in given or "mode" in given else self._here
             verdict = gateway.check(_raw_call(gateway, given), context)
@@ -206,11 +207,16 @@ class Judge:
         return found[0], found[0].context.replace(cwd=here), found[1]
 
 
+def _check_keys(given: dict[str, Any]) -> None:
+    """Raises CallError for what is no line of ours; nothing of it is told, not even its `id`: the file may be any."""
+    if not KEYS.issuperset(given):
+        raise CallError(Problem(f"line must have no key but {', '.join(sorted(KEYS))}"))
+    if "call" not in given and "tool" not in given:
+        raise CallError(Problem("line must have a text as `tool` and an object as `input`, or a `call`"))
+
+
 def _raw_call(gateway: Gateway, given: dict[str, Any]) -> RawCall:
     """The call that a line holds. Raises CallError."""
-    if not KEYS.issuperset(given):
-        unknown = next(key for key in given if key not in KEYS)
-        raise CallError(Problem(f"line must have no key but {', '.join(sorted(KEYS))} (got `{unknown[:60]}`)"))
     if "call" in given:
         text = given["call"]
         if text.__class__ is not str or "tool" in given or "input" in given:
