@@ -11,6 +11,7 @@ import typer
 from gateway.approval.saved import SavedRules
 from gateway.errors import ConfigError, Problem
 from gateway.frontends.jsontext import pretty
+from gateway.frontends.opened import FOLDER
 from gateway.frontends.output import write
 from gateway.frontends.session import folder
 from gateway.frontends.style import style_for, wrapped
@@ -31,7 +32,7 @@ app = typer.Typer(
 )
 
 _Json = Annotated[bool, typer.Option("--json", help="Print JSON instead of text.")]
-_Cwd = Annotated[str | None, typer.Option("--cwd", metavar="DIR", help="The folder whose project counts.")]
+_Cwd = Annotated[str | None, typer.Option("--cwd", metavar="DIR", help="The folder whose project counts."), FOLDER]
 
 
 def _saved(cwd: str | None) -> SavedRules:
