@@ -143,8 +143,10 @@ class Judge:
             given = read_json(line, "line")
             if given.__class__ is not dict:
                 raise CallError(Problem("line must be a JSON object"))
+            name = given["id"] if given.get("id").__class__ is int else None
             _check_keys(given)
             name = given.get("id")
+            _check_call(given)
             gateway, context, holds = self._place(given) if "cwd" in given or "mode" in given else self._here
             verdict = gateway.check(_raw_call(gateway, given), context)
             found = explain(verdict, enforced=holds)
@@ -208,9 +210,13 @@ class Judge:
 
 
 def _check_keys(given: dict[str, Any]) -> None:
-    """Raises CallError for what is no line of ours; nothing of it is told, not even its `id`: the file may be any."""
+    """Raises CallError for what is no line of ours; nothing of it is told, and no `id` but a number: the file may be
+    any."""
     if not KEYS.issuperset(given):
         raise CallError(Problem(f"line must have no key but {', '.join(sorted(KEYS))}"))
+
+
+def _check_call(given: dict[str, Any]) -> None:
     if "call" not in given and "tool" not in given:
         raise CallError(Problem("line must have a text as `tool` and an object as `input`, or a `call`"))
 

@@ -84,7 +84,7 @@ class _Compiler:
         self.open: list[str] = []  # the groups that are being read, one in another
 
     def program(self, root: Node) -> Spec:
-        ours(root, "description", _TOP_KEYS, self.complaints, needs="names" if root.get("names") else "programs")
+        ours(root, "description", _TOP_KEYS, self.complaints, needs="programs" if root.get("programs") else "names")
         several = self._texts(root.get("programs"))
         names = self._texts(root.get("names")) or several
         if not names or (several and root.get("names") is not None):

@@ -36,4 +36,4 @@ def output_of(words: list[str]) -> tuple[int, str]:
 
 if __name__ == "__main__":
     cli.build()
-    print(json.dumps([output_of(words) for words in json.load(sys.stdin)]))
+    sys.stdout.write(json.dumps([output_of(words) for words in json.load(sys.stdin)]))

@@ -174,7 +174,7 @@ LEGAL = {
 }
 
 
-@pytest.mark.parametrize(("words", "name"), [each for each in LEGAL])
+@pytest.mark.parametrize(("words", "name"), list(LEGAL))
 def test_what_a_file_of_ours_holds_is_shown(words, name, home, tmp_path):
     content, status = LEGAL[words, name]
     path = tmp_path / "ours.yaml"
@@ -211,7 +211,8 @@ REFERENCES = {
 LINES = [
     ["check", "Bash(ls)"], ["check", "--json", "Bash(ls)"], ["explain", "ls"], ["policy", "show"], ["policy", "lint"],
     ["policy", "show", "--json"], ["policy", "test"], ["commands", "test"], ["policy", "test", "y.yaml"],
-    ["policy", "lint", "y.yaml"], ["why"], ["tools", "list"], ["tools", "show", "Skill"], ["policy", "trust", "--yes", "x"],
+    ["policy", "lint", "y.yaml"], ["why"], ["tools", "list"], ["tools", "show", "Skill"],
+    ["policy", "trust", "--yes", "x"],
     ["exec", "--", "true"], ["run", "Read(x)"], ["mcp", "serve"], ["agent", "--script", "s.yaml", "x"],
     ["hook", "claude"], ["init", "claude", "--dry-run", "--project"], ["grants", "list"], ["cron", "list"],
 ]  # fmt: skip
