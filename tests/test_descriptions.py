@@ -256,9 +256,9 @@ def test_a_description_that_cannot_be_read_is_an_error_and_no_absence(here: Plac
 
 MISTAKES: dict[str, tuple[str, str]] = {
     "an unknown key": (
-        "names: [x]\nflag: -a\n", "FILE:2:1: description must have known keys only (got `flag`)\n  help: did you mean `flags`",
+        "names: [x]\nflag: -a\n", "FILE:2:1: description must have known keys only\n  help: did you mean `flags`?",
     ),
-    "no names": ("flags: -a\n", "FILE:1:1: description must have either names or programs\n  help: add `names: [program]`"),
+    "no names": ("flags: -a\n", "FILE:1:1: description must have the key `names`"),
     "a name with a folder": (
         "names: [bin/x]\n", "FILE:1:9: name must be that of a program, without its folder (got `bin/x`)",
     ),

@@ -119,11 +119,16 @@ def read(path: str) -> Past:
             reader.take(json.loads(line))
         except (ValueError, KeyError, TypeError, AttributeError) as error:
             remedy = "cut the file off before this line to take up the session from there"
-            message = f"this is no line of a transcript: {error}"
+            said = f": {error}" if isinstance(error, _WrongLine) else ""  # others' words may be the file's
+            message = f"this is no line of a transcript{said}"
             raise ConfigError(Problem(message, file=path, line=number, remedy=remedy)) from error
     if reader.start is None:
         raise ConfigError(Problem("the transcript does not begin with the start of a session", file=path))
     return reader.past()
+
+
+class _WrongLine(ValueError):
+    """A line that does not fit those before it; the message is ours alone."""
 
 
 class _Reader:
@@ -145,10 +150,10 @@ class _Reader:
     def take(self, line: dict[str, Any]) -> None:
         kind = line["type"]
         if (self.start is None) != (kind == START):
-            raise ValueError("the start of a session must be its first line and no other")
+            raise _WrongLine("the start of a session must be its first line and no other")
         if kind == START:
             if line["version"] != VERSION:
-                raise ValueError(f"version {line['version']} is not known")
+                raise _WrongLine(f"version must be {VERSION}")
             self.start = line
             self._stands(line)
         elif kind == USER:
@@ -172,7 +177,7 @@ class _Reader:
         elif kind == ENDED:
             self.why = line["why"]
         else:
-            raise ValueError(f"`{kind}` is not known")
+            raise _WrongLine("its type is not known")
         if kind != ENDED:
             self.why = ""
 

@@ -23,7 +23,7 @@ from __future__ import annotations
 import json
 import os
 
-from gateway.config.layers import STRICTER, LayerFolder, layer_folders, read_file
+from gateway.config.layers import STRICTER, LayerFolder, file_of, layer_folders
 from gateway.core.errors import ConfigError, Problem
 from gateway.core.ownership import check_file, check_folder
 from gateway.core.value import Value
@@ -116,7 +116,7 @@ def agent_types(
     for folder in _folders(places, root, policies, binding):
         for path in _files(folder):
             try:
-                each = read_type(read_file(path), path)
+                each = read_type(file_of(folder, path).content, path)
             except ConfigError as error:
                 problems += error.problems
                 found.pop(os.path.splitext(os.path.basename(path))[0], None)
@@ -181,15 +181,12 @@ def read_type(content: bytes, file: str) -> AgentType:
         front, prompt = content.decode("utf-8", "surrogateescape"), ""
     head = load(front, file)
     complaints = Complaints(file)
-    keys = {ALSO.get(name, name): node for name, node in read.mapping(head, "type of agent", complaints).items()}
-    for name, node in keys.items():
-        if name not in KEYS and name not in IGNORED:
-            read.unknown_key(name, node, "type of agent", KEYS, complaints)
-        elif name == "prompt" and prompt:
-            complaints.at_key(node, "`prompt` must not stand beside a text below the head")
-    for name in ("name", "description"):
-        if name not in keys and head.kind == "mapping":
-            complaints.at(head, f"type of agent must have the key `{name}`")
+    given = read.ours(head, "type of agent", (*KEYS, *IGNORED, *ALSO), complaints, needs="name")
+    keys = {ALSO.get(name, name): node for name, node in given.items()}
+    if "prompt" in keys and prompt:
+        complaints.at_key(keys["prompt"], "`prompt` must not stand beside a text below the head")
+    if "description" not in keys:
+        complaints.at(head, "type of agent must have the key `description`")
     texts = {
         name: read.text(keys[name], f"`{name}`", complaints)
         for name in ("name", "description", "mode", "model", "prompt")

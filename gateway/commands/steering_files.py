@@ -39,6 +39,8 @@ STEERED: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     "biome": (("biome.json", "biome.jsonc", ".biome.json", ".biome.jsonc"), ("extends", "\\u")),
     "ruff": (("ruff.toml", ".ruff.toml", "pyproject.toml"), ("fix=true", "fix-only=true", "extend=")),
     "codespell": (("setup.cfg", ".codespellrc", "pyproject.toml"), ("write-changes",)),
+    # A policy file shows the way to others, which it extends.
+    "gateway policy": ((), ()),
     "autopep8": (("setup.cfg", "tox.ini", ".pep8", ".flake8", "pyproject.toml"), ("in-place", "in_place")),
 }
 
@@ -60,6 +62,8 @@ def steered(program: str, texts: Sequence[tuple[str, str]] | None) -> str:
         from gateway.commands.toolchains import other_go  # few projects that are asked about have one
 
         return other_go(texts)
+    if program == "gateway policy":
+        return next((f"{path} extends other files" for path, text in texts if _extends_files(text)), "")
     installed = [text.split() for path, text in texts if path == INSTALLED]
     folder = texts[0][0][: texts[0][0].rfind("/")] if texts and STEERED[program] is _RUST else None
     for path, text in texts:
@@ -81,6 +85,16 @@ def steered(program: str, texts: Sequence[tuple[str, str]] | None) -> str:
             if not is_installed(plain if "=" in text else text, installed[0]):
                 return f"{name} names a tool chain that would be fetched first"
     return ""
+
+
+def _extends_files(text: str) -> bool:
+    """Whether a policy may extend a file, however its YAML is written: escapes could spell either word, and what
+    follows a key may stand on a line of its own. A line that is a remark holds neither."""
+    lines = [line for line in text.splitlines() if line.lstrip()[:1] != "#"]
+    plain = "".join("".join(lines).split()).replace('"', "").replace("'", "")
+    if any(sign in plain for sign in ("\\x", "\\u", "\\U")) or any(line.rstrip()[-1:] == "\\" for line in lines):
+        return True
+    return "extends" in plain and any(sign in plain for sign in ("file:", "file#"))
 
 
 def _extends_what_is_read(text: str) -> bool:

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import os
 
-from gateway.config.layers import LayerFolder, PolicyFile, layer_folders, read_file
+from gateway.config.layers import LayerFolder, PolicyFile, file_of, layer_folders
 from gateway.core.errors import ConfigError, Problem
 from gateway.core.ownership import check_folder
 from gateway.model.decision import LAYERS
@@ -60,7 +60,7 @@ def find_descriptions(places: Places, root: str, *, policies: str = "", binding:
         if each.layer == "enterprise":
             check_folder(folder)
         paths = [os.path.join(folder, name) for name in names if name.endswith(".yaml")]
-        found += [PolicyFile(each.layer, path, read_file(path), each.base, each.root) for path in paths]
+        found += [file_of(each, path) for path in paths]
     return found
 
 

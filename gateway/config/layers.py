@@ -40,6 +40,7 @@ TOOLS_FILE = "/tools.yaml"
 COMMANDS = "commands"
 
 SESSION = LAYERS[-1]
+PROJECT = "project"
 _NOT_IN_SESSION = ("settings", "hooks")
 # What a setting is that no layer sets, where a session or a lower layer may choose another within bounds.
 _USUAL = {"mode": "default", "review": REVIEWS[0]}
@@ -161,7 +162,7 @@ def read_layer(folder: LayerFolder) -> list[PolicyFile]:
     """The files of one layer. Raises ConfigError for one that cannot be read, or that the wrong people can write."""
     if folder.layer == "enterprise" and _is_there(folder.path):
         check_folder(folder.path)
-    return _layer(folder.layer, folder.path, folder.base, folder.root)
+    return _layer(folder)
 
 
 def session_files(rules: Iterable[str], root: str) -> list[PolicyFile]:
@@ -189,9 +190,9 @@ def _from_folder(folder: str, root: str) -> list[PolicyFile]:
     return found
 
 
-def _layer(layer: str, folder: str, base: str, root: str) -> list[PolicyFile]:
-    paths = [os.path.join(folder, "policy.yaml")]
-    drop_ins = os.path.join(folder, "policy.d")
+def _layer(folder: LayerFolder) -> list[PolicyFile]:
+    paths = [os.path.join(folder.path, "policy.yaml")]
+    drop_ins = os.path.join(folder.path, "policy.d")
     try:
         names = sorted(os.listdir(drop_ins))
     except (FileNotFoundError, NotADirectoryError):
@@ -200,7 +201,13 @@ def _layer(layer: str, folder: str, base: str, root: str) -> list[PolicyFile]:
         raise ConfigError(Problem(f"cannot be listed: {error.strerror}", file=drop_ins)) from error
     names = [name for name in names if name.endswith(".yaml") and not name.endswith(TESTS_ENDING)]
     paths += [os.path.join(drop_ins, name) for name in names]
-    return [_read(layer, path, base, root) for path in paths if _is_there(path)]
+    return [file_of(folder, path) for path in paths if _is_there(path)]
+
+
+def file_of(folder: LayerFolder, path: str) -> PolicyFile:
+    """A file of a layer. One of a project must really lie there. Raises ConfigError."""
+    within = (folder.base,) if folder.layer == PROJECT else ()
+    return PolicyFile(folder.layer, path, read_file(path, within), folder.base, folder.root)
 
 
 def _is_there(path: str) -> bool:
@@ -219,14 +226,20 @@ def _read(layer: str, path: str, base: str, root: str) -> PolicyFile:
     return PolicyFile(layer, path, read_file(path), base, root)
 
 
-def read_file(path: str) -> bytes:
-    """A policy file's bytes. Raises ConfigError when it cannot be read; never waits on a FIFO or device."""
+def read_file(path: str, within: tuple[str, ...] = ()) -> bytes:
+    """A policy file's bytes. Raises ConfigError when it cannot be read; never waits on a FIFO or device. `within`: the
+    folders in one of which it must lie, wherever links lead; one that does not is not opened."""
     try:
+        real = os.path.realpath(path) if within else ""
+        if within and not _lies_in(real, within):
+            raise ConfigError(Problem("must lie in the project, and not be a link out of it", file=path))
         descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
         with os.fdopen(descriptor, "rb") as file:
             if not stat.S_ISREG(os.fstat(descriptor).st_mode):
                 remedy = "put a plain file in its place, or take it away"
                 raise ConfigError(Problem("a policy file must be a regular file", file=path, remedy=remedy))
+            if within and not os.path.samestat(os.fstat(descriptor), os.lstat(real)):
+                raise ConfigError(Problem("must not be replaced while it is read", file=path))
             content = file.read(MAX_BYTES + 1)
             if len(content) > MAX_BYTES:
                 raise ConfigError(
@@ -238,6 +251,10 @@ def read_file(path: str) -> bytes:
         if isinstance(error, FileNotFoundError) and not os.path.islink(path):
             remedy = "name a file that is there"
         raise ConfigError(Problem(f"cannot be read: {error.strerror}", file=path, remedy=remedy)) from error
+
+
+def _lies_in(real: str, folders: tuple[str, ...]) -> bool:
+    return any(real.startswith(os.path.realpath(each).rstrip("/") + "/") for each in folders)
 
 
 def bind(
@@ -291,7 +308,7 @@ class _Binder:
         for file, docs in parsed:
             may_loosen = file.layer != "project" or (trusted and file.base == self.root)
             for each in docs:
-                if file.layer == SESSION and (len(docs) > 1 or any(each.doc.get(key) for key in _NOT_IN_SESSION)):
+                if file.layer == SESSION and any(each.doc.get(key) for key in _NOT_IN_SESSION):
                     self.problems.append(Problem("a session must hold nothing but rules", file=each.path))
                 bound.append(self._bound(file, each, may_loosen))
                 self._take_hooks(file, each, may_loosen)
@@ -341,7 +358,9 @@ class _Binder:
         """A file and, before it, everything it extends."""
         found: list[_Extended] = []
         owned = file.layer == "enterprise" and not self.all_trusted
-        self._follow(file.path, file.content, "enforce", frozenset(), (), found, owned)
+        # Whether a project is trusted is known once all that it extends has been read: so none names a file elsewhere.
+        within = (file.base, os.path.dirname(file.path)) if file.layer == PROJECT else ()
+        self._follow(file.path, file.content, "enforce", frozenset(), (), found, file.layer, owned, within)
         return found
 
     def _follow(
@@ -352,7 +371,9 @@ class _Binder:
         without: frozenset[str],
         trail: tuple[str, ...],
         found: list[_Extended],
+        layer: str,
         owned: bool,
+        within: tuple[str, ...],
     ) -> None:
         if path in trail or len(trail) > MAX_EXTENDS:
             self.problems.append(Problem(f"extends itself through {' > '.join(trail)}", file=path))
@@ -361,6 +382,8 @@ class _Binder:
             raise ConfigError(Problem(f"a file must extend at most {MAX_EXTENDED} others in all", file=path))
         try:
             doc = self.parse(content, path)
+            if doc["extends"] and layer == SESSION:
+                raise ConfigError(Problem("a session must hold nothing but rules", file=path))
         except ConfigError as error:
             self.problems += error.problems
             return
@@ -374,7 +397,7 @@ class _Binder:
             try:
                 if owned and "file" in each:
                     check_file(target)
-                included = self.included[target] = read_file(target)
+                included = self.included[target] = read_file(target, within if "file" in each else ())
             except ConfigError as error:
                 self.problems += error.problems
                 continue
@@ -385,7 +408,9 @@ class _Binder:
                 without | frozenset(each.get("without", ())),
                 (*trail, path),
                 found,
+                layer,
                 owned,
+                within,
             )
         found.append(_Extended(path, content, doc, level, without))
         self.tests += [(path, test) for test in doc.get("tests", ())]

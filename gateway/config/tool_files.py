@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 
-from gateway.config.layers import LayerFolder, PolicyFile, layer_folders, read_file
+from gateway.config.layers import LayerFolder, PolicyFile, file_of, layer_folders
 from gateway.core.errors import ConfigError, Problem
 from gateway.core.ownership import check_file, check_folder
 from gateway.tools.registry import Registry
@@ -44,7 +44,7 @@ def find_tools(places: Places, root: str, *, policies: str = "", binding: bool =
         if each.layer == "enterprise":
             check_folder(each.path)
             check_file(path)
-        found.append(PolicyFile(each.layer, path, read_file(path), each.base, each.root))
+        found.append(file_of(each, path))
     return found
 
 

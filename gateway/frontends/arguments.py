@@ -16,12 +16,14 @@ if TYPE_CHECKING:
 
 
 class Option(Value):
-    """One option. `value`: what stands for its value in help, "" for a flag. `repeats`: it may be given again."""
+    """One option. `value`: what stands for its value in help, "" for a flag. `repeats`: it may be given again. `opens`:
+    the name of its mark in `gateway.frontends.opened`, "" where it names no file."""
 
     name: str
     help: str
     value: str = ""
     repeats: bool = False
+    opens: str = ""
 
     @property
     def field(self) -> str:
@@ -42,9 +44,12 @@ class Command(Value):
 JSON = Option("--json", "Print JSON instead of text.")
 UNCONFINED = Option("--unconfined", "Answer for a caller that does not run the call in the sandbox.")
 POLICIES = Option(
-    "--policies", "Use the layers DIR/enterprise.yaml, user.yaml, project.yaml and local.yaml only.", "DIR"
+    "--policies",
+    "Use the layers DIR/enterprise.yaml, user.yaml, project.yaml and local.yaml only.",
+    "DIR",
+    opens="POLICY_FOLDER",
 )
-CWD = Option("--cwd", "The folder that the call is made from.", "DIR")
+CWD = Option("--cwd", "The folder that the call is made from.", "DIR", opens="FOLDER")
 MODE = Option("--mode", f"The session's mode: {', '.join(MODES)}.", "MODE")
 TRUST = Option("--trust-project", "Accept the project's policy of this digest for this run.", "DIGEST", True)
 
@@ -60,7 +65,10 @@ CHECK = Command(
         Option("--tool", "The call's tool, together with --input.", "NAME"),
         Option("--input", "The call's whole input as a JSON object; - reads it from standard input.", "JSON"),
         Option(
-            "--batch", "Judge a call on each line of FILE; - answers each line of standard input as it comes.", "FILE"
+            "--batch",
+            "Judge a call on each line of FILE; - answers each line of standard input as it comes.",
+            "FILE",
+            opens="READS",
         ),
         Option("--plan", "Show all that the sandbox would let the call see and do."),
         JSON,
@@ -119,7 +127,7 @@ EXEC = Command(
     (
         Option("--command", "The shell text to run, instead of words after --. Short: -c.", "TEXT"),
         Option("--timeout", "End it after so many seconds; never more than policy's limit.", "SECONDS"),
-        Option("--report", "Write the verdict and what became of the call to FILE, as JSON.", "FILE"),
+        Option("--report", "Write the verdict and what became of the call to FILE, as JSON.", "FILE", opens="WRITES"),
         Option("--as-shell", "Read the words after -- as bash reads its own: -c TEXT, -e SCRIPT and so on."),
         Option("--ticket", "Run what a hook let run, once, with the single-use ticket of this number.", "NUMBER"),
         Option("--cwd-to", "Write the folder that the command ended in to this descriptor.", "NUMBER"),
@@ -238,6 +246,8 @@ def typed(command: Command, run: Callable[[Request], int]) -> Callable[..., int]
 
     import typer
 
+    from gateway.frontends import opened
+
     def call(**given: Any) -> int:
         values: dict[str, Any] = {n: tuple(v or ()) if n in repeating else v for n, v in given.items()}
         return run(Request(**values))
@@ -249,9 +259,10 @@ def typed(command: Command, run: Callable[[Request], int]) -> Callable[..., int]
         kind: Any = bool if not option.value else list[str] | None if option.repeats else str | None
         about = typer.Option(option.name, metavar=option.value or None, help=option.help, show_default=False)
         default = False if not option.value else None
-        parameters.append(
-            Parameter(option.field, Parameter.KEYWORD_ONLY, default=default, annotation=Annotated[kind, about])
-        )
+        annotation: Any = Annotated[kind, about]
+        if option.opens:
+            annotation = Annotated[annotation, getattr(opened, option.opens)]
+        parameters.append(Parameter(option.field, Parameter.KEYWORD_ONLY, default=default, annotation=annotation))
     call.__name__ = command.name
     call.__doc__ = command.help
     call.__signature__ = Signature(parameters)  # type: ignore[attr-defined]

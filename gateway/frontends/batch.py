@@ -143,7 +143,10 @@ class Lines:
             given = read_json(line, "line")
             if given.__class__ is not dict:
                 raise CallError(Problem("line must be a JSON object"))
+            name = given["id"] if given.get("id").__class__ is int else None
+            _check_keys(given)
             name = given.get("id")
+            _check_call(given)
             gateway, context, holds = self._place(given) if "cwd" in given or "mode" in given else self._here
             verdict = gateway.check(_raw_call(gateway, given), context)
             found = explain(verdict, enforced=holds)
@@ -206,11 +209,20 @@ class Lines:
         return found[0], found[0].context.replace(cwd=here), found[1]
 
 
+def _check_keys(given: dict[str, Any]) -> None:
+    """Raises CallError for what is no line of ours; nothing of it is told, and no `id` but a number: the file may be
+    any."""
+    if not KEYS.issuperset(given):
+        raise CallError(Problem(f"line must have no key but {', '.join(sorted(KEYS))}"))
+
+
+def _check_call(given: dict[str, Any]) -> None:
+    if "call" not in given and "tool" not in given:
+        raise CallError(Problem("line must have a text as `tool` and an object as `input`, or a `call`"))
+
+
 def _raw_call(gateway: Judge, given: dict[str, Any]) -> RawCall:
     """The call that a line holds. Raises CallError."""
-    if not KEYS.issuperset(given):
-        unknown = next(key for key in given if key not in KEYS)
-        raise CallError(Problem(f"line must have no key but {', '.join(sorted(KEYS))} (got `{unknown[:60]}`)"))
     if "call" in given:
         text = given["call"]
         if text.__class__ is not str or "tool" in given or "input" in given:

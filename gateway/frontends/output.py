@@ -82,10 +82,8 @@ def failure(error: Exception) -> dict[str, Any]:
 
 
 def internal_text(error: Exception) -> str:
-    """One line on a fault of ours."""
-    first = str(error).split("\n", 1)[0][:200]
-    said = f"{type(error).__name__}: {first}" if first else type(error).__name__
-    return f"internal error ({said}); this is treated as deny"
+    """One line on a fault of ours: its kind. What it says may be a piece of a file that was being read."""
+    return f"internal error ({type(error).__name__}); this is treated as deny"
 
 
 def report(error: Exception, *, as_json: bool) -> int:

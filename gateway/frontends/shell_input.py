@@ -14,18 +14,25 @@ if TYPE_CHECKING:
 _MOST = 4 << 20  # bytes of a script
 
 
-def text_of(words: Sequence[str]) -> str:
-    """The text that a shell which was started with these words would run. Raises ConfigError."""
-    found = started(words, _script)
+def text_of(words: Sequence[str]) -> tuple[str, str]:
+    """The text that a shell which was started with these words would run, and the script that it was read from, "" if
+    there is none. Raises ConfigError."""
+    scripts: list[str] = []
+
+    def read(path: str) -> str | None:
+        scripts.append(os.path.abspath(path))
+        return _script(path)
+
+    found = started(words, read)
     if found.text is not None:
-        return found.text
+        return found.text, "".join(scripts)
     if _is_terminal():
         remedy = "give it a text with -c, or a script; for people there is `bash`"
         raise ConfigError(Problem("gateway-shell runs what programs tell it, and is not typed into", remedy=remedy))
     text = _read(0)
     if text is None:
         raise ConfigError(Problem(f"a script on standard input must be UTF-8 text of at most {_MOST:,} bytes"))
-    return found.before + text
+    return found.before + text, ""
 
 
 def without_itself() -> None:

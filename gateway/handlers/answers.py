@@ -11,6 +11,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from typing import Any
 
+    from jsonschema.exceptions import SchemaError
+
     from gateway.calls.work import Work
     from gateway.model.call import Call
 
@@ -43,10 +45,16 @@ def checked_schema(schema: Mapping[str, Any]) -> dict[str, Any]:
     try:
         Draft202012Validator.check_schema(found)
     except SchemaError as error:
-        raise GatewayError(f"the schema of the output must be a JSON Schema (got {error.message})") from error
+        raise GatewayError(f"the schema of the output must be a JSON Schema (wrong at {_place(error)})") from error
     if found.get("type") != "object":
         raise GatewayError("the schema of the output must be of the type object")
     return found
+
+
+def _place(error: SchemaError) -> str:
+    """Which rule of JSON Schema does not hold, and how deep. The names on the way there are those of a file that may be
+    no schema at all."""
+    return f"level {len(error.absolute_path)}, against `{error.validator}`"
 
 
 def complaints(schema: Mapping[str, Any], given: Any) -> list[str]:

@@ -31,11 +31,7 @@ def parse(content: bytes, path: str) -> tuple[Conversation, ...]:
     """The conversations of a script. Raises ConfigError with every mistake in it."""
     complaints = Complaints(path)
     root = load_yaml(content, path)
-    top = read.known_keys(root, "script", TOP, complaints)
-    if "version" in top:
-        read.integer(top["version"], "`version`", complaints, VERSION, VERSION)
-    elif root.kind == "mapping":
-        complaints.at(root, "script must have the key `version`", f"begin the file with `version: {VERSION}`")
+    top = read.ours(root, "script", TOP, complaints, needs="version", version=VERSION)
     found = []
     for each in read.sequence(top["conversations"], "`conversations`", complaints) if "conversations" in top else ():
         keys = read.known_keys(each, "conversation", CONVERSATION, complaints)

@@ -118,7 +118,7 @@ class Endpoint:
         except RpcError:
             raise
         except Exception as error:
-            raise RpcError(INTERNAL, f"an internal error ({type(error).__name__}: {str(error)[:200]})") from error
+            raise RpcError(INTERNAL, f"an internal error ({type(error).__name__})") from error
         finally:
             client.busy -= 1
             client.used = time.monotonic()

@@ -44,6 +44,7 @@ from gateway.spec.commandkeys import (
     TOP,
     UNKNOWN_OPTIONS,
 )
+from gateway.spec.read import ours
 from gateway.spec.yamltext import Complaints, Node, load
 
 TYPE_CHECKING = False
@@ -86,8 +87,7 @@ class _Compiler:
         self.open: list[str] = []  # the groups that are being read, one in another
 
     def program(self, root: Node) -> Spec:
-        if not self._mapping(root, _TOP_KEYS, "description"):
-            return {}
+        ours(root, "description", _TOP_KEYS, self.complaints, needs="programs" if root.get("programs") else "names")
         several = self._texts(root.get("programs"))
         names = self._texts(root.get("names")) or several
         if not names or (several and root.get("names") is not None):

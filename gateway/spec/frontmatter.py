@@ -49,7 +49,7 @@ class Document(Value):
         value = self.fields.get(name, False)
         said = str(value).lower()
         if said not in ("true", "false"):
-            raise ConfigError(Problem(f"`{name}` must be true or false (got `{value}`)"))
+            raise ConfigError(Problem(f"`{name}` must be true or false"))
         return said == "true"
 
     def names(self, name: str) -> tuple[str, ...] | None:
@@ -118,5 +118,5 @@ def _listed(text: str, name: str) -> tuple[str, ...]:
         else:
             word += character
     if depth:
-        raise ConfigError(Problem(f"`{name}` must have matching parentheses (got `{text}`)"))
+        raise ConfigError(Problem(f"`{name}` must have matching parentheses"))
     return tuple(each for each in (*found, word) if each)

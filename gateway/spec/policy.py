@@ -87,11 +87,7 @@ def parse_policy(text: str | bytes, file: str, tools: ToolNames) -> dict[str, An
 
 def _parse(root: Node, file: str, tools: ToolNames) -> dict[str, Any]:
     complaints = Complaints(file)
-    if root.value.__class__ is not dict:
-        complaints.at(root, f"policy must be a mapping (got {root.shown})", f"begin the file with `version: {VERSION}`")
-        complaints.raise_any()
-    entries = read.known_keys(root, "policy", KEYS, complaints)
-    _check_version(root, complaints)
+    entries = read.ours(root, "policy", KEYS, complaints, needs="version", version=VERSION)
     names = _tools(entries["tools"], complaints) if "tools" in entries else []
     if names:
         tools = {**{name: ToolName(name) for name in names}, **tools}
@@ -115,14 +111,6 @@ def _parse(root: Node, file: str, tools: ToolNames) -> dict[str, Any]:
     complaints.raise_any()
     found["rules"] = reader.finish()
     return found
-
-
-def _check_version(root: Node, complaints: Complaints) -> None:
-    node = root.get("version")
-    if node is None:
-        complaints.at(root, "policy must have the key `version`", f"begin the file with `version: {VERSION}`")
-    elif node.value.__class__ is not int or node.value != VERSION:
-        complaints.at(node, f"`version` must be {VERSION} (got {node.shown})")
 
 
 def _tools(node: Node, complaints: Complaints) -> list[str]:

@@ -134,6 +134,38 @@ def known_keys(node: Node, what: str, known: Collection[str], complaints: Compla
     return {name: value for name, value in found.items() if name in known}
 
 
+def ours(
+    root: Node, what: str, known: Collection[str], complaints: Complaints, *, needs: str, version: int = 0
+) -> dict[str, Node]:
+    """The entries of a whole file of the format that `what` names: all of its keys are `known`, one that it `needs` is
+    there, and it says its `version`. Raises ConfigError for any other file, whose content is nobody's to see: the error
+    has places, and no word that stands in the file. Only afterwards may complaints quote it."""
+    entries = root.value
+    if entries.__class__ is not dict:
+        got = _SHAPES.get(root.kind, root.kind)
+        complaints.at(root, f"{what} must be a mapping (got {got})", _begin(needs, version))
+        complaints.raise_any()
+    for name, node in entries.items():
+        if name not in known:
+            remedy = did_you_mean(name, known, f"known are {one_of(known)}")
+            complaints.at_key(node, f"{what} must have known keys only", remedy)
+    node = entries.get(needs)
+    if node is None:
+        complaints.at(root, f"{what} must have the key `{needs}`", _begin(needs, version))
+    elif version and (node.value.__class__ is not int or node.value != version):
+        complaints.at(node, f"`{needs}` must be {version}")
+    complaints.raise_any()
+    found: dict[str, Node] = entries
+    return found
+
+
+_SHAPES = {"list": "a list", "integer": "an integer", "boolean": "a boolean"}
+
+
+def _begin(needs: str, version: int) -> str:
+    return f"begin the file with `{needs}: {version}`" if version else ""
+
+
 def data(node: Node, what: str, complaints: Complaints) -> Any:
     """Any JSON-able value. Where the type is open, a text that others read as something else must say what it is."""
     value = node.value

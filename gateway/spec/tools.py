@@ -67,9 +67,8 @@ def compile_tools(text: str | bytes, file: str, layer: str = "builtin") -> dict[
     """
     document = load(text, file)
     complaints = Complaints(file)
-    top = entries(document, "file", ("version", "tools"), complaints, required=("version", "tools"))
-    if "version" in top and top["version"].value != VERSION:
-        complaints.at(top["version"], f"version must be {VERSION} (got {top['version'].shown})")
+    top = read.ours(document, "file", ("version", "tools"), complaints, needs="version", version=VERSION)
+    top = entries(document, "file", top, complaints, required=("version", "tools"))
     tools: dict[str, Any] = {}
     aliases: dict[str, str] = {}
     nodes = read.mapping(top["tools"], "tools", complaints) if "tools" in top else {}

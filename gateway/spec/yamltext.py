@@ -11,7 +11,8 @@ The accepted language is the part of YAML that every reader reads alike:
   `2024-01-01`, `1e3`, `~` are texts. Such a text tells in `Node.trap` what other readers would make of it, so
   that whoever wants a boolean or a number can say so.
 
-Time and memory are linear in the size of the text.
+Time and memory are linear in the size of the text. No error holds anything of the text: which file was named, and who
+may read it, is not known here.
 """
 
 from __future__ import annotations
@@ -226,8 +227,8 @@ class _Builder:
                 depth -= 1
                 items, mapping, key, key_mark = stack.pop()
             elif kind is AliasEvent:
-                remedy = f"write the value out, or put it in quotes if it is a text: '*{clip(event.anchor)}'"
-                problem(event.start_mark, f"aliases must not be used (got `*{clip(event.anchor)}`)", remedy)
+                remedy = "write the value out, or put it in quotes if it is a text that begins with `*`"
+                problem(event.start_mark, "aliases must not be used", remedy)
                 if mapping and key is None:
                     key, key_mark = f"\0{len(items)}", event.start_mark
                 else:
@@ -258,13 +259,11 @@ class _Builder:
         """Complains about an anchor or a tag."""
         mark = event.start_mark
         if event.anchor is not None:
-            name = clip(event.anchor)
-            remedy = f"remove it, or put the value in quotes if it is a text that begins with `&{name}`"
-            self._problem(mark, f"anchors must not be used (got `&{name}`)", remedy)
+            remedy = "remove it, or put the value in quotes if it is a text that begins with `&`"
+            self._problem(mark, "anchors must not be used", remedy)
         elif event.tag is not None or self.text.startswith("!", mark.index):
-            found = self.text[mark.index :].split(None, 1)[0]
             remedy = "remove it, or put the value in quotes if it is a text that begins with `!`"
-            self._problem(mark, f"tags must not be used (got `{clip(found)}`)", remedy)
+            self._problem(mark, "tags must not be used", remedy)
 
     def _key(self, value: Any, mark: Any, bare: bool, items: dict[str, Node]) -> str:
         """A plain scalar as a key; complains and makes one up if it is not text."""
@@ -273,14 +272,14 @@ class _Builder:
         elif value.__class__ is str:
             return str(value)
         else:
-            got = "nothing" if value is None else f"`{str(value).lower()}`"
+            got = "nothing" if value is None else "a boolean" if value.__class__ is bool else "an integer"
             remedy = "" if value is None else "put it in quotes"
             self._problem(mark, f"key must be text (got {got})", remedy)
         return f"\0{len(items)}"  # no text can contain it
 
     def _duplicate(self, key: str, mark: Any, items: dict[str, Node]) -> str:
         first = items[key].key_line
-        message = f"key must be unique in its mapping (got `{clip(key)}` again, first on line {first})"
+        message = f"key must be unique in its mapping (got it again, first on line {first})"
         self._problem(mark, message, "remove one of them, or merge them")
         return f"\0{len(items)}"
 
@@ -306,6 +305,8 @@ def _explain(error: YAMLError, text: str, complaints: Complaints) -> None:
     """Turns the parser's error into a problem, with a remedy where the cause is evident."""
     mark = getattr(error, "problem_mark", None) or getattr(error, "context_mark", None)
     what = getattr(error, "problem", None) or getattr(error, "reason", None) or str(error)
+    if "tag handle" in what:  # the only message with more of the text than one character
+        what = what[: what.index("tag handle") + len("tag handle")]
     context = getattr(error, "context", None)
     line, column, at = (mark.line + 1, mark.column + 1, mark.index) if mark is not None else (0, 0, -1)
     message = f"file must be valid YAML ({what}{f' {context}' if context else ''})"

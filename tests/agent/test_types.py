@@ -59,7 +59,7 @@ def test_a_type_may_be_yaml_alone() -> None:
         ("You are.", "x.md:1: a type of agent must have a head"),
         ("---\nname: x\n", "x.md:1: a type of agent must have a head"),
         ("---\nname: x\n---\n", "x.md:2:1: type of agent must have the key `description`"),
-        ("---\nname: x\ndescription: y\ntool: Read\n---\n", "x.md:4:1: type of agent must not have the key `tool`"),
+        ("---\nname: x\ndescription: y\ntool: Read\n---\n", "x.md:4:1: type of agent must have known keys only"),
         ("---\nname: x\ndescription: y\nmode: careless\n---\n", "x.md:4:7: `mode` must be one of"),
         ("---\nname: x\ndescription: y\nmax_turns: 0\n---\n", "x.md:4:12: `max_turns` must be"),
         ("---\nname: x\ndescription: y\nprompt: a\n---\nb", "x.md:4:1: `prompt` must not stand beside"),
@@ -122,7 +122,7 @@ def test_every_broken_file_is_told_and_takes_its_name_away(ground) -> None:
         written(where, "tool: x\n---\n")
     found, broken = agent_types(places(), str(ground.project))
     assert "reviewer" not in found
-    assert [problem.message for problem in broken] == ["type of agent must not have the key `tool`"] * 2
+    assert [problem.message for problem in broken] == ["type of agent must have known keys only"] * 2
     assert "Explore" in found
 
 

@@ -209,7 +209,7 @@ def test_a_fault_of_ours_refuses_one_line(monkeypatch, capsys, tmp_path: Path) -
     refused, judged = (json.loads(line) for line in capsys.readouterr().out.splitlines())
     assert (status, refused, judged["id"]) == (
         1,
-        {"id": "two", "error": "internal error (LookupError: lost); this is treated as deny", "decision": "deny"},
+        {"id": "two", "error": "internal error (LookupError); this is treated as deny", "decision": "deny"},
         2,
     )
 

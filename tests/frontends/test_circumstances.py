@@ -235,7 +235,7 @@ def test_what_is_no_policy_file_refuses_at_once(gateway, tmp_path: Path, what: s
 def test_other_commands_say_of_a_broken_policy_what_check_says(gateway, tmp_path: Path, words: list[str]) -> None:
     (tmp_path / "user.yaml").write_text("version: 1\ndney: []\n", encoding="utf-8")
     done = gateway(*words, "--policies", str(tmp_path))
-    assert (done.returncode, f"{tmp_path}/user.yaml:2:1: policy must not have the key".encode() in done.stderr) == (
+    assert (done.returncode, f"{tmp_path}/user.yaml:2:1: policy must have known keys only".encode() in done.stderr) == (
         2,
         True,
     )

@@ -15,7 +15,7 @@ from warmed import warm
 from gateway.commands.examples import effects, failing
 from gateway.core.errors import ConfigError
 from gateway.frontends import new_rule, new_tool
-from gateway.frontends.cli import new as cli_new
+from gateway.frontends.cli.app import new as cli_new
 from gateway.frontends.main import run
 from gateway.frontends.new_command import skeleton
 from gateway.spec.commands import compile_description
@@ -242,7 +242,7 @@ def test_without_a_file_the_descriptions_of_the_layers_are_tested(place: Place) 
 def test_a_broken_description_is_an_error_with_its_place(place: Place) -> None:
     (place.project / "x.yaml").write_text("names: [x]\nflag: -a\n", encoding="utf-8")
     status, out, err = place.run("commands", "test", "x.yaml")
-    assert (status, out, "x.yaml:2:1: description must have known keys only (got `flag`)" in err) == (2, "", True)
+    assert (status, out, "x.yaml:2:1: description must have known keys only" in err) == (2, "", True)
 
 
 def test_policy_show_and_trust_tell_what_is_described(place: Place) -> None:

@@ -238,7 +238,7 @@ def test_without_a_record_nothing_is_shown_and_nothing_made(seat: Seat) -> None:
 
 def test_a_policy_that_cannot_be_read_is_named_because_it_refuses_everything(seat: Seat) -> None:
     broken = "every call is refused"
-    place = "~/.config/gateway/policy.yaml:2:1: policy must not have the key `rulez` (did you mean `rules`?)"
+    place = "~/.config/gateway/policy.yaml:2:1: policy must have known keys only (did you mean `rules`?)"
     seat.bash("curl https://example.com/")
     seat.world.policy.write_text("version: 1\nrulez: []\n")
     text = seat.told()

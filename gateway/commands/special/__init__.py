@@ -21,6 +21,7 @@ MODULES = {
     "compressors": "ar compressor",
     "containers": "compose kube_output mounts",
     "filters": "curl date find keypair ln own_environment page parents parted ps split strings tar tree unzip",
+    "gateway": "policy_files policy_folder",
     "git": "git git_clone git_config git_fetch git_push",
     "javascript.code": "node",
     "jq": "jq",

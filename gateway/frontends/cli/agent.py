@@ -27,6 +27,7 @@ from gateway.core.errors import ConfigError, GatewayError, Problem
 from gateway.frontends.approvers import approvers, person
 from gateway.frontends.arguments import Request
 from gateway.frontends.conversation import Events, Quiet, Shown
+from gateway.frontends.opened import FOLDER, POLICY_FOLDER, READS
 from gateway.frontends.output import write
 from gateway.frontends.session import open_gateway
 from gateway.llm.claude import DEFAULT, SMALL, Claude
@@ -45,26 +46,34 @@ INTERRUPTED = 130
 
 
 def agent(
-    task: Annotated[str | None, typer.Argument(help="What to do; left out on a terminal, you are asked.")] = None,
+    task: Annotated[
+        str | None, typer.Argument(metavar="TASK", help="What to do; left out on a terminal, you are asked.")
+    ] = None,
     model: Annotated[str, typer.Option(help="The model of the Messages API.", metavar="NAME")] = "",
     script: Annotated[
-        str, typer.Option(help="Play a conversation from a YAML file instead of asking a model.", metavar="FILE")
+        str, typer.Option(help="Play a conversation from a YAML file instead of asking a model.", metavar="FILE"), READS
     ] = "",
     resume: Annotated[
-        str, typer.Option(help="Go on with a session: its name, its transcript's path, or last.", metavar="SESSION")
+        str,
+        typer.Option(help="Go on with a session: its name, its transcript's path, or last.", metavar="SESSION"),
+        READS,
     ] = "",
     as_json: Annotated[bool, typer.Option("--json", help="Print every event as a line of JSON.")] = False,
     full: Annotated[bool, typer.Option(help="Show everything, not what fits a glance.")] = False,
     max_turns: Annotated[int, typer.Option(help="Replies of the model that a task may take.", min=1)] = TURNS,
     max_tokens: Annotated[int, typer.Option(help="Tokens, read and written, 0 for any number.", min=0)] = 0,
     answer_schema: Annotated[
-        str, typer.Option(help="Take the answer as data that fits this JSON Schema, of an object.", metavar="FILE")
+        str,
+        typer.Option(help="Take the answer as data that fits this JSON Schema, of an object.", metavar="FILE"),
+        READS,
     ] = "",
     no_transcript: Annotated[bool, typer.Option("--no-transcript", help="Keep no transcript.")] = False,
     policies: Annotated[
-        str | None, typer.Option(help="Use the layers in DIR only, below the machine's own.", metavar="DIR")
+        str | None,
+        typer.Option(help="Use the layers in DIR only, below the machine's own.", metavar="DIR"),
+        POLICY_FOLDER,
     ] = None,
-    cwd: Annotated[str | None, typer.Option(help="The folder to work in.", metavar="DIR")] = None,
+    cwd: Annotated[str | None, typer.Option(help="The folder to work in.", metavar="DIR"), FOLDER] = None,
     mode: Annotated[str | None, typer.Option(help="The session's mode.", metavar="MODE")] = None,
     trust_project: Annotated[
         list[str] | None, typer.Option(help="Accept the project's policy of this digest.", metavar="DIGEST")

@@ -20,6 +20,7 @@ from gateway.core.places import places
 from gateway.frontends.audit_text import call_text, record_line, stats_text, verified_text
 from gateway.frontends.durations import seconds_of
 from gateway.frontends.jsontext import dumps, pretty
+from gateway.frontends.opened import RECORD
 from gateway.frontends.output import write
 from gateway.policy.wording import visible
 from gateway.render.style import style_for
@@ -42,7 +43,7 @@ _PAUSE = 0.2  # between two looks, in seconds
 
 _Json = Annotated[bool, typer.Option("--json", help="Print JSON instead of text; of lists one object a line.")]
 _Folder = Annotated[
-    str | None, typer.Option("--folder", metavar="DIR", help="The record in this folder instead of your own.")
+    str | None, typer.Option("--folder", metavar="DIR", help="The record in this folder instead of your own."), RECORD
 ]
 
 
@@ -168,7 +169,7 @@ def grep(
     decision: Annotated[str, typer.Option("--decision", metavar="WORD", help="allow, ask or deny.")] = "",
     rule: Annotated[str, typer.Option("--rule", metavar="ID", help="The rule that decided; * for any part.")] = "",
     path: Annotated[
-        str, typer.Option("--path", metavar="PATH", help="A touched file or folder, or one below it; or a pattern.")
+        str, typer.Option("--path", metavar="PATTERN", help="A touched file or folder, or one below it; or a pattern.")
     ] = "",
     host: Annotated[str, typer.Option("--host", metavar="HOST", help="A host that was, or would be, reached.")] = "",
     ended: Annotated[str, typer.Option("--ended", metavar="WORD", help="What became of it: exited, timeout, …")] = "",

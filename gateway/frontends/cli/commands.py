@@ -11,6 +11,7 @@ import typer
 from gateway.config.load import load_descriptions, project_root
 from gateway.core.places import places
 from gateway.frontends.jsontext import dumps
+from gateway.frontends.opened import FOLDER, POLICY_FOLDER, READS
 from gateway.frontends.output import write
 from gateway.frontends.session import folder
 from gateway.policy.wording import visible
@@ -35,11 +36,13 @@ def _group() -> None:
 
 @app.command("test")
 def run_examples(
-    files: Annotated[list[str] | None, typer.Argument(metavar="FILE", help="Descriptions of programs.")] = None,
+    files: Annotated[list[str] | None, typer.Argument(metavar="FILE", help="Descriptions of programs."), READS] = None,
     policies: Annotated[
-        str | None, typer.Option("--policies", metavar="DIR", help="Those of the layers in DIR.")
+        str | None, typer.Option("--policies", metavar="DIR", help="Those of the layers in DIR."), POLICY_FOLDER
     ] = None,
-    cwd: Annotated[str | None, typer.Option("--cwd", metavar="DIR", help="The folder whose project counts.")] = None,
+    cwd: Annotated[
+        str | None, typer.Option("--cwd", metavar="DIR", help="The folder whose project counts."), FOLDER
+    ] = None,
     json: Annotated[bool, typer.Option("--json", help="Print JSON instead of text.")] = False,
 ) -> int:
     """Run the examples of descriptions, in one fixed place: the folder /home/dev/project.

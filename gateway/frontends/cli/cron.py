@@ -13,6 +13,7 @@ from gateway.core.cancel import Cancel
 from gateway.core.errors import ConfigError, Problem, StoreError
 from gateway.core.places import places
 from gateway.frontends.jsontext import dumps, pretty
+from gateway.frontends.opened import FOLDER, READS
 from gateway.frontends.output import write
 from gateway.frontends.session import folder
 from gateway.handlers.crons import data, line, run_line
@@ -37,7 +38,7 @@ app = typer.Typer(
 )
 
 _Json = Annotated[bool, typer.Option("--json", help="Print JSON instead of text.")]
-_Cwd = Annotated[str | None, typer.Option("--cwd", metavar="DIR", help="The folder whose project counts.")]
+_Cwd = Annotated[str | None, typer.Option("--cwd", metavar="DIR", help="The folder whose project counts."), FOLDER]
 _All = Annotated[bool, typer.Option("--all", help="Those of every project.")]
 
 
@@ -62,7 +63,7 @@ def list_jobs(json: _Json = False, cwd: _Cwd = None, all_: _All = False) -> int:
 
 @app.command("remove")
 def remove(
-    name: Annotated[str, typer.Argument(help="Its id or its name.", show_default=False)],
+    name: Annotated[str, typer.Argument(metavar="NAME", help="Its id or its name.", show_default=False)],
     cwd: _Cwd = None,
     all_: _All = False,
 ) -> int:
@@ -81,7 +82,7 @@ def run(
     json: Annotated[bool, typer.Option("--json", help="Print each report as a line of JSON.")] = False,
     model: Annotated[str, typer.Option(help="The model that does prompts.", metavar="NAME")] = "",
     script: Annotated[
-        str, typer.Option(help="Play a conversation from a YAML file instead of asking a model.", metavar="FILE")
+        str, typer.Option(help="Play a conversation from a YAML file instead of asking a model.", metavar="FILE"), READS
     ] = "",
 ) -> int:
     """Fire the calls for later of all projects when they are due, until it is ended.

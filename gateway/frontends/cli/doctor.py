@@ -13,6 +13,7 @@ from gateway.agents import AGENTS
 from gateway.core.errors import ConfigError, GatewayError, Problem
 from gateway.frontends.finding import BETTER, BROKEN, OK, Finding
 from gateway.frontends.jsontext import pretty
+from gateway.frontends.opened import FOLDER
 from gateway.frontends.output import write
 from gateway.policy.wording import visible
 from gateway.render.style import style_for, wrapped
@@ -34,7 +35,7 @@ LEAST_BASH = (4, 0)
 
 def doctor(
     json: Annotated[bool, typer.Option("--json", help="Print JSON instead of text.")] = False,
-    cwd: Annotated[str | None, typer.Option("--cwd", metavar="DIR", help="The project to look at.")] = None,
+    cwd: Annotated[str | None, typer.Option("--cwd", metavar="DIR", help="The project to look at."), FOLDER] = None,
     agent: Annotated[
         str | None, typer.Option("--agent", metavar="AGENT", help=f"Look at this agent alone: {', '.join(AGENTS)}.")
     ] = None,

@@ -15,6 +15,7 @@ from gateway.core.errors import ConfigError, GatewayError, Problem
 from gateway.frontends.approvers import approvers
 from gateway.frontends.output import complain, safe_lines
 from gateway.frontends.session import check_options, open_judge
+from gateway.model.call import RawCall
 from gateway.policy.wording import visible
 from gateway.sandbox.backends.choose import prepare
 from gateway.sandbox.run import NOT_RUN, Ways
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
     from gateway.api.executor import Execution
     from gateway.frontends.arguments import Request
     from gateway.frontends.left_jobs import Left
+    from gateway.judge.judge import Judge
     from gateway.model.result import Violation
     from gateway.sandbox.base import Running
 
@@ -36,7 +38,7 @@ PASSED_ON = (
 
 def run(request: Request) -> int:
     """Runs the command and gives its exit status. Raises ConfigError for wrong usage."""
-    text = _text(request)
+    text, script = _text(request)
     if request.as_shell and not text.strip():
         return 0  # as any shell that is told nothing
     seconds = _seconds(request.timeout)
@@ -47,16 +49,19 @@ def run(request: Request) -> int:
 
         if leaves_jobs(request.ticket):
             return with_jobs(lambda left: _run(request, text, seconds, target, left))
-    return _run(request, text, seconds, target, None)
+    return _run(request, text, seconds, target, None, script)
 
 
-def _run(request: Request, text: str, seconds: float | None, target: int, left: Left | None) -> int:
+def _run(request: Request, text: str, seconds: float | None, target: int, left: Left | None, script: str = "") -> int:
     prepare()  # while policies are read and the command is judged
     try:
         if request.ticket is not None:
             done = _with_ticket(request, text, target, left)
         else:
-            with Executor(open_judge(request, binding=True), approver=approvers(), front="exec") as executor:
+            judge = open_judge(request, binding=True)
+            if script:
+                _check_script(judge, script)
+            with Executor(judge, approver=approvers(), front="exec") as executor:
                 done = executor.run(
                     text, ways=_ways(), seconds=seconds, started=_pass_signals_on, report=target >= 0,
                     lasting=request.as_shell,
@@ -127,8 +132,17 @@ def _tell_folder(target: int, folder: str) -> None:
             return  # nobody follows any more
 
 
-def _text(request: Request) -> str:
-    """The shell text to judge and to run. Raises ConfigError."""
+def _check_script(judge: Judge, path: str) -> None:
+    """Raises ConfigError where nobody may read the script: what it holds would stand in what is said of it, and in the
+    record."""
+    verdict = judge.check(RawCall("Read", {"file_path": path}))
+    if any(each.reason.rule.lane == "deny" for each in verdict.outcomes):
+        remedy = "see `gateway check 'Read(FILE)'`"
+        raise ConfigError(Problem("policy does not let the script be read", file=path, remedy=remedy))
+
+
+def _text(request: Request) -> tuple[str, str]:
+    """The shell text to judge and to run, and the script that it came from, "" if none. Raises ConfigError."""
     if request.as_shell:
         from gateway.frontends.shell_input import text_of, without_itself
 
@@ -142,7 +156,7 @@ def _text(request: Request) -> str:
     if (request.command is None) == (not request.words):
         remedy = "see `gateway exec --help`"
         raise ConfigError(Problem("a command must be given, behind -- or with -c, and not both", remedy=remedy))
-    return quoted(request.words) if request.command is None else request.command
+    return (quoted(request.words) if request.command is None else request.command), ""
 
 
 def _seconds(given: str | None) -> float | None:

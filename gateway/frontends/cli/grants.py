@@ -13,6 +13,7 @@ from gateway.config.load import load_tools, project_root, tool_names
 from gateway.core.errors import ConfigError, Problem
 from gateway.core.places import places
 from gateway.frontends.jsontext import pretty
+from gateway.frontends.opened import FOLDER
 from gateway.frontends.output import write
 from gateway.frontends.session import folder
 from gateway.policy.wording import visible
@@ -31,7 +32,7 @@ app = typer.Typer(
 )
 
 _Json = Annotated[bool, typer.Option("--json", help="Print JSON instead of text.")]
-_Cwd = Annotated[str | None, typer.Option("--cwd", metavar="DIR", help="The folder whose project counts.")]
+_Cwd = Annotated[str | None, typer.Option("--cwd", metavar="DIR", help="The folder whose project counts."), FOLDER]
 
 
 def _saved(cwd: str | None) -> SavedRules:

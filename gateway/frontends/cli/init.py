@@ -13,6 +13,7 @@ from gateway.config.load import project_root
 from gateway.core.errors import ConfigError, GatewayError, Problem
 from gateway.core.places import places
 from gateway.frontends.jsontext import pretty
+from gateway.frontends.opened import FOLDER
 from gateway.frontends.output import write
 from gateway.frontends.session import folder
 from gateway.install import apart, files, planning
@@ -52,7 +53,9 @@ def init(
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Show the change and make none.")] = False,
     yes: Annotated[bool, typer.Option("--yes", help="Do not ask.")] = False,
     json: Annotated[bool, typer.Option("--json", help="Print JSON; takes --yes or --dry-run.")] = False,
-    cwd: Annotated[str | None, typer.Option("--cwd", metavar="DIR", help="The folder whose project counts.")] = None,
+    cwd: Annotated[
+        str | None, typer.Option("--cwd", metavar="DIR", help="The folder whose project counts."), FOLDER
+    ] = None,
 ) -> int:
     """Put the gateway into an agent's settings.
 

@@ -12,6 +12,7 @@ from gateway.core.errors import ConfigError, Problem
 from gateway.frontends import mcp_command
 from gateway.frontends.jsontext import pretty
 from gateway.frontends.mcp_command import WORD, Asked
+from gateway.frontends.opened import FOLDER, POLICY_FOLDER, READS
 from gateway.frontends.output import write
 from gateway.policy.wording import visible
 from gateway.render.style import style_for, wrapped
@@ -42,6 +43,7 @@ _Http = Annotated[
 _TokenFile = Annotated[
     str | None,
     typer.Option("--token-file", metavar="FILE", help="Tokens that clients may show, one a line, or NAME TOKEN."),
+    READS,
 ]
 _Remote = Annotated[bool, typer.Option("--remote", help="Let --http name an address that other machines reach.")]
 _HostNames = Annotated[
@@ -51,9 +53,11 @@ _NoElicitation = Annotated[
     bool, typer.Option("--no-elicitation", help="Ask nobody through the client: what policy asks about is refused.")
 ]
 _Policies = Annotated[
-    str | None, typer.Option("--policies", metavar="DIR", help="Use the layers in DIR besides enterprise's only.")
+    str | None,
+    typer.Option("--policies", metavar="DIR", help="Use the layers in DIR besides enterprise's only."),
+    POLICY_FOLDER,
 ]
-_Cwd = Annotated[str | None, typer.Option("--cwd", metavar="DIR", help="The folder that calls are made from.")]
+_Cwd = Annotated[str | None, typer.Option("--cwd", metavar="DIR", help="The folder that calls are made from."), FOLDER]
 _Mode = Annotated[str | None, typer.Option("--mode", metavar="MODE", help="The mode that sessions begin in.")]
 _Trust = Annotated[
     list[str] | None,
@@ -111,7 +115,7 @@ def proxy(
     namespaced: Annotated[
         bool, typer.Option("--namespaced", help="Show tools as SERVER__TOOL, as always with several servers.")
     ] = False,
-    word: Annotated[list[str] | None, typer.Option(WORD, hidden=True)] = None,
+    word: Annotated[list[str] | None, typer.Option(WORD, metavar="WORD", hidden=True)] = None,
     http: _Http = None,
     token_file: _TokenFile = None,
     remote: _Remote = False,

@@ -15,6 +15,7 @@ from gateway.config.load import Options, load_descriptions, load_tools, project_
 from gateway.core.errors import CallError, ConfigError, Problem
 from gateway.core.places import places
 from gateway.frontends.new_command import as_word, skeleton
+from gateway.frontends.opened import INTO, READS
 from gateway.frontends.output import write
 from gateway.frontends.pasting import shell_word
 from gateway.frontends.session import folder, read_input
@@ -40,7 +41,7 @@ MAX_ID = 100
 _Layer = Annotated[
     str | None, typer.Option("--layer", metavar="LAYER", help="The layer to add it to: user, project, enterprise.")
 ]
-_Into = Annotated[str | None, typer.Option("--into", metavar="DIR", help="The folder to write it to.")]
+_Into = Annotated[str | None, typer.Option("--into", metavar="DIR", help="The folder to write it to."), INTO]
 
 
 @app.command()
@@ -49,6 +50,7 @@ def command(
     from_help: Annotated[
         str | None,
         typer.Option("--from-help", metavar="FILE", help="List the options of this output of --help; - reads it."),
+        READS,
     ] = None,
     layer: _Layer = None,
     into: _Into = None,

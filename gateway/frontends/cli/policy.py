@@ -13,6 +13,7 @@ from gateway.config.load import Options, load_tools, project_root, tool_files
 from gateway.core.errors import EXIT_USAGE, ConfigError, Problem
 from gateway.core.places import places
 from gateway.frontends.jsontext import dumps, pretty
+from gateway.frontends.opened import FOLDER, POLICY_FILES, POLICY_FOLDER, WRITES
 from gateway.frontends.output import complain, safe_lines, write
 from gateway.frontends.session import folder
 from gateway.model.decision import LAYERS
@@ -39,10 +40,14 @@ UNLIMITED = 1_000_000  # what is piped on is not cut
 
 _Json = Annotated[bool, typer.Option("--json", help="Print JSON instead of text.")]
 _Policies = Annotated[
-    str | None, typer.Option("--policies", metavar="DIR", help="Use the layers in DIR and `builtin` only.")
+    str | None,
+    typer.Option("--policies", metavar="DIR", help="Use the layers in DIR and `builtin` only."),
+    POLICY_FOLDER,
 ]
-_Cwd = Annotated[str | None, typer.Option("--cwd", metavar="DIR", help="The folder whose project counts.")]
-_Files = Annotated[list[str] | None, typer.Argument(metavar="FILE", help="Policy files, each on top of `builtin`.")]
+_Cwd = Annotated[str | None, typer.Option("--cwd", metavar="DIR", help="The folder whose project counts."), FOLDER]
+_Files = Annotated[
+    list[str] | None, typer.Argument(metavar="FILE", help="Policy files, each on top of `builtin`."), POLICY_FILES
+]
 
 
 def _options(cwd: str | None, policies: str | None, name: str = "--cwd") -> Options:
@@ -70,7 +75,7 @@ def show(
     json: _Json = False,
     policies: _Policies = None,
     cwd: _Cwd = None,
-    layer: Annotated[str | None, typer.Option("--layer", help="Only this layer.")] = None,
+    layer: Annotated[str | None, typer.Option("--layer", metavar="LAYER", help="Only this layer.")] = None,
     sources: Annotated[bool, typer.Option("--sources", help="Only where policy comes from.")] = False,
 ) -> int:
     """Show the effective policy with the origin of every entry.
@@ -151,7 +156,7 @@ def run(
     files: _Files = None,
     policies: _Policies = None,
     cwd: _Cwd = None,
-    junit: Annotated[str | None, typer.Option("--junit", metavar="FILE", help="Write a JUnit report.")] = None,
+    junit: Annotated[str | None, typer.Option("--junit", metavar="FILE", help="Write a JUnit report."), WRITES] = None,
     min_coverage: Annotated[
         float | None, typer.Option("--min-coverage", metavar="PCT", help="The share of rules that must be exercised.")
     ] = None,
@@ -315,7 +320,7 @@ def schema(
 @app.command()
 def trust(
     directory: Annotated[
-        str | None, typer.Argument(metavar="DIR", help="The project; the current one if missing.")
+        str | None, typer.Argument(metavar="DIR", help="The project; the current one if missing."), FOLDER
     ] = None,
     list_all: Annotated[bool, typer.Option("--list", help="List the trusted projects and their digests.")] = False,
     revoke: Annotated[bool, typer.Option("--revoke", help="Trust the project no longer.")] = False,

@@ -17,6 +17,7 @@ from gateway.config.load import Options, project_root
 from gateway.core.errors import ConfigError, Problem
 from gateway.core.places import places
 from gateway.frontends.jsontext import pretty
+from gateway.frontends.opened import RECORD
 from gateway.frontends.output import write
 from gateway.frontends.rejudging import judged_again, on_one_line
 from gateway.frontends.session import folder as folder_of
@@ -36,7 +37,9 @@ def why(
     ] = False,
     json: Annotated[bool, typer.Option("--json", help="Print JSON instead of text.")] = False,
     folder: Annotated[
-        str | None, typer.Option("--folder", metavar="DIR", help="The record in this folder instead of your own.")
+        str | None,
+        typer.Option("--folder", metavar="DIR", help="The record in this folder instead of your own."),
+        RECORD,
     ] = None,
 ) -> int:
     """Show the last refusal, and what to do about it.

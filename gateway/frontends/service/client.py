@@ -50,7 +50,7 @@ def other(words: "Sequence[str]") -> int:
         sys.argv = ["gateway", *words]
         return run()
     except BaseException as error:
-        said = f"gateway: nothing ran: an internal error ({type(error).__name__}: {str(error)[:200]})\n"
+        said = f"gateway: nothing ran: an internal error ({type(error).__name__})\n"
         posix.write(2, said.encode("utf-8", "backslashreplace"))
         return 126
 
