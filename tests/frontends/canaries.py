@@ -9,7 +9,7 @@ import signal
 import sys
 import tempfile
 
-from gateway.frontends.cli.app import app as cli
+from gateway.frontends.cli import app as cli
 from gateway.frontends.main import run
 
 MOST_SECONDS = 60

@@ -15,7 +15,7 @@ from warmed import warm
 from gateway.commands.examples import effects, failing
 from gateway.core.errors import ConfigError
 from gateway.frontends import new_rule, new_tool
-from gateway.frontends.cli.app import new as cli_new
+from gateway.frontends.cli import new as cli_new
 from gateway.frontends.main import run
 from gateway.frontends.new_command import skeleton
 from gateway.spec.commands import compile_description

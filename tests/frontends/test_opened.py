@@ -8,14 +8,18 @@ import os
 import subprocess
 import sys
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 
 from gateway.commands.analyse import Start, analyse
 from gateway.config.load import load_descriptions
 from gateway.core.places import COMMANDS, places
-from gateway.frontends.opened import BEGIN, END, NO_FILE, Opens, Parameter, commands, described
+from gateway.frontends.parameters import BEGIN, END, NO_FILE, Parameter, commands, described
 from gateway.model.effect import Touch
+
+if TYPE_CHECKING:
+    from gateway.frontends.opened import Opens
 
 CANARY = "zq7canaryzq7"
 ALL = tuple(commands())
