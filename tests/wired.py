@@ -15,7 +15,7 @@ from typing import Any
 
 HERE = Path(__file__).parent
 ROOT = HERE.parent
-SCRIPTED = HERE / "protocol" / "scripted.py"
+SCRIPTED = HERE / "mcp" / "scripted.py"
 SECONDS = 60.0
 ENVELOPE = {
     "io.modelcontextprotocol/protocolVersion": "2026-07-28",

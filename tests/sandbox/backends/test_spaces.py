@@ -24,7 +24,7 @@ from gateway.sandbox.backends.spaces_running import Held
 from gateway.sandbox.base import Probe, SandboxError, Streams
 from gateway.sandbox.spawn import children
 
-from .started import LINKS, Call, odd_plan, shell
+from ..started import LINKS, Call, odd_plan, shell
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

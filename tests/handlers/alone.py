@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from gateway.calls.output import Output, Progress
     from gateway.calls.work import Handler
 
-TOOLS = Path(__file__).parents[3] / "tools.yaml"
+TOOLS = Path(__file__).parents[2] / "tools.yaml"
 REGISTRY = Registry(json.loads(json.dumps(compile_tools(TOOLS.read_bytes(), "tools.yaml"))))
 
 

@@ -14,7 +14,7 @@ from gateway.sandbox.backends.landlock import Landlock
 from gateway.sandbox.base import Names
 from gateway.sandbox.contract import CHECKS, SECRET, Check, worked
 
-_spec = importlib.util.spec_from_file_location("landlock_world", Path(__file__).with_name("world.py"))
+_spec = importlib.util.spec_from_file_location("landlock_world", Path(__file__).parents[1] / "world.py")
 assert _spec is not None
 assert _spec.loader is not None
 worlds = importlib.util.module_from_spec(_spec)

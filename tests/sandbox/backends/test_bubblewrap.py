@@ -20,7 +20,7 @@ from gateway.sandbox.backends.bubblewrap_arguments import Given, arguments
 from gateway.sandbox.backends.bubblewrap_program import Program, find
 from gateway.sandbox.base import SandboxError, Streams
 
-from .started import LINKS, Call, odd_plan, shell
+from ..started import LINKS, Call, odd_plan, shell
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -210,7 +210,7 @@ def test_what_was_firing_when_it_was_killed_does_not_fire_again(station: Station
     station.add(kind="prompt", text="x")
     station.now += HOUR
     words = [sys.executable, "-c", FIRING, str(station.now)]
-    tests = str(Path(__file__).parents[1])
+    tests = str(Path(__file__).parents[2])
     environment = {**os.environ, "PYTHONPATH": tests}
 
     def start() -> subprocess.Popen[str]:

@@ -1,4 +1,4 @@
-"""The real clients with the gateway as their MCP server, and with a server behind it: `pytest tests/protocol
+"""The real clients with the gateway as their MCP server, and with a server behind it: `pytest tests/mcp
 --real-clients DIR` installs them from npm."""
 
 from __future__ import annotations

@@ -18,7 +18,7 @@ from gateway.calls.output import Failure, Image, Output, Text
 from gateway.handlers.images import MOST_BYTES, MOST_EDGE, PIXELS_PER_TOKEN, scaled, size_of
 from gateway.handlers.images import MOST_TOKENS as IMAGE_TOKENS
 
-ROOT = Path(__file__).parents[3]
+ROOT = Path(__file__).parents[2]
 
 
 def picture(width: int, height: int, form: str = "PNG", mode: str = "RGB", **options: Any) -> bytes:

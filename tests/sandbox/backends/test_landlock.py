@@ -481,12 +481,12 @@ os.read(0, 1)
 
 
 def test_killing_the_gateway_ends_its_calls(world: Path) -> None:
-    code = ORPHANED.format(tests=str(Path(__file__).parent), world=str(world))
+    code = ORPHANED.format(tests=str(Path(__file__).parents[1]), world=str(world))
     gateway = subprocess.Popen(
         [sys.executable, "-c", code],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
-        env={**os.environ, "PYTHONPATH": os.pathsep.join([str(Path(__file__).parents[2]), *sys.path])},
+        env={**os.environ, "PYTHONPATH": os.pathsep.join([str(Path(__file__).parents[3]), *sys.path])},
     )
     with gateway:
         assert gateway.stdout is not None
@@ -555,7 +555,7 @@ def test_all_of_this_also_holds_for_an_ordinary_user(tmp_path_factory: pytest.Te
         "HOME": str(folder),
         AGAIN: "1",
         "PYTHONPATH": os.pathsep.join(
-            [str(Path(__file__).parents[2]), *(each for each in sys.path if "site-packages" in each)]
+            [str(Path(__file__).parents[3]), *(each for each in sys.path if "site-packages" in each)]
         ),
     }
 
@@ -565,7 +565,7 @@ def test_all_of_this_also_holds_for_an_ordinary_user(tmp_path_factory: pytest.Te
             user=65534,
             group=65534,
             extra_groups=[],
-            cwd=Path(__file__).parents[2],
+            cwd=Path(__file__).parents[3],
             env=environment,
             capture_output=True,
             timeout=300,

@@ -153,7 +153,7 @@ def test_only_a_file_of_this_user_in_a_folder_of_this_user_counts_as_owned(tmp_p
 
 @pytest.fixture(scope="module")
 def registry() -> Registry:
-    path = Path(__file__).parents[1] / "tools.yaml"
+    path = Path(__file__).parents[2] / "tools.yaml"
     return Registry(compile_tools(path.read_bytes(), str(path)))
 
 

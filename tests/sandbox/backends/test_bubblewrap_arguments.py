@@ -23,7 +23,7 @@ from gateway.sandbox.backends.bubblewrap_arguments import Given, arguments, show
 from gateway.sandbox.base import Streams
 from gateway.sandbox.mounts import MASK, steps
 
-from .world import system
+from ..world import system
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -18,12 +18,12 @@ from gateway.spec.tools import compile_tools
 from gateway.tools.registry import Registry
 
 PRESETS = ("builtin", "guard", "daily", "ci", "enterprise", "project.example")
-SHIPPED = Path(__file__).parents[1] / "policies"
+SHIPPED = Path(__file__).parents[2] / "policies"
 
 
 @pytest.fixture(scope="module")
 def registry() -> Registry:
-    path = Path(__file__).parents[1] / "tools.yaml"
+    path = Path(__file__).parents[2] / "tools.yaml"
     return Registry(compile_tools(path.read_bytes(), str(path)))
 
 

@@ -15,7 +15,7 @@ import pytest
 from gateway.core import installation
 from gateway.core.installation import environment_of, holds, names
 
-CHECKOUT = Path(__file__).parents[1]
+CHECKOUT = Path(__file__).parents[2]
 RULE = "gateway-installation"
 
 

@@ -27,7 +27,7 @@ def store(tmp_path: Path) -> TrustStore:
 
 @pytest.fixture(scope="module")
 def registry() -> Registry:
-    path = Path(__file__).parents[1] / "tools.yaml"
+    path = Path(__file__).parents[2] / "tools.yaml"
     return Registry(compile_tools(path.read_bytes(), str(path)))
 
 

@@ -23,7 +23,7 @@ from gateway.calls.session import Session
 from gateway.files.opening import Changed, Place, way_to
 from gateway.handlers.replacing import put, spare_name
 
-ROOT = Path(__file__).parents[3]
+ROOT = Path(__file__).parents[2]
 
 
 @pytest.mark.parametrize(("tool", "before"), [("Write", "old"), ("Edit", "old"), ("Create", "missing")])
