@@ -12,7 +12,6 @@ from gateway.commands.apply import apply, reach
 from gateway.commands.findings import Findings
 from gateway.commands.grammar import read
 from gateway.commands.invocation import Invocation
-from gateway.commands.nested import links
 from gateway.commands.parts import crude_words, function_call, leave_out, mark_expanded, parted
 from gateway.commands.places import absolute
 from gateway.commands.steering_files import STEERED, files_of
@@ -98,10 +97,15 @@ def _analysis(findings: _Analyst) -> Analysis:
     names = _once([each.target for each in pending if each.kind == "names"]) if pending else ()
     settings = tuple([(each.target, files_of(each.extra)[1]) for each in pending if each.kind == "settings"])
     paths, globs, programs, git = findings.paths, findings.globs, findings.programs, findings.git
+    nests: tuple[str, ...] = ()
+    if len(git) > 1:
+        from gateway.commands.nested import links  # lazy: few texts are about several repositories
+
+        nests = _once(git) if links(findings.parts) else ()
     wanted = Wanted.make((
         _once(paths) if paths else (), _once(globs) if globs else (), tuple(programs) if len(programs) < 2
         else _once(programs), _once(git) if git else (), (), names, settings,
-        _once(git) if len(git) > 1 and links(findings.parts) else (),
+        nests,
     ))  # fmt: skip
     return Analysis.make((tuple(findings.parts), tuple(findings.items), findings.tokens, wanted, pending))
 

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 from gateway.commands.places import absolute, host_of, remote
-from gateway.commands.remote import hand_elsewhere
-from gateway.commands.special.pathspecs import revision
 from gateway.model.command import Word
 from gateway.model.effect import HOLE, Credential, Process, System
 
@@ -284,6 +282,8 @@ def _value(findings: Findings, run: Invocation, kind: str, slot: Taken, word: Wo
     elif kind == "assignment":
         _assignment(findings, run, word)
     elif kind == "revision":
+        from gateway.commands.special.pathspecs import revision  # lazy: git's alone
+
         revision(findings, run, word, does)
     elif kind == "shell":
         shell_text(findings, run, [word], slot.get("via") or run.name)
@@ -400,6 +400,8 @@ def _hand(findings: Findings, run: Invocation, words: tuple[Word, ...], slot: Ta
         return
     via = slot.get("via") or run.name
     if "elsewhere" in slot:
+        from gateway.commands.remote import hand_elsewhere  # lazy: few commands run elsewhere
+
         hand_elsewhere(findings, run, words, via)
         return
     if "adds" in slot:

@@ -12,11 +12,9 @@ from gateway.config import prebuilt
 from gateway.config.descriptions import Layered, compile_files, entries, find_descriptions
 from gateway.config.layers import PolicyFile, Setting, bind, find_files, read_file, session_files
 from gateway.config.tool_files import find_tools, with_tools
-from gateway.config.trust import TrustStore
 from gateway.core import installation
 from gateway.core.cache import Cache, digest
 from gateway.core.errors import ConfigError, Problem
-from gateway.core.gc_pause import Uncollected
 from gateway.core.packed import Descriptions, Rows, pack, pack_rows, unpack_rows
 from gateway.core.places import AGENTS, COMMANDS, PACKAGE, SERVERS, Places, packaged
 from gateway.core.places import places as here
@@ -146,13 +144,17 @@ def load_policy(
             *registry.names(),
         ]
     )
-    store = TrustStore(places.state)
 
     def is_trusted(fingerprint: str) -> bool:
-        return fingerprint in options.trust or fingerprint in store.digests(os.path.realpath(options.root))
+        from gateway.config.trust import TrustStore  # lazy: few projects have a policy
+
+        digests = TrustStore(places.state).digests(os.path.realpath(options.root))
+        return fingerprint in options.trust or fingerprint in digests
 
     entry = _kept(cache, key)
     if entry is None or not _still_holds(entry, is_trusted):
+        from gateway.core.gc_pause import Uncollected  # lazy: where something is compiled anew
+
         with Uncollected():
             entry = _compile(
                 files, described, options, registry, places, is_trusted, bool(options.policies), verify,
@@ -171,6 +173,8 @@ def _kept(cache: Cache, key: str) -> dict[str, Any] | None:
     data = cache.read_bytes(key)
     if data is None:
         return None
+    from gateway.core.gc_pause import Uncollected  # lazy: where something is compiled anew
+
     with Uncollected():
         try:
             entry, tables = unpack_rows(data)

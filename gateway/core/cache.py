@@ -10,7 +10,6 @@ from __future__ import annotations
 import os
 from _blake2 import blake2b
 
-from gateway.core.gc_pause import Uncollected
 from gateway.core.plainjson import dumps, loads
 
 TYPE_CHECKING = False
@@ -47,6 +46,8 @@ class Cache:
         body = self.read_bytes(key)
         if body is None:
             return None
+        from gateway.core.gc_pause import Uncollected  # lazy: a plain call reads packed forms alone
+
         try:
             with Uncollected():
                 return loads(body)
