@@ -9,21 +9,30 @@ import sqlite3
 import subprocess
 import sys
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from gateway.api.gateway import Gateway
 from gateway.core.cancel import Cancel
 from gateway.core.errors import StoreError
 from gateway.core.places import places
 from gateway.tasks.crons import FILE, Crons, Run
 from gateway.tasks.firing import Firing
 
+if TYPE_CHECKING:
+    from gateway.config.load import Options
+
 HOUR = 3600.0
 POLICY = {
     "settings": {"sandbox": {"weaker": ["landlock", "none"]}},
     "allow": ["Bash(touch *)", "Edit(./**)"],
 }
+
+
+def opened(options: Options) -> Gateway:
+    """A gateway for a project, as the command line opens one."""
+    return Gateway(options, where=places(), front="cron")
 
 
 class Station:
@@ -50,7 +59,7 @@ class Station:
         return self.crons.create(**{**usual, **given}).id
 
     def firing(self) -> Firing:
-        return Firing(places(), self.cancel, prompted=self.prompted, told=self.told.append, now=self.clock)
+        return Firing(places(), self.cancel, opened, prompted=self.prompted, told=self.told.append, now=self.clock)
 
     def prompted(self, gateway: Any, session: Any, task: str, _cancel: Cancel) -> tuple[str, str]:
         self.prompts.append(f"{task} in {session.context.mode} at {os.path.basename(gateway.context.cwd)}")
@@ -188,6 +197,7 @@ def test_one_process_fires_for_a_state_folder(station: Station) -> None:
 
 FIRING = """
 import sys
+from gateway.api.gateway import Gateway
 from gateway.tasks.firing import Firing
 from gateway.core.places import places
 from gateway.core.cancel import Cancel
@@ -198,7 +208,7 @@ def prompted(gateway, session, task, cancel):
     print("working", flush=True)
     sys.stdin.readline()
     return "done", ""
-with Firing(places(), Cancel(), prompted=prompted, told=told, now=lambda: float(sys.argv[1])) as firing:
+with Firing(places(), Cancel(), lambda options: Gateway(options, front="cron"), prompted=prompted, told=told, now=lambda: float(sys.argv[1])) as firing:
     firing.start()
     firing.fire()
     print("waiting", flush=True)
@@ -220,8 +230,7 @@ def test_what_was_firing_when_it_was_killed_does_not_fire_again(station: Station
 
     first = start()
     assert first.stdout is not None
-    while first.stdout.readline() != "working\n":
-        pass
+    assert "working\n" in first.stdout  # read until it says so, or has ended
     first.send_signal(signal.SIGKILL)
     first.communicate()
     out, _errors = start().communicate("\n", timeout=60)
@@ -267,7 +276,7 @@ def test_what_was_claimed_is_done_whether_anybody_hears_of_it_or_not(station: St
         raise BrokenPipeError
 
     station.now += HOUR
-    with Firing(places(), station.cancel, told=gone, now=station.clock) as firing:
+    with Firing(places(), station.cancel, opened, told=gone, now=station.clock) as firing:
         firing.fire()
         firing.wait()
     assert station.made == ["made"]
