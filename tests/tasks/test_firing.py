@@ -208,7 +208,8 @@ def prompted(gateway, session, task, cancel):
     print("working", flush=True)
     sys.stdin.readline()
     return "done", ""
-with Firing(places(), Cancel(), lambda options: Gateway(options, front="cron"), prompted=prompted, told=told, now=lambda: float(sys.argv[1])) as firing:
+opened = lambda options: Gateway(options, front="cron")
+with Firing(places(), Cancel(), opened, prompted=prompted, told=told, now=lambda: float(sys.argv[1])) as firing:
     firing.start()
     firing.fire()
     print("waiting", flush=True)
