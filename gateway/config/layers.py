@@ -12,10 +12,10 @@ import stat
 
 from gateway.core.cache import digest
 from gateway.core.errors import ConfigError, Problem
-from gateway.core.ownership import check_file, check_folder
+from gateway.core.ownership import check_folder
 from gateway.core.places import packaged
 from gateway.core.value import Value
-from gateway.model.decision import LAYERS, REVIEWS
+from gateway.model.decision import LAYERS
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -23,29 +23,19 @@ if TYPE_CHECKING:
     from typing import Any
 
     from gateway.core.places import Places
-    from gateway.policy.compile import Bound
 
     Parse = Callable[[bytes, str], dict[str, Any]]
 
 PRESETS = ("builtin", "guard", "daily", "ci", "enterprise")
-MAX_EXTENDS = 16
-MAX_EXTENDED = 256
 MAX_BYTES = 8_000_000
 
 TESTS_ENDING = ".tests.yaml"
 # Beside a layer's policy, the tools that it brings (`gateway.config.tool_files`).
 TOOLS_FILE = "/tools.yaml"
 
-# What `lock` calls the describing of programs.
-COMMANDS = "commands"
 
 SESSION = LAYERS[-1]
 PROJECT = "project"
-_NOT_IN_SESSION = ("settings", "hooks")
-# What a setting is that no layer sets, where a session or a lower layer may choose another within bounds.
-_USUAL = {"mode": "default", "review": REVIEWS[0]}
-# Sections of which no key may come from another layer than the rest: the key of one provider is not for another.
-_WHOLE = ("search",)
 
 # Which modes refuse or ask wherever the other one does, ceilings included: what a project may change a mode to.
 STRICTER = {
@@ -87,29 +77,6 @@ class Setting(Value):
     def layers(self) -> tuple[str, ...]:
         """Every layer that set something of it."""
         return tuple({self.layer, *(layer for _file, layer in self.origins.values())})
-
-
-class Layered(Value):
-    """Everything that was read and bound, before it is compiled.
-
-    `modes`: those that a session may choose, () for any. `included`: path and content of every extended file.
-    `skipped`: what was read but not used, with the reason. `project_digest`: what `gateway policy trust` accepts, ""
-    when the project has no policy. `hooks`: those that are told of calls, with the layer and file that declare them.
-    `commands_locked_by`: the layer below which descriptions of programs only add, "" if
-    there is none.
-    """
-
-    bound: tuple[Bound, ...]
-    settings: dict[str, Setting]
-    modes: tuple[str, ...]
-    files: tuple[PolicyFile, ...]
-    included: tuple[tuple[str, bytes], ...]
-    skipped: tuple[str, ...]
-    project_digest: str
-    project_trusted: bool
-    tests: tuple[tuple[str, dict[str, Any]], ...]
-    commands_locked_by: str = ""
-    hooks: tuple[dict[str, Any], ...] = ()
 
 
 def find_files(
@@ -257,349 +224,8 @@ def _lies_in(real: str, folders: tuple[str, ...]) -> bool:
     return any(real.startswith(os.path.realpath(each).rstrip("/") + "/") for each in folders)
 
 
-def bind(
-    files: Iterable[PolicyFile],
-    parse: Parse,
-    *,
-    root: str,
-    trusted: Callable[[str], bool],
-    all_trusted: bool = False,
-    descriptions: Iterable[PolicyFile] = (),
-) -> Layered:
-    """Parses the files, follows `extends`, and binds every rule to its layer.
-
-    `trusted` says whether a person accepted a project's digest, which covers the project's `descriptions` of programs
-    too. Raises ConfigError with the problems of all files.
-    """
-    return _Binder(parse, root, trusted, all_trusted).bind(tuple(files), tuple(descriptions))
-
-
-class _Binder:
-    """Follows `extends` and collects; one use."""
-
-    def __init__(self, parse: Parse, root: str, trusted: Callable[[str], bool], all_trusted: bool) -> None:
-        self.parse = parse
-        self.root = root
-        self.is_trusted = trusted
-        self.all_trusted = all_trusted
-        self.problems: list[Problem] = []
-        self.included: dict[str, bytes] = {}
-        self.skipped: list[str] = []
-        self.tests: list[tuple[str, dict[str, Any]]] = []
-        self.hooks: list[dict[str, Any]] = []
-
-    def bind(self, files: tuple[PolicyFile, ...], descriptions: tuple[PolicyFile, ...]) -> Layered:
-        parsed = [(file, self._expand(file)) for file in files]
-        project = [(file, docs) for file, docs in parsed if file.layer == "project" and file.base == self.root]
-        fingerprint = _fingerprint(project, [file for file in descriptions if file.layer == "project"])
-        named = {
-            digest
-            for file, docs in parsed
-            if file.layer == "enterprise"
-            for each in docs
-            for digest in (each.doc.get("settings") or {}).get("trust", ())
-        }
-        trusted = bool(fingerprint) and (self.all_trusted or fingerprint in named or self.is_trusted(fingerprint))
-        if not trusted:
-            waiting = [file.path for file in descriptions if file.layer == "project" and file.path.endswith(TOOLS_FILE)]
-            self.skipped += [f"{path}: its tools wait until the project is trusted" for path in waiting]
-        bound: list[Bound] = []
-        settings = _Settings()
-        for file, docs in parsed:
-            may_loosen = file.layer != "project" or (trusted and file.base == self.root)
-            for each in docs:
-                if file.layer == SESSION and any(each.doc.get(key) for key in _NOT_IN_SESSION):
-                    self.problems.append(Problem("a session must hold nothing but rules", file=each.path))
-                bound.append(self._bound(file, each, may_loosen))
-                self._take_hooks(file, each, may_loosen)
-                settings.add(file, each.path, each.doc, may_loosen)
-        settings.settle_mode()
-        self.problems += settings.problems
-        if self.problems:
-            raise ConfigError(self.problems)
-        self.skipped += settings.skipped
-        return Layered(
-            tuple(bound), settings.values, settings.allowed("mode"), files, tuple(self.included.items()),
-            tuple(self.skipped), fingerprint, trusted, tuple(self.tests), settings.locked.get(COMMANDS, ""),
-            tuple(self.hooks),
-        )  # fmt: skip
-
-    def _bound(self, file: PolicyFile, each: _Extended, may_loosen: bool) -> Bound:
-        from gateway.policy.compile import Bound
-
-        rules = each.doc["rules"]
-        if not may_loosen:
-            loosening = [rule for rule in rules if rule["lane"] == "allow"]
-            if loosening:
-                self.skipped.append(f"{each.path}: {len(loosening)} allow rules wait until the project is trusted")
-            rules = [rule for rule in rules if rule["lane"] != "allow"]
-        return Bound(file.layer, each.path, rules, file.base, file.root, each.level, each.without)
-
-    def _take_hooks(self, file: PolicyFile, each: _Extended, may_loosen: bool) -> None:
-        """Those that run: none of a project that nobody trusts, and Python only where the user's own hand put it."""
-        hooks = each.doc.get("hooks") or []
-        if hooks and not may_loosen:
-            self.skipped.append(f"{each.path}: {len(hooks)} hooks wait until the project is trusted")
-            return
-        for hook in hooks:
-            if "python" in hook and file.layer not in ("enterprise", "user"):
-                remedy = "only the enterprise and the user layer may name Python; write it as a `command`"
-                message = f"hook `{hook['id']}` must not be `python` in the {file.layer} layer"
-                self.problems.append(Problem(message, file=each.path, line=hook["line"], remedy=remedy))
-            headers = hook["http"]["headers"].values() if "http" in hook else ()
-            if file.layer == "project" and any("env" in part for parts in headers for part in parts):
-                remedy = "set it in your own policy"
-                message = f"a project must not say which variables a hook sends (got `{hook['id']}`)"
-                self.problems.append(Problem(message, file=each.path, line=hook["line"], remedy=remedy))
-            guards = hook["guards"] and each.level == "enforce"
-            self.hooks.append({**hook, "guards": guards, "layer": file.layer, "file": each.path})
-
-    def _expand(self, file: PolicyFile) -> list[_Extended]:
-        """A file and, before it, everything it extends."""
-        found: list[_Extended] = []
-        owned = file.layer == "enterprise" and not self.all_trusted
-        # Whether a project is trusted is known once all that it extends has been read: so none names a file elsewhere.
-        within = (file.base, os.path.dirname(file.path)) if file.layer == PROJECT else ()
-        self._follow(file.path, file.content, "enforce", frozenset(), (), found, file.layer, owned, within)
-        return found
-
-    def _follow(
-        self,
-        path: str,
-        content: bytes,
-        level: str,
-        without: frozenset[str],
-        trail: tuple[str, ...],
-        found: list[_Extended],
-        layer: str,
-        owned: bool,
-        within: tuple[str, ...],
-    ) -> None:
-        if path in trail or len(trail) > MAX_EXTENDS:
-            self.problems.append(Problem(f"extends itself through {' > '.join(trail)}", file=path))
-            return
-        if len(found) >= MAX_EXTENDED:
-            raise ConfigError(Problem(f"a file must extend at most {MAX_EXTENDED} others in all", file=path))
-        try:
-            doc = self.parse(content, path)
-            if doc["extends"] and layer == SESSION:
-                raise ConfigError(Problem("a session must hold nothing but rules", file=path))
-        except ConfigError as error:
-            self.problems += error.problems
-            return
-        for each in doc["extends"]:
-            target = _extended_path(each, path)
-            if target is None:
-                message = f"`{each['preset']}` is no preset"
-                remedy = f"one of {', '.join(PRESETS)}"
-                self.problems.append(Problem(message, file=path, line=each.get("line", 0), remedy=remedy))
-                continue
-            try:
-                if owned and "file" in each:
-                    check_file(target)
-                included = self.included[target] = read_file(target, within if "file" in each else ())
-            except ConfigError as error:
-                self.problems += error.problems
-                continue
-            self._follow(
-                target,
-                included,
-                _weaker(level, each.get("level", "enforce")),
-                without | frozenset(each.get("without", ())),
-                (*trail, path),
-                found,
-                layer,
-                owned,
-                within,
-            )
-        found.append(_Extended(path, content, doc, level, without))
-        self.tests += [(path, test) for test in doc.get("tests", ())]
-
-
-class _Extended(Value):
-    """A parsed file with the level and omissions of the way it was reached."""
-
-    path: str
-    content: bytes
-    doc: dict[str, Any]
-    level: str
-    without: frozenset[str]
-
-
-def _extended_path(each: dict[str, Any], path: str) -> str | None:
-    if "file" in each:
-        return os.path.join(os.path.dirname(path), os.path.expanduser(each["file"]))
-    return packaged(f"policies/{each['preset']}.yaml") if each["preset"] in PRESETS else None
-
-
-_LEVELS = ("observe", "warn", "enforce")
-
-
-def _weaker(one: str, other: str) -> str:
-    return one if _LEVELS.index(one) <= _LEVELS.index(other) else other
-
-
-def _fingerprint(project: list[tuple[PolicyFile, list[_Extended]]], descriptions: list[PolicyFile]) -> str:
-    """A digest over a project's policy files, all they extend and its descriptions, by name and content."""
-    parts: list[bytes | str] = []
-    for file, docs in project:
-        parts.append(os.path.relpath(file.path, file.base))
-        for each in docs:
-            parts += [os.path.basename(each.path), each.content]
-    for file in descriptions:
-        parts += [os.path.relpath(file.path, file.base), file.content]
-    return digest(parts) if parts else ""
-
-
-class _Settings:
-    """Single values by layer: the lowest layer that sets one wins, unless an upper one locked or bounded it."""
-
-    def __init__(self) -> None:
-        self.values: dict[str, Setting] = {}
-        self.locked: dict[str, str] = {}
-        self.bounds: dict[str, tuple[list[Any], str]] = {}
-        self.skipped: list[str] = []
-        self.problems: list[Problem] = []
-
-    def add(self, file: PolicyFile, path: str, doc: dict[str, Any], may_loosen: bool) -> None:
-        settings = dict(doc.get("settings") or {})
-        settings.pop("trust", None)
-        lock, bounds = settings.pop("lock", ()), settings.pop("bounds", {})
-        self._check_sandbox(settings.get("sandbox") or {}, file.layer, path)
-        self._check_audit(settings.get("audit") or {}, file.layer, path)
-        for servers in ("servers", "language_servers"):
-            self._check_servers(settings.get(servers) or {}, file.layer, path)
-        self._check_mcp(settings.get("mcp") or {}, file.layer, path)
-        self._check_web(settings, file.layer, path)
-        self._check_persons(settings, file.layer, path)
-        for name, value in settings.items():
-            reason = self._refused(file, name, value, may_loosen)
-            if reason:
-                self.skipped.append(f"{path}: setting `{name}` is not used: {reason}")
-            else:
-                self._set(name, value, path, file.layer)
-        if file.layer == "project":
-            return
-        for name in lock:
-            self.locked.setdefault(name, file.layer)
-        for name, allowed in bounds.items():
-            if self.locked.get(name, file.layer) != file.layer:
-                self.skipped.append(f"{path}: bounds of `{name}` are not used: layer {self.locked[name]} locked it")
-                continue
-            known = self.bounds.get(name)
-            both = [value for value in allowed if known is None or value in known[0]]
-            self.bounds[name] = (both, path)
-
-    def _set(self, name: str, value: Any, path: str, layer: str) -> None:
-        """Takes a value over; of a section the keys that are not locked, beside those that other layers set."""
-        if not isinstance(value, dict) or name in _WHOLE:
-            self.values[name] = Setting(value, path, layer)
-            return
-        before = self.values.get(name, Setting({}, path, layer))
-        free = {}
-        for key, each in value.items():
-            locked_by = self.locked.get(f"{name}.{key}")
-            if locked_by and locked_by != layer:
-                self.skipped.append(f"{path}: setting `{name}.{key}` is not used: layer {locked_by} locked it")
-            else:
-                free[key] = each
-        origins = {**before.origins, **dict.fromkeys(free, (path, layer))}
-        self.values[name] = Setting({**before.value, **free}, path, layer, origins)
-
-    def _check_sandbox(self, sandbox: dict[str, Any], layer: str, path: str) -> None:
-        """What is too much for some layers is an error there, not a setting that waits."""
-        if "none" in sandbox.get("weaker", ()) and layer not in ("enterprise", "user"):
-            remedy = "only the enterprise and the user layer may do without a sandbox"
-            self.problems.append(Problem("`weaker` must not hold `none` in this layer", file=path, remedy=remedy))
-        if sandbox.get("inject") and layer == "project":
-            remedy = "set it in your own policy"
-            self.problems.append(Problem("a project must not say where secrets are sent", file=path, remedy=remedy))
-
-    def _check_audit(self, audit: dict[str, Any], layer: str, path: str) -> None:
-        """One record serves all projects of a user, so none of them says how it is kept."""
-        if audit and layer == "project":
-            remedy = "set it in your own policy"
-            self.problems.append(Problem("a project must not say how the record is kept", file=path, remedy=remedy))
-        elif audit.get("required") == "nothing" and layer not in ("enterprise", "user"):
-            remedy = "only the enterprise and the user layer may do without a record"
-            self.problems.append(Problem("`required` must not be `nothing` in this layer", file=path, remedy=remedy))
-
-    def _check_servers(self, servers: dict[str, Any], layer: str, path: str) -> None:
-        """A project may bring servers, but not say which of the user's secrets they get."""
-        given = [
-            name
-            for name, each in servers.items()
-            if any(value.startswith("env:") for value in each["env"].values())
-            or any("env" in part for parts in each.get("headers", {}).values() for part in parts)
-        ]
-        if given and layer == "project":
-            remedy = "set it in your own policy"
-            message = f"a project must not say which variables a server gets (got `{given[0]}`)"
-            self.problems.append(Problem(message, file=path, remedy=remedy))
-
-    def _check_mcp(self, mcp: dict[str, Any], layer: str, path: str) -> None:
-        """Who answers for a person, and what servers may do to the one who asks them, is not a project's to say."""
-        if mcp and layer == "project":
-            remedy = "set it in your own policy"
-            self.problems.append(Problem("a project must not set `mcp`", file=path, remedy=remedy))
-
-    def _check_web(self, settings: dict[str, Any], layer: str, path: str) -> None:
-        """Neither what is reached beside the public web nor who gets the words that are searched for is a project's
-        to say."""
-        if layer == "project":
-            remedy = "set it in your own policy"
-            self.problems += [
-                Problem(f"a project must not set `{name}`", file=path, remedy=remedy)
-                for name in ("web", "search")
-                if settings.get(name)
-            ]
-
-    def _check_persons(self, settings: dict[str, Any], layer: str, path: str) -> None:
-        """An accepted plan ends a mode that refuses every write, a pause ends more than that: who accepts the one and
-        whether there may be the other is not a project's to say."""
-        if layer == "project":
-            remedy = "set it in your own policy"
-            self.problems += [
-                Problem(f"a project must not {what}", file=path, remedy=remedy)
-                for name, what in (("plan", "set `plan`"), ("pause", "allow a `pause`"))
-                if settings.get(name)
-            ]
-
-    def _value(self, name: str) -> str:
-        found: str = self.values[name].value if name in self.values else _USUAL[name]
-        return found
-
-    def settle_mode(self) -> None:
-        """Where the layers bound the mode and none that may stay sets it, the first of those they name holds."""
-        allowed, path = self.bounds.get("mode", ([], ""))
-        current = self._value("mode")
-        if "mode" in self.bounds and current not in allowed:
-            if not allowed:
-                remedy = "name a mode that all of them allow"
-                self.problems.append(Problem("no mode lies within the bounds of all layers", file=path, remedy=remedy))
-                return
-            self.values["mode"] = Setting(allowed[0], path, "enterprise")
-
-    def allowed(self, name: str) -> tuple[Any, ...]:
-        """The values of a setting that a session may choose, () for any."""
-        if name in self.locked:
-            return (self._value(name),)
-        return tuple(self.bounds[name][0]) if name in self.bounds else ()
-
-    def _refused(self, file: PolicyFile, name: str, value: Any, may_loosen: bool) -> str:
-        """Why a value is not taken over, "" if it is."""
-        locked_by = self.locked.get(name)
-        if locked_by and locked_by != file.layer:
-            return f"layer {locked_by} locked it"
-        if name in self.bounds and value not in self.bounds[name][0]:
-            return f"{self.bounds[name][1]} bounds it to {', '.join(map(str, self.bounds[name][0]))}"
-        if file.layer == "project":
-            if name == "mode":
-                current = self._value("mode")
-                if value != current and value not in STRICTER[current]:
-                    return "a project may choose only stricter modes"
-            elif not may_loosen:
-                return "it waits until the project is trusted"
-            elif name == "review" and REVIEWS.index(value) < REVIEWS.index(self._value(name)):
-                return "a project may only have more reviewed"
-        return ""
+def texts(files: Iterable[PolicyFile]) -> Iterable[bytes | str]:
+    """What makes files another policy once it changes."""
+    for file in files:
+        yield f"{file.layer}\0{file.path}\0{file.base}"
+        yield file.content

@@ -9,32 +9,30 @@ import os
 import sys
 
 from gateway.config import prebuilt
-from gateway.config.descriptions import Layered, compile_files, entries, find_descriptions
-from gateway.config.layers import PolicyFile, Setting, bind, find_files, read_file, session_files
+from gateway.config.descriptions import Layered, find_descriptions
+from gateway.config.layers import PolicyFile, Setting, find_files, read_file, session_files, texts
 from gateway.config.tool_files import find_tools, with_tools
 from gateway.core import installation
 from gateway.core.cache import Cache, digest
 from gateway.core.errors import ConfigError, Problem
-from gateway.core.packed import Descriptions, Rows, pack, pack_rows, unpack_rows
-from gateway.core.places import AGENTS, COMMANDS, PACKAGE, SERVERS, Places, packaged
+from gateway.core.packed import Descriptions, Rows, pack_rows, unpack_rows
+from gateway.core.places import COMMANDS, PACKAGE, SERVERS, Places, packaged
 from gateway.core.places import places as here
 from gateway.core.value import Value
 from gateway.model.decision import MODES
 from gateway.policy.table import Policy
-from gateway.tools.foreign import Foreign, rule_names
+from gateway.tools.foreign import Foreign
 from gateway.tools.registry import Registry
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
     from typing import Any
 
+    from gateway.config.compiling import Verify
     from gateway.config.descriptions import Entry, Lookup
-    from gateway.policy.compile import Bound
     from gateway.spec.short import ToolName
 
-    # From rules as they are bound: what is wrong with their examples.
-    Verify = Callable[[tuple[Bound, ...], Registry, Places, tuple[Entry, ...]], list[Problem]]
 
 # What of a policy is by far the most, and of which a call needs little.
 _TABLES = ("rules", "clauses")
@@ -137,9 +135,9 @@ def load_policy(
             *(f"{usual}\0{own}" for usual, own in moved),
             options.root,
             options.policies,
-            *_texts(files),
-            *_texts(described),
-            *_texts(brought),
+            *texts(files),
+            *texts(described),
+            *texts(brought),
             *shipped,
             *registry.names(),
         ]
@@ -153,13 +151,14 @@ def load_policy(
 
     entry = _kept(cache, key)
     if entry is None or not _still_holds(entry, is_trusted):
-        from gateway.core.gc_pause import Uncollected  # lazy: where something is compiled anew
+        from gateway.config.compiling import compiled  # lazy: where something is compiled anew
+        from gateway.core.gc_pause import Uncollected
 
         with Uncollected():
-            entry = _compile(
-                files, described, options, registry, places, is_trusted, bool(options.policies), verify,
-                brought=brought,
-                moved=moved,
+            entry = compiled(
+                files, described, options.root, registry, lambda: tool_names(registry), places,
+                load_descriptions(places), is_trusted,
+                bool(options.policies), verify, FOLDS_CASE, brought, moved,
             )  # fmt: skip
         if not options.rules:  # a session's are of no use to later processes
             rest = {name: value for name, value in entry["policy"].items() if name not in _TABLES}
@@ -198,15 +197,15 @@ def policy_from(
     """The policy of files that are at hand: for tests of policies. `verify`: as in `load_policy`; `trusted`: whether
     the project's is; `fold`: whether the file system takes names in either case for the same; `described`: the
     layers' descriptions."""
+    from gateway.config.compiling import compiled
+
     nowhere = Places("", "", "", "", home)
-    entry = _compile(files, described, options, registry, nowhere, lambda _fingerprint: trusted, False, verify, fold)
+    entry = compiled(
+        files, described, options.root, registry, lambda: tool_names(registry), nowhere,
+        load_descriptions(nowhere), lambda _fingerprint: trusted,
+        False, verify, fold,
+    )  # fmt: skip
     return _loaded(entry, options)
-
-
-def _texts(files: Iterable[PolicyFile]) -> Iterable[bytes | str]:
-    for file in files:
-        yield f"{file.layer}\0{file.path}\0{file.base}"
-        yield file.content
 
 
 def _still_holds(entry: dict[str, Any], is_trusted: Callable[[str], bool]) -> bool:
@@ -217,92 +216,6 @@ def _still_holds(entry: dict[str, Any], is_trusted: Callable[[str], bool]) -> bo
         return all(digest([read_file(path)]) == known for path, known in entry["included"])
     except ConfigError:
         return False
-
-
-def _compile(
-    files: list[PolicyFile],
-    described: Sequence[PolicyFile],
-    options: Options,
-    registry: Registry,
-    places: Places,
-    is_trusted: Callable[[str], bool],
-    all_trusted: bool,
-    verify: Verify,
-    fold: bool = FOLDS_CASE,
-    brought: Sequence[PolicyFile] = (),
-    moved: tuple[tuple[str, str], ...] = (),
-) -> dict[str, Any]:
-    from gateway.policy.compile import compile_policy
-
-    layered = bind(
-        files,
-        _reader(registry),
-        root=options.root,
-        trusted=is_trusted,
-        all_trusted=all_trusted,
-        descriptions=(*described, *brought),
-    )
-    commands = tuple(
-        entries(
-            compile_files(described, load_descriptions(places)),
-            trusted=layered.project_trusted,
-            locked_by=layered.commands_locked_by,
-        )
-    )
-    policy = compile_policy(layered.bound, home=places.home, fold=fold, moved=moved)
-    if any(rule["matches"] or rule["not_matches"] for each in layered.bound for rule in each.rules):
-        problems = verify(layered.bound, registry, places, commands)
-        if problems:
-            raise ConfigError(problems)
-    included = [[path, digest([content])] for path, content in layered.included]
-    told = is_trusted(layered.project_digest)
-    return {
-        "policy": policy,
-        "settings": {name: list(setting.as_dict().values()) for name, setting in layered.settings.items()},
-        "modes": list(layered.modes),
-        "files": [[file.layer, file.path] for file in layered.files],
-        "included": included,
-        "skipped": list(layered.skipped),
-        "fingerprint": layered.project_digest,
-        "trusted": layered.project_trusted,
-        "told": told,
-        "revision": digest(
-            [
-                *_texts(layered.files),
-                repr(included),
-                repr(layered.project_trusted),
-                *_texts(described),
-                *_texts(brought),
-            ]
-        ),
-        "commands": commands,
-        "hooks": list(layered.hooks),
-    }
-
-
-# In a checkout: the shipped policies as this process read them last, by path, with what they were read from.
-_shipped: dict[str, tuple[bytes, dict[str, ToolName], dict[str, Any]]] = {}
-
-
-def _reader(registry: Registry) -> Callable[[bytes, str], dict[str, Any]]:
-    """Reads a policy file; what was shipped is known by its content and needs no YAML, or not again."""
-    tools: dict[str, ToolName] = {}
-
-    def read(content: bytes, path: str) -> dict[str, Any]:
-        known = prebuilt.policy(content)
-        if known is not None:
-            return known
-        from gateway.spec.policy import parse_policy
-
-        if not tools:
-            tools.update(tool_names(registry))
-        if os.path.dirname(path) != packaged("policies"):
-            return parse_policy(content, path, tools)
-        if path not in _shipped or _shipped[path][:2] != (content, tools):
-            _shipped[path] = content, tools, parse_policy(content, path, tools)
-        return _shipped[path][2]
-
-    return read
 
 
 def _loaded(entry: dict[str, Any], options: Options) -> Loaded:
@@ -449,18 +362,11 @@ def _packed_foreign(places: Places) -> bytes:
     key = "foreign-" + digest([code_stamp()])
     packed = cache.read_bytes(key)
     if packed is None:
+        from gateway.config.compiling import pack_foreign
+
         packed = pack_foreign(_shipped_tools(places))
         cache.write_bytes(key, packed)
     return packed
-
-
-def pack_foreign(shipped: Registry) -> bytes:
-    """The tools of all foreign agents, compiled from YAML. `shipped`: the tools of ours that they stand for."""
-    from gateway.spec.foreign import compile_foreign
-
-    paths = [os.path.join(AGENTS, name) for name in sorted(os.listdir(AGENTS)) if name.endswith(".yaml")]
-    compiled = [each for path in paths for each in compile_foreign(read_file(path), path, shipped)]
-    return pack([*compiled, rule_names(compiled)])
 
 
 def described(shipped: Descriptions, commands: tuple[Entry, ...]) -> Lookup:
@@ -484,17 +390,11 @@ def _packed_descriptions(places: Places) -> bytes:
     key = "commands-" + digest([code_stamp(), _descriptions_stamp()])
     packed = cache.read_bytes(key)
     if packed is None:
+        from gateway.config.compiling import pack_descriptions
+
         packed = pack_descriptions()
         cache.write_bytes(key, packed)
     return packed
-
-
-def pack_descriptions() -> bytes:
-    """All packaged descriptions, compiled from YAML."""
-    from gateway.spec.commands import compile_description
-
-    paths = [os.path.join(COMMANDS, name) for name in sorted(os.listdir(COMMANDS)) if name.endswith(".yaml")]
-    return pack(compile_description(read_file(path), path) for path in paths)
 
 
 # What makes compiled forms, and what gives them their meaning.

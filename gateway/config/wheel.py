@@ -8,7 +8,8 @@ import shutil
 from glob import glob
 
 from gateway.config import prebuilt
-from gateway.config.load import pack_descriptions, pack_foreign, tool_names
+from gateway.config.compiling import pack_descriptions, pack_foreign
+from gateway.config.load import tool_names
 from gateway.core.cache import digest
 from gateway.core.places import CHECKOUT, PACKAGE
 from gateway.spec.policy import parse_policy

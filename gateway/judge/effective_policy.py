@@ -8,8 +8,9 @@ from __future__ import annotations
 import os
 import time
 
+from gateway.config.binding import bind
 from gateway.config.descriptions import ADDS, Layered, compile_files, entries, find_descriptions
-from gateway.config.layers import PolicyFile, bind, find_files, layer_folders, read_file, read_layer
+from gateway.config.layers import PolicyFile, find_files, layer_folders, read_file, read_layer
 from gateway.config.load import Options, load_descriptions, tool_names
 from gateway.config.trust import TrustStore
 from gateway.core.errors import ConfigError, Problem
@@ -23,8 +24,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from typing import Any
 
+    from gateway.config.binding import Layered as LayeredPolicy
     from gateway.config.descriptions import Entry
-    from gateway.config.layers import Layered as LayeredPolicy
     from gateway.config.layers import Setting
     from gateway.tools.registry import Registry
 

@@ -10,9 +10,10 @@ from __future__ import annotations
 
 import os
 
+from gateway.config.binding import Layered, bind
 from gateway.config.descriptions import compile_files, entries
-from gateway.config.layers import Layered, bind, read_file
 from gateway.config.layers import PolicyFile as File
+from gateway.config.layers import read_file
 from gateway.config.load import described, load_descriptions, tool_names
 from gateway.core.errors import CallError, ConfigError, Problem
 from gateway.core.places import PACKAGE, Places, packaged

@@ -9,7 +9,8 @@ from typing import Any
 import pytest
 from warmed import warm
 
-from gateway.config.layers import Layered, PolicyFile, bind, find_files, local_folder
+from gateway.config.binding import Layered, bind
+from gateway.config.layers import PolicyFile, find_files, local_folder
 from gateway.core.errors import ConfigError
 from gateway.core.places import Places
 from gateway.spec.policy import parse_policy

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from gateway.config.load import load_descriptions, pack_descriptions
+from gateway.config.compiling import pack_descriptions
+from gateway.config.load import load_descriptions
 from gateway.core.errors import ConfigError
 from gateway.core.packed import Descriptions, Named, OnDisk, Rows, pack, pack_rows, unpack_rows
 from gateway.core.places import Places

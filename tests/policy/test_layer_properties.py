@@ -15,7 +15,8 @@ from fuzzing import search
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gateway.config.layers import PolicyFile, bind
+from gateway.config.binding import bind
+from gateway.config.layers import PolicyFile
 from gateway.core.errors import ConfigError, Problem
 from gateway.model.analysis import Analysis
 from gateway.model.call import Call

@@ -240,7 +240,8 @@ def test_python_is_named_only_by_the_user_and_above(ground, layer: str) -> None:
 
 def digest_of(ground: Any) -> str:
     """What the project's policy is known by."""
-    from gateway.config.layers import bind, find_files
+    from gateway.config.binding import bind
+    from gateway.config.layers import find_files
     from gateway.config.load import load_tools, tool_names
     from gateway.config.tool_files import find_tools
     from gateway.core.places import places
