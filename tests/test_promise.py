@@ -118,6 +118,7 @@ class Place:
         text = f"names: [{lie.program}]\nclasses: [read]\nflags: -f\n{lie.says}\n"
         wrong, right = compile_description(text, "wrong.yaml"), made.describe
         made.describe = lambda name: wrong if name == lie.program else right(name)
+        made._pipeline = made._new_pipeline()
         return made
 
 

@@ -56,7 +56,7 @@ EXACT = [
 @pytest.mark.parametrize(("call", "rule"), EXACT, ids=[str(call)[:60] for call, _ in EXACT])
 def test_the_rule_says_what_was_shown(judged, call: Any, rule: str) -> None:
     asked = judged(call)
-    assert offered(asked.gateway, asked.verdict) == f"allow: {rule}"
+    assert offered(asked.judge, asked.verdict) == f"allow: {rule}"
     assert judged(call, local(f"allow: {rule}")).verdict.decision is Decision.ALLOW
 
 
@@ -84,13 +84,13 @@ NEVER = {
 @pytest.mark.parametrize("case", NEVER)
 def test_what_a_rule_should_not_cover_is_not_offered(judged, case: str) -> None:
     asked = judged(NEVER[case])
-    assert offered(asked.gateway, asked.verdict) == ""
+    assert offered(asked.judge, asked.verdict) == ""
 
 
 def test_code_is_offered_only_where_it_runs_confined(judged) -> None:
     inside, outside = judged("./configure"), judged("./configure", confined=False)
-    assert offered(inside.gateway, inside.verdict) != ""
-    assert (outside.verdict.decision, offered(outside.gateway, outside.verdict)) == (Decision.ASK, "")
+    assert offered(inside.judge, inside.verdict) != ""
+    assert (outside.verdict.decision, offered(outside.judge, outside.verdict)) == (Decision.ASK, "")
 
 
 PROFILE = {"user": {"settings": {"sandbox": {"write": ["./build/**"], "network": "open"}}}}
@@ -106,25 +106,25 @@ PROFILE = {"user": {"settings": {"sandbox": {"write": ["./build/**"], "network":
 )
 def test_what_code_may_do_once_a_rule_covers_it_is_said(judged, call: str, expected: str) -> None:
     asked = judged(call, PROFILE)
-    assert later(asked.gateway, asked.verdict) == expected
+    assert later(asked.judge, asked.verdict) == expected
 
 
 @pytest.mark.parametrize("lock", [False, True])
 def test_what_a_rule_asks_about_is_not_offered(judged, lock: bool) -> None:
     asked = judged("rm -rf build", {"user": [{"id": "r", "ask": "Bash(rm *)", "lock": lock}]})
-    assert (asked.verdict.decision, offered(asked.gateway, asked.verdict)) == (Decision.ASK, "")
+    assert (asked.verdict.decision, offered(asked.judge, asked.verdict)) == (Decision.ASK, "")
 
 
 def test_a_protected_path_is_not_offered(judged) -> None:
     asked = judged("touch .envrc")
-    assert (asked.verdict.decision, offered(asked.gateway, asked.verdict)) == (Decision.ASK, "")
+    assert (asked.verdict.decision, offered(asked.judge, asked.verdict)) == (Decision.ASK, "")
 
 
 def test_nothing_is_offered_where_the_local_layer_does_not_count(judged) -> None:
     asked = judged("rm -rf build")
-    gateway = copy(asked.gateway)
+    gateway = copy(asked.judge)
     gateway.options = gateway.options.replace(policies="/some/folder")
-    assert (offered(asked.gateway, asked.verdict) != "", offered(gateway, asked.verdict)) == (True, "")
+    assert (offered(asked.judge, asked.verdict) != "", offered(gateway, asked.verdict)) == (True, "")
 
 
 FOLDERS = ["", "cd src && ", "cd /tmp && "]
@@ -156,7 +156,7 @@ def verdicts(judged):
 
     @cache
     def gateway(rule: str, mode: str) -> Gateway:
-        return judged("true", local(rule) if rule else None, mode=mode).gateway
+        return judged("true", local(rule) if rule else None, mode=mode).judge
 
     @cache
     def verdict(number: int, rule: str, mode: str) -> Verdict:

@@ -39,7 +39,7 @@ def test_a_yes_is_bound_to_call_effects_policy_and_rule(judged) -> None:
     found = approve(Asking([Scripted(ONCE)]), asked)
     expected = asked.identity().replace(allow=True, scope="once", by="ann")
     assert (found.judgement, found.grant, found.refusal) == (asked, expected, "")
-    assert (expected.exact, expected.revision) == (True, asked.gateway.loaded.policy.revision)
+    assert (expected.exact, expected.revision) == (True, asked.judge.loaded.policy.revision)
     assert [rule[:2] for rule in expected.rules] == [("ask-make", "user.yaml")]
 
 

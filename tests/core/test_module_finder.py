@@ -126,7 +126,7 @@ print(json.dumps({
 
 
 def test_a_process_has_the_same_modules_with_it() -> None:
-    root = str(Path(modules.__file__).parents[1])
+    root = str(Path(modules.__file__).parents[2])
     found = [
         json.loads(subprocess.check_output([sys.executable, "-I", "-S", "-c", LISTED, root, how]))
         for how in ("usual", "quick")
@@ -151,17 +151,19 @@ print(has_machine_code(), Finder in sys.meta_path)
     [
         ((), "once", "False True"),
         ((), "lasting", "False True"),
-        (("engine",), "once", "True True"),
-        (("engine",), "lasting", "True False"),
+        (("judge",), "once", "True True"),
+        (("judge",), "lasting", "True False"),
     ],
     ids=["sources, one question", "sources, many", "machine code, one question", "machine code, many"],
 )
 def test_machine_code_is_loaded_by_a_process_that_lasts(
     package: Path, built: tuple[str, ...], how: str, said: str
 ) -> None:
-    (package / "modules.py").write_bytes(Path(modules.__file__).read_bytes())
+    for name in ("core", "judge"):
+        (package / name).mkdir()
+    (package / "core" / "module_finder.py").write_bytes(Path(modules.__file__).read_bytes())
     for name in built:
-        (package / f"{name}{EXTENSION_SUFFIXES[0]}").write_bytes(b"")
+        (package / "judge" / f"{name}{EXTENSION_SUFFIXES[0]}").write_bytes(b"")
     where = str(package.parent)
     done = subprocess.check_output([sys.executable, "-I", "-S", "-c", MACHINE_CODE, where, how], text=True)
     assert done.strip() == said
@@ -169,7 +171,7 @@ def test_machine_code_is_loaded_by_a_process_that_lasts(
 
 @pytest.mark.parametrize("options", [["-O"], ["-X", "pycache_prefix=/nowhere"]], ids=" ".join)
 def test_where_python_looks_for_other_compiled_forms_it_is_not_used(options: list[str]) -> None:
-    root = str(Path(modules.__file__).parents[1])
+    root = str(Path(modules.__file__).parents[2])
     program = (
         f"import sys; sys.path.append({root!r}); from gateway.core.module_finder import Finder, install; install(); "
         "print(Finder in sys.meta_path)"

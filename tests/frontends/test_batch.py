@@ -147,7 +147,7 @@ def test_a_line_beyond_the_bound_is_refused_and_the_rest_judged(monkeypatch, tmp
     monkeypatch.setattr(batch, "MAX_BYTES", 100)
     (tmp_path / "calls").write_bytes(b"x" * 1000 + b"\n" + lines(READ) + b"y" * 100 + b"\n" + b"z" * 100)
     with (tmp_path / "calls").open("rb") as file:
-        found = list(batch.lines(file))
+        found = list(batch.lines_of(file))
     assert found == [None, lines(READ), None, None]
 
 
@@ -193,17 +193,17 @@ def test_ctrl_c_is_quiet_after_what_was_answered(command) -> None:
 
 
 def test_a_fault_of_ours_refuses_one_line(monkeypatch, capsys, tmp_path: Path) -> None:
-    from gateway.api.gateway import Gateway
+    from gateway.judge.judge import Judge
     from gateway.frontends.main import run
 
-    judge = Gateway.check
+    judge = Judge.check
 
-    def stumble(self: Gateway, raw: Any, context: Any = None) -> Any:
+    def stumble(self: Judge, raw: Any, context: Any = None) -> Any:
         if raw.tool == "Write":
             raise LookupError("lost")
         return judge(self, raw, context)
 
-    monkeypatch.setattr(Gateway, "check", stumble)
+    monkeypatch.setattr(Judge, "check", stumble)
     (tmp_path / "calls").write_bytes(lines(ASKED, {**READ, "id": 2}))
     status = run(["check", "--batch", str(tmp_path / "calls")])
     refused, judged = (json.loads(line) for line in capsys.readouterr().out.splitlines())

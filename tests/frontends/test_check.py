@@ -246,13 +246,13 @@ def test_an_answer_that_cannot_be_written_is_no_permission(command, redirection:
 
 
 def test_a_fault_of_ours_is_one_line_and_a_refusal(monkeypatch, capsys) -> None:
-    from gateway.api.gateway import Gateway
+    from gateway.judge.judge import Judge
     from gateway.frontends.main import run
 
     def fail(*_: object) -> None:
         raise LookupError("lost\nits way")
 
-    monkeypatch.setattr(Gateway, "check", fail)
+    monkeypatch.setattr(Judge, "check", fail)
     monkeypatch.delenv("GATEWAY_DEBUG", raising=False)
     as_text = (run(["check", "Read(x)"]), *capsys.readouterr())
     as_json = (run(["check", "--json", "Read(x)"]), *capsys.readouterr())
@@ -264,22 +264,22 @@ def test_a_fault_of_ours_is_one_line_and_a_refusal(monkeypatch, capsys) -> None:
 
 
 def test_a_person_who_debugs_sees_where(monkeypatch, capsys) -> None:
-    from gateway.api.gateway import Gateway
+    from gateway.judge.judge import Judge
     from gateway.frontends.main import run
 
-    monkeypatch.setattr(Gateway, "check", lambda *_: 1 / 0)
+    monkeypatch.setattr(Judge, "check", lambda *_: 1 / 0)
     monkeypatch.setenv("GATEWAY_DEBUG", "1")
     assert (run(["check", "Read(x)"]), "Traceback" in capsys.readouterr().err) == (1, True)
 
 
 def test_ctrl_c_is_quiet(monkeypatch, capsys) -> None:
-    from gateway.api.gateway import Gateway
+    from gateway.judge.judge import Judge
     from gateway.frontends.main import run
 
     def interrupt(*_: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(Gateway, "check", interrupt)
+    monkeypatch.setattr(Judge, "check", interrupt)
     assert (run(["check", "Read(x)"]), capsys.readouterr()) == (130, ("", ""))
 
 

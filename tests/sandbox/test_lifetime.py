@@ -162,7 +162,7 @@ def test_it_ends_when_time_is_up(runner: Runner, pipe: Pipe) -> None:
 
 _GATEWAY = """
 import os, sys
-from gateway.sandbox.{module} import {name}
+from gateway.sandbox.backends.{module} import {name}
 from gateway.sandbox.run import Command, Protection, Runner, Ways
 from gateway.model.plan import *
 plan = SandboxPlan({mounts}, {links}, ("/tmp",), "/", (("PATH", "{path}"),), Network(), Limits(), weaker=("landlock",))

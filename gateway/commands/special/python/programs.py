@@ -22,7 +22,7 @@ _RUNTIME = frozenset(
     ("importtime", "dev", "utf8", "utf8=1", "utf8=0", "faulthandler", "no_debug_ranges", "tracemalloc")
 )
 _STANDARD_INPUT = frozenset(("-", "/dev/stdin", "/dev/fd/0", "/proc/self/fd/0"))
-_CLIENTS = ("/gateway/frontends/service/client.py", "/gateway/frontends/service/client.py")
+_CLIENTS = ("/gateway/frontends/service/client.py", "/gateway/service/client.py")  # the second: an earlier layout
 # Modules that look at the files they are given, and those that only print.
 _READERS = frozenset(("ast", "tokenize", "tabnanny", "dis", "json.tool", "base64", "mimetypes"))
 _PRINTERS = frozenset(("this", "calendar", "platform", "site", "sysconfig"))
