@@ -193,8 +193,8 @@ def test_ctrl_c_is_quiet_after_what_was_answered(command) -> None:
 
 
 def test_a_fault_of_ours_refuses_one_line(monkeypatch, capsys, tmp_path: Path) -> None:
-    from gateway.judge.judge import Judge
     from gateway.frontends.main import run
+    from gateway.judge.judge import Judge
 
     judge = Judge.check
 

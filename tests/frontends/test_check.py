@@ -246,8 +246,8 @@ def test_an_answer_that_cannot_be_written_is_no_permission(command, redirection:
 
 
 def test_a_fault_of_ours_is_one_line_and_a_refusal(monkeypatch, capsys) -> None:
-    from gateway.judge.judge import Judge
     from gateway.frontends.main import run
+    from gateway.judge.judge import Judge
 
     def fail(*_: object) -> None:
         raise LookupError("lost\nits way")
@@ -264,8 +264,8 @@ def test_a_fault_of_ours_is_one_line_and_a_refusal(monkeypatch, capsys) -> None:
 
 
 def test_a_person_who_debugs_sees_where(monkeypatch, capsys) -> None:
-    from gateway.judge.judge import Judge
     from gateway.frontends.main import run
+    from gateway.judge.judge import Judge
 
     monkeypatch.setattr(Judge, "check", lambda *_: 1 / 0)
     monkeypatch.setenv("GATEWAY_DEBUG", "1")
@@ -273,8 +273,8 @@ def test_a_person_who_debugs_sees_where(monkeypatch, capsys) -> None:
 
 
 def test_ctrl_c_is_quiet(monkeypatch, capsys) -> None:
-    from gateway.judge.judge import Judge
     from gateway.frontends.main import run
+    from gateway.judge.judge import Judge
 
     def interrupt(*_: object) -> None:
         raise KeyboardInterrupt
