@@ -5,7 +5,7 @@ from __future__ import annotations
 from bisect import bisect_left
 
 from gateway.model.command import Part, Word
-from gateway.model.effect import Exec, Item, Touch
+from gateway.model.effect import Code, Exec, Item, Opaque, Touch
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from gateway.commands.description import Description
     from gateway.commands.findings import Findings
     from gateway.commands.invocation import Invocation
+    from gateway.model.analysis import Pending
     from gateway.model.command import Simple
 
 
@@ -109,3 +110,12 @@ def crude_words(argv: tuple[str, ...]) -> tuple[frozenset[str], tuple[str, ...]]
         else:
             operands.append(text)
     return frozenset(options), tuple(operands)
+
+
+def add_code(items: list[Item], parts: tuple[Part, ...], question: Pending, why: str) -> None:
+    """A question is answered by: nobody knows what this part does, and why."""
+    if question.part < 0:
+        items.append(Item(Opaque(why), question.start, question.end))
+        return
+    part = parts[question.part]
+    items.append(Item(Code(part.program, part.argv, why), question.start, question.end, question.part))

@@ -17,6 +17,8 @@ _STREAMS = frozenset(
     ("/dev/null", "/dev/stdin", "/dev/stdout", "/dev/stderr", "/dev/tty", "/dev/zero", "/dev/random", "/dev/urandom")
 )
 
+MAX_MATCHES = 256  # of one glob
+
 
 def absolute(text: str, cwd: str) -> str:
     """The absolute, lexically normal path; `cwd` is "" when the folder is unknown. Holes are kept as they are."""
@@ -112,3 +114,14 @@ def remote(text: str) -> tuple[str, str, int] | None:
     if host[:1] == "-" or HOLE in user:
         found = HOLE
     return "ssh", found, 22
+
+
+def literal_folder(pattern: str) -> str:
+    """The deepest folder that holds every match of a pattern of paths."""
+    literal: list[str] = []
+    for segment in pattern.split("/"):
+        bare = unescaped(segment)
+        if "*" in segment.replace("[*]", "") or "?" in segment.replace("[?]", "") or "[" in bare.replace("[[]", ""):
+            break
+        literal.append(bare)
+    return "/".join(literal) or "/"
