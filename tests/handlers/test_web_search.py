@@ -335,7 +335,7 @@ def test_without_a_provider_it_is_not_offered_and_says_what_to_do(search: Search
     assert "WebSearch" not in [tool["name"] for tool in place.tools()]
     verdict = place.check(RawCall("WebSearch", {"query": "what"}))
     assert [i.effect.target for i in verdict.analysis.items if i.effect.kind == "connect"] != ["127.0.0.1"]
-    work = type("Work", (), {"gateway": place})()
+    work = type("Work", (), {"judge": place})()
     with pytest.raises(Failure, match="No search provider is configured"):
         handler(verdict.call, work)
     search.policy("searxng")

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from gateway.api.gateway import Gateway
-from gateway.calls.runner import Calls
 from gateway.config.load import Options
 from gateway.model.call import RawCall
 
@@ -38,7 +37,7 @@ class Whole:
         (policies / "user.yaml").write_text(POLICY.format(settings=settings), encoding="utf-8")
         self.project = project
         self.gateway = Gateway(Options(str(project), str(policies), root=str(project), binding=True))
-        self.calls = Calls(self.gateway)
+        self.calls = self.gateway.calls
         self.session = self.calls.session()
         self.seen: list[Progress] = []
         self.watching: Callable[[], object] = lambda: None

@@ -31,8 +31,8 @@ _GIVEN = re.compile(r"(?P<text>'rm x'|\"rm x\")|(?<!\S)rm x(?!\S)")
 # What runs on another machine or in a container has other files than the command itself.
 ELSEWHERE = {"ssh", "docker", "docker-compose", "kubectl", "crictl", "buildah", "minikube"}
 
-# What these start is a program of the project's, or a callback.
-WITHOUT = {"read", "dotnet", "deno", "swift"}
+# What these start is a program of the project's, a callback, or judged by itself once more.
+WITHOUT = {"read", "dotnet", "deno", "swift", "gateway"}
 
 
 def _is_plain(example: str) -> bool:

@@ -481,7 +481,7 @@ os.read(0, 1)
 
 
 def test_killing_the_gateway_ends_its_calls(world: Path) -> None:
-    code = ORPHANED.format(tests=str(Path(__file__).parents[1]), world=str(world))
+    code = ORPHANED.format(tests=str(Path(__file__).parent), world=str(world))
     gateway = subprocess.Popen(
         [sys.executable, "-c", code],
         stdin=subprocess.PIPE,
