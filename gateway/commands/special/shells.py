@@ -7,7 +7,7 @@ from gateway.commands.crossing import behind_text, known_of, run_written
 from gateway.commands.remote import hand_elsewhere
 from gateway.commands.splitting import split
 from gateway.commands.variables import assigned
-from gateway.model.effect import HOLE
+from gateway.model.effect import HOLE, Code, Exec
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from gateway.commands.findings import Findings
     from gateway.commands.invocation import Invocation
     from gateway.model.command import Word
+    from gateway.model.effect import Item
 
 READ_ALIKE = frozenset(("bash", "sh", "dash"))
 # Settings with which a shell reads text as it is read here.
@@ -222,21 +223,30 @@ def _wrapped(findings: Findings, run: Invocation) -> None:
         before = word.text
         if name and assigned(name, False):
             findings.env(name, "set", word.start, word.end, run.part)
+    named = True  # the first word that is no option is where it usually starts, whether anybody described it or not
     for at, word in enumerate(words, 1):
         text = word.text
         if HOLE in text:
             continue
+        is_first = named and text[:1] != "-" and text not in run.subcommands
+        named = named and not is_first
         if " " in text or ";" in text:
             shell_text(findings, run, [word], run.name)
             continue
         name, version, _ = text[text.rfind("/") + 1 :].partition("@")  # `codex@latest` is codex
-        if findings.lookup(name) is None or text in run.subcommands:
+        if (findings.lookup(name) is None and not is_first) or text in run.subcommands:
             continue
         if findings.tries(name, *[each.text for each in run.words[at + 1 :]]) or outermost:
             hand(findings, run, (word.replace(text=name) if version else word, *run.words[at + 1 :]), run.name)
-    findings.items[first:] = [item for item in findings.items[first:] if item.effect.kind not in ("code", "opaque")]
+    findings.items[first:] = [_started(item) for item in findings.items[first:] if item.effect.kind != "opaque"]
     if outermost:
         findings.end_guessing(run.words[0].start, run.words[-1].end, run.part)
+
+
+def _started(item: Item) -> Item:
+    """What is code of a guessed program is left to the wrapper's own; that it may start is not."""
+    effect = item.effect
+    return item.replace(effect=Exec(effect.program, effect.argv)) if isinstance(effect, Code) else item
 
 
 def _variable(before: str, text: str) -> str:
