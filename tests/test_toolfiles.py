@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-import gateway.toolfiles
+import gateway.layers
 from gateway.errors import CallError, ConfigError
 from gateway.load import load_tools
 from gateway.model.call import RawCall
@@ -120,19 +120,19 @@ def test_the_tools_that_are_called_are_those_that_were_trusted(ground, monkeypat
     path = ground.says(tool(), layer="project", name="tools.yaml")
     digest = digest_of(ground)
     known, swapped = path.read_text(encoding="utf-8"), tool(handler="{command: [rm, --, '{file}']}")
-    real = gateway.toolfiles.read_file
+    real = gateway.layers.read_file
     reads: list[str] = []
 
-    def read(name: str) -> bytes:
+    def read(name: str, within: tuple[str, ...] = ()) -> bytes:
         """The file as it is, swapped for another one with each look at it."""
-        found = real(name)
+        found = real(name, within)
         if name == str(path):
             reads.append(name)
             path.write_text(swapped if found == known.encode() else known, encoding="utf-8")
         return found
 
     path.write_text(swapped, encoding="utf-8")
-    monkeypatch.setattr("gateway.toolfiles.read_file", read)
+    monkeypatch.setattr("gateway.layers.read_file", read)
     with pytest.raises(CallError, match="a person has to trust"):
         ground.open(trust=(digest,)).check(RawCall("Count", {"file": "a"}))
     assert len(reads) == 1
