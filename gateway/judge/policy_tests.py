@@ -22,6 +22,7 @@ from gateway.host.frozen import EXAMPLE, world
 from gateway.judge.pipeline import Pipeline, Understood, context_of
 from gateway.policy.compile import alternatives, compile_policy
 from gateway.policy.modes import regions_of
+from gateway.policy.predicates import PREDICATES
 from gateway.policy.resolve import Judged, resolve
 from gateway.policy.table import Policy
 from gateway.tools.registry import is_mcp_name
@@ -43,7 +44,7 @@ if TYPE_CHECKING:
 
 LAYER_NAMES = ("builtin", "enterprise", "user", "project", "local")
 TESTS_ENDING = ".tests.yaml"
-_UNSAYABLE = frozenset(("agent", "depth", "mode", "time", "confined", "server", "annotations"))
+_UNSAYABLE = frozenset(name for name, each in PREDICATES.items() if each.untold)
 _NOW = 1_735_732_800.0  # the clock of the example world: Wednesday, 1 January 2025, 12:00 UTC
 _EMPTY = Policy(**compile_policy((), home="/"), levels={})
 

@@ -15,7 +15,7 @@ from gateway.model.decision import LAYERS
 from gateway.model.effect import KINDS, PATH_KINDS
 from gateway.policy import commandpattern, globs, hosts, paths
 from gateway.policy.anchors import Anchors
-from gateway.policy.predicates import PREDICATES
+from gateway.policy.predicates import PREDICATES, kinds_of
 from gateway.policy.table import DELEGATE, ID, LAYER, LOCK, REST, SILENCES
 
 TYPE_CHECKING = False
@@ -141,7 +141,7 @@ class _Builder:
         elif "tool" in when and all(globs.is_literal(name) for name in when["tool"]):
             for name in when["tool"]:
                 self.tools.setdefault(name, []).append(clause)
-        elif kinds := when.get("effect") or _kinds_of(when):
+        elif len(kinds := kinds_of(when)) < len(KINDS):
             for kind in kinds:
                 self.kinds.setdefault(kind, []).append(clause)
         else:
@@ -209,20 +209,6 @@ class _Builder:
             "asks_branch": self.asks_branch,
             "delegations": any(row[SILENCES] >= 0 for row in self.rules),
         }
-
-
-def _kinds_of(when: dict[str, Any]) -> tuple[str, ...]:
-    """The kinds of effect that a clause can only hold for, by the fields it tests."""
-    fields = {
-        "path_not": PATH_KINDS, "holds": PATH_KINDS, "host_not": ("connect",), "port": ("connect",),
-        "direction": ("connect",), "sends": ("connect",),
-        "remote": ("push",), "ref": ("push",), "force": ("push",), "access": ("env",), "name": ("env",),
-        "action": ("process", "system"), "what": ("system", "session"), "program": ("credential", "code", "exec"),
-    }  # fmt: skip
-    for name, kinds in fields.items():
-        if name in when:
-            return tuple(kind for kind in KINDS if kind in kinds)
-    return ()
 
 
 def anchors_of(bound: Bound, lane: str, home: str, *, fold: bool = False) -> Anchors:

@@ -1,15 +1,18 @@
-"""What a rule may test: one function and one line in `PREDICATES` for each.
+"""What a rule may test: one function and one entry of `PREDICATES` for each.
 
-A predicate has two halves. `prepare` runs once when policies are compiled and turns what the file says into
-JSON-able data, so that the result can live in the compile cache. `test` runs for each candidate and answers
-`NO`, `MAYBE` (it holds only if a part of the call that is not known yet takes the right value) or `YES`.
-For deny and ask `MAYBE` counts, for allow it does not.
+The entry names the form of the argument, which says how the argument is read, written in the JSON Schema, prepared and
+compared by the linter; what people are told of the predicate stands in `gateway.spec.reference.predicates`.
+
+A form's `prepare` runs once when policies are compiled and turns what the file says into JSON-able data, so that the
+result can live in the compile cache. `test` runs for each candidate and answers `NO`, `MAYBE` (it holds only if a part
+of the call that is not known yet takes the right value) or `YES`. For deny and ask `MAYBE` counts, for allow not.
 """
 
 from __future__ import annotations
 
 from gateway.core.value import Value
-from gateway.model.effect import HOLE, PATH_KINDS
+from gateway.model.decision import MODES
+from gateway.model.effect import HOLE, KINDS, PATH_KINDS
 from gateway.policy import arguments, commandtests, globs, hosts, paths
 from gateway.policy.answers import MAYBE, NO, YES, negate
 
@@ -22,12 +25,36 @@ if TYPE_CHECKING:
     from gateway.policy.subject import Subject
 
 
+class Form(Value):
+    """What an argument may be, by name: `gateway.spec.predicates` reads each form, `gateway.spec.schema` describes it,
+    `gateway.policy.lint.inclusion` compares two. `prepare` raises ValueError for what cannot be compiled."""
+
+    name: str
+    prepare: Callable[[Any, Anchors], Any]
+
+
 class Predicate(Value):
-    """`scope`: what it looks at: "call" (the same for every effect), "part" (a command) or "effect"."""
+    """One predicate.
+
+    `scope`: what it looks at: "call" (the same for every effect), "part" (a command) or "effect". `kinds`: the kinds of
+    effect that have the field it tests, () where it tests none. `choices`: the words it may hold, () for any.
+    `negated`: it holds for what matches none of its argument. `circumstance`: it says when or for whom a rule holds and
+    not what it speaks of; no allow rule consists of such alone. `untold`: it tests what the text of a call does not
+    say, so that a rule's examples are taken to fulfil it.
+    """
 
     scope: str
-    prepare: Callable[[Any, Anchors], Any]
+    form: Form
     test: Callable[[Any, Subject], int]
+    kinds: tuple[str, ...] = ()
+    choices: tuple[Any, ...] = ()
+    negated: bool = False
+    circumstance: bool = False
+    untold: bool = False
+
+    def prepare(self, argument: Any, anchors: Anchors) -> Any:
+        """The argument as `test` takes it."""
+        return self.form.prepare(argument, anchors)
 
 
 def _same(argument: Any, _anchors: Anchors) -> Any:
@@ -290,39 +317,59 @@ def _args(tests: Any, subject: Subject) -> int:
     return arguments.answer(tests, subject.call.input)
 
 
+_TOOLS = Form("tools", _globs)
+_GLOBS = Form("globs", _globs)
+_TEXTS = Form("texts", _same)
+_CHOICES = Form("choices", _same)
+_BOOLEAN = Form("boolean", _same)
+_PATHS = Form("paths", _prepare_paths)
+_HOSTS = Form("hosts", _prepare_hosts)
+_CONNECT = ("connect",)
+_PUSH = ("push",)
+
+# In this order they are tested: cheap ones first.
 PREDICATES: dict[str, Predicate] = {
-    "tool": Predicate("call", _globs, _tool),
-    "args": Predicate("call", _prepare_args, _args),
-    "server": Predicate("call", _globs, _server),
-    "annotations": Predicate("call", _same, _annotations),
-    "agent": Predicate("call", _globs, _agent),
-    "depth": Predicate("call", _same, _depth),
-    "mode": Predicate("call", _same, _mode),
-    "branch": Predicate("call", _globs, _branch),
-    "cwd": Predicate("call", _prepare_paths, _cwd),
-    "confined": Predicate("call", _same, _confined),
-    "time": Predicate("call", _prepare_time, _time),
-    "command": Predicate("part", commandtests.prepare_command, commandtests.command),
-    "exec": Predicate("part", commandtests.prepare_exec, commandtests.executes),
-    "option": Predicate("part", _same, commandtests.option),
-    "option_not": Predicate("part", _same, commandtests.option_not),
-    "effect": Predicate("effect", _same, _effect),
-    "path": Predicate("effect", _prepare_paths, _path),
-    "path_not": Predicate("effect", _prepare_paths, _path_not),
-    "holds": Predicate("effect", _same, _holds),
-    "host": Predicate("effect", _prepare_hosts, _host),
-    "host_not": Predicate("effect", _prepare_hosts, _host_not),
-    "port": Predicate("effect", _same, _port),
-    "direction": Predicate("effect", _same, _field("direction")),
-    "sends": Predicate("effect", _prepare_paths, _sends),
-    "remote": Predicate("effect", _globs, _field_glob("remote")),
-    "ref": Predicate("effect", _globs, _field_glob("ref")),
-    "force": Predicate("effect", _same, _force),
-    "name": Predicate("effect", _globs, _field_glob("name")),
-    "access": Predicate("effect", _same, _field("access")),
-    "action": Predicate("effect", _same, _field("action")),
-    "what": Predicate("effect", _globs, _field_glob("what")),
-    "program": Predicate("effect", _globs, _program),
+    "tool": Predicate("call", _TOOLS, _tool),
+    "args": Predicate("call", Form("args", _prepare_args), _args, circumstance=True),
+    "server": Predicate("call", _GLOBS, _server, untold=True),
+    "annotations": Predicate("call", Form("annotations", _same), _annotations, untold=True),
+    "agent": Predicate("call", _GLOBS, _agent, circumstance=True, untold=True),
+    "depth": Predicate("call", Form("depth", _same), _depth, circumstance=True, untold=True),
+    "mode": Predicate("call", _CHOICES, _mode, choices=MODES, circumstance=True, untold=True),
+    "branch": Predicate("call", _GLOBS, _branch, circumstance=True),
+    "cwd": Predicate("call", _PATHS, _cwd, circumstance=True),
+    "confined": Predicate("call", _BOOLEAN, _confined, circumstance=True, untold=True),
+    "time": Predicate("call", Form("time", _prepare_time), _time, choices=_DAYS, circumstance=True, untold=True),
+    "command": Predicate("part", Form("commands", commandtests.prepare_command), commandtests.command),
+    "exec": Predicate("part", Form("exec", commandtests.prepare_exec), commandtests.executes),
+    "option": Predicate("part", Form("options", _same), commandtests.option),
+    "option_not": Predicate("part", Form("options", _same), commandtests.option_not, negated=True, circumstance=True),
+    "effect": Predicate("effect", _CHOICES, _effect, choices=KINDS),
+    "path": Predicate("effect", _PATHS, _path, PATH_KINDS),
+    "path_not": Predicate("effect", _PATHS, _path_not, PATH_KINDS, negated=True, circumstance=True),
+    "holds": Predicate("effect", _CHOICES, _holds, PATH_KINDS, ("workspace", "home")),
+    "host": Predicate("effect", _HOSTS, _host, _CONNECT),
+    "host_not": Predicate("effect", _HOSTS, _host_not, _CONNECT, negated=True, circumstance=True),
+    "port": Predicate("effect", Form("ports", _same), _port, _CONNECT),
+    "direction": Predicate("effect", _CHOICES, _field("direction"), _CONNECT, ("fetch", "send", "listen")),
+    "sends": Predicate("effect", _PATHS, _sends, _CONNECT),
+    "remote": Predicate("effect", _GLOBS, _field_glob("remote"), _PUSH),
+    "ref": Predicate("effect", _GLOBS, _field_glob("ref"), _PUSH),
+    "force": Predicate("effect", _BOOLEAN, _force, _PUSH),
+    "name": Predicate("effect", _GLOBS, _field_glob("name"), ("env",)),
+    "access": Predicate("effect", _CHOICES, _field("access"), ("env",), ("read", "set")),
+    "action": Predicate("effect", _TEXTS, _field("action"), ("process", "system")),
+    "what": Predicate("effect", _GLOBS, _field_glob("what"), ("system", "session")),
+    "program": Predicate("effect", _GLOBS, _program, ("exec", "code", "credential")),
 }
 
 TESTS: dict[str, Callable[[Any, Subject], int]] = {name: predicate.test for name, predicate in PREDICATES.items()}
+
+
+def kinds_of(when: dict[str, Any]) -> tuple[str, ...]:
+    """The kinds of effect that have all the fields which these predicates test; () if there are none."""
+    kinds = set(when.get("effect", KINDS))
+    for name in when:
+        if name in PREDICATES and PREDICATES[name].kinds:
+            kinds &= set(PREDICATES[name].kinds)
+    return tuple(kind for kind in KINDS if kind in kinds)

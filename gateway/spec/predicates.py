@@ -1,15 +1,14 @@
 """Predicates in long form: a mapping of a rule turned into its normal form, with every word checked.
 
-Each key has one reader in `READERS`. In the normal form a list means any of, every pattern is a text, and
-a mapping means all of. What a predicate tests is the business of `gateway.policy.predicates`.
+Each form of argument has one reader in `FORMS`. In the normal form a list means any of, every pattern is a text, and
+a mapping means all of. Which predicates there are, and what they test, is the business of `gateway.policy.predicates`.
 """
 
 from __future__ import annotations
 
 import re
 
-from gateway.model.decision import MODES
-from gateway.model.effect import KINDS
+from gateway.policy.predicates import PREDICATES
 from gateway.spec import read
 from gateway.spec.argtests import arg_test, number_test
 from gateway.spec.short import ShortFormError, host_problem, parse_short, tool_pattern
@@ -20,6 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Any
 
+    from gateway.policy.predicates import Predicate
     from gateway.spec.short import ToolNames
     from gateway.spec.yamltext import Complaints, Node
 
@@ -27,15 +27,8 @@ if TYPE_CHECKING:
 
 _CLOCK = re.compile(r"(?:[01][0-9]|2[0-3]):[0-5][0-9]|24:00")
 
-DIRECTIONS = ("fetch", "send", "listen")
-ACCESS = ("read", "set")
-HELD = ("workspace", "home")
-DAYS = ("mon", "tue", "wed", "thu", "fri", "sat", "sun")
-
 # What says when or for whom a rule holds, but not what it speaks of: no allow rule consists of these alone.
-CIRCUMSTANCES = frozenset(
-    ("agent", "args", "branch", "confined", "cwd", "depth", "mode", "option_not", "path_not", "host_not", "time")
-)
+CIRCUMSTANCES = frozenset(name for name, each in PREDICATES.items() if each.circumstance)
 
 
 def read_predicates(node: Node, lane: str, tools: ToolNames, complaints: Complaints) -> dict[str, Any]:
@@ -202,7 +195,7 @@ def _time(node: Node, what: str, _lane: str, _tools: ToolNames, complaints: Comp
         complaints.at(node, f"{what} must not be empty")
     for name, value in read.known_keys(node, what, ("from", "to", "days"), complaints).items():
         if name == "days":
-            window[name] = read.choices(value, "`days`", DAYS, complaints)
+            window[name] = read.choices(value, "`days`", PREDICATES["time"].choices, complaints)
         else:
             window[name] = _clock(value, f"`{name}`", complaints)
     return window
@@ -228,37 +221,26 @@ def _annotations(node: Node, what: str, _lane: str, _tools: ToolNames, complaint
     return found
 
 
-READERS: dict[str, Reader] = {
-    "tool": _tool,
-    "effect": _words(KINDS),
-    "path": _texts,
-    "path_not": _texts,
-    "holds": _words(HELD),
-    "host": _hosts,
-    "host_not": _hosts,
-    "port": _ports,
-    "direction": _words(DIRECTIONS),
-    "sends": _texts,
-    "remote": _texts,
-    "ref": _texts,
-    "force": _boolean,
-    "command": _commands,
+FORMS: dict[str, Reader] = {
+    "tools": _tool,
+    "globs": _texts,
+    "texts": _texts,
+    "boolean": _boolean,
+    "paths": _texts,
+    "hosts": _hosts,
+    "ports": _ports,
+    "commands": _commands,
     "exec": _exec,
-    "option": _options,
-    "option_not": _options,
+    "options": _options,
     "args": _args,
-    "name": _texts,
-    "access": _words(ACCESS),
-    "action": _texts,
-    "what": _texts,
-    "program": _texts,
-    "agent": _texts,
     "depth": _depth,
-    "mode": _words(MODES),
-    "branch": _texts,
-    "cwd": _texts,
-    "confined": _boolean,
     "time": _time,
     "annotations": _annotations,
-    "server": _texts,
 }
+
+
+def _reader(predicate: Predicate) -> Reader:
+    return _words(predicate.choices) if predicate.form.name == "choices" else FORMS[predicate.form.name]
+
+
+READERS: dict[str, Reader] = {name: _reader(predicate) for name, predicate in PREDICATES.items()}

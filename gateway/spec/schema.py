@@ -7,7 +7,7 @@ together. Whatever it accepts, this schema accepts; keys and vocabularies come f
 from __future__ import annotations
 
 from gateway.model.decision import LEVELS, MODES, REVIEWS
-from gateway.model.effect import KINDS
+from gateway.policy.predicates import PREDICATES
 from gateway.spec.argtests import COMPARISONS, MAX_REGEX, TYPES
 from gateway.spec.hooks import EVENTS, HOOK, HTTP, PYTHON_PATTERN, URL_PATTERN
 from gateway.spec.hooks import KINDS as HOOK_KINDS
@@ -22,7 +22,7 @@ from gateway.spec.language_servers import (
 from gateway.spec.language_servers import MOST_SECONDS as MOST_LANGUAGE_SECONDS
 from gateway.spec.language_servers import NAME_PATTERN as LANGUAGE_SERVER_NAME
 from gateway.spec.policy import EXTENDS_LEVELS, KEYS, TESTS, VERSION
-from gateway.spec.predicates import ACCESS, DAYS, DIRECTIONS, HELD
+from gateway.spec.reference.predicates import DESCRIBED
 from gateway.spec.rules import DELEGATES, FIELDS, ID_PATTERN
 from gateway.spec.sandbox import INJECT, NETWORKS, PERMITS, SANDBOX, WEAKER
 from gateway.spec.servers import MOST_SECONDS as MOST_SERVER_SECONDS
@@ -138,80 +138,33 @@ def _sentence(text: str) -> str:
     return text[:1].upper() + text[1:] + "."
 
 
-def _predicates() -> dict[str, Any]:
+# What an argument of each form may look like; `choices` takes its words from the predicate.
+def _forms() -> dict[str, dict[str, Any]]:
     words = _texts(1)
     clock = {"type": "string", "pattern": "^([01][0-9]|2[0-3]):[0-5][0-9]$|^24:00$"}
     bounds = {name: {"type": "integer", "minimum": 0} for name in (*COMPARISONS, "equals")}
-    entries: dict[str, tuple[str, dict[str, Any], list[Any]]] = {
-        "tool": ("globs over tool names", words, ["Bash", "mcp__github__*"]),
-        "effect": ("kinds of effects", _one_or_many(_enum(KINDS)), [["read", "write"], "push"]),
-        "path": ("paths that an effect touches", words, ["src/**", "~/.ssh/**", "//etc/shadow"]),
-        "path_not": ("the touched path matches none of these", words, ["src/**"]),
-        "holds": (
-            "the touched path is one of these folders, or a folder that it lies in",
-            _one_or_many(_enum(HELD)),
-            [["workspace", "home"]],
-        ),
-        "host": ("hosts that are contacted", words, ["*.example.com"]),
-        "host_not": ("the contacted host matches none of these", words, ["*.example.com"]),
-        "port": (
-            "ports that are contacted",
-            _one_or_many({"type": "integer", "minimum": 1, "maximum": 65535}),
-            [443, [80, 443]],
-        ),
-        "direction": ("which way data goes", _one_or_many(_enum(DIRECTIONS)), ["fetch"]),
-        "sends": ("files whose content leaves with a connection", words, ["**/*.pem", "src/**"]),
-        "remote": ("globs over the remote of a push", words, ["origin"]),
-        "ref": ("globs over the ref of a push", words, ["main", "wip/*"]),
-        "force": ("whether a push rewrites history", _BOOLEAN, [True]),
-        "command": ("patterns of commands as in `Bash(…)`", words, ["npm run *"]),
-        "exec": (
-            "the first words of a command in canonical form; an entry that is a list gives alternatives",
-            {"anyOf": [_TEXT, {"type": "array", "items": _texts(1), "minItems": 1}]},
-            ["git push", ["npm", ["install", "i"]]],
-        ),
-        "option": ("options of which one is present, in any spelling", words, [["-f", "--force"]]),
-        "option_not": ("options of which none is present, in any spelling", words, ["--ignore-scripts"]),
-        "args": (
-            "tests on fields of the call's input, by dotted path",
-            {"type": "object", "minProperties": 1, "additionalProperties": _ref("test_of_value")},
-            [{"subagent_type": "Explore", "timeout": {"gt": 60000}}],
-        ),
-        "name": ("globs over names of environment variables", words, ["*_TOKEN"]),
-        "access": ("whether a variable is read into output or set", _one_or_many(_enum(ACCESS)), ["read"]),
-        "action": ("what is done to a process or the system", words, ["signal", "install"]),
-        "what": ("globs over what a system or session effect changes", words, ["*"]),
-        "program": ("globs over the program of code, credential and exec effects", words, ["ssh"]),
-        "agent": ("globs over the name of the agent that calls", words, ["Explore"]),
-        "depth": (
-            "how many agents stand above the one that calls",
-            {"anyOf": [{"type": "integer", "minimum": 0}, {**_closed(bounds), "minProperties": 1}]},
-            [0, {"ge": 1}],
-        ),
-        "mode": ("the session's mode", _one_or_many(_enum(MODES)), ["plan"]),
-        "branch": ("globs over the branch that is checked out", words, ["main", "release/*"]),
-        "cwd": ("path patterns of the working directory", words, ["services/**"]),
-        "confined": ("whether the call runs in the sandbox", _BOOLEAN, [False]),
-        "time": (
-            "hours and days, in UTC",
-            {**_closed({"from": clock, "to": clock, "days": _one_or_many(_enum(DAYS))}), "minProperties": 1},
-            [{"from": "09:00", "to": "17:00", "days": ["mon", "tue", "wed", "thu", "fri"]}],
-        ),
-        "annotations": (
-            "what an MCP server says of its tool",
-            {
-                "type": "object",
-                "minProperties": 1,
-                "additionalProperties": {"type": ["string", "number", "boolean", "null"]},
-            },
-            [{"readOnlyHint": True}],
-        ),
-        "server": ("globs over the identity of an MCP server", words, ["github"]),
+    days = _one_or_many(_enum(PREDICATES["time"].choices))
+    single = {"type": ["string", "number", "boolean", "null"]}
+    return {
+        **dict.fromkeys(("tools", "globs", "texts", "paths", "hosts", "commands", "options"), words),
+        "boolean": _BOOLEAN,
+        "ports": _one_or_many({"type": "integer", "minimum": 1, "maximum": 65535}),
+        "exec": {"anyOf": [_TEXT, {"type": "array", "items": _texts(1), "minItems": 1}]},
+        "args": {"type": "object", "minProperties": 1, "additionalProperties": _ref("test_of_value")},
+        "depth": {"anyOf": [{"type": "integer", "minimum": 0}, {**_closed(bounds), "minProperties": 1}]},
+        "time": {**_closed({"from": clock, "to": clock, "days": days}), "minProperties": 1},
+        "annotations": {"type": "object", "minProperties": 1, "additionalProperties": single},
     }
-    properties = {
-        name: {"description": _sentence(about), **schema, "examples": examples}
-        for name, (about, schema, examples) in entries.items()
-    }
+
+
+def _predicates() -> dict[str, Any]:
+    forms = _forms()
+    properties = {}
+    for name, predicate in PREDICATES.items():
+        told = DESCRIBED[name]
+        choices = predicate.form.name == "choices"
+        form = _one_or_many(_enum(predicate.choices)) if choices else forms[predicate.form.name]
+        properties[name] = {"description": _sentence(told.about), **form, "examples": list(told.arguments(name))}
     return {"description": "Predicates that must all hold.", **_closed(properties)}
 
 

@@ -104,9 +104,9 @@ def test_an_empty_policy_says_its_version_at_least(tools):
 
 
 PREDICATE_KEYS = (
-    "known are `tool`, `effect`, `path`, `path_not`, `holds`, `host`, `host_not`, `port`, `direction`, `sends`, `remote`, `ref`, "
-    "`force`, `command`, `exec`, `option`, `option_not`, `args`, `name`, `access`, `action`, `what`, `program`, `agent`, `depth`, "
-    "`mode`, `branch`, `cwd`, `confined`, `time`, `annotations` or `server`"
+    "known are `tool`, `args`, `server`, `annotations`, `agent`, `depth`, `mode`, `branch`, `cwd`, `confined`, `time`, "
+    "`command`, `exec`, `option`, `option_not`, `effect`, `path`, `path_not`, `holds`, `host`, `host_not`, `port`, "
+    "`direction`, `sends`, `remote`, `ref`, `force`, `name`, `access`, `action`, `what` or `program`"
 )
 KINDS = (
     "known are `use`, `exec`, `code`, `opaque`, `list`, `read`, `write`, `delete`, `connect`, `push`, `credential`, `env`, "

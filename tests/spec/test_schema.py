@@ -13,7 +13,9 @@ import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from gateway.config.load import load_tools, tool_names
 from gateway.core.errors import ConfigError
+from gateway.core.places import places
 from gateway.model.decision import LEVELS, MODES
 from gateway.spec.argtests import TESTS as VALUE_TESTS
 from gateway.spec.policy import KEYS, TESTS, parse_policy
@@ -133,7 +135,9 @@ def test_every_key_that_people_write_is_described_and_predicates_have_examples()
             VALIDATOR.validate({"version": 1, "rules": [{"deny": {name: example}}]})
 
 
-def test_the_examples_are_rules(tools):
+def test_the_examples_are_rules():
+    here = places()
+    tools = tool_names(load_tools(here, ()))
     found = {name: each["examples"] for name, each in SCHEMA["$defs"]["predicates"]["properties"].items()}
     rules = [{"deny": {name: example}} for name, examples in found.items() for example in examples]
     short = SCHEMA["$defs"]["short"]["examples"]

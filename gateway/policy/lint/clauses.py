@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from gateway.core.value import Value
-from gateway.model.effect import KINDS, PATH_KINDS
 from gateway.policy.compile import alternatives, anchors_of, epoch
+from gateway.policy.predicates import PREDICATES, kinds_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -14,19 +14,10 @@ if TYPE_CHECKING:
     from gateway.policy.anchors import Anchors
     from gateway.policy.compile import Bound
 
-PATH_PREDICATES = ("path", "path_not", "cwd", "sends")
-OF_PART = ("command", "exec", "option", "option_not")
-
+PATH_PREDICATES = tuple(name for name, each in PREDICATES.items() if each.form.name == "paths")
+OF_PART = tuple(name for name, each in PREDICATES.items() if each.scope == "part")
 # The kinds of effect that have what a predicate tests.
-FIELDS: dict[str, tuple[str, ...]] = {
-    **dict.fromkeys(("path", "path_not", "holds"), PATH_KINDS),
-    **dict.fromkeys(("host", "host_not", "port", "direction", "sends"), ("connect",)),
-    **dict.fromkeys(("remote", "ref", "force"), ("push",)),
-    **dict.fromkeys(("name", "access"), ("env",)),
-    "action": ("process", "system"),
-    "what": ("system", "session"),
-    "program": ("exec", "code", "credential"),
-}
+FIELDS = {name: each.kinds for name, each in PREDICATES.items() if each.kinds}
 
 
 class Finding(Value):
@@ -127,15 +118,6 @@ def _absolute(clause: Clause, found: list[Finding]) -> dict[str, Any] | None:
             found.append(clause.finding("invalid-pattern", "error", str(error)))
             return None
     return when
-
-
-def kinds_of(when: dict[str, Any]) -> tuple[str, ...]:
-    """The kinds of effect that have all the fields that these predicates test; () if there are none."""
-    kinds = set(when.get("effect", KINDS))
-    for name in when:
-        if name in FIELDS:
-            kinds &= set(FIELDS[name])
-    return tuple(kind for kind in KINDS if kind in kinds)
 
 
 def is_expired(rule: dict[str, Any], now: float) -> bool:

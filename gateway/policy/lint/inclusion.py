@@ -6,6 +6,7 @@ Sound, not complete: a yes is a yes, a no may only mean that it could not be sho
 from __future__ import annotations
 
 from gateway.policy import globs
+from gateway.policy.predicates import PREDICATES
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -14,20 +15,28 @@ if TYPE_CHECKING:
 
     from gateway.policy.lint.clauses import Clause
 
+    _Includes = Callable[[Any, str, dict[str, Any]], bool]
+
 
 def includes(wide: Clause, narrow: Clause) -> bool:
     """True if whatever `narrow` holds for, `wide` holds for too, exceptions of either left aside."""
     if not set(narrow.kinds) <= set(wide.kinds):
         return False
     a, b = wide.when, narrow.when
-    return all(name == "effect" or _INCLUDES.get(name, _equal)(a[name], name, b) for name in a)
+    return all(name == "effect" or _test_of(name)(a[name], name, b) for name in a)
+
+
+def _test_of(name: str) -> _Includes:
+    predicate = PREDICATES[name]
+    holding, leaving_out = INCLUDES[predicate.form.name]
+    return leaving_out if predicate.negated else holding
 
 
 def _equal(value: Any, name: str, narrow: dict[str, Any]) -> bool:
     return name in narrow and bool(narrow[name] == value)
 
 
-def _any_of(one: Callable[[str, str], bool]) -> Callable[[Any, str, dict[str, Any]], bool]:
+def _any_of(one: Callable[[str, str], bool]) -> _Includes:
     """Lists that mean any of: each narrow pattern lies within some wide one."""
 
     def holds(value: Any, name: str, narrow: dict[str, Any]) -> bool:
@@ -36,7 +45,7 @@ def _any_of(one: Callable[[str, str], bool]) -> Callable[[Any, str, dict[str, An
     return holds
 
 
-def _none_of(one: Callable[[str, str], bool]) -> Callable[[Any, str, dict[str, Any]], bool]:
+def _none_of(one: Callable[[str, str], bool]) -> _Includes:
     """Lists that mean none of: the narrow rule must leave out at least as much."""
 
     def holds(value: Any, name: str, narrow: dict[str, Any]) -> bool:
@@ -179,24 +188,21 @@ def _test_includes(wide: Any, narrow: Any) -> bool:
     return set(wide) == {"in"} and set(narrow) == {"equals"} and narrow["equals"] in wide["in"]
 
 
-_INCLUDES: dict[str, Callable[[Any, str, dict[str, Any]], bool]] = {
-    "tool": _tools,
-    "args": _args,
-    "path": _any_of(path_includes),
-    "path_not": _none_of(path_includes),
-    "sends": _any_of(path_includes),
-    "cwd": _any_of(path_includes),
-    "host": _any_of(host_includes),
-    "host_not": _none_of(host_includes),
-    "command": _commands,
-    "exec": _exec,
-    "option": _within,
-    "option_not": _leaves_out,
-    "port": _within,
-    "direction": _within,
-    "access": _within,
-    "mode": _within,
-    "holds": _within,
-    **dict.fromkeys(("remote", "ref", "name", "action", "what", "program", "agent", "branch", "server"),
-                    _any_of(text_includes)),
-}  # fmt: skip
+# By the form of the argument: what holds for any of it, and what holds for none of it.
+INCLUDES: dict[str, tuple[_Includes, _Includes]] = {
+    "tools": (_tools, _equal),
+    "globs": (_any_of(text_includes), _none_of(text_includes)),
+    "texts": (_any_of(text_includes), _none_of(text_includes)),
+    "choices": (_within, _leaves_out),
+    "boolean": (_equal, _equal),
+    "paths": (_any_of(path_includes), _none_of(path_includes)),
+    "hosts": (_any_of(host_includes), _none_of(host_includes)),
+    "ports": (_within, _leaves_out),
+    "commands": (_commands, _equal),
+    "exec": (_exec, _equal),
+    "options": (_within, _leaves_out),
+    "args": (_args, _equal),
+    "depth": (_equal, _equal),
+    "time": (_equal, _equal),
+    "annotations": (_equal, _equal),
+}
