@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from gateway.model.decision import Decision
+from gateway.model.limits import MEGABYTE
 from gateway.policy.wording import visible
 from gateway.render.style import wrapped
 from gateway.sandbox.base import SandboxError
 from gateway.sandbox.plan import plan_of
-from gateway.sandbox.profile import MEGABYTE, profile_of
+from gateway.sandbox.profile import profile_of
 from gateway.sandbox.survey import Surveyor
 
 TYPE_CHECKING = False

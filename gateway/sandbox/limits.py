@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import resource
 
+from gateway.model.limits import LIMITS
 from gateway.sandbox.base import SandboxError
 
 TYPE_CHECKING = False
@@ -19,12 +20,12 @@ def bounds(limits: Limits, *, processes: bool = True) -> tuple[tuple[int, int, i
     """What to set: resource, soft and hard bound. `processes`: whether the kernel counts those of this call only, as it
     does in a user namespace of its own; process 1 of the sandbox is one of them."""
     found = [(resource.RLIMIT_CORE, CORE, CORE)]
-    if limits.cpu_seconds > 0:
-        seconds = -int(-limits.cpu_seconds // 1)
-        found.append((resource.RLIMIT_CPU, seconds, seconds + _GRACE))
-    for kind, value in ((resource.RLIMIT_FSIZE, limits.file_size), (resource.RLIMIT_NOFILE, limits.files)):
+    for limit in LIMITS.values():
+        value = getattr(limits, limit.field) if limit.resource else 0
         if value > 0:
-            found.append((kind, value, value))
+            bound = -int(-value // 1)
+            kind = getattr(resource, limit.resource)
+            found.append((kind, bound, bound + (_GRACE if kind == resource.RLIMIT_CPU else 0)))
     if processes and limits.processes > 0:
         found.append((resource.RLIMIT_NPROC, limits.processes + 1, limits.processes + 1))
     return tuple(found)

@@ -8,6 +8,7 @@ denies. What cannot be said in mounts, or is not fully known, is not granted.
 from __future__ import annotations
 
 from gateway.model.decision import Decision
+from gateway.model.limits import limits_of
 from gateway.model.plan import FIXED, HIDDEN, READ, WRITE, Mount, SandboxPlan
 from gateway.policy.confine import folder_of, grants_of
 from gateway.policy.modes import CEILINGS
@@ -16,7 +17,7 @@ from gateway.policy.variables import environment_of
 from gateway.sandbox.agreed import agreed_of
 from gateway.sandbox.base import SandboxError
 from gateway.sandbox.network import BY_PROFILE, network_of
-from gateway.sandbox.profile import OF_THE_KERNEL, limits_of
+from gateway.sandbox.profile import OF_THE_KERNEL
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -83,7 +84,7 @@ class _Planning:
             context.cwd,
             environment_of(survey.variables, sandbox, home=survey.home, search_path=search_path, sockets=self.sockets),
             network,
-            limits_of(self.profile),
+            limits_of(self.profile.limits),
             searched,
             tuple(sandbox.get("weaker", ())),
             tuple(sandbox.get("permit", ())) if self.grants.profiled else (),

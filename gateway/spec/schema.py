@@ -7,6 +7,7 @@ together. Whatever it accepts, this schema accepts; keys and vocabularies come f
 from __future__ import annotations
 
 from gateway.model.decision import LEVELS, MODES, REVIEWS
+from gateway.model.limits import LIMITS
 from gateway.policy.predicates import PREDICATES
 from gateway.spec.argtests import COMPARISONS, MAX_REGEX, TYPES
 from gateway.spec.hooks import EVENTS, HOOK, HTTP, PYTHON_PATTERN, URL_PATTERN
@@ -35,7 +36,6 @@ from gateway.spec.settings import (
     AUDIT,
     DECISIONS,
     ELICITED,
-    LIMITS,
     MCP,
     MODES_OF_AGENTS,
     PLAN,
@@ -293,7 +293,10 @@ def _settings() -> dict[str, Any]:
         "mode": _enum(MODES),
         "levels": _closed({level: _enum(DECISIONS) for level in LEVELS}),
         "sandbox": _closed(sandbox, SANDBOX),
-        "limits": _closed(dict.fromkeys(LIMITS, count), LIMITS),
+        "limits": _closed(
+            {name: {"type": "integer", "minimum": each.least, "maximum": each.most} for name, each in LIMITS.items()},
+            {name: each.about for name, each in LIMITS.items()},
+        ),
         "approvers": _one_or_many(_enum(APPROVERS)),
         "review": _enum(REVIEWS),
         "audit": _closed(audit, AUDIT),

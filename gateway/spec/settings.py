@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from gateway.model.decision import LEVELS, MODES, REVIEWS
+from gateway.model.limits import LIMITS
 from gateway.spec import read
 from gateway.spec.language_servers import read_language_servers
 from gateway.spec.sandbox import SANDBOX, read_sandbox
@@ -44,18 +45,6 @@ SETTINGS = {
     "tools_in_full": "with more tools than this, those that may wait are shown to a model by name only",
     "second_opinion": "whether a second parser has to find the same commands in a shell text",
     "guarded": "whether the hook of a foreign agent rewrites shell commands that may run into their confined form",
-}
-LIMITS = {
-    "seconds": "wall time of one call",
-    "cpu_seconds": "processor time of one call",
-    "memory_mb": "memory of one call's processes together",
-    "processes": "processes of one call at a time",
-    "files": "open files of one process",
-    "file_mb": "size of one file that is written",
-    "disk_mb": "growth of what one call may write",
-    "output_mb": "what is kept of each of a call's two outputs",
-    "output_characters": "what a model is shown of one result",
-    "concurrent_calls": "calls that run at the same time",
 }
 AUDIT = {
     "required": "calls that do not run unless they are recorded: those with effects, all of them, or nothing",
@@ -110,7 +99,8 @@ def read_settings(node: Node, complaints: Complaints) -> dict[str, Any]:
         elif name == "limits":
             limits = read.known_keys(value, what, LIMITS, complaints)
             found[name] = {
-                limit: read.integer(item, f"`{limit}`", complaints, 1, _MOST) for limit, item in limits.items()
+                limit: read.integer(item, f"`{limit}`", complaints, LIMITS[limit].least, LIMITS[limit].most)
+                for limit, item in limits.items()
             }
         elif name == "audit":
             found[name] = _audit(read.known_keys(value, what, AUDIT, complaints), complaints)

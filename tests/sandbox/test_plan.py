@@ -18,12 +18,13 @@ from gateway.core.places import Places, packaged
 from gateway.host.frozen import world
 from gateway.judge.policy_tests import check_examples
 from gateway.model.decision import Decision
+from gateway.model.limits import limits_of
 from gateway.model.plan import FIXED, HIDDEN, READ, WRITE, Endpoint, Injection, Mount, Network, SandboxPlan
 from gateway.render.plan import plan_data, plan_text, planned
 from gateway.render.style import Style
 from gateway.sandbox.base import SandboxError
 from gateway.sandbox.plan import plan_of
-from gateway.sandbox.profile import USUAL_LIMITS, profile_of
+from gateway.sandbox.profile import profile_of
 from gateway.sandbox.survey import Surveyor
 from gateway.tools.text import parse_call_text
 
@@ -135,7 +136,7 @@ BASE = SandboxPlan(
     ROOT,
     ENVIRONMENT,
     Network(),
-    USUAL_LIMITS,
+    limits_of({}),
 )
 METADATA = tuple(
     Endpoint(host, 0, "metadata-addresses")

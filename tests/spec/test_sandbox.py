@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import resource
 from pathlib import Path
 
 import pytest
 
 from gateway.core.errors import ConfigError
+from gateway.model.limits import LIMITS
+from gateway.model.plan import Limits
 from gateway.spec.policy import parse_policy
 from gateway.spec.sandbox import SANDBOX
-from gateway.spec.settings import LIMITS
 
 MISTAKES = [
     ("read: [build]", "each entry of `read` must stand for whole files or folders (got `build`)"),
@@ -79,4 +81,11 @@ settings:
 
 def test_every_key_is_documented() -> None:
     text = (Path(__file__).parents[2] / "docs" / "sandbox.md").read_text(encoding="utf-8")
-    assert [key for key in (*SANDBOX, *LIMITS) if f"\n| `{key}` |" not in text] == []
+    assert [key for key in SANDBOX if f"\n| `{key}` |" not in text] == []
+    rows = [f"| `{name}` | {each.about} | {each.shown()} | {each.kept} |" for name, each in LIMITS.items()]
+    assert [row for row in rows if row not in text] == []
+
+
+def test_every_limit_of_the_sandbox_has_its_field_and_what_keeps_it() -> None:
+    assert [each.field for each in LIMITS.values() if each.field] == list(Limits._fields)
+    assert [each.resource for each in LIMITS.values() if each.resource and not hasattr(resource, each.resource)] == []

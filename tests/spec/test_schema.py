@@ -17,13 +17,14 @@ from gateway.config.load import load_tools, tool_names
 from gateway.core.errors import ConfigError
 from gateway.core.places import places
 from gateway.model.decision import LEVELS, MODES
+from gateway.model.limits import LIMITS
 from gateway.spec.argtests import TESTS as VALUE_TESTS
 from gateway.spec.policy import KEYS, TESTS, parse_policy
 from gateway.spec.predicates import READERS
 from gateway.spec.rules import FIELDS, LANES, REQUIREMENTS
 from gateway.spec.sandbox import SANDBOX
 from gateway.spec.schema import policy_schema
-from gateway.spec.settings import AUDIT, LIMITS, SETTINGS
+from gateway.spec.settings import AUDIT, SETTINGS
 
 SCHEMA = policy_schema()
 VALIDATOR = jsonschema.Draft202012Validator(SCHEMA)

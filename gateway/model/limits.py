@@ -1,0 +1,69 @@
+"""The limits that a policy sets (`settings: limits:`): one record each, from which reader, schema, plan and docs come.
+
+A limit that the kernel keeps for each process (`resource`) needs its record here and its field in
+`gateway.model.plan.Limits`; one that is watched for needs its look in `gateway.sandbox.watch` besides.
+"""
+
+from __future__ import annotations
+
+from gateway.core.value import Value
+from gateway.model.plan import Limits
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from typing import Any
+
+MEGABYTE = 1 << 20
+MOST = 10**9
+
+
+class Limit(Value):
+    """`about`: what is bounded. `unit`: what one of it is. `kept`: where it holds, and by what. `usual`: what holds
+    where no policy says otherwise, in that unit; 0: nothing. `field`: of `gateway.model.plan.Limits`, "" for what no sandbox
+    keeps; `factor`: how many of the field's units one of this limit's is. `resource`: the bound of `setrlimit` that
+    keeps it, "" for none. `least` and `most`: what a policy may write."""
+
+    about: str
+    unit: str
+    kept: str
+    usual: int = 0
+    field: str = ""
+    factor: int = 1
+    resource: str = ""
+    least: int = 1
+    most: int = MOST
+
+    def shown(self) -> str:
+        """What holds where nobody says otherwise, for people."""
+        return f"{self.usual:,} {self.unit}" if self.usual else "none"
+
+
+_TREE = "of the whole tree of processes, by a control group where there is one, else looked at while it runs"
+LIMITS: dict[str, Limit] = {
+    "seconds": Limit("wall time of one call", "s", "of the whole tree of processes", 120, "seconds"),
+    "cpu_seconds": Limit("processor time of one call", "s", _TREE, 0, "cpu_seconds", 1, "RLIMIT_CPU"),
+    "memory_mb": Limit("memory of one call's processes together", "MB", _TREE, 4096, "memory", MEGABYTE),
+    "processes": Limit("processes of one call at a time", "processes", _TREE, 512, "processes"),
+    "files": Limit("open files of one process", "files", "of each process", 4096, "files", 1, "RLIMIT_NOFILE"),
+    "file_mb": Limit(
+        "size of one file that is written", "MB", "of each process", 2048, "file_size", MEGABYTE, "RLIMIT_FSIZE"
+    ),
+    "disk_mb": Limit("growth of what one call may write", "MB", "looked at while it runs", 4096, "disk", MEGABYTE),
+    "output_mb": Limit(
+        "what is kept of each of a call's two outputs", "MB", "of each output: its beginning and end stay", 8, "output",
+        MEGABYTE,
+    ),
+    "output_characters": Limit("what a model is shown of one result", "characters", "read, and kept by nothing yet"),
+    "concurrent_calls": Limit("calls that run at the same time", "calls", "of one process of the gateway"),
+}  # fmt: skip
+
+
+def limits_of(given: Mapping[str, Any]) -> Limits:
+    """The bounds on a call, from the setting `limits`."""
+    found: dict[str, Any] = {}
+    for name, limit in LIMITS.items():
+        if limit.field:
+            value = given.get(name, limit.usual) * limit.factor
+            found[limit.field] = float(value) if limit.unit == "s" else int(value)
+    return Limits(**found)
