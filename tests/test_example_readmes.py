@@ -1,4 +1,4 @@
-"""The READMEs of `examples/`: every command in them is run, and prints what stands below it.
+"""The READMEs of the package and of `examples/`: every command in them is run, and prints what stands below it.
 
 In what is expected a line `...` stands for any lines, and `...` at the end of a line for any rest of it. Blocks that
 need more than this machine may have say what behind `console`: sandbox, mcp, model, managed, or the real client.
@@ -11,6 +11,7 @@ import re
 import shutil
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 
 import ownetc
@@ -26,6 +27,7 @@ EXAMPLES = ROOT / "examples"
 # Those of the agent loop and of policies alone are replayed by tests of their own.
 NAMES = ("anthropic-sdk", "ci", "claude-code", "codex-managed", "mcp-proxy")
 README = {name: (EXAMPLES / name / "README.md").read_text(encoding="utf-8") for name in NAMES}
+OWN = "project"  # what the README of the package itself speaks of
 REAL = ("claude", "codex")
 MARK = "@@ end of a command "
 SECONDS = 170
@@ -85,7 +87,11 @@ class World:
         }.items():
             (programs / program_).write_text(f"#!/bin/sh\nexec {words}\n", encoding="utf-8")
             (programs / program_).chmod(0o755)
-        shutil.copytree(EXAMPLES / name, self.project)
+        if name == OWN:
+            self.project.mkdir(parents=True)
+            (self.project / "README.md").write_text("A project.\n", encoding="utf-8")
+        else:
+            shutil.copytree(EXAMPLES / name, self.project)
         (self.project / ".git").mkdir()
         (self.project / ".git" / "HEAD").write_text("ref: refs/heads/main\n", encoding="utf-8")
         warm(top / "cache" / "gateway")
@@ -213,3 +219,11 @@ def test_a_wrong_output_is_noticed() -> None:
     assert prints(expected).fullmatch("a\nb\nc\nwrote x\nz\n")
     assert not prints(expected).fullmatch("a\nz\n")
     assert not prints(expected).fullmatch("b\nwrote x\nz\n")
+
+
+def test_the_readme_shows_what_its_commands_print(holds: frozenset[str]) -> None:
+    commands = commands_of((ROOT / "README.md").read_text(encoding="utf-8"))
+    assert len(commands) > 4
+    known = [each for each in commands if not each.needs - holds]
+    with tempfile.TemporaryDirectory(dir="/tmp") as top:  # long paths would break lines elsewhere
+        check(known, World(OWN, Path(top)).run(known, []))
