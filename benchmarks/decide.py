@@ -1,6 +1,6 @@
 """How long a decision takes: in process, at start-up, as a process, in a batch, and what it costs in memory.
 
-    python benchmarks/decide.py            # everything, prints the table of the README
+    python benchmarks/decide.py            # everything, prints the table of docs/performance.md
     python benchmarks/decide.py --only process
 
 Each row names the bound that it is held against. Ratios compare things measured in this very run.

@@ -1,6 +1,6 @@
 """How well commands are understood: shares and times over the commands that agents write, in `tests/agents`.
 
-python benchmarks/understand.py            # the table of the README
+python benchmarks/understand.py            # the table of docs/performance.md
 python benchmarks/understand.py --asked    # and what harmless commands are asked about, by reason
 scripts/compiled benchmarks/understand.py  # with the decision path in machine code
 """
