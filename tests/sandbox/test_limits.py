@@ -19,8 +19,8 @@ CASES = {
         (
             (resource.RLIMIT_CORE, 1, 1),
             (resource.RLIMIT_CPU, 2, 4),
-            (resource.RLIMIT_FSIZE, 4096, 4096),
             (resource.RLIMIT_NOFILE, 64, 64),
+            (resource.RLIMIT_FSIZE, 4096, 4096),
             (resource.RLIMIT_NPROC, 6, 6),
         ),
     ),
