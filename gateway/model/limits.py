@@ -21,8 +21,8 @@ MOST = 10**9
 class Limit(Value):
     """`about`: what is bounded. `unit`: what one of it is. `kept`: where it holds, and by what. `usual`: what holds
     where no policy says otherwise, in that unit; 0: nothing. `field`: of `gateway.model.plan.Limits`, "" for what no
-    sandbox keeps; `factor`: how many of the field's units one of this limit's is. `resource`: the bound of
-    `setrlimit` that keeps it, "" for none. `least` and `most`: what a policy may write."""
+    sandbox keeps; `factor`: how many of the field's units one of this limit's is. `resource`: the bound of `setrlimit`
+    that keeps it, "" for none. `least` and `most`: what a policy may write."""
 
     about: str
     unit: str

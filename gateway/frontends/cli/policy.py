@@ -1,4 +1,4 @@
-"""`gateway policy`: show, test, lint, schema and trust."""
+"""`gateway policy`: show, test, lint, schema, help and trust."""
 
 from __future__ import annotations
 
@@ -18,6 +18,7 @@ from gateway.frontends.output import complain, safe_lines, write
 from gateway.frontends.session import folder
 from gateway.model.decision import LAYERS
 from gateway.render.style import is_terminal, style_for
+from gateway.spec.suggest import one_of
 
 if TYPE_CHECKING:
     from typing import Any
@@ -314,6 +315,30 @@ def schema(
         write(pretty(explanation_schema()) + "\n")
     else:
         raise ConfigError(Problem(f"schema must be one of policy, tools, command, explain (got `{what}`)"))
+    return 0
+
+
+@app.command("help")
+def reference(
+    word: Annotated[
+        str | None, typer.Argument(metavar="WORD", help="A key, predicate, effect, pattern or setting.")
+    ] = None,
+) -> int:
+    """Say what a word of policy files means, with examples; without WORD, which words there are.
+
+    Exit status: 0, or 2 for a word that is not known.
+    """
+    from gateway.spec.reference.page import lookup, near, overview
+
+    if word is None:
+        write(overview() + "\n`gateway policy help WORD` says what one means; all of it: docs/rules.md\n")
+        return 0
+    found = lookup(word)
+    if not found:
+        meant = near(word)
+        remedy = f"did you mean {one_of(meant)}?" if meant else "`gateway policy help` lists them"
+        raise ConfigError(Problem(f"word must be one of a policy file (got `{safe_lines(word)}`)", remedy=remedy))
+    write(found)
     return 0
 
 
