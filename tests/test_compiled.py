@@ -26,6 +26,8 @@ BOUNDED = {
     # `_DEEPEST` repositories inside each other.
     "host.repository": {"_keeps_quiet"},
     "policy.hosts": {"build"},
+    # A predicate's entry calls the function that it names for its form.
+    "policy.predicates": {"prepare"},
     "policy.paths": {"build", "lookup", "lookup_possible"},
     "policy.resolve": {"_by_mode"},
     # `MAX_SEGMENTS` of a pattern.
