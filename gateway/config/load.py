@@ -146,8 +146,8 @@ def load_policy(
     def is_trusted(fingerprint: str) -> bool:
         from gateway.config.trust import TrustStore  # lazy: few projects have a policy
 
-        digests = TrustStore(places.state).digests(os.path.realpath(options.root))
-        return fingerprint in options.trust or fingerprint in digests
+        known = TrustStore(places.state)
+        return fingerprint in options.trust or fingerprint in known.digests(os.path.realpath(options.root))
 
     entry = _kept(cache, key)
     if entry is None or not _still_holds(entry, is_trusted):
@@ -172,7 +172,7 @@ def _kept(cache: Cache, key: str) -> dict[str, Any] | None:
     data = cache.read_bytes(key)
     if data is None:
         return None
-    from gateway.core.gc_pause import Uncollected  # lazy: where something is compiled anew
+    from gateway.core.gc_pause import Uncollected
 
     with Uncollected():
         try:
