@@ -55,9 +55,12 @@ class World:
         self.root = project(self.home)
         (self.home / ".local" / "state").mkdir(parents=True)
         self.environment = {"HOME": str(self.home), "PATH": PATH, "CLAUDE_PROJECT_DIR": str(self.root)}
-        code = "from gateway.core.line import hook_line; import json; print(json.dumps(hook_line('claude')))"
+        code = (
+            "from gateway.install.hook_lines import hook_lines, unheld; import json; "
+            "line = hook_lines('claude')('PreToolUse'); print(json.dumps([line, unheld(line)]))"
+        )
         self.python = python
-        self.line = json.loads(subprocess.check_output([python, "-c", code], cwd=folder, text=True))
+        self.line, self.bare = json.loads(subprocess.check_output([python, "-c", code], cwd=folder, text=True))
 
     def run(self, line: list[str], given: bytes, **how: object) -> subprocess.CompletedProcess[bytes]:
         return subprocess.run(
@@ -154,11 +157,11 @@ def main() -> None:
         try:
             world.asks("ls", 0)  # compiles what is compiled once
             world.serve()
-            warm = timed(world, {"floor": floor, "hook": world.line}, options.rounds)
+            warm = timed(world, {"floor": floor, "hook": world.line, "bare": world.bare}, options.rounds)
             wrong_warm, seconds_warm = at_once(world, 100)
             world.stop()
             world.environment["GATEWAY_SERVICE"] = "off"
-            cold = timed(world, {"floor": floor, "hook": world.line}, max(options.rounds // 3, 7))
+            cold = timed(world, {"floor": floor, "hook": world.line, "bare": world.bare}, max(options.rounds // 3, 7))
             wrong_cold, seconds_cold = at_once(world, 100)
         finally:
             world.stop()
@@ -167,6 +170,10 @@ def main() -> None:
         bare = found["floor"]
         rows.append(["`python -I -S -c pass` (floor)", f"{bare.p50 / 1000:.1f} / {bare.p99 / 1000:.1f} ms", ""])
         hook = found["hook"]
+        alone = found["bare"]
+        rows.append(
+            [f"the same without its shell, {name}", f"{alone.p50 / 1000:.1f} ms = {alone.p50 / bare.p50:.2f} ×", ""]
+        )
         rows.append(
             [f"hook, {name}", f"{hook.p50 / 1000:.1f} / {hook.p99 / 1000:.1f} ms = {hook.p50 / bare.p50:.2f} ×", bound]
         )

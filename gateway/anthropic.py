@@ -1,6 +1,10 @@
 """Tools for programs on the anthropic SDK (`docs/api.md`): the public name of `gateway.api.anthropic`."""
 
-from gateway.api.anthropic import (
+from gateway.core.products import need
+
+need("anthropic")
+
+from gateway.api.anthropic import (  # noqa: E402
     guard,
     run_tool_use_block,
     run_tool_use_blocks,

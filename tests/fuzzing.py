@@ -1,18 +1,38 @@
-"""How hard property tests search: little and always the same in the suite, much and at random in `scripts/fuzz`."""
+"""How hard tests try: little in every run, much in `scripts/thorough`, for minutes and at random in `scripts/fuzz`."""
 
 from __future__ import annotations
 
 import os
+from typing import TYPE_CHECKING, TypeVar
 
 from hypothesis import HealthCheck, settings
 
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+# Whether time is no concern: `scripts/thorough` says so.
+THOROUGH = os.environ.get("GATEWAY_THOROUGH", "") == "1"
 # How many examples a long run tries of each property; "" in the suite.
 LONG = os.environ.get("GATEWAY_FUZZ_EXAMPLES", "")
+EXAMPLES = 500 if THOROUGH else 20
+
+# The time that an example takes says more of what else the machine does than of the property.
+settings.register_profile(
+    "gateway",
+    max_examples=EXAMPLES,
+    deadline=None,
+    derandomize=bool(os.environ.get("CI")),  # the same examples in every run there; other runs look for new ones
+    suppress_health_check=(HealthCheck.too_slow, HealthCheck.data_too_large, HealthCheck.function_scoped_fixture),
+)
+settings.load_profile("gateway")
+
+# The settings of a property that tries the same examples in every run, and others in `scripts/fuzz` alone.
+SEARCH = settings(max_examples=int(LONG), print_blob=True) if LONG else settings(derandomize=True, database=None)
+
+Case = TypeVar("Case")
 
 
-def search(examples: int) -> settings:
-    """The settings of a property that tries so many examples in the suite."""
-    slow = (HealthCheck.too_slow, HealthCheck.data_too_large, HealthCheck.function_scoped_fixture)
-    if LONG:
-        return settings(max_examples=int(LONG), deadline=None, suppress_health_check=slow, print_blob=True)
-    return settings(max_examples=examples, deadline=None, derandomize=True, database=None, suppress_health_check=slow)
+def share(cases: Iterable[Case], of: int, number: int = 0) -> list[Case]:
+    """All cases in a thorough run, else each so many-th of them, beginning with another one for another number: so that
+    where many things meet many others, each is tried in every run, and all pairs in a thorough one."""
+    return list(cases) if THOROUGH else list(cases)[number % of :: of]

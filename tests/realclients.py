@@ -73,7 +73,7 @@ class Client:
     """One client in a home and a project of its own."""
 
     def __init__(self, agent: str, binary: Path, folder: Path) -> None:
-        self.agent, self.binary = agent, binary
+        self.agent, self.binary, self.prompt = agent, binary, "Do it."
         self.home, self.project, self.temp = folder / "home", folder / "home" / "project", folder / "tmp"
         for each in (self.project, self.temp):
             each.mkdir(parents=True)
@@ -155,7 +155,7 @@ class Client:
         place = self.project / ".claude"
         place.mkdir(exist_ok=True)
         (place / "settings.json").write_text(json.dumps({"hooks": groups}))
-        words = ["-p", "Do it.", "--output-format", "stream-json", "--verbose", "--model", "claude-sonnet-4-5"]
+        words = ["-p", self.prompt, "--output-format", "stream-json", "--verbose", "--model", "claude-sonnet-4-5"]
         return [*words, *(["--permission-mode", mode] if mode else [])], {
             "ANTHROPIC_BASE_URL": url, "ANTHROPIC_API_KEY": "sk-none", "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1",
             "DISABLE_TELEMETRY": "1", "DISABLE_AUTOUPDATER": "1", "DISABLE_ERROR_REPORTING": "1", "IS_SANDBOX": "1",
@@ -264,6 +264,11 @@ def _node() -> str:
     return found
 
 
-def hook(agent: str, *options: str) -> list[str]:
-    """The command line of the gateway's hook."""
-    return [sys.executable, "-m", "gateway", "hook", agent, *options]
+def hook(agent: str, *options: str, event: str = "") -> list[str]:
+    """The command line of the gateway's hook before a call, or of another event, as it stands in settings. opencode's
+    plugin takes nothing but a clear yes, so that there is no shell around it."""
+    from gateway.install.canary import BEFORE
+    from gateway.install.hook_lines import held
+
+    words = [sys.executable, "-m", "gateway", "hook", agent, *options]
+    return words if agent == "opencode" else held(agent, event or BEFORE[agent], [*words, "--in-shell"])

@@ -24,15 +24,15 @@ FILES = sorted(ROOT.rglob("*.py"))
 
 # Who may import whom: a package imports those that stand before it, and itself. Annotations count.
 ORDER = (
-    "core", "model", "shell", "policy", "commands", "host", "tools", "spec", "config", "judge", "sandbox", "audit",
-    "approval", "calls", "files", "llm", "web", "skills", "mcp", "lsp", "tasks", "agent", "handlers", "agents",
+    "core", "model", "shell", "policy", "steering", "commands", "host", "tools", "spec", "config", "judge", "sandbox",
+    "audit", "approval", "calls", "files", "llm", "web", "skills", "mcp", "lsp", "tasks", "agent", "handlers", "agents",
     "install", "render", "api", "frontends",
 )  # fmt: skip
 PLACE = {package: place for place, package in enumerate(ORDER)}
 # What hands on names of other packages, and is imported by none of them.
 OUTSIDE = {"", "__main__", "anthropic"}
 
-PURE = {"model", "shell", "commands", "policy"}
+PURE = {"model", "shell", "steering", "commands", "policy"}
 # Pure files in a package that is not: from a verdict to a plan.
 PURE_FILES = {
     "agents/base.py",
@@ -57,7 +57,6 @@ PURE_FILES = {
     "core/backtracking.py",
     "core/secret_masking.py",
     "handlers/branches.py",
-    "host/gitconfig.py",
     "lsp/answers.py",
     "lsp/capabilities.py",
     "lsp/file_types.py",
@@ -80,7 +79,6 @@ PURE_FILES = {
     "sandbox/egress/http.py",
     "sandbox/egress/socks.py",
     "sandbox/egress/tls.py",
-    "sandbox/gitconfig.py",
     "sandbox/mounts.py",
     "sandbox/network.py",
     "sandbox/plan.py",
@@ -109,10 +107,15 @@ IMPURE_MODULES = {
     "logging",
     "threading",
     "pathlib",
+    "datetime",
+    "zoneinfo",
+    "locale",
 }
 IMPURE_CALLS = {"open", "print", "exec", "eval", "input"}
 # The one module that loads the parser's extension modules from disk, once, under a lock.
 ALLOWED = {("shell/parse.py", "threading"), ("shell/parse.py", "os"), ("shell/parse.py", "os.path")}
+# Dates that a file writes, and the zone that a timetable names: neither asks what the time or the zone is here.
+ALLOWED |= {("policy/compile.py", "datetime"), ("tasks/timetable.py", "datetime"), ("tasks/timetable.py", "zoneinfo")}
 
 SLOW_MODULES = {
     "typing",
@@ -131,7 +134,9 @@ OFF_THE_PATH = {"tools/signature.py"}
 # The front end that agents wait for at every call.
 HOOK_FILES = {"frontends/main.py", "frontends/hook_process.py", "frontends/hook.py", "frontends/hook_record.py"}
 # What a decision may load. Of `core` and `config` not all is on its way.
-DECISION_PACKAGES = {"agents", "config", "core", "commands", "host", "judge", "model", "policy", "shell", "tools"}
+DECISION_PACKAGES = {
+    "agents", "config", "core", "commands", "host", "judge", "model", "policy", "shell", "steering", "tools",
+}  # fmt: skip
 OFF_THE_PATH |= {
     "core/async_threads.py",
     "core/cancel.py",
@@ -208,9 +213,58 @@ def test_the_documentation_has_the_same_list() -> None:
 # Longer than a reader can hold, each to be split by what it does. The list only shrinks.
 LONG = {
     "calls/lifecycle.py", "commands/analyse.py", "commands/apply.py", "config/load.py",
-    "frontends/service/thin.py", "policy/resolve.py", "shell/regions.py", "spec/commands.py",
-    "web/html_markdown.py",
+    "frontends/service/thin.py", "policy/resolve.py", "shell/regions.py",
 }  # fmt: skip
+
+
+# Where a name for each part would be paid for in every decision.
+HOT = (
+    "shell/",
+    "commands/",
+    "host/",
+    "model/",
+    "tools/",
+    "sandbox/launched/",
+    "policy/resolve.py",
+    "policy/candidates.py",
+)
+MOST_UNNAMED = 4
+
+
+def _frozen_values() -> dict[str, set[str]]:
+    """The names of classes of values, by module."""
+    return {
+        "gateway." + str(path.relative_to(ROOT))[:-3].replace("/", "."): {
+            node.name
+            for node in ast.parse(path.read_text(encoding="utf-8")).body
+            if isinstance(node, ast.ClassDef)
+            and any(getattr(base, "id", "") in ("Value", "NamedTuple") for base in node.bases)
+        }
+        for path in FILES
+    }
+
+
+def test_values_of_many_parts_are_built_by_name() -> None:
+    values = _frozen_values()
+    found = []
+    for path in FILES:
+        inside = str(path.relative_to(ROOT))
+        if inside.startswith(HOT):
+            continue
+        tree = ast.parse(path.read_text(encoding="utf-8"))
+        known = set(values["gateway." + inside[:-3].replace("/", ".")])
+        for node in ast.walk(tree):
+            if isinstance(node, ast.ImportFrom):
+                known |= {
+                    each.asname or each.name for each in node.names if each.name in values.get(node.module or "", ())
+                }
+        found += [
+            f"{inside}:{node.lineno}"
+            for node in ast.walk(tree)
+            if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in known
+            if len(node.args) > MOST_UNNAMED and not any(isinstance(each, ast.Starred) for each in node.args)
+        ]
+    assert found == []
 
 
 def test_no_file_grows_beyond_four_hundred_lines() -> None:
@@ -251,6 +305,34 @@ def test_the_decision_path_imports_nothing_slow(path: Path) -> None:
         if module.split(".")[0] in SLOW_MODULES
     ]
     assert slow == []
+
+
+# Names by which a program learns the folder that its own process stands in, or takes a path from there.
+_OWN_FOLDER = {"getcwd", "getcwdb", "abspath", "relpath", "curdir", "chdir", "fchdir", "cwd", "absolute"}
+# Where nobody says where a call begins, it begins here; the others compare two paths that are absolute.
+_MAY_ASK = {("judge/judge.py", "getcwd"), ("config/binding.py", "relpath")}
+
+
+def test_no_look_depends_on_the_folder_of_the_process() -> None:
+    """A process that lives long stands somewhere else than its calls begin."""
+    found = {
+        (str(path.relative_to(ROOT)), node.attr)
+        for path in FILES
+        if path.relative_to(ROOT).parts[0] in {"host", "judge", "config", "steering", "commands"}
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if isinstance(node, ast.Attribute)
+        and node.attr in _OWN_FOLDER
+        and _base(node.value) in {"os", "path", "Path", "posixpath"}
+    }
+    assert found == _MAY_ASK
+
+
+def _base(node: ast.expr) -> str:
+    while isinstance(node, (ast.Call, ast.Attribute)):
+        if isinstance(node, ast.Attribute):
+            return node.attr
+        node = node.func
+    return node.id if isinstance(node, ast.Name) else ""
 
 
 def test_nothing_imports_the_front_ends_but_front_ends() -> None:

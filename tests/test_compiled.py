@@ -16,6 +16,8 @@ COMPILED: list[str] = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8")
 
 # What may come back to itself inside of one module, and what ends that.
 BOUNDED = {
+    # `MAX_DEPTH` shells inside each other, what an alias stands for among them.
+    "commands.analyse": {"_aliased", "_crude_commands", "_run_script", "_script", "_simple"},
     # `MAX_NESTED` substitutions inside each other.
     "commands.pipes": {
         "_collect", "_from_file", "_merged", "_one", "_printed_by", "_resolved", "content", "given", "printed",
@@ -31,7 +33,7 @@ BOUNDED = {
     "policy.paths": {"build", "lookup", "lookup_possible"},
     "policy.resolve": {"_by_mode"},
     # `MAX_SEGMENTS` of a pattern.
-    "policy.trie": {"_bucket", "_globset", "_keyed", "_mark_quiet", "finish", "scan", "walk"},
+    "policy.trie": {"_bucket", "_globset", "_keyed", "_mark_quiet", "finish", "leading", "scan", "walk"},
     # `MAX_DEPTH` of what an input holds.
     "tools.canonical": {"_formed"},
 }  # fmt: skip

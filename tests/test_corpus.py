@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from gateway.model.context import Context
+    from gateway.tools.registry import Registry
 
 HERE = Path(__file__).parent
 SCRATCH = HERE.parent / ".pytest_cache" / "corpus"
@@ -73,9 +74,7 @@ def policy(stack: str, home: str, root: str, mode: str) -> Loaded:
             document = json.dumps({"version": 1, "extends": [{"file": str(extended), "level": levels[layer]}]}).encode()
         files.append(PolicyFile(layer, f"{layer}.yaml", document, root, base))
     options = Options(root, mode=mode, root=root)
-    return policy_from(
-        files, options, load_tools(places_for(home)), home, trusted=not untrusted, fold=fold, verify=check_examples
-    )
+    return policy_from(files, options, tools(home), home, trusted=not untrusted, fold=fold, verify=check_examples)
 
 
 @functools.lru_cache(maxsize=64)
@@ -90,6 +89,11 @@ def gateway(stack: str, where: str, cwd: str, mode: str, confined: bool) -> Gate
         environment={"PATH": f"{place.root}/bin:/usr/local/bin:/usr/bin:/bin"},
         loaded=policy(stack, place.home, place.root, mode),
     )
+
+
+@functools.cache
+def tools(home: str) -> Registry:
+    return load_tools(places_for(home))
 
 
 @functools.cache

@@ -13,10 +13,11 @@ import time
 from pathlib import Path
 from typing import Any
 
+from patience import patience
+
 HERE = Path(__file__).parent
 ROOT = HERE.parent
 SCRIPTED = HERE / "mcp" / "scripted.py"
-SECONDS = 60.0
 ENVELOPE = {
     "io.modelcontextprotocol/protocolVersion": "2026-07-28",
     "io.modelcontextprotocol/clientInfo": {"name": "tests", "version": "1"},
@@ -81,7 +82,7 @@ class Wired:
 
     def until(self, holds: Any) -> None:
         """Waits until it holds. It may ask the server something, which must be able to answer meanwhile."""
-        end = time.monotonic() + SECONDS
+        end = time.monotonic() + patience(60)
         while not holds():
             assert time.monotonic() < end, "\n".join(self.stderr[-20:])
             with self._said:
@@ -113,7 +114,7 @@ class Wired:
 
     def answer(self, number: int) -> dict[str, Any]:
         """The whole answer to a request."""
-        return self._waiting[number].get(timeout=SECONDS)
+        return self._waiting[number].get(timeout=patience(60))
 
     def ask(self, method: str, params: dict[str, Any] | None = None, **meta: Any) -> dict[str, Any]:
         """The result of a request; AssertionError where there is none."""
@@ -141,7 +142,7 @@ class Wired:
         if self.process.stdin is not None and not self.process.stdin.closed:
             self.process.stdin.close()
         try:
-            self.process.wait(SECONDS)
+            self.process.wait(patience(60))
         except subprocess.TimeoutExpired:
             self.process.kill()
             self.process.wait()
@@ -201,7 +202,7 @@ class Place:
     def run(self, *words: str) -> subprocess.CompletedProcess[str]:
         """A command of `gateway` that ends by itself."""
         return subprocess.run(
-            **self.arguments(*words), capture_output=True, text=True, timeout=SECONDS, check=False,
+            **self.arguments(*words), capture_output=True, text=True, timeout=patience(60), check=False,
             stdin=subprocess.DEVNULL,
         )  # fmt: skip
 

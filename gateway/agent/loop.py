@@ -264,7 +264,9 @@ class Agent:
         """The model's reply. A model that gives no sign of life is left behind when the run is cancelled."""
         context = self.session.context
         system = system_prompt(context, self._own)
-        request = Request(system, tuple(self.messages), self._tools(), self._budget.reply, self._model_name)
+        request = Request(
+            system, tuple(self.messages), tools=self._tools(), max_tokens=self._budget.reply, model=self._model_name
+        )
         reply = reply_of(self._model, request, self._heard_of(cancel), cancel)
         if not reply.content or not all(isinstance(block.get("input"), dict) for block in reply.calls):
             raise ModelError("the model's reply cannot be used: it says nothing, or calls without an input")
@@ -368,7 +370,7 @@ class Agent:
     def _ended(self, why: str, text: str, reason: str = "") -> Outcome:
         self._write(ENDED, why=why, reason=reason)
         answer = self._answering.answer if why == DONE else None
-        return Outcome(why, text, reason, self.turns, dict(self.used), answer)
+        return Outcome(why, text, reason=reason, turns=self.turns, used=dict(self.used), answer=answer)
 
     def _stands(self) -> dict[str, Any]:
         context = self.session.context

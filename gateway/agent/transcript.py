@@ -211,9 +211,17 @@ class _Reader:
         self._answer()
         assert self.start is not None
         return Past(
-            self.start, tuple(self.messages), tuple(self.unknown), self.turns, self.used, self.cwd, self.mode,
-            self.rules, self.why, tuple(self.mail),
-        )  # fmt: skip
+            self.start,
+            tuple(self.messages),
+            unknown=tuple(self.unknown),
+            turns=self.turns,
+            used=self.used,
+            cwd=self.cwd,
+            mode=self.mode,
+            rules=self.rules,
+            why=self.why,
+            mail=tuple(self.mail),
+        )
 
 
 def told(use_id: str, text: str) -> Block:

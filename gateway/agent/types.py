@@ -206,15 +206,15 @@ def read_type(content: bytes, file: str) -> AgentType:
     return AgentType(
         texts["name"],
         texts["description"],
-        texts.get("prompt", prompt).strip(),
-        None if tools is None or "*" in tools else tools,
-        names.get("without", frozenset()),
-        mode,
-        "" if model in THEIR_MODELS else model,
-        turns,
-        deny,
-        floor,
-        file,
+        prompt=texts.get("prompt", prompt).strip(),
+        tools=None if tools is None or "*" in tools else tools,
+        without=names.get("without", frozenset()),
+        mode=mode,
+        model="" if model in THEIR_MODELS else model,
+        max_turns=turns,
+        deny=deny,
+        floor=floor,
+        file=file,
     )
 
 

@@ -39,10 +39,10 @@ if TYPE_CHECKING:
         def refuse(self, event: str, reason: str) -> Reply: ...
 
 
-# Kinds of events: a call that is about to run, a question that the client is about to ask, what became of a call, and
-# a change of the client's own settings.
-BEFORE, PERMISSION, AFTER, CONFIG = "before", "permission", "after", "config"
-KINDS = (BEFORE, PERMISSION, AFTER, CONFIG)
+# Kinds of events: a call that is about to run, a question that the client is about to ask, what became of a call, a
+# change of the client's own settings, and a prompt that the client is about to take.
+BEFORE, PERMISSION, AFTER, CONFIG, PROMPT = "before", "permission", "after", "config", "prompt"
+KINDS = (BEFORE, PERMISSION, AFTER, CONFIG, PROMPT)
 
 ALLOW, ASK, DENY, DEFER, SILENCE = "allow", "ask", "deny", "defer", "silence"
 # What may be wished for where policy asks and nobody is known to be there.
@@ -72,7 +72,7 @@ class Event(Value):
     `cwd`: where the call will run, as the client says. `roots`: where the session started, the first that is there
     counts. `id`: the client's name for the call, "" if it has none. `mode`: the client's own mode in our words, "" for
     none; `own_mode`: in its own. `attended`: whether a person is there, None where that cannot be seen. `subagent`: its
-    type, where one calls. `became`: of events after a call. `path`: of a change of settings.
+    type, where one calls. `became`: of events after a call. `path`: of a change of settings. `prompt`: of a prompt.
     """
 
     agent: str
@@ -92,6 +92,7 @@ class Event(Value):
     subagent: str = ""
     became: Became | None = None
     path: str = ""
+    prompt: str = ""
 
 
 class Answer(Value):

@@ -16,6 +16,7 @@ from gateway.agents.base import (
     DENY,
     NOTHING,
     PERMISSION,
+    PROMPT,
     SILENCE,
     Became,
     Event,
@@ -45,6 +46,7 @@ EVENTS = {
     "PostToolUse": AFTER,
     "PostToolUseFailure": AFTER,
     "ConfigChange": CONFIG,
+    "UserPromptSubmit": PROMPT,
 }
 REWRITES = ("Bash", "Monitor")
 UNSEEN_INPUT = False
@@ -68,6 +70,8 @@ def read(given: Mapping[str, Any], environment: Mapping[str, str], _servers: tup
     )  # fmt: skip
     if kind == CONFIG:
         return event.replace(path=text(given, "file_path"))
+    if kind == PROMPT:
+        return event.replace(prompt=text(given, "prompt"))
     tool = text(given, "tool_name", needed=True)
     server = given.get("mcp_server")
     if server is not None and server.__class__ is not dict:
@@ -100,6 +104,8 @@ def render(event: Event, answer: Answer) -> Reply:
         return Reply(b"", (reason(answer.reason) + "\n").encode(), 2)
     if decision == SILENCE or event.kind in (AFTER, CONFIG):
         return NOTHING
+    if event.kind == PROMPT:
+        return NOTHING if decision == ALLOW else said({"decision": "block", "reason": reason(answer.reason)})
     if event.kind == PERMISSION:
         # Claude Code asks where a rule of its own wants it: only a refusal may come before the person's answer.
         if decision != DENY:

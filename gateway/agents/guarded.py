@@ -90,9 +90,15 @@ def rewritten(
     options = judge.options
     seconds = SECONDS_ASKED if own.decision is Decision.ASK else SECONDS
     ticket = Ticket(
-        text_digest(text), context, judged.replace(allow=own.decision is Decision.ASK), options.policies, options.trust,
-        agent, session, time.time() + seconds,
-    )  # fmt: skip
+        text_digest(text),
+        context,
+        judged=judged.replace(allow=own.decision is Decision.ASK),
+        policies=options.policies,
+        trust=options.trust,
+        agent=agent,
+        session=session,
+        until=time.time() + seconds,
+    )
     try:
         number = Tickets(judge.places.state).make(ticket)
     except TicketError:

@@ -21,7 +21,7 @@ from gateway.calls.session import Session as Circumstances
 from gateway.core.async_threads import ended, on_thread
 from gateway.core.value import Value
 from gateway.model.call import RawCall
-from gateway.sandbox.run import CAPTURED, Ways
+from gateway.sandbox.wires import CAPTURED, Ways
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -72,7 +72,7 @@ def _is_enough(judge: Judge, verdict: Verdict, text: str) -> bool:
         return False
     root = verdict.context.root
     found = lint(
-        [Bound("local", "approved.yaml", rules, root, root)],
+        [Bound("local", "approved.yaml", rules=rules, base=root, layer_root=root)],
         {tool.name: ToolTraits(is_shell, frozenset())},
         home=verdict.context.home,
         now=verdict.context.now,

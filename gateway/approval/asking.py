@@ -40,12 +40,8 @@ class Judgement(Value):
     verdict: Verdict
     plan: SandboxPlan | None
 
-    def same(self, other: Judgement) -> bool:
-        """Whether both say the same of the same call, by the same policy."""
-        return self.identity() == other.identity() and self.plan == other.plan
-
     def identity(self) -> Grant:
-        """What a question about it is about."""
+        """What a question about it is about, with what the files that it runs say at this moment."""
         return identity(self.verdict, self.judge.loaded_for(self.verdict).policy.revision)
 
 
@@ -89,7 +85,7 @@ class Asking:
                 return Approval(now, None, "")
             if now.verdict.decision is Decision.DENY:
                 return Approval(now, None, "It was approved, but policy refuses it by now.")
-            if judgement.same(now):
+            if asked == now.identity() and judgement.plan == now.plan:
                 return self._granted(judgement, question, asked, answer)
             judgement = now
         return Approval(judgement, None, "What it would do was another each time that it was asked about.")
@@ -103,7 +99,16 @@ class Asking:
         if not rule:
             return Question(verdict, judgement.plan, may, cancelled=cancelled, reviewed=reviewed)
         file = _saved(judge).path
-        return Question(verdict, judgement.plan, may, rule, file, later(judge, verdict), cancelled, reviewed)
+        return Question(
+            verdict,
+            judgement.plan,
+            may=may,
+            always=rule,
+            file=file,
+            later=later(judge, verdict),
+            cancelled=cancelled,
+            reviewed=reviewed,
+        )
 
     def _answer(self, question: Question, judgement: Judgement) -> tuple[Answer, str]:
         """The first answer of those who may be asked, and who gave it; a refusal and "" where nobody did."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 
+from gateway.approval.content import content_digest
 from gateway.core.cache import digest
 from gateway.core.value import Value
 from gateway.model.decision import Decision
@@ -26,7 +27,17 @@ def identity(verdict: Verdict, revision: str) -> Grant:
     asking = [outcome.reason.rule for outcome in verdict.outcomes if outcome.decision is Decision.ASK]
     rules = {(rule.id, rule.source.file, rule.source.line) for rule in asking}
     exact = any(rule.lane != "mode" for rule in asking)
-    return Grant(call_digest(verdict), effects_digest(verdict), revision, tuple(sorted(rules)), exact, False, ONCE, "")
+    return Grant(
+        call_digest(verdict),
+        effects_digest(verdict),
+        revision=revision,
+        rules=tuple(sorted(rules)),
+        exact=exact,
+        allow=False,
+        scope=ONCE,
+        by="",
+        content=content_digest(verdict) if asking else "",
+    )
 
 
 def call_digest(verdict: Verdict) -> str:

@@ -158,7 +158,7 @@ class SavedRules:
 
 
 def _shown(rule: dict[str, Any]) -> SavedRule:
-    return SavedRule(rule["id"], rule["text"], rule["because"], rule["expires"], rule["line"])
+    return SavedRule(rule["id"], rule["text"], because=rule["because"], expires=rule["expires"], line=rule["line"])
 
 
 def _meaning(document: dict[str, Any], name: str) -> Any:

@@ -17,6 +17,10 @@ if TYPE_CHECKING:
 
 START = "0" * 64
 NEWLINE = b"\n"
+# More lines behind the seal than writers can have left who were killed between a line and its seal: an older seal was
+# put in its place. A writer writes at most `MOST_AT_ONCE` lines before it seals them.
+MOST_AT_ONCE = 64
+MOST_BEHIND = 256
 _MAGIC = "gateway-audit-1"
 _FRAMES_KEPT = 8
 _frames: dict[tuple[Any, ...], tuple[str, str]] = {}
@@ -136,7 +140,7 @@ def unpack(data: bytes, key: bytes) -> Seal | None:
     except (ValueError, UnicodeDecodeError):
         return None
     segment, size, count, first, base = numbers
-    seal = Seal(segment, size, count, heads[0], first, base, heads[1])
+    seal = Seal(segment, size, count=count, head=heads[0], first=first, base=base, base_head=heads[1])
     return seal if pack(seal, key) == data else None
 
 

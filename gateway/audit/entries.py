@@ -78,8 +78,9 @@ def decision(
         effect = item.effect
         shown.append((effect.kind, effect.target))
     redacted = 0
-    if not _is_plain(call.input, shown, redactor) or redactor.private(call.tool):
-        kept, replaced = redactor.input(call.tool, call.input, lambda data: keyed(data, key))
+    known = verdict.analysis.secrets
+    if known or not _is_plain(call.input, shown, redactor) or redactor.private(call.tool):
+        kept, replaced = redactor.input(call.tool, call.input, lambda data: keyed(data, key), known)
         given, redacted = _encode(kept), len(replaced)
         secret = pieces(replaced)
         shown = [(kind, _target(target, redactor, secret)) for kind, target in shown]

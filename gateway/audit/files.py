@@ -11,7 +11,7 @@ from time import monotonic, sleep
 from gateway.audit import chain
 from gateway.core.errors import AuditError
 
-SEAL, KEY = "seal", "key"
+SEAL, KEY, INDEX = "seal", "key", "index.sqlite"
 ENDING = ".jsonl"
 KEY_SIZE = 32
 LINES = os.O_RDWR | os.O_APPEND

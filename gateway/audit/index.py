@@ -13,6 +13,7 @@ import sys
 
 from gateway.audit import chain, files
 from gateway.audit.reading import Moment
+from gateway.audit.text_search import Candidates
 from gateway.core.errors import AuditError
 from gateway.core.value import Value
 from gateway.model.record import DECISION, MARK, OUTCOME, STARTED
@@ -23,7 +24,6 @@ if TYPE_CHECKING:
 
     from gateway.audit.reading import Line, Part
 
-NAME = "index.sqlite"
 _VERSION = 1
 _TABLES = """
 CREATE TABLE records (
@@ -81,7 +81,7 @@ class Index:
         """Raises AuditError where there is a record that cannot be read."""
         self._moment = Moment(folder)
         try:
-            self._database = self._open(os.path.join(folder, NAME))
+            self._database = self._open(os.path.join(folder, files.INDEX))
         except BaseException:
             self._moment.close()
             raise
@@ -145,10 +145,16 @@ class Index:
         """The calls that match, oldest first; with `most` only the last ones."""
         tests, values = _tests(query)
         where = " AND ".join(tests) or "1"
-        text = f"SELECT d.n, o.n FROM records d LEFT JOIN records o ON o.id = d.id AND {_LAST} "
+        text = "SELECT d.n, d.segment, d.start, o.n, o.segment, o.start FROM records d "
+        text += f"LEFT JOIN records o ON o.id = d.id AND {_LAST} "
         text += f"WHERE d.kind = '{DECISION}' AND {where} ORDER BY d.n DESC"
         found: list[Found] = []
-        for decision, outcome in self._database.execute(text, values):
+        candidates = Candidates(self._moment, query.text) if query.text else None
+        for decision, segment, start, outcome, its_segment, its_start in self._database.execute(text, values):
+            if candidates is not None:
+                may_hold = candidates.may_hold(segment, start) or candidates.may_hold(its_segment, its_start)
+                if not may_hold:
+                    continue
             call = Found(self._line(decision), self._line(outcome))
             if _holds(call, query.text):
                 found.append(call)
@@ -306,10 +312,11 @@ def _tests(query: Query) -> tuple[list[str], list[str]]:
         if value:
             test, of_test = _target_test(value, kinds is _PATHS)
             kinds_text = ", ".join(f"'{kind}'" for kind in kinds)
-            tests.append(
-                f"EXISTS (SELECT 1 FROM targets t WHERE t.n IN (d.n, o.n) AND t.kind IN ({kinds_text}) AND ({test}))"
-            )
-            values += of_test
+            # First all calls of which any line has the target, found once; then whether that line is one that counts.
+            having = f"t.kind IN ({kinds_text}) AND ({test})"
+            tests.append(f"d.id IN (SELECT r.id FROM targets t CROSS JOIN records r ON r.n = t.n WHERE {having})")
+            tests.append(f"EXISTS (SELECT 1 FROM targets t INDEXED BY by_record WHERE t.n IN (d.n, o.n) AND {having})")
+            values += [*of_test, *of_test]
     return tests, list(map(_kept, values))
 
 

@@ -36,7 +36,11 @@ def taken_over(seal: chain.Seal, found: bytes, at: str) -> Standing:
         if not end:
             break
         number, head, rest = number + 1, chain.digest(rest[end[0] : end[1]]), rest[end[1] :]
+    behind = number - seal.count
     seal = seal.replace(count=number, head=head, size=seal.size + len(found))
+    if behind > chain.MOST_BEHIND:
+        end_missing = b"" if not rest or rest.endswith(chain.NEWLINE) else chain.NEWLINE
+        return Standing(seal, end_missing).marked("behind", at, bytes=len(rest), records=behind)
     if not rest:
         return Standing(seal)
     whole = rest + chain.NEWLINE

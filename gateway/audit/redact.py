@@ -21,6 +21,7 @@ MOST_NAMES = 4_096  # that are remembered
 _EDGE = 1_024
 _DEEPEST = 8
 _LARGEST = 65_535  # of numbers under a secret's name; counts and ports are no secrets
+_SHORTEST_KNOWN = 4
 _SHORTEST = 8  # a known value that is shorter would be found everywhere
 
 
@@ -79,9 +80,12 @@ class Redactor:
             text = f"{text[:most]}[cut: {length:,} characters]"
         return text, found
 
-    def input(self, tool: str, given: Mapping[str, Any], digest: Digest) -> tuple[dict[str, Any], list[str]]:
-        """A call's input as it may be kept, and what was replaced."""
-        work = _Work(self)
+    def input(
+        self, tool: str, given: Mapping[str, Any], digest: Digest, known: Iterable[str] = ()
+    ) -> tuple[dict[str, Any], list[str]]:
+        """A call's input as it may be kept, and what was replaced. `known`: what its analysis knows for login
+        material; shorter pieces than would be found everywhere are left to how texts look."""
+        work = _Work(self, sorted({each for each in known if len(each) >= _SHORTEST_KNOWN}, key=len, reverse=True))
         private = self.private(tool)
         kept = {}
         for name, value in given.items():
@@ -99,8 +103,9 @@ class Redactor:
 class _Work:
     """Values of a call's input, one after the other."""
 
-    def __init__(self, redactor: Redactor) -> None:
+    def __init__(self, redactor: Redactor, known: Iterable[str] = ()) -> None:
         self._redactor = redactor
+        self._known = known
         self.found: list[str] = []
 
     def value(self, value: Any, secret: bool = False, depth: int = 0) -> Any:
@@ -109,6 +114,10 @@ class _Work:
             if secret and secrets.is_value(value):
                 self.found.append(value)
                 return f"{secrets.MARK}value]"
+            for each in self._known:
+                if each in value:
+                    value = value.replace(each, f"{secrets.MARK}value]")
+                    self.found.append(each)
             text, found = self._redactor.text(value)
             self.found += found
             return text

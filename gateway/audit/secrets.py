@@ -5,10 +5,13 @@ What has neither a known form nor a name is found only where it looks random: lo
 digits in no order. Hexadecimal digits are not taken for secrets: most are digests.
 """
 
+# ruff: noqa: E501  one form a line
+
 from __future__ import annotations
 
 from itertools import pairwise
 
+from gateway.audit import program_secrets
 from gateway.policy.variables import is_secret
 
 TYPE_CHECKING = False
@@ -50,6 +53,35 @@ _FORMS = (
     ("postman", r"PMAK-[A-Za-z0-9-]{30,128}+"),
     ("groq", r"gsk_[A-Za-z0-9]{40,64}+"),
     ("xai", r"xai-[A-Za-z0-9]{40,128}+"),
+    ("supabase", r"sb[ps]_[A-Za-z0-9_]{20,255}+|sb_(?:secret|publishable)_[A-Za-z0-9_-]{16,255}+"),
+    ("discord", r"[MNO][A-Za-z0-9_-]{23,27}+\.[A-Za-z0-9_-]{6}\.[A-Za-z0-9_-]{27,40}+|mfa\.[A-Za-z0-9_-]{60,100}+"),
+    ("vercel", r"vc[a-z]_[A-Za-z0-9]{20,64}+|vercel_blob_rw_[A-Za-z0-9_]{20,80}+"),
+    ("netlify", r"nf[pcou]_[A-Za-z0-9]{30,64}+"),
+    ("render", r"rnd_[A-Za-z0-9]{20,64}+"),
+    (
+        "fly",
+        r"fo1_[A-Za-z0-9_-]{30,255}+|FlyV1 fm[12][ar]?_[A-Za-z0-9+/=_,-]{30,2048}+|fm[12][ar]?_[A-Za-z0-9+/=_-]{60,2048}+",
+    ),
+    ("planetscale", r"pscale_(?:tkn|pw|oauth)_[A-Za-z0-9=._-]{20,64}+"),
+    ("doppler", r"dp\.(?:pt|st|sa|ct|scim|audit)\.[A-Za-z0-9._-]{30,80}+"),
+    ("terraform", r"[A-Za-z0-9]{14}\.atlasv1\.[A-Za-z0-9_-]{60,80}+"),
+    ("pulumi", r"pul-[a-f0-9]{40}"),
+    ("dynatrace", r"dt0[a-z]\d\d\.[A-Z0-9]{24}\.[A-Z0-9]{64}"),
+    ("circleci", r"CCIP(?:AT|RJ)_[A-Za-z0-9_]{20,100}+"),
+    ("buildkite", r"bk[a-z]{1,2}_[A-Za-z0-9]{36,64}+"),
+    ("sonar", r"sq[pua]_[a-f0-9]{40}"),
+    ("replicate", r"r8_[A-Za-z0-9]{32,64}+"),
+    ("perplexity", r"pplx-[A-Za-z0-9]{32,64}+"),
+    ("cloudflare", r"v1\.0-[a-f0-9]{24}-[a-f0-9]{146}"),
+    ("airtable", r"pat[A-Za-z0-9]{14}\.[a-f0-9]{64}"),
+    ("mapbox", r"[ps]k\.eyJ[A-Za-z0-9_-]{20,255}+\.[A-Za-z0-9_-]{16,64}+"),
+    ("twilio", r"SK[a-f0-9]{32}"),
+    ("brevo", r"xkeysib-[a-f0-9]{64}-[A-Za-z0-9]{16}"),
+    ("mailchimp", r"[a-f0-9]{32}-us[0-9]{1,2}"),
+    ("resend", r"re_[A-Za-z0-9]{8}_[A-Za-z0-9]{20,40}+"),
+    ("clerk", r"(?:clerk|dub|polar|unkey|inngest)_[a-z]{2,8}+_[A-Za-z0-9_-]{20,80}+"),
+    ("1password", r"ops_eyJ[A-Za-z0-9+/=_-]{100,4096}+"),
+    ("azure", r"[A-Za-z0-9_~.-]{3}8Q~[A-Za-z0-9_~.-]{34}"),
     ("vault", r"hv[sbr]\.[A-Za-z0-9_-]{20,255}+"),
     ("telegram", r"[0-9]{8,10}+:AA[A-Za-z0-9_-]{33}"),
     ("age", r"AGE-SECRET-KEY-1[0-9A-Z]{50,64}+"),
@@ -76,11 +108,10 @@ _ALONE_VALUE = r"[^\s/?#@:\"']{16,1024}+(?=@)"
 _USER = r"(?<![\w-])(-[uU]|--user|--proxy-user)(\s{0,3}+=?\s{0,3}+[\"']?[^\s:\"']{1,200}+:)"
 _PASS = r"(?<![\w-])(pass:)()"
 _WORD = r"[^\s\"']{1,1024}+"
-_PROGRAMS = (
-    (r"(?<![\w-])(?:mysql|mariadb)[\w-]{0,20}+(?=[\s\"'])", r"(\s-)(p)"),
-    (r"(?<![\w-])sshpass(?=[\s\"'])", r"(\s-)(p\s{0,3}+)"),
-    (r"(?<![\w-])redis-cli(?=[\s\"'])", r"(\s-)(a\s{1,3}+)"),
-)
+# What is written in front of a program that is told a secret by its input; and what `set NAME VALUE` sets.
+_PIPED = r"(?<![\w-])(echo|printf)((?:\s{1,3}-[neE]{1,3}+|\s{1,3}['\"]?%s(?:\\n)?['\"]?){0,3}\s{1,3})"
+_HERE = r"(<<<)(\s{0,3})"
+_SET = r"(?<![\w-])(?:set|add|put|config)(?:\s{1,3}+-{1,2}[\w-]{1,40}+){0,3}\s{1,3}+(?!(?:set|add|put|config)\s)[\"']?([\w./:@-]{1,200}+)[\"']?(\s{1,3}+)"
 _EXPANDS = r"\"?(?:\$(?!')|\{\{|<|%\()"  # what a shell or a template puts there
 _RANDOM = r"[A-Za-z0-9+/_=-]{32,8192}+"
 _PRIVATE = ("-----BEGIN ", "PRIVATE KEY", "-----END ")
@@ -88,13 +119,16 @@ _PRIVATE = ("-----BEGIN ", "PRIVATE KEY", "-----END ")
 # with a digit does.
 _TRACES = (
     "token", "secret", "pass", "credential", "private", "cookie", "key", "_pat", "-pat", ".pat", "pwd", "auth", "dsn",
-    "connection", "-u", "bearer", "sig=", "sig:", "sig\"", "signature", "hooks", "mysql", "mariadb", "redis-cli",
+    "connection", "-u", "bearer", "sig=", "sig:", "sig\"", "signature", "hooks", *program_secrets.PIPE_TRACES,
 )  # fmt: skip
 _WORDS = bytes(each if (chr(each).isalnum() and each < 128) or each in b"_.+-" else 32 for each in range(256))
+# What programs with places of their own begin with; in JSON, a letter of what stood before may be glued to it.
+_PROGRAMS = frozenset(f"{glued}{name}".encode() for name in program_secrets.names() for glued in ("", *"ntrbf"))
 _DIGITS = frozenset(b"0123456789")
 _HARMLESS = ("", "true", "false", "none", "null", "yes", "no", "on", "off")
 _ALSO_SECRET = ("pass", "auth", "sig", "signature", "x_amz_signature")
 _NOT_SECRET = ("_stdin", "_file", "_fd", "_env", "_path", "_dir", "_prompt", "_keyring")
+_NO_PASSWORDS = ("bypass", "compass", "surpass", "trespass", "overpass", "underpass", "firstpass", "onepass")
 _LONG = 16
 _SHORTEST = 4  # a shorter one would be found everywhere
 MARK = "[redacted:"
@@ -110,6 +144,8 @@ def may_hold(text: str) -> bool:
     if "://" in low and "@" in low:
         return True
     words = text.encode("utf-8", "replace").translate(_WORDS).split()
+    if not _PROGRAMS.isdisjoint(words) or ("\\u" in text and any(name.decode() in text for name in _PROGRAMS)):
+        return True
     if not words or max(map(len, words)) < _LONG:
         return False
     long = [word for word in words if len(word) >= _LONG]
@@ -126,9 +162,12 @@ def redact(text: str) -> tuple[str, list[str]]:
             work.all(form, name)
     for head, value, is_value_secret in finder.steps:
         work.text = work.values(head, value, is_value_secret, work.text)
-    for program, option in finder.programs:
-        if program.search(work.text):
-            work.options(program, option, finder.word)
+    if finder.any_program.search(work.text):
+        for program, option in finder.programs:
+            if program.search(work.text):
+                work.options(program, option, finder.value)
+    if finder.by_pipe.search(work.text):
+        work.inputs()
     work.random(finder.random)
     return work.text, work.found
 
@@ -162,12 +201,17 @@ class _Finder:
                 (_ASSIGNED, _VALUE, _named),
                 (_GIVEN, _VALUE, _given),
                 (_BEARER, _BEARER_VALUE, _with_digit),
+                (_SET, _VALUE, _set),
                 (_USER, _WORD, _no_number),
                 (_PASS, _WORD, _any),
             )
         ]
-        self.word = re.compile(_WORD)
-        self.programs = [(re.compile(program), re.compile(option)) for program, option in _PROGRAMS]
+        self.value = re.compile(_VALUE)
+        rows = list(program_secrets.rows())
+        self.any_program = re.compile("|".join(dict.fromkeys(f"(?:{program})" for program, _place in rows)))
+        self.programs = [(re.compile(program), re.compile(place)) for program, place in rows]
+        self.by_pipe = re.compile(program_secrets.BY_PIPE)
+        self.piped, self.here = re.compile(_PIPED), re.compile(_HERE)
         self.random = re.compile(_RANDOM)
         self.expands = re.compile(_EXPANDS)
         self.ends = re.compile(r"([|;&\n])")
@@ -245,6 +289,18 @@ class _Work:
                 parts[place] = part[: match.end()] + self.values(option, word, _any, part[match.end() :])
         self.text = "".join(parts)
 
+    def inputs(self) -> None:
+        """Replaces what is piped, or stands in a here-string, into a program that takes a secret so."""
+        finder = _finder()
+        parts = finder.ends.split(self.text)
+        for place, part in enumerate(parts):
+            if finder.by_pipe.search(part) is None:
+                continue
+            parts[place] = self.values(finder.here, finder.value, _any, part)
+            if place >= 2 and parts[place - 1] == "|":
+                parts[place - 2] = self.values(finder.piped, finder.value, _any, parts[place - 2])
+        self.text = "".join(parts)
+
     def random(self, expression: re.Pattern[str]) -> None:
         """Replaces what looks random."""
 
@@ -293,6 +349,12 @@ def _given(name: str, value: str) -> bool:
     return not value.startswith("-") and _named(name, value)
 
 
+def _set(name: str, value: str) -> bool:
+    """What a command such as `config set NAME VALUE` sets."""
+    last = name.rpartition(":")[2].rpartition("/")[2]
+    return not value.startswith("-") and _named(last, value)
+
+
 def _with_digit(_name: str, value: str) -> bool:
     return not value or not _DIGITS.isdisjoint(value.encode())
 
@@ -308,7 +370,9 @@ def has_secret_name(name: str) -> bool:
     if plain.endswith(_NOT_SECRET) or plain.startswith(("no_", "with_")):
         return False
     last = plain.rpartition("_")[2]
-    return plain in _ALSO_SECRET or last in ("pass", "apikey") or is_secret(plain)
+    if last.endswith("pass") and not last.endswith(_NO_PASSWORDS):
+        return True
+    return plain in _ALSO_SECRET or last == "apikey" or is_secret(plain)
 
 
 def is_value(value: str) -> bool:

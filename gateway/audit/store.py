@@ -15,8 +15,9 @@ import os
 from _collections import deque  # type: ignore[import-not-found]
 from _thread import allocate_lock
 from _weakref import ref
+from time import time
 
-from gateway.audit import chain, files
+from gateway.audit import anchors, chain, files
 from gateway.audit import recovery as mend
 from gateway.audit.clock import now
 from gateway.core.errors import AuditError
@@ -96,14 +97,14 @@ class Store:
         mine = _Waiting(body)
         self._waiting.append(mine)
         with self._lock:
-            if not mine.number and mine.error is None:
+            while not mine.number and mine.error is None:
                 self._write_waiting()
         if mine.error is not None:
             raise self._told(mine.error) from mine.error
         return mine.number
 
     def _write_waiting(self) -> None:
-        batch = [self._waiting.popleft() for _ in range(len(self._waiting))]
+        batch = [self._waiting.popleft() for _ in range(min(len(self._waiting), chain.MOST_AT_ONCE))]
         try:
             last = self._write(tuple(each.body for each in batch))
         except BaseException as error:
@@ -172,7 +173,10 @@ class Store:
                 head = chain.digest(line)
                 data = data + line if data else line
             after = (seal.segment, size + len(data), number, head, seal.first, seal.base, seal.base_head)
+            idle = time() - os.fstat(self._seal_file).st_mtime
             self._put(data, chain.Seal.make(after), size)
+            if anchors.is_due(number, len(bodies), idle):
+                anchors.keep(self.folder, number, head, now(), self._key)
             return number
         finally:
             fcntl.flock(self._seal_file, fcntl.LOCK_UN)

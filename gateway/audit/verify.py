@@ -1,16 +1,19 @@
 """Whether the record is as it was written: every line whole and behind the one it was written behind, none removed,
 none added, up to what the seal says of its end.
 
-What this cannot tell: that somebody who can write as this user made all of it anew, key and seal included, or put a
-record at its end. Against that helps a head that was kept elsewhere: `holds` looks for it.
+What this cannot tell by itself: that somebody who can write as this user made all of it anew, key and seal included,
+put an older copy of all of it in its place, or put a record at its end. Against the first two help heads that were kept
+elsewhere: by a person (`holds`), by the system's journal or a file of root's (`gateway.audit.anchors`).
 """
 
 from __future__ import annotations
 
 import os
+from contextlib import suppress
 
-from gateway.audit import chain, files
+from gateway.audit import anchors, chain, files
 from gateway.audit.reading import Moment
+from gateway.core.errors import AuditError
 from gateway.core.value import Value
 from gateway.model.record import MARK
 
@@ -18,6 +21,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
+    from gateway.audit.anchors import Heads
     from gateway.audit.reading import Line, Part
 
 
@@ -44,11 +48,20 @@ class Verified(Value):
     notes: tuple[str, ...] = ()
 
 
-def verify(folder: str, holds: tuple[int, str] | None = None) -> Verified:
+def verify(folder: str, holds: tuple[int, str] | None = None, *, anchored: bool = False) -> Verified:
     """Looks at every byte of the record. `holds`: number and digest of a head that was seen before and must be in it.
-    Raises AuditError where there is a record that cannot be read."""
+    Heads that are kept elsewhere must be in it, too; with `anchored` somebody must keep them. Raises AuditError where
+    there is a record that cannot be read, or nobody who keeps what must be kept."""
     with Moment(folder) as moment:
-        return _Walk(moment, holds).result()
+        heads = anchors.kept(folder, moment.key or b"")
+        if anchored and not heads.keepers:
+            reason = "nobody keeps heads of the record here: there is neither the system's journal nor a file for them"
+            raise AuditError(reason, f"have root make {anchors.FILE}: see docs/audit.md")
+        found = _Walk(moment, holds, heads, anchored).result()
+    # Rows that were taken out of the index would hide what stands in the lines: the next question makes it anew.
+    with suppress(OSError):
+        os.unlink(os.path.join(folder, files.INDEX))
+    return found
 
 
 class _BreakError(Exception):
@@ -59,10 +72,12 @@ class _BreakError(Exception):
 class _Walk:
     """Goes through the files once."""
 
-    def __init__(self, moment: Moment, holds: tuple[int, str] | None) -> None:
+    def __init__(self, moment: Moment, holds: tuple[int, str] | None, heads: Heads, anchored: bool) -> None:
         self._moment = moment
         self._seal = moment.seal
         self._holds = holds
+        self._heads = heads
+        self._anchored = anchored
         self._notes: list[str] = []
         self._number, self._head = 0, chain.START
         self._records = 0
@@ -78,7 +93,13 @@ class _Walk:
             broken = error.broken
         first = 0 if not self._records else self._number - self._records + 1
         return Verified(
-            self._records, first, self._number, self._head, len(self._moment.parts), broken, tuple(self._notes)
+            self._records,
+            first,
+            last=self._number,
+            head=self._head,
+            files=len(self._moment.parts),
+            broken=broken,
+            notes=tuple(self._notes),
         )
 
     def _walk(self) -> None:
@@ -89,6 +110,7 @@ class _Walk:
                 raise _BreakError(Broken(why, 0, os.path.join(moment.folder, files.SEAL)))
             if self._holds is not None:
                 raise _BreakError(Broken("there is no record", self._holds[0]))
+            self._look_for_kept()
             return
         self._number, self._head = seal.base, seal.base_head
         self._look_at_head()
@@ -106,10 +128,14 @@ class _Walk:
             raise _BreakError(Broken("this record is another one than was sealed", seal.count))
         if self._number > seal.count:
             more = self._number - seal.count
+            if more > chain.MOST_BEHIND:
+                why = f"{_count(more, 'record')} behind the seal: an older seal was put in the place of the last one"
+                raise _BreakError(Broken(why, seal.count, os.path.join(moment.folder, files.SEAL)))
             self._notes.append(
                 f"{_count(more, 'record')} behind the seal: a writer was killed, the next one seals them"
             )
         self._look_for_held(seal)
+        self._look_for_kept()
 
     def _file(self, part: Part) -> None:
         odd: list[Line] = []  # lines that do not fit; the mark behind torn ones makes them fit
@@ -175,6 +201,33 @@ class _Walk:
         if self._holds is not None and self._number == self._holds[0]:
             self._is_held = self._head == self._holds[1]
 
+        kept = self._heads.known.get(self._number, ())
+        if any(head != self._head for head in kept):
+            why = f"this record is another one than the one of which {self._keepers} kept the head"
+            raise _BreakError(Broken(why, self._number, *self._before))
+
+    @property
+    def _keepers(self) -> str:
+        return " and ".join(self._heads.keepers)
+
+    def _look_for_kept(self) -> None:
+        """Compares with the heads that are kept elsewhere, once all records were passed."""
+        known, strange = self._heads.known, self._heads.strange
+        last = max(known, default=0)
+        if last > self._number:
+            missing = _range(self._number + 1, last)
+            raise _BreakError(
+                Broken(f"{missing} missing at the end, by a head that {self._keepers} kept", self._number + 1)
+            )
+        if strange:
+            why = f"{self._keepers} kept {_count(strange, 'head')} for this folder of another record"
+            why += ": this one was made anew"
+            raise _BreakError(Broken(why, 0, self._moment.folder))
+        if known:
+            self._notes.append(f"{_count(len(known), 'head')} that {self._keepers} kept hold, up to record {last}")
+        elif self._anchored:
+            self._notes.append(f"{self._keepers} kept no head of this record yet")
+
     def _look_for_held(self, seal: chain.Seal) -> None:
         if self._holds is None or self._is_held:
             return
@@ -186,6 +239,7 @@ class _Walk:
 
 
 _MARKS = {
+    "behind": "an older seal had been put in the place of the last one before this record",
     "foreign": "lines before this one were put there by somebody else",
     "short": "records before this one were removed, or lost when the machine stopped",
     "missing": "a file with records before this one was removed",

@@ -10,8 +10,9 @@ from gateway.model.decision import Decision
 from gateway.model.effect import PATH_KINDS
 from gateway.policy.modes import is_near
 from gateway.sandbox.base import SandboxError
-from gateway.sandbox.run import CAPTURED, Command
+from gateway.sandbox.run import Command
 from gateway.sandbox.shell import arguments, find_bash
+from gateway.sandbox.wires import CAPTURED
 from gateway.tools.argv import argv, command_text
 
 TYPE_CHECKING = False
@@ -26,18 +27,28 @@ if TYPE_CHECKING:
     from gateway.model.verdict import Verdict
     from gateway.sandbox.base import Running
     from gateway.sandbox.pump import Listener
-    from gateway.sandbox.run import Ways
+    from gateway.sandbox.wires import Ways
 
 
 def work_of(life: InProgress, verdict: Verdict) -> Work:
     """What the handler of this call is handed beside the call."""
     plan = life.plan
     return Work(
-        verdict, verdict.context, life.planner.judge, life.session, life.cancel, Readable(life, verdict),
-        _telling(life), plan, None if plan is None else _Running(life, verdict, plan),
-        lambda name: life.services.server(name, life.session, life.cancel), life.lasts, life.another,
-        lambda path: life.services.language(path, life.session, life.cancel), life.key,
-    )  # fmt: skip
+        verdict,
+        verdict.context,
+        judge=life.planner.judge,
+        session=life.session,
+        cancel=life.cancel,
+        may_read=Readable(life, verdict),
+        progress=_telling(life),
+        plan=plan,
+        run=None if plan is None else _Running(life, verdict, plan),
+        server=lambda name: life.services.server(name, life.session, life.cancel),
+        lasts=life.lasts,
+        call=life.another,
+        language=lambda path: life.services.language(path, life.session, life.cancel),
+        key=life.key,
+    )
 
 
 def _telling(life: InProgress) -> Callable[[Progress], None]:

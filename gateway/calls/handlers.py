@@ -7,6 +7,7 @@ with an entry in `tools.yaml`, at most one function, and its line here.
 from __future__ import annotations
 
 from gateway.calls.output import Failure
+from gateway.core.products import REMEDY, missing
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -66,6 +67,13 @@ CHECKS = {
     "notebooks.edit": "gateway.handlers.notebooks:check",
     "web.search": "gateway.handlers.web_search:check",
 }
+# What a tool is nothing without, of the packages that only the extra `agent` brings.
+NEEDS = {
+    "crons.create": ("cronsim",),
+    "crons.show": ("cronsim",),
+    "notebooks.edit": ("nbformat",),
+    "web.fetch": ("bs4", "markdownify"),
+}
 # What stands behind the other kinds of handler.
 KINDS = {
     "command": "gateway.handlers.command:run",
@@ -77,20 +85,27 @@ _found: dict[str, Any] = {}
 
 
 def handler(entry: dict[str, Any]) -> Handler:
-    """The function that does the work of a declared tool. Raises Failure where there is none."""
+    """The function that does the work of a declared tool. Raises Failure where there is none, and where a package that
+    it needs is not installed."""
     declared = entry.get("handler", {"kind": "mcp"})  # a tool that nobody declared is a server's
     kind = declared["kind"]
     place = KINDS.get(kind) if kind != "python" else HANDLERS.get(declared["name"])
     if place is None:
         raise Failure(f"{entry['name']} is not there yet: {declared.get('name', kind)}.")
+    package = missing(NEEDS.get(declared.get("name", ""), ()))
+    if package:
+        raise Failure(f"{entry['name']} is not there: the package `{package}` is missing.", f"To have it, {REMEDY}.")
     function: Handler = _load(place)
     return function
 
 
 def is_there(entry: dict[str, Any]) -> bool:
-    """Whether anything stands behind a declared tool."""
+    """Whether anything stands behind a declared tool, and is installed."""
     declared = entry.get("handler", {"kind": "mcp"})
-    return declared["name"] in HANDLERS if declared["kind"] == "python" else declared["kind"] in KINDS
+    if declared["kind"] != "python":
+        return declared["kind"] in KINDS
+    name = declared["name"]
+    return name in HANDLERS and not missing(NEEDS.get(name, ()))
 
 
 def check(entry: dict[str, Any]) -> Callable[[Call], None] | None:

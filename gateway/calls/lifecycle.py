@@ -13,7 +13,7 @@ from gateway.calls.handlers import check, handler
 from gateway.calls.hooks.run import ask_before, hooks_of, tell_after
 from gateway.calls.output import Crowded, Done, Failure, Output, Text
 from gateway.core.cancel import NEVER
-from gateway.core.errors import CallError, ConfigError, GatewayError
+from gateway.core.errors import CallError, ConfigError, GatewayError, fault
 from gateway.model.call import Call
 from gateway.model.decision import Decision
 from gateway.model.record import Rewritten
@@ -166,7 +166,7 @@ class Life:
         except Crowded:
             raise
         except Exception as error:
-            self._end(_refused(f"It was refused because of {internal(error)}."))
+            self._end(_refused(f"It was refused because of {fault(error)}."))
         except BaseException as error:
             self._end(Result("cancelled", NOT_RUN, reason=f"{type(error).__name__} ended it"))
             self._close()
@@ -309,7 +309,7 @@ class Life:
             self.output = _said(f"Nothing ran: {self.result.reason}.", is_error=True)
         except (Exception, SystemExit) as error:
             cancelled = self.cancel.is_set
-            reason = "it was cancelled" if cancelled else internal(error)
+            reason = "it was cancelled" if cancelled else fault(error)
             self.output = _said(f"{verdict.call.tool} did not finish: {reason}.", is_error=True)
             self.result = Result("cancelled" if cancelled else "failed", 1, reason=reason, seconds=monotonic() - began)
         else:
@@ -327,7 +327,7 @@ class Life:
         try:
             self.output = limited(self.output, self.tool.entry, None if self.session.single else self.session.scratch)
         except Exception as error:
-            why = str(error) if isinstance(error, Failure) else f"It ran. Its result is lost: {internal(error)}."
+            why = str(error) if isinstance(error, Failure) else f"It ran. Its result is lost: {fault(error)}."
             self.output = self.output.replace(blocks=(Text(why),), data=None, is_error=True)
             self.reports.append(f"after it had run, {why}")
 
@@ -358,7 +358,7 @@ class Life:
                 recorded = self._recorded(verdict)
             told = self.services.ended(recorded, verdict, result)
         except Exception as error:  # a fault of ours must not take away what the call has done
-            told = result.replace(reason=f"{result.reason} This call is not recorded, because of {internal(error)}.")
+            told = result.replace(reason=f"{result.reason} This call is not recorded, because of {fault(error)}.")
         if self.lasting is not None:
             self.lasting.started()
         if told.reason != result.reason:
@@ -367,9 +367,17 @@ class Life:
         if self.notes:
             output = output.replace(notes=(*output.notes, *self.notes))
         return Done(
-            verdict, output, told, self.plan, self.grant, recorded.id if recorded is not None else "",
-            tuple(self.reports), self.error, self.ran and not self.is_safe(verdict), self.ran,
-        )  # fmt: skip
+            verdict,
+            output,
+            result=told,
+            plan=self.plan,
+            grant=self.grant,
+            record=recorded.id if recorded is not None else "",
+            reports=tuple(self.reports),
+            error=self.error,
+            alone=self.ran and not self.is_safe(verdict),
+            ran=self.ran,
+        )
 
     def _unjudged(self, because: str) -> Verdict:
         """A denial in the place of the verdict that was never reached, with as much of the call as there is."""
@@ -395,14 +403,19 @@ def _guard_of(services: Serves) -> tuple[Planner, ConfigError | None]:
         return services.planner_before, error
 
 
-def internal(error: BaseException) -> str:
-    """One line on a fault of ours."""
-    first = str(error).split("\n", 1)[0][:200]
-    return f"an internal error ({type(error).__name__}{': ' if first else ''}{first})"
-
-
 def _exited(status: int, seconds: float) -> Result:
-    return Result("exited", status, b"", b"", (0, 0), "", (), "", (), seconds)
+    return Result(
+        "exited",
+        status,
+        stdout=b"",
+        stderr=b"",
+        truncated=(0, 0),
+        reason="",
+        violations=(),
+        backend="",
+        degraded=(),
+        seconds=seconds,
+    )
 
 
 def _refused(reason: str) -> Result:

@@ -230,12 +230,12 @@ def once(
     encodings: str = "identity",
 ) -> Found:
     """One request without redirects, to the first of these addresses and ports that can be connected to, whatever the
-    name leads to by now. `take`: reads the answer of httpx, whose body is not read yet; its headers are within their
+    name leads to by now. `take`: reads the answer of httpx2, whose body is not read yet; its headers are within their
     bound. `pause`: how long nothing may come; `encodings`: what the server may pack the body with. Raises
     RequestError."""
     import ssl
 
-    import httpx
+    import httpx2
 
     is_secure = where.text.startswith("https:")
     shown = f"[{where.host}]" if ":" in where.host else where.host
@@ -243,14 +243,14 @@ def once(
     problem = ""
     for address, port in at:
         host = f"[{address}]" if ":" in address else address
-        there = httpx.URL(where.text).copy_with(host=host.strip("[]"), port=port)
+        there = httpx2.URL(where.text).copy_with(host=host.strip("[]"), port=port)
         watched.check()
         left = max(0.001, watched.end - monotonic())
         slowest = left if pause is None else min(left, pause)
-        timeout = httpx.Timeout(slowest, connect=min(left, CONNECT_SECONDS))
+        timeout = httpx2.Timeout(slowest, connect=min(left, CONNECT_SECONDS))
         verify: Any = ssl.create_default_context() if is_secure else False
         try:
-            with httpx.Client(verify=verify, trust_env=False, timeout=timeout, follow_redirects=False) as client:
+            with httpx2.Client(verify=verify, trust_env=False, timeout=timeout, follow_redirects=False) as client:
                 made = client.build_request(
                     method, there, headers={**headers, "Host": authority, "Accept-Encoding": encodings},
                     content=body, extensions={"sni_hostname": where.host, "trace": watched.connected},
@@ -262,11 +262,11 @@ def once(
                     return take(answer)
                 finally:
                     answer.close()
-        except httpx.ConnectError as error:
+        except httpx2.ConnectError as error:
             problem = str(error)
-        except httpx.TimeoutException as error:
+        except httpx2.TimeoutException as error:
             raise RequestError(f"{authority} did not answer in time") from error
-        except (httpx.HTTPError, httpx.InvalidURL) as error:
+        except (httpx2.HTTPError, httpx2.InvalidURL) as error:
             raise RequestError(f"{authority} cannot be asked: {error}") from error
     raise RequestError(f"{authority} cannot be reached: {problem or 'it has no address'}")
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from gateway.core.value import Value
 from gateway.sandbox.base import Names
+from gateway.sandbox.marks import COMPARED, DEEP, PROGRAMS
 from gateway.sandbox.plan import plan_of
 from gateway.sandbox.profile import profile_of
 from gateway.sandbox.run import Protection
@@ -47,9 +48,12 @@ class Planner(Value):
         """What the call may not change by name, and what is swept up after it."""
         surveyor = self.surveyor
 
-        def look(folder: str) -> Names:
-            marks = surveyor.marks(verdict, folder)
-            found = {mark.path: mark.fixed or mark.hidden for mark in marks if mark.fixed or mark.hidden}
-            return Names(found, tuple([mark.path for mark in marks if mark.closed]))
+        def look(folder: str, bounded: bool) -> Names:
+            marks = surveyor.marks(verdict, folder, bounded=bounded)
+            held = [mark for mark in marks if (mark.fixed or mark.hidden) and mark.kind != COMPARED]
+            held = [mark for mark in held if mark.fixed != PROGRAMS]  # new ones may well come
+            found = {mark.path: mark.fixed or mark.hidden for mark in held}
+            closed = tuple([mark.path for mark in marks if mark.closed])
+            return Names(found, closed, tuple([mark.path for mark in marks if mark.kind == DEEP]))
 
-        return Protection(lambda path: surveyor.rule_on(verdict, path), look)
+        return Protection(lambda path: surveyor.rule_on(verdict, path), look, surveyor.changes)

@@ -63,7 +63,7 @@ class Marks:
 
 def stamp_of(found: os.stat_result) -> Stamp:
     """The stamp of a file."""
-    return Stamp(found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns, found.st_ctime_ns)
+    return Stamp(found.st_dev, found.st_ino, size=found.st_size, mtime_ns=found.st_mtime_ns, ctime_ns=found.st_ctime_ns)
 
 
 def digest_of(data: bytes) -> str:

@@ -9,17 +9,18 @@ from __future__ import annotations
 
 from gateway.commands import special
 from gateway.commands.apply import apply, reach
+from gateway.commands.destruction import note_deletions
 from gateway.commands.findings import Findings
 from gateway.commands.grammar import read
 from gateway.commands.invocation import Invocation
 from gateway.commands.parts import crude_words, function_call, leave_out, mark_expanded, parted
 from gateway.commands.places import absolute
-from gateway.commands.steering_files import STEERED, files_of
+from gateway.commands.steering_files import STEERED, ask_of_settings
 from gateway.commands.variables import GUARDED, assigned, secret, zone_file
 from gateway.core.value import Value
 from gateway.model.analysis import Analysis
 from gateway.model.command import UNPARSED, Part, Word
-from gateway.model.effect import HOLE, Code, Connect, Exec, Item, Opaque, System
+from gateway.model.effect import HOLE, Code, Connect, Exec, Item, Opaque, Process, System
 from gateway.model.facts import Wanted
 from gateway.shell import reading
 
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
 
     from gateway.commands.description import Description
     from gateway.commands.invocation import Printed
+    from gateway.model.analysis import Pending
     from gateway.shell.script import Script, Unknown
 
     Lookup = Callable[[str], Description | None]
@@ -38,6 +40,7 @@ MAX_HANDED_ON = 64_000  # characters of all texts that commands hand on, once in
 MAX_CRUDE_COMMANDS = 64  # half as many in a text that a command of this one hands on, and so forth
 MIN_CRUDE_COMMANDS = 4
 MAX_CRUDE_WORDS = 64
+MAX_HELD = 32  # commands that variables hold
 NOTHING: frozenset[int] = frozenset()
 # What these read from a pipe changes nothing of what they do.
 _FILTERS = frozenset(
@@ -90,12 +93,17 @@ def analyse_script(script: Script, start: Start, lookup: Lookup) -> Analysis:
 
 
 def _analysis(findings: _Analyst) -> Analysis:
+    if findings.held:
+        from gateway.commands.code_strings import note_command  # lazy: hardly any text sets such a variable
+
+        for name, value, part in findings.held[:MAX_HELD]:
+            note_command(findings, value.text, value, (findings.start.cwd,), (name,), part)
     if findings.moves is not None and any(part.program in GUARDED for part in findings.parts):
         # It would look for what holds it where nobody put it.
         findings.add(System("agent", "unguarded"), *findings.moves, -1)
     pending = tuple(dict.fromkeys(findings.pending)) if len(findings.pending) > 1 else tuple(findings.pending)
     names = _once([each.target for each in pending if each.kind == "names"]) if pending else ()
-    settings = tuple([(each.target, files_of(each.extra)[1]) for each in pending if each.kind == "settings"])
+    settings = _settings(pending) if pending else ()
     paths, globs, programs, git = findings.paths, findings.globs, findings.programs, findings.git
     nests: tuple[str, ...] = ()
     if len(git) > 1:
@@ -107,7 +115,18 @@ def _analysis(findings: _Analyst) -> Analysis:
         else _once(programs), _once(git) if git else (), (), names, settings,
         nests,
     ))  # fmt: skip
-    return Analysis.make((tuple(findings.parts), tuple(findings.items), findings.tokens, wanted, pending))
+    return Analysis.make((
+        tuple(findings.parts), tuple(findings.items), findings.tokens, wanted, pending, tuple(findings.secrets),
+    ))  # fmt: skip
+
+
+def _settings(pending: tuple[Pending, ...]) -> tuple[tuple[str, tuple[str, ...]], ...]:
+    asked = [each for each in pending if each.kind == "settings"]
+    if not asked:
+        return ()
+    from gateway.steering.programs import files_of  # lazy: few calls start a program that obeys files of a project
+
+    return tuple(dict.fromkeys([(each.target, files_of(each.extra)[1]) for each in asked]))
 
 
 def _once(texts: list[str]) -> tuple[str, ...]:
@@ -210,11 +229,14 @@ def _run_script(findings: _Analyst, script: Script, via: tuple[str, ...]) -> Non
             continue  # how `read` divides its line; what it sets is unknown anyway
         if assigned(assignment.name, assignment.exported or assignment.part >= 0):
             findings.env(assignment.name, "set", assignment.start, assignment.end, -1)
+            findings.command_in(assignment.name, assignment.value, -1)
         if file := zone_file(assignment.name, assignment.value.text):
             findings.touch("read", Word(file, assignment.start, assignment.end), (), -1)
     for name, start, end in script.reads_env:
         if secret(name):
             findings.env(name, "read", start, end, -1)
+    for bomb in script.bombs:
+        findings.add(Process(bomb.why, "without end"), bomb.start, bomb.end)
     for unknown in script.unknowns:
         findings.opaque(unknown.why, unknown.start, unknown.end)
     if script.tokens:
@@ -259,7 +281,33 @@ def _crude_commands(findings: _Analyst, tokens: tuple[str, ...], unknown: Unknow
         findings.end_guessing(unknown.start, unknown.end, -1)
 
 
+# Programs that are told in their words, or by their input, what to do in a language of their own.
+_LANGUAGES = frozenset(
+    ("perl", "ruby", "php", "node", "lua", "awk", "python", "deno", "bun", "tclsh", "expect", "osascript", "emacs",
+     "elixir", "irb", "erl", "zsh", "vim", "ed", "ex", "nvim", "vi", "gdb", "lldb", "java", "r")
+)  # fmt: skip
 _RUNS_CODE = frozenset(("code", "package"))
+
+
+def _aliased(
+    findings: _Analyst, words: tuple[Word, ...], cwds: tuple[str, ...], via: tuple[str, ...], part: int
+) -> None:
+    """What an alias of the same text stands for. Whether the shell heeds it nobody knows."""
+    from shlex import quote  # lazy: hardly any text makes an alias
+
+    name = words[0].text
+    value = findings.aliases.pop(name)
+    rest = [
+        "${unknown}" if HOLE in word.text else quote(word.text) if word.literal else word.text for word in words[1:]
+    ]
+    _script(findings, " ".join([value, *rest]), cwds, (*via, "alias"), (words[0].start, words[-1].end), part)
+    findings.aliases[name] = value
+
+
+def _is_code(findings: Findings, run: Invocation) -> bool:
+    return bool(run.doubts) or any(
+        item.part == run.part and item.effect.kind in ("code", "opaque") for item in findings.items[run.first :]
+    )
 
 
 def _folders(outer: tuple[str, ...], inner: tuple[str, ...]) -> tuple[str, ...]:
@@ -324,6 +372,7 @@ def _simple(
             Part(argv, start, end, "", (), operands, options, False, literal, direct, False, via, (), (), (), cwds)
         )
         findings.items.append(Item(Opaque("the program's name is not known before the run"), start, end, part))
+        note_deletions(findings, words, cwds, part)
         return
     base = name
     trusted = True
@@ -370,6 +419,9 @@ def _simple(
         if trusted:
             findings.programs.append(base)
         findings.items.append(Item(Code(program, argv, why), start, end, part))
+        note_deletions(findings, words, cwds, part)
+        if name in findings.aliases:
+            _aliased(findings, words, cwds, via, part)
         if "/" in name and findings.pipes is not None:
             from gateway.commands.crossing import run_written
 
@@ -400,8 +452,11 @@ def _simple(
     if "skips" in spec:
         leave_out(findings, run, *spec["skips"])
     if program in STEERED:
-        for cwd in run.cwds or ("",):
-            findings.ask("settings", part, cwd, program, start, end)
+        ask_of_settings(findings, run, program, start, end)
+    if program in _LANGUAGES and (len(words) > 1 or stdin_text) and _is_code(findings, run):
+        from gateway.commands.code_strings import note_gravest  # lazy: few programs are not understood
+
+        note_gravest(findings, run)
     if "classes" in spec and not _RUNS_CODE.isdisjoint(spec["classes"]):
         reach(findings, run)
     doubts = run.doubts

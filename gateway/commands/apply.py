@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from gateway.commands.places import absolute, host_of, remote
+from gateway.commands.places import SENDING, absolute, host_of, remote
 from gateway.model.command import Word
 from gateway.model.effect import HOLE, Credential, Process, System
+from gateway.model.facts import TEMPORARY
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -12,6 +13,8 @@ if TYPE_CHECKING:
     from gateway.commands.findings import Findings
     from gateway.commands.invocation import Invocation
 
+# Kinds of words that are login material: behind what.
+SECRETS = {"secret": "", "user:secret": ":", "user%secret": "%", "pass:secret": "pass:", "name=secret": "="}
 PATH_KINDS = frozenset(("list", "read", "write", "delete"))
 
 
@@ -50,7 +53,7 @@ def apply(findings: Findings, run: Invocation) -> None:
 
 _PLAIN_PATH = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789/._-+@~")
 _LABELS = ("bazel", "bazelisk", "earthly", "buck2", "pants", "gn")  # for which `//x:y` is no path
-_SCRATCH = ("/tmp/", "/var/tmp/", "/dev/shm/")
+_SCRATCH = tuple([f"{folder}/" for folder in TEMPORARY])
 
 
 def reach(findings: Findings, run: Invocation) -> None:
@@ -241,7 +244,9 @@ def _value(findings: Findings, run: Invocation, kind: str, slot: Taken, word: Wo
                 findings.touch(effect["kind"], word, run.cwds, run.part, tree or effect.get("tree", False))
             else:
                 _effect(findings, run, effect, word)
-    elif kind == "text":
+    elif kind == "text" or kind in SECRETS:
+        if kind in SECRETS:
+            findings.secret(word, SECRETS[kind])
         if word.pattern is not None:
             _listed(findings, run, word)
         for effect in does:
@@ -297,7 +302,7 @@ def _contact(findings: Findings, run: Invocation, slot: Taken, word: Word, place
         path = "/" + word.text.split("://", 1)[1].lstrip("/") if HOLE not in word.text else HOLE
         findings.touch("read", Word(path, word.start, word.end), run.cwds, run.part)
         return
-    direction = slot.get("direction") or ("send" if "send" in run.flags else "fetch")
+    direction = slot.get("direction") or ("send" if "send" in run.flags or scheme in SENDING else "fetch")
     findings.connect(host, port or slot.get("port", 0), direction, word, run.part)
     if scheme == "ssh":
         folder = findings.home + "/.ssh" if findings.home else HOLE
@@ -358,6 +363,10 @@ def _effect(findings: Findings, run: Invocation, effect: Effect, word: Word) -> 
         findings.touch(kind, word, run.cwds, run.part, effect.get("tree", False))
     elif kind == "code":
         findings.code(run, target or f"{word.text.replace(HOLE, '?')} is run")
+        if " " in word.text:
+            from gateway.commands.code_strings import note_command  # lazy: few values hold a whole command
+
+            note_command(findings, word.text, word, run.cwds, (*run.via, run.name), run.part)
     elif kind == "opaque":
         findings.opaque(target, start, end, run.part)
     elif kind == "connect":
@@ -369,7 +378,11 @@ def _effect(findings: Findings, run: Invocation, effect: Effect, word: Word) -> 
     elif kind == "credential":
         if target[:2] == "~/":
             target = f"{findings.home or HOLE}/{target[2:]}"
-        findings.add(Credential(run.name, target), start, end, run.part)
+        for cwd in run.cwds or ("",):  # without a target of its own it is what the word names
+            path = target or (absolute(word.text, cwd) if word.text else "")
+            findings.add(Credential(run.name, path), start, end, run.part)
+            if not word.text or target:
+                break
     elif kind == "env":
         findings.env(target or word.text, effect["extra"], start, end, run.part)
     elif kind == "process":

@@ -3,8 +3,10 @@ is sent."""
 
 from __future__ import annotations
 
+from gateway.commands.brought import COPIERS
 from gateway.commands.pipes import Pipes
 from gateway.commands.places import absolute
+from gateway.commands.remote_shells import given_away
 from gateway.model.analysis import Pending
 from gateway.model.effect import HOLE, Code, Connect, Item, Opaque, Touch
 
@@ -19,18 +21,6 @@ MAX_CONNECTIONS = 32
 MAX_COMMANDS = 500
 MAX_LINKS = 64
 MAX_COPIES = 2_000
-# Programs that make whole trees of what an archive holds.
-UNPACKERS = frozenset(
-    ("tar", "bsdtar", "unzip", "7z", "7za", "7zr", "7zz", "cpio", "rar", "unrar", "unar", "jar", "ar")
-)
-# Programs that make trees of trees, and the options with which they keep the links in them; none: always.
-COPIERS: dict[str, frozenset[str]] = {
-    "cp": frozenset(("-r", "-R", "-a", "-d", "-P", "--preserve")),
-    "mv": frozenset(),
-    "rsync": frozenset(("-a", "-l")),
-}
-# With these, programs that read trees go through the links in them.
-_FOLLOWING = frozenset(("-L", "-R", "-h", "--dereference", "--dereference-recursive", "--follow"))
 _START_UP = ("BASH_ENV", "ENV")
 # Names and endings of files that programs run, or take commands from, because they lie in the folder.
 _BUILD_FILES = frozenset(
@@ -86,10 +76,10 @@ def cross(findings: Findings, pipes: Pipes, places: list[int], first: int) -> No
     kinds = {item.effect.kind for item in findings.items[first:]}
     if "connect" in kinds:
         _sends(findings, pipes, places, first)
+        given_away(findings, pipes, places, first)
     if "write" in kinds and len(script.commands) > 1:
         _links(findings, places, first)
         _copied(findings, first)
-        _unpacked(findings, places, first)
         if "connect" in kinds and "code" in kinds:
             _fetched(findings, pipes, places, first)
     for assignment in script.assignments:
@@ -238,51 +228,6 @@ def _copied(findings: Findings, first: int) -> None:
                 findings.paths.append(before)
                 told = f"{effect.kind}{' tree' if effect.tree else ''}\0{before}"
                 findings.ask("through", item.part, effect.path, told, item.start, item.end)
-
-
-def _unpacked(findings: Findings, places: list[int], first: int) -> None:
-    """What lies where an archive was unpacked may be a link to anywhere, or settings that a program obeys: nobody has
-    looked at it when the text is judged."""
-    if not any(part is not None and part.program in UNPACKERS for part in findings.parts[places[0] :]):
-        return
-    placed = [
-        (item.part, item.effect.path)
-        for item in findings.items[first:]
-        if isinstance(item.effect, Touch)
-        and item.effect.kind == "write"
-        and item.effect.tree
-        and item.part >= 0
-        and findings.parts[item.part].program in UNPACKERS
-    ]
-    if len(placed) > MAX_LINKS:
-        findings.opaque("more archives are unpacked than are followed", 0, 0)
-        return
-    doubted: set[int] = set()
-    for item in findings.items[first:]:
-        effect = item.effect
-        if not isinstance(effect, Touch) or effect.kind == "list" or item.part in doubted:
-            continue
-        follows = effect.tree and item.part >= 0 and not _FOLLOWING.isdisjoint(findings.parts[item.part].options)
-        for part, folder in placed:
-            below = HOLE in folder or effect.path.startswith(folder.rstrip("/") + "/")
-            if item.part != part and (below or (follows and (folder + "/").startswith(effect.path.rstrip("/") + "/"))):
-                doubted.add(item.part)
-                _doubt(findings, item, "what it names may be a link that an archive brings along")
-                break
-    for question in findings.pending:
-        told = question.kind == "settings" or (question.kind == "git" and question.part not in doubted)
-        if placed and told and question.part >= 0:
-            doubted.add(question.part)
-            what = "a repository" if question.kind == "git" else "settings"
-            _doubt(findings, question, f"an archive that is unpacked in the same text may bring {what} along")
-
-
-def _doubt(findings: Findings, place: Item | Pending, why: str) -> None:
-    if place.part < 0:
-        findings.opaque(why, place.start, place.end)
-        return
-    part = findings.parts[place.part]
-    findings.items.append(Item(Code(part.program, part.argv, why), place.start, place.end, place.part))
 
 
 def _fetched(findings: Findings, pipes: Pipes, places: list[int], first: int) -> None:

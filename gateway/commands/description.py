@@ -106,13 +106,15 @@ if TYPE_CHECKING:
 
     class Description(Spec, total=False):
         """A program's, or those of several that read their words alike. `place`: the line and column of its names,
-        `lines`: those of its examples. `also`: what may only add to it; `undescribed`: it says nothing by itself."""
+        `lines`: those of its examples, with their file. `also`: what may only add to it; `undescribed`: it says nothing
+        by itself."""
 
         names: Required[list[str]]
         several: bool
         builtin: bool
+        checked: list[str]
         place: list[int]
         examples: dict[str, list[str]]
-        lines: dict[str, list[int]]
+        lines: dict[str, tuple[int, int, str]]
         also: list[Description]
         undescribed: bool

@@ -66,17 +66,16 @@ def effects(call: str, lookup: Callable[[str], Description | None]) -> list[str]
 
 def failures(description: Description, lookup: Callable[[str], Description | None]) -> list[str]:
     """What is wrong with a description's examples, one text for each; empty if all hold."""
-    return [f"line {line}: {message}" for line, _column, message in failing(description, lookup)]
+    return [f"line {line}: {message}" for _file, line, _column, message in failing(description, lookup)]
 
 
-def failing(description: Description, lookup: Callable[[str], Description | None]) -> list[tuple[int, int, str]]:
-    """The same with line and column of each."""
+def failing(description: Description, lookup: Callable[[str], Description | None]) -> list[tuple[str, int, int, str]]:
+    """The same with file, line and column of each."""
     found = []
-    places = description.get("lines", {})
     for call, expected in description["examples"].items():
         actual = effects(call, lookup)
         if sorted(actual) != sorted(expected):
             says = f"`{call}` says [{', '.join(expected)}], does [{', '.join(actual)}]"
-            line, column = places.get(call, (0, 0))
-            found.append((line, column, f"example must do what it says ({says})"))
+            line, column, file = description["lines"][call]
+            found.append((file, line, column, f"example must do what it says ({says})"))
     return found

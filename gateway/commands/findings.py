@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from gateway.commands.places import absolute, escaped, stream
-from gateway.commands.variables import assigned, zone_file
+from gateway.commands.places import CHANGERS, absolute, escaped, stream
+from gateway.commands.variables import assigned, holds_command, zone_file
 from gateway.model.analysis import Pending
 from gateway.model.command import Word
-from gateway.model.effect import HOLE, Code, Connect, Effect, Env, Item, Opaque, Touch
+from gateway.model.effect import HOLE, Code, Connect, Effect, Env, Exec, Item, Opaque, Touch
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -24,10 +24,12 @@ class Findings:
     """Collects parts, items and questions. `command` and `script` analyse what a command hands on."""
 
     __slots__ = (
+        "aliases",
         "command",
         "git",
         "globs",
         "handed_on",
+        "held",
         "home",
         "items",
         "lookup",
@@ -38,6 +40,7 @@ class Findings:
         "pipes",
         "programs",
         "script",
+        "secrets",
         "span",
         "tokens",
         "tried",
@@ -50,6 +53,7 @@ class Findings:
         command: Callable[..., None],
         script: Callable[..., None],
     ) -> None:
+        self.held: list[tuple[str, Word, int]] = []
         self.home = home
         self.lookup = lookup
         self.command = command
@@ -62,11 +66,18 @@ class Findings:
         self.programs: list[str] = []
         self.git: list[str] = []
         self.pending: list[Pending] = []
+        self.aliases: dict[str, str] = {}  # of the shell, which its settings say whether it heeds
+        self.secrets: list[str] = []
         self.handed_on = 0
         self.span: tuple[int, int] | None = None
         self.moves: tuple[int, int] | None = None  # where HOME or its kin is set
         self.pipes: Pipes | None = None
         self.tried: set[tuple[str, ...]] | None = None  # while commands are guessed: those that were
+
+    def secret(self, word: Word, mark: str) -> None:
+        """A word is login material; with `mark`, what stands behind that in it is."""
+        value = word.text.partition(mark)[2] if mark else word.text
+        self.secrets += [piece for piece in value.split(HOLE) if piece]
 
     def begin_guessing(self) -> bool:
         """From now on commands are guessed among words, which may hand on words to guess among. Whether they were not
@@ -103,6 +114,16 @@ class Findings:
             start, end = self.span
         self.items.append(Item.make((effect, start, end, part)))
 
+    def _changes(self, kind: str, part: int) -> bool:
+        """Whether a part takes a name away, puts something else in its place or changes what may be done with it. To
+        open a device, as a redirect does, is no effect; to do that to one is."""
+        if kind == "delete":
+            return True
+        if kind != "write" or part < 0:
+            return False
+        started = (item.effect for item in reversed(self.items) if item.part == part)
+        return any(isinstance(effect, Exec) and effect.program in CHANGERS for effect in started)
+
     def touch(self, kind: str, word: Word, cwds: tuple[str, ...], part: int, tree: bool = False) -> None:
         """The effect of `kind` on the path that a word names, in each folder the command may run in."""
         text, start, end, pattern = word.text, word.start, word.end, word.pattern
@@ -130,11 +151,13 @@ class Findings:
                     self.globs.append(path)
                     continue
             path = absolute(text, cwd)
-            if path[:8] == "/dev/fd/":
+            if path[:8] == "/dev/fd/" or path[:14] == "/proc/self/fd/":
                 continue
             if HOLE not in path:
                 if path[:5] == "/dev/" and stream(path):
-                    continue
+                    if not self._changes(kind, part):
+                        continue
+                    kind = "delete"  # a mode grants the writing into it, and not this
                 self.paths.append(path)
             self.items.append(Item.make((Touch.make((kind, path, tree, False, "", "")), start, end, part)))
 
@@ -161,8 +184,14 @@ class Findings:
         """A variable is set for a program, unless it is one that changes nothing."""
         if assigned(name, True):
             self.env(name, "set", word.start, word.end, part)
+            self.command_in(name, word.replace(text=word.text.partition("=")[2]), part)
         if file := zone_file(name, word.text.partition("=")[2]):
             self.touch("read", Word(file, word.start, word.end), (), part)
+
+    def command_in(self, name: str, value: Word, part: int) -> None:
+        """Keeps what a variable holds, where that is a command that some program starts: `analyse` looks at it."""
+        if " " in value.text and holds_command(name):
+            self.held.append((name, value, part))
 
     def ask(self, kind: str, part: int, target: str, extra: str, start: int, end: int) -> None:
         """A question that only the facts of the host answer; `settle` does. Asked twice, it counts once."""

@@ -15,26 +15,78 @@ if TYPE_CHECKING:
 
 
 def git(items: list[Item], parts: tuple[Part, ...], question: Pending, facts: Facts, _: Context) -> None:
+    """`there`: a program that starts git, and does without where there is no repository."""
     fact = facts.git.get(question.target)
+    if question.extra == "there" and fact is not None and not fact.top:
+        return
     if fact is None or not fact.own:
-        add_code(items, parts, question, "git runs configuration of a repository that is not the project's")
+        why = fact.why if fact is not None else ""
+        add_code(items, parts, question, why or "git runs configuration of a repository that is not the project's")
+
+
+# By any of these names in a folder that it starts in git may take the folder for a repository.
+_MARKS = frozenset(("head", "objects", "refs", "commondir"))
+# Runs of git that make repositories as git makes them, with nothing in them that would run.
+_CLEAN = frozenset(("clone", "init", "worktree"))
 
 
 def made_repositories(items: list[Item], parts: tuple[Part, ...], started: list[Pending], facts: Facts) -> None:
-    """A file that git takes for a repository may be written in the very text: what git finds there nobody saw. One
-    pass for all runs of git."""
-    if not any(
-        isinstance(item.effect, Touch)
-        and item.effect.kind == "write"
-        and item.effect.path.endswith("/.git")
-        and (item.part < 0 or parts[item.part].program != "git")
-        for item in items
-    ):
+    """What git takes for a repository may be written in the very text: what git will find there nobody saw. One pass
+    for all runs of git."""
+    written: dict[tuple[str, bool], None] = {}
+    for item in items:
+        effect = item.effect
+        if isinstance(effect, Touch) and effect.kind == "write" and not _is_gits(parts, item.part, effect.path):
+            written[effect.path, effect.tree or not _only_makes_folders(parts, item.part)] = None
+    if not written:
         return
+    known: dict[str, bool] = {}
     for question in started:
         fact = facts.git.get(question.target)
-        if fact is not None and fact.own:
+        if fact is None or not fact.own:
+            continue
+        found = known.get(question.target)
+        if found is None:
+            chain = _chain(question.target, fact.top)
+            found = known[question.target] = any(_may_make(*each, chain, fact.top) for each in written)
+        if found:
             add_code(items, parts, question, "what git takes for a repository is written in the same text")
+
+
+def _is_gits(parts: tuple[Part, ...], part: int, path: str) -> bool:
+    """Whether git itself writes it as a part of a repository: not what it takes out of one into a work tree."""
+    run = parts[part] if part >= 0 else None
+    if run is None or run.program != "git":
+        return False
+    return f"{path}/".find("/.git/") >= 0 or (bool(run.subcommands) and run.subcommands[0] in _CLEAN)
+
+
+def _only_makes_folders(parts: tuple[Part, ...], part: int) -> bool:
+    return part >= 0 and parts[part].program == "mkdir"
+
+
+def _chain(folder: str, top: str) -> tuple[str, ...]:
+    """A folder and those above it, as far as the work tree goes."""
+    found = [folder]
+    while folder != top and "/" in folder:
+        folder = folder[: folder.rfind("/")]
+        found.append(folder)
+    return tuple(found)
+
+
+def _may_make(path: str, content: bool, chain: tuple[str, ...], top: str) -> bool:
+    """Whether writing a path may put a repository where git looks for one: under that name anywhere, in a folder of the
+    chain, or with `content` as one of them. In `top` itself git has found one already."""
+    if "/.git/" in f"{path.lower()}/":
+        return True
+    for folder in chain:
+        if path.startswith(f"{folder}/"):  # the deepest of them that it lies in
+            name = path[len(folder) + 1 :].partition("/")[0]
+            if folder != top and name.lower() in _MARKS:
+                return True
+            if f"{folder}/{name}" not in chain:
+                return False
+    return content and len(chain) > 1 and any(each == path for each in chain)
 
 
 def own_stores(items: list[Item], parts: tuple[Part, ...], started: list[Pending], facts: Facts) -> None:

@@ -89,10 +89,12 @@ def _known(run: Invocation, mark: str, delimiter: str, size: str) -> list[list[s
 
 def with_found(findings: Findings, run: Invocation, words: tuple[Word, ...], via: str, slot: Taken) -> None:
     """Hands on what `find -exec` and `fd -x` start: `{}` is something below the one folder that is searched, if it is
-    one. A command that starts in the folder of what was found has other paths relative to nobody knows where."""
+    one, whether an operand names it or an option. A command that starts in the folder of what was found has other paths
+    relative to nobody knows where."""
     inside = not _IN_ITS_FOLDER.isdisjoint(slot.get("names", ()))
     ignored = run.spec.get("ignored", ())
-    roots = [word for word in run.operands[len(run.spec["lead"]) :] if word.text not in ignored]
+    roots = [word for option, values in run.values if option.get("tree") for word in values]
+    roots += [word for word in run.operands[len(run.spec["lead"]) :] if word.text not in ignored]
     if not roots:
         roots = [Word(".", words[0].start, words[0].end)]
     base = roots[0].text.rstrip("/") if len(roots) == 1 and roots[0].literal else HOLE

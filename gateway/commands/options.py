@@ -143,7 +143,7 @@ def unlisted(run: Invocation, spec: Spec, words: tuple[Word, ...], at: int, text
         arity = option.get("arity", 0)
         if arity or "optional" in option:
             if equals:
-                return take(run, option, words, at, arity or 1, _glued(word, value))
+                return take(run, option, words, at, arity, _glued(word, value))
             return _next(run, option, words, at, arity)
         if equals and (spec["dialect"] != "dash" or value != "true"):
             run.doubts.append(f"option {name} takes no value")
@@ -188,7 +188,7 @@ def _cluster(run: Invocation, spec: Spec, words: tuple[Word, ...], at: int, text
         if arity or "optional" in option:
             rest = text[position:]
             if rest:
-                return take(run, option, words, at, arity or 1, _glued(word, rest))
+                return take(run, option, words, at, arity, _glued(word, rest))
             return _next(run, option, words, at, arity)
         if "does" in option:
             run.values.append((option, ()))

@@ -10,12 +10,26 @@ PORTS = {
     "": 0, "http": 80, "https": 443, "ftp": 21, "ftps": 990, "ssh": 22, "sftp": 22, "scp": 22, "git": 9418,
     "git+ssh": 22, "ssh+git": 22, "ws": 80, "wss": 443, "rsync": 873, "redis": 6379, "postgres": 5432,
     "postgresql": 5432, "mysql": 3306, "mongodb": 27017, "ldap": 389, "ldaps": 636, "telnet": 23, "tcp": 0,
+    "gopher": 70, "gophers": 70, "dict": 2628,
 }  # fmt: skip
+# Of these an address says what is sent, byte for byte or as a command, and to whatever port.
+SENDING = frozenset((
+    "gopher", "gophers", "dict", "telnet", "tcp", "tls", "smtp", "smtps", "imap", "imaps", "pop3", "pop3s", "mqtt",
+    "mqtts", "rtsp", "rtmp", "ldap", "ldaps", "smb", "smbs",
+))  # fmt: skip
 _HOST_SIGNS = frozenset("abcdefghijklmnopqrstuvwxyz0123456789.-_")
 _SCHEME_SIGNS = frozenset("abcdefghijklmnopqrstuvwxyz0123456789+-.")
 _STREAMS = frozenset(
     ("/dev/null", "/dev/stdin", "/dev/stdout", "/dev/stderr", "/dev/tty", "/dev/zero", "/dev/random", "/dev/urandom")
 )
+
+# Programs that put something else under a name, or change what may be done with it, rather than open it.
+CHANGERS = frozenset(
+    (
+        "ln", "link", "mv", "rename", "install", "mknod", "mkfifo", "chmod", "chown", "chgrp", "chattr", "chcon",
+        "setfacl", "setfattr", "unzip", "rsync", "mount", "truncate", "fallocate", "sed", "perl",
+    )
+)  # fmt: skip
 
 MAX_MATCHES = 256  # of one glob
 
@@ -48,7 +62,7 @@ def _normal(text: str) -> str:
 
 def stream(path: str) -> bool:
     """Whether a path is no file but a stream that every process has: nothing is read or written by naming it."""
-    return path in _STREAMS or path.startswith("/dev/fd/")
+    return path in _STREAMS or path.startswith(("/dev/fd/", "/proc/self/fd/"))
 
 
 def escaped(path: str) -> str:

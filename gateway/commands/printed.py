@@ -5,6 +5,7 @@ Only what is surely so is told. A program, option or operand that is not listed 
 
 from __future__ import annotations
 
+from gateway.commands.decoding import base64
 from gateway.commands.grammar import read as read_words
 from gateway.commands.invocation import Invocation, Printed
 from gateway.commands.name_tests import is_hidden, looks_for_hidden, only_names
@@ -370,6 +371,7 @@ _PRINTERS: dict[str, Callable[[Invocation, Given], Printed | None]] = {
     "pwd": _pwd,
     "true": _nothing,
     ":": _nothing,
+    "base64": base64,
     "cat": _passes(frozenset(("-u",)), text=True),
     "tee": _passes(frozenset(("-a", "--append", "-i", "--ignore-interrupts")), -1, text=True),
     "head": _passes(frozenset(("-n", "--lines", "-NUM", "-q", "--quiet", "--silent", "-z"))),

@@ -5,10 +5,10 @@ Each kind of question has one function in `_SETTLERS`. A fact that is missing ne
 
 from __future__ import annotations
 
+from gateway.commands.brought import is_brought
 from gateway.commands.git_questions import branch, git, made_repositories, own_stores, remote
 from gateway.commands.parts import add_code
 from gateway.commands.places import MAX_MATCHES, absolute, literal_folder
-from gateway.commands.steering_files import files_of, steered
 from gateway.model.effect import HOLE, Connect, Item, Touch
 
 TYPE_CHECKING = False
@@ -137,15 +137,25 @@ def _modules(items: list[Item], parts: tuple[Part, ...], question: Pending, fact
 
 def _settings(items: list[Item], parts: tuple[Part, ...], question: Pending, facts: Facts, _: Context) -> None:
     """A program that obeys files of the project does what they tell; one that the same line writes says nobody what."""
+    from gateway.steering.programs import files_of, objection  # lazy: few calls start a program that obeys such files
+
     program, names = files_of(question.extra)
-    why = steered(program, facts.settings.get((question.target, names)))
-    if not why and any(
-        isinstance(item.effect, Touch) and item.effect.kind == "write" and item.effect.path.endswith(names)
-        for item in items
-    ):
+    why = objection(program, facts.settings.get((question.target, names)))
+    if not why and any(_brings(item, question, names) for item in items):
         why = f"what tells {program} what to do is written before"
     if why:
         add_code(items, parts, question, why)
+
+
+def _brings(item: Item, question: Pending, names: tuple[str, ...]) -> bool:
+    """Whether a file of these names may be written where a program looks for it from a folder: by its name, or with a
+    tree that is copied or unpacked there."""
+    effect, folder = item.effect, question.target
+    if not isinstance(effect, Touch) or effect.kind != "write":
+        return False
+    if effect.path.endswith(names):
+        return True
+    return is_brought(effect) and item.part != question.part and f"{folder}/".startswith(f"{effect.path.rstrip('/')}/")
 
 
 def _dash(items: list[Item], parts: tuple[Part, ...], question: Pending, facts: Facts, _: Context) -> None:

@@ -6,8 +6,8 @@ they seem to be become `Code`, git's remotes become hosts. A fact that is missin
 
 from __future__ import annotations
 
-from gateway.commands.crossing import COPIERS, UNPACKERS
-from gateway.commands.places import MAX_MATCHES, literal_folder, stream, unescaped
+from gateway.commands.brought import doubt_behind, is_brought, mark
+from gateway.commands.places import CHANGERS, MAX_MATCHES, literal_folder, stream, unescaped
 from gateway.model.analysis import Analysis
 from gateway.model.effect import Code, Item, Touch
 from gateway.model.facts import CHOOSERS
@@ -19,9 +19,9 @@ if TYPE_CHECKING:
     from gateway.model.facts import Facts
 
 MAX_ITEMS = 2_000  # as many globs may stand in one line as there is room
+_NONE: frozenset[str] = frozenset()
+_NOTHING_GONE: dict[str, int] = {}
 _ANYTHING = frozenset("[]\\(){}+@!|")
-# Programs that write trees of new files, rather than the files that are there.
-_BRINGING = UNPACKERS.union(COPIERS)
 
 
 def settle(analysis: Analysis, facts: Facts, context: Context) -> Analysis:
@@ -29,6 +29,7 @@ def settle(analysis: Analysis, facts: Facts, context: Context) -> Analysis:
     parts = analysis.parts
     items: list[Item] = []
     paths = facts.paths
+    gone = _taken_away(analysis.items) if len(parts) > 1 else _NOTHING_GONE
     for item in analysis.items:
         effect = item.effect
         if not isinstance(effect, Touch):
@@ -41,7 +42,7 @@ def settle(analysis: Analysis, facts: Facts, context: Context) -> Analysis:
         fact = paths.get(path)
         if fact is not None:
             real = fact.real if fact.real != path else ""
-            if tree and fact.kind == "file":
+            if tree and fact.kind == "file" and gone.get(path, item.part) == item.part:
                 tree = False
             elif not real:
                 items.append(item)
@@ -49,12 +50,15 @@ def settle(analysis: Analysis, facts: Facts, context: Context) -> Analysis:
             items.append(item.replace(effect=Touch(kind, path, tree, False, real, effect.skips if tree else "")))
         else:
             items.append(item)
-    parts = _programs(parts, items, facts)
+    trees = mark(items, parts)
+    if trees:
+        doubt_behind(items, parts, trees)
+    parts = _programs(parts, items, facts, _looked_up_elsewhere(analysis, context) if facts.wanders else _NONE)
     if analysis.pending:
         from gateway.commands.questions import answer  # lazy: plain commands leave no question open
 
         answer(items, parts, analysis.pending, facts, context)
-    return Analysis.make((parts, tuple(items), analysis.tokens, analysis.wanted, ()))
+    return Analysis.make((parts, tuple(items), analysis.tokens, analysis.wanted, (), analysis.secrets))
 
 
 def _expand(
@@ -68,13 +72,27 @@ def _expand(
         items.append(item.replace(effect=Touch(kind, literal_folder(pattern), True, False, "", skips)))
         return
     for path in matches or (unescaped(pattern),):
-        if stream(path):
-            continue
+        if stream(path) and kind != "delete":
+            if kind != "write" or item.part < 0 or parts[item.part].program not in CHANGERS:
+                continue
+            kind = "delete"  # as `Findings.touch` has it
         fact = facts.paths.get(path)
         real = fact.real if fact is not None and fact.real != path else ""
         below = tree and not (fact is not None and fact.kind == "file")
         skips = item.effect.skips if below else ""  # type: ignore[attr-defined]
         items.append(item.replace(effect=Touch(kind, path, below, False, real, skips)))
+
+
+def _taken_away(items: tuple[Item, ...]) -> dict[str, int]:
+    """The names that parts of a text take away, each with the part, -2 for several: what such a name was says nothing
+    of what it will be for the other parts."""
+    found: dict[str, int] = {}
+    for item in items:
+        effect = item.effect
+        if isinstance(effect, Touch) and effect.kind == "delete":
+            known = found.get(effect.path)
+            found[effect.path] = item.part if known is None or known == item.part else -2
+    return found
 
 
 def _only_names(pattern: str) -> str:
@@ -83,11 +101,20 @@ def _only_names(pattern: str) -> str:
     return "" if not _ANYTHING.isdisjoint(name) or not name.strip("*") else f"only\0{name}"
 
 
-def _programs(parts: tuple[Part, ...], items: list[Item], facts: Facts) -> tuple[Part, ...]:
+def _looked_up_elsewhere(analysis: Analysis, context: Context) -> frozenset[str]:
+    """Where PATH holds folders that depend on where one stands: the programs that are started elsewhere than where the
+    call begins, which is where they were looked for."""
+    here = (context.cwd,)
+    asked = frozenset(analysis.wanted.programs)
+    found = [part.argv[0] for part in analysis.parts if part.argv and part.cwds is not None and part.cwds != here]
+    return asked.intersection(found)
+
+
+def _programs(parts: tuple[Part, ...], items: list[Item], facts: Facts, elsewhere: frozenset[str]) -> tuple[Part, ...]:
     """Names that mean another file than PATH's, or one that the agent could have written, are `Code`."""
     settled: list[Part] | None = None
     others: dict[int, Item] = {}
-    untrusted = facts.untrusted_programs
+    untrusted = facts.untrusted_programs | elsewhere if elsewhere else facts.untrusted_programs
     if facts.chosen and any(_chooses(item) for item in items):
         untrusted = untrusted | facts.chosen
     if facts.searched:
@@ -132,12 +159,11 @@ def _put_there(parts: tuple[Part, ...], items: list[Item], searched: tuple[str, 
         effect = item.effect
         if not isinstance(effect, Touch) or effect.kind != "write":
             continue
-        program = parts[item.part].program if item.part >= 0 else ""
         for path in (effect.path, effect.real) if effect.real else (effect.path,):
             folder, _, name = path.rpartition("/")
             if folder in searched:
                 found.add(name)
-            if effect.tree and program in _BRINGING and any(f"{each}/".startswith(f"{path}/") for each in searched):
+            if is_brought(effect) and any(f"{each}/".startswith(f"{path}/") for each in searched):
                 bringing.add(item.part)
     if bringing:
         alone = bringing if len(bringing) == 1 else ()

@@ -14,24 +14,23 @@ _HARMLESS = frozenset(
 )  # fmt: skip
 _LOADERS = frozenset(
     (
-        "PATH", "IFS", "ENV", "BASH_ENV", "SHELLOPTS", "BASHOPTS", "PS0", "PS1", "PS2", "PS4", "PROMPT_COMMAND",
-        "HOME", "CDPATH", "GLOBIGNORE", "TMPDIR", "TMP", "TEMP", "SHELL", "VISUAL", "CLASSPATH", "JAVA_TOOL_OPTIONS",
-        "_JAVA_OPTIONS", "JDK_JAVA_OPTIONS", "MAVEN_OPTS", "GRADLE_OPTS", "GOFLAGS", "GOPROXY", "CC", "CXX", "LD",
-        "AR", "MAKEFLAGS", "MAKEFILES", "TAR_OPTIONS", "RIPGREP_CONFIG_PATH", "GREP_OPTIONS", "KUBECONFIG",
-        "SSH_ASKPASS", "SSH_AUTH_SOCK", "SUDO_ASKPASS", "LESSOPEN", "LESSCLOSE", "OPENSSL_CONF", "GCONV_PATH",
-        "LOCPATH", "HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "NO_PROXY", "BASH_CMDS", "BASH_ALIASES", "FCEDIT",
-        "HISTFILE", "EXINIT", "VIMINIT", "MANPATH", "TERMINFO", "HOSTALIASES", "RES_OPTIONS", "XDG_CONFIG_HOME",
-        "XDG_DATA_HOME", "XDG_CONFIG_DIRS", "BASH_XTRACEFD", "EXECIGNORE", "INPUTRC", "OPTIND", "PYTHON", "NODE",
-        "POSIXLY_CORRECT",
+        "IFS", "ENV", "SHELLOPTS", "BASHOPTS", "PS0", "PS1", "PS2", "PS4", "HOME", "GLOBIGNORE", "TMPDIR", "TMP",
+        "TEMP", "SHELL", "VISUAL", "_JAVA_OPTIONS", "JDK_JAVA_OPTIONS", "MAVEN_OPTS", "GRADLE_OPTS", "CC", "CXX", "LD",
+        "AR", "MAKEFILES", "TAR_OPTIONS", "GREP_OPTIONS", "KUBECONFIG", "SUDO_ASKPASS", "OPENSSL_CONF", "FCEDIT",
+        "HISTFILE", "EXINIT", "VIMINIT", "TERMINFO", "HOSTALIASES", "RES_OPTIONS", "EXECIGNORE", "INPUTRC", "OPTIND",
+        "NODE", "POSIXLY_CORRECT",
     )
 )  # fmt: skip
 _LOADER_STARTS = (
-    "LD_", "DYLD_", "BASH_FUNC_", "BASH_", "GIT_", "LESS", "MAN", "PYTHON", "PERL", "RUBY", "NODE_", "RUSTC", "CARGO_",
+    "LD_", "DYLD_", "BASH_", "GIT_", "LESS", "MAN", "PYTHON", "PERL", "RUBY", "NODE_", "RUSTC", "CARGO_",
     "RUSTUP_", "NPM_", "npm_config_", "PIP_", "UV_", "FZF_", "DOCKER_", "AWS_", "SSH_", "GIO_", "GTK_", "QT_", "JAVA_",
     "GEM_", "BUNDLE_", "LUA_", "PHP", "CMAKE_", "CONDA_", "VIRTUAL_ENV", "XDG_", "KRB5", "CURL_", "SSL_", "GO",
     "CLAUDE_", "CODEX_", "GEMINI_", "COPILOT_", "OPENCODE_", "CURSOR_", "GATEWAY_",
 )  # fmt: skip
-_LOADER_ENDS = ("PAGER", "EDITOR", "BROWSER", "_proxy", "_PROXY", "FLAGS", "_PATH", "PATH", "_COMMAND", "_CONFIG")
+_LOADER_ENDS = ("PAGER", "EDITOR", "BROWSER", "_proxy", "_PROXY", "FLAGS", "PATH", "_COMMAND", "_CONFIG")
+# Variables whose values are commands that some program starts.
+_COMMAND_NAMES = frozenset(("VISUAL", "FCEDIT", "LESSOPEN", "LESSCLOSE", "GIT_EXTERNAL_DIFF", "SUDO_ASKPASS"))
+_COMMAND_ENDS = ("PAGER", "EDITOR", "BROWSER", "_COMMAND", "_ASKPASS", "_SSH", "_SHELL")
 # Programs whose own settings hold them: where these lie must not change.
 GUARDED = frozenset(
     (
@@ -54,6 +53,11 @@ def assigned(name: str, for_program: bool) -> bool:
     return for_program or name in _LOADERS or name.startswith(_LOADER_STARTS) or name.endswith(_LOADER_ENDS)
 
 
+def holds_command(name: str) -> bool:
+    """Whether what this variable holds is a command that programs start."""
+    return name in _COMMAND_NAMES or name.endswith(_COMMAND_ENDS)
+
+
 def zone_file(name: str, value: str) -> str:
     """The file that a time zone names by its path, "" if it is the name of a zone."""
     if name != "TZ":
@@ -65,6 +69,6 @@ def zone_file(name: str, value: str) -> str:
 def secret(name: str) -> bool:
     """Whether a variable of this name looks as if it held a secret."""
     upper = name.upper()
-    if upper.endswith(("_KEY", "_PASS", "_PWD", "_PAT", "_AUTH")) or upper in ("PASS", "PGPASSWORD"):
+    if upper.endswith(("_KEY", "_PASS", "_PWD", "_PAT", "_AUTH")) or upper == "PASS":
         return True
     return any(word in upper for word in _SECRET_WORDS)

@@ -37,8 +37,8 @@ class Layered(Value):
     `modes`: those that a session may choose, () for any. `included`: path and content of every extended file.
     `skipped`: what was read but not used, with the reason. `project_digest`: what `gateway policy trust` accepts, ""
     when the project has no policy. `hooks`: those that are told of calls, with the layer and file that declare them.
-    `commands_locked_by`: the layer below which descriptions of programs only add, "" if
-    there is none.
+    `commands_locked_by`: the layer below which descriptions of programs only add, "" if there is none.
+    `modes_elsewhere`: those that other projects set for what reaches into them.
     """
 
     bound: tuple[Bound, ...]
@@ -52,6 +52,7 @@ class Layered(Value):
     tests: tuple[tuple[str, dict[str, Any]], ...]
     commands_locked_by: str = ""
     hooks: tuple[dict[str, Any], ...] = ()
+    modes_elsewhere: tuple[str, ...] = ()
 
 
 def bind(
@@ -109,17 +110,26 @@ class _Binder:
                     self.problems.append(Problem("a session must hold nothing but rules", file=each.path))
                 bound.append(self._bound(file, each, may_loosen))
                 self._take_hooks(file, each, may_loosen)
-                settings.add(file, each.path, each.doc, may_loosen)
+                settings.add(file, each.path, each.doc, may_loosen, file.layer == PROJECT and file.base != self.root)
         settings.settle_mode()
         self.problems += settings.problems
         if self.problems:
             raise ConfigError(self.problems)
         self.skipped += settings.skipped
         return Layered(
-            tuple(bound), settings.values, settings.allowed("mode"), files, tuple(self.included.items()),
-            tuple(self.skipped), fingerprint, trusted, tuple(self.tests), settings.locked.get(COMMANDS, ""),
-            tuple(self.hooks),
-        )  # fmt: skip
+            tuple(bound),
+            settings.values,
+            modes=settings.allowed("mode"),
+            files=files,
+            included=tuple(self.included.items()),
+            skipped=tuple(self.skipped),
+            project_digest=fingerprint,
+            project_trusted=trusted,
+            tests=tuple(self.tests),
+            commands_locked_by=settings.locked.get(COMMANDS, ""),
+            hooks=tuple(self.hooks),
+            modes_elsewhere=tuple(dict.fromkeys(settings.modes_elsewhere)),
+        )
 
     def _bound(self, file: PolicyFile, each: _Extended, may_loosen: bool) -> Bound:
         from gateway.policy.compile import Bound
@@ -130,7 +140,15 @@ class _Binder:
             if loosening:
                 self.skipped.append(f"{each.path}: {len(loosening)} allow rules wait until the project is trusted")
             rules = [rule for rule in rules if rule["lane"] != "allow"]
-        return Bound(file.layer, each.path, rules, file.base, file.root, each.level, each.without)
+        return Bound(
+            file.layer,
+            each.path,
+            rules=rules,
+            base=file.base,
+            layer_root=file.root,
+            level=each.level,
+            without=each.without,
+        )
 
     def _take_hooks(self, file: PolicyFile, each: _Extended, may_loosen: bool) -> None:
         """Those that run: none of a project that nobody trusts, and Python only where the user's own hand put it."""
@@ -209,7 +227,7 @@ class _Binder:
                 owned,
                 within,
             )
-        found.append(_Extended(path, content, doc, level, without))
+        found.append(_Extended(path, content, doc=doc, level=level, without=without))
         self.tests += [(path, test) for test in doc.get("tests", ())]
 
 

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from gateway.core.packed import Descriptions
     from gateway.core.places import Places
     from gateway.policy.compile import Bound
+    from gateway.spec.commandparts import Source
     from gateway.spec.short import ToolName
     from gateway.tools.registry import Registry
 
@@ -81,6 +82,7 @@ def compiled(
         "policy": policy,
         "settings": {name: list(setting.as_dict().values()) for name, setting in layered.settings.items()},
         "modes": list(layered.modes),
+        "modes_elsewhere": list(layered.modes_elsewhere),
         "files": [[file.layer, file.path] for file in layered.files],
         "included": included,
         "skipped": list(layered.skipped),
@@ -90,7 +92,7 @@ def compiled(
         "revision": digest(
             [
                 *texts(layered.files),
-                repr(included),
+                repr((included, moved)),
                 repr(layered.project_trusted),
                 *texts(described),
                 *texts(brought),
@@ -139,5 +141,12 @@ def pack_descriptions() -> bytes:
     """All packaged descriptions, compiled from YAML."""
     from gateway.spec.commands import compile_description
 
+    return pack(compile_description(each.content, each.path, parts=each.parts) for each in shipped_sources())
+
+
+def shipped_sources() -> list[Source]:
+    """The packaged descriptions as they stand in their files."""
+    from gateway.spec.commandparts import sources
+
     paths = [os.path.join(COMMANDS, name) for name in sorted(os.listdir(COMMANDS)) if name.endswith(".yaml")]
-    return pack(compile_description(read_file(path), path) for path in paths)
+    return sources((path, read_file(path)) for path in paths)

@@ -74,9 +74,9 @@ def compile_files(files: Iterable[PolicyFile], shipped: Lookup) -> list[tuple[st
     found: list[tuple[str, Description]] = []
     problems: list[Problem] = []
     known: dict[tuple[str, str], str] = {}
-    for file in files:
+    for file, parts in with_parts(files, problems):
         try:
-            description, lookup = compile_one(file, shipped)
+            description, lookup = compile_one(file, shipped, parts)
         except ConfigError as error:
             problems += error.problems
             continue
@@ -89,8 +89,8 @@ def compile_files(files: Iterable[PolicyFile], shipped: Lookup) -> list[tuple[st
                 problems.append(Problem(message, file=file.path, line=line, column=column, remedy=remedy))
         remedy = "correct the example or the description"
         problems += [
-            Problem(message, file=file.path, line=line, column=column, remedy=remedy)
-            for line, column, message in failing(description, lookup)
+            Problem(message, file=path, line=line, column=column, remedy=remedy)
+            for path, line, column, message in failing(description, lookup)
         ]
         found.append((file.layer, description))
     if problems:
@@ -98,12 +98,32 @@ def compile_files(files: Iterable[PolicyFile], shipped: Lookup) -> list[tuple[st
     return found
 
 
-def compile_one(file: PolicyFile, shipped: Lookup) -> tuple[Description, Lookup]:
+def with_parts(
+    files: Iterable[PolicyFile], problems: list[Problem]
+) -> list[tuple[PolicyFile, tuple[tuple[str, bytes], ...]]]:
+    """The files that are whole descriptions, each with path and content of those that go on with it. What goes on with
+    none is added to the problems."""
+    known = {file.path: file for file in files}
+    if not known:
+        return []  # and no reader of YAML is loaded
+    from gateway.spec.commandparts import sources
+
+    try:
+        found = sources((path, file.content) for path, file in known.items())
+    except ConfigError as error:
+        problems += error.problems
+        return []
+    return [(known[each.path], each.parts) for each in found]
+
+
+def compile_one(
+    file: PolicyFile, shipped: Lookup, parts: Iterable[tuple[str, bytes]] = ()
+) -> tuple[Description, Lookup]:
     """A file's compiled description, and what its examples go by: it alone for its names, and the shipped ones for all
     others. Raises ConfigError."""
     from gateway.spec.commands import compile_description
 
-    description = compile_description(file.content, file.path, file.layer)
+    description = compile_description(file.content, file.path, file.layer, parts)
     own = dict.fromkeys(description["names"], description)
     return description, lambda name: own.get(name) or shipped(name)
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 import os
 import stat
 
+from gateway.config.near_misses import DROP_INS, POLICY, beside, meant, misnamed
 from gateway.core.cache import digest
 from gateway.core.errors import ConfigError, Problem
 from gateway.core.ownership import check_folder
@@ -126,15 +127,34 @@ def layer_folders(places: Places, root: str, others: Iterable[str] = ()) -> list
 
 
 def read_layer(folder: LayerFolder) -> list[PolicyFile]:
-    """The files of one layer. Raises ConfigError for one that cannot be read, or that the wrong people can write."""
+    """The files of one layer. Raises ConfigError for one that cannot be read, or that the wrong people can write, and
+    except in a project for what looks like policy under a name that is not read."""
     if folder.layer == "enterprise" and _is_there(folder.path):
         check_folder(folder.path)
+    if folder.layer != PROJECT:
+        problems = misnamed(folder.path)
+        if problems:
+            raise ConfigError(problems)
     return _layer(folder)
+
+
+def passed_over(folders: Iterable[LayerFolder]) -> list[Problem]:
+    """What lies in projects and looks like policy under a name that is not read: nobody but who wrote it is hurt by
+    that, so it is told, and no error that every call in the project would end at. Raises ConfigError."""
+    return [
+        problem
+        for folder in folders
+        if folder.layer == PROJECT
+        for problem in (*misnamed(folder.path), *beside(folder.path))
+    ]
 
 
 def session_files(rules: Iterable[str], root: str) -> list[PolicyFile]:
     """A session's rules as files of its layer, the lowest."""
-    return [PolicyFile(SESSION, f"session rule {n}", text.encode(), root, root) for n, text in enumerate(rules, 1)]
+    return [
+        PolicyFile(SESSION, f"session rule {n}", content=text.encode(), base=root, root=root)
+        for n, text in enumerate(rules, 1)
+    ]
 
 
 def local_folder(places: Places, root: str) -> str:
@@ -147,6 +167,11 @@ def _from_folder(folder: str, root: str) -> list[PolicyFile]:
         remedy = "give a folder with enterprise.yaml, user.yaml, project.yaml or local.yaml"
         raise ConfigError(Problem(f"--policies must be a folder (got `{folder}`)", remedy=remedy))
     found = []
+    read = [f"{layer}.yaml" for layer in LAYERS[1:5]]
+    for name in sorted(set(_names_in(folder)) - set(read)):
+        if meant(name, read):
+            message = f"is not read: its name must be `{meant(name, read)}`"
+            raise ConfigError(Problem(message, file=os.path.join(folder, name)))
     for layer in LAYERS[1:5]:
         path = os.path.join(folder, f"{layer}.yaml")
         if os.path.lexists(path):
@@ -158,23 +183,26 @@ def _from_folder(folder: str, root: str) -> list[PolicyFile]:
 
 
 def _layer(folder: LayerFolder) -> list[PolicyFile]:
-    paths = [os.path.join(folder.path, "policy.yaml")]
-    drop_ins = os.path.join(folder.path, "policy.d")
-    try:
-        names = sorted(os.listdir(drop_ins))
-    except (FileNotFoundError, NotADirectoryError):
-        names = []
-    except OSError as error:
-        raise ConfigError(Problem(f"cannot be listed: {error.strerror}", file=drop_ins)) from error
-    names = [name for name in names if name.endswith(".yaml") and not name.endswith(TESTS_ENDING)]
+    paths = [os.path.join(folder.path, POLICY)]
+    drop_ins = os.path.join(folder.path, DROP_INS)
+    names = [name for name in _names_in(drop_ins) if name.endswith(".yaml") and not name.endswith(TESTS_ENDING)]
     paths += [os.path.join(drop_ins, name) for name in names]
     return [file_of(folder, path) for path in paths if _is_there(path)]
+
+
+def _names_in(folder: str) -> list[str]:
+    try:
+        return sorted(os.listdir(folder))
+    except (FileNotFoundError, NotADirectoryError):
+        return []
+    except OSError as error:
+        raise ConfigError(Problem(f"cannot be listed: {error.strerror}", file=folder)) from error
 
 
 def file_of(folder: LayerFolder, path: str) -> PolicyFile:
     """A file of a layer. One of a project must really lie there. Raises ConfigError."""
     within = (folder.base,) if folder.layer == PROJECT else ()
-    return PolicyFile(folder.layer, path, read_file(path, within), folder.base, folder.root)
+    return PolicyFile(folder.layer, path, content=read_file(path, within), base=folder.base, root=folder.root)
 
 
 def _is_there(path: str) -> bool:
@@ -190,7 +218,7 @@ def _is_there(path: str) -> bool:
 
 
 def _read(layer: str, path: str, base: str, root: str) -> PolicyFile:
-    return PolicyFile(layer, path, read_file(path), base, root)
+    return PolicyFile(layer, path, content=read_file(path), base=base, root=root)
 
 
 def read_file(path: str, within: tuple[str, ...] = ()) -> bytes:

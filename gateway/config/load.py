@@ -10,7 +10,16 @@ import sys
 
 from gateway.config import prebuilt
 from gateway.config.descriptions import Layered, find_descriptions
-from gateway.config.layers import PolicyFile, Setting, find_files, read_file, session_files, texts
+from gateway.config.layers import (
+    PolicyFile,
+    Setting,
+    find_files,
+    layer_folders,
+    passed_over,
+    read_file,
+    session_files,
+    texts,
+)
 from gateway.config.tool_files import find_tools, with_tools
 from gateway.core import installation
 from gateway.core.cache import Cache, digest
@@ -19,6 +28,8 @@ from gateway.core.packed import Descriptions, Rows, pack_rows, unpack_rows
 from gateway.core.places import COMMANDS, PACKAGE, SERVERS, Places, packaged
 from gateway.core.places import places as here
 from gateway.core.value import Value
+from gateway.host.machine import Machine
+from gateway.host.repository import obeyed
 from gateway.model.decision import MODES
 from gateway.policy.table import Policy
 from gateway.tools.foreign import Foreign
@@ -70,7 +81,8 @@ class Options(Value):
 class Loaded(Value):
     """A policy ready to decide, and where everything in it came from. `commands`: what its layers say of programs;
     `modes`: those that a session may choose, () for any; `hooks`: what is told of calls, upper layers' first;
-    `included`: the files that it extends."""
+    `included`: the files that it extends; `misnamed`: those of `skipped` that no name is read for;
+    `modes_elsewhere`: those of other projects that a call reaches into."""
 
     policy: Policy
     settings: dict[str, Setting]
@@ -83,6 +95,8 @@ class Loaded(Value):
     modes: tuple[str, ...] = ()
     hooks: tuple[dict[str, Any], ...] = ()
     included: tuple[str, ...] = ()
+    misnamed: tuple[str, ...] = ()
+    modes_elsewhere: tuple[str, ...] = ()
 
     @property
     def guarded(self) -> bool:
@@ -127,7 +141,11 @@ def load_policy(
     cache = Cache(places.cache)
     # What ships changes with the code, or in a checkout with its files.
     shipped = (_descriptions_stamp(),) if described else ()
-    moved = (*places.moved(), *installation.moved(places.state, places.home))
+    moved = (
+        *places.moved(),
+        *installation.moved(places.state, places.home),
+        *obeyed(options.root, places.home, Machine()),
+    )
     key = "policy-" + digest(
         [
             code_stamp(),
@@ -164,7 +182,10 @@ def load_policy(
             rest = {name: value for name, value in entry["policy"].items() if name not in _TABLES}
             tables = [entry["policy"][name] for name in _TABLES]
             cache.write_bytes(key, pack_rows({**entry, "policy": rest}, *tables))
-    return _loaded(entry, options)
+    loaded = _loaded(entry, options)
+    folders = () if options.policies else layer_folders(places, options.root, options.others)
+    misnamed = tuple(f"{each.file}: {each.message}" for each in passed_over(folders))
+    return loaded.replace(misnamed=misnamed, skipped=(*misnamed, *loaded.skipped)) if misnamed else loaded
 
 
 def _kept(cache: Cache, key: str) -> dict[str, Any] | None:
@@ -199,7 +220,7 @@ def policy_from(
     layers' descriptions."""
     from gateway.config.compiling import compiled
 
-    nowhere = Places("", "", "", "", home)
+    nowhere = Places("", "", state="", cache="", home=home)
     entry = compiled(
         files, described, options.root, registry, lambda: tool_names(registry), nowhere,
         load_descriptions(nowhere), lambda _fingerprint: trusted,
@@ -229,15 +250,16 @@ def _loaded(entry: dict[str, Any], options: Options) -> Loaded:
     return Loaded(
         policy,
         settings,
-        tuple((layer, path) for layer, path in entry["files"]),
-        tuple(entry["skipped"]),
-        entry["fingerprint"],
-        entry["trusted"],
-        _mode(options.mode, settings, entry["modes"]),
-        tuple(entry["commands"]),
-        tuple(entry["modes"]),
-        tuple(entry.get("hooks", ())),
-        tuple(path for path, _digest in entry["included"]),
+        files=tuple((layer, path) for layer, path in entry["files"]),
+        skipped=tuple(entry["skipped"]),
+        project_digest=entry["fingerprint"],
+        project_trusted=entry["trusted"],
+        mode=_mode(options.mode, settings, entry["modes"]),
+        commands=tuple(entry["commands"]),
+        modes=tuple(entry["modes"]),
+        hooks=tuple(entry.get("hooks", ())),
+        included=tuple(path for path, _digest in entry["included"]),
+        modes_elsewhere=tuple(entry["modes_elsewhere"]),
     )
 
 

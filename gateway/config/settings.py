@@ -27,8 +27,12 @@ class Settings:
         self.bounds: dict[str, tuple[list[Any], str]] = {}
         self.skipped: list[str] = []
         self.problems: list[Problem] = []
+        self.modes_elsewhere: list[str] = []
 
-    def add(self, file: PolicyFile, path: str, doc: dict[str, Any], may_loosen: bool) -> None:
+    def add(self, file: PolicyFile, path: str, doc: dict[str, Any], may_loosen: bool, is_elsewhere: bool) -> None:
+        """Takes a file's settings over. `is_elsewhere`: it is another project's than that of the session. Its mode
+        holds for calls that reach into it, beside the session's (`modes_elsewhere`): neither takes the other's place.
+        """
         settings = dict(doc.get("settings") or {})
         settings.pop("trust", None)
         lock, bounds = settings.pop("lock", ()), settings.pop("bounds", {})
@@ -40,8 +44,10 @@ class Settings:
         self._check_web(settings, file.layer, path)
         self._check_persons(settings, file.layer, path)
         for name, value in settings.items():
-            reason = self._refused(file, name, value, may_loosen)
-            if reason:
+            reason = self._refused(file, name, value, may_loosen, is_elsewhere)
+            if not reason and is_elsewhere and name == "mode":
+                self.modes_elsewhere.append(value)
+            elif reason:
                 self.skipped.append(f"{path}: setting `{name}` is not used: {reason}")
             else:
                 self._set(name, value, path, file.layer)
@@ -153,7 +159,7 @@ class Settings:
             return (self._value(name),)
         return tuple(self.bounds[name][0]) if name in self.bounds else ()
 
-    def _refused(self, file: PolicyFile, name: str, value: Any, may_loosen: bool) -> str:
+    def _refused(self, file: PolicyFile, name: str, value: Any, may_loosen: bool, is_elsewhere: bool) -> str:
         """Why a value is not taken over, "" if it is."""
         locked_by = self.locked.get(name)
         if locked_by and locked_by != file.layer:
@@ -163,7 +169,7 @@ class Settings:
         if file.layer == "project":
             if name == "mode":
                 current = self._value("mode")
-                if value != current and value not in STRICTER[current]:
+                if value != current and value not in STRICTER[current] and not is_elsewhere:
                     return "a project may choose only stricter modes"
             elif not may_loosen:
                 return "it waits until the project is trusted"

@@ -27,6 +27,18 @@ class GatewayError(Exception):
     """Base of the errors that are shown to people."""
 
 
+def fault(error: BaseException) -> str:
+    """A phrase on an error that nobody foresaw: its kind alone, because what it says may be a piece of a file that was
+    being read. Where a package is missing that only the extra `agent` brings, the phrase names it."""
+    if isinstance(error, ModuleNotFoundError):
+        from gateway.core.products import REMEDY, absent
+
+        package = absent(error)
+        if package:
+            return f"a missing package (`{package}`): {REMEDY}"
+    return f"an internal error ({type(error).__name__})"
+
+
 class Problem:
     """One thing that is wrong: what, where, and what to do about it."""
 

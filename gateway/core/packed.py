@@ -29,19 +29,42 @@ def pack(descriptions: Iterable[Mapping[str, Any]]) -> bytes:
     texts: list[bytes] = []
     size = 0
 
-    def add(value: dict[str, Any]) -> list[int]:
+    def add(value: Mapping[str, Any], parent: Mapping[str, Any] | None = None) -> list[int]:
         nonlocal size
-        text = _dump(value)
+        kept = {key: each for key, each in value.items() if key not in _LEFT_OUT}
+        if parent is not None:
+            _share(kept, parent)
+        if "nested" in kept:
+            kept["nested"] = [add(each, value) for each in kept["nested"]]
+        text = _dump(kept)
         texts.append(text)
         size += len(text)
         return [size - len(text), size]
 
     for description in descriptions:
-        kept = {key: value for key, value in description.items() if key not in _LEFT_OUT}
-        if "nested" in kept:
-            kept["nested"] = [add(each) for each in kept["nested"]]
-        names |= dict.fromkeys(description["names"], add(kept))
+        names |= dict.fromkeys(description["names"], add(description))
     return b"\n".join((_dump(names), b"".join(texts)))
+
+
+def _share(kept: dict[str, Any], parent: Mapping[str, Any]) -> None:
+    """Leaves out the options that a subcommand has from what it belongs to, which may be most of it."""
+    taken = parent.get("table")
+    if taken and kept.get("table", ())[: len(taken)] == taken:
+        known = parent["options"]
+        kept["table"] = kept["table"][len(taken) :]
+        kept["options"] = {name: at for name, at in kept["options"].items() if known.get(name) != at}
+        kept["shared"] = True
+
+
+def _open(text: bytes, texts: Whole | OnDisk, parent: Mapping[str, Any] | None = None) -> Any:
+    """What `pack` made a text of."""
+    found = loads(text)
+    if found.pop("shared", False) and parent is not None:
+        found["table"] = parent["table"] + found["table"]
+        found["options"] = {**parent["options"], **found["options"]}
+    if "nested" in found:
+        found["nested"] = _Subcommands(texts, found["nested"], found)
+    return found
 
 
 def _dump(value: Any) -> bytes:
@@ -132,10 +155,7 @@ class Descriptions:
             if place is None:
                 return None
             texts = self._opened()
-            found = loads(texts.text(place[0], place[1]))
-            if "nested" in found:
-                found["nested"] = _Subcommands(texts, found["nested"])
-            self._unpacked[name] = found
+            found = self._unpacked[name] = _open(texts.text(place[0], place[1]), texts)
         return found
 
     def names(self) -> tuple[str, ...]:
@@ -173,11 +193,12 @@ class Descriptions:
 class _Subcommands:
     """Looks like the list of a description's subcommands; each is unpacked when it is first asked for."""
 
-    __slots__ = ("_places", "_texts", "_unpacked")
+    __slots__ = ("_parent", "_places", "_texts", "_unpacked")
 
-    def __init__(self, texts: Whole | OnDisk, places: list[list[int]]) -> None:
+    def __init__(self, texts: Whole | OnDisk, places: list[list[int]], parent: Mapping[str, Any]) -> None:
         self._texts = texts
         self._places = places
+        self._parent = parent
         self._unpacked: list[Any] = [None] * len(places)
 
     def __len__(self) -> int:
@@ -187,7 +208,7 @@ class _Subcommands:
         found = self._unpacked[index]
         if found is None:
             start, end = self._places[index]
-            found = self._unpacked[index] = loads(self._texts.text(start, end))
+            found = self._unpacked[index] = _open(self._texts.text(start, end), self._texts, self._parent)
         return found
 
 

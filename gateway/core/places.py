@@ -67,11 +67,11 @@ def places() -> Places:
     return Places(
         enterprise,
         os.path.join(_xdg("XDG_CONFIG_HOME", home, ".config"), "gateway"),
-        os.path.join(_xdg("XDG_STATE_HOME", home, ".local/state"), "gateway"),
-        os.path.join(_xdg("XDG_CACHE_HOME", home, ".cache"), "gateway"),
-        home,
-        os.path.join(_xdg("XDG_DATA_HOME", home, ".local/share"), "gateway"),
-        _others(home),
+        state=os.path.join(_xdg("XDG_STATE_HOME", home, ".local/state"), "gateway"),
+        cache=os.path.join(_xdg("XDG_CACHE_HOME", home, ".cache"), "gateway"),
+        home=home,
+        data=os.path.join(_xdg("XDG_DATA_HOME", home, ".local/share"), "gateway"),
+        others=_others(home),
     )
 
 

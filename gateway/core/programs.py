@@ -66,6 +66,10 @@ PROGRAMS = {
         "the shell of calls, and its version for doctor",
         ("/bin/bash", "/usr/bin/bash", "/usr/local/bin/bash", "/opt/homebrew/bin/bash", f"{_NIX}/bash"),
     ),
+    "journalctl": Program(
+        "heads of the record that the system's journal keeps",
+        ("/usr/bin/journalctl", "/bin/journalctl", f"{_NIX}/journalctl"),
+    ),
     "git": Program(
         "its version for doctor",
         ("/usr/bin/git", "/bin/git", "/usr/local/bin/git", "/opt/homebrew/bin/git", f"{_NIX}/git"),

@@ -42,6 +42,7 @@ class Command(Value):
 
 
 JSON = Option("--json", "Print JSON instead of text.")
+SHORT = Option("--short", "Three lines at most: what becomes of it, why, and what to do.")
 UNCONFINED = Option("--unconfined", "Answer for a caller that does not run the call in the sandbox.")
 POLICIES = Option(
     "--policies",
@@ -59,9 +60,9 @@ CHECK = Command(
 
     Exit status: 0 allow, 3 ask, 4 deny, 2 wrong usage or configuration, 1 internal error (treat it as deny).
     With --batch: 1 or 2 if any line could not be judged, else that of the strictest answer.""",
-    "CALL",
-    "The call, such as 'Bash(rm -rf build)' or 'Read(src/main.py)'.",
-    (
+    argument="CALL",
+    argument_help="The call, such as 'Bash(rm -rf build)' or 'Read(src/main.py)'.",
+    options=(
         Option("--tool", "The call's tool, together with --input.", "NAME"),
         Option("--input", "The call's whole input as a JSON object; - reads it from standard input.", "JSON"),
         Option(
@@ -71,6 +72,8 @@ CHECK = Command(
             opens="READS",
         ),
         Option("--plan", "Show all that the sandbox would let the call see and do."),
+        SHORT,
+        Option("--full", "Leave nothing out: whole rules and lists."),
         JSON,
         UNCONFINED,
         POLICIES,
@@ -87,9 +90,9 @@ EXPLAIN = Command(
     Its commands, words, effects and classes, with what policy says of each effect.
 
     Exit status: 0, or 2 for wrong usage or configuration. It is for people: `gateway check` is for deciding.""",
-    "TEXT",
-    "The text; - reads it from standard input.",
-    (JSON, UNCONFINED, POLICIES, CWD, MODE, TRUST),
+    argument="TEXT",
+    argument_help="The text; - reads it from standard input.",
+    options=(SHORT, JSON, UNCONFINED, POLICIES, CWD, MODE, TRUST),
 )
 
 RUN = Command(
@@ -98,9 +101,9 @@ RUN = Command(
 
     Where standard output is no terminal it holds the result alone. Exit status: a command's own, else 0, or 1 for a
     tool that says it did not work; 126 when the call was refused, 2 for wrong usage.""",
-    "CALL",
-    "The call, such as 'Read(src/main.py)' or 'Bash(npm test)'.",
-    (
+    argument="CALL",
+    argument_help="The call, such as 'Read(src/main.py)' or 'Bash(npm test)'.",
+    options=(
         Option("--tool", "The call's tool, together with --input.", "NAME"),
         Option("--input", "The call's whole input as a JSON object; - reads it from standard input.", "JSON"),
         JSON,
@@ -122,9 +125,9 @@ EXEC = Command(
 
     Its input, output and signals are the caller's own. Exit status: the command's own, 128 + n after signal n, 126 when
     it was refused or could not be confined (the reason is on standard error), 2 for wrong usage.""",
-    "CMD",
-    "The command and its words, after --.",
-    (
+    argument="CMD",
+    argument_help="The command and its words, after --.",
+    options=(
         Option("--command", "The shell text to run, instead of words after --. Short: -c.", "TEXT"),
         Option("--timeout", "End it after so many seconds; never more than policy's limit.", "SECONDS"),
         Option("--report", "Write the verdict and what became of the call to FILE, as JSON.", "FILE", opens="WRITES"),
@@ -147,9 +150,9 @@ HOOK = Command(
 
     AGENT is claude, codex, gemini, copilot, cursor or opencode. Whatever goes wrong ends in a refusal, with exit status
     2: wrong usage, too.""",
-    "AGENT",
-    "The agent whose hook this is.",
-    (
+    argument="AGENT",
+    argument_help="The agent whose hook this is.",
+    options=(
         Option("--event", "The event that this hook stands for, so that failures are told in its form.", "NAME"),
         Option(
             "--unattended",
@@ -159,6 +162,7 @@ HOOK = Command(
         Option("--server", "The name of an MCP server of the agent, where its names of tools leave it open.", "NAME",
                True),
         Option("--deadline", "Refuse what is not decided by then; 10 if left out.", "SECONDS"),
+        Option("--in-shell", "Add 80 to the exit status of an answer, for the shell that `gateway init` puts around."),
         POLICIES,
         CWD,
         MODE,
@@ -177,6 +181,7 @@ class Request(Value):
     plan: bool = False
     json: bool = False
     full: bool = False
+    short: bool = False
     theme: str | None = None
     width: str | None = None
     unconfined: bool = False
@@ -195,6 +200,7 @@ class Request(Value):
     unattended: str | None = None
     server: tuple[str, ...] = ()
     deadline: str | None = None
+    in_shell: bool = False
 
 
 def parse(command: Command, words: Sequence[str]) -> Request | None:

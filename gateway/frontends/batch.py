@@ -26,10 +26,11 @@ from gateway.core.errors import (
 )
 from gateway.frontends.jsontext import MAX_BYTES, dumps, read_json
 from gateway.frontends.output import complain, failure, write
-from gateway.frontends.session import check_mode, enforced, folder
+from gateway.frontends.session import check_mode, enforced, folder, upgraded
 from gateway.frontends.workers import Workers, chunks, workers_for
 from gateway.judge.judge import Judge
 from gateway.model.call import RawCall
+from gateway.policy.condensed import condensed
 from gateway.policy.explain import explain
 from gateway.tools.text import parse_call_text
 
@@ -49,10 +50,10 @@ _STATUS = {"allow": EXIT_ALLOW, "ask": EXIT_ASK, "deny": EXIT_DENY}
 _SEVERITY = (EXIT_ALLOW, EXIT_ASK, EXIT_DENY, EXIT_USAGE, EXIT_INTERNAL)
 
 
-def run_batch(gateway: Judge, path: str) -> int:
+def run_batch(gateway: Judge, path: str, *, full: bool = False) -> int:
     """Judges every line of a file, or of standard input for `-`. The exit status is that of the strictest answer;
-    2 if any line could not be judged, 1 if any failed for a fault of ours."""
-    lines = Lines(gateway)
+    2 if any line could not be judged, 1 if any failed for a fault of ours. `full`: nothing is left out of answers."""
+    lines = Lines(gateway, full=full)
     with _opened(path) as file:
         about = os.fstat(file.fileno())
         if path == "-" or not stat.S_ISREG(about.st_mode):
@@ -82,7 +83,7 @@ def _answers(lines: Lines, path: str, file: BinaryIO, count: int) -> Iterator[st
         with open(path, "rb") as again:
             yield from chunks(lines_of(again))
 
-    workers = Workers(count, opened, Lines(lines.gateway).chunk)
+    workers = Workers(count, opened, Lines(lines.gateway, full=lines.full).chunk)
     try:
         for index, chunk in enumerate(chunks(lines_of(file))):
             found = workers.answer(index)
@@ -123,8 +124,9 @@ def lines_of(file: BinaryIO) -> Iterator[bytes | None]:
 class Lines:
     """Answers lines; remembers the gateways and contexts of the folders and modes that lines named."""
 
-    def __init__(self, gateway: Judge) -> None:
+    def __init__(self, gateway: Judge, *, full: bool = False) -> None:
         self.gateway = gateway
+        self.full = full
         self.judged = 0
         self.status = EXIT_ALLOW
         self._here: tuple[Judge, Context, Enforced] = (gateway, gateway.context, enforced(gateway))
@@ -148,10 +150,12 @@ class Lines:
             name = given.get("id")
             _check_call(given)
             gateway, context, holds = self._place(given) if "cwd" in given or "mode" in given else self._here
-            verdict = gateway.check(_raw_call(gateway, given), context)
+            raw = _raw_call(gateway, given)
+            verdict = gateway.check(raw, context)
             found = explain(verdict, enforced=holds)
+            found["normalised"] += upgraded(raw, verdict)
             found["elapsed_us"] = (perf_counter_ns() - started) // 1000
-            text = dumps({"id": name, **found})
+            text = dumps({"id": name, **(found if self.full else condensed(found))})
         except Exception as error:  # whatever it is, this line is refused and the next one judged
             self._worsen(EXIT_USAGE if isinstance(error, GatewayError) else EXIT_INTERNAL)
             return dumps({"id": name, **failure(error)})

@@ -13,21 +13,22 @@ from gateway.agents import AGENTS
 from gateway.agents.questions import PUT, refused_in
 from gateway.core.errors import GatewayError
 from gateway.core.programs import persons_environment, persons_program
-from gateway.core.value import Value
+from gateway.frontends.doctor_live import live_findings
+from gateway.frontends.doctor_looked import Looked, look
+from gateway.frontends.doctor_project import project_findings
 from gateway.frontends.finding import BETTER, BROKEN, OK, Finding
 from gateway.install import apart, canary
 from gateway.install.agents import agent_named
-from gateway.install.base import MANAGED, PROJECT, USER, Site
-from gateway.install.detection import Broken, Hook, found_program, hooks_in, settings_of
-from gateway.install.hook_lines import hook_lines, is_of_here
+from gateway.install.base import MANAGED, PROJECT, USER
+from gateway.install.hook_lines import hook_lines, is_held, is_of_here, unheld
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from gateway.core.places import Places
-    from gateway.install.base import Agent
     from gateway.install.codextrust import ListedHook
+    from gateway.install.detection import Hook
 
     # Runs a command line with this input: exit status, standard output, standard error.
     Run = Callable[[Sequence[str], bytes], tuple[int, bytes, bytes]]
@@ -38,23 +39,10 @@ LEAST_SECONDS = 12
 _SHOWN = 5
 
 
-class Looked(Value):
-    """What stands in an agent's settings, of all levels."""
-
-    agent: Agent
-    program: str
-    sites: tuple[Site, ...]
-    hooks: tuple[Hook, ...]
-    broken: tuple[Broken, ...]
-    settings: tuple[tuple[str, str, object], ...]
-
-    @property
-    def own(self) -> tuple[Hook, ...]:
-        return tuple(each for each in self.hooks if each.own)
-
-
-def agent_findings(where: Places, project: str, environment: Mapping[str, str], only: str = "") -> tuple[Finding, ...]:
-    """Every agent that is here, or only one."""
+def agent_findings(
+    where: Places, project: str, environment: Mapping[str, str], only: str = "", *, live: bool = False
+) -> tuple[Finding, ...]:
+    """Every agent that is here, or only one. `live`: each is run once."""
     found: list[Finding] = []
     for name in AGENTS:
         agent = agent_named(name)
@@ -64,27 +52,18 @@ def agent_findings(where: Places, project: str, environment: Mapping[str, str], 
         looked = look(agent, where, project, environment)
         if looked.program or looked.own or looked.broken or only:
             found += findings_of(looked, project, environment)
+            if live:
+                found += live_findings(looked, environment)
+            found += project_findings(name, agent.TITLE, project)
     return tuple(found)
-
-
-def look(agent: Agent, where: Places, project: str, environment: Mapping[str, str]) -> Looked:
-    """Reads an agent's settings."""
-    sites = tuple(Site(level, where.home, project, environment) for level in agent.LEVELS)
-    everything = [each for site in sites for each in hooks_in(agent, site)]
-    program = found_program(agent, environment, project)
-    settings = tuple((site.level, path, data) for site in sites for path, data in settings_of(agent, site).items())
-    return Looked(
-        agent, program, sites,
-        tuple(each for each in everything if isinstance(each, Hook)),
-        tuple(each for each in everything if isinstance(each, Broken)), settings,
-    )  # fmt: skip
 
 
 def findings_of(looked: Looked, project: str, environment: Mapping[str, str]) -> list[Finding]:
     """What there is to say of one agent. Runs the hook's command lines, and the agent's own program for its version."""
     agent, name = looked.agent, looked.agent.NAME
     found = [
-        Finding(name, BROKEN, f"{each.file} cannot be read", "repair it by hand", (each.why,)) for each in looked.broken
+        Finding(name, BROKEN, text=f"{each.file} cannot be read", remedy="repair it by hand", details=(each.why,))
+        for each in looked.broken
     ]
     if not looked.own:
         text = f"{agent.TITLE} runs without the gateway" if looked.program else f"{agent.TITLE} is not set up here"
@@ -143,15 +122,19 @@ def answers(looked: Looked, project: str, run: Run) -> list[Finding]:
     if not lines:
         return [Finding(name, BROKEN, f"no hook stands for {event}: calls run unasked", remedy)]
     for words, hook in lines.items():
-        if hook.level == PROJECT and not is_of_here(words):
+        if hook.level == PROJECT and not is_of_here(name, hook.event, words):
             text = f"the hook in {hook.file} starts another program than this gateway, so it was not tried"
-            found.append(Finding(name, BROKEN, text, f"gateway init {name} --project", (" ".join(words),)))
+            found.append(
+                Finding(name, BROKEN, text=text, remedy=f"gateway init {name} --project", details=(" ".join(words),))
+            )
             continue
-        if not persons_program(words[0], {}, (project,)):
+        if not all(persons_program(each, {}, (project,)) for each in (words[0], *unheld(words)[:1])):
             text = (
                 f"the hook in {hook.file} starts a program of the project, which calls may write, so it was not tried"
             )
-            found.append(Finding(name, BROKEN, text, apart.remedy(looked.sites[0].home), (" ".join(words),)))
+            found.append(
+                Finding(name, BROKEN, text=text, remedy=apart.remedy(looked.sites[0].home), details=(" ".join(words),))
+            )
             continue
         problems = []
         for what, given, wanted in (
@@ -171,7 +154,7 @@ def answers(looked: Looked, project: str, run: Run) -> list[Finding]:
         if problems:
             text = f"the hook in {hook.file} does not answer as it must"
             state, mend = (BETTER, "look at `gateway why` and at your policy") if only_strict else (BROKEN, remedy)
-            found.append(Finding(name, state, text, mend, tuple(problems)))
+            found.append(Finding(name, state, text=text, remedy=mend, details=tuple(problems)))
     return found
 
 
@@ -239,6 +222,14 @@ def incomplete(looked: Looked) -> list[Finding]:
         missing = sorted(wanted - {each.event for each in own})
         if missing:
             found.append(Finding(name, BETTER, f"no hook for {', '.join(missing)} in {own[0].file}", remedy))
+        weak = [each.event for each in own if each.event and not is_held(name, each.event, each.words)]
+        if weak:
+            text = (
+                f"the hook in {own[0].file} is the weak form of earlier releases: {agent.TITLE} runs the call where "
+                "its process cannot be started or is killed"
+            )
+            details = tuple(f"{each}" for each in dict.fromkeys(weak))
+            found.append(Finding(name, BROKEN, text=text, remedy=remedy, details=details))
         if any(_too_short(name, each.data) for each in own):
             text = (
                 f"{agent.TITLE} waits less than {LEAST_SECONDS} s for the hook in {own[0].file}, and then runs the call"
@@ -270,7 +261,15 @@ def loose_files(looked: Looked) -> list[Finding]:
             details.append(f"{path} {reason}")
     if not details:
         return []
-    return [Finding(name, BROKEN, "others could change what the hook runs", "chmod go-w, chown them", tuple(details))]
+    return [
+        Finding(
+            name,
+            BROKEN,
+            text="others could change what the hook runs",
+            remedy="chmod go-w, chown them",
+            details=tuple(details),
+        )
+    ]
 
 
 def loose(path: str) -> str:
@@ -306,7 +305,15 @@ def interfering(looked: Looked) -> list[Finding]:
     lines = [f"{each.file}: {' '.join(each.words) or 'a hook that is no command'}" for each in others]
     more = (f"and {len(lines) - _SHOWN} more",) if len(lines) > _SHOWN else ()
     mend = "make sure that none of them rewrites calls; organisations: gateway init --managed"
-    return [Finding(name, BETTER, "other hooks may change a call after it was judged", mend, (*lines[:_SHOWN], *more))]
+    return [
+        Finding(
+            name,
+            BETTER,
+            text="other hooks may change a call after it was judged",
+            remedy=mend,
+            details=(*lines[:_SHOWN], *more),
+        )
+    ]
 
 
 def version(looked: Looked, run: Run) -> list[Finding]:
@@ -356,7 +363,15 @@ def judged_trust(listed: Sequence[ListedHook]) -> list[Finding]:
         ]
     skipped = [f"{each.event}: {each.trust or 'not trusted'} ({each.source})" for each in own if not each.runs]
     if skipped:
-        return [Finding("codex", BROKEN, "Codex skips the hook, and runs calls unasked", remedy, tuple(skipped))]
+        return [
+            Finding(
+                "codex",
+                BROKEN,
+                text="Codex skips the hook, and runs calls unasked",
+                remedy=remedy,
+                details=tuple(skipped),
+            )
+        ]
     return []
 
 

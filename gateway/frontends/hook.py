@@ -7,7 +7,6 @@ ends in the answer that this agent takes for a refusal, with the reason.
 from __future__ import annotations
 
 import os
-from time import time
 
 from gateway.agents import dialect_of
 from gateway.agents.base import (
@@ -18,6 +17,7 @@ from gateway.agents.base import (
     CONFIG,
     DEFER,
     DENY,
+    PROMPT,
     SILENCE,
     Answer,
     Misfit,
@@ -25,9 +25,9 @@ from gateway.agents.base import (
     universal_refusal,
 )
 from gateway.agents.shells import shell_of
-from gateway.config.load import project_root
-from gateway.core.errors import CallError, GatewayError
+from gateway.core.errors import CallError, GatewayError, fault
 from gateway.core.value import Value
+from gateway.frontends.hook_place import folder_of, paused_of, root_of
 from gateway.frontends.jsontext import read_json
 from gateway.judge.pipeline import TEMP
 from gateway.model.call import RawCall
@@ -116,7 +116,7 @@ def answer(
         reason = f"gateway refused this call: {_lines(error)}"
     except BaseException as error:
         # Whoever ends the process, or has no memory left, must not have let a call run by it.
-        reason = f"gateway refused this call because of an internal error ({type(error).__name__})."
+        reason = f"gateway refused this call because of {fault(error)}."
     try:
         if dialect is None:
             return universal_refusal(reason)
@@ -137,42 +137,27 @@ def _lines(error: GatewayError) -> str:
 def _answer(event: Event, dialect: Dialect, environment: Mapping[str, str], gateways: Gateways, asked: Asked) -> Answer:
     if event.kind == CONFIG:
         return Answer(DENY, "gateway: the settings of a running session are not changed; restart it to use them.")
-    cwd = _folder(event.cwd)
-    gateway = gateways.gateway(root=_root(event, environment, cwd, asked.folder), cwd=cwd, environment=environment)
+    cwd = folder_of(event.cwd)
+    if event.kind == PROMPT and "@" not in event.prompt and "/" not in event.prompt:
+        return Answer(SILENCE)  # as nearly always: it pulls nothing in
+    gateway = gateways.gateway(root=root_of(event, environment, cwd, asked.folder), cwd=cwd, environment=environment)
     if event.kind == AFTER:
         from gateway.frontends.hook_record import ended
 
         ended(gateways.log(gateway), gateways.pending(gateway), event)
         return Answer(SILENCE)
-    paused = _paused(gateway)
-    return _Judging(
-        event, dialect, environment, gateways, asked, paused or gateway, cwd, is_paused=bool(paused)
-    ).answer()
+    paused = paused_of(gateway)
+    judge = paused or gateway
 
+    def judging(call: Event) -> _Judging:
+        return _Judging(call, dialect, environment, gateways, asked, judge, cwd, is_paused=bool(paused))
 
-def _paused(gateway: Judge) -> Judge | None:
-    """What holds while a person has put hooks aside, None where nobody has, or policy does not let it be."""
-    if not os.path.lexists(os.path.join(gateway.places.state, "pause.json")):
-        return None  # as nearly always, and nothing more is loaded
-    from gateway.agents.pausing import pause_of
+    if event.kind == PROMPT:
+        from gateway.frontends.hook_prompt import answer_prompt
 
-    holds = pause_of(gateway.places.state, gateway.options.root, gateway.loaded.settings, time())
-    return gateway.paused() if holds is not None and not gateway.refuses_mode("bypass") else None
-
-
-def _folder(cwd: str) -> str:
-    if not cwd.startswith("/") or "\0" in cwd:
-        raise Misfit("the folder that the call is made from must be an absolute path")
-    return os.path.realpath(cwd)
-
-
-def _root(event: Event, environment: Mapping[str, str], cwd: str, folder: str) -> str:
-    """Where the session started: as the client says, else as the hook's own folder tells, which no call can choose."""
-    for each in event.roots:
-        if each.startswith("/") and "\0" not in each and os.path.isdir(each):
-            return os.path.realpath(each)
-    start = os.path.realpath(folder) if folder else cwd
-    return project_root(start, environment)
+        own = environment.get("CLAUDE_CONFIG_DIR", "")
+        return answer_prompt(event, cwd, judge, own, lambda call, typed: judging(call).refusal_of_prompt(typed=typed))
+    return judging(event).answer()
 
 
 class _Judging:
@@ -238,6 +223,21 @@ class _Judging:
         if problem:
             return Answer(DENY, problem)
         return Answer(decision, said, changed)
+
+    def refusal_of_prompt(self, *, typed: bool) -> str:
+        """Why a call that a prompt makes by itself must not be, "" if it may. A refusal is recorded."""
+        from gateway.frontends.hook_record import decided
+
+        verdict = self._judged(self.context)
+        if verdict.decision is Decision.ALLOW or (typed and verdict.decision is Decision.ASK):
+            return ""
+        said = self._reason(verdict, DENY if verdict.decision is Decision.DENY else "")
+        log, pending = self.gateways.log(self.gateway), self.gateways.pending(self.gateway)
+        decided(
+            log, pending, self.event, verdict, DENY, said, None, self.gateway.loaded_for(verdict).policy.revision,
+            is_paused=self.is_paused,
+        )  # fmt: skip
+        return said
 
     def _note(self, error: CallError) -> None:
         """Records a call that is none; it is refused whether that succeeds or not."""

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import _signal  # type: ignore[import-not-found]  # `signal` would load `enum`, which this needs not
 import os
+import sys
 
 from gateway.agents.refusal import refusal
 
@@ -39,12 +40,14 @@ def run(words: Sequence[str]) -> NoReturn:
 def refuse(reason: str) -> NoReturn:
     """Writes the refusal that all agents obey, and ends the process."""
     out, err, status = refusal(reason)
+    from gateway.frontends.service.thin import ended_with
+
     try:
         _signal.pthread_sigmask(_signal.SIG_BLOCK, _signal.valid_signals())
         _put(1, out)
         _put(2, err)
     finally:
-        os._exit(status)
+        os._exit(ended_with(sys.argv, status))
 
 
 def _put(descriptor: int, data: bytes) -> None:
@@ -56,8 +59,10 @@ def _put(descriptor: int, data: bytes) -> None:
         return  # the status is left
 
 
-def decided(words: Sequence[str], given: bytes) -> tuple[bytes, bytes, int]:
+def decided(words: Sequence[str], given: bytes, is_late: bool) -> tuple[bytes, bytes, int]:
     """The same as `decide` in this process' own environment, as what is written: both streams and the status."""
+    if is_late:
+        return too_late(words, given)
     reply = decide(words, given, os.environ)
     return reply.stdout, reply.stderr, reply.status
 
@@ -112,6 +117,33 @@ def asked(request: Request):  # type: ignore[no-untyped-def]  # its type would b
     return Asked(
         request.event or "", request.unattended or "", request.server, os.path.abspath(request.cwd or os.getcwd())
     )
+
+
+def too_late(words: Sequence[str], given: bytes) -> tuple[bytes, bytes, int]:
+    """What an agent is answered where it could not be decided in time: a refusal in its own words. It is made of the
+    event alone, whatever of the package is half loaded; where that cannot be, it is the one that all agents obey."""
+    why = "gateway refused this call: it could not be decided in time."
+    try:
+        reply = _own_refusal(words, given, why)
+    except Exception:
+        return refusal(why)
+    return reply.stdout, reply.stderr or why.encode() + b"\n", reply.status
+
+
+def _own_refusal(words: Sequence[str], given: bytes, why: str) -> Reply:
+    from gateway.agents import dialect_of
+    from gateway.agents.base import DENY, Answer, universal_refusal
+    from gateway.frontends.arguments import HOOK, parse
+    from gateway.frontends.jsontext import read_json
+
+    request = parse(HOOK, words)
+    dialect = None if request is None else dialect_of(request.argument or "")
+    if request is None or dialect is None:
+        return universal_refusal(why)
+    event = dialect.read(read_json(given, "the event"), os.environ, request.server)
+    if request.event and request.event != event.name:
+        return universal_refusal(why)
+    return dialect.render(event, Answer(DENY, why))
 
 
 class Cold:

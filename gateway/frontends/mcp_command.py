@@ -7,7 +7,6 @@ import os
 import select
 import sys
 import threading
-from importlib.util import find_spec
 
 from gateway.core.errors import ConfigError, Problem
 from gateway.core.value import Value
@@ -106,7 +105,6 @@ def _read(words: Sequence[str]) -> Asked | None:
 
 def serve(asked: Asked) -> int:
     """Serves the gateway's own tools until the client has gone. Raises ConfigError for wrong usage."""
-    _needs_mcp()
     gateway = _open(asked, "mcp")
     with gateway:
 
@@ -120,7 +118,6 @@ def serve(asked: Asked) -> int:
 
 def proxy(asked: Asked) -> int:
     """Serves servers behind the policy until the client has gone. Raises ConfigError for wrong usage."""
-    _needs_mcp()
     names = asked.names
     if sum((bool(names), bool(asked.words), asked.url is not None)) != 1:
         remedy = "see `gateway mcp proxy --help`"
@@ -183,12 +180,6 @@ class _Saying:
         ready.register(2, select.POLLOUT)
         self._is_heard = bool(ready.poll(_WAITS_MS if self._is_heard else 0))
         return self._is_heard
-
-
-def _needs_mcp() -> None:
-    if find_spec("mcp") is None:
-        remedy = "install it: pip install 'agent-gateway[mcp]', or in a checkout pip install '.[mcp]'"
-        raise ConfigError(Problem("`gateway mcp` needs the package `mcp`, which is not installed", remedy=remedy))
 
 
 def _needs_streams() -> None:

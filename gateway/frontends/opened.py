@@ -20,6 +20,7 @@ class Opens(Value):
 
 READS = Opens(("read",))
 WRITES = Opens(("write",))
+REWRITES = Opens(("read", "write"))
 # Policy files, which name others that they extend.
 POLICY_FILES = Opens(("read",), special="policy_files")
 POLICY_FOLDER = Opens(("read",), tree=True, special="policy_folder")

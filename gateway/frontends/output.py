@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 
-from gateway.core.errors import EXIT_INTERNAL, EXIT_USAGE, CallError, ConfigError, GatewayError
+from gateway.core.errors import EXIT_INTERNAL, EXIT_USAGE, CallError, ConfigError, GatewayError, fault
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -36,6 +36,22 @@ def complain(text: str) -> None:
             _put(sys.stderr, text)
         except (OSError, ValueError):
             return  # nobody is left to be told
+
+
+def tell(text: str) -> None:
+    """Writes lines of ours to standard error; on a terminal they are broken at blanks, where it would break words."""
+    from gateway.render.style import is_terminal, style_for, wrapped
+
+    if not is_terminal(sys.stderr):
+        complain(text)
+        return
+    width = style_for(sys.stderr).width
+    lines: list[str] = []
+    for line in text.removesuffix("\n").split("\n"):
+        indent = " " * (len(line) - len(line.lstrip(" ")))
+        first, *rest = wrapped(line.lstrip(" "), width - len(indent) - 2)
+        lines += [indent + first, *(f"{indent}  {more}" for more in rest)]
+    complain("\n".join([*lines, ""]))
 
 
 def _put(stream: TextIO, text: str) -> None:
@@ -83,7 +99,7 @@ def failure(error: Exception) -> dict[str, Any]:
 
 def internal_text(error: Exception) -> str:
     """One line on a fault of ours: its kind. What it says may be a piece of a file that was being read."""
-    return f"internal error ({type(error).__name__}); this is treated as deny"
+    return f"{fault(error).removeprefix('an ')}; this is treated as deny"
 
 
 def report(error: Exception, *, as_json: bool) -> int:
@@ -100,7 +116,7 @@ def report(error: Exception, *, as_json: bool) -> int:
 
         write(dumps(failure(error)) + "\n")
     elif isinstance(error, GatewayError):
-        complain(f"gateway: {safe_lines(str(error))}\n")
+        tell(f"gateway: {safe_lines(str(error))}\n")
     else:
         from gateway.policy.wording import visible
 

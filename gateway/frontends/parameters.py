@@ -68,9 +68,9 @@ def _parameters(command: Any) -> Iterator[Parameter]:
             yield Parameter(
                 names,
                 "NUMBER" if each.type.name.startswith(("int", "float")) else each.metavar or "",
-                marks[0] if marks else None,
-                each.multiple if is_option else each.nargs < 0,
-                each.required,
+                opens=marks[0] if marks else None,
+                repeats=each.multiple if is_option else each.nargs < 0,
+                required=each.required,
             )
 
 

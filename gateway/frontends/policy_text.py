@@ -7,6 +7,8 @@ import os
 
 from gateway.judge.effective_policy import ACTIVE
 from gateway.policy.wording import visible
+from gateway.render.folding import folded, folded_value
+from gateway.render.origins import layer_name
 from gateway.render.style import columns_of
 from gateway.sandbox.shell import quoted
 
@@ -22,7 +24,7 @@ if TYPE_CHECKING:
     from gateway.tools.registry import Registry
 
 _PAINT = {"deny": "deny", "ask": "ask", "allow": "allow", "require": "strong"}
-_LEAST_VALUE = 160  # as much of a setting's value is shown, however narrow the terminal
+_MOST_VALUE = 400  # as much of a setting's value is shown, however its lists are folded
 _SEVERITY = {"error": "deny", "warning": "ask", "info": "dim"}
 
 
@@ -35,8 +37,11 @@ def short_path(path: str, root: str, home: str) -> str:
     return visible(path)
 
 
-def effective_text(found: Effective, home: str, style: Style, *, layer: str = "", only_sources: bool = False) -> str:
-    """The effective policy with the origin of every entry."""
+def effective_text(
+    found: Effective, home: str, style: Style, *, layer: str = "", only_sources: bool = False, full: bool = False
+) -> str:
+    """The effective policy with the origin of every entry. Long lists are folded, and lines that are wider than the
+    style cut, unless it is to be `full`."""
     sources = [source for source in found.sources if not layer or source.layer == layer]
     lines = [style.paint("sources", "strong"), *_sources(sources, found, home, style)]
     described = [each for each in found.commands if not layer or each.layer == layer]
@@ -45,7 +50,7 @@ def effective_text(found: Effective, home: str, style: Style, *, layer: str = ""
         lines += ["", *_project(found, style)]
     if only_sources:
         return "\n".join(lines) + "\n"
-    lines += ["", style.paint("settings", "strong"), *_settings(found, home, style, layer)]
+    lines += ["", style.paint("settings", "strong"), *_settings(found, home, layer, full=full)]
     if found.skipped:
         lines += ["", style.paint("not used", "strong")]
         lines += [f"  {short_path(reason, found.root, home)}" for reason in found.skipped]
@@ -59,8 +64,12 @@ def effective_text(found: Effective, home: str, style: Style, *, layer: str = ""
     lines += [f"  {each:<11}{short_path(path, found.root, home)}" for each, path in brought]
     rules = [rule for rule in found.rules if not layer or rule.layer == layer]
     for place, group in _by_file(rules):
-        lines += ["", f"{style.paint('rules', 'strong')}  {place[0]}  {short_path(place[1], found.root, home)}"]
-        lines += _rules(group, style)
+        of = layer_name(*place)
+        of = place[0] if of == place[0] else f"{place[0]}, {of}"
+        lines += ["", f"{style.paint('rules', 'strong')}  {of}  {short_path(place[1], found.root, home)}"]
+        lines += _rules(group, style, full=full)
+    if any("…" in line for line in lines) and not full:
+        lines += ["", style.paint("… stands for what is left out: `--full` shows all", "dim")]
     return "\n".join(lines) + "\n"
 
 
@@ -109,28 +118,28 @@ def _project(found: Effective, style: Style) -> list[str]:
     return lines
 
 
-def _settings(found: Effective, home: str, style: Style, layer: str) -> list[str]:
-    most = max(style.width, _LEAST_VALUE)
+def _settings(found: Effective, home: str, layer: str, *, full: bool) -> list[str]:
     lines = [f"  mode = {found.mode}" + ("" if "mode" in found.settings else "  (nobody sets it)")]
     for name, setting in found.settings.items():
         if layer and layer not in setting.layers():
             continue
-        where = f"{setting.layer}, {short_path(setting.file, found.root, home)}"
+        where = f"{layer_name(setting.layer, setting.file)}, {short_path(setting.file, found.root, home)}"
         if name == "mode":
             lines[0] += f"  ({where})" if setting.value == found.mode else "  (command line)"
             continue
         if not isinstance(setting.value, dict):
-            lines.append(f"  {name} = {_value(setting.value, most)}  ({where})")
+            lines.append(f"  {name} = {_value(setting.value, full=full)}  ({where})")
             continue
         for key, value in setting.value.items():
             file, set_by = setting.origins[key]
-            lines.append(f"  {name}.{key} = {_value(value, most)}  ({set_by}, {short_path(file, found.root, home)})")
+            where = f"{layer_name(set_by, file)}, {short_path(file, found.root, home)}"
+            lines.append(f"  {name}.{key} = {_value(value, full=full)}  ({where})")
     return lines
 
 
-def _value(value: Any, most: int) -> str:
-    text = json.dumps(value, ensure_ascii=False) if not isinstance(value, str) else value
-    return visible(text if len(text) <= most else text[: most - 1] + "…")
+def _value(value: Any, *, full: bool) -> str:
+    text = _whole(value) if full else visible(folded_value(value))
+    return text if full or len(text) <= _MOST_VALUE else text[: _MOST_VALUE - 1] + "…"
 
 
 def _by_file(rules: Sequence[ListedRule]) -> Iterator[tuple[tuple[str, str], list[ListedRule]]]:
@@ -140,7 +149,7 @@ def _by_file(rules: Sequence[ListedRule]) -> Iterator[tuple[tuple[str, str], lis
     yield from groups.items()
 
 
-def _rules(group: Sequence[ListedRule], style: Style) -> list[str]:
+def _rules(group: Sequence[ListedRule], style: Style, *, full: bool) -> list[str]:
     widest = min(max((len(listed.rule["id"]) for listed in group), default=0), 32)
     lines = []
     for listed in group:
@@ -150,11 +159,11 @@ def _rules(group: Sequence[ListedRule], style: Style) -> list[str]:
         flags += [listed.state] if listed.state != ACTIVE else []
         flags += [f"until {rule['expires']}"] if rule["expires"] and listed.state == ACTIVE else []
         said = f" [{', '.join(flags)}]" if flags else ""
-        text = visible(str(rule["text"]))
+        text = visible(str(rule["text"]) if full else folded(str(rule["text"])))
         lane = style.paint(f"{rule['lane']:<8}", _PAINT[rule["lane"]])
         body = text.removeprefix(rule["lane"] + " ")
         room = max(style.width - widest - 20 - len(said), 30)
-        body = body if len(body) <= room else body[: room - 1] + "…"
+        body = body if full or len(body) <= room else body[: room - 1] + "…"
         line = f"{rule['line']:>5}  {lane}{visible(rule['id']):<{widest}}  {body}{said}"
         lines.append(style.paint(line, "dim") if listed.state != ACTIVE else line)
     return lines
@@ -186,7 +195,8 @@ def findings_text(findings: Sequence[Finding], style: Style) -> str:
     for finding in findings:
         place = visible(finding.file) + (f":{finding.line}" if finding.line else "")
         severity = style.paint(finding.severity, _SEVERITY[finding.severity])
-        lines.append(f"{place}: {severity}[{finding.id}]: rule `{visible(finding.rule)}`: {visible(finding.message)}")
+        rule = f"rule `{visible(finding.rule)}`: " if finding.rule else ""
+        lines.append(f"{place}: {severity}[{finding.id}]: {rule}{visible(finding.message)}")
         if finding.witness:
             lines.append(f"  shown by: {visible(finding.witness)}")
         if finding.remedy:

@@ -13,7 +13,7 @@ from gateway.judge.judge import Judge
 from gateway.model.decision import MODES
 from gateway.policy.confine import enforced_by
 from gateway.policy.resolve import Judged
-from gateway.policy.wording import visible
+from gateway.policy.wording import quote, visible
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -106,6 +106,17 @@ def check_mode(mode: object) -> None:
     """Raises ConfigError if it is no mode."""
     if mode not in MODES:
         raise ConfigError(Problem(f"mode must be one of {', '.join(MODES)} (got `{mode}`)"))
+
+
+def upgraded(raw: RawCall, verdict: Verdict) -> list[str]:
+    """The readings by which an address that was given as http is judged, and asked, as https."""
+    found = []
+    for name, value in raw.input.items():
+        if value.__class__ is str and value[:7].lower() == "http://":
+            now = verdict.call.input.get(name)
+            if now.__class__ is str and now.startswith("https://"):
+                found.append(f"{quote(value)} is asked over https")
+    return found
 
 
 def enforced(gateway: Judge) -> Enforced:

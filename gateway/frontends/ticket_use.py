@@ -61,7 +61,7 @@ def admitted(request: Request, text: str) -> Admitted:
     grants = Grants()
     front = f"exec:{ticket.agent}"
     _compare(ticket, gateway, verdict, grants)
-    return Admitted(gateway, context, grants, ticket.session, front)
+    return Admitted(gateway, context, grants=grants, session=ticket.session, front=front)
 
 
 def _compare(ticket: Ticket, gateway: Judge, verdict: Verdict, grants: Grants) -> None:
@@ -70,7 +70,8 @@ def _compare(ticket: Ticket, gateway: Judge, verdict: Verdict, grants: Grants) -
     now = identity(verdict, gateway.loaded_for(verdict).policy.revision)
     if now.revision != judged.revision:
         raise TicketError("the policy has changed since the command was let run; try it once more")
-    if (now.call, now.effects, now.rules) != (judged.call, judged.effects, judged.rules):
+    same = (now.call, now.effects, now.rules) == (judged.call, judged.effects, judged.rules)
+    if not same or now.content != judged.content:
         raise TicketError("what the command would do has changed since it was let run; try it once more")
     if not verdict.context.confined:
         raise TicketError("the command is not to run confined")

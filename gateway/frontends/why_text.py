@@ -13,6 +13,7 @@ from gateway.frontends.pasting import shell_word
 from gateway.model.decision import Decision
 from gateway.policy.explain import REASONS, matched
 from gateway.policy.wording import phrase, visible
+from gateway.render.origins import layer_name
 from gateway.render.style import clipped, excerpt, wrapped
 
 TYPE_CHECKING = False
@@ -199,7 +200,9 @@ def _is_policys(decision: Mapping[str, Any]) -> bool:
 
 
 def _place(name: str, layer: str, place: str) -> str:
-    return f"`{visible(name)}`" + (f" ({layer}, {visible(place)})" if place else "")
+    return f"`{visible(name)}`" + (
+        f" ({layer_name(layer, place.rpartition(':')[0])}, {visible(place)})" if place else ""
+    )
 
 
 def as_text(found: Refusal, data: Mapping[str, Any], again: Again, now: datetime, style: Style) -> str:

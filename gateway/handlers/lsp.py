@@ -73,6 +73,15 @@ def _answered(call: Call, work: Work, server: LanguageServer, source: Source) ->
     sources = Sources(work.may_read)
     cwd = work.context.cwd
     places = Places(sources, server.encoding, cwd)
-    asked = Asked(server, document, places, work.cancel, cwd, given.get("query") or "", server.seconds, at)
+    asked = Asked(
+        server,
+        document,
+        places=places,
+        cancel=work.cancel,
+        cwd=cwd,
+        query=given.get("query") or "",
+        seconds=server.seconds,
+        at=at,
+    )
     answer = OPERATIONS[operation](asked)
     return Output((Text("\n".join(answer.lines)),), {"operation": operation, "items": list(answer.items)})

@@ -21,10 +21,11 @@ SECONDS = 90.0
 _LOOK = 0.1
 
 
-def shown_pages(data: bytes, pages: str, shown: str, cancel: Cancel | None) -> Output:
-    """The pages that are asked for, all of a short file if none are. Raises Failure."""
+def shown_pages(data: bytes, pages: str, shown: str, cancel: Cancel | None, seconds: float = 0.0) -> Output:
+    """The pages that are asked for, all of a short file if none are. `seconds`: how long it may take, 0 for as long as
+    a file of one's own may. Raises Failure."""
     first, last = _range(pages, shown)
-    answer = _asked(data, first, last, shown, cancel)
+    answer = _asked(data, first, last, shown, cancel, seconds or SECONDS)
     if "error" in answer:
         raise Failure(f"{shown} {answer['error']}.")
     total: int = answer["total"]
@@ -59,18 +60,20 @@ def _range(pages: str, shown: str) -> tuple[int, int]:
     return first, last
 
 
-def _asked(data: bytes, first: int, last: int, shown: str, cancel: Cancel | None) -> dict[str, Any]:
+def _asked(data: bytes, first: int, last: int, shown: str, cancel: Cancel | None, seconds: float) -> dict[str, Any]:
     """What the process says that reads the file."""
     import json
     import os
     import subprocess
     import time
 
+    from gateway.core.products import need
     from gateway.core.programs import start
 
+    need("pypdf")
     program = os.path.join(os.path.dirname(__file__), "pdf_pages.py")
     arguments = ["-I", program, str(first), str(last), str(MOST_UNASKED)]
-    until = time.monotonic() + SECONDS
+    until = time.monotonic() + seconds
     with start(
         "python", arguments, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
     ) as process:

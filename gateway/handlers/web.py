@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from time import monotonic
 
 from gateway.calls.outgoing import RequestError
 from gateway.calls.output import Failure, Output, Progress, Text
@@ -33,6 +34,7 @@ MOST_OF_ERROR = 2_000
 MOST_IN_DATA = 100_000
 FOLDER = "web"
 _PAGES = ("1-20", "1-5")
+_PDF_SECONDS = 20.0  # for all attempts together
 
 
 def fetch(call: Call, work: Work) -> Output:
@@ -81,10 +83,13 @@ def _pdf(data: bytes, work: Work) -> tuple[str, tuple[str, ...]]:
     """The first pages of a PDF, as many as are not too much. Raises RequestError."""
     from gateway.handlers.pdf import shown_pages
 
-    why = ""
+    why, until = "", monotonic() + _PDF_SECONDS
     for pages in _PAGES:
+        left = until - monotonic()
+        if left <= 0:
+            break
         try:
-            output = shown_pages(data, pages, "The PDF", work.cancel)
+            output = shown_pages(data, pages, "The PDF", work.cancel, left)
         except Failure as failure:
             why = failure.message.rstrip(".")
             continue

@@ -22,6 +22,9 @@ if TYPE_CHECKING:
         def program(self, name: str, search_path: str, /) -> str:
             """The file that a search path gives for a name, "" if none."""
 
+        def variable(self, name: str, /) -> str:
+            """A variable of the environment that calls begin with, "" if it is not set."""
+
         def read(self, path: str, /) -> str:
             """A small configuration file's text, "" if it cannot be read or is too large."""
 
@@ -39,6 +42,13 @@ if TYPE_CHECKING:
 
         def is_link(self, path: str, /) -> bool:
             """Whether a name is a link, wherever it leads."""
+
+        def is_superuser(self) -> bool:
+            """Whether modes of files say nothing to this process."""
+
+        def is_private(self, path: str, /) -> bool:
+            """Whether its mode lets this user read what stands under a name as its owner or by its group, and lets
+            nobody else; links are not followed. True where that cannot be told."""
 
         def stamp(self, path: str, /) -> tuple[int, int, int, int]:
             """What changes whenever something is added to a folder, taken from it or renamed in it; the times come

@@ -5,7 +5,7 @@
     {home: /home/dev, root: /home/dev/project, branch: main,
      files: [src/main.py, /etc/passwd], folders: [build], links: {out: /tmp/x},
      remotes: {origin: "https://git.example.com/x.git"}, contents: {.git/info: text}, untrusted_programs: [git],
-     stand_ins: [node], untracked: [.env]}
+     stand_ins: [node], untracked: [.env], environment: {GIT_DIR: x}}
 
 Relative paths start at `root`, a link's relative target at the link's folder. Folders are those that the files
 imply. A folder with `.git/HEAD` is a repository; the one at `root` has the branch and the remotes. Every program
@@ -69,7 +69,12 @@ class FrozenHost:
         self._asked: dict[str, PathFact | None] = {}
         self._index = self._kept_by_git()
         self._branch = str(world.get("branch") or "")
+        self._environment = {str(name): str(value) for name, value in (world.get("environment") or {}).items()}
         self._remotes = dict(world.get("remotes") or {})
+
+    def variable(self, name: str) -> str:
+        """A variable of the environment."""
+        return self._environment.get(name, "")
 
     def _place(self, path: str) -> str:
         return normpath(join(self._root, path))
@@ -178,6 +183,14 @@ class FrozenHost:
     def is_link(self, path: str) -> bool:
         """Whether a name is a link, wherever it leads."""
         return path in self._links
+
+    def is_superuser(self) -> bool:
+        """Never: on paper nobody is."""
+        return False
+
+    def is_private(self, _path: str) -> bool:
+        """Never: on paper files have no modes."""
+        return False
 
     def stamp(self, path: str) -> tuple[int, int, int, int]:
         """Always the same for what is there: nothing changes here. Raises FileNotFoundError where nothing is."""

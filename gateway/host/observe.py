@@ -12,7 +12,7 @@ from posixpath import normpath
 from gateway.host.project_files import STAND_INS, chosen_by_place, texts_above, with_installed
 from gateway.host.repository import git_fact, nests
 from gateway.model.effect import HOLE
-from gateway.model.facts import NO_FACTS, Facts, PathFact, Wanted
+from gateway.model.facts import NO_FACTS, TEMPORARY, Facts, PathFact, Wanted
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -58,6 +58,7 @@ def observe(
             matches = globs[pattern] = host.glob(pattern, entries)
             for path in matches or ():
                 paths[path] = _look_at(path, host)
+    search_path, wanders = _anchored(search_path, context.cwd)
     programs, untrusted, chosen = _programs(wanted.programs, host, context, search_path)
     git = {folder: git_fact(folder, host, context) for folder in wanted.git} if wanted.git else {}
     trees = {}
@@ -80,7 +81,18 @@ def observe(
     }
     searched = _written_folders(search_path, context) if wanted.programs else ()
     nested = {folder: nests(folder, host) for folder in wanted.nests} if wanted.nests else {}
-    return Facts.make((paths, globs, programs, git, trees, untrusted, names, settings, nested, chosen, searched))
+    return Facts.make(
+        (paths, globs, programs, git, trees, untrusted, names, settings, nested, chosen, searched, wanders)
+    )
+
+
+def _anchored(search_path: str, cwd: str) -> tuple[str, bool]:
+    """The search path with every entry absolute, as seen from where a call begins and not from where this process
+    stands, and whether some of them were not."""
+    entries = search_path.split(":")
+    if all(entry[:1] == "/" for entry in entries):
+        return search_path, False
+    return ":".join([normpath(os.path.join(cwd or "/", entry)) for entry in entries]), True
 
 
 def _look_at(path: str, host: Host) -> PathFact:
@@ -156,12 +168,11 @@ def _programs(
 
 
 def _written_folders(search_path: str, context: Context) -> tuple[str, ...]:
-    """The folders of the search path in which the agent can put programs; relative ones as seen from where it is."""
+    """The folders of the search path in which the agent can put programs."""
     writable, suspect, _ = _suspect(search_path, (*context.workspace, *context.temp))
     if not suspect:
         return ()
-    folders = [os.path.normpath(os.path.join(context.cwd or "/", folder or ".")) for folder in search_path.split(":")]
-    return tuple([folder for folder in folders if f"{folder}/".startswith(writable)])
+    return tuple([folder for folder in search_path.split(":") if f"{folder}/".startswith(writable)])
 
 
 def _is_same(one: str, other: str, host: Host) -> bool:
@@ -175,7 +186,7 @@ def _suspect(search_path: str, own: tuple[str, ...]) -> tuple[tuple[str, ...], b
     session after session."""
     found = _SUSPECTED.get((search_path, own))
     if found is None:
-        writable = tuple([f"{folder}/" for folder in (*own, "/tmp", "/var/tmp")])
+        writable = tuple([f"{folder}/" for folder in (*own, *TEMPORARY)])
         folders = search_path.split(":")
         suspect = any((folder + "/").startswith(writable) or folder[:1] != "/" for folder in folders)
         stand_ins = ":".join(dict.fromkeys(folder for folder in folders if (folder + "/").endswith(STAND_INS)))

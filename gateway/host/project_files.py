@@ -13,10 +13,6 @@ if TYPE_CHECKING:
 MAX_FOLDERS = 64
 # What version managers obey, each through a folder of stand-ins for the programs they manage.
 STAND_INS = ("/shims/", "/.volta/bin/")
-# By these they take what they start from a place, build it, or fetch it from where the project says.
-_PLACES = ("path:", "ref:", "path=", "plugin", "://", "url", "mirror", "repo", "registry", "compile", "\\")
-# Sections that say nothing of what is started, or that nobody obeys before the file is trusted.
-_ASIDE = ("[task", "[env", "[vars", "[hooks", "[[watch", "[watch")
 
 
 def texts_above(
@@ -77,25 +73,8 @@ def chosen_by_place(host: Host, context: Context) -> bool:
     texts = texts_above(context.cwd, CHOOSERS, host, context)
     if texts is None:
         return True
-    for path, text in texts:
-        if path.endswith("/hooks.json") or any(_names_a_place(line, path) for line in _obeyed(text)):
-            return True
-    return False
+    if not texts:
+        return False
+    from gateway.steering.version_managers import names_a_place  # lazy: few projects have such files
 
-
-def _names_a_place(line: str, path: str) -> bool:
-    return any(sign in line for sign in _PLACES) or ("/" in line and path.endswith("-version"))
-
-
-def _obeyed(text: str) -> list[str]:
-    """The lines of a file, without blanks and remarks, and without those sections of which that is certain."""
-    found = []
-    aside = False
-    plain = '"""' not in text and "'''" not in text
-    for line in text.splitlines():
-        bare = "".join(line.partition("#")[0].split())
-        if bare[:1] == "[":
-            aside = plain and bare.startswith(_ASIDE)
-        if not aside:
-            found.append(bare)
-    return found
+    return any(names_a_place(path, text) for path, text in texts)

@@ -8,10 +8,49 @@ from gateway.model.facts import GitFact
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Container
+
     from gateway.host.base import Host
     from gateway.model.context import Context
 
     Settings = tuple[tuple[tuple[str, str], ...], str, tuple[str, str]]
+
+
+# How `policies/builtin.yaml` names what git obeys inside a work tree.
+WRITTEN = "//obeyed-by-git"
+
+
+# By any of these in the environment that calls begin with git takes another repository, or other settings.
+_ELSEWHERE = ("GIT_DIR", "GIT_WORK_TREE", "GIT_COMMON_DIR", "GIT_CONFIG_COUNT", "GIT_CONFIG_PARAMETERS", "GIT_CONFIG")
+
+
+def of_person(home: str, host: Host) -> tuple[str, ...]:
+    """Those that hold for a person, and for everybody on the machine, wherever variables put them."""
+    base = host.variable("XDG_CONFIG_HOME") or (f"{home}/.config" if home else "")
+    own = [f"{home}/.gitconfig"] if home else []
+    if base.startswith("/"):
+        own.append(f"{base}/git/config")
+    if said := host.variable("GIT_CONFIG_GLOBAL"):
+        own = [said]
+    return (*own, host.variable("GIT_CONFIG_SYSTEM") or "/etc/gitconfig")
+
+
+def of_project(root: str, home: str, host: Host) -> tuple[str, ...]:
+    """Those that hold in a project: its repository's own, and the person's."""
+    return (*((f"{root}/.git/config",) if root else ()), *of_person(home, host))
+
+
+# Keys whose values name hosts and branches, and no files.
+_NAMES_NO_FILE = frozenset(("url", "pushurl", "fetch", "push", "merge", "remote", "insteadof", "pushinsteadof"))
+
+
+def may_name_files(settings: str) -> bool:
+    """Whether some line may name a file of a work tree: told without reading the text as git does."""
+    for line in settings.lower().split("\n"):
+        key, equals, value = line.partition("=")
+        if equals and key.strip() not in _NAMES_NO_FILE and ("/" in value or "path" in key or "\\" in line):
+            return True
+    return False
 
 
 def git_fact(folder: str, host: Host, context: Context) -> GitFact:
@@ -19,26 +58,53 @@ def git_fact(folder: str, host: Host, context: Context) -> GitFact:
 
     `own` is False where a repository other than the project's would be used, or where the folder itself looks
     like a bare repository, because git runs what such a repository's configuration says. So it is where the project's
-    own repository takes its configuration from a folder of the project, or keeps another one that has settings.
+    own repository takes its configuration from a folder of the project, keeps another one that has settings, or has
+    settings itself by which git may start or obey what a call could have put there: `why` then says which.
     """
     top = work_tree(folder, host)
     if not top:
         return GitFact("", False, "")
     dot_git = f"{top}/.git"
     fact = host.path(dot_git)
-    git_folder = fact.real if fact is not None and fact.kind == "dir" else _linked_folder(dot_git, host)
+    git_folder = fact.real if fact is not None and fact.kind == "dir" else linked_folder(dot_git, host)
     head = host.read(f"{git_folder}/HEAD").strip() if git_folder else ""
     prefix = "ref: refs/heads/"
-    common = _common_folder(git_folder, host)
+    common = common_folder(git_folder, host)
     branch = head[len(prefix) :] if head.startswith(prefix) else ""
     own = _is_own(top, context) and _is_guarded(git_folder, common, context) and _keeps_quiet(top, git_folder, host)
-    return GitFact(top, own, branch, *_settings(host.read(f"{common}/config") if common else "", branch))
+    from gateway.host.git_settings import objection  # lazy: few calls are git's
+
+    why = ""
+    if own:
+        set_before = next((name for name in _ELSEWHERE if host.variable(name)), "")
+        theirs = of_person(context.home, host)
+        why = f"{set_before} is set" if set_before else objection(top, git_folder, common, theirs, host, context)
+    settings = _settings(host.read(f"{common}/config") if common else "", branch)
+    return GitFact(top, own and not why, branch, *settings, why)
+
+
+def obeyed(root: str, home: str, host: Host) -> tuple[tuple[str, str], ...]:
+    """Files and folders of a project, outside of any `.git`, from which git takes settings, hooks or programs there: as
+    `Places.moved` tells of folders, how rules write them, and where they lie."""
+    if not root or not any(may_name_files(host.read(file)) for file in of_project(root, home, host)):
+        return ()
+    from gateway.host.git_settings import obeyed_in  # lazy: few settings name files
+    from gateway.model.context import Context
+
+    top = work_tree(root, host)
+    fact = host.path(f"{top}/.git") if top else None
+    if fact is None:
+        return ()
+    git_folder = fact.real if fact.kind == "dir" else linked_folder(f"{top}/.git", host)
+    common = common_folder(git_folder, host)
+    found = obeyed_in(top, common, of_person(home, host), host, Context(root, root, home, (root,)))
+    return tuple([(WRITTEN, each) for each in found])
 
 
 def _read(config: str, branch: str) -> Settings:
     """Remotes, what a push sends, and the remotes that are meant where none is named. Nobody knows where the
     configuration cannot be read."""
-    from gateway.host.gitconfig import BadConfig, default_remotes, entries, pushes, remotes
+    from gateway.steering.git_config import BadConfig, default_remotes, entries, pushes, remotes
 
     try:
         found = entries(config)
@@ -83,18 +149,23 @@ def work_tree(folder: str, host: Host) -> str:
 
 
 def _looks_bare(path: str, host: Host) -> bool:
-    head = host.path(f"{path}/HEAD")
-    return (
-        head is not None
-        and head.kind != "missing"
-        and all(
-            (fact := host.path(f"{path}/{name}")) is not None and fact.kind == "dir" for name in ("objects", "refs")
-        )
-    )
+    """As `is_like_bare` of what lies in a folder."""
+    if host.is_missing(f"{path}/HEAD"):
+        return False
+    return is_like_bare({"HEAD", *[name for name in _OF_BARE if not host.is_missing(f"{path}/{name}")]})
 
 
-def _linked_folder(dot_git: str, host: Host) -> str:
-    """The folder that a `.git` file points to (worktrees and submodules)."""
+_OF_BARE = ("commondir", "objects", "refs")
+
+
+def is_like_bare(names: Container[str]) -> bool:
+    """Whether git may take a folder with these names for a repository: a HEAD, and objects and refs, there or where
+    `commondir` says."""
+    return "HEAD" in names and ("commondir" in names or ("objects" in names and "refs" in names))
+
+
+def linked_folder(dot_git: str, host: Host) -> str:
+    """The folder that a `.git` file points to (worktrees and submodules), "" where it is no such file."""
     text = host.read(dot_git).strip()
     if not text.startswith("gitdir: "):
         return ""
@@ -102,7 +173,8 @@ def _linked_folder(dot_git: str, host: Host) -> str:
     return normpath(target if target.startswith("/") else f"{dot_git[: -len('/.git')]}/{target}")
 
 
-def _common_folder(git_folder: str, host: Host) -> str:
+def common_folder(git_folder: str, host: Host) -> str:
+    """The folder from which git takes settings and hooks for one of its folders: `commondir` names another."""
     shared = host.read(f"{git_folder}/commondir").strip() if git_folder else ""
     return normpath(shared if shared.startswith("/") else f"{git_folder}/{shared}") if shared else git_folder
 
@@ -124,12 +196,6 @@ _LINK = b"\0\0\xe0\0"  # the mode of what an index keeps of another repository
 _HASHES = (20, 32)
 _MOST_LINKS = 256
 _DEEPEST = 4
-# What a repository inside another one may be told without running anything when git looks for changes in it.
-_QUIET = frozenset(
-    ("core.repositoryformatversion", "core.filemode", "core.bare", "core.logallrefupdates", "core.ignorecase",
-     "core.precomposeunicode", "core.symlinks", "core.autocrlf", "core.eol", "core.worktree")
-)  # fmt: skip
-_QUIET_SECTIONS = frozenset(("remote", "branch", "submodule", "user"))
 
 
 def _keeps_quiet(top: str, git_folder: str, host: Host, depth: int = 0) -> bool:
@@ -154,8 +220,8 @@ def _keeps_quiet(top: str, git_folder: str, host: Host, depth: int = 0) -> bool:
             return False
         if fact.kind == "missing":
             continue
-        folder = fact.real if fact.kind == "dir" else _linked_folder(fact.real, host)
-        if not folder or not (folder.startswith(f"{git_folder}/modules/") or _is_quiet(folder, host)):
+        folder = fact.real if fact.kind == "dir" else linked_folder(fact.real, host)
+        if not folder or not _is_quiet(folder, below, host):
             return False
         if not _keeps_quiet(below, folder, host, depth + 1):
             return False
@@ -172,8 +238,8 @@ def nests(folder: str, host: Host) -> bool | None:
     if not top:
         return True
     fact = host.path(f"{top}/.git")
-    own = fact.real if fact is not None and fact.kind == "dir" else _linked_folder(f"{top}/.git", host)
-    own = _common_folder(own, host)
+    own = fact.real if fact is not None and fact.kind == "dir" else linked_folder(f"{top}/.git", host)
+    own = common_folder(own, host)
     if not own:
         return True
     seen = 0
@@ -201,8 +267,8 @@ def _is_tame(dot_git: str, own: str, host: Host) -> bool:
     fact = host.path(dot_git)
     if fact is None:
         return False
-    folder = fact.real if fact.kind == "dir" else _linked_folder(fact.real, host)
-    return not folder or folder.startswith((f"{own}/modules/", f"{own}/worktrees/")) or _is_quiet(folder, host)
+    folder = fact.real if fact.kind == "dir" else linked_folder(fact.real, host)
+    return not folder or folder.startswith(f"{own}/worktrees/") or _is_quiet(folder, fact.real.rpartition("/")[0], host)
 
 
 def _is_shared(index: bytes, git_folder: str, host: Host) -> bool:
@@ -240,14 +306,18 @@ def _links(index: bytes) -> list[str] | None:
     return found if len(found) <= _MOST_LINKS else None
 
 
-def _is_quiet(folder: str, host: Host) -> bool:
-    from gateway.host.gitconfig import BadConfig, entries
+def _is_quiet(folder: str, work_tree: str, host: Host) -> bool:
+    """Whether a repository inside another one says nothing by which git may run something when it looks for changes."""
+    from gateway.steering.git_config import BadConfig, entries
+    from gateway.steering.git_keys import is_harmless
 
-    shared = host.path(f"{folder}/commondir")
-    if shared is None or shared.kind != "missing":
+    if not host.is_missing(f"{folder}/commondir"):
         return False
-    try:
-        found = entries(host.read(f"{folder}/config"))
-    except BadConfig:
-        return False
-    return all(section in _QUIET_SECTIONS or f"{section}.{key}" in _QUIET for section, _, key, _ in found)
+    for name in ("config", "config.worktree"):
+        try:
+            found = entries(host.read(f"{folder}/{name}"))
+        except BadConfig:
+            return False
+        if not all(is_harmless(each, folder, (work_tree,)) for each in found):
+            return False
+    return True

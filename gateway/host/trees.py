@@ -6,6 +6,7 @@ import os
 
 from gateway.host.bounds import OutOfEntries
 from gateway.host.repository import work_tree
+from gateway.model.effect import BROUGHT, COPIED
 from gateway.model.facts import TreeFact
 
 TYPE_CHECKING = False
@@ -20,8 +21,10 @@ MAX_TREE_FINDINGS = 8
 
 def look_below(tree: str, skips: str, host: Host, hidden: Callable[[str], bool], entries: Entries) -> TreeFact:
     """Protected paths below a tree, as far as a bounded look goes, without what the program leaves out."""
-    if skips == "rest":
-        return TreeFact((), True)
+    if skips in ("rest", BROUGHT):
+        return TreeFact((), skips == "rest")
+    if skips.startswith(COPIED):
+        return _copied(tree, skips.split("\0")[1:], host, hidden, entries)
     found: list[str] = []
     entries.begin()
     pending = [tree]
@@ -39,6 +42,27 @@ def look_below(tree: str, skips: str, host: Host, hidden: Callable[[str], bool],
                     elif fact is not None and fact.kind == "dir" and _is_elsewhere(fact.real, (tree, *behind)):
                         behind.add(fact.real)
                         pending.append(fact.real)
+                if len(found) >= MAX_TREE_FINDINGS:
+                    return TreeFact(tuple(found), False)
+    except (OSError, OutOfEntries):
+        return TreeFact(tuple(found), False)
+    return TreeFact(tuple(found), True)
+
+
+def _copied(tree: str, sources: list[str], host: Host, hidden: Callable[[str], bool], entries: Entries) -> TreeFact:
+    """Protected paths that copying these folders or files makes below a tree: in it, or in a folder of their name."""
+    found: list[str] = []
+    entries.begin()
+    try:
+        for source in sources:
+            fact = host.path(source)
+            if fact is None or fact.kind == "missing":
+                return TreeFact(tuple(found), False)
+            name = source[source.rfind("/") :]
+            names = ["", *(path[len(fact.real) :] for path in host.below(fact.real))] if fact.kind == "dir" else [""]
+            for each in names:
+                entries.spend()
+                found += [path for path in (tree + each, tree + name + each) if path != tree and hidden(path)]
                 if len(found) >= MAX_TREE_FINDINGS:
                     return TreeFact(tuple(found), False)
     except (OSError, OutOfEntries):

@@ -21,7 +21,7 @@ LEVELS = (USER, PROJECT, MANAGED)
 # The first release known to keep managed hooks under --bare.
 LEAST_VERSION = "2.1.329"
 # Events that name a tool, and so take a matcher.
-_UNMATCHED = ("ConfigChange",)
+_UNMATCHED = ("ConfigChange", "UserPromptSubmit")
 
 
 def folder(site: Site) -> str:

@@ -73,10 +73,10 @@ def _hook(found: Mapping[str, Any]) -> ListedHook:
     return ListedHook(
         str(found["key"]),
         str(found["currentHash"]),
-        str(found.get("eventName", "")),
-        str(found.get("command") or ""),
-        str(found.get("trustStatus", "")),
-        str(found.get("sourcePath", "")),
+        event=str(found.get("eventName", "")),
+        command=str(found.get("command") or ""),
+        trust=str(found.get("trustStatus", "")),
+        source=str(found.get("sourcePath", "")),
     )
 
 

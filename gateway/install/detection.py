@@ -132,14 +132,14 @@ def _form(path: str) -> str:
 def _hooks(site: Site, path: str, text: str) -> list[Hook | Broken]:
     if path.endswith(".js"):
         words = line_of(text)
-        return [Hook(site.level, path, "", words, bool(words and agent_of(words)), text)]
+        return [Hook(site.level, path, event="", words=words, own=bool(words and agent_of(words)), data=text)]
     found: list[Hook | Broken] = []
     events = opened(_form(path), text, path).get(("hooks",))
     for event, entries in events.items() if isinstance(events, dict) else ():
         for entry in entries if isinstance(entries, list) else ():
             for handler in handlers(entry):
                 words = hook_words(handler)
-                found.append(Hook(site.level, path, event, words, bool(agent_of(words)), handler))
+                found.append(Hook(site.level, path, event=event, words=words, own=bool(agent_of(words)), data=handler))
     return found
 
 

@@ -74,8 +74,8 @@ def _gemini(agent: Agent, site: Site, net: Second) -> Said:
         for each in net.prefixes
     ]
     for server, tool in net.tools:
-        name = f"toolName = {_in_quotes(tool)}\n" if tool != "*" else ""
-        lines.append(f"\n[[rule]]\nmcpName = {_in_quotes(server)}\n{name}" + _DENIED)
+        # A rule without `toolName` makes its loader drop the whole file.
+        lines.append(f"\n[[rule]]\nmcpName = {_in_quotes(server)}\ntoolName = {_in_quotes(tool)}\n" + _DENIED)
     path = os.path.join(agent.folder(site), "policies", "gateway.toml")
     return (Target(path, TEXT, (), "".join(lines)),), left
 

@@ -51,9 +51,13 @@ def second_net(rules: Iterable[Mapping[str, Any]]) -> Second:
             if reason:
                 found.left.append((rule["id"], reason))
     return Second(
-        tuple(found.prefixes), _once(found.reads), _once(found.writes), _once(found.hosts), _once(found.tools),
-        _once(found.left),
-    )  # fmt: skip
+        tuple(found.prefixes),
+        _once(found.reads),
+        writes=_once(found.writes),
+        hosts=_once(found.hosts),
+        tools=_once(found.tools),
+        left=_once(found.left),
+    )
 
 
 class _Found:

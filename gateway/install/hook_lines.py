@@ -1,9 +1,17 @@
-"""The command lines that are put into settings."""
+"""The command lines that are put into settings.
+
+Most agents take a hook that fails for consent. So what they start is a shell of a few lines, which starts the hook,
+waits for it, and hands its answer on. Whatever else becomes of that process (it cannot be started, is killed, ends
+without an answer) is the refusal that the agent's dialect has for the event. A hook that has answered says so by its
+exit status, so that none that merely ended well is taken for it.
+"""
 
 from __future__ import annotations
 
+import shlex
 import sys
 
+from gateway.agents import dialect_of
 from gateway.core.line import client_line, hook_line
 
 TYPE_CHECKING = False
@@ -11,19 +19,72 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
 
+_SHELL, _NAME = "/bin/sh", "gateway"
+_IN_SHELL = "--in-shell"
+_WHY = (
+    "gateway refused this call: its hook did not run to its end, or could not be started. "
+    "`gateway doctor` looks for the reason."
+)
+# Signals do not end the shell. Nothing is written before the whole answer is there; what cannot be written is refused.
+_SCRIPT = """\
+trap '' HUP INT QUIT ILL TRAP ABRT BUS FPE USR1 SEGV USR2 PIPE ALRM TERM XCPU XFSZ VTALRM PROF SYS
+out=$("$@")
+case $? in
+80) end=0 ;;
+82) end=2 ;;
+*) out=@OUT@ end=@STATUS@
+printf '%s\\n' @ERROR@ >&2 ;;
+esac
+case $out in ?*)
+printf '%s\\n' "$out" || { end=2; printf '%s\\n' 'gateway refused this call: its answer cannot be written.' >&2; } ;;
+esac
+exit $end"""
+
+
 def hook_lines(agent: str, options: Sequence[str] = ()) -> Callable[[str], list[str]]:
-    """The command line of an agent's hook by its event, which it is told so that failures are answered in its form."""
+    """The command line of an agent's hook by its event, which it is told so that failures are answered in its form.
+    That for no event in particular has no shell around it: it is for a caller that takes nothing but a clear yes."""
 
     def line(event: str) -> list[str]:
-        return hook_line(agent, (*(("--event", event) if event else ()), *options))
+        if not event:
+            return hook_line(agent, options)
+        return held(agent, event, hook_line(agent, ("--event", event, _IN_SHELL, *options)))
 
     return line
 
 
-def is_of_here(words: Sequence[str]) -> bool:
-    """Whether a command line starts the hook of this very installation."""
-    start = client_line("hook")
-    return list(words[: len(start)]) == start
+def held(agent: str, event: str, words: Sequence[str]) -> list[str]:
+    """The words of a hook that add 80 to the status of their answer, in a shell that refuses where they do not."""
+    return [_SHELL, "-c", script(agent, event), _NAME, *words]
+
+
+def script(agent: str, event: str) -> str:
+    """The text of that shell."""
+    dialect = dialect_of(agent)
+    assert dialect is not None
+    refusal = dialect.refuse(event, _WHY)
+    found = _SCRIPT.replace("@STATUS@", str(refusal.status))
+    for name, said in (("@OUT@", refusal.stdout), ("@ERROR@", refusal.stderr or _WHY.encode())):
+        found = found.replace(name, shlex.quote(said.decode("ascii").strip()))
+    return found
+
+
+def unheld(words: Sequence[str]) -> tuple[str, ...]:
+    """A hook's command line without the shell around it, if there is one."""
+    is_in_shell = tuple(words[:2]) == (_SHELL, "-c") and tuple(words[3:4]) == (_NAME,)
+    return tuple(words[4:] if is_in_shell else words)
+
+
+def is_held(agent: str, event: str, words: Sequence[str]) -> bool:
+    """Whether the shell around a hook is, to the letter, the one that refuses where the hook does not answer."""
+    inner = unheld(words)
+    return _IN_SHELL in inner and list(words) == held(agent, event, inner)
+
+
+def is_of_here(agent: str, event: str, words: Sequence[str]) -> bool:
+    """Whether a command line starts the hook of this very installation, in no other shell than ours."""
+    start, inner = client_line("hook"), unheld(words)
+    return list(inner[: len(start)]) == start and (len(inner) == len(words) or is_held(agent, event, words))
 
 
 def server_line() -> list[str]:

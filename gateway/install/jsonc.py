@@ -249,7 +249,7 @@ class JsonDocument:
             node, at = self._value(at, depth + 1)
             at, comma = self._comma(at, "]")
             items.append(node.replace(comma=comma))
-        return Node(start, at + 1, [node.value for node in items], None, tuple(items)), at + 1
+        return Node(start, at + 1, value=[node.value for node in items], members=None, items=tuple(items)), at + 1
 
     def _comma(self, at: int, closing: str) -> tuple[int, int]:
         at = self._blank(at)

@@ -93,5 +93,9 @@ def _kept(stored: Mapping[str, Any]) -> Kept:
     before = tuple((tuple(place), str(text)) for place, text in stored["before"])
     made = Made(pieces, before, tuple(tuple(each) for each in stored["containers"]))
     return Kept(
-        str(stored["form"]), made, bool(stored["created"]), str(stored["content"]), tuple(map(str, stored["folders"]))
+        str(stored["form"]),
+        made,
+        created=bool(stored["created"]),
+        content=str(stored["content"]),
+        folders=tuple(map(str, stored["folders"])),
     )

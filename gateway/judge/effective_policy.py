@@ -9,8 +9,8 @@ import os
 import time
 
 from gateway.config.binding import bind
-from gateway.config.descriptions import ADDS, Layered, compile_files, entries, find_descriptions
-from gateway.config.layers import PolicyFile, find_files, layer_folders, read_file, read_layer
+from gateway.config.descriptions import ADDS, Layered, compile_files, entries, find_descriptions, with_parts
+from gateway.config.layers import PolicyFile, find_files, layer_folders, passed_over, read_file, read_layer
 from gateway.config.load import Options, load_descriptions, tool_names
 from gateway.config.trust import TrustStore
 from gateway.core.errors import ConfigError, Problem
@@ -24,12 +24,13 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from typing import Any
 
+    from gateway.commands.description import Description
     from gateway.config.binding import Layered as LayeredPolicy
-    from gateway.config.descriptions import Entry
+    from gateway.config.descriptions import Entry, Lookup
     from gateway.config.layers import Setting
     from gateway.tools.registry import Registry
 
-_NO_PLACES = Places("", "", "", "", "")  # for a folder of policies, which stands for all of them
+_NO_PLACES = Places("", "", state="", cache="", home="")  # for a folder of policies, which stands for all of them
 # What becomes of a rule that was read.
 ACTIVE, EXPIRED, WAITING, LEFT_OUT = "active", "expired", "waits for trust", "left out"
 
@@ -126,19 +127,29 @@ def effective(places: Places, options: Options, registry: Registry, brought: Seq
     return Effective(
         options.root,
         tuple(_with_extended(sources, whole.bound)),
-        tuple(_listed(whole.bound, layered.bound)),
-        settings,
-        mode,
-        layered.skipped,
-        layered.project_digest,
-        layered.project_trusted,
-        tuple(sorted(kept)),
-        tuple(dict.fromkeys(problems)),
-        layered.bound,
-        listed,
-        layered.hooks,
-        tuple((file.layer, file.path) for file in brought),
+        rules=tuple(_listed(whole.bound, layered.bound)),
+        settings=settings,
+        mode=mode,
+        skipped=(*_misnamed(places, options, problems), *layered.skipped),
+        project_digest=layered.project_digest,
+        project_trusted=layered.project_trusted,
+        kept_digests=tuple(sorted(kept)),
+        problems=tuple(dict.fromkeys(problems)),
+        bound=layered.bound,
+        commands=listed,
+        hooks=layered.hooks,
+        tool_files=tuple((file.layer, file.path) for file in brought),
     )
+
+
+def _misnamed(places: Places, options: Options, problems: list[Problem]) -> list[str]:
+    """What lies in the project under a name that is not read."""
+    try:
+        found = () if options.policies else passed_over(layer_folders(places, options.root, options.others))
+        return [f"{each.file}: {each.message}" for each in found]
+    except ConfigError as error:
+        problems += error.problems
+        return []
 
 
 def _descriptions(places: Places, options: Options, problems: list[Problem]) -> list[PolicyFile]:
@@ -155,29 +166,50 @@ def _programs(
 ) -> tuple[tuple[Entry, ...], tuple[DescribedPrograms, ...]]:
     """The descriptions that hold, and every file with what it does."""
     shipped = load_descriptions(places)
-    good = files
-    try:
-        compiled = compile_files(files, shipped)
-    except ConfigError as error:
-        problems += error.problems
-        broken = {problem.file for problem in error.problems}
-        good = [file for file in files if file.path not in broken]
-        compiled = compile_files(good, shipped)
+    good, compiled = _unbroken(files, shipped, problems)
+    place = {
+        path: number
+        for number, (file, parts) in enumerate(with_parts(good, []))
+        for path in (file.path, *(part for part, _content in parts))
+    }
     found = entries(compiled, trusted=layered.project_trusted, locked_by=layered.commands_locked_by)
     trusted = entries(compiled, trusted=True, locked_by=layered.commands_locked_by)
     known, would = Layered(shipped, found), Layered(shipped, trusted)
     listed = []
     for file in files:
-        if file not in good:
+        if file.path not in place:
             listed.append(DescribedPrograms(file.layer, file.path, "broken"))
             continue
-        at = good.index(file)
+        at = place[file.path]
         names = tuple(found[at][2]["names"])
         adds = tuple(name for name in names if known.role(name, found[at]) == ADDS)
         waits = any(would.role(name, trusted[at]) != ADDS for name in adds)
         speaks = tuple(name for name in names if name not in adds)
-        listed.append(DescribedPrograms(file.layer, file.path, "loaded", speaks, adds, waits))
+        listed.append(
+            DescribedPrograms(file.layer, file.path, state="loaded", describes=speaks, adds=adds, waits=waits)
+        )
     return tuple(found), tuple(listed)
+
+
+def _unbroken(
+    files: list[PolicyFile], shipped: Lookup, problems: list[Problem]
+) -> tuple[list[PolicyFile], list[tuple[str, Description]]]:
+    """The files that hold, compiled. Without the one that it goes on with, a part holds no more than that does."""
+    good = files
+    told: list[Problem] = []
+    while True:
+        try:
+            compiled = compile_files(good, shipped)
+        except ConfigError as error:
+            told = told or list(error.problems)
+            broken = {problem.file for problem in error.problems}
+            left = [file for file in good if file.path not in broken]
+            if len(left) == len(good):
+                raise
+            good = left
+        else:
+            problems += told
+            return good, compiled
 
 
 class _Parser:
@@ -201,7 +233,7 @@ def _read_all(places: Places, options: Options, problems: list[Problem]) -> tupl
     builtin = packaged("policies/builtin.yaml")
     if options.policies:
         return _read_folder(options, problems)
-    files = [PolicyFile("builtin", builtin, read_file(builtin), options.root, "/")]
+    files = [PolicyFile("builtin", builtin, content=read_file(builtin), base=options.root, root="/")]
     sources = [SourceState("builtin", builtin, "loaded")]
     for folder in layer_folders(places, options.root, options.others):
         usual = os.path.join(folder.path, "policy.yaml")
@@ -215,7 +247,7 @@ def _read_all(places: Places, options: Options, problems: list[Problem]) -> tupl
         sources += [SourceState(folder.layer, file.path, "loaded") for file in found]
         if not found and folder.layer == "user":
             daily = packaged("policies/daily.yaml")
-            files.append(PolicyFile("user", daily, read_file(daily), options.root, folder.root))
+            files.append(PolicyFile("user", daily, content=read_file(daily), base=options.root, root=folder.root))
             sources += [
                 SourceState("user", usual, "absent"),
                 SourceState("user", daily, "loaded", note="stands in while there is no user file"),
@@ -228,7 +260,7 @@ def _read_all(places: Places, options: Options, problems: list[Problem]) -> tupl
 def _read_folder(options: Options, problems: list[Problem]) -> tuple[list[PolicyFile], list[SourceState]]:
     """The layers of a folder given with `--policies`."""
     builtin = packaged("policies/builtin.yaml")
-    files = [PolicyFile("builtin", builtin, read_file(builtin), options.root, "/")]
+    files = [PolicyFile("builtin", builtin, content=read_file(builtin), base=options.root, root="/")]
     try:
         files = find_files(_NO_PLACES, options.root, policies=options.policies)
     except ConfigError as error:
@@ -266,7 +298,7 @@ def _with_extended(sources: list[SourceState], bound: tuple[Bound, ...]) -> list
         count = sum(len(each.rules) for each in group if each.file == source.path)
         found.append(source.replace(rules=count))
         found += [
-            SourceState(each.layer, each.file, "loaded", len(each.rules), source.path, each.level)
+            SourceState(each.layer, each.file, state="loaded", rules=len(each.rules), via=source.path, level=each.level)
             for each in group
             if each.file != source.path
         ]
@@ -288,7 +320,7 @@ def _listed(whole: tuple[Bound, ...], layered: tuple[Bound, ...]) -> list[Listed
                 state = EXPIRED
             else:
                 state = ACTIVE
-            found.append(ListedRule(each.layer, each.file, each.level, state, rule))
+            found.append(ListedRule(each.layer, each.file, level=each.level, state=state, rule=rule))
     return found
 
 

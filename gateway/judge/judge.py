@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 import time
 
+from gateway.config.layers import strict_as_both
 from gateway.config.load import (
     Loaded,
     Options,
@@ -28,7 +29,7 @@ from gateway.host.machine import Machine
 from gateway.host.nested_projects import NestedProjects
 from gateway.judge.pipeline import Pipeline, branch_of, context_of
 from gateway.model.decision import MODES
-from gateway.policy.modes import regions_of
+from gateway.policy.modes import CEILINGS, regions_of
 from gateway.policy.resolve import Judged, resolve
 
 TYPE_CHECKING = False
@@ -73,8 +74,8 @@ class Judge:
             root = os.path.realpath(options.root) if options.root else project_root(cwd)
             options = options.replace(cwd=cwd, root=root)
         self.options = options
-        self.host: Host = host or Machine()
         self.environment = dict(os.environ if environment is None else environment)
+        self.host: Host = host or Machine(self.environment)
         self._brought = () if loaded else tool_files(self.places, self.options)
         self.registry: Registry = load_tools(self.places, self._brought)
         self.loaded: Loaded = loaded or load_policy(
@@ -123,9 +124,14 @@ class Judge:
             context = context.replace(branch=branch_of(context.root, self.host, self.places.home))
         judged = self._judged(tool)
         if not (context.confined or judged.filters):
-            facts = facts.replace(trees=self._pipeline.look_below(loaded.policy, analysis, context))
+            facts = facts.replace(trees=self._pipeline.look_below(loaded.policy, call, analysis, context))
         regions = self._regions_of(context)
-        return resolve(loaded.policy, call, judged, analysis, context, facts, regions)
+        modes = () if self.options.mode else loaded.modes_elsewhere
+        found_in = [
+            resolve(loaded.policy, call, judged, analysis, each, facts, regions)
+            for each in (_in_modes(context, modes) if modes else (context,))
+        ]
+        return max(found_in, key=lambda each: each.decision)
 
     def _regions_of(self, context: Context) -> Regions:
         key = (context.workspace, context.temp)
@@ -197,7 +203,7 @@ class Judge:
         """One with the same policy, for another folder and environment, that looks at the host anew: what a process of
         its own would make of the same policy files."""
         found = type(self).__new__(type(self))
-        host = Machine()
+        host = Machine(environment)
         own = {
             "options": self.options.replace(cwd=os.path.realpath(cwd)),
             "host": host,
@@ -242,6 +248,22 @@ class Judge:
                 self.places, options, self.registry, _problems_of_examples, self._brought
             )
         return found
+
+
+def _in_modes(context: Context, modes: tuple[str, ...]) -> list[Context]:
+    """The context in the laxest mode as strict as its own and these others; in several, of which the strictest answer
+    counts, where no mode is as strict as all of them. Those that refuse every write come first."""
+    found: list[str] = []
+    for mode in (context.mode, *modes):
+        for at, known in enumerate(found):
+            both = strict_as_both(known, mode)
+            if both:
+                found[at] = both
+                break
+        else:
+            found.append(mode)
+    found.sort(key=lambda mode: mode not in CEILINGS)
+    return [context.replace(mode=mode) for mode in dict.fromkeys(found)]
 
 
 def _problems_of_examples(*loading: Any) -> list[Problem]:

@@ -79,9 +79,11 @@ class Pipeline:
         items += analysis.items
         if shell != "bash":
             items += _read_otherwise(text, shell)
-        return Analysis.make((analysis.parts, items, analysis.tokens, analysis.wanted, analysis.pending))
+        return analysis.replace(items=items)
 
-    def look_below(self, policy: Policy, analysis: Analysis, context: Context) -> Mapping[tuple[str, str], TreeFact]:
+    def look_below(
+        self, policy: Policy, call: Call, analysis: Analysis, context: Context
+    ) -> Mapping[tuple[str, str], TreeFact]:
         """What policy protects below the trees of a call that nothing will hide it from: the second, last look."""
         trees = dict.fromkeys(
             (effect.path, effect.skips)  # type: ignore[attr-defined]
@@ -91,7 +93,7 @@ class Pipeline:
         kinds = frozenset(item.effect.kind for item in analysis.items if item.effect.kind in PATH_KINDS)
 
         def hidden(path: str) -> bool:
-            return is_protected(policy, kinds, context, path)
+            return is_protected(policy, kinds, context, path, call, analysis.parts)
 
         return observe(Wanted(trees=tuple(trees)), self._host, context, hidden=hidden).trees
 

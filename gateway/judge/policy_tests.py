@@ -1,9 +1,10 @@
-"""Policies judged on paper: the examples of rules, tables of tests, and the calls that findings show as proof.
+"""Policies judged on paper: the examples of rules, and tables of tests.
 
 All of it runs in one frozen world (`gateway.host.frozen.EXAMPLE`): a project root, branch `main`, no links, confined,
 in the mode `default`, on a Wednesday at noon. A rule's example is judged with that rule alone, so that it says what
 the rule means and not what else is in force: circumstances that a call's text cannot give (agent, depth, mode,
-time, confinement, an MCP server) are taken to be what the rule asks for. A row of a table is judged with all layers.
+time, confinement, an MCP server) are taken to be what the rule asks for. A row of a table is judged with its own layer
+and those above it.
 """
 
 from __future__ import annotations
@@ -39,7 +40,6 @@ if TYPE_CHECKING:
     from gateway.model.rule import Rule
     from gateway.model.verdict import Verdict
     from gateway.policy.compile import Bound
-    from gateway.policy.lint.lint import Finding
     from gateway.tools.registry import Registry
 
 LAYER_NAMES = ("builtin", "enterprise", "user", "project", "local")
@@ -125,7 +125,7 @@ class Trials:
         if found.context.confined or tool.entry["filters"]:
             return found
         # What lies below trees is what a policy without rules protects there: nothing.
-        trees = self._pipeline.look_below(_EMPTY, found.analysis, found.context)
+        trees = self._pipeline.look_below(_EMPTY, found.call, found.analysis, found.context)
         return found.replace(facts=found.facts.replace(trees=trees))
 
     def _under(self, seen: Understood, policy: Policy, context: Context) -> Verdict:
@@ -167,7 +167,7 @@ def check_examples(
             if not (rule["matches"] or rule["not_matches"]) or rule["id"] in each.without or is_packaged(each.file):
                 continue
             trials = trials or Trials(registry, places, commands)
-            for case, _hit in _examples(trials, trials.rebased(each, places.home), rule):
+            for case, _hit in examples_of(trials, trials.rebased(each, places.home), rule):
                 if case.problem:
                     problems.append(
                         Problem(
@@ -181,7 +181,7 @@ def check_examples(
     return problems
 
 
-def _examples(trials: Trials, bound: Bound, rule: dict[str, Any]) -> Iterator[tuple[Case, bool]]:
+def examples_of(trials: Trials, bound: Bound, rule: dict[str, Any]) -> Iterator[tuple[Case, bool]]:
     """Each example of one rule, and whether the rule hit it. `bound` stands in the example world."""
     policy = Policy(**compile_policy([_alone(bound, rule)], home=trials.world.home), levels={})
     for kind, wanted in (("matches", True), ("not_matches", False)):
@@ -192,7 +192,7 @@ def _examples(trials: Trials, bound: Bound, rule: dict[str, Any]) -> Iterator[tu
             except CallError as error:
                 hit, problem = False, f"example of rule `{rule['id']}` must be a call that can be judged (got `{call}`)"
                 problem += ": " + "; ".join(each.message for each in error.problems)
-            yield Case(kind, bound.file, rule["line"], rule["id"], call, problem), hit
+            yield Case(kind, bound.file, line=rule["line"], rule=rule["id"], call=call, problem=problem), hit
 
 
 def _wrong(rule: str, kind: str, call: str) -> str:
@@ -245,12 +245,12 @@ def read_layers(files: Sequence[File], registry: Registry, root: str) -> Layered
 def stack_for(paths: Sequence[str], root: str) -> list[File]:
     """`builtin` and the given files. A file named after a layer stands for it, any other one for the user's."""
     builtin = packaged("policies/builtin.yaml")
-    files = [File("builtin", builtin, read_file(builtin), root, "/")]
+    files = [File("builtin", builtin, content=read_file(builtin), base=root, root="/")]
     for path in paths:
         if os.path.realpath(path) != os.path.realpath(builtin):
             name = os.path.basename(path).split(".", 1)[0]
             layer = name if name in LAYER_NAMES[1:] else "user"
-            files.append(File(layer, path, read_file(path), root, root))
+            files.append(File(layer, path, content=read_file(path), base=root, root=root))
     return sorted(files, key=lambda file: LAYER_NAMES.index(file.layer))
 
 
@@ -290,16 +290,16 @@ def run_tests(
                 continue
             place = (each.file, rule["line"], rule["id"])
             rules.append(place)
-            for case, found in _examples(trials, each, rule):
+            for case, found in examples_of(trials, each, rule):
                 cases.append(case)
                 if found:
                     hit.add(place)
-    review = layered.settings["review"].value if "review" in layered.settings else ""
-    policy = Policy(**compile_policy(bound, home=trials.world.home), levels=_levels(layered), review=review)
-    mode = layered.settings["mode"].value if "mode" in layered.settings else "default"
-    tables = [(path, test) for path, test in layered.tests if is_tested(path)]
-    tables += list(_tables_beside({each.file for each in bound if is_tested(each.file)}, registry))
-    for path, test in tables:
+    upper = _Upper(files, registry, root, trials, places.home)
+    layers = {each.file: each.layer for each in reversed(bound)}
+    tables = [(path, path, test) for path, test in layered.tests if is_tested(path)]
+    tables += _tables_beside({each.file for each in bound if is_tested(each.file)}, registry)
+    for of, path, test in tables:
+        policy, mode = upper.down_to(layers[of])
         case, spoke = _run_test(trials, policy, path, test, mode)
         cases.append(case)
         hit |= spoke
@@ -307,12 +307,32 @@ def run_tests(
     return Report(tuple(cases), len(dict.fromkeys(rules)), missing)
 
 
-def _levels(layered: Layered) -> dict[str, str]:
-    return layered.settings["levels"].value if "levels" in layered.settings else {}
+class _Upper:
+    """What holds down to a layer: a table of tests says what its own layer and those above it make of a call, and
+    stays right whatever the layers below allow, refuse or choose."""
+
+    def __init__(self, files: Sequence[File], registry: Registry, root: str, trials: Trials, home: str) -> None:
+        self._files, self._registry, self._root = files, registry, root
+        self._trials, self._home = trials, home
+        self._known: dict[str, tuple[Policy, str]] = {}
+
+    def down_to(self, layer: str) -> tuple[Policy, str]:
+        """The policy of all layers down to this one, and its mode."""
+        found = self._known.get(layer)
+        if found is None:
+            last = LAYER_NAMES.index(layer)
+            files = [file for file in self._files if LAYER_NAMES.index(file.layer) <= last]
+            layered = read_layers(files, self._registry, self._root)
+            bound = [self._trials.rebased(each, self._home) for each in layered.bound]
+            values = {name: setting.value for name, setting in layered.settings.items()}
+            compiled = compile_policy(bound, home=self._trials.world.home)
+            policy = Policy(**compiled, levels=values.get("levels", {}), review=values.get("review", ""))
+            found = self._known[layer] = policy, values.get("mode", "default")
+        return found
 
 
-def _tables_beside(paths: Iterable[str], registry: Registry) -> Iterator[tuple[str, dict[str, Any]]]:
-    """The rows of `x.tests.yaml` beside each `x.yaml`."""
+def _tables_beside(paths: Iterable[str], registry: Registry) -> Iterator[tuple[str, str, dict[str, Any]]]:
+    """The rows of `x.tests.yaml` beside each `x.yaml`: whose they are, where they stand, and each of them."""
     from gateway.spec.policy import parse_policy
 
     for path in sorted(paths):
@@ -324,7 +344,7 @@ def _tables_beside(paths: Iterable[str], registry: Registry) -> Iterator[tuple[s
             remedy = f"put the rest into {os.path.basename(path)}"
             raise ConfigError(Problem("a table of tests must hold nothing but `tests`", file=beside, remedy=remedy))
         for test in doc["tests"]:
-            yield beside, test
+            yield path, beside, test
 
 
 def _run_test(
@@ -343,47 +363,18 @@ def _run_test(
             verdict = trials.verdict_on(test["tool"], test["input"], policy, context)
     except CallError as error:
         reasons = "; ".join(each.message for each in error.problems)
-        return Case("test", path, test["line"], wanted, shown, f"call must be one that can be judged: {reasons}"), set()
+        return Case(
+            "test",
+            path,
+            line=test["line"],
+            rule=wanted,
+            call=shown,
+            problem=f"call must be one that can be judged: {reasons}",
+        ), set()
     problem = ""
     rule = verdict.reason.rule
     if verdict.decision.word != test["expect"] or (wanted and rule.id != wanted):
         by = f" by `{wanted}`" if wanted else ""
         problem = f"`{shown}` must get {test['expect']}{by} (got {verdict.decision.word} by `{rule.id}`)"
     spoke = {(found.source.file, found.source.line, found.id) for found in rules_of(verdict)}
-    return Case("test", path, test["line"], wanted, shown, problem), spoke
-
-
-def confirm(
-    findings: Iterable[Finding], bound: Sequence[Bound], trials: Trials, levels: dict[str, str]
-) -> list[Finding]:
-    """The findings with the calls that the engine bears out. `bound` stands in the example world.
-
-    A call that does not show what its finding says is taken away; a finding about what a rule opens is then only
-    an `info`, because something else holds the door.
-    """
-    policy = Policy(**compile_policy(bound, home=trials.world.home), levels=levels)
-    confirmed = []
-    for finding in findings:
-        if finding.witness and not _shows(finding, trials, policy):
-            severity = "info" if finding.proof in ("covered", "missed") else finding.severity
-            finding = finding.replace(witness="", severity=severity)
-        confirmed.append(finding)
-    return confirmed
-
-
-def _shows(finding: Finding, trials: Trials, policy: Policy) -> bool:
-    """Whether the engine answers what the finding claims."""
-    try:
-        verdict = trials.verdict(finding.witness, policy)
-    except CallError:
-        return False
-    me = (finding.file, finding.line, finding.rule)
-    spoke = {(rule.source.file, rule.source.line, rule.id) for rule in rules_of(verdict)}
-    decided = verdict.reason.rule
-    decides = (decided.source.file, decided.source.line, decided.id) == me
-    if finding.proof == "covered":
-        covering = {(o.reason.rule.source.file, o.reason.rule.source.line, o.reason.rule.id) for o in verdict.outcomes}
-        return verdict.decision.word == "allow" and me in covering
-    if finding.proof == "overruled":
-        return me in spoke and not decides
-    return me not in spoke
+    return Case("test", path, line=test["line"], rule=wanted, call=shown, problem=problem), spoke

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 
+from gateway.core.errors import fault
 from gateway.llm.model import TEXT, THINKING, ModelError, Reply, Said
 
 TYPE_CHECKING = False
@@ -34,8 +35,8 @@ class Claude:
         """The answer, streamed. Raises ModelError with what the API or the SDK said."""
         try:
             import anthropic
-        except ImportError as error:
-            raise ModelError("the package `anthropic` is not installed", "pip install anthropic") from error
+        except ModuleNotFoundError as error:
+            raise ModelError(fault(error)) from error
         try:
             try:
                 return self._streamed(request, listener, cancel)

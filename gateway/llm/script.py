@@ -61,10 +61,10 @@ def _turns(node: Node, complaints: Complaints) -> tuple[Turn, ...]:
             Turn(
                 read.text(keys["say"], "`say`", complaints) if "say" in keys else "",
                 _calls(keys["calls"], complaints) if "calls" in keys else (),
-                tuple(read.texts(keys["expect"], "`expect`", complaints)) if "expect" in keys else (),
-                tuple(read.texts(keys["lacks"], "`lacks`", complaints)) if "lacks" in keys else (),
-                read.choice(keys["stop"], "`stop`", STOPS, complaints) if "stop" in keys else "",
-                each.line,
+                expect=tuple(read.texts(keys["expect"], "`expect`", complaints)) if "expect" in keys else (),
+                lacks=tuple(read.texts(keys["lacks"], "`lacks`", complaints)) if "lacks" in keys else (),
+                stop=read.choice(keys["stop"], "`stop`", STOPS, complaints) if "stop" in keys else "",
+                line=each.line,
             )
         )
     return tuple(found)

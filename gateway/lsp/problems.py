@@ -109,12 +109,12 @@ def _problem(item: Any, lines: Sequence[str], counted: Counted) -> Problem | Non
     related = item.get("relatedInformation")
     return Problem(
         line, column,
-        severity if type(severity) is int and severity in NAMES else ERROR,
-        source[:_MOST_NAMED] if isinstance(source, str) else "",
-        str(code)[:_MOST_NAMED] if isinstance(code, (str, int)) and not isinstance(code, bool) else "",
-        item["message"][:MOST_MESSAGE],
-        text,
-        tuple(related[:_MOST_RELATED]) if isinstance(related, list) else (),
+        severity=severity if type(severity) is int and severity in NAMES else ERROR,
+        source=source[:_MOST_NAMED] if isinstance(source, str) else "",
+        code=str(code)[:_MOST_NAMED] if isinstance(code, (str, int)) and not isinstance(code, bool) else "",
+        message=item["message"][:MOST_MESSAGE],
+        text=text,
+        related=tuple(related[:_MOST_RELATED]) if isinstance(related, list) else (),
     )  # fmt: skip
 
 

@@ -138,11 +138,6 @@ class Server:
         tools is judged as going there. Raises Failure."""
         self._judged = circumstances(session, services.planner.judge)
         if self.declared["url"]:
-            from importlib.util import find_spec
-
-            if find_spec("mcp") is None:
-                why = f"MCP server `{self.name}` cannot be asked: the package `mcp` is missing."
-                raise Failure(why, "Install agent-gateway[mcp].")
             self.was_let = True
 
         def starts(child: Child) -> None:

@@ -15,8 +15,9 @@ from gateway.model.call import RawCall
 from gateway.model.decision import Decision
 from gateway.policy.explain import message
 from gateway.sandbox.base import SandboxError
-from gateway.sandbox.run import Command, Protection, Ways
+from gateway.sandbox.run import Command, Protection
 from gateway.sandbox.shell import quoted
+from gateway.sandbox.wires import Ways
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -31,7 +32,6 @@ if TYPE_CHECKING:
     from gateway.model.plan import SandboxPlan
     from gateway.model.result import Result
     from gateway.model.verdict import Verdict
-    from gateway.sandbox.base import Names
 
 _END_SECONDS = 10.0
 _LONGEST_SAID = 64 << 10
@@ -133,12 +133,9 @@ class Child:
             planner, verdict, _plan = self._let
             return planner.protection(verdict)
 
-        def look(folder: str) -> Names:
-            found = now().look
-            assert found is not None
-            return found(folder)
-
-        return Protection(lambda path: now().classify(path), look)
+        return Protection(
+            lambda path: now().classify(path), lambda folder, bounded: now().look(folder, bounded), now().changes
+        )
 
     def is_fit(self, services: Starts, session: Session, mode: str = "") -> bool:
         """Whether it would be started now as it was: let, unasked or after no other question than the one that was

@@ -12,6 +12,7 @@ import time
 from contextlib import suppress
 
 from gateway.core.async_threads import ended
+from gateway.core.errors import fault
 from gateway.mcp.asking import Exchange, Held, Seal, bound_to
 from gateway.mcp.protocol_eras import SERVER_KEY, is_stateless, translated
 from gateway.mcp.turns import Turn, Turns
@@ -118,7 +119,7 @@ class Endpoint:
         except RpcError:
             raise
         except Exception as error:
-            raise RpcError(INTERNAL, f"an internal error ({type(error).__name__})") from error
+            raise RpcError(INTERNAL, fault(error)) from error
         finally:
             client.busy -= 1
             client.used = time.monotonic()

@@ -14,6 +14,10 @@ if TYPE_CHECKING:
 MOST_LINE = 16 << 20
 # Lines that are no message, in a row, after which nobody listens any more.
 MOST_GARBAGE = 1_000
+# Of lists and objects within each other. A server that sends more is listened to no longer: none of those who wait
+# would ever get an answer that can be read.
+MOST_LEVELS = 256
+_TOO_DEEP = f"it sent a message of more than {MOST_LEVELS} levels"
 
 
 class Lines(asyncio.Protocol):
@@ -25,11 +29,14 @@ class Lines(asyncio.Protocol):
         ended: Callable[[str], None],
         *,
         garbage: Callable[[bytes], None] | None = None,
+        ends_when_deep: bool = False,
     ) -> None:
-        """`take`: gets each message; `ended`: is told why nothing more comes, once; `garbage`: gets what is none."""
+        """`take`: gets each message; `ended`: is told why nothing more comes, once; `garbage`: gets what is none;
+        `ends_when_deep`: what nests too deeply ends it all, since somebody waits for what stands there."""
         self._take = take
         self._ended = ended
         self._garbage = garbage
+        self._ends_when_deep = ends_when_deep
         self._begun = bytearray()  # a line that has not ended
         self._bad = 0
         self._transport: asyncio.BaseTransport | None = None
@@ -57,8 +64,11 @@ class Lines(asyncio.Protocol):
         if not line.strip():
             return
         try:
-            found = _decode(line.decode(json.detect_encoding(line), "surrogatepass"))
-        except (ValueError, RecursionError):
+            found = _decoded(line)
+        except (ValueError, RecursionError) as error:
+            if self._ends_when_deep and isinstance(error, RecursionError):
+                self._over(_TOO_DEEP)
+                return
             self._bad += 1
             if self._garbage is not None:
                 self._garbage(line)
@@ -78,6 +88,30 @@ class Lines(asyncio.Protocol):
 
     def connection_lost(self, _error: Exception | None) -> None:
         self._over("it has closed its output")
+
+
+def _decoded(line: bytes) -> Any:
+    """Raises ValueError, and RecursionError for what nests too deeply."""
+    found = _decode(line.decode(json.detect_encoding(line), "surrogatepass"))
+    if line.count(b"[") + line.count(b"{") > MOST_LEVELS and is_deeper(found, MOST_LEVELS):
+        raise RecursionError
+    return found
+
+
+def is_deeper(data: Any, levels: int) -> bool:
+    """Whether lists and objects stand within each other more often than this."""
+    level = [data]
+    for _ in range(levels + 1):
+        below: list[Any] = []
+        for each in level:
+            if isinstance(each, dict):
+                below += each.values()
+            elif isinstance(each, list):
+                below += each
+        if not below:
+            return False
+        level = below
+    return any(isinstance(each, (dict, list)) for each in level)
 
 
 class Writer:

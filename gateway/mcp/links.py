@@ -195,7 +195,7 @@ class Link:
             if not why:
                 annotations = self.annotations(judge, name)
                 judged = self.judged_as(name)
-                served = Call(judged, {}, "", self.name, annotations)
+                served = Call(judged, {}, shown="", server=self.name, annotations=annotations)
                 if denied_for_every_input(judge.loaded.policy, judged, context, served):
                     continue
                 try:

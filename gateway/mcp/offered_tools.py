@@ -103,7 +103,10 @@ def offered(judge: Judge, mode: str = "", session: Session | None = None) -> lis
         for tool in joined.tools()
         if _may_call(session, tool.judged)
         and not denied_for_every_input(
-            policy, tool.judged, context, Call(tool.judged, {}, "", tool.server, tool.annotations)
+            policy,
+            tool.judged,
+            context,
+            Call(tool.judged, {}, shown="", server=tool.server, annotations=tool.annotations),
         )
     ]
     return [tool for tool in own if not tool.server or joined.runs(tool.server)] + theirs

@@ -123,9 +123,17 @@ class Pins:
                     later = kept.get("next")
                     state = ELSEWHERE if entry["waits"] else NEW if not kept["digest"] else CHANGED if later else ""
                     found.append(
-                        Pin(name, tool, kept["digest"], kept["seen"], state, identity, _lines(kept["says"]),
-                            _lines(later["says"] if later else None))
-                    )  # fmt: skip
+                        Pin(
+                            name,
+                            tool,
+                            digest=kept["digest"],
+                            seen=kept["seen"],
+                            state=state,
+                            identity=identity,
+                            was=_lines(kept["says"]),
+                            now=_lines(later["says"] if later else None),
+                        )
+                    )
         return found
 
     def waiting(self, server: str, tools: tuple[str, ...] = ()) -> tuple[Pin, ...]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import asyncio
 
+from gateway.core.errors import fault
 from gateway.mcp.endpoint import SERVER_INFO, TOOLS_CHANGED
 from gateway.mcp.lines import Lines, reading, writing
 from gateway.mcp.protocol_eras import CAPABILITIES_KEY, HANDSHAKE, SERVER_KEY, STATELESS, VERSION_KEY, is_stateless
@@ -132,7 +133,7 @@ class Piped:
         except Exception as error:
             answer = {
                 "id": number,
-                "error": {"code": INTERNAL, "message": f"an internal error ({type(error).__name__})"},
+                "error": {"code": INTERNAL, "message": fault(error)},
             }
         await self._send(answer)
 

@@ -21,7 +21,17 @@ MOST_DATA = 8 << 20
 MOST_DEPTH = 64
 # What the protocol says of a tool that says nothing: the worst.
 WORST = {"readOnlyHint": False, "destructiveHint": True, "idempotentHint": False, "openWorldHint": True}
+# Of all that a tool says of itself.
+MOST_DEFINITION = 200_000
 _PLAIN = frozenset("\n\t")
+# What a terminal obeys, and what hides text or turns it round; blanks and joiners of other scripts are text.
+_OBEYED = {
+    code: visible_character(chr(code))
+    for codes in ((0, 32), (0x7F, 0xA0), (0x202A, 0x202F), (0x2066, 0x206A), (0xE0000, 0xE0080))
+    for code in range(*codes)
+    if chr(code) not in "\n\t\r"
+}
+_CARRIAGE = visible_character("\r")
 
 
 class Rules(Value):
@@ -38,6 +48,24 @@ def shown(text: str) -> str:
     if text.isascii() and text.replace("\n", "").replace("\t", "").isprintable():
         return text
     return "".join(each if each in _PLAIN else visible_character(each) for each in text)
+
+
+def without_controls(text: str) -> str:
+    """A result's text without what a terminal obeys, and what hides text: as escapes, all else as it is."""
+    if text.isprintable():
+        return text
+    text = text.translate(_OBEYED)
+    if "\r" not in text:
+        return text
+    return "\r\n".join(piece.replace("\r", _CARRIAGE) for piece in text.split("\r\n"))
+
+
+def size_of(definition: Any) -> int:
+    """Of a definition as JSON. Raises ValueError where it is nested too deeply."""
+    try:
+        return len(json.dumps(definition, ensure_ascii=False))
+    except RecursionError:
+        raise ValueError("it is nested too deeply") from None
 
 
 def shown_in(data: Any, depth: int = 0) -> Any:
@@ -67,6 +95,11 @@ def tool_for_client(definition: Mapping[str, Any], name: str, annotations: Mappi
     schema = definition.get("inputSchema")
     if not isinstance(schema, dict) or schema.get("type") != "object":
         raise ValueError("its input is not described as an object")
+    size = size_of(definition)
+    if size > MOST_DEFINITION:
+        raise ValueError(
+            f"its definition has {size:,} characters, and {MOST_DEFINITION:,} are the most that is handed on"
+        )
     found: dict[str, Any] = {"name": name}
     for key in ("title", "description"):
         if isinstance(definition.get(key), str):
@@ -132,7 +165,7 @@ class _Work:
             said, found = redact_forms(said)
         if found or said != text:
             self.told.append("a secret was taken out")
-        return said
+        return without_controls(said)
 
     def data(self, value: Any, depth: int = 0) -> Any:
         if depth > MOST_DEPTH:

@@ -126,7 +126,7 @@ def prompt_of(server: str, entry: Mapping[str, Any]) -> Prompt | None:
     ]
     said = entry.get("description")
     description = _first_line(shown(said)) if isinstance(said, str) else ""
-    return Prompt(f"mcp__{server}__{own}", server, own, tuple(arguments), description[:_LINE])
+    return Prompt(f"mcp__{server}__{own}", server, own=own, arguments=tuple(arguments), description=description[:_LINE])
 
 
 def _is_field(name: Any) -> bool:

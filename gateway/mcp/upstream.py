@@ -6,6 +6,7 @@ from __future__ import annotations
 import asyncio
 import os
 from contextlib import AsyncExitStack
+from time import monotonic
 
 from gateway.calls.outgoing import RequestError
 from gateway.calls.output import Failure
@@ -25,7 +26,6 @@ if TYPE_CHECKING:
 
     from gateway.mcp.wire import Message
 
-START_SECONDS = 60.0
 INFO = {"name": "agent-gateway", "version": "1"}
 _LAST_SECONDS = 1.0
 
@@ -60,6 +60,7 @@ class Upstream:
         self._headers: dict[str, str] = {}
         self._given: tuple[str, ...] = ()  # what it was given elsewhere, or before it ended
         self._lock = asyncio.Lock()
+        self._left = self.seconds  # of the time in which it must have started
         # By tool, the parameters that requests over HTTP also say in headers.
         self.param_headers: dict[str, Any] = {}
 
@@ -103,6 +104,7 @@ class Upstream:
 
     async def _start(self, environment: Mapping[str, str], starts: Callable[[Child], None]) -> None:
         modern = self._stateless_first
+        self._left = self.seconds
         await self._connect(environment, starts)
         try:
             await self._in_time(self._discover() if modern else self._initialize())
@@ -117,8 +119,14 @@ class Upstream:
             await self._in_time(self._initialize() if modern else self._discover())
 
     async def _in_time(self, work: Coroutine[Any, Any, None]) -> None:
-        async with asyncio.timeout(START_SECONDS):
-            await work
+        """One time for all that the server does until it runs, in whichever era; a person who is asked in between has
+        another."""
+        began = monotonic()
+        try:
+            async with asyncio.timeout(max(self._left, 0.0)):
+                await work
+        finally:
+            self._left -= monotonic() - began
 
     async def _connect(self, environment: Mapping[str, str], starts: Callable[[Child], None]) -> None:
         if self.declared["url"]:
@@ -137,7 +145,9 @@ class Upstream:
             wire = self._wire = Wire(
                 lambda message, _headers: writer.write(message), asked=self._asked, told=self._told
             )
-            transport = await reading(pipes.pop(), Lines(wire.take, wire.end, garbage=self._garbage))
+            transport = await reading(
+                pipes.pop(), Lines(wire.take, wire.end, garbage=self._garbage, ends_when_deep=True)
+            )
             self._stack.callback(transport.close)
             wire.closes = transport.close
         except BaseException:

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import asyncio
 
-from gateway.core.errors import GatewayError
+from gateway.core.errors import GatewayError, fault
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -169,7 +169,7 @@ class Wire:
             if error.data is not None:
                 message["error"]["data"] = error.data
         except Exception as error:
-            message["error"] = {"code": INTERNAL, "message": f"an internal error ({type(error).__name__})"}
+            message["error"] = {"code": INTERNAL, "message": fault(error)}
         if not self.ended:
             await self._send(message, {})
 

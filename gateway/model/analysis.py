@@ -39,7 +39,8 @@ class Analysis(Value):
     not understood is among them as `Opaque` or `Code` with a reason. `tokens`: when the text could not be
     parsed or a bound was hit, its words by a crude split, for the deny and ask lanes; else ().
     `wanted`: what the host should be asked before the items are settled. `pending`: what settling turns the
-    answers into, beside the paths and globs of the items themselves.
+    answers into, beside the paths and globs of the items themselves. `secrets`: words, or parts of them, of which
+    descriptions say that they are login material.
     """
 
     parts: tuple[Part, ...]
@@ -47,3 +48,4 @@ class Analysis(Value):
     tokens: tuple[str, ...] = ()
     wanted: Wanted = Wanted()
     pending: tuple[Pending, ...] = ()
+    secrets: tuple[str, ...] = ()

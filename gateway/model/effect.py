@@ -74,6 +74,11 @@ class Opaque(Effect):
         return self.why
 
 
+# `Touch.skips` of trees that are written with names from elsewhere: nobody has seen them; those of folders that are
+# copied, each behind a NUL.
+BROUGHT, COPIED = "brought", "copied"
+
+
 class Touch(Effect):
     """A file or folder is listed, read, written (created, renamed to) or deleted (renamed from).
 
@@ -82,7 +87,8 @@ class Touch(Effect):
     path leads after links are resolved, empty when nobody looked or when it is the same. `skips`: what of a tree
     the program leaves out by itself: "hidden" (names that start with a dot), "untracked" (files that git does not
     keep), "rest" (everything but its own store, whose protected files it does not touch), or all but files of some
-    names: "only", and each pattern of names behind a NUL.
+    names: "only", and each pattern of names behind a NUL. Of a tree that is written it says where the names come from:
+    `BROUGHT`, or `COPIED`; "" for those that are there and those that the program itself chooses.
     """
 
     kind: str
@@ -157,7 +163,8 @@ class Env(Effect):
 
 
 class Process(Effect):
-    """Another process is affected. `action`: signal, trace or priority."""
+    """Another process is affected. `action`: signal, trace or priority; multiply or endless for processes that are
+    started without end (`gateway.shell.bombs`)."""
 
     kind = "process"
     action: str

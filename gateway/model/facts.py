@@ -22,6 +22,10 @@ INSTALLED = ""
 """In the place of a file's name among the settings: what is installed of what they choose from."""
 
 
+TEMPORARY = ("/tmp", "/var/tmp", "/dev/shm")
+"""Folders of everybody: what lies there counts as put there by a call."""
+
+
 class Wanted(Value):
     """Questions for the host. `globs` are absolute `fnmatch` patterns; `git` are folders git would start in; `trees`
     are folders with what the program leaves out of them by itself (`Touch.skips`); `names` are folders whose files'
@@ -52,7 +56,8 @@ class GitFact(Value):
     repository, whose `.git` agents cannot change. `branch`: HEAD's branch, "" if detached or unknown. `remotes`:
     name to URL, "" if that is not known; ` (push)` stands behind the name where it is pushed elsewhere. `pushes`: what
     a push without a ref sends: "" the branch of HEAD, "settings" what the repository's settings say, "force" the same
-    by force. `defaults`: the remotes that are fetched from and pushed to where none is named, "" if nothing says so."""
+    by force. `defaults`: the remotes that are fetched from and pushed to where none is named, "" if nothing says so.
+    `why`: what in the settings of an otherwise own repository makes it foreign, "" if nothing does."""
 
     top: str
     own: bool
@@ -60,6 +65,7 @@ class GitFact(Value):
     remotes: tuple[tuple[str, str], ...] = ()
     pushes: str = ""
     defaults: tuple[str, str] = ("", "")
+    why: str = ""
 
 
 class TreeFact(Value):
@@ -79,7 +85,7 @@ class Facts(Value):
     choose from; None where one of them cannot be read. `nests`: whether a repository that git may be made to look into
     lies inside the work tree and has settings by which git may run something; None where a bound was hit. `chosen`:
     names that a version manager's stand-in starts, which the project's files choose. `searched`: folders of PATH that
-    the agent can write."""
+    the agent can write. `wanders`: PATH holds folders that depend on where one stands."""
 
     paths: Mapping[str, PathFact] = {}
     globs: Mapping[str, tuple[str, ...] | None] = {}
@@ -92,6 +98,7 @@ class Facts(Value):
     nests: Mapping[str, bool | None] = {}
     chosen: frozenset[str] = frozenset()
     searched: tuple[str, ...] = ()
+    wanders: bool = False
 
 
 NO_FACTS = Facts()

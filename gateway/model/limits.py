@@ -22,7 +22,8 @@ class Limit(Value):
     """`about`: what is bounded. `unit`: what one of it is. `kept`: where it holds, and by what. `usual`: what holds
     where no policy says otherwise, in that unit; 0: nothing. `field`: of `gateway.model.plan.Limits`, "" for what no
     sandbox keeps; `factor`: how many of the field's units one of this limit's is. `resource`: the bound of `setrlimit`
-    that keeps it, "" for none. `least` and `most`: what a policy may write."""
+    that keeps it, "" for none; `letter`: of `ulimit`, by which a shell sets it, and how many bytes its unit is there.
+    `word`: what a plan says behind the number. `least` and `most`: what a policy may write."""
 
     about: str
     unit: str
@@ -31,6 +32,8 @@ class Limit(Value):
     field: str = ""
     factor: int = 1
     resource: str = ""
+    letter: tuple[str, int] = ("", 1)
+    word: str = ""
     least: int = 1
     most: int = MOST
 
@@ -40,19 +43,29 @@ class Limit(Value):
 
 
 _TREE = "of the whole tree of processes, by a control group where there is one, else looked at while it runs"
+_ONE = "of each process"
 LIMITS: dict[str, Limit] = {
-    "seconds": Limit("wall time of one call", "s", "of the whole tree of processes", 120, "seconds"),
-    "cpu_seconds": Limit("processor time of one call", "s", _TREE, 0, "cpu_seconds", 1, "RLIMIT_CPU"),
-    "memory_mb": Limit("memory of one call's processes together", "MB", _TREE, 4096, "memory", MEGABYTE),
-    "processes": Limit("processes of one call at a time", "processes", _TREE, 512, "processes"),
-    "files": Limit("open files of one process", "files", "of each process", 4096, "files", 1, "RLIMIT_NOFILE"),
-    "file_mb": Limit(
-        "size of one file that is written", "MB", "of each process", 2048, "file_size", MEGABYTE, "RLIMIT_FSIZE"
+    "seconds": Limit("wall time of one call", "s", "of the whole tree of processes", 120, "seconds", word="s"),
+    "cpu_seconds": Limit(
+        "processor time of one call", "s", _TREE, 0, "cpu_seconds", 1, "RLIMIT_CPU", ("t", 1), "s of processor"
     ),
-    "disk_mb": Limit("growth of what one call may write", "MB", "looked at while it runs", 4096, "disk", MEGABYTE),
+    "memory_mb": Limit(
+        "memory of one call's processes together", "MB", _TREE, 4096, "memory", MEGABYTE, word="MB memory"
+    ),
+    "processes": Limit("processes of one call at a time", "processes", _TREE, 512, "processes", word="processes"),
+    "files": Limit(
+        "open files of one process", "files", _ONE, 4096, "files", 1, "RLIMIT_NOFILE", ("n", 1), "open files"
+    ),
+    "file_mb": Limit(
+        "size of one file that is written", "MB", _ONE, 2048, "file_size", MEGABYTE, "RLIMIT_FSIZE", ("f", 512),
+        "MB a file",
+    ),
+    "disk_mb": Limit(
+        "growth of what one call may write", "MB", "looked at while it runs", 4096, "disk", MEGABYTE, word="MB disk"
+    ),
     "output_mb": Limit(
         "what is kept of each of a call's two outputs", "MB", "of each output: its beginning and end stay", 8, "output",
-        MEGABYTE,
+        MEGABYTE, word="MB output",
     ),
     "output_characters": Limit("what a model is shown of one result", "characters", "read, and kept by nothing yet"),
     "concurrent_calls": Limit("calls that run at the same time", "calls", "of one process of the gateway"),

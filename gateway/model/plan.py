@@ -86,7 +86,8 @@ class SandboxPlan(Value):
     are protected: no mount can hold a link, so they are compared and put back when the call ends. `withheld`: what
     was predicted or asked for and is not granted, each with the reason, for people. `files`: resolved paths at
     which the call sees this content, read-only, instead of what the host has there (`resolv.conf`: what
-    `Egress.files` gives).
+    `Egress.files` gives). `layers`: writable folders that are not written: what the call changes in one is kept in
+    a folder of its project's own, which is laid over it (`gateway.sandbox.layers`).
     """
 
     mounts: tuple[Mount, ...]
@@ -102,3 +103,4 @@ class SandboxPlan(Value):
     held: tuple[str, ...] = ()
     withheld: tuple[tuple[str, str], ...] = ()
     files: tuple[tuple[str, bytes], ...] = ()
+    layers: tuple[tuple[str, str], ...] = ()

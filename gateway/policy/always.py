@@ -34,7 +34,8 @@ def narrowest(verdict: Verdict) -> list[dict[str, Any]]:
         return []
     groups: dict[Any, dict[str, Any]] = {}
     for outcome in asked:
-        if not _add(groups, verdict, outcome):
+        # Once there is too much for a rule, the rest changes nothing: a command may name thousands of files.
+        if not _add(groups, verdict, outcome) or len(groups) > MAX_ALTERNATIVES:
             return []
     found = [each for group in groups.values() for each in _exactly_these(group)]
     too_many = any(len(each.get("path", ())) > MAX_PATHS for each in found)
@@ -90,7 +91,7 @@ def _add_path(groups: dict[Any, dict[str, Any]], verdict: Verdict, words: str, e
     new = {**command, "effect": effect.kind, "path": [], "tree": effect.tree}
     found = groups.setdefault((words, effect.kind, effect.tree), new)["path"]
     found += [each for path in paths if (each := _pattern(path, verdict)) not in found]
-    return True
+    return len(found) <= MAX_PATHS
 
 
 def _add_host(groups: dict[Any, dict[str, Any]], words: str, effect: Any) -> bool:

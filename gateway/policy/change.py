@@ -96,7 +96,7 @@ class Trial:
         context = verdict.context.replace(mode=mode) if mode else verdict.context
         base = context.root or context.cwd
         try:
-            compiled = compile_policy([Bound("local", "", rules, base, base)], home=context.home)
+            compiled = compile_policy([Bound("local", "", rules=rules, base=base, layer_root=base)], home=context.home)
         except ConfigError:
             return None
         policy = Policy(**compiled, levels=self.levels)

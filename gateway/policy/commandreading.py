@@ -167,7 +167,18 @@ def _read(part: Part) -> Reading:
             perhaps = ()
     bare = tuple([_wrap((name,)) + each for name in names for each in tails])
     unknown = not base or HOLE in base
-    return Reading(frozenset(names), unknown, written, bare, perhaps, options, after, holes, free, part.described)
+    return Reading(
+        frozenset(names),
+        unknown,
+        written=written,
+        bare=bare,
+        perhaps=perhaps,
+        options=options,
+        after=after,
+        holes=holes,
+        free=free,
+        described=part.described,
+    )
 
 
 def _undescribed(

@@ -215,7 +215,9 @@ def anchors_of(bound: Bound, lane: str, home: str, *, fold: bool = False) -> Anc
     """Patterns at any depth (`.env`, `**/x`): a project's hold in the project. Those of the other layers hold
     everywhere where they forbid, and in the project where they allow."""
     widest = bound.layer == "builtin" or (bound.layer != "project" and lane != "allow")
-    return Anchors(bound.base, "/" if widest else bound.base, bound.layer_root, home, lane != "allow", fold)
+    return Anchors(
+        bound.base, "/" if widest else bound.base, layer=bound.layer_root, home=home, forbids=lane != "allow", fold=fold
+    )
 
 
 def alternatives(when: dict[str, Any]) -> list[dict[str, Any]]:

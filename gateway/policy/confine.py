@@ -193,7 +193,9 @@ def grants_of(verdict: Verdict, profile: Mapping[str, Any]) -> Grants:
                 real = effect.real or path
                 if not is_own(real) and not ((path + "/").startswith(near) and (real + "/").startswith(near)):
                     rule = rules.get(number, "")
-                    reads[Reach(real, path, effect.real, False, effect.tree, kind, rule)] = None
+                    reads[Reach(real, path, real=effect.real, alone=False, tree=effect.tree, kind=kind, rule=rule)] = (
+                        None
+                    )
             elif may_write and path not in HARMLESS_SINKS:
                 reached = _written(effect, item.part < 0, facts, rules.get(number, ""))
                 writes.update(dict.fromkeys([each for each in reached if not is_own(each.path)]))
@@ -216,7 +218,14 @@ def grants_of(verdict: Verdict, profile: Mapping[str, Any]) -> Grants:
     if dict(verdict.demands).get("network") == "off":
         network, contacts = "off", {}
     return Grants(
-        who, profiled, tuple(reads), tuple(writes), tuple(contacts), network, tuple(credentials), tuple(unknown)
+        who,
+        profiled,
+        reads=tuple(reads),
+        writes=tuple(writes),
+        contacts=tuple(contacts),
+        network=network,
+        credentials=tuple(credentials),
+        unknown=tuple(unknown),
     )
 
 
@@ -239,15 +248,18 @@ def _written(effect: Touch, by_shell: bool, facts: Facts, rule: str) -> list[Rea
     real = effect.real or path
     if kind == "write":
         if by_shell and there == "file" and not tree:
-            return [Reach(real, path, effect.real, True, False, kind, rule)]
+            return [Reach(real, path, real=effect.real, alone=True, tree=False, kind=kind, rule=rule)]
         if tree or there == "dir":
-            return [Reach(real, path, effect.real, False, tree, kind, rule)]
+            return [Reach(real, path, real=effect.real, alone=False, tree=tree, kind=kind, rule=rule)]
         places = [folder_of(real), folder_of(path)]
     elif effect.only:
-        return [Reach(real, path, effect.real, False, True, kind, rule)]
+        return [Reach(real, path, real=effect.real, alone=False, tree=True, kind=kind, rule=rule)]
     else:
         places = [folder_of(path)]
-    return [Reach(place, path, effect.real, False, tree, kind, rule) for place in dict.fromkeys(places)]
+    return [
+        Reach(place, path, real=effect.real, alone=False, tree=tree, kind=kind, rule=rule)
+        for place in dict.fromkeys(places)
+    ]
 
 
 def folder_of(path: str) -> str:
@@ -275,8 +287,8 @@ def confinement(verdict: Verdict, enforced: Enforced = NOTHING_KNOWN) -> Confine
         if grants.network == "listed" and profile.get("network", "listed") == "listed":
             contacted += profile.get("hosts", ())
     return Confinement(
-        grants.kind, _once(reads), _once(writes), _once(contacted), grants.network,
-        _once([each.path for each in grants.credentials]), enforced.paths, verdict.demands,
+        grants.kind, _once(reads), writes=_once(writes), hosts=_once(contacted), network=grants.network,
+        credentials=_once([each.path for each in grants.credentials]), hidden=enforced.paths, demands=verdict.demands,
     )  # fmt: skip
 
 

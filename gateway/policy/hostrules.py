@@ -102,7 +102,9 @@ def _clause(policy: Policy, number: int, indexed: list[str] | None) -> _Clause |
         refused = tuple(Refused(host, port, row[ID]) for host in dict.fromkeys(named or ("*",)) for port in ports)
         only = None
     conditions = tuple(test for test in tests if PREDICATES[test[0]].scope == "call")
-    return _Clause(refused, only, bool(directions), conditions, tuple(of_part), row[EXPIRES])
+    return _Clause(
+        refused, only, directed=bool(directions), conditions=conditions, of_part=tuple(of_part), expires=row[EXPIRES]
+    )
 
 
 def _hosts_of(exceptions: list[list[list[Any]]]) -> list[str] | None:

@@ -73,13 +73,14 @@ def lookup_possible(index: Index, host: str) -> tuple[list[int], list[int]]:
     """The ids of patterns that match whatever the host is read as, and of the others that might match.
 
     An unknown part may end the host (`@`, `/`) wherever it stands, so that only `*` is certain of it. A name
-    without a dot may be a host of the local network: `private` might match.
+    without a dot may be a host of the local network: `private` might match, but for `localhost`, which is this machine
+    (RFC 6761, section 6.3).
     """
     anything: list[int] = index["any"]
     if HOLE in host or len(host) > _LONGEST_NAME:
         return anything, [number for number in index["every"] if number not in anything]
     meant, clear = _read(host)
-    local = len(meant) == 1 and isinstance(meant[0], str) and "." not in meant[0]
+    local = len(meant) == 1 and isinstance(meant[0], str) and "." not in meant[0] and meant[0] not in GROUPS["loopback"]
     if clear and len(meant) == 1 and not local:
         found = _match(index, meant[0])
         return (found if len(found) < 2 else sorted(set(found))), []

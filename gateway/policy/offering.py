@@ -29,6 +29,7 @@ def denied_for_every_input(policy: Policy, tool: str, context: Context, served: 
     constant = OF_THE_SESSION if served is None else OF_A_SERVER
     item = Item(Use(tool))
     finder.effect = item.effect
+    finder.part = None  # the call of the tool as such, in the folder of the session
     finder.allow = False
     for clause, forbids, _covers in finder.candidates(item):
         number, tests, of_part = policy.clauses[clause]

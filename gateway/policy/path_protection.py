@@ -163,6 +163,7 @@ def _clause(policy: Policy, number: int, indexed: bool) -> _Clause | None:
     lane = row[LANE]
     if lane not in ("deny", "ask") or row[LEVEL]:
         return None
+    tests = [test for test in tests if test[0] != "named" or test[1]]
     own = [test for test in tests if PREDICATES[test[0]].scope == "effect"]
     if any(name not in _ON_PATHS for name, _ in own) or not (own or indexed):
         return None
@@ -179,15 +180,15 @@ def _clause(policy: Policy, number: int, indexed: bool) -> _Clause | None:
     return _Clause(
         number,
         row[ID],
-        kinds,
-        (0 if lane == "deny" else 1, row[LAYER], row[ID]),
-        tuple(test for test in own if test[0] in ("path_not", "holds")),
-        tuple(row[EXCEPT]),
-        place,
-        tuple(test for test in tests if test not in own),
-        tuple(of_part),
-        row[EXPIRES],
-        lane == "ask" and row[LAYER] >= _USER and not locked,
+        kinds=kinds,
+        rank=(0 if lane == "deny" else 1, row[LAYER], row[ID]),
+        tests=tuple(test for test in own if test[0] in ("path_not", "holds")),
+        exceptions=tuple(row[EXCEPT]),
+        place=place,
+        conditions=tuple(test for test in tests if test not in own),
+        of_part=tuple(of_part),
+        expires=row[EXPIRES],
+        answered=lane == "ask" and row[LAYER] >= _USER and not locked,
     )
 
 
@@ -254,6 +255,21 @@ class Protection:
         if inside.fixed or inside.kept:
             return Standing("", inside.fixed or inside.kept, inside.kept or found.kept)
         return Standing("", "", found.kept or found.fixed)
+
+    def of_link(self, path: str) -> Standing:
+        """How a link is to be held. One whose name leads to protected names (`.vscode` for `.vscode/tasks.json`) is
+        held itself: whoever follows it meets what rules speak of, under another name."""
+        found = self.of(path)
+        if found.hidden or found.fixed:
+            return found
+        numbers = paths.lookup_leading(self._index, path)
+        led = [each for number in numbers if (each := self._indexed.get(number)) is not None]
+        led += [each for each in self._others if each.place and paths.lookup_leading(each.place, path)]
+        led = [each for each in led if each.kinds[1]]
+        if not led:
+            return found
+        rule = min(led, key=_rank).rule
+        return Standing("", rule, found.kept or rule)
 
     def names(self, folder: str, names: Iterable[str]) -> list[str]:
         """Those of a folder's names that some rule may speak of: all others stand free."""

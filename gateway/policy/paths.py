@@ -134,6 +134,16 @@ def lookup_tree(index: Index, path: str, *, itself: bool = True) -> list[int]:
     return sorted(set(trie.find(index, segments, size + 1, size if itself else size + 1)))
 
 
+def lookup_leading(index: Index, path: str) -> list[int]:
+    """The ids of patterns that name the last segment of a path, and more after it: those that would speak of names in
+    whatever a link of this name leads to."""
+    order = index[2]
+    found: set[int] = set()
+    for node in trie.leading(index[0], _segments(index, path)):
+        found.update(order[node[2] : node[3]])
+    return sorted(found)
+
+
 def _segments(index: Index, path: str) -> list[str]:
     return [segment for segment in (fold_case(path) if index[1] else path).split("/") if segment]
 

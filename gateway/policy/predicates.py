@@ -106,6 +106,12 @@ def _path(index: Any, subject: Subject) -> int:
     return YES if paths.lookup(index, path) or (real != path and paths.lookup(index, real)) else NO
 
 
+def _named(_wanted: Any, subject: Subject) -> int:
+    """Every path that is asked about here was named. Of what is touched unseen, below a folder or by code, `protected`
+    and `path_protection` leave out whatever says `true`; `false` says no more than nothing."""
+    return YES if subject.effect is not None and subject.effect.kind in PATH_KINDS else NO
+
+
 def _sends(index: Any, subject: Subject) -> int:
     """A file whose content may leave with the connection. Allow: all of them, and each known."""
     sent: tuple[str, ...] = getattr(subject.effect, "sends", ())
@@ -347,17 +353,20 @@ PREDICATES: dict[str, Predicate] = {
     "effect": Predicate("effect", _CHOICES, _effect, choices=KINDS),
     "path": Predicate("effect", _PATHS, _path, PATH_KINDS),
     "path_not": Predicate("effect", _PATHS, _path_not, PATH_KINDS, negated=True, circumstance=True),
-    "holds": Predicate("effect", _CHOICES, _holds, PATH_KINDS, ("workspace", "home")),
+    "holds": Predicate("effect", _CHOICES, test=_holds, kinds=PATH_KINDS, choices=("workspace", "home")),
+    "named": Predicate("effect", _BOOLEAN, _named, PATH_KINDS),
     "host": Predicate("effect", _HOSTS, _host, _CONNECT),
     "host_not": Predicate("effect", _HOSTS, _host_not, _CONNECT, negated=True, circumstance=True),
     "port": Predicate("effect", Form("ports", _same), _port, _CONNECT),
-    "direction": Predicate("effect", _CHOICES, _field("direction"), _CONNECT, ("fetch", "send", "listen")),
+    "direction": Predicate(
+        "effect", _CHOICES, test=_field("direction"), kinds=_CONNECT, choices=("fetch", "send", "listen")
+    ),
     "sends": Predicate("effect", _PATHS, _sends, _CONNECT),
     "remote": Predicate("effect", _GLOBS, _field_glob("remote"), _PUSH),
     "ref": Predicate("effect", _GLOBS, _field_glob("ref"), _PUSH),
     "force": Predicate("effect", _BOOLEAN, _force, _PUSH),
     "name": Predicate("effect", _GLOBS, _field_glob("name"), ("env",)),
-    "access": Predicate("effect", _CHOICES, _field("access"), ("env",), ("read", "set")),
+    "access": Predicate("effect", _CHOICES, test=_field("access"), kinds=("env",), choices=("read", "set")),
     "action": Predicate("effect", _TEXTS, _field("action"), ("process", "system")),
     "what": Predicate("effect", _GLOBS, _field_glob("what"), ("system", "session")),
     "program": Predicate("effect", _GLOBS, _program, ("exec", "code", "credential")),

@@ -14,20 +14,31 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
+    from gateway.model.command import Part
     from gateway.model.context import Context
     from gateway.policy.table import Policy
 
 _NO_CALL = Call("", {}, "")
 
 
-def is_protected(policy: Policy, kinds: frozenset[str], context: Context, path: str) -> bool:
+def is_protected(
+    policy: Policy,
+    kinds: frozenset[str],
+    context: Context,
+    path: str,
+    call: Call = _NO_CALL,
+    parts: tuple[Part, ...] = (),
+) -> bool:
     """Whether an enforced deny or ask speaks of one of these effects on this path: what must be known of a tree
-    that nobody confines."""
+    that nobody confines. `call` and `parts`: whose tree it is; a rule on another tool, or on other commands, says
+    nothing of it."""
     found = paths.lookup(policy.paths, path)
     for kind in kinds:
         for clause in (*found, *wide_clauses(policy, kind)):
             excepted = policy.rules[policy.clauses[clause][0]][EXCEPT]
             if not forbids_kind(policy, clause, kind) or not _speaks_of(policy, clause, kind, path, context):
+                continue
+            if call is not _NO_CALL and not _is_of_call(policy, clause, context, call, parts):
                 continue
             if not (excepted and _is_path_excepted(excepted, kind, path, context)):
                 return True
@@ -51,6 +62,21 @@ def _speaks_of(policy: Policy, clause: int, kind: str, path: str, context: Conte
     )
 
 
+def _is_of_call(policy: Policy, clause: int, context: Context, call: Call, parts: tuple[Part, ...]) -> bool:
+    """Whether a clause may speak of this tool and of one of these commands."""
+    _rule, tests, of_part = policy.clauses[clause]
+    subject = Subject(call, context)
+    if any(name in ("tool", "confined") and TESTS[name](argument, subject) is NO for name, argument in tests):
+        return False
+    if not of_part:
+        return True
+    for part in parts or (None,):
+        subject.part = part
+        if all(TESTS[name](argument, subject) is not NO for name, argument in of_part):
+            return True
+    return False
+
+
 def _is_path_excepted(alternatives: list[list[list[Any]]], kind: str, path: str, context: Context) -> bool:
     """Whether an exception that speaks of nothing but paths holds; any other cannot be told without the call."""
     subject = Subject(_NO_CALL, context)
@@ -64,9 +90,12 @@ def _is_path_excepted(alternatives: list[list[list[Any]]], kind: str, path: str,
 
 
 def forbids_kind(policy: Policy, clause: int, kind: str) -> bool:
-    """Whether a clause on paths belongs to an enforced deny or ask on this kind of effect."""
+    """Whether a clause on paths belongs to an enforced deny or ask on this kind of effect, also where no call names the
+    path."""
     rule, tests, _of_part = policy.clauses[clause]
     row = policy.rules[rule]
     if row[LANE] not in ("deny", "ask") or row[LEVEL]:
         return False
-    return all(name != "effect" or kind in argument for name, argument in tests)
+    return all(
+        not (name == "named" and argument) and (name != "effect" or kind in argument) for name, argument in tests
+    )

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from gateway.core.value import Value
 from gateway.model.decision import LAYERS, Decision
-from gateway.model.effect import PATH_KINDS
+from gateway.model.effect import BROUGHT, PATH_KINDS
 from gateway.model.verdict import Outcome, Reason, Verdict
 from gateway.policy import paths
 from gateway.policy.answers import NO, YES
@@ -29,6 +29,7 @@ from gateway.policy.table import (
     mode_rule,
     review_rule,
 )  # fmt: skip
+from gateway.policy.telling import rank, tells_more
 from gateway.policy.unparsed import token_doubts, token_hits
 
 TYPE_CHECKING = False
@@ -136,11 +137,12 @@ class _Resolution(Finder):
         if self.policy.requires:
             unmet, demands = self._demands()
             outcomes += unmet
+        items = self.analysis.items
         deciding = outcomes[0]
         for outcome in outcomes:
             if outcome is not deciding and (
                 outcome.decision > deciding.decision
-                or (outcome.decision is deciding.decision and _firmer(outcome.reason, deciding.reason))
+                or (outcome.decision is deciding.decision and tells_more(outcome.reason, deciding.reason, items))
             ):
                 deciding = outcome
         if self.policy.review and deciding.decision is _ALLOW and self._is_reviewed(carriers_only):
@@ -193,7 +195,7 @@ class _Resolution(Finder):
 
     def _by_rules(self, number: int, item: Item, candidates: list[Candidate]) -> Outcome | None:
         """The strictest rule that holds for this effect, or None when none does."""
-        policy, now = self.policy, self.context.now
+        policy, now, items = self.policy, self.context.now, self.analysis.items
         self._look_at(item)
         carrier = item.effect.kind in WITHOUT_COVER
         silenced = self._silenced(candidates) if policy.delegations else ()
@@ -215,7 +217,7 @@ class _Resolution(Finder):
                     continue
                 reason = Reason.make((policy.rule(rule), _ALLOW, number, True, ""))
                 if covers != BOTH and not row[LEVEL]:
-                    if covers not in ends or _firmer(reason, ends[covers]):
+                    if covers not in ends or tells_more(reason, ends[covers], items):
                         ends[covers] = reason
                     continue
             else:
@@ -236,7 +238,7 @@ class _Resolution(Finder):
             elif (
                 best is None
                 or reason.decision > best.decision
-                or (reason.decision is best.decision and _firmer(reason, best))
+                or (reason.decision is best.decision and tells_more(reason, best, items))
             ):
                 if best is not None:
                     self.lost.append(best)
@@ -326,15 +328,21 @@ class _Resolution(Finder):
             )
             if forbids_kind(self.policy, clause, effect.kind)
         ]
+        if effect.kind == "write" and not effect.skips:
+            place = self.facts.paths.get(effect.path)
+            if place is not None and place.kind == "missing" and place.real == effect.path:
+                return outcome  # what a program makes there has names of its own choice
         fact = self.facts.trees.get((effect.path, effect.skips))
         if not rules or outcome.decision is _DENY or (fact is not None and fact.complete and not fact.found):
             return outcome
-        if fact is not None and fact.found:
+        if effect.skips == BROUGHT:
+            note = "protected paths may lie below it: the names come from elsewhere"
+        elif fact is not None and fact.found:
             note = "protected paths lie below it: " + ", ".join(fact.found[:3])
         else:
             note = "protected paths may lie below it, and the look at the folder ended at its bound"
         reasons = [Reason(self.policy.rule(rule), _ASK, number, False, note) for rule in rules]
-        firmest = min(reasons, key=lambda reason: (reason.rule.lane != "deny", _rank(reason)))
+        firmest = min(reasons, key=lambda reason: (reason.rule.lane != "deny", rank(reason, effect)))
         return self._answered_by_mode(Outcome(_ASK, firmest))
 
     def _judge_tokens(self) -> list[Outcome]:
@@ -370,7 +378,7 @@ class _Resolution(Finder):
                     continue
                 if covers == BOTH and len(self.analysis.parts) <= 1 and self._answer(tests, True) is YES:
                     reason = Reason(policy.rule(rule), _ALLOW, number)
-                    if best is None or _firmer(reason, best):
+                    if best is None or tells_more(reason, best, self.analysis.items):
                         best = reason
         if best is not None:
             return Outcome(_ALLOW, best)
@@ -420,17 +428,3 @@ class _Resolution(Finder):
             ):
                 return "required: network off"
         return ""
-
-
-def _firmer(reason: Reason, best: Reason) -> bool:
-    """Between equally strict reasons: a rule before the mode, a certain one before a possible one, a locked one, then
-    the upper layer's, then the lower id, so that neither file nor rule order shows in an explanation."""
-    rule, other = reason.rule, best.rule
-    return _rank(reason) < _rank(best) if rule is not other else False
-
-
-def _rank(reason: Reason) -> tuple[bool, bool, bool, int, str, str, int]:
-    rule = reason.rule
-    source = rule.source
-    layer = LAYERS.index(source.layer)
-    return (rule.lane == "mode", not reason.certain, not rule.lock, layer, rule.id, source.file, source.line)

@@ -55,7 +55,18 @@ class Policy(Value):
             source = Source(LAYERS[row[LAYER]], self.files[row[FILE]], row[LINE], row[COLUMN])
             because, instead, lock, _delegate, _demands = row[REST] or NOTHING
             level = row[LEVEL] or "enforce"
-            row.append(Rule(row[ID], row[LANE], source, row[TEXT], because, instead, lock, level))
+            row.append(
+                Rule(
+                    row[ID],
+                    row[LANE],
+                    source=source,
+                    text=row[TEXT],
+                    because=because,
+                    instead=instead,
+                    lock=lock,
+                    level=level,
+                )
+            )
         shown: Rule = row[SHOWN]
         return shown
 
@@ -86,7 +97,9 @@ def review_rule(reviewed: str) -> Rule:
     if found is None:
         what = "whatever changes something" if reviewed == "changes" else "everything"
         because = f"in mode `auto` {what} is to be agreed to, by the reviewer or a person"
-        found = _BUILT_IN[key] = Rule(key, "ask", Source("builtin", ""), f"review: {reviewed}", because)
+        found = _BUILT_IN[key] = Rule(
+            key, "ask", source=Source("builtin", ""), text=f"review: {reviewed}", because=because
+        )
     return found
 
 

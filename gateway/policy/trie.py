@@ -19,7 +19,7 @@ from gateway.policy.globs import compile_segment, fold_case, literal, matches
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator
     from typing import Any
 
     Node = list[Any]
@@ -195,6 +195,26 @@ def reach(node: Node, segments: list[str], order: list[int], found: list[int]) -
                 break
             node = node[0].get(segments[at])
             at += 1
+
+
+def leading(node: Node, segments: list[str], at: int = 0) -> Iterator[Node]:
+    """The nodes in which patterns stand that have named the last segment, and go on after it."""
+    if at == len(segments):
+        rest = node[1]
+        if node[0] or (rest is not None and (rest[2] or rest[3] or (rest[1] and (rest[1][BELOW] or rest[1][FOLDER])))):
+            yield node
+        return
+    rest = node[1]
+    if rest is not None:
+        _inside, _ends, one, deep = rest
+        for child in choose(one, segments[at]) if one is not None else ():
+            yield from leading(child, segments, at + 1)
+        for place in range(at, len(segments)) if deep is not None else ():
+            for child in choose(deep, segments[place]):
+                yield from leading(child, segments, place + 1)
+    child = node[0].get(segments[at])
+    if child is not None:
+        yield from leading(child, segments, at + 1)
 
 
 def choose(globs: list[Any], segment: str) -> list[Node]:

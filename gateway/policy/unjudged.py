@@ -43,4 +43,14 @@ def unjudged(call: Call, context: Context, rule: Rule) -> Verdict:
     reason = Reason(rule, Decision.DENY, 0)
     analysis = Analysis((), (Item(Use(call.tool)),))
     outcomes = (Outcome(Decision.DENY, reason),)
-    return Verdict(Decision.DENY, reason, outcomes, (), (), call, analysis, context, NO_FACTS)
+    return Verdict(
+        Decision.DENY,
+        reason,
+        outcomes=outcomes,
+        lost=(),
+        noted=(),
+        call=call,
+        analysis=analysis,
+        context=context,
+        facts=NO_FACTS,
+    )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from gateway.model.decision import Decision
-from gateway.model.limits import MEGABYTE
+from gateway.model.limits import LIMITS
 from gateway.policy.wording import visible
 from gateway.render.style import wrapped
 from gateway.sandbox.base import SandboxError
@@ -53,6 +53,7 @@ def plan_data(plan: SandboxPlan) -> dict[str, Any]:
             "inject": [{"host": each.host, "header": each.header} for each in network.inject],
         },
         "limits": plan.limits.as_dict(),
+        "layers": [path for path, _folder in plan.layers],
         "watched": list(plan.watched),
         "held": list(plan.held),
         "weaker": list(plan.weaker),
@@ -70,6 +71,7 @@ def plan_text(found: dict[str, Any], style: Style) -> str:
     for access, label in _ACCESS:
         shown = [_mount(each) for each in found["mounts"] if each["access"] == access]
         lines += _labelled(label, shown, style)
+    lines += _labelled("copied", [f"{visible(each)}/" for each in found["layers"]], style)
     lines += _labelled("put back", list(map(visible, found["held"])), style)
     lines += _labelled("watched", list(map(visible, found["watched"])), style)
     lines += _labelled("its own", list(map(visible, found["private"])), style)
@@ -121,16 +123,9 @@ def _endpoint(endpoint: dict[str, Any]) -> str:
 
 
 def _limits(limits: dict[str, Any]) -> str:
-    said = [f"{limits['seconds']:g} s"]
-    if limits["cpu_seconds"]:
-        said.append(f"{limits['cpu_seconds']:g} s of processor")
-    for name, what in (("memory", "memory"), ("file_size", "a file"), ("disk", "disk"), ("output", "output")):
-        if limits[name]:
-            said.append(f"{limits[name] // MEGABYTE:,} MB {what}")
-    for name, what in (("processes", "processes"), ("files", "open files")):
-        if limits[name]:
-            said.append(f"{limits[name]:,} {what}")
-    return ", ".join(said)
+    """Those that hold, in the order of their records."""
+    kept = [(limits[limit.field] / limit.factor, limit.word) for limit in LIMITS.values() if limit.field]
+    return ", ".join(f"{value:,.15g} {word}" for value, word in kept if value)
 
 
 def _labelled(label: str, texts: Iterable[str], style: Style) -> list[str]:

@@ -6,6 +6,8 @@ Most of it is taken from the data that becomes the JSON, so that neither can con
 from __future__ import annotations
 
 from gateway.policy.wording import phrase, quote, visible
+from gateway.render.folding import folded
+from gateway.render.origins import layer_name
 from gateway.render.style import Style, clipped, columns_of, excerpt, wrapped
 
 TYPE_CHECKING = False
@@ -15,6 +17,7 @@ if TYPE_CHECKING:
     from gateway.model.verdict import Verdict
 
 MAX_LISTED = 12
+_ALL = 1_000_000
 MAX_CHANGE = 2_000
 _LABEL = 12
 _RULE_LINES = 2
@@ -24,7 +27,7 @@ _WHY = {
         "ask": "no rule covers this, and mode `{mode}` asks",
     },
     "level": {
-        "allow": "calls of this tool need no rule",
+        "allow": "{what}",
         "ask": "no rule covers calls of this tool",
         "deny": "no rule covers calls of this tool",
     },
@@ -37,45 +40,53 @@ _WHY = {
 }
 
 
-def verdict_text(verdict: Verdict, found: dict[str, Any], style: Style) -> str:
-    """The text of one verdict; `found` is what `explain` says of it."""
+def verdict_text(verdict: Verdict, found: dict[str, Any], style: Style, *, full: bool = False) -> str:
+    """The text of one verdict; `found` is what `explain` says of it. Long lists and texts are cut unless it is to be
+    `full`."""
     rule, reason = verdict.reason.rule, verdict.reason
-    lines = [_headline(found, style), "", *_marked(found, verdict.call.shown, style), ""]
+    most = _ALL if full else MAX_LISTED
+    lines = [_headline(verdict, found, style), "", *_marked(found, verdict.call.shown, style), ""]
     if found["decision"] != "allow":
         lines += _labelled("it", phrase(verdict.analysis.items[reason.item].effect), style)
     lines += _labelled("because", visible(rule.because), style)
     lines += _labelled("note", visible(reason.note), style)
     lines += _labelled("instead", visible(rule.instead), style)
     if rule.source.file:
-        lines += _labelled("rule", visible(rule.text), style, _RULE_LINES)
-    lines += _also(found, style)
-    lines += _effects(found, style)
+        text = rule.text if full else folded(rule.text)
+        lines += _labelled("rule", visible(text), style, 0 if full else _RULE_LINES)
+    lines += _also(found, style, most)
+    lines += _effects(found, style, most)
     lines += _labelled("classes", ", ".join(found["classes"]), style)
-    for number, reading in enumerate(found["normalised"][:MAX_LISTED]):
+    for number, reading in enumerate(found["normalised"][:most]):
         lines += _labelled("" if number else "reading", reading, style)
     for number, entry in enumerate(found["noted"]):
         said = f"{_origin(entry)} would {entry['decision']} it, and only takes note"
         lines += _labelled("" if number else "noted", said, style)
     lines += _labelled("confinement", found["confinement"]["text"], style)
-    lines += _change(found.get("change") or "", style)
+    lines += _change(found.get("change") or "", style, full=full)
     return "\n".join(lines) + "\n"
 
 
-def _change(text: str, style: Style) -> list[str]:
+def _change(text: str, style: Style, *, full: bool) -> list[str]:
     """The smallest change, whole where it fits a glance: a part of a rule would be another rule."""
-    if len(text) > MAX_CHANGE:
-        text = f"one of {len(text):,} characters would do, see --json"
+    if len(text) > MAX_CHANGE and not full:
+        text = f"one of {len(text):,} characters would do, see --full"
     return _labelled("change", text, style)
 
 
-def _headline(found: dict[str, Any], style: Style) -> str:
+def headline(verdict: Verdict, found: dict[str, Any]) -> str:
+    """The decision and who made it, on one line."""
     decision = found["decision"].upper()
     why = _WHY.get(found["reason"], {}).get(found["decision"])
     if why is None or found["rule"]["file"]:
-        text = f"{decision} by rule {_origin(found['rule'])}"
-    else:
-        text = f"{decision}: {why.format(mode=found['mode'])}"
-    first, *rest = wrapped(text, style.width)
+        return f"{decision} by rule {_origin(found['rule'])}"
+    what = "nothing that it does needs a rule" if verdict.analysis.parts else "calls of this tool need no rule"
+    return f"{decision}: {why.format(mode=found['mode'], what=what)}"
+
+
+def _headline(verdict: Verdict, found: dict[str, Any], style: Style) -> str:
+    decision = found["decision"].upper()
+    first, *rest = wrapped(headline(verdict, found), style.width)
     return "\n".join([style.paint(decision, found["decision"]) + first[len(decision) :], *rest])
 
 
@@ -84,7 +95,7 @@ def _origin(rule: dict[str, Any]) -> str:
     if not rule["file"]:
         return f"`{visible(rule['id'])}`"
     place = visible(rule["file"]) + (f":{rule['line']}" if rule["line"] else "")
-    return f"`{visible(rule['id'])}` ({rule['layer']}, {place})"
+    return f"`{visible(rule['id'])}` ({layer_name(rule['layer'], rule['file'])}, {place})"
 
 
 def _marked(found: dict[str, Any], shown: str, style: Style) -> list[str]:
@@ -120,32 +131,32 @@ def _labelled(label: str, text: str, style: Style, most: int = 0) -> list[str]:
     return [f"  {head}{first}", *(" " * (_LABEL + 2) + line for line in rest)]
 
 
-def _also(found: dict[str, Any], style: Style) -> list[str]:
+def _also(found: dict[str, Any], style: Style, most: int) -> list[str]:
     """The other rules that matched, and why they lost; each rule once, with its place if it is only one."""
     places: dict[Any, list[dict[str, Any]]] = {}
     for entry in found["matched"][1:]:
         if entry["lost"]:
             places.setdefault((entry["id"], entry["file"], entry["line"], entry["decision"]), []).append(entry)
     lines: list[str] = []
-    for entry, *others in list(places.values())[:MAX_LISTED]:
+    for entry, *others in list(places.values())[:most]:
         what = f"{entry['decision']} {_origin(entry)}"
         if entry["segment"] and not others and entry["span"] != found["matched"][0]["span"]:
             what += f" on {quote(entry['segment'], 60)}"
         lines += _labelled("" if lines else "also", f"{what}: {visible(entry['lost'])}", style)
-    if len(places) > MAX_LISTED:
-        lines += _labelled("", f"… and {len(places) - MAX_LISTED} more, see --json", style)
+    if len(places) > most:
+        lines += _labelled("", f"… and {len(places) - most} more, see --full", style)
     return lines
 
 
-def _effects(found: dict[str, Any], style: Style) -> list[str]:
+def _effects(found: dict[str, Any], style: Style, most: int) -> list[str]:
     """What the call does, each with what becomes of it. Carriers stand here only when a rule names them."""
     effects = [effect for effect in found["effects"] if "decision" in effect]
     lines: list[str] = []
-    for text in effect_lines(effects[:MAX_LISTED], style, style.width - _LABEL - 2):
+    for text in effect_lines(effects[:most], style, style.width - _LABEL - 2):
         head = style.paint(f"{'effects' if not lines else '':<{_LABEL}}", "dim")
         lines.append(f"  {head}{text}")
-    if len(effects) > MAX_LISTED:
-        lines += _labelled("", f"… and {len(effects) - MAX_LISTED} more, see --json", style)
+    if len(effects) > most:
+        lines += _labelled("", f"… and {len(effects) - most} more, see --full", style)
     return lines
 
 

@@ -58,11 +58,11 @@ def _world(top: str) -> SandboxPlan:
     return SandboxPlan(
         tuple(mounts[path] for path in sorted(mounts)),
         (),
-        (),
-        "/",
-        tuple(sorted(environment.items())),
-        Network(),
-        Limits(),
+        private=(),
+        cwd="/",
+        environment=tuple(sorted(environment.items())),
+        network=Network(),
+        limits=Limits(),
         weaker=("landlock", "landlock-unscoped"),
     )
 

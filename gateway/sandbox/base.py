@@ -11,10 +11,13 @@ from gateway.core.value import Value
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
     from typing import Protocol
 
     from gateway.model.plan import SandboxPlan
+
+    # Finds all protected names below a folder; whether it refuses where that is more than can be held, or tells all.
+    Look = Callable[[str, bool], "Names"]
 else:
     Protocol = object
 
@@ -48,10 +51,11 @@ class Probe(Value):
 
 class Names(Value):
     """What a look at a folder found. `protected`: names that a call may not change or create, with their rules;
-    `closed`: folders that nobody could look into."""
+    `closed`: folders that nobody could look into; `deep`: folders so deep that what lies in them has no name."""
 
     protected: Mapping[str, str]
     closed: tuple[str, ...] = ()
+    deep: tuple[str, ...] = ()
 
 
 class SandboxError(Exception):
@@ -61,6 +65,10 @@ class SandboxError(Exception):
         super().__init__(reason)
         self.reason = reason
         self.remedy = remedy
+
+
+class TooMuch(SandboxError):
+    """There is more than can be looked at, however long somebody looks."""
 
 
 class Running(Protocol):

@@ -4,11 +4,26 @@ from __future__ import annotations
 
 import os
 import sys
+from functools import cache
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
 
 _BTIME = 0x800
 _NOFOLLOW = 0x100
 _AT_FDCWD = -100
 _MASK_AT, _SECONDS_AT, _NANOSECONDS_AT = 0, 80, 88
+
+
+@cache
+def _statx() -> Any:
+    import ctypes
+
+    try:
+        return ctypes.CDLL(None).statx
+    except (OSError, AttributeError):
+        return None
 
 
 def born_ns(path: str) -> int:
@@ -17,9 +32,8 @@ def born_ns(path: str) -> int:
         return int(os.lstat(path).st_birthtime * 1e9)
     import ctypes
 
-    try:
-        statx = ctypes.CDLL(None).statx
-    except (OSError, AttributeError):
+    statx = _statx()
+    if statx is None:
         return 0
     found = ctypes.create_string_buffer(256)
     if statx(_AT_FDCWD, ctypes.c_char_p(os.fsencode(path)), _NOFOLLOW, _BTIME, found) != 0:

@@ -7,7 +7,9 @@ from gateway.model.result import Violation
 
 def breach(limit: str, bound: str, instead: str) -> Violation:
     """The record of a broken bound."""
-    return Violation("limit", limit, "", "limit", f"the call used more than {bound} and was ended; {instead}")
+    return Violation(
+        "limit", limit, rule="", source="limit", hint=f"the call used more than {bound} and was ended; {instead}"
+    )
 
 
 def size(count: int) -> str:

@@ -77,11 +77,11 @@ def plan_of(
     return SandboxPlan(
         tuple(mounts[path] for path in sorted(mounts)),
         links,
-        ("/tmp", f"{top}/home"),
-        f"{top}/ws",
-        tuple(sorted(environment.items())),
-        Network(),
-        check.limits,
+        private=("/tmp", f"{top}/home"),
+        cwd=f"{top}/ws",
+        environment=tuple(sorted(environment.items())),
+        network=Network(),
+        limits=check.limits,
         permits=check.permits,
     )
 

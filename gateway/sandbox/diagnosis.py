@@ -23,7 +23,7 @@ UBUNTU = (
     "/usr/share/apparmor/extra-profiles/bwrap-userns-restrict to /etc/apparmor.d/, and run "
     "`apparmor_parser -r /etc/apparmor.d/bwrap-userns-restrict`"
 )
-FORBIDDEN = "ask the administrator to permit user namespaces for this user (user.max_user_namespaces is 0)"
+FORBIDDEN = "ask the administrator to permit user namespaces for this user (`user.max_user_namespaces` is 0)"
 OTHERWISE = (
     "run it where user namespaces are permitted: on the host, in a virtual machine, or in a container made for it"
 )
@@ -53,13 +53,15 @@ def remedy(found: Surroundings, probe: Probe, installed: bool) -> str:
     """The one thing to do about a bubblewrap that does not hold. Pure."""
     if not installed:
         return probe.remedy
+    if found.most == 0:  # in a container too: nothing that it is started with lifts this
+        return FORBIDDEN
     if found.container == "kubernetes":
         return KUBERNETES
     if found.container == "docker":
         return DOCKER
     if found.apparmor:
         return UBUNTU
-    return FORBIDDEN if found.most == 0 else OTHERWISE
+    return OTHERWISE
 
 
 def _number(path: str) -> int:

@@ -1,18 +1,21 @@
 """Which names that are on the disk now a policy hides or protects, without walking whole trees for each call.
 
-A tree is walked once. After that each of its folders is only asked for its stamp, and listed again when that has
-changed, or when the last change was too recent to be told from one that came right after it. Links are not followed:
-what they lead to is reachable only where it has a mount of its own.
+A tree is walked once. After that a folder is listed again when the kernel tells that it has changed. Where it does not
+tell, the folder is asked for its stamp, and listed again when that has changed, or when the last change was too recent
+to be told from one that came right after it. Links are not followed: what they lead to is reachable only where it has
+a mount of its own.
 """
 
 from __future__ import annotations
 
+import os
 from time import time_ns
 
 from gateway.core.value import Value
 from gateway.policy.path_protection import FREE, Standing
 from gateway.policy.trie import choose
-from gateway.sandbox.base import SandboxError
+from gateway.sandbox.base import SandboxError, TooMuch
+from gateway.sandbox.marks import DEEP, Mark, git_marks, may_matter_to_git, program_marks
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -21,34 +24,27 @@ if TYPE_CHECKING:
 
     from gateway.host.base import Host
     from gateway.policy.path_protection import Protection
+    from gateway.sandbox.changes import Changes
 
 MAX_FOLDERS = 100_000
 MAX_NAMES = 2_000_000
 MAX_MARKS = 1_000
 MAX_PROBED = 5_000
+MAX_PATH = 3_600  # of a folder, in bytes: with a name more, and with what the kernel adds, it is still a path
 # File systems tell times of change in steps of up to two seconds: a change within one step leaves no trace.
 RACY_NS = 2_000_000_000
 _TRIES = 4
 
 
-class Mark(Value):
-    """A name on the disk that rules speak of; `hidden`, `fixed` and `kept` as in `gateway.policy.path_protection`.
-    `kind`: dir, file, link or other. A folder that could not be looked into is hidden, by no rule."""
-
-    path: str
-    kind: str
-    hidden: str = ""
-    fixed: str = ""
-    kept: str = ""
-    closed: bool = False
-
-
 class _Folder(Value):
-    """What one listing found. `settled`: a later change is sure to show in the stamp; `below`: the folders in it, each
-    with whether it lies in a fixed one, where only what is hidden is told."""
+    """What one listing found. `settled`: a later change is sure to be told, or to show in the stamp; `told`: by the
+    kernel; `fixed`: it lies in a fixed folder, where only what is hidden is told; `below`: the folders in it, each with
+    the same."""
 
     stamp: tuple[int, int, int, int]
     settled: bool
+    told: bool
+    fixed: bool
     below: tuple[tuple[str, bool], ...]
     marks: tuple[Mark, ...]
     size: int
@@ -66,77 +62,162 @@ class Tree:
         self._host = host
         self.protection = protection
         self._folders: dict[str, _Folder] = {}
-        self._marks: tuple[Mark, ...] = ()
+        self._marked: dict[str, tuple[Mark, ...]] = {}
+        self._asked: set[str] = set()  # folders to ask for their stamps, since nobody tells of them
+        self._changes: Changes | None = None
+        self._dirty: set[str] = set()
+        self._lost = False
+        self._names = 0
 
-    def marks(self) -> tuple[Mark, ...]:
-        """What there is now, in order of the walk. Raises SandboxError when a bound is hit: then nobody knows."""
-        for _ in range(_TRIES):
+    def follow(self, changes: Changes) -> None:
+        """From now on the kernel is asked to tell which folders change, where it can."""
+        if self._changes is not changes:
+            self._forget()
+            self._changes = changes
+            changes.follow(self)
+
+    def concerns(self, folder: str, name: str) -> bool:
+        """Whether a name that came or went may be spoken of by rules."""
+        return may_matter_to_git(folder, name) or bool(self.protection.names(folder, (name,)))
+
+    def changed(self, folder: str) -> None:
+        """It must be listed again."""
+        self._dirty.add(folder)  # perhaps of another tree, or one that is being listed
+
+    def lost(self) -> None:
+        """Nobody knows what has changed."""
+        self._lost = True
+
+    def marks(self, *, bounded: bool = True) -> tuple[Mark, ...]:
+        """What there is now, by path. `bounded`: raises SandboxError when there is more than can be held: then nobody
+        knows. Else whatever there is is told, and what vanishes meanwhile is left out."""
+        for attempt in range(_TRIES):
             try:
-                stale = self._stale()
-                if stale or not self._folders:
-                    self._walk(stale)
-                return self._marks
+                self._refresh(strict=bounded or attempt + 1 < _TRIES, bounded=bounded)
             except _Moved:
-                self._folders = {}
+                continue
+            if bounded:
+                self._check()
+            return tuple([mark for path in sorted(self._marked) for mark in self._marked[path]])
         remedy = "wait until what changes it has finished"
         raise SandboxError(f"`{self.root}` changes faster than it can be looked at", remedy)
 
-    def _stale(self) -> set[str]:
-        """The folders that must be listed again."""
-        stamp = self._host.stamp
-        stale = set()
-        for path, folder in self._folders.items():
-            try:
-                if not folder.settled or stamp(path) != folder.stamp:
-                    stale.add(path)
-            except OSError:
-                stale.add(path)
-        return stale
+    def _forget(self) -> None:
+        self._folders, self._marked, self._asked, self._dirty, self._names = {}, {}, set(), set(), 0
 
-    def _walk(self, stale: set[str]) -> None:
-        """The whole tree, of which only stale folders and new ones are listed."""
-        known = self._folders
-        fresh: dict[str, _Folder] = {}
-        marks: list[Mark] = []
-        pending = [(self.root, False)]
-        names = 0
+    def _refresh(self, *, strict: bool, bounded: bool) -> None:
+        """Lists what is stale, and what is new. Raises _Moved when something was gone before it could be listed, and
+        then its folder is looked at again by the next look; not `strict`: it is left out."""
+        try:
+            moved = False
+            for path in self._stale() if self._folders else ():
+                known = self._folders.get(path)
+                if known is not None:  # else it was in one that has gone
+                    moved |= not self._walk([(path, known.fixed)], bounded=bounded)
+            if not self._folders:
+                moved |= not self._walk([(self.root, False)], bounded=bounded)
+        except BaseException:
+            self._forget()
+            raise
+        if moved and strict:
+            raise _Moved
+
+    def _walk(self, pending: list[tuple[str, bool]], *, bounded: bool) -> bool:
+        """Lists folders, and all below them that are new; whether each was still there."""
+        whole = True
         while pending:
             path, fixed = pending.pop()
-            folder = None if path in stale else known.get(path)
-            if folder is None:
-                folder = self._list(path, fixed)
-            fresh[path] = folder
-            pending += folder.below
-            marks += folder.marks
-            names += folder.size
-            if len(fresh) > MAX_FOLDERS or names > MAX_NAMES or len(marks) > MAX_MARKS:
-                self._check(len(fresh), names, len(marks))
-        self._folders, self._marks = fresh, tuple(marks)
+            try:
+                found = self._list(path, fixed)
+            except _Moved:
+                self._drop(path)
+                self._dirty.add(path.rpartition("/")[0])
+                whole = False
+                continue
+            known = self._folders.get(path)
+            for below, _fixed in set(known.below).difference(found.below) if known is not None else ():
+                self._drop(below)
+            self._keep(path, found)
+            pending += [each for each in found.below if each[0] not in self._folders]
+            if bounded and (len(self._folders) > MAX_FOLDERS or self._names > MAX_NAMES):
+                self._check()
+        return whole
 
-    def _check(self, folders: int, names: int, marks: int) -> None:
+    def _stale(self) -> list[str]:
+        """The folders that must be listed again, outer ones first."""
+        if self._changes is not None:
+            self._changes.read()
+        dirty, self._dirty = self._dirty, set()
+        asked = self._folders if self._lost else self._asked
+        self._lost = False
+        stamp = self._host.stamp
+        for path in asked:
+            folder = self._folders[path]
+            try:
+                if not folder.settled or stamp(path) != folder.stamp:
+                    dirty.add(path)
+            except OSError:
+                dirty.add(path)
+        return sorted([path for path in dirty if path in self._folders])
+
+    def _keep(self, path: str, folder: _Folder) -> None:
+        known = self._folders.get(path)
+        self._names += folder.size - (known.size if known is not None else 0)
+        self._folders[path] = folder
+        if folder.marks:
+            self._marked[path] = folder.marks
+        else:
+            self._marked.pop(path, None)
+        if folder.told:
+            self._asked.discard(path)
+        else:
+            self._asked.add(path)
+
+    def _drop(self, path: str) -> None:
+        pending = [path]
+        while pending:
+            each = pending.pop()
+            known = self._folders.pop(each, None)
+            if known is not None:
+                self._names -= known.size
+                self._marked.pop(each, None)
+                self._asked.discard(each)
+                self._dirty.discard(each)
+                pending += [below for below, _fixed in known.below]
+
+    def _check(self) -> None:
+        marks = sum(map(len, self._marked.values()))
         for count, most, what in (
-            (folders, MAX_FOLDERS, "folders"),
-            (names, MAX_NAMES, "names"),
+            (len(self._folders), MAX_FOLDERS, "folders"),
+            (self._names, MAX_NAMES, "names"),
             (marks, MAX_MARKS, "names that policy protects"),
         ):
             if count > most:
-                self._folders = {}
-                raise SandboxError(
+                self._forget()
+                raise TooMuch(
                     f"`{self.root}` holds more than {most:,} {what}, so nobody can tell what policy hides there",
                     "work in a smaller folder",
                 )
+        deep = next((mark.path for found in self._marked.values() for mark in found if mark.kind == DEEP), "")
+        if deep:
+            raise TooMuch(f"`{deep}` lies too deep to be looked into", "move it, or work in another folder")
 
     def _list(self, path: str, fixed: bool) -> _Folder:
+        if len(os.fsencode(path)) > MAX_PATH:
+            return _Folder((0, 0, 0, 0), False, told=False, fixed=fixed, below=(), marks=(Mark(path, DEEP),), size=0)
         now = time_ns()
+        told = self._changes is not None and self._changes.watch(path, contents=_holds_settings(path))
         try:
             before = self._host.stamp(path)
             entries = self._host.entries(path)
         except PermissionError:
             # Names in it may be reachable for who knows them.
-            return _Folder((0, 0, 0, 0), False, (), (Mark(path, "dir", closed=True),), 0)
+            return _Folder(
+                (0, 0, 0, 0), False, told=False, fixed=fixed, below=(), marks=(Mark(path, "dir", closed=True),), size=0
+            )
         except OSError as error:
             raise _Moved from error
-        settled = now - max(before[0], before[1]) > RACY_NS
+        settled = told or now - max(before[0], before[1]) > RACY_NS
         prefix = path.rstrip("/") + "/"
         protection = self.protection
         marks: list[Mark] = []
@@ -145,17 +226,33 @@ class Tree:
         kinds = dict(entries)
         for name in protection.names(path, kinds):
             kind = kinds[name]
-            found = protection.of_entry(prefix + name, folder=kind == "dir")
+            of = protection.of_link(prefix + name) if kind == "link" else None
+            found = of or protection.of_entry(prefix + name, folder=kind == "dir")
             if found.hidden or (not fixed and (found.fixed or found.kept)):
-                marks.append(Mark(prefix + name, kind, found.hidden, found.fixed, found.kept))
+                marks.append(Mark(prefix + name, kind, hidden=found.hidden, fixed=found.fixed, kept=found.kept))
             if found.hidden:
                 hidden.add(name)
             elif found.fixed:
                 held.add(name)
+        if not fixed:
+            named = {mark.path for mark in marks if mark.fixed or mark.hidden}
+            for mark in git_marks(path, kinds, self._fixes, self._host):
+                if mark.path not in named:
+                    marks = [each for each in marks if each.path != mark.path]
+                    marks.append(mark)
+            marks += [mark for mark in program_marks(path, kinds) if mark.path not in named]
         below = tuple(
             [(prefix + name, fixed or name in held) for name, kind in entries if kind == "dir" and name not in hidden]
         )
-        return _Folder(before, settled, below, tuple(marks), len(entries))
+        return _Folder(before, settled, told=told, fixed=fixed, below=below, marks=tuple(marks), size=len(entries))
+
+    def _fixes(self, path: str) -> str:
+        return self.protection.of(path).fixed
+
+
+def _holds_settings(folder: str) -> bool:
+    """Whether the content of files in a folder of this name may be git's, too."""
+    return folder.endswith(("/.git", "/hooks", ".git"))
 
 
 class Listings:
@@ -228,7 +325,7 @@ def anchored(root: str, listings: Listings, protection: Protection, *, hiding: b
                     if inside != FREE:
                         found = Standing(inside.hidden, found.fixed or inside.fixed or inside.kept, found.kept)
                 if found.hidden or (not hiding and (found.fixed or found.kept)):
-                    yield Mark(below, kind, found.hidden, found.fixed, found.kept)
+                    yield Mark(below, kind, hidden=found.hidden, fixed=found.fixed, kept=found.kept)
                 if kind == "dir" and not found.hidden:
                     pending.append((child, below))
 

@@ -48,4 +48,4 @@ def network_of(
     deny = tuple(Endpoint(each.host, each.port, each.rule) for each in refused)
     inject = injections_of(profile) if grants.profiled else ()
     allow.sort(key=lambda each: (each.host, each.port, each.rule))
-    return Network(mode, tuple(allow), deny, (), inject), withheld
+    return Network(mode, tuple(allow), deny=deny, ports=(), inject=inject), withheld

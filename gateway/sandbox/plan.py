@@ -16,6 +16,8 @@ from gateway.policy.path_protection import HIDE_SETTING
 from gateway.policy.variables import environment_of
 from gateway.sandbox.agreed import agreed_of
 from gateway.sandbox.base import SandboxError
+from gateway.sandbox.layers import is_cache, layer_of
+from gateway.sandbox.marks import COMPARED, PROGRAMS
 from gateway.sandbox.network import BY_PROFILE, network_of
 from gateway.sandbox.profile import OF_THE_KERNEL
 
@@ -26,11 +28,15 @@ if TYPE_CHECKING:
 
     from gateway.model.verdict import Verdict
     from gateway.policy.confine import Reach
-    from gateway.sandbox.index import Mark
+    from gateway.sandbox.marks import Mark
     from gateway.sandbox.profile import Profile
     from gateway.sandbox.survey import Place, Survey
 
 MAX_MOUNTS = 1_000
+_INSTALLS = frozenset(
+    ("install", "i", "ci", "add", "sync", "update", "upgrade", "up", "remove", "rm", "uninstall", "un", "rebuild",
+     "link", "dedupe", "prune", "develop")
+)  # fmt: skip
 OWN = "gateway"
 _STRENGTH = {READ: 0, WRITE: 1}
 
@@ -60,6 +66,7 @@ class _Planning:
         self.opened: set[str] = set()
         self.withheld: dict[tuple[str, str], None] = {}
         self.agreed = agreed_of(verdict)
+        self.caches: dict[str, None] = {}
 
     def plan(self) -> SandboxPlan:
         context, survey, sandbox = self.context, self.survey, self.profile.sandbox
@@ -80,16 +87,19 @@ class _Planning:
         return SandboxPlan(
             tuple(self.mounts[path] for path in sorted(self.mounts)),
             tuple(sorted(self.links.items())),
-            private,
-            context.cwd,
-            environment_of(survey.variables, sandbox, home=survey.home, search_path=search_path, sockets=self.sockets),
-            network,
-            limits_of(self.profile.limits),
-            searched,
-            tuple(sandbox.get("weaker", ())),
-            tuple(sandbox.get("permit", ())) if self.grants.profiled else (),
-            held,
-            tuple(self.withheld),
+            private=private,
+            cwd=context.cwd,
+            environment=environment_of(
+                survey.variables, sandbox, home=survey.home, search_path=search_path, sockets=self.sockets
+            ),
+            network=network,
+            limits=limits_of(self.profile.limits),
+            watched=searched,
+            weaker=tuple(sandbox.get("weaker", ())),
+            permits=tuple(sandbox.get("permit", ())) if self.grants.profiled else (),
+            held=held,
+            withheld=tuple(self.withheld),
+            layers=self._layers(),
         )
 
     def _withhold(self, what: str, why: str) -> None:
@@ -211,8 +221,17 @@ class _Planning:
         elif self._is_astray(path, place.real):
             self._withhold(f"setting `{pattern}`", f"a link in a folder that calls may change leads to `{place.real}`")
         else:
+            inside = _is_below(place.real, self.context.workspace)
+            if access == WRITE and folder and not inside and is_cache(place.real, self.context.home):
+                self.caches[place.real] = None
             self._grant(place.real, access, folder=folder, rule=BY_PROFILE)
             self._link(path, place.real)
+
+    def _layers(self) -> tuple[tuple[str, str], ...]:
+        """The caches that the call may change without the person, or another project, ever meeting that."""
+        root = self.context.root or self.context.cwd
+        writable = [each for each in self.caches if each in self.mounts and self.mounts[each].access == WRITE]
+        return tuple([(path, layer_of(self.survey.layers, root, path)) for path in sorted(writable)])
 
     def _is_astray(self, path: str, real: str) -> bool:
         """Whether a path lies in a folder that calls may change, and leads out of it: they could have made the link."""
@@ -266,7 +285,7 @@ class _Planning:
         for mark in self.survey.marks:
             path = mark.path
             mount = granted.get(path) or self._above(path)
-            if mount is None or path in hidden:
+            if mount is None or path in hidden or (mark.fixed == PROGRAMS and self._installs(path)):
                 continue
             if mark.hidden or mark.closed:
                 if mark.kind != "link" and not self._may_read(mark):
@@ -275,7 +294,7 @@ class _Planning:
             against_change, against_loss = self._left_of(mark)
             if mount.access != WRITE or not (against_change or against_loss):
                 continue
-            if mark.kind == "link":
+            if mark.kind in ("link", COMPARED):
                 held.add(path)
             elif against_change and path not in self.opened:
                 fixed[path] = Mount(path, FIXED, mark.kind == "dir", against_change)
@@ -294,6 +313,14 @@ class _Planning:
         writable = [path for path, mount in granted.items() if mount.access == WRITE and mount.folder]
         watched = [path for path in writable if _is_below(path, self.survey.searched)]
         return tuple(sorted(watched)), tuple(sorted(each for each in held if not self._is_held(each, fixed)))
+
+    def _installs(self, path: str) -> bool:
+        """Whether the call is one that changes the programs of an environment: it was predicted to write a tree that
+        they lie in, or it is a packager's own command to install."""
+        if any(each.tree and f"{path}/".startswith(f"{each.path}/") for each in self.grants.writes):
+            return True
+        parts = self.verdict.analysis.parts
+        return any("package" in part.classes and not _INSTALLS.isdisjoint(part.subcommands) for part in parts)
 
     def _is_held(self, path: str, fixed: dict[str, Mount]) -> bool:
         """Whether a path lies in something fixed, with nothing in between that was opened for the call."""

@@ -65,7 +65,8 @@ class Pump:
     """Reads what a command prints and writes what it is told, until it has ended, is cancelled or is out of time.
 
     `exited` and `cancelled` are descriptors that become readable (`cancelled` -1: nobody cancels); `sources` maps a
-    descriptor to the stream it carries. The descriptors stay the caller's."""
+    descriptor to the stream it carries; `more` makes the next bytes to tell it, at most so many, empty at their end.
+    The descriptors stay the caller's."""
 
     def __init__(
         self,
@@ -75,13 +76,14 @@ class Pump:
         kept: dict[int, Kept],
         listener: Listener | None = None,
         sink: int = -1,
-        feed: bytes = b"",
+        more: Callable[[int], bytes] | None = None,
     ) -> None:
         self.sources = dict(sources)
         self.kept = kept
         self.listener = listener
         self.sink = sink
-        self.feed = memoryview(feed)
+        self.unwritten = memoryview(b"")
+        self._more = more
         self.exited = exited
         self.cancelled = cancelled
         self._poll = select.poll()
@@ -134,21 +136,28 @@ class Pump:
             data = os.read(descriptor, CHUNK)
             stream = self.sources[descriptor]
             if not data:
-                self._poll.unregister(descriptor)
-                del self.sources[descriptor]
+                self.leave(descriptor)
                 continue
             self.kept[stream].add(data)
             if self.listener is not None:
                 self.listener(stream, data)
 
+    def leave(self, descriptor: int) -> None:
+        """Reads this one no more. It stays the caller's."""
+        self._poll.unregister(descriptor)
+        del self.sources[descriptor]
+
     def _write(self) -> None:
+        if not self.unwritten and self._more is not None:
+            self.unwritten = memoryview(self._more(CHUNK))
+        if not self.unwritten:
+            self.close_sink()
+            return
         try:
-            self.feed = self.feed[os.write(self.sink, self.feed[:CHUNK]) :] if self.feed else self.feed
+            self.unwritten = self.unwritten[os.write(self.sink, self.unwritten) :]
         except BlockingIOError:
             return
         except BrokenPipeError:  # the command reads no more
-            self.feed = self.feed[:0]
-        if not self.feed:
             self.close_sink()
 
     def close_sink(self) -> None:

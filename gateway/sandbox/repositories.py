@@ -9,10 +9,16 @@ from __future__ import annotations
 from posixpath import basename, dirname, normpath
 
 from gateway.core.value import Value
+from gateway.host.git_settings import obeyed_in
+from gateway.host.repository import common_folder, linked_folder, may_name_files, of_person
+from gateway.sandbox.marks import Mark
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
     from gateway.host.base import Host
+    from gateway.model.context import Context
 
 
 class Repository(Value):
@@ -29,15 +35,11 @@ def repository_of(top: str, host: Host) -> Repository | None:
     fact = host.path(link)
     if fact is None or fact.kind != "file" or fact.real != link:
         return None
-    text = host.read(link).strip()
-    if not text.startswith("gitdir: "):
-        return None
-    own = _folder(normpath(_joined(top, text[len("gitdir: ") :])), host)
+    own = _folder(linked_folder(link, host), host)
     if not own:
         return None
-    shared = host.read(f"{own}/commondir").strip()
-    if shared:  # a linked worktree
-        common = _folder(normpath(_joined(own, shared)), host)
+    common = _folder(common_folder(own, host), host)
+    if common != own:  # a linked worktree
         named = host.read(f"{own}/gitdir").strip()
         confirmed = (
             bool(common)
@@ -49,6 +51,25 @@ def repository_of(top: str, host: Host) -> Repository | None:
     if "modules" in own.split("/") and _is_repository(own, host) and _work_tree_of(own, host) == top:
         return Repository(link, (own,))
     return None
+
+
+def obeyed_marks(marks: Iterable[Mark], host: Host, context: Context) -> Iterator[Mark]:
+    """What git takes settings, hooks or programs from in the work trees of the repositories that some names belong to,
+    where calls may write: as their own settings and the person's say (`core.hooksPath`, `include.path`)."""
+    theirs = of_person(context.home, host)
+    named = any(may_name_files(host.read(file)) for file in theirs)
+    for mark in tuple(marks):
+        common, slash, name = mark.path.rpartition("/")
+        if not slash or name != "config" or mark.hidden or not mark.fixed:
+            continue
+        if not named and not may_name_files(host.read(mark.path)):
+            continue
+        top = dirname(common) if common.endswith("/.git") else _work_tree_of(common, host) or common
+        for path in obeyed_in(top, common, theirs, host, context):
+            fact = host.path(path)
+            if not host.is_missing(path):
+                kind = "link" if host.is_link(path) else "other" if fact is None else fact.kind
+                yield Mark(path, kind, hidden="", fixed=mark.fixed, kept=mark.fixed)
 
 
 def _joined(folder: str, path: str) -> str:

@@ -15,8 +15,10 @@ from gateway.core.value import Value
 from gateway.model.plan import WRITE
 from gateway.model.result import Result, Violation
 from gateway.sandbox.backends.choose import choose
-from gateway.sandbox.base import SandboxError, Streams
-from gateway.sandbox.pump import STDERR, STDOUT, Kept, Pump
+from gateway.sandbox.base import Names, SandboxError
+from gateway.sandbox.bound_record import breach, size
+from gateway.sandbox.pump import STDERR, STDOUT
+from gateway.sandbox.wires import CAPTURED, REPORT, TAIL, Ways, Wires
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -25,34 +27,13 @@ if TYPE_CHECKING:
     from gateway.core.cancel import Cancel
     from gateway.model.plan import SandboxPlan
     from gateway.sandbox.backends.choose import Choice
-    from gateway.sandbox.base import Backend, Names, Running
+    from gateway.sandbox.base import Backend, Look, Running
+    from gateway.sandbox.changes import Changes
     from gateway.sandbox.egress.service import Egress
     from gateway.sandbox.pump import Listener
 
 NOT_RUN = 126
-# What is kept of standard error to tell a refusal by the kernel from an ordinary failure, where nobody captures it.
-TAIL = 16 << 10
-REPORT = 3
-_MOST_REPORT = 256 << 10
-_LAST_SIGNAL = 64
-
-
-class Ways(Value):
-    """Where a command's own streams go.
-
-    `stdin`: bytes that it reads, or a descriptor of the caller's. `stdout`, `stderr`: descriptors of the caller's that
-    it writes to directly, or -1 to capture. `copy`: a descriptor that captured standard error is handed on to as it
-    comes, so that refusals can be read off it all the same. `terminal`: it shares the caller's terminal.
-    """
-
-    stdin: bytes | int = b""
-    stdout: int = -1
-    stderr: int = -1
-    copy: int = -1
-    terminal: bool = False
-
-
-CAPTURED = Ways()
+_KILLED, _LAST_SIGNAL = 9, 64
 
 
 class Command(Value):
@@ -67,10 +48,11 @@ class Command(Value):
 
 class Protection(Value):
     """What a call may not change or create by name. `classify`: the id of the rule that protects a path, "" for none;
-    `look`: finds all such names below a folder."""
+    `look`: finds all such names below a folder; `changes`: tells of those that appear while the call runs."""
 
     classify: Callable[[str], str]
-    look: Callable[[str], Names] | None = None
+    look: Look = lambda _folder, _bounded: Names({})
+    changes: Changes | None = None
 
 
 class Runner:
@@ -191,11 +173,9 @@ class _Life:
         self.cancel = cancel
         self.began = began
         self.released = False
-        self.pump: Pump | None = None
-        self.sink = -1
-        self.ours: list[int] = []
-        self.theirs: list[int] = []
-        self.kept = {STDOUT: Kept(plan.limits.output), STDERR: Kept(plan.limits.output), REPORT: Kept(_MOST_REPORT)}
+        self.degraded = choice.degraded
+        self.running: Running | None = None
+        self.wires = Wires(plan.limits)
         self.online = plan.network.mode != "off"
         if self.online:
             egress = runner.egress()
@@ -205,68 +185,69 @@ class _Life:
         self.protection = protection
 
     def run(self, started: Callable[[Running], None] | None) -> Result:
-        from gateway.sandbox.after.protect import Protected
+        if not self.plan.layers:
+            return self._held(started)
+        from gateway.sandbox.overlays import kept_apart
 
-        guard = Protected(
-            self.plan,
-            self.protection.classify,
-            look=self.protection.look,
-            held=self.choice.backend.whole,
-        )
-        guard.before()
+        with kept_apart(self.plan, self.choice.backend) as self.plan:
+            return self._held(started)
+
+    def _held(self, started: Callable[[Running], None] | None) -> Result:
+        from gateway.sandbox.after.protect import Protected
+        from gateway.sandbox.after.quarantine import Quarantine
+        from gateway.sandbox.guard import Guard
+
+        protection = self.protection
+        protected = Protected(self.plan, protection.classify, protection.look, held=self.choice.backend.whole)
+        protected.before()
+        quarantine = Quarantine(self.runner.quarantine())
         try:
-            streams, sources, keep = self._streams()
-            running = self.choice.backend.start(self.plan, self.command.argv(keep[0] if keep else -1), streams, keep)
+            streams, report = self.wires.connect(self.command.ways, report=self.command.report)
+            keep = (report,) if report >= 0 else ()
+            running = self.choice.backend.start(self.plan, self.command.argv(report), streams, keep)
         except BaseException:
-            self._close(self.theirs)
-            self._close_ours()
+            self.wires.handed_over()
+            self.wires.close()
             raise
-        self._close(self.theirs)
+        self.wires.handed_over()
+        self.running = running
         refused: list[Violation] = []
         try:
-            ended, status, reason = self._run(running, started, sources, refused)
+            with ExitStack() as stack:
+                guard = None
+                if protection.changes is not None:
+                    guard = Guard(protected, protection.changes, quarantine, running)
+                    stack.callback(guard.stop)
+                    guard.start()
+                ended, status, reason = self._run(running, started, refused)
+                if guard is not None:
+                    self.degraded += guard.degraded if self.plan.watched else ()
+                    loose, done = guard.stop()
+                    refused += done
+                    ended, reason = ("limit", loose) if loose else (ended, reason)
         finally:
             # Whatever happened: nothing runs on.
             running.kill()
             running.wait()
             running.close()
-            self._close_ours()
+            self.wires.close()
         try:
-            swept = guard.after(self.runner.quarantine())
+            swept = protected.after(quarantine)
         except SandboxError as error:  # it ran all the same
             where = self.plan.watched[0] if self.plan.watched else self.plan.cwd
-            swept = (Violation("protected", where, "", "sweep", f"it may have changed what is protected: {error}"),)
+            swept = (
+                Violation(
+                    "protected", where, rule="", source="sweep", hint=f"it may have changed what is protected: {error}"
+                ),
+            )
+        finally:
+            quarantine.close()
         return self._result(ended, status, reason, (*refused, *swept))
-
-    def _streams(self) -> tuple[Streams, dict[int, int], list[int]]:
-        """The command's descriptors, our ends of those to read from, and those to keep."""
-        ways = self.command.ways
-        sources: dict[int, int] = {}
-        if isinstance(ways.stdin, int):
-            stdin = ways.stdin
-        elif ways.stdin:
-            stdin, self.sink = os.pipe()
-            self.theirs.append(stdin)
-        else:
-            stdin = os.open(os.devnull, os.O_RDONLY | os.O_CLOEXEC)
-            self.theirs.append(stdin)
-        stdout = ways.stdout if ways.stdout >= 0 else self._source(sources, STDOUT)
-        stderr = ways.stderr if ways.stderr >= 0 else self._source(sources, STDERR)
-        keep = [self._source(sources, REPORT)] if self.command.report else []
-        return Streams(stdin, stdout, stderr, ways.terminal), sources, keep
-
-    def _source(self, sources: dict[int, int], stream: int) -> int:
-        ours, theirs = os.pipe()
-        sources[ours] = stream
-        self.ours.append(ours)
-        self.theirs.append(theirs)
-        return theirs
 
     def _run(
         self,
         running: Running,
         started: Callable[[Running], None] | None,
-        sources: dict[int, int],
         refused: list[Violation],
     ) -> tuple[str, int, str]:
         """From waiting to ended: how it ended, its status, and why it was stopped."""
@@ -275,7 +256,6 @@ class _Life:
         from gateway.sandbox.watch import Watcher
 
         plan, cancel = self.plan, self.cancel
-        feed = self.command.ways.stdin if isinstance(self.command.ways.stdin, bytes) else b""
         with ExitStack() as stack:
             if self.online:
                 # Violations are counted by the session and read when the call has ended.
@@ -290,6 +270,7 @@ class _Life:
                     leaf = None
             limits.apply(running.root, plan.limits, processes=self.choice.backend.whole)
             writable = tuple(mount.path for mount in plan.mounts if mount.access == WRITE)
+            writable += tuple(folder for _path, folder in plan.layers)
             watcher = Watcher(running, plan.limits, writable, (*plan.private, "/dev/shm"), leaf)
             stack.callback(watcher.stop)
             if started is not None:
@@ -298,7 +279,7 @@ class _Life:
             running.release()
             watcher.start()
             cancelled = cancel.fileno() if cancel else -1
-            pump = self.pump = Pump(running.exited, cancelled, sources, self.kept, self._listen, self.sink, feed)
+            pump = self.wires.pump(running.exited, cancelled, self._listen)
             seconds = plan.limits.seconds
             # One that was set may have no descriptor any more to tell it by.
             cancelled_before = cancel is not None and cancel.is_set
@@ -315,58 +296,45 @@ class _Life:
             return "cancelled", status, "it was cancelled"
         if breaches:
             return "limit", status, f"it went over its limit of {breaches[0].target}"
+        if status == 128 + _KILLED and self.wires.problem:
+            if not self.wires.is_over:
+                return "signalled", status, self.wires.problem
+            refused.append(breach("file_size", size(plan.limits.file_size), "write less, or in several files"))
+            return "limit", status, self.wires.problem
         return ("signalled" if 128 < status <= 128 + _LAST_SIGNAL else "exited"), status, running.failure
 
     def _listen(self, stream: int, data: bytes) -> None:
-        if stream == STDERR and self.command.ways.copy >= 0:
-            _write_all(self.command.ways.copy, data)
-        elif stream == REPORT:
+        if stream == REPORT:
             if self.command.told is not None:
                 self.command.told(data)
+        elif self.wires.copied(stream):
+            if not self.wires.copy(stream, data) and self.running is not None:
+                self.running.kill()
         elif self.listener is not None:
             self.listener(stream, data)
 
     def _result(self, ended: str, status: int, reason: str, exact: tuple[Violation, ...]) -> Result:
+        from gateway.sandbox.after.hidden_program import explained
         from gateway.sandbox.after.violations import hints
         from gateway.sandbox.shell import folder_said, variables_said
 
-        stdout, stderr, report = (self.kept[stream] for stream in (STDOUT, STDERR, REPORT))
-        said = stderr.bytes()
-        guessed = hints(self.plan, status, said[-TAIL:]) if status and ended in ("exited", "signalled") else ()
+        wires = self.wires
+        report = wires.kept[REPORT]
+        said = wires.kept[STDERR].bytes()[-TAIL:]
+        guessed = hints(self.plan, status, said) if ended in ("exited", "signalled") else ()
         known = {(each.kind, each.target) for each in exact}
+        (stdout, out_dropped), (stderr, error_dropped) = wires.captured(STDOUT), wires.captured(STDERR)
         return Result(
             ended,
             status,
-            stdout.bytes(),
-            said,
-            (stdout.dropped, stderr.dropped),
-            reason,
-            exact + tuple(each for each in guessed if (each.kind, each.target) not in known),
-            self.choice.backend.name,
-            self.choice.degraded,
-            monotonic() - self.began,
-            folder_said(report.bytes()),
-            None if report.dropped else variables_said(report.bytes()),
+            stdout=stdout,
+            stderr=stderr,
+            truncated=(out_dropped, error_dropped),
+            reason=explained(reason, self.plan) if reason and ended == "exited" else reason,
+            violations=exact + tuple(each for each in guessed if (each.kind, each.target) not in known),
+            backend=self.choice.backend.name,
+            degraded=self.degraded,
+            seconds=monotonic() - self.began,
+            cwd=folder_said(report.bytes()),
+            exported=None if report.dropped else variables_said(report.bytes()),
         )
-
-    def _close_ours(self) -> None:
-        self._close(self.ours)
-        if self.pump is not None:
-            self.pump.close_sink()
-        elif self.sink >= 0:
-            os.close(self.sink)
-
-    @staticmethod
-    def _close(descriptors: list[int]) -> None:
-        while descriptors:
-            os.close(descriptors.pop())
-
-
-def _write_all(descriptor: int, data: bytes) -> None:
-    """Hands captured output on. A reader that has gone is no reason to stop the command."""
-    view = memoryview(data)
-    try:
-        while view:
-            view = view[os.write(descriptor, view) :]
-    except BrokenPipeError:
-        return

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
 ALLOW, REFUSE = 0x7FFF0000, 0x00050000
-EPERM, ENOSYS, EPROTONOSUPPORT, EAFNOSUPPORT = 1, 38, 93, 97
+EPERM, EINVAL, ENOSYS, EPROTONOSUPPORT, EAFNOSUPPORT = 1, 22, 38, 93, 97
 X32 = 0x40000000
 WHOLE = 0xFFFFFFFF
 _FEW = 4  # numbers that are compared one by one
@@ -31,12 +31,13 @@ PERMITS = ("ptrace", "perf", "namespaces")
 
 
 class Test(Value):
-    """Holds when the argument, its low half masked, is one of the values (or none of them)."""
+    """Holds when the argument, its low half masked (or its high one), is one of the values (or none of them)."""
 
     argument: int
     values: tuple[int, ...]
     mask: int = WHOLE
     none_of: bool = False
+    high: bool = False
 
 
 class Refusal(Value):
@@ -62,6 +63,9 @@ _KIND, _CHARACTER, _BLOCK = 0o170000, 0o020000, 0o060000
 # Typing into a terminal, its console and line discipline, hanging it up; keyboard maps, function keys and accents of a
 # virtual console, which type on behalf of the person at it.
 _TERMINAL = (0x5412, 0x541C, 0x541D, 0x5423, 0x5437, 0x4B47, 0x4B49, 0x4B4B, 0x4B4D, 0x4BFB)
+# Segments of System V's shared memory stay when nobody has them any more, and no process then shows them. There are at
+# most 4,096, so that all of them together stay small where each does.
+_SMALL_SEGMENT = 0xFFFF
 _INTERNET = (0, 1, 6, 17, 58)  # default, ICMP, TCP, UDP, ICMPv6; what is left of it falls back to plain TCP
 
 _NOT_PERMITTED = (
@@ -101,6 +105,8 @@ _BY_ARGUMENT = (
     Refusal("mknod", EPERM, (Test(1, (_CHARACTER, _BLOCK), _KIND),)),
     Refusal("mknodat", EPERM, (_any_bit(2, _SET_ID),)),
     Refusal("mknodat", EPERM, (Test(2, (_CHARACTER, _BLOCK), _KIND),)),
+    Refusal("shmget", EINVAL, (_any_bit(1, WHOLE ^ _SMALL_SEGMENT),)),
+    Refusal("shmget", EINVAL, (Test(1, (0,), none_of=True, high=True),)),
 )
 
 
@@ -195,7 +201,7 @@ def _tested(program: Assembly, number: int, listed: list[Refusal]) -> None:
             last = step + 1 == len(each.tests)
             held = _error(each.error) if last else f"{number} held {place}.{step}"
             among, other = (silent, held) if test.none_of else (held, silent)
-            program.load(16 + 8 * test.argument)
+            program.load(16 + 8 * test.argument + (4 if test.high else 0))
             if test.mask != WHOLE:
                 program.keep(test.mask)
             for value in test.values[:-1]:

@@ -10,6 +10,7 @@ import signal
 import subprocess
 import threading
 
+from gateway.model.limits import LIMITS
 from gateway.sandbox.base import OF_THE_TERMINAL, SandboxError
 
 TYPE_CHECKING = False
@@ -120,12 +121,17 @@ class Session:
 
 
 def _limited(rlimits: Sequence[tuple[int, int, int]]) -> bytes:
-    """The start of a shell text that sets bounds and gives up where one cannot be set."""
+    """The start of a shell text that sets bounds and gives up where one cannot be set. Raises ValueError for a bound
+    that no shell can set: a command without it must not start."""
     import resource
 
-    letters = {resource.RLIMIT_CORE: b"c", resource.RLIMIT_CPU: b"t", resource.RLIMIT_NOFILE: b"n"}
-    found = [b"ulimit -%c %d && " % (letters[kind], value) for kind, value, _hard in rlimits if kind in letters]
-    found += [
-        b"ulimit -f %d && " % max(1, value // 512) for kind, value, _hard in rlimits if kind == resource.RLIMIT_FSIZE
-    ]
+    letters = {resource.RLIMIT_CORE: ("c", 1)}
+    letters |= {getattr(resource, each.resource): each.letter for each in LIMITS.values() if each.resource}
+    unknown = [kind for kind, _soft, _hard in rlimits if not letters.get(kind, ("", 1))[0]]
+    if unknown:
+        raise ValueError(f"a shell cannot set the bounds {unknown}")
+    found = []
+    for kind, value, _hard in rlimits:
+        letter, unit = letters[kind]
+        found.append(b"ulimit -%b %d && " % (letter.encode(), value if unit == 1 else max(1, value // unit)))
     return b"".join(found)

@@ -14,14 +14,17 @@ from gateway.model.decision import Decision
 from gateway.policy import paths
 from gateway.policy.confine import folder_of, grants_of
 from gateway.policy.hostrules import HostRules
-from gateway.policy.modes import CEILINGS, SYSTEM_VIEW
+from gateway.policy.modes import CEILINGS
 from gateway.policy.path_protection import FREE, PathRules
 from gateway.sandbox.agreed import agreed_of
 from gateway.sandbox.base import SandboxError
+from gateway.sandbox.changes import Changes
 from gateway.sandbox.index import Listings, Tree, anchored
+from gateway.sandbox.layers import FOLDER
 from gateway.sandbox.profile import OF_THE_KERNEL, profile_of
-from gateway.sandbox.repositories import repository_of
+from gateway.sandbox.repositories import obeyed_marks, repository_of
 from gateway.sandbox.roots import places_of
+from gateway.sandbox.system_view import SystemView, stamp
 from gateway.sandbox.toolchains import Toolchains
 
 TYPE_CHECKING = False
@@ -35,7 +38,7 @@ if TYPE_CHECKING:
     from gateway.policy.confine import Grants
     from gateway.policy.hostrules import Only, Refused
     from gateway.policy.path_protection import Protection, Standing
-    from gateway.sandbox.index import Mark
+    from gateway.sandbox.marks import Mark
     from gateway.sandbox.profile import Profile
     from gateway.sandbox.repositories import Repository
 
@@ -62,7 +65,7 @@ class Survey(Value):
     names. `roots`: by pattern of the profile, the paths it stands for, None where that cannot be told. `marks`: names
     on the disk that rules speak of, complete below `searched`; elsewhere only those that rules name from the top.
     `own`: the gateway's own folders. `refused`, `only`: what rules leave of the network. `variables`: the environment
-    that the call may inherit from.
+    that the call may inherit from. `layers`: where changes to caches are kept.
     """
 
     home: str
@@ -79,6 +82,7 @@ class Survey(Value):
     refused: tuple[Refused, ...]
     only: tuple[Only, ...]
     variables: Mapping[str, str]
+    layers: str = ""
 
 
 class Surveyor:
@@ -92,8 +96,10 @@ class Surveyor:
         self._trees: dict[tuple[str, int], Tree] = {}
         self._tools: dict[tuple[object, ...], tuple[str, ...]] = {}
         self._plain: dict[str, tuple[str, ...] | None] = {}
-        self._system: tuple[object, tuple[str, ...], tuple[tuple[str, str], ...]] | None = None
         self.listings = Listings(judge.host)
+        self.system_view = SystemView(judge.host)
+        self.changes = Changes()
+        self._watching = False  # from the first call on that may change something
 
     def survey(self, verdict: Verdict, environment: Mapping[str, str] | None = None) -> Survey:
         """What the plan for a call must know. `environment`: the caller's, the gateway's own by default. Raises
@@ -112,12 +118,16 @@ class Surveyor:
         loaded = self._judge.loaded_for(verdict)
         return self._rules_of(loaded, profile_of(loaded.settings))[0].in_force(verdict.context, verdict)
 
-    def marks(self, verdict: Verdict, folder: str) -> tuple[Mark, ...]:
+    def marks(self, verdict: Verdict, folder: str, *, bounded: bool = True) -> tuple[Mark, ...]:
         """The names below a folder that rules speak of now, but for those that the call itself was judged to change:
-        the same quick look as for a plan, for a sweep after the call. Raises SandboxError as `survey`."""
+        the same quick look as for a plan, for what is done around a call. The kernel tells what changes there from
+        now on, where it can. Raises SandboxError as `survey`; not `bounded`: however many there are."""
         protection, agreed = self.protection(verdict), agreed_of(verdict)
         with self._lock:
-            found = self.tree(folder, protection).marks()
+            self._watching = True
+            tree = self.tree(folder, protection)
+            found = tree.marks(bounded=bounded)
+            found += tuple(obeyed_marks(found, self._host, verdict.context))
         return tuple(each for each in found if each.path not in agreed.writes and each.path not in agreed.deletes)
 
     def rule_on(self, verdict: Verdict, path: str) -> str:
@@ -159,12 +169,14 @@ class Surveyor:
             if len(self._trees) >= MAX_TREES:
                 self._trees.clear()
             found = self._trees[key] = Tree(root, self._host, protection)
+        if self._watching:
+            found.follow(self.changes)
         return found
 
     def tools(self, search_path: tuple[str, ...], covered: tuple[str, ...]) -> tuple[str, ...]:
         """The folders that programs on a search path need, looked for again when one of its folders has changed. The
         caller holds the lock."""
-        key = (search_path, covered, *[_stamp(each, self._host) for each in search_path])
+        key = (search_path, covered, *[stamp(each, self._host) for each in search_path])
         found = self._tools.get(key)
         if found is None:
             if len(self._tools) >= MAX_TREES:
@@ -186,17 +198,15 @@ class Surveyor:
             self._plain[pattern] = found
         return found
 
-    def system_view(self) -> tuple[tuple[str, ...], tuple[tuple[str, str], ...]]:
-        """The folders of the system view that are there, and the links of the top folder. The caller holds the lock."""
-        stamp = tuple(_stamp(each, self._host) for each in ("/", "/nix"))
-        if self._system is None or self._system[0] != stamp:
-            self._system = (stamp, *_system_view(self._host))
-        return self._system[1], self._system[2]
-
     @property
     def host(self) -> Host:
         """The machine that is looked at."""
         return self._host
+
+    @property
+    def layers(self) -> str:
+        """Where changes to caches are kept."""
+        return f"{self._judge.places.state}/{FOLDER}"
 
     @property
     def own(self) -> tuple[str, ...]:
@@ -222,7 +232,7 @@ class _Look:
 
     def survey(self, host_rules: HostRules, environment: Mapping[str, str]) -> Survey:
         context = self.context
-        system, links = self.surveyor.system_view()
+        system, links = self.surveyor.system_view.look()
         roots = self._roots()
         repositories = self._repositories()
         named = [each.path for each in (*self.grants.reads, *self.grants.writes, *self.grants.credentials)]
@@ -231,7 +241,7 @@ class _Look:
             self._place(path)
         for found in roots.values():
             for path in found or ():
-                if _stamp(path, self.host) is None:  # most caches that a profile names are on few machines
+                if stamp(path, self.host) is None:  # most caches that a profile names are on few machines
                     self.places[path] = Place(path, "missing", "")
                 else:
                     self._place(path)
@@ -245,18 +255,19 @@ class _Look:
         return Survey(
             context.home,
             system,
-            links,
-            tools,
-            search_path,
-            self.places,
-            roots,
-            repositories,
-            tuple(self.marks.values()),
-            tuple(self.searched),
-            self._own(),
-            refused,
-            only,
-            environment,
+            links=links,
+            tools=tools,
+            search_path=search_path,
+            places=self.places,
+            roots=roots,
+            repositories=repositories,
+            marks=tuple(self.marks.values()),
+            searched=tuple(self.searched),
+            own=self._own(),
+            refused=refused,
+            only=only,
+            variables=environment,
+            layers=self.surveyor.layers,
         )
 
     def _own(self) -> tuple[str, ...]:
@@ -332,6 +343,7 @@ class _Look:
                 self._search(place.real)
         for folder in (*system, *tools):
             self._probe(folder, hiding=True)
+        self._add(self.surveyor.system_view.private())
         for pattern, found in roots.items():
             hiding = pattern not in self.profile.get("write", ())
             for path in found or ():
@@ -353,7 +365,9 @@ class _Look:
             (folder + "/").startswith(mark.path + "/") for mark in self.marks.values()
         ):
             return
-        self._add(self.surveyor.tree(folder, self.protection).marks())
+        found = self.surveyor.tree(folder, self.protection).marks()
+        self._add(found)
+        self._add(obeyed_marks(found, self.host, self.context))
         self.searched[folder] = None
 
     def _probe(self, folder: str, *, hiding: bool) -> None:
@@ -362,33 +376,3 @@ class _Look:
     def _add(self, marks: Iterable[Mark]) -> None:
         for mark in marks:
             self.marks.setdefault(mark.path, mark)
-
-
-def _system_view(host: Host) -> tuple[tuple[str, ...], tuple[tuple[str, str], ...]]:
-    """The folders of the system view that are there, and the links of the top folder to wherever they lead."""
-    links = []
-    try:
-        top = host.entries("/")
-    except OSError as error:
-        raise SandboxError(f"the root of the file system cannot be listed: {error.strerror}") from error
-    for name, kind in sorted(top):
-        if kind == "link":
-            fact = host.path(f"/{name}")
-            if fact is not None and fact.kind != "missing":
-                links.append((f"/{name}", fact.real[1:]))
-    linked = {link for link, _ in links}
-    system = []
-    for folder in SYSTEM_VIEW:
-        if folder in linked or folder.startswith(("/dev/", "/proc/")):
-            continue
-        fact = host.path(folder)
-        if fact is not None and fact.kind == "dir" and fact.real == folder:
-            system.append(folder)
-    return tuple(system), tuple(links)
-
-
-def _stamp(path: str, host: Host) -> object:
-    try:
-        return host.stamp(path)
-    except OSError:
-        return None

@@ -4,29 +4,39 @@ process looks that has just ended."""
 from __future__ import annotations
 
 import os
-import stat
 
+from gateway.core.value import Value
 from gateway.sandbox.mounts import MARKER
 
-_TICKS = os.sysconf("SC_CLK_TCK")
+TICK = 1 / os.sysconf("SC_CLK_TCK")
+_INODE = 1 << 10  # what the kernel keeps of a file in memory besides what is in it
 _PAGE = os.sysconf("SC_PAGE_SIZE")
 
 
-def cpu_seconds(pids: list[int]) -> float:
-    """Time on a processor of these and of all children that they have waited for."""
-    total = 0
-    for pid in pids:
-        fields = _read(f"/proc/{pid}/stat").rpartition(b")")[2].split()
-        if len(fields) > 14:
-            total += sum(map(int, fields[11:15]))
-    return total / _TICKS
+class Times(Value):
+    """Processor time of one process in seconds: its own, and that of all children that were waited for. `started`:
+    tells it from another one of its number. `running`: whether it is on a processor, or waits for one."""
+
+    started: int
+    own: float
+    waited_for: float
+    running: bool
+
+
+def times(pid: int) -> Times | None:
+    """Of a process; None when it has ended."""
+    fields = read(f"/proc/{pid}/stat").rpartition(b")")[2].split()
+    if len(fields) <= 19:
+        return None
+    own, waited_for = int(fields[11]) + int(fields[12]), int(fields[13]) + int(fields[14])
+    return Times(int(fields[19]), own * TICK, waited_for * TICK, fields[0] == b"R")
 
 
 def resident(pids: list[int]) -> int:
     """Bytes in memory, with what processes share counted for each: never less than what they use."""
     total = 0
     for pid in pids:
-        fields = _read(f"/proc/{pid}/statm").split()
+        fields = read(f"/proc/{pid}/statm").split()
         if len(fields) > 1:
             total += int(fields[1]) * _PAGE
     return total
@@ -37,31 +47,20 @@ def proportional(pids: list[int]) -> int:
     kernel can drop them. Slow."""
     total = 0
     for pid in pids:
-        for line in _read(f"/proc/{pid}/smaps_rollup").splitlines():
+        for line in read(f"/proc/{pid}/smaps_rollup").splitlines():
             if line.startswith((b"Pss_Anon:", b"Pss_Shmem:", b"SwapPss:")):
                 total += int(line.split()[1]) << 10
     return total
 
 
-def anonymous_files(pids: list[int]) -> int:
-    """Bytes of files that exist in memory only and that these hold open, each counted once. Slow."""
-    found: dict[tuple[int, int], int] = {}
+def page_tables(pids: list[int]) -> int:
+    """Bytes that the kernel needs to know where these have their memory: much of it, where little is in it. Slow."""
+    total = 0
     for pid in pids:
-        folder = f"/proc/{pid}/fd"
-        try:
-            names = os.listdir(folder)
-        except OSError:
-            continue
-        for name in names:
-            try:
-                if not os.readlink(f"{folder}/{name}").startswith("/memfd:"):
-                    continue
-                state = os.stat(f"{folder}/{name}")
-            except OSError:
-                continue
-            if stat.S_ISREG(state.st_mode):
-                found[state.st_dev, state.st_ino] = state.st_blocks << 9
-    return sum(found.values())
+        for line in read(f"/proc/{pid}/status").splitlines():
+            if line.startswith(b"VmPTE:"):
+                total += int(line.split()[1]) << 10
+    return total
 
 
 def written(pids: list[int]) -> int | None:
@@ -69,7 +68,7 @@ def written(pids: list[int]) -> int | None:
     does not count."""
     total, known = 0, False
     for pid in pids:
-        for line in _read(f"/proc/{pid}/io").splitlines():
+        for line in read(f"/proc/{pid}/io").splitlines():
             if line.startswith(b"write_bytes:"):
                 total, known = total + int(line.split()[1]), True
     return total if known else None
@@ -85,7 +84,7 @@ def filled(root: int, folders: tuple[str, ...]) -> int:
             state = os.statvfs(f"/proc/{root}/root{folder}")
         except OSError:
             continue
-        total += (state.f_blocks - state.f_bfree) * state.f_frsize
+        total += (state.f_blocks - state.f_bfree) * state.f_frsize + (state.f_files - state.f_ffree) * _INODE
     return total
 
 
@@ -103,7 +102,8 @@ def free(folders: tuple[str, ...]) -> dict[int, int]:
     return found
 
 
-def _read(path: str) -> bytes:
+def read(path: str) -> bytes:
+    """A small file of the kernel's, empty where it cannot be read."""
     try:
         with open(path, "rb", buffering=0) as file:
             return file.read()

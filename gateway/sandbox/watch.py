@@ -8,11 +8,14 @@ from __future__ import annotations
 
 import os
 import threading
-from time import monotonic
+from time import monotonic, time
 
 from gateway.sandbox import usage
+from gateway.sandbox.allocated import allocated
 from gateway.sandbox.bound_record import breach, size
+from gateway.sandbox.cpu_clock import Clock, Counter
 from gateway.sandbox.spawn import tree
+from gateway.sandbox.unmapped import Unmapped
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -27,9 +30,9 @@ _IDLE = 25  # looks without a call after which the thread sleeps until there is 
 
 
 class Watcher:
-    """One call. `roots`: folders of the host that it may write; `private`: folders of its sandbox that are held in
-    memory; `leaf`: the control group that it runs in, which then keeps the bounds that it can. Safe to use from several
-    threads."""
+    """One call, made before its command begins. `roots`: folders of the host that it may write; `private`: folders of
+    its sandbox that are held in memory; `leaf`: the control group that it runs in, which then keeps the bounds that it
+    can. Safe to use from several threads."""
 
     def __init__(
         self,
@@ -48,6 +51,11 @@ class Watcher:
         self._looks = 0
         self._ended = threading.Lock()
         self._found: tuple[Violation, ...] = ()
+        # Whoever is to be counted must not have begun.
+        self._clock = Clock(Counter.of(running.root)) if limits.cpu_seconds and leaf is None else None
+        self._unmapped = Unmapped() if self._limits.memory else None
+        self._beyond = 0
+        self._began = time()
         self.due = 0.0
 
     def start(self) -> None:
@@ -63,6 +71,8 @@ class Watcher:
         """Stops, and says what bound was broken: nothing or the one that ended the call."""
         _watch.remove(self)
         with self._ended:
+            if self._clock is not None:
+                self._clock.close()
             return self._found + (self._leaf.violations() if self._leaf is not None else ())
 
     def look(self) -> None:
@@ -89,26 +99,32 @@ class Watcher:
         return None
 
     def _cpu(self, pids: list[int]) -> float:
-        return usage.cpu_seconds(pids) if self._leaf is None else self._leaf.cpu_seconds()
+        if self._leaf is not None:
+            return self._leaf.cpu_seconds()
+        return self._clock.seconds(pids) if self._clock is not None else 0.0
 
     def _memory(self, pids: list[int]) -> int:
         """Bytes in use: a quick figure that is too high, and only if that is over the bound the exact one."""
+        limit = self._limits.memory
         files = usage.filled(self._running.root, self._private)
-        if self._looks % _SELDOM == 0:
-            files += usage.anonymous_files(pids)
-        if usage.resident(pids) + files <= self._limits.memory:
-            return 0
-        return usage.proportional(pids) + files
+        if self._unmapped is not None and self._looks % _SELDOM == 0:
+            self._beyond = self._unmapped.bytes(pids, limit - files, files) + usage.page_tables(pids)
+        used = files + self._beyond
+        return 0 if usage.resident(pids) + used <= limit else usage.proportional(pids) + used
 
     def _disk(self, pids: list[int]) -> bool:
         """Whether a file system has lost that much and this tree has to do with it: others write there too."""
+        limit = self._limits.disk
         now = usage.free(self._roots)
         lost = max((before - now.get(device, before) for device, before in self._free.items()), default=0)
-        if lost <= self._limits.disk:
+        if lost <= limit:
             return False
         written = usage.written(pids)
-        # Space can be taken without writing, so a loss several times the bound is held against it all the same.
-        return written is None or written * 2 > self._limits.disk or lost > 4 * self._limits.disk
+        # Space can be taken without writing, also by files that have no name any more and that nobody holds open: a
+        # loss several times the bound is held against it all the same.
+        if written is None or written * 2 > limit or lost > 4 * limit:
+            return True
+        return self._looks % _SELDOM == 0 and allocated(self._roots, pids, self._began, limit) >= limit
 
 
 class _Watch:

@@ -6,17 +6,34 @@ carried along untouched.
 
 from __future__ import annotations
 
+import re
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from typing import Any
 
 MAX_WORDS = 256
+MAX_MADE = 1_000_000  # a list that is longer asks
 MAX_LETTERS = 2_000  # of a word with braces; pairing them takes quadratic time
 
 
 class TooMany(Exception):
     """The expansion has more words than anybody wants to look at."""
+
+
+def about(text: str) -> int:
+    """About how many words the innermost braces of a text make, as a product: enough to tell a list from one that no
+    memory holds."""
+    total = 1
+    for group in re.findall(r"\{([^{}]*)\}", text):
+        bounds = group.split("..")
+        if len(bounds) >= 2 and _integer(bounds[0]) and _integer(bounds[1]):
+            step = abs(int(bounds[2])) if len(bounds) == 3 and _integer(bounds[2]) else 1
+            total *= abs(int(bounds[1]) - int(bounds[0])) // (step or 1) + 1
+        else:
+            total *= group.count(",") + 1
+    return total
 
 
 def expand(atoms: Sequence[Any]) -> list[list[Any]]:

@@ -28,6 +28,7 @@ class Found:
         self.functions_found: list[Function] = []
         self.env: list[tuple[str, int, int]] = []
         self.flows: list[Flow] = []
+        self.bombs: list[Unknown] = []
         self.shadowed: set[str] = set()
 
     def add(self, command: Simple) -> None:
@@ -37,7 +38,7 @@ class Found:
 
     def marks(self) -> tuple[int, ...]:
         return (len(self.commands), len(self.redirects), len(self.assignments), len(self.unknowns), len(self.env),
-                len(self.functions_found), len(self.flows))  # fmt: skip
+                len(self.functions_found), len(self.flows), len(self.bombs))  # fmt: skip
 
     def _lists(self) -> tuple[list[Any], ...]:
         return (
@@ -48,6 +49,7 @@ class Found:
             self.env,
             self.functions_found,
             self.flows,
+            self.bombs,
         )
 
     def cut(self, marks: tuple[int, ...]) -> None:
@@ -79,6 +81,7 @@ class Found:
             tuple(self.functions_found),
             tuple(sorted({each[1:] for each in self.env})) if self.env else (),
             tuple(self.flows),
+            tuple(dict.fromkeys(self.bombs)),
         )
 
 

@@ -114,7 +114,7 @@ def plain_list(text: str, cwds: tuple[str, ...], home: object) -> Script | None:
         return None
     if len(commands) > MOST_COMMANDS:
         return None
-    script: Script = _make(Script, (tuple(commands), tuple(redirects), (), (), _NONE, (), (), cwds, (), (), ()))
+    script: Script = _make(Script, (tuple(commands), tuple(redirects), (), (), _NONE, (), (), cwds, (), (), (), ()))
     return script
 
 

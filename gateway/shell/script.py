@@ -67,7 +67,8 @@ class Script(Value):
     `if`), in the order of their start. `shadowed`: names that this text makes functions or aliases. `reads_env`:
     variables expanded that the text did not set itself; `expansions`: where any variable is. `tokens`: the words by a
     crude split when there are `unknowns`, else (). `final_cwds`: the folders the shell may be in at the end, () when
-    unknown. `flows`: the unknown parts of words.
+    unknown. `flows`: the unknown parts of words. `bombs`: what starts processes without end, each with the kind of
+    `gateway.shell.bombs` as its reason.
     """
 
     commands: tuple[Simple, ...] = ()
@@ -81,3 +82,4 @@ class Script(Value):
     functions: tuple[Function, ...] = ()
     expansions: tuple[tuple[int, int], ...] = ()
     flows: tuple[Flow, ...] = ()
+    bombs: tuple[Unknown, ...] = ()

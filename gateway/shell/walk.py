@@ -111,6 +111,8 @@ class Walk(WalkState):
             if odd:
                 self.unknown(f"a letter that does not look like one, {odd[1]}", start + odd[0], start + odd[0] + 1)
         root = flat(shape) or self.structure(shape, start)
+        if "&" in shape or "|" in shape or ("done" in shape and "=" in shape):
+            self.search_for_bombs(root, self.text[start:end])
         ways = flow.lines(self, root, self.state)
         for region in regions:
             if region.start not in self.seen:
@@ -119,6 +121,15 @@ class Walk(WalkState):
         self.regions, self.loose, self.timed, self.offset = outer
         self.depth -= 1
         return ways
+
+    def search_for_bombs(self, root: Node, text: str) -> None:
+        """What of a piece, which is this text, would start processes without end, or fill the memory."""
+        if "()" in text or "function" in text or "while" in text or "until" in text or "for" in text:
+            from gateway.shell.bombs import bombs  # lazy: few texts loop
+            from gateway.shell.script import Unknown
+
+            for kind, start, end in bombs(root, text):
+                self.bombs.append(Unknown(kind, start + self.offset, end + self.offset))
 
     def statement(self, node: Node, state: State) -> Ways:
         """Read one statement in a state."""

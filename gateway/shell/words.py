@@ -7,7 +7,7 @@ import re
 from gateway.model.command import Word
 from gateway.model.effect import HOLE
 from gateway.shell.ansi import decode
-from gateway.shell.braces import TooMany
+from gateway.shell.braces import MAX_MADE, TooMany, about
 from gateway.shell.fields import BETWEEN, brace, split
 from gateway.shell.guards import PLAIN_LETTERS, Refused
 from gateway.shell.tildes import tilde_pieces
@@ -211,6 +211,8 @@ def words_of(host: Host, pieces: list[Piece], start: int, end: int, *, declares:
             if spread != [pieces] and declares:
                 raise TooMany
         except TooMany:
+            if about(host.text[start:end]) > MAX_MADE:
+                host.unknown("braces that make more words than a machine may hold", start, end)
             return [Word(_known_prefix(pieces) + HOLE, start, end, True)]
     result: list[Word] = []
     for each in spread:

@@ -177,10 +177,18 @@ def _read(kind: str, layer: str, path: str) -> Know:
         elif "allowed_tools" in found.fields:
             raise ConfigError(Problem("it must say what it uses once"))
         return Know(
-            kind, name, layer, path, os.path.dirname(path), found.text("description") or _first_line(found.body),
-            found.text("argument-hint") or found.text("arguments"), tools, found.flag("disable-model-invocation"),
-            found.body, real,
-        )  # fmt: skip
+            kind,
+            name,
+            layer=layer,
+            file=path,
+            folder=os.path.dirname(path),
+            description=found.text("description") or _first_line(found.body),
+            hint=found.text("argument-hint") or found.text("arguments"),
+            tools=tools,
+            person_only=found.flag("disable-model-invocation"),
+            body=found.body,
+            real=real,
+        )
     except ConfigError as error:
         raise ConfigError([Problem(each.message, file=path, remedy=each.remedy) for each in error.problems]) from error
 

@@ -19,6 +19,11 @@ DIALECTS = {
 KINDS = {
     "text": "means nothing to us",
     "number": "the same",
+    "secret": "login material, which no record keeps",
+    "user:secret": "the same behind the first `:`",
+    "user%secret": "the same behind the first `%`",
+    "pass:secret": "the same where `pass:` stands before it",
+    "name=secret": "the same behind the first `=`",
     "path": "a file or folder",
     "@path": "a text, or with `@` in front the name of a file that holds it",
     "file-url": "a text, or with `file://` in front the name of a file that holds it",
@@ -49,6 +54,9 @@ DIRECTIONS = ("fetch", "send", "listen")
 SKIPS = ("hidden",)
 UNKNOWN_OPTIONS = ("harmless",)
 
+# A program, then its version, which begins with a digit or has `v`, `r` or the like in front of one.
+CHECKED = r"^\S+( \S+)* [a-z]?[0-9]\S*$"
+
 Keys = dict[str, tuple[str, str]]
 
 TOP: Keys = {
@@ -60,7 +68,18 @@ TOP: Keys = {
         "the names of several programs that are used alike; each keeps its own",
         "programs: [md5sum, sha1sum]",
     ),
+    "of": (
+        (
+            "instead of `names`, in a file beside it that goes on with it: `of: git` begins `git.NAME.yaml`. Such a part holds"
+            " `subcommands`, `groups`, `examples` and `about` alone"
+        ),
+        "of: git",
+    ),
     "about": ("a remark for readers", "about: the front end of our build farm"),
+    "checked": (
+        "the program and version whose help or manual this was compared with option by option; a list for several",
+        "checked: GNU tar 1.35",
+    ),
     "groups": ("named keys that several subcommands share by `use`", "groups: {common: {flags: -v|--verbose}}"),
     "examples": (
         "commands with all that each does. They are tests: a description whose examples do not hold does not load",
@@ -68,6 +87,8 @@ TOP: Keys = {
     ),
     "builtin": ("bash has it built in, so it is not looked for on PATH. Shipped descriptions only", "builtin: true"),
 }
+# What a part may hold.
+PART = ("of", "about", "groups", "subcommands", "examples")
 SPEC: Keys = {
     "flags": (
         "options without a value that do nothing we speak of. `|` joins one option's spellings, `--[no-]x` is two options",
@@ -75,8 +96,10 @@ SPEC: Keys = {
     ),
     "values": ("options with a value that means nothing to us", "values: -m|--max-count --include"),
     "optionals": ("options with a value only if it is glued to them (`--color=always`)", "optionals: --color"),
+    "file_urls": ("options with a value of the kind `file-url`", "file_urls: --parameters"),
+    "at_paths": ("options with a value of the kind `@path`", "at_paths: --parameters"),
     "inert": ("flags that change so little that an allow rule need not name them", "inert: --no-pager"),
-    "alone": ("words that, as the only argument, print something and do nothing else", "alone: --version --help version"),
+    "alone": ("words that, as the only argument, print something and do nothing else; `|` as in `flags`", "alone: --version --help|-h version"),
     "options": ("options that do something; see below", "options: {-o|--output: {value: path, does: write}}"),
     "operands": (
         ("what the words are that are no options, in their order; see below. `[]`: there are none. Without the key any"

@@ -7,6 +7,7 @@ accepts, this schema accepts.
 from __future__ import annotations
 
 from gateway.spec.commandkeys import (
+    CHECKED,
     CLASSES,
     DIALECTS,
     DIRECTIONS,
@@ -32,6 +33,9 @@ _BOOLEAN = {"type": "boolean"}
 # YAML reads an option such as `-3` as a number.
 _WORD = {"type": ["string", "integer"]}
 _MAPPING = {"type": "object"}
+_TEXTS = (
+    "flags", "values", "optionals", "file_urls", "at_paths", "inert", "alone", "ignored", "special",
+)  # fmt: skip
 
 
 def command_schema() -> dict[str, Any]:
@@ -43,7 +47,7 @@ def command_schema() -> dict[str, Any]:
     place = {"direction": {"enum": list(DIRECTIONS)}, "port": {}, "scheme": {}, "via": {}}
     effects = _one_or_many(_ref("effect"))
     spec: dict[str, Any] = {
-        **dict.fromkeys(("flags", "values", "optionals", "inert", "alone", "ignored", "special"), texts),
+        **dict.fromkeys(_TEXTS, texts),
         "options": {**_MAPPING, "additionalProperties": _ref("option")},
         "operands": _one_or_many(_ref("operand")),
         "after": _ref("operand"),
@@ -81,7 +85,9 @@ def command_schema() -> dict[str, Any]:
     }
     top = {
         **dict.fromkeys(("names", "programs"), words),
+        "of": {"type": "string"},
         "about": {},
+        "checked": _one_or_many({"type": "string", "pattern": CHECKED}),
         "groups": {**_MAPPING, "additionalProperties": {"anyOf": [{"type": "object"}, {"type": "null"}]}},
         "examples": {**_MAPPING, "additionalProperties": texts},
         "builtin": _BOOLEAN,
@@ -91,7 +97,7 @@ def command_schema() -> dict[str, Any]:
         "title": "gateway description of a program",
         "description": "What one program, or several that are used alike, does.",
         **_closed({**top, **spec}, {**TOP, **SPEC}),
-        "oneOf": [{"required": ["names"]}, {"required": ["programs"]}],
+        "oneOf": [{"required": ["names"]}, {"required": ["programs"]}, {"required": ["of"]}],
         "$defs": {
             "effect": {
                 "description": "What is done.",

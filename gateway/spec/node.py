@@ -132,10 +132,10 @@ class Complaints:
         self.problems.append(Problem(message, file=self.file, line=line, column=column, path=path, remedy=remedy))
 
     def raise_any(self) -> None:
-        """Raises `ConfigError` with the problems in the order of their places, if there are any."""
+        """Raises `ConfigError` with the problems in the order of their places, each once, if there are any."""
         if not self.problems:
             return
-        found = sorted(self.problems, key=lambda problem: (problem.line, problem.column))
+        found = sorted(dict.fromkeys(self.problems), key=lambda problem: (problem.line, problem.column))
         if len(found) > MAX_PROBLEMS:
             rest = len(found) - MAX_PROBLEMS
             found[MAX_PROBLEMS:] = [Problem(f"{rest} more problem{'s' * (rest > 1)} not shown", file=self.file)]

@@ -153,7 +153,8 @@ def ours(
     if node is None:
         complaints.at(root, f"{what} must have the key `{needs}`", _begin(needs, version))
     elif version and (node.value.__class__ is not int or node.value != version):
-        complaints.at(node, f"`{needs}` must be {version}")
+        remedy = f"a number, without quotes: `{needs}: {version}`" if node.value.__class__ is str else ""
+        complaints.at(node, f"`{needs}` must be {version}", remedy)
     complaints.raise_any()
     found: dict[str, Node] = entries
     return found

@@ -37,9 +37,10 @@ from gateway.spec.node import MAX_PROBLEMS, Complaints, Node, clip
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from typing import Any
 
-__all__ = ["MAX_BYTES", "MAX_DEPTH", "MAX_PROBLEMS", "Complaints", "Node", "clip", "load"]
+__all__ = ["MAX_BYTES", "MAX_DEPTH", "MAX_PROBLEMS", "Complaints", "Node", "clip", "load", "tokens"]
 
 MAX_BYTES = 8_000_000
 MAX_DEPTH = 64
@@ -72,6 +73,13 @@ def load(text: str | bytes, file: str, *, pure: bool = False) -> Node:
     finally:
         if collecting:
             gc.enable()
+
+
+def tokens(text: str) -> Iterator[Any]:
+    """The parser's tokens of a text that `load` takes."""
+    scanner = _parser(text, pure=False)
+    while scanner.check_token():
+        yield scanner.get_token()
 
 
 def _parser(text: str, pure: bool) -> Any:

@@ -14,7 +14,7 @@ import time
 from gateway.calls.session import Session
 from gateway.config.layers import strict_as_both
 from gateway.config.load import Options
-from gateway.core.errors import ConfigError, GatewayError, StoreError
+from gateway.core.errors import ConfigError, GatewayError, StoreError, fault
 from gateway.core.value import Value
 from gateway.model.call import RawCall
 from gateway.tasks.crons import COMMAND, DONE, FAILED, REFUSED, Crons, Run
@@ -127,7 +127,20 @@ class Firing:
         if job.id not in self._broken:
             self._broken.add(job.id)
             now = self._now()
-            self._tell(Run(0, job.id, job.name, job.root, now, now, now, FAILED, why, ""))
+            self._tell(
+                Run(
+                    0,
+                    job.id,
+                    name=job.name,
+                    root=job.root,
+                    due=now,
+                    began=now,
+                    ended=now,
+                    outcome=FAILED,
+                    reason=why,
+                    record="",
+                )
+            )
 
     def wait(self) -> None:
         """Waits for everything that has begun."""
@@ -168,7 +181,7 @@ class Firing:
         except (GatewayError, OSError) as error:
             return Ended(FAILED, str(error))
         except Exception as error:  # a fault of ours is that call's end, and nobody else's
-            return Ended(FAILED, f"an internal error ({type(error).__name__}: {str(error)[:200]})")
+            return Ended(FAILED, fault(error))
 
     def _fired(self, job: Job, run: Run) -> Ended:
         if not (os.path.isdir(job.cwd) and os.path.realpath(job.cwd) == job.cwd):

@@ -11,9 +11,11 @@ from __future__ import annotations
 from datetime import UTC, datetime, tzinfo
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
-from cronsim import CronSim, CronSimError
-
 from gateway.core.errors import StoreError
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from cronsim import CronSim
 
 NAMED = {
     "@hourly": "0 * * * *",
@@ -58,6 +60,8 @@ def due_between(schedule: str, zone: str, after: float, until: float, most: int)
 
 
 def _simulated(schedule: str, zone: str, moment: float) -> CronSim:
+    from cronsim import CronSim, CronSimError
+
     expression = NAMED.get(schedule.strip().lower(), schedule)
     if len(expression.split()) != 5:
         remedy = "write minute, hour, day of the month, month and day of the week, such as `0 9 * * 1-5`"

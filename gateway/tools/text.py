@@ -29,6 +29,9 @@ def parse_call_text(registry: Registry, text: str) -> RawCall:
     name = name.rstrip()
     if not name:
         raise CallError(Problem(f"call must be `Tool(…)` (got {quoted(text)})", remedy="such as `Bash(git status)`"))
+    if any(map(str.isspace, name)):  # no tool is named so: it is the text of a command
+        remedy = f"a shell command is a call too: {quoted(f'Bash({stripped})')}"
+        raise CallError(Problem(f"call must be `Tool(…)` (got {quoted(text)})", remedy=remedy))
     tool = registry.tool(name)
     if not parenthesis:
         return RawCall(tool.name, {}, True)

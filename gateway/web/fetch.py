@@ -119,7 +119,7 @@ class _Fetch:
         steps, kind = tuple(self._steps), headers.get("content-type", "")
         target = headers.get("location", "")
         if status in FOLLOWED and target:
-            return Fetched(steps, status, kind, b"", 0, elsewhere=target)
+            return Fetched(steps, status, content_type=kind, body=b"", packed=0, elsewhere=target)
         body = Body(headers.get("content-encoding", ""), self._limits.most, self._limits.most_unpacked)
         told = _TELL_EVERY
         for chunk in answer.iter_raw():
@@ -130,7 +130,9 @@ class _Fetch:
                 told += _TELL_EVERY
                 self._told(f"{body.packed >> 10:,} kB came")
         passing = "no-store" in headers.get("cache-control", "").lower()
-        return Fetched(steps, status, kind, body.end(), body.packed, body.cut, passing=passing)
+        return Fetched(
+            steps, status, content_type=kind, body=body.end(), packed=body.packed, cut=body.cut, passing=passing
+        )
 
     def _parsed(self, base: Url, target: str) -> Url:
         from urllib.parse import urljoin

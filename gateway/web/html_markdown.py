@@ -9,12 +9,18 @@ and knows nothing of the rest. What a reader of the page would not see is left o
 from __future__ import annotations
 
 import json
+import os
 import re
 import resource
 import sys
 from html import escape
 from html.parser import HTMLParser
 from urllib.parse import urljoin
+
+if __name__ == "__main__":  # isolated, it does not even know where it lies itself
+    sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)))))
+from gateway.web.css_values import Colour, contrast
+from gateway.web.hiding import LEAST_CONTRAST, WHITE, background, is_hiding, text_colour
 
 SECONDS = 20
 MOST_MEMORY = 2 << 30
@@ -60,70 +66,7 @@ _TABLE = _names("table tbody td tfoot th thead tr caption")
 _CELLS = frozenset(("td", "th", "caption", "table"))
 _SCHEMES = ("http:", "https:", "mailto:")
 _SIMPLE = re.compile(r"([a-z][a-z0-9]*)?((?:[.#][\w-]+){0,4})")
-_ZERO = re.compile(r"[+-]?(?:0+\.?0*|\.0+)(px|em|rem|%|pt|vw|vh)?")
-_NO_FONT = re.compile(r"(?:^|\s)0+(?:px|em|rem|%|pt)?(?:\s*/|\s)")
 _COMMENT = re.compile(r"/\*.*?(?:\*/|$)", re.DOTALL)
-_ESCAPE = re.compile(r"\\([0-9a-f]{1,6})\s?")
-_FAR = re.compile(r"-\d{3,}(\.\d+)?(px|em|rem|%|pt|vw|vh)?")
-
-
-def is_hiding(declarations: str, *, strict: bool = True) -> bool | None:
-    """Whether style declarations hide an element; None if they say nothing of it. Not `strict`: what scripts often undo
-    as soon as a page is there does not count."""
-    found: dict[str, str] = {}
-    for each in _plain(declarations).split(";"):
-        name, colon, value = each.partition(":")
-        if colon:
-            found[name.strip()] = value.replace("!important", "").strip()
-    display, visibility = found.get("display"), found.get("visibility")
-    if display == "none" or visibility in ("hidden", "collapse") or found.get("content-visibility") == "hidden":
-        return True
-    if _ZERO.fullmatch(found.get("font-size", "")) or _NO_FONT.search(found.get("font", "")) or _is_away(found):
-        return True
-    if _is_clipped(found) or (strict and _is_clear(found)):
-        return True
-    return False if display is not None or visibility is not None else None
-
-
-def _plain(declarations: str) -> str:
-    """Declarations in small letters, without comments, every escaped character as itself."""
-    text = declarations.lower()
-    if "/*" in text:
-        text = _COMMENT.sub(" ", text)
-    return _ESCAPE.sub(lambda each: chr(min(int(each[1], 16), 0x10FFFF)).lower(), text) if "\\" in text else text
-
-
-def _is_away(found: dict[str, str]) -> bool:
-    if _FAR.fullmatch(found.get("text-indent", "")):
-        return True
-    return found.get("position") in ("absolute", "fixed") and any(
-        _FAR.fullmatch(found.get(side, "")) for side in ("left", "top", "right", "bottom")
-    )
-
-
-def _is_clipped(found: dict[str, str]) -> bool:
-    if found.get("overflow", "").startswith(("hidden", "clip")) and any(
-        _ZERO.fullmatch(found.get(size, "x")) or found.get(size) == "1px"
-        for size in ("width", "height", "max-width", "max-height")
-    ):
-        return True
-    return any(
-        found.get(name, "").replace(" ", "").startswith(ways)
-        for name, ways in (
-            ("clip", ("rect(0", "rect(1px,1px")),
-            ("clip-path", ("inset(50%", "inset(100%", "circle(0")),
-            ("transform", ("scale(0)", "scale(0,", "scalex(0)", "scaley(0)")),
-            ("filter", ("opacity(0)", "opacity(0%)")),
-        )
-    )
-
-
-def _is_clear(found: dict[str, str]) -> bool:
-    opacity = found.get("opacity", "1")
-    color = found.get("-webkit-text-fill-color") or found.get("color", "")
-    behind = found.get("background-color") or found.get("background", "")
-    transparent = color == "transparent" or color.replace(" ", "").endswith(",0)")
-    return bool(_ZERO.fullmatch(opacity)) or transparent or bool(color and color == behind)
 
 
 class Styles:
@@ -183,11 +126,27 @@ def _without_blocks(sheet: str) -> str:
     return "".join(out) + sheet[at:]
 
 
+# Signs by which text would be taken for a link, a picture or code that the page does not have.
+_MARKDOWN = re.compile(r"([\[\]`]|!(?=\[))")
+
+
+def _colours(given: dict[str, str], ink: Colour | None, behind: Colour | None) -> tuple[Colour | None, Colour | None]:
+    """The colours of text and of what is behind it in an element, where they are those of what it lies in but for what
+    it says itself."""
+    old = f"color:{given.get('color', '')};background-color:{given.get('bgcolor', '')}"
+    style = given.get("style", "")
+    ink = text_colour(style) or text_colour(old) or ink
+    if "background" in style.lower():
+        return ink, background(style) or (None if "url" in style.lower() or "gradient" in style.lower() else behind)
+    return ink, background(old) or behind
+
+
 class Cleaner(HTMLParser):
     """Writes the page anew: plain tags, well nested and not too deep, links absolute, nothing that is not shown."""
 
-    def __init__(self, base: str, styles: Styles | None = None) -> None:
-        """`styles`: those of the whole page, which a first reading has found in `styles`."""
+    def __init__(self, base: str, styles: Styles | None = None, behind: Colour | None = None) -> None:
+        """`styles`: those of the whole page, which a first reading has found in `styles`; `behind`: the colour of the
+        page, where nothing can have given it another."""
         super().__init__(convert_charrefs=True)
         self.base = base
         self.out: list[str] = []
@@ -196,8 +155,11 @@ class Cleaner(HTMLParser):
         self.cut = False
         self.styles = Styles()
         self._styles = styles or self.styles
+        self._behind = behind
         # Each open element: tag, whether it was written, whether nothing in it is shown.
         self._open: list[tuple[str, bool, bool]] = []
+        # What is known of the colours of text, and of what is behind it, in each open element.
+        self._colours: list[tuple[Colour | None, Colour | None]] = []
         self._open_by_tag: dict[str, int] = {}
         self._count = 0
         self._size = 0
@@ -217,8 +179,11 @@ class Cleaner(HTMLParser):
         if tag == "style":
             self._applies = given.get("media", "").strip().lower() in ("", "all", "screen")
         skipped, unseen = self._is_inside()
+        ink, behind = self._colours[-1] if self._colours else (None, self._behind)
+        if given.get("style") or given.get("bgcolor") or given.get("color"):
+            ink, behind = _colours(given, ink, behind)
         if tag not in _SKIPPED and not skipped and not unseen and tag not in ("html", "body"):
-            unseen = self._is_unseen(tag, given)
+            unseen = self._is_unseen(tag, given, ink, behind)
             self._is_told = False
         if tag in _VOID:
             if not skipped and not unseen:
@@ -229,6 +194,7 @@ class Cleaner(HTMLParser):
         written = not (skipped or unseen) and tag in _KEPT and tag not in _SKIPPED and len(self._open) < MOST_DEPTH
         written = written and self._write(self._opening(tag, given))
         self._open.append((tag, written, unseen))
+        self._colours.append((ink, behind))
         self._open_by_tag[tag] = self._open_by_tag.get(tag, 0) + 1
 
     def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
@@ -267,7 +233,8 @@ class Cleaner(HTMLParser):
                 self._is_told = True
                 self.hidden += 1
         else:
-            self._write(escape(data, quote=False))
+            is_code = self._open_by_tag.get("pre") or self._open_by_tag.get("code")
+            self._write(escape(data if is_code else _MARKDOWN.sub(r"\\\1", data), quote=False))
 
     def finish(self) -> str:
         """The page, whole."""
@@ -289,7 +256,9 @@ class Cleaner(HTMLParser):
         skipped = any(self._open_by_tag.get(tag) for tag in _SKIPPED) if self._open else False
         return skipped, bool(self._open) and self._open[-1][2]
 
-    def _is_unseen(self, tag: str, given: dict[str, str]) -> bool:
+    def _is_unseen(self, tag: str, given: dict[str, str], ink: Colour | None, behind: Colour | None) -> bool:
+        if ink is not None and behind is not None and contrast(ink, behind) < LEAST_CONTRAST:
+            return True
         if "hidden" in given or tag == "input" or (tag == "dialog" and "open" not in given):
             return True
         hiding = is_hiding(given.get("style", ""))
@@ -312,6 +281,7 @@ class Cleaner(HTMLParser):
     def _close(self, at: int) -> None:
         while len(self._open) > at:
             tag, written, _unseen = self._open.pop()
+            self._colours.pop()
             self._open_by_tag[tag] -= 1
             if written:
                 self.out.append(f"</{tag}>")
@@ -367,7 +337,8 @@ def markdown(html: str, base: str) -> dict[str, object]:
         first.feed(html)
         first.close()
         styles = first.styles
-    cleaner = Cleaner(base, styles)
+    is_plain = not any(word in html.lower() for word in ("<style", "stylesheet", "<script", "background"))
+    cleaner = Cleaner(base, styles, WHITE if is_plain else None)
     cleaner.feed(html)
     clean = cleaner.finish()
 

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 MOST_HTML = 2_000_000  # characters that are read as HTML; more is left out
 MOST_TEXT = 2_000_000
-SECONDS = 40.0
+SECONDS = 20.0
 _LOOK = 0.05
 
 
@@ -57,9 +57,18 @@ def page_of(
     final = fetched.steps[-1].url
     media_type = shown(body.media_type(fetched.content_type))[:100]
     page = Page(
-        asked, final, fetched.status, media_type, "", "", fetched.packed, fetched.steps, now,
-        fetched.elsewhere, passing=fetched.passing,
-    )  # fmt: skip
+        asked,
+        final,
+        status=fetched.status,
+        media_type=media_type,
+        title="",
+        text="",
+        size=fetched.packed,
+        steps=fetched.steps,
+        fetched=now,
+        elsewhere=fetched.elsewhere,
+        passing=fetched.passing,
+    )
     if fetched.elsewhere or not fetched.body:
         return page
     try:
@@ -109,8 +118,10 @@ def _as_markdown(html: str, base: str, cancelled: Callable[[], bool]) -> dict[st
     import subprocess
     from time import monotonic
 
+    from gateway.core.products import need
     from gateway.core.programs import start
 
+    need("bs4", "markdownify")
     arguments = ["-I", os.path.join(os.path.dirname(__file__), "html_markdown.py"), base]
     until = monotonic() + SECONDS
     with start(

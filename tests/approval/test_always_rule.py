@@ -8,12 +8,13 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 import yaml
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from gateway.approval.always_rule import later, offered
 from gateway.model.call import RawCall
 from gateway.model.decision import Decision
+from gateway.policy import always
 
 if TYPE_CHECKING:
     from gateway.api.gateway import Gateway
@@ -193,7 +194,6 @@ def _ends(effect: Any) -> list[Any]:
 numbers = st.sampled_from(range(len(CALLS)))
 
 
-@settings(max_examples=60, deadline=None)
 @given(
     shown=numbers,
     others=st.lists(numbers, min_size=20, max_size=40),
@@ -218,3 +218,14 @@ def test_a_saved_rule_lets_its_call_run_and_no_effect_that_was_not_shown(
 def test_most_of_the_calls_that_the_property_looks_at_have_a_rule(verdicts) -> None:
     _verdict, rule_of = verdicts
     assert sum(bool(rule_of(number, "default")) for number in range(len(CALLS))) > len(CALLS) // 3
+
+
+@pytest.mark.parametrize("text", ["touch {}", "rm {}", "frob; touch {}"])
+def test_a_command_with_thousands_of_names_is_given_up_early(
+    judged, monkeypatch: pytest.MonkeyPatch, text: str
+) -> None:
+    looked = []
+    whole = always.exact_words
+    monkeypatch.setattr(always, "exact_words", lambda part: looked.append(1) or whole(part))
+    judgement = judged(text.format(" ".join(f"name{number}" for number in range(2_000))))
+    assert (offered(judgement.judge, judgement.verdict), len(looked) <= always.MAX_PATHS + 2) == ("", True)

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from warmed import warm
 
@@ -182,7 +182,6 @@ LAYERS: list[Any] = [
 COMMANDS = ["make a", "mkdir a", "cat .env", "rm -rf /", "cat $X", "mkdir a; make b"]
 
 
-@settings(max_examples=120, deadline=None)
 @given(data=st.data())
 def test_no_answer_lets_run_what_policy_denies_or_what_was_not_asked_about(judged, data: Any) -> None:
     grants = Grants()
@@ -306,6 +305,53 @@ def test_a_file_that_turns_into_a_link_while_it_is_asked_is_asked_about_again(pl
         for q in approver.questions
     ]  # type: ignore[attr-defined]
     assert shown == [[""], [f"{place.home}/elsewhere"]]
+
+
+CONTENTS = [
+    # what runs, what changes while it is asked about, and how often it is asked
+    ("bash x.sh", "x.sh", 2),
+    ("bash ./sub/x.sh", "sub/x.sh", 2),
+    ("./x.sh", "x.sh", 2),
+    ("frob --run=x.sh", "x.sh", 2),
+    ("npm test", "package.json", 2),
+    ("cd sub && npm test", "package.json", 2),
+    ("npm --prefix sub test", "sub/package.json", 2),
+    ("make all", "Makefile", 2),
+    ("tox", "tox.ini", 2),
+    ("bash x.sh", "notes.txt", 1),
+    ("mkdir b", "package.json", 1),
+]
+
+
+@pytest.mark.parametrize(("text", "name", "asked"), CONTENTS)
+def test_a_yes_is_to_what_scripts_and_manifests_said_when_it_was_asked(
+    place: Places, text: str, name: str, asked: int
+) -> None:
+    project = Path(place.home) / "project"
+    (project / "sub").mkdir()
+    for each in ("x.sh", "sub/x.sh", "package.json", "sub/package.json", "Makefile", "tox.ini", "notes.txt"):
+        (project / each).write_text("first\n", encoding="utf-8")
+        (project / each).chmod(0o755)
+
+    def change(_question: Any) -> Answer:
+        (project / name).write_text("other\n", encoding="utf-8")
+        return ONCE
+
+    approver = Scripted(change, no("ann"))
+    guard, runner = executor(place, approver)
+    done = guard.run(text)
+    assert (len(approver.questions), len(runner.plans)) == (asked, 0 if asked > 1 else 1), done.result.reason
+
+
+def test_a_yes_for_the_session_stays_one_when_a_script_is_edited(place: Places) -> None:
+    script = Path(place.home) / "project/x.sh"
+    script.write_text("first\n", encoding="utf-8")
+    approver = Scripted(SESSION)
+    guard, runner = executor(place, approver, Grants())
+    guard.run("bash x.sh")
+    script.write_text("second\n", encoding="utf-8")
+    guard.run("bash x.sh")
+    assert (len(approver.questions), len(runner.plans)) == (1, 2)
 
 
 def test_always_saves_the_rule_that_was_shown_and_the_call_is_not_asked_about_again(place: Places) -> None:

@@ -9,7 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from gateway.audit.index import NAME, Index, Query
+from gateway.audit.files import INDEX as NAME
+from gateway.audit.index import Index, Query
 
 CALLS = [
     {"tool": "Bash", "decision": "allow", "rule": ["r1", "user", "f", 1], "effects": [["read", "/p/src/a.py"]]},

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from gateway.audit import chain, store
@@ -66,7 +66,6 @@ def killed(folder: Path, said: int, after: int, most: int) -> bool:
     return False
 
 
-@settings(max_examples=60, deadline=None)
 @given(st.lists(st.integers(0, 700), min_size=1, max_size=8), st.sampled_from((600, 1 << 20)))
 def test_whatever_writers_leave_the_next_one_goes_on(ends: list[int], most: int) -> None:
     with tempfile.TemporaryDirectory() as top:

@@ -155,7 +155,7 @@ def test_without_the_redactor_the_same_secret_would_be_there(place, judge, monke
     monkeypatch.setattr(Redactor, "is_clean", lambda *_given: True)
     monkeypatch.setattr(Redactor, "has_secret_names", lambda *_given: False)
     log = Log(place.path)
-    log.decision(judge("curl -u bob:hunter2 https://x.org"), front="exec")
+    log.decision(judge("myprog bob:hunter2 https://bob:hunter2@x.org"), front="exec")
     log.close()
     assert b"hunter2" in place.files[0].read_bytes()
 

@@ -6,7 +6,7 @@ import json
 from typing import TYPE_CHECKING
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from gateway.audit import chain
@@ -68,7 +68,6 @@ def test_every_byte_of_every_file_counts(whole: dict[str, bytes], scratch: Path)
     assert unnoticed == []
 
 
-@settings(max_examples=150, deadline=None)
 @given(data=st.data())
 def test_lines_that_are_removed_doubled_moved_or_added_are_found(
     whole: dict[str, bytes], scratch: Path, data: st.DataObject

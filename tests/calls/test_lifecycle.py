@@ -105,7 +105,7 @@ def test_an_error_of_ours_before_the_verdict_refuses(ground, seen: Seen, monkeyp
     monkeypatch.setattr("gateway.judge.judge.resolve", lambda *_any: 1 / 0)
     done = gateway.call(READ)
     assert (done.ran, done.text) == (
-        False, "It was refused because of an internal error (ZeroDivisionError: division by zero)."
+        False, "It was refused because of an internal error (ZeroDivisionError)."
     )  # fmt: skip
     assert seen.calls == []
     (record,) = ground.records()
@@ -125,7 +125,7 @@ def test_an_error_of_ours_at_any_step_before_the_run_refuses(
     monkeypatch.setattr(Life, step, broken)
     done = gateway.call(READ)
     assert (done.ran, done.result.ended, seen.calls) == (False, "refused", [])
-    assert step in done.text
+    assert done.text == "It was refused because of an internal error (KeyError)."
     assert ground.records()[-1]["kind"] == "outcome"
     monkeypatch.undo()
 
@@ -136,8 +136,8 @@ BROKEN = {
         "exited",
         "There is no such file. Look again.",
     ),
-    "breaks": (KeyError("x"), "failed", "Read did not finish: an internal error (KeyError: 'x')."),
-    "wants to end the process": (SystemExit(3), "failed", "Read did not finish: an internal error (SystemExit: 3)."),
+    "breaks": (KeyError("x"), "failed", "Read did not finish: an internal error (KeyError)."),
+    "wants to end the process": (SystemExit(3), "failed", "Read did not finish: an internal error (SystemExit)."),
 }
 
 

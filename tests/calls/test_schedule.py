@@ -9,6 +9,7 @@ import threading
 from typing import Any
 
 import pytest
+from patience import patience
 
 from gateway.calls.output import Output, Progress, Text
 from gateway.calls.schedule import Turn
@@ -17,7 +18,7 @@ from gateway.model.call import RawCall
 from gateway.model.decision import Decision
 from gateway.sandbox.backends.spaces import Spaces
 
-PATIENCE = 30.0  # of tests that would wait for ever if they failed
+PATIENCE = patience(60)  # of tests that would wait for ever if they failed
 
 
 def read(name: str) -> RawCall:

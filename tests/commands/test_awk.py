@@ -38,6 +38,8 @@ def test_a_program_that_only_prints_does_nothing_else(program: str) -> None:
         ("BEGIN {for (k in ENVIRON) print k}", [("environment", None)]),
         ('{print $1,\n$2 > "out"}', [("write", "out")]),
         ('{print $1 &&\n$2 > "out"}', [("write", "out")]),
+        ('{print $1 \\\n> "out"}', [("write", "out")]),
+        ('BEGIN {x = 1}\n/"/ {print > "out"}', [("write", "out")]),
         ('BEGIN {x = 1./system("rm x")/1}', [("run", "rm x")]),
         ('BEGIN {x = .5/system("rm x")/1}', [("run", "rm x")]),
         ('BEGIN {print "x" |& "/inet/tcp/0/h/80"}', [("connect", "/inet/tcp/0/h/80")]),

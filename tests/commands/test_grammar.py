@@ -21,6 +21,7 @@ options:
   -o|--output: {value: path, does: write}
   -X: {value: text, harmless: [GET], sets: send}
   -f: {value: path, does: read}
+  -T|--two: {value: [text, path], does: read}
 operands: [{kind: path, does: read, rest: true}]
 """
 
@@ -53,6 +54,9 @@ def shape(invocation: Invocation) -> tuple[set[str], list[str], list[str], list[
         (["-20", "x"], {"-NUM"}, [], ["x"]),
         (["--when", "x"], {"--when"}, [], ["x"]),
         (["--when=now", "x"], {"--when"}, [], ["x"]),
+        (["-T", "a", "b", "x"], {"-T", "--two"}, ["-T=a"], ["x"]),
+        (["-Ta", "b", "x"], {"-T", "--two"}, ["-T=a"], ["x"]),
+        (["--two=a", "b", "x"], {"-T", "--two"}, ["-T=a"], ["x"]),
         (["-Wx", "-W", "y"], {"-W", "--wide"}, [], ["y"]),
         (["--color"], {"--color"}, [], []),
         (["--no-color"], {"--no-color"}, [], []),
@@ -127,6 +131,31 @@ def test_single_dash_words_are_whole_options_where_the_program_says_so() -> None
     text = "names: [prog]\ndialect: dash\nflags: -name -n\nvalues: -mod\noperands: [{kind: path, rest: true}]"
     assert shape(run(text, "-name", "--n", "-mod=x", "y")) == ({"-name", "-n", "-mod"}, [], ["y"], [])
     assert run(text, "-nn").doubts == ["option -nn is not described"]
+
+
+def test_a_flag_of_a_single_dash_may_be_said_to_be_true_and_nothing_else() -> None:
+    text = "names: [prog]\ndialect: dash\nflags: -name"
+    assert [run(text, f"-name={value}").doubts for value in ("true", "x")] == [[], ["option -name takes no value"]]
+    assert run(GNU, "--all=true").doubts == ["option --all takes no value"]
+
+
+def test_what_a_flag_does_is_done_by_each_of_its_spellings() -> None:
+    text = "names: [prog]\nflags: -a\noptions: {-k|--kill: {does: code stops it}}"
+    assert [
+        [option["names"] for option, _ in run(text, word).values] for word in ("-k", "-ak", "--kill", "--kil", "-a")
+    ] == [[["-k", "--kill"]]] * 4 + [[]]
+
+
+def test_a_command_in_an_option_ends_at_its_mark_and_is_doubted_in_any_other_spelling() -> None:
+    text = (
+        "names: [prog]\ndialect: dash\nflags: -v\noptions: {-exec: {until: [;]}}\noperands: [{kind: path, rest: true}]"
+    )
+    for spelling in ("-exec", "--exec"):
+        found = run(text, spelling, "ls", "-l", ";", "-v", "x")
+        assert [[word.text for word in words] for _, words in found.values] == [["ls", "-l"]]
+        assert (shape(found)[0], shape(found)[2:]) == ({"-exec", "-v"}, (["x"], []))
+    assert run(text, "-exec", "ls").doubts == ["option -exec has no end"]
+    assert "option -exec with a glued command is not described" in run(text, "-exec=ls", ";").doubts
 
 
 def test_keys_and_values_are_options_where_the_program_says_so() -> None:

@@ -55,6 +55,7 @@ def test_a_program_that_computes_and_prints_does_nothing_else(program: str) -> N
         ('require("fs").renameSync("a", "b")', [("delete/", "a"), ("write/", "b")]),
         ('require("fs").rmSync("a" + "b")', [("delete/", "\0")]),
         ('require("child_process").execSync("ls")', [("shell", "ls")]),
+        ('const x = /a/ / require("child_process").execSync("ls").length / process.pid', [("shell", "ls")]),
         ("process.env", [("environment", "*")]),
     ],
 )
@@ -127,4 +128,10 @@ def test_a_program_that_does_more_says_so(program: str, deeds: list[tuple[str, s
 )
 def test_a_program_that_may_do_anything_is_not_understood(program: str) -> None:
     with pytest.raises((JavaScriptError, IndexError)):
+        scan(program)
+
+
+@pytest.mark.parametrize("program", ["@f 1", "1 # 2", "a \\ b"])
+def test_signs_of_decorators_private_names_and_escapes_are_not_understood(program: str) -> None:
+    with pytest.raises(JavaScriptError):
         scan(program)

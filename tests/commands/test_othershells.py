@@ -38,6 +38,22 @@ def test_what_zsh_reads_otherwise_is_told(text: str) -> None:
     assert "`zsh`" in reads_otherwise(text, "zsh")
 
 
+# What zsh has built in or keeps for itself where bash has a program, nothing, or something else.
+WORDS = (
+    "noglob nocorrect repeat foreach zmodload autoload whence print vared zcompile zle sched setopt unsetopt emulate "
+    "zparseopts zstyle shopt mapfile readarray enable declare typeset functions chpwd precmd preexec zf_rm zf_mv zf_ln "
+    "zf_mkdir zf_chmod zf_chown ztcp zpty zsocket sysopen syswrite sysread builtin"
+)
+
+
+@pytest.mark.parametrize("word", WORDS.split())
+def test_a_word_that_zsh_has_for_itself_is_told_wherever_a_command_may_stand(word: str) -> None:
+    why = "`zsh` runs it, which reads one of its words in its own way"
+    texts = [f"{word} x", f"ls;{word}", f"(cd src && {word} x)", f"cat {word}.txt", f"cat x{word}"]
+    assert [reads_otherwise(text, "zsh") for text in texts] == [why, why, why, "", ""]
+    assert reads_otherwise(f"{word} x", "sh")
+
+
 @pytest.mark.parametrize("shell", ["fish", "pwsh", "powershell", "cmd", "nu", "tcsh", "other"])
 def test_of_shells_with_another_grammar_nothing_is_known(shell: str) -> None:
     assert reads_otherwise("ls", shell)

@@ -55,6 +55,9 @@ def deeds(text: str) -> list[object]:
         ("import glob; [open(n) for n in glob.glob('d/*')]", [("read", "d", True), ("list", "d", True)]),
         ("import glob; [open(n) for n in glob.glob('d/*/../../x')]", [("read", HOLE, False), ("list", HOLE, True)]),
         ("import sys; open(sys.argv[1])", [("read", "given", False)]),
+        ("import sys; open(sys.argv[0])", [("read", "-c", False)]),
+        ("import sys; open(sys.argv[2])", [("read", HOLE, False)]),
+        ("import sys; open(sys.argv[-1])", [("read", HOLE, False)]),
         ("x = 'a'\nx = 'b'\nopen(x)", [("read", HOLE, False)]),
         ("x = ['a']\nx.append(y)\nfor n in x: open(n)", [("read", HOLE, False)]),
         ("x = ['a', 'b']\nfor n in x: open(n)", [("read", "a", False), ("read", "b", False)]),
@@ -111,6 +114,20 @@ def test_a_folder_that_holds_a_module_of_the_same_name_says_so(
     names: dict[str, str] | None, inside: tuple[str, ...] | None, why: str
 ) -> None:
     assert shadowed(FOLDER, "yaml", facts(names, inside), []) == why
+
+
+DATA = ("types", "json", "html", "xml", "email", "http", "logging", "csv", "resource", "platform", "code")
+
+
+@pytest.mark.parametrize("name", DATA)
+def test_a_folder_of_data_counts_as_a_module_only_with_a_file_that_makes_it_a_package(name: str) -> None:
+    path = f"{FOLDER}/{name}"
+    whys = []
+    for inside in ((), (f"{path}/__init__.py",), None):
+        globs = {f"{FOLDER}/*": (path,), f"{path}/__init__.*": inside}
+        whys.append(shadowed(FOLDER, "", Facts(paths={path: PathFact(path, "dir")}, globs=globs), []))
+    said = f"{name} may be loaded as the module {name}"
+    assert whys == ["", said, said]
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import gateway.commands
@@ -361,7 +361,6 @@ def guarded(lines: list[str]) -> str:
     return HEAD + "".join(f"try:\n {line}\nexcept Exception as error: print(error)\n" for line in lines)
 
 
-@settings(max_examples=15, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.lists(PROGRAMS, min_size=8, max_size=8))
 def test_generated_programs_do_nothing_that_was_not_predicted(
     folder: Path, descriptions: dict[str, Any], programs: list[list[str]]
@@ -379,7 +378,6 @@ def test_generated_programs_do_nothing_that_was_not_predicted(
     assert problems == []
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(PROGRAMS, st.sampled_from(HARMFUL), st.integers(0, 6))
 def test_anything_unlisted_anywhere_makes_a_program_not_understood(
     folder: Path, descriptions: dict[str, Any], lines: list[str], harmful: str, at: int

@@ -20,6 +20,7 @@ TOOLS = {
     "Agent": ToolName("Agent", "name", "subagent_type"),
     "Bash": ToolName("Bash", "shell", "command", ("command",)),
     "Read": ToolName("Read", "path", "file_path"),
+    **{name: ToolName(name, "path", "file_path") for name in ("Write", "Edit", "NotebookEdit")},
 }
 only_root = pytest.mark.skipif(os.geteuid() != 0, reason="only root can make files that belong to root")
 

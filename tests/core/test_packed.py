@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -25,20 +25,44 @@ GIT = {
     "examples": {"git log": []},
     "lines": {"git log": 3},
 }
+# A subcommand that takes the options of its program, one of them in its own way.
+SHARING = {
+    "names": ["x"],
+    "table": [{"names": ["-v"]}, {"names": ["-q"]}],
+    "options": {"-v": 0, "-q": 1},
+    "nested": [
+        {
+            "table": [{"names": ["-v"]}, {"names": ["-q"]}, {"names": ["-q", "-a"]}],
+            "options": {"-v": 0, "-q": 2, "-a": 2},
+        },
+        {"table": [], "options": {}},
+    ],
+}
 CAT = {"names": ["cat", "gcat"], "name": "cat"}
+
+
+def whole(found: Any) -> Any:
+    """A description with all that is unpacked later."""
+    return {**found, "nested": [whole(each) for each in found["nested"]]} if "nested" in found else found
 
 
 def test_what_was_packed_comes_out_by_name_without_what_only_tests_need() -> None:
     packed = pack([GIT, CAT])
     describe = Descriptions(lambda: packed)
-    git = describe("git")
-    nested = list(git.pop("nested"))
+    git = whole(describe("git"))
+    nested = git.pop("nested")
     assert (git, nested, describe.names()) == (
         {"names": ["git"], "name": "git", "subcommands": {"log": 0, "add": 1}},
         [{"name": "log", "nested": [{"name": "inner"}]}, {"name": "ädd"}],
         ("git", "cat", "gcat"),
     )
     assert (describe("cat"), describe("gcat"), describe("dog")) == (CAT, CAT, None)
+
+
+def test_options_that_a_subcommand_shares_are_kept_once_and_come_out_with_its_own() -> None:
+    packed = pack([SHARING])
+    assert packed.count(b"-v") == 2  # in the program's table and options alone
+    assert list(Descriptions(lambda: packed)("x")["nested"]) == SHARING["nested"]
 
 
 def test_each_is_unpacked_once() -> None:
@@ -81,17 +105,16 @@ def test_what_reading_raises_comes_out_of_the_first_look_up() -> None:
 
 
 def test_all_shipped_descriptions_survive_packing(tmp_path) -> None:
-    from gateway.core.places import COMMANDS
+    from gateway.config.compiling import shipped_sources
     from gateway.spec.commands import compile_description
 
     nowhere = Places("/nonexistent", "/nonexistent", "/nonexistent", str(tmp_path / "cache"), "/nonexistent")
     cold, warm = load_descriptions(nowhere), load_descriptions(nowhere)
     assert cold.names() == warm.names() == Descriptions(pack_descriptions).names()
-    with open(f"{COMMANDS}/git.yaml", "rb") as file:
-        expected = compile_description(file.read(), "git.yaml")
+    git = next(each for each in shipped_sources() if each.path.endswith("/git.yaml"))
+    expected = compile_description(git.content, git.path, parts=git.parts)
     for describe in (cold, warm):
-        found = dict(describe("git"))
-        found["nested"] = list(found["nested"])
+        found = whole(describe("git"))
         kept = {key: value for key, value in expected.items() if key not in ("examples", "lines", "place")}
         assert found == json.loads(json.dumps(kept))
 
@@ -111,7 +134,7 @@ def test_from_a_file_comes_what_comes_from_memory(file: Path, asked: int) -> Non
         assert there(f"program-{at}") == {"names": [f"program-{at}"], "at": at}
     for name in ("cat", "gcat", "dog", "program-8999"):
         assert there(name) == here(name)
-    assert list(there("git")["nested"]) == list(here("git")["nested"])
+    assert whole(there("git")) == whole(here("git"))
     assert there.names() == here.names()
 
 

@@ -40,6 +40,7 @@ STARTS = {
     "sandbox/launched/command.py": (2, "the call itself, inside of its sandbox"),
     "calls/hooks/reach.py": (1, "a hook that a person's own policy names, from `persons_program`"),
     "frontends/doctor_agents.py": (1, "hook lines as they stand in settings, and a person's agents, for their version"),
+    "install/live.py": (1, "a person's own agent, from `persons_program`"),
     "install/codextrust.py": (1, "a person's own Codex, from `persons_program`"),
     "frontends/service/thin.py": (1, "this very interpreter becomes the service"),
 }

@@ -1,21 +1,26 @@
 """Runs command lines one after another, each in a process of its own that starts with everything loaded, and says what
-each of them wrote: `python canaries.py` with a list of lists of words, as JSON, on standard input."""
+each of them wrote: each line of standard input is a JSON object of a folder (`cwd`), an environment (`environment`) and
+lists of words (`lines`); its answer is a line with a list of statuses and texts."""
 
 from __future__ import annotations
 
+import gc
+import importlib
 import json
 import os
+import pkgutil
 import signal
 import sys
 import tempfile
 
+import gateway
 from gateway.frontends.cli import app as cli
 from gateway.frontends.main import run
 
 MOST_SECONDS = 60
 
 
-def output_of(words: list[str]) -> tuple[int, str]:
+def output_of(words: list[str], cwd: str, environment: dict[str, str]) -> tuple[int, str]:
     """The status, and both streams together. What does not end is ended, and has the status of its signal."""
     with tempfile.TemporaryFile() as said:
         child = os.fork()
@@ -26,6 +31,9 @@ def output_of(words: list[str]) -> tuple[int, str]:
             os.dup2(said.fileno(), 2)
             status = 1
             try:
+                os.chdir(cwd)
+                os.environ.clear()
+                os.environ.update(environment)
                 status = run(words)
             finally:
                 os._exit(status)
@@ -34,6 +42,20 @@ def output_of(words: list[str]) -> tuple[int, str]:
         return status, said.read().decode("utf-8", "replace")
 
 
-if __name__ == "__main__":
+def load_everything() -> None:
+    """What a command would import it finds loaded, but for what only starts programs."""
+    for module in pkgutil.walk_packages(gateway.__path__, "gateway."):
+        if not module.name.startswith("gateway.sandbox.") and not module.name.endswith("__main__"):
+            importlib.import_module(module.name)
     cli.build()
-    sys.stdout.write(json.dumps([output_of(words) for words in json.load(sys.stdin)]))
+
+
+if __name__ == "__main__":
+    load_everything()
+    gc.disable()  # as a command does; and what is loaded stays one memory for all
+    gc.freeze()
+    for request in sys.stdin:
+        given = json.loads(request)
+        written = [output_of(words, given["cwd"], given["environment"]) for words in given["lines"]]
+        sys.stdout.write(json.dumps(written) + "\n")
+        sys.stdout.flush()

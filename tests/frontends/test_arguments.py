@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 import typer
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from gateway.core.errors import ConfigError
@@ -73,7 +73,6 @@ words = st.sampled_from(
 )
 
 
-@settings(max_examples=150, deadline=None)
 @given(st.sampled_from([CHECK, EXPLAIN]), st.lists(words, max_size=5))
 def test_what_is_read_by_hand_is_what_typer_reads(command: Command, given_words: list[str]) -> None:
     request = parse(command, given_words)

@@ -52,6 +52,18 @@ def test_an_answer_is_that_of_the_single_call(gateway) -> None:
     assert many == alone
 
 
+def test_in_full_an_answer_is_that_of_the_single_call_in_full(gateway, tmp_path: Path) -> None:
+    (tmp_path / "calls").write_bytes(lines(READ))
+    [short] = answers(gateway("check", "--batch", str(tmp_path / "calls")))
+    [full] = answers(gateway("check", "--batch", str(tmp_path / "calls"), "--full"))
+    alone = json.loads(gateway("check", "--json", "--full", "Read(src/main.py)").stdout)
+    for each in (full, alone):
+        del each["elapsed_us"]
+        each.pop("id", None)
+        each.pop("change", None)
+    assert (full, "reads" in full["confinement"], "reads" in short["confinement"]) == (alone, True, False)
+
+
 def test_a_file_is_read_like_a_stream(gateway, tmp_path: Path) -> None:
     text = lines(READ, ASKED, DENIED)
     (tmp_path / "calls").write_bytes(text)

@@ -45,6 +45,53 @@ def test_a_call_is_the_same_as_text_and_as_input(gateway) -> None:
     assert as_text == as_input == as_stream
 
 
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (("check", "--short", "Bash(rm x)"), b"ASK: "),
+        (("check", "--short", "Read(/etc/shadow)"), b"DENY by rule `secret-files`"),
+        (("explain", "--short", "cat /etc/shadow"), b"DENY by rule `secret-files`"),
+    ],
+    ids=["asked", "denied", "explained"],
+)
+def test_the_short_form_is_three_lines_at_most(gateway, words: tuple[str, ...], said: bytes) -> None:
+    done = gateway(*words)
+    assert (done.stdout.startswith(said), 1 <= done.stdout.count(b"\n") <= 3, done.stderr) == (True, True, b"")
+
+
+@pytest.mark.parametrize(
+    "words",
+    [("check", "--short", other, "Bash(ls)") for other in ("--json", "--full", "--plan")]
+    + [("check", "--short", "--batch", "-"), ("explain", "--short", "--json", "ls")],
+    ids=" ".join,
+)
+def test_what_cannot_be_short_is_wrong_usage(gateway, words: tuple[str, ...]) -> None:
+    done = gateway(*words)
+    assert (done.returncode, b"--short must be given without" in done.stdout + done.stderr) == (2, True)
+
+
+@pytest.mark.parametrize(
+    ("call", "readings"),
+    [
+        ("WebFetch(http://example.com/x)", ["`http://example.com/x` is asked over https"]),
+        ("WebFetch(HTTP://example.com/x)", ["`HTTP://example.com/x` is asked over https"]),
+        ("WebFetch(https://example.com/x)", []),
+        ("WebFetch(example.com)", []),
+    ],
+)
+def test_an_address_that_is_asked_over_https_is_said_to_be(gateway, call: str, readings: list[str]) -> None:
+    assert json.loads(gateway("check", "--json", call).stdout)["normalised"] == readings
+    [many] = gateway("check", "--batch", "-", input=json.dumps({"call": call}).encode()).stdout.splitlines()
+    assert json.loads(many)["normalised"] == readings
+    assert all(each in gateway("check", call).stdout.decode() for each in readings)
+
+
+@pytest.mark.parametrize("text", ["rm -rf x", "echo $(date)"])
+def test_a_bare_shell_command_is_told_how_it_is_a_call(gateway, text: str) -> None:
+    done = gateway("check", text)
+    assert (done.returncode, f"`Bash({text})`" in done.stderr.decode()) == (2, True)
+
+
 def test_a_trained_and_an_untrained_front_say_the_same(gateway) -> None:
     """What typer reads (`-h` style spellings aside) is answered like what is read by hand."""
     fast = gateway("check", "--mode", "plan", "Write(x)")

@@ -95,6 +95,27 @@ def test_show_names_the_origin_of_every_source_rule_and_setting(place: Place) ->
     assert (found["project"]["trusted"], len(found["project"]["digest"]), found["problems"]) == (False, 48, [])
 
 
+def test_a_project_file_that_no_name_is_read_for_is_told_wherever_policy_is_shown(place: Place) -> None:
+    wrong = place.put("project/.gateway/policy.yml", "deny: [Bash(ls)]")
+    said = f"{wrong}: is not read: its name must be `policy.yaml`"
+    assert place.data("policy", "show")[1]["not_used"] == [said]
+    assert "not used\n  .gateway/policy.yml: is not read" in place.run("policy", "show")[1]
+    status, found = place.data("policy", "lint")
+    assert (status, [(each["id"], each["severity"], each["file"]) for each in found["findings"]]) == (
+        1, [("misnamed", "warning", str(wrong))],
+    )  # fmt: skip
+    assert f"{wrong}: warning[misnamed]: is not read" in place.run("policy", "lint")[1]
+    assert place.data("check", "Bash(ls)")[1]["not_read"] == [said]
+    assert place.run("check", "Bash(ls)")[1].endswith(f"note: {said}\n")
+    assert "policy.yml:isnotread" in "".join(place.run("doctor")[1].split())  # lines are broken at any width
+
+
+def test_a_users_file_that_no_name_is_read_for_ends_every_decision(place: Place) -> None:
+    place.put(".config/gateway/policy.yml", "deny: [Bash(ls)]")
+    status, _out, err = place.run("check", "Bash(ls)")
+    assert (status, "policy.yml: is not read: its name must be `policy.yaml`" in err) == (2, True)
+
+
 def test_show_as_text_has_a_line_for_each_rule_with_its_line_in_the_file(place: Place) -> None:
     place.put(USER, "rules: [{id: mine, deny: Bash(rm *), lock: true}]")
     status, out, _err = place.run("policy", "show", "--layer", "user")
@@ -244,10 +265,18 @@ def test_show_lists_hooks_and_the_files_that_bring_tools(place: Place) -> None:
     assert place.data("policy", "show", "--layer", "builtin")[1]["hooks"] == []
 
 
-def test_what_is_piped_on_holds_the_whole_of_each_setting(place: Place) -> None:
+def test_long_lists_are_folded_and_whole_in_full(place: Place) -> None:
     folders = [f"./folder-{number:02}/**" for number in range(40)]
     place.put(USER, f"settings: {{sandbox: {{write: {json.dumps(folders)}}}}}")
-    assert json.dumps(folders) in place.run("policy", "show")[1]
+    short, full = place.run("policy", "show")[1], place.run("policy", "show", "--full")[1]
+    assert (json.dumps(folders) in full, "more]" in full, "`--full` shows all" in full) == (True, False, False)
+    [line] = [line for line in short.split("\n") if "sandbox.write" in line]
+    assert line == (
+        '  sandbox.write = ["./folder-00/**", "./folder-01/**", "./folder-02/**", "./folder-03/**", … 36 more]'
+        "  (user, ~/.config/gateway/policy.yaml)"
+    )
+    assert short.endswith("\n\n… stands for what is left out: `--full` shows all\n")
+    assert max(map(len, short.split("\n"))) < 1_000
 
 
 def test_test_tells_what_failed_and_what_nothing_exercised(place: Place) -> None:
@@ -324,6 +353,22 @@ def test_lint_finds_and_shows_by_a_call_that_the_engine_confirms(place: Place) -
             ("opens-interpreter", "warning", 2, "Bash(python3 -c 'import os')"),
             ("implied", "warning", 3, ""),
             ("walked-around", "warning", 3, "Bash(cat src/main.py)"),
+        ],
+    )
+
+
+def test_lint_says_that_an_example_fails(place: Place) -> None:
+    text = "rules:\n  - {id: a, deny: Bash(rm *), matches: [mv x], not_matches: [mv y]}\n"
+    path = place.put("team.yaml", text)
+    said = "rule `a`: example in `matches` must be matched by rule `a` (got `mv x`)"
+    status, out, _err = place.run("policy", "lint", str(path))
+    assert (status, out.split("\n")) == (
+        2,
+        [
+            f"{path}:3: error[failing-example]: {said}",
+            "  help: correct the rule or the example: `gateway policy test` runs them one by one",
+            "1 error",
+            "",
         ],
     )
 

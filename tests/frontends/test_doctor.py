@@ -47,6 +47,37 @@ def test_a_weaker_one_that_holds_needs_leave_and_says_what_it_does_not_hold() ->
     assert status(findings) == 0
 
 
+def test_what_the_policy_permits_already_is_not_advised() -> None:
+    findings = judged([("namespaces", REFUSED), ("landlock", WEAK)], Surroundings(most=0), False, ("landlock",))
+    assert [(each.name, each.text, each.remedy) for each in findings] == [
+        ("namespaces", REFUSED.reason, FORBIDDEN),
+        (
+            "landlock",
+            "holds calls here, on Landlock version 7: a weaker form, which the policy permits",
+            "see above for a better one",
+        ),
+    ]
+
+
+def test_namespaces_need_no_bubblewrap() -> None:
+    namespaces, bubblewrap = judged([("namespaces", REFUSED), ("bubblewrap", ABSENT)], Surroundings("docker"), False)
+    assert (namespaces.remedy, bubblewrap.remedy) == (DOCKER, ABSENT.remedy)
+
+
+def test_a_setting_that_an_upper_layer_locks_waits_for_no_trust(machine, tmp_path: Path) -> None:
+    (tmp_path / ".config" / "gateway").mkdir(parents=True)
+    (tmp_path / ".config" / "gateway" / "policy.yaml").write_text(
+        "version: 1\nsettings: {mode: plan, lock: [mode]}\n", encoding="utf-8"
+    )
+    (tmp_path / "project" / ".gateway").mkdir()
+    (tmp_path / "project" / ".gateway" / "policy.yaml").write_text(
+        "version: 1\nsettings: {mode: default}\n", encoding="utf-8"
+    )
+    (tmp_path / "project" / ".git").mkdir()
+    found = machine()["policies"]
+    assert (found.state, "trust" in found.text, "not all that was read counts" in found.text) == (BETTER, False, True)
+
+
 def test_a_better_one_that_holds_leaves_nothing_to_mend_below_it() -> None:
     findings = judged([("bubblewrap", HOLDS), ("landlock", OLD)], Surroundings(), True)
     assert [each.state for each in findings] == [OK, OK]
@@ -66,9 +97,10 @@ def test_where_nothing_holds_it_is_broken() -> None:
         (Surroundings("kubernetes"), True, KUBERNETES),
         (Surroundings(apparmor=True), True, UBUNTU),
         (Surroundings(most=0), True, FORBIDDEN),
+        (Surroundings("docker", most=0), True, FORBIDDEN),
         (Surroundings(most=1000), True, OTHERWISE),
     ],
-    ids=["not-installed", "docker", "kubernetes", "ubuntu", "forbidden", "unknown"],
+    ids=["not-installed", "docker", "kubernetes", "ubuntu", "forbidden", "forbidden-in-docker", "unknown"],
 )
 def test_there_is_one_remedy_for_each_machine(found: Surroundings, installed: bool, expected: str) -> None:
     assert remedy(found, ABSENT, installed) == expected

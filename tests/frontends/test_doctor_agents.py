@@ -21,7 +21,7 @@ from gateway.install import canary
 from gateway.install.agents import agent_named
 from gateway.install.base import Site
 from gateway.install.codextrust import ListedHook
-from gateway.install.hook_lines import hook_lines
+from gateway.install.hook_lines import hook_lines, unheld
 from gateway.install.pieces import TEXT, Made, put
 from gateway.render.style import Style
 
@@ -94,6 +94,30 @@ def test_a_hook_that_answers_as_it_must_is_fine(name: str, world) -> None:
     assert doctor_agents.interfering(looked) == []
 
 
+@pytest.mark.parametrize("name", [name for name in AGENTS if name != "opencode"])
+def test_a_hook_without_its_shell_is_the_weak_form_and_is_mended_by_init(name: str, world, monkeypatch) -> None:
+    """As earlier releases wrote it: it is found, and what is put in again takes its place."""
+    from gateway.core.line import hook_line
+
+    monkeypatch.setattr(
+        sys.modules[__name__], "hook_lines", lambda agent: lambda event: hook_line(agent, ("--event", event))
+    )
+    world.put(name)
+    monkeypatch.undo()
+    looked = world.look(name)
+    found = [each for each in doctor_agents.incomplete(looked) if each.state == BROKEN]
+    assert [(each.remedy, canary.BEFORE[name] in each.details) for each in found] == [(f"gateway init {name}", True)]
+    assert "weak form" in found[0].text
+    agent = agent_named(name)
+    assert agent is not None
+    for each in agent.hooks(Site("user", str(world.home), str(world.project), {}), hook_lines(name)):
+        path = Path(each.path)
+        path.write_text(put(each, path.read_text(encoding="utf-8"), Made())[0], encoding="utf-8")
+    mended = world.look(name)
+    assert len(mended.own) == len(looked.own)
+    assert doctor_agents.incomplete(mended) == []
+
+
 @pytest.mark.parametrize("name", AGENTS)
 @pytest.mark.parametrize("run", [always("silence"), always("allow"), fails], ids=["silent", "always-allows", "missing"])
 def test_a_hook_that_lets_everything_run_is_broken(name: str, run: Any, world) -> None:
@@ -126,7 +150,7 @@ def test_the_very_line_is_run_and_every_dialect_is_answered(name: str, world) ->
         return done.returncode, done.stdout, done.stderr
 
     looked = world.look(name)
-    assert looked.own[0].words[0] == sys.executable
+    assert unheld(looked.own[0].words)[0] == sys.executable
     assert doctor_agents.answers(looked, str(world.project), run) == []
 
 
@@ -136,9 +160,11 @@ def test_the_very_line_is_run_and_every_dialect_is_answered(name: str, world) ->
         (["./bin/gateway", "hook", "claude"], "project", 0),
         (["sh", "-c", "touch x", "gateway", "hook", "claude"], "project", 0),
         ([*client_line("hook"), "claude"], "project", 3),
+        (hook_lines("claude")("PreToolUse"), "project", 3),
+        (["/bin/sh", "-c", "touch x", "gateway", *client_line("hook"), "claude"], "project", 0),
         (["/opt/bin/gateway", "hook", "claude"], "user", 3),
     ],
-    ids=["a program of the project", "a shell", "the gateway that looks", "what the user chose"],
+    ids=["of the project", "a shell", "the gateway", "the gateway, held", "another shell", "what the user chose"],
 )
 def test_of_a_projects_hooks_only_those_that_start_this_gateway_are_tried(
     words: list[str], level: str, ran: int, world

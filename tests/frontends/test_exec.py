@@ -156,10 +156,11 @@ def test_what_comes_in_and_goes_out_is_the_same(here: Place) -> None:
     assert (done.returncode, done.stdout == data, done.stderr) == (0, True, b"")
 
 
-def test_a_reader_that_stops_ends_the_command(here: Place) -> None:
+@pytest.mark.parametrize("errors", ["", "2>&1"], ids=["output alone", "with errors"])
+def test_a_reader_that_stops_ends_the_command(here: Place, errors: str) -> None:
     text = " ".join(f"'{word}'" for word in map(os.fsdecode, here.words("--", "yes"))).replace("'-c'", "-c")
     with open(here.project / "run", "w", encoding="utf-8") as file:
-        file.write(f"{text} | head -1; echo ${{PIPESTATUS[0]}}\n")
+        file.write(f"{text} {errors} | head -1; echo ${{PIPESTATUS[0]}}\n")
     done = subprocess.run(["bash", "run"], cwd=here.project, env=here.environment, capture_output=True, check=False)
     assert done.stdout == b"y\n141\n", done
 

@@ -6,6 +6,7 @@ from __future__ import annotations
 import json
 import os
 import pty
+import re
 import subprocess
 from typing import TYPE_CHECKING, Any
 
@@ -150,7 +151,7 @@ def test_hooks_of_others_stay_and_a_file_that_others_edited_since_loses_only_our
 def test_it_is_taken_out_without_a_receipt_too(person) -> None:
     path = person.home / ".claude/settings.json"
     person("init", "claude", "--yes")
-    assert own_lines(json.loads(path.read_text())) == 5
+    assert own_lines(json.loads(path.read_text())) == 6
     for each in (person.home / ".local/state/gateway/init").iterdir():
         each.unlink()
     assert person("init", "claude", "--undo", "--yes").returncode == 0
@@ -172,7 +173,7 @@ def test_a_link_to_settings_elsewhere_stays_a_link(person, tmp_path: Path) -> No
     (person.home / ".claude/settings.json").symlink_to(real)
     done = person("init", "claude", "--yes")
     assert (done.returncode, (person.home / ".claude/settings.json").is_symlink()) == (0, True)
-    assert (f"leads to {real}".encode() in done.stdout, own_lines(json.loads(real.read_text()))) == (True, 5)
+    assert (f"leads to {real}".encode() in done.stdout, own_lines(json.loads(real.read_text()))) == (True, 6)
     person("init", "claude", "--undo", "--yes")
     assert real.read_text() == '{"a": 1}'
 
@@ -194,6 +195,24 @@ def test_a_broken_file_is_refused_with_its_place_and_loses_nothing(content: byte
     done = person("init", "claude", "--yes")
     assert (done.returncode, says in done.stderr, b"help: " in done.stderr) == (2, True, True)
     assert path.read_bytes() == content
+
+
+def test_what_is_made_without_a_question_is_told_in_a_line_for_each_file(person) -> None:
+    real, path = person.home / "dotfiles" / "claude.json", person.home / ".claude" / "settings.json"
+    real.parent.mkdir()
+    real.write_text("{}\n", encoding="utf-8")
+    path.parent.mkdir()
+    path.symlink_to(real)
+    told = person("init", "claude", "--yes").stdout.decode()
+    assert re.fullmatch(
+        rf"{path}, which leads to {real}: \d+ lines more, 1 less; --diff shows them", told.split("\n")[0]
+    )
+    assert (f"\nwrote {path}\n" in told, "@@" in told) == (True, False)
+
+
+@pytest.mark.parametrize("words", [["--yes", "--diff"], ["--dry-run"], ["--dry-run", "--yes"]], ids=" ".join)
+def test_each_line_is_shown_where_that_is_asked_for_and_before_nothing_is_made(words: list[str], person) -> None:
+    assert '\n+  "hooks": {\n' in person("init", "claude", *words).stdout.decode()
 
 
 @needs_user

@@ -245,6 +245,34 @@ def test_a_broken_description_is_an_error_with_its_place(place: Place) -> None:
     assert (status, out, "x.yaml:2:1: description must have known keys only" in err) == (2, "", True)
 
 
+def test_a_description_says_what_it_was_compared_with_or_that_it_was_not(place: Place) -> None:
+    listed = json.loads(place.run("commands", "list", "--json")[1])
+    never = place.run("commands", "list", "--unchecked")[1]
+    assert [line.split()[0] for line in never.splitlines()] == [each["name"] for each in listed if not each["checked"]]
+    assert place.run("commands", "show", "docker-compose")[1] != ""
+    status, _, err = place.run("commands", "show", "tarr")
+    assert (status, "did you mean `tar`" in err) == (2, True)
+
+
+def test_descriptions_are_formatted_in_place_or_named(place: Place) -> None:
+    done, new = place.project / "done.yaml", place.project / "new.yaml"
+    done.write_text("names: [x]\nflags: -a -b\n", encoding="utf-8")
+    new.write_text("names: [z] # why\nflags: -b -a\n", encoding="utf-8")
+    asked = ("commands", "format", "done.yaml", "new.yaml")
+    assert place.run(*asked, "--check") == (1, f"unformatted {new}\n1 of 2 files to format\n", "")
+    assert place.run(*asked) == (0, f"formatted {new}\n1 of 2 files changed\n", "")
+    assert new.read_text("utf-8") == "names: [z]  # why\nflags: -a -b\n"
+    assert place.run(*asked, "--check") == (0, "0 of 2 files to format\n", "")
+
+
+def test_nothing_is_written_where_one_of_the_files_is_broken(place: Place) -> None:
+    (place.project / "a.yaml").write_text("names:   [x]\n", encoding="utf-8")
+    (place.project / "b.yaml").write_text("password: hunter2\n", encoding="utf-8")
+    status, out, err = place.run("commands", "format", "a.yaml", "b.yaml")
+    assert (status, out, "hunter2" in err) == (2, "", False)
+    assert (place.project / "a.yaml").read_text("utf-8") == "names:   [x]\n"
+
+
 def test_policy_show_and_trust_tell_what_is_described(place: Place) -> None:
     place.run("new", "command", "cat")
     place.run("new", "command", "stamp", "--layer", "project")
@@ -261,6 +289,30 @@ def test_policy_show_and_trust_tell_what_is_described(place: Place) -> None:
     assert place.run("policy", "trust", "--yes", digest)[0] == 0
     _status, out, _err = place.run("policy", "show", "--sources")
     assert "  project    .gateway/commands/stamp.yaml         describes stamp\n" in out
+
+
+@pytest.mark.parametrize(
+    ("whole", "part", "states"),
+    [
+        ("names: [stamp]", "of: stamp\nsubcommands: {a: {}}\nexamples: {stamp a: []}", ["loaded", "loaded"]),
+        ("names: [stamp]", "of: stamp\nflags: -a", ["broken", "loaded"]),
+        ("flags: -a", "of: stamp\nsubcommands: {a: {}}", ["broken", "broken"]),
+    ],
+)
+def test_a_layer_may_describe_a_program_in_several_files(
+    place: Place, whole: str, part: str, states: list[str]
+) -> None:
+    path = place.home / USER
+    path.parent.mkdir(parents=True)
+    path.write_text(whole + "\n", encoding="utf-8")
+    path.with_name("stamp.more.yaml").write_text(part + "\n", encoding="utf-8")
+    data = json.loads(place.run("policy", "show", "--json")[1])
+    assert [each["state"] for each in data["commands"]] == states
+    holds = "broken" not in states
+    assert place.run("check", "Bash(stamp a)")[0] == (0 if holds else 2)
+    for named in ([], [str(path)], [str(path.with_name("stamp.more.yaml"))]):
+        status, out, _err = place.run("commands", "test", *named)
+        assert (status, out) == ((0, "1 passed, 0 failed; 2 files\n") if holds else (2, ""))
 
 
 def test_policy_show_names_a_broken_description_and_shows_the_rest(place: Place) -> None:
@@ -314,7 +366,7 @@ def test_a_new_tool_works_at_once(place: Place) -> None:
     (place.project / "notes.txt").write_text("a\nb\n", encoding="utf-8")
     place.run("new", "tool", "Count")
     assert place.run("tools", "show", "Count")[1].startswith("Count  Count the lines of a file.\n")
-    status, out, _err = place.run("check", "--json", "Count(notes.txt)")
+    status, out, _err = place.run("check", "--json", "--full", "Count(notes.txt)")
     assert (status, [each["kind"] for each in json.loads(out)["effects"]]) == (0, ["use", "exec", "read"])
     assert place.run("check", "Count(.env)")[0] == 4
 

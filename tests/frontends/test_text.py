@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -13,6 +14,7 @@ from gateway.core.errors import CallError
 from gateway.frontends.cli.explain import tree_text
 from gateway.frontends.session import change, enforced
 from gateway.policy.explain import explain
+from gateway.render.short import short_text
 from gateway.render.style import Style, columns_of, excerpt, wrapped
 from gateway.render.text import verdict_text
 from gateway.render.tree import tree_of
@@ -51,7 +53,36 @@ def test_a_change_that_is_longer_than_a_glance_is_named_and_never_cut(judge) -> 
     found = explain(verdict, enforced=enforced(guard), change=change(guard, verdict))
     assert "rm file-0 file-1 " in found["change"]
     last = verdict_text(verdict, found, Style()).splitlines()[-1]
-    assert last == f"  change      one of {len(found['change']):,} characters would do, see --json"
+    assert last == f"  change      one of {len(found['change']):,} characters would do, see --full"
+
+
+def test_in_full_neither_a_rule_nor_a_list_nor_a_change_is_cut(judge) -> None:
+    guard, verdict = judge(f"Bash(rm {' '.join(f'file-{n}' for n in range(500))})")
+    found = explain(verdict, enforced=enforced(guard), change=change(guard, verdict))
+    text = verdict_text(verdict, found, Style(), full=True)
+    assert (text.count("delete     /home/dev/project/file-"), "see --" in text) == (500, False)
+    assert "".join(found["change"].split()) in "".join(text.split())
+
+
+def test_three_lines_say_what_becomes_of_a_call_why_and_what_to_do(judge, golden) -> None:
+    lines = []
+    for call, options in SEEN.values():
+        guard, verdict = judge(call, **options)
+        found = explain(verdict, change=change(guard, verdict))
+        text = short_text(verdict, found, Style(), cut=False)
+        assert 1 <= text.count("\n") <= 3
+        lines.append(f"$ gateway check --short {call!r}\n{text}")
+    golden("check-short.txt", "\n".join(lines))
+
+
+def test_in_a_narrow_terminal_each_of_the_three_lines_is_one(judge) -> None:
+    guard, verdict = judge(
+        "Bash(git -C sub push --force origin " + " ".join(f"refs/heads/b{n}" for n in range(20)) + ")"
+    )
+    found = explain(verdict, change=change(guard, verdict))
+    plain, colour = (short_text(verdict, found, Style(44, colour), cut=True) for colour in (False, True))
+    assert [columns_of(line) <= 44 for line in plain.splitlines()] == [True] * 3
+    assert re.sub(r"\x1b\[[0-9;]*m", "", colour) == plain != colour
 
 
 def test_a_narrow_terminal_with_colour_shows_all_of_it_too(judge, golden) -> None:

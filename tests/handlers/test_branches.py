@@ -6,7 +6,7 @@ import shutil
 import subprocess
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from gateway.handlers.branches import problem
@@ -29,7 +29,6 @@ def test_a_bad_name_is_refused_with_the_reason(name: str) -> None:
 
 
 @pytest.mark.skipif(shutil.which("git") is None, reason="git is not there to be asked")
-@settings(max_examples=60, deadline=None)
 @given(st.text(alphabet="ab/.-@{~^: lock\\*", min_size=1, max_size=8))
 def test_git_says_the_same(name: str) -> None:
     done = subprocess.run(["git", "check-ref-format", f"refs/heads/{name}"], check=False)

@@ -13,6 +13,7 @@ from time import monotonic
 from typing import TYPE_CHECKING
 
 import pytest
+from patience import patience
 from warmed import warm
 
 from gateway.audit.index import Index
@@ -86,7 +87,7 @@ def processes(mark: str) -> list[int]:
 
 def tree_of(mark: str, size: int) -> list[int]:
     """Descriptors of so many processes: a shell may say that it is ready before what it started goes by its name."""
-    deadline = monotonic() + 30
+    deadline = monotonic() + patience(30)
     while len(found := processes(mark)) != size:
         assert have_ended(found, 0) or monotonic() < deadline
     return found
@@ -95,7 +96,7 @@ def tree_of(mark: str, size: int) -> list[int]:
 def have_ended(descriptors: list[int], seconds: float = 30) -> bool:
     """Whether they all end in time."""
     try:
-        return all(select.select([each], [], [], seconds)[0] for each in descriptors)
+        return all(select.select([each], [], [], patience(seconds))[0] for each in descriptors)
     finally:
         for each in descriptors:
             os.close(each)

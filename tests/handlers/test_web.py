@@ -5,12 +5,16 @@ from __future__ import annotations
 import io
 import json
 import time
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 import pytest
 from webworld import OTHER, PUBLIC, World
 
+from gateway.calls.outgoing import RequestError
+from gateway.calls.output import Failure
 from gateway.core.cancel import Cancel
+from gateway.handlers import web as pages
 from gateway.llm.model import ModelError, Reply
 from gateway.model.call import RawCall
 
@@ -513,3 +517,18 @@ def test_a_call_is_shown_condensed_or_full(web: Web, full: bool, text: str) -> N
     tool = web.ground.open().registry["WebFetch"]
     fields = {"url": "https://good.example/", "prompt": "What?"}
     assert call_text(tool.entry, fields, tool.match, full=full) == text
+
+
+def test_all_attempts_at_a_pdf_have_one_time_together(monkeypatch: pytest.MonkeyPatch) -> None:
+    clock = iter((0.0, 0.0, 15.0, 30.0))
+    given: list[float] = []
+
+    def shown_pages(_data: bytes, _pages: str, _shown: str, _cancel: Any, seconds: float) -> Any:
+        given.append(seconds)
+        raise Failure("Reading The PDF takes too long.")
+
+    monkeypatch.setattr("gateway.handlers.web.monotonic", lambda: next(clock))
+    monkeypatch.setattr("gateway.handlers.pdf.shown_pages", shown_pages)
+    with pytest.raises(RequestError, match="takes too long"):
+        pages._pdf(b"%PDF", SimpleNamespace(cancel=None))  # type: ignore[arg-type]
+    assert given == [20.0, 5.0]

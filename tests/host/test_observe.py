@@ -7,14 +7,14 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from gateway.host.bounds import MAX_GLOB_MATCHES, Entries
 from gateway.host.machine import Machine
 from gateway.host.observe import observe
 from gateway.model.context import Context
-from gateway.model.effect import HOLE
+from gateway.model.effect import BROUGHT, COPIED, HOLE
 from gateway.model.facts import Facts, PathFact, TreeFact, Wanted
 
 
@@ -131,7 +131,6 @@ NAMES = st.sampled_from(["src", "a.py", "new", "link", "dangling", "loop", "fifo
 
 
 @given(st.lists(st.lists(NAMES, min_size=1, max_size=4), min_size=20, max_size=30))
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_many_paths_lead_where_each_of_them_leads(root: Path, paths: list[list[str]]) -> None:
     asked = tuple(dict.fromkeys(f"{root}/{'/'.join(path)}" for path in paths))
     alone = {path: Machine().path(path) or PathFact(HOLE, "unknown") for path in asked}
@@ -229,3 +228,46 @@ def test_folders_of_the_search_path_that_the_agent_can_write_are_told(root: Path
     found = observe(wanted, Machine(), context(root), search_path=f"{root}/.venv/bin:/usr/bin:bin:")
     assert found.searched == (f"{root}/.venv/bin", f"{root}/bin", str(root))
     assert observe(wanted, Machine(), context(root), search_path="/usr/bin:/bin").searched == ()
+
+
+def test_relative_folders_of_the_search_path_count_from_where_the_call_begins(
+    root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Not from where the process that looks happens to stand: a service stands elsewhere than a process of its own."""
+    tool = root / "tools" / "ls"
+    tool.parent.mkdir()
+    tool.write_text("#!/bin/sh\n")
+    tool.chmod(0o755)
+    wanted = Wanted(programs=("ls",))
+    found = []
+    for place in (root, root / "tools", tmp_path, Path("/")):
+        monkeypatch.chdir(place)
+        found.append(observe(wanted, Machine(), context(root), search_path="tools:/usr/bin"))
+    assert found == [found[0]] * 4
+    assert (dict(found[0].programs), found[0].untrusted_programs, found[0].wanders) == (
+        {"ls": str(tool)},
+        frozenset({"ls"}),
+        True,
+    )
+
+
+def test_a_pipe_in_the_place_of_an_index_keeps_nobody_waiting(root: Path) -> None:
+    assert Machine().data(f"{root}/fifo") == b""
+
+
+def test_what_a_copy_brings_is_looked_at_where_it_comes_from(root: Path) -> None:
+    (root / "with").mkdir()
+    (root / "with" / ".env").touch()
+    trees = {
+        "copied": TreeFact((f"{root}/out/.env", f"{root}/out/with/.env"), True),
+        "plain": TreeFact((), True),
+        "missing": TreeFact((), False),
+        "brought": TreeFact((), False),
+    }
+    skips = {
+        "copied": f"{COPIED}\0{root}/with", "plain": f"{COPIED}\0{root}/src", "missing": f"{COPIED}\0{root}/none",
+        "brought": BROUGHT,
+    }  # fmt: skip
+    wanted = Wanted(trees=tuple((f"{root}/out", each) for each in skips.values()))
+    facts = observe(wanted, Machine(), context(root), hidden=lambda path: path.endswith(".env"))
+    assert {name: facts.trees[f"{root}/out", each] for name, each in skips.items()} == trees

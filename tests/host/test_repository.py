@@ -79,7 +79,9 @@ def test_of_settings_that_git_would_not_read_nothing_is_known(root: Path) -> Non
     git(root, "init", "-b", "trunk")
     with (root / ".git" / "config").open("a") as config:
         config.write('[remote "origin"]\nurl = x:y\n[open\n')
-    assert git_fact(str(root), Machine(), context(root)) == GitFact(str(root), True, "trunk", (), "settings")
+    assert git_fact(str(root), Machine(), context(root)) == GitFact(
+        str(root), False, "trunk", (), "settings", why=".git/config is not understood as git's settings"
+    )
 
 
 def linked(root: Path, settings: str, where: str = "") -> None:
@@ -108,7 +110,8 @@ RUNS = "[core]\n\tfsmonitor = touch ran; false\n"
         pytest.param("", "", True, id="settings-that-run-nothing"),
         pytest.param("[include]\n\tpath = /x\n", "", False, id="settings-that-lie-elsewhere"),
         pytest.param('[remote "origin"]\n\turl = x\n', "", True, id="a-remote"),
-        pytest.param(RUNS, ".git/modules/sub", True, id="a-submodule-whose-settings-policy-guards"),
+        pytest.param(RUNS, ".git/modules/sub", False, id="a-submodule-whose-settings-run-something"),
+        pytest.param("", ".git/modules/sub", True, id="a-submodule"),
     ],
 )
 def test_a_repository_is_trusted_with_those_it_keeps_inside(root: Path, settings: str, where: str, own: bool) -> None:

@@ -14,6 +14,7 @@ from gateway.install.agents import agent_named
 from gateway.install.base import LEVELS, MANAGED, PROJECT, USER, Site
 from gateway.install.exported_files import native
 from gateway.install.exported_rules import Prefix, Second, second_net
+from gateway.install.hook_lines import held
 from gateway.install.opencode import content, line_of
 from gateway.install.pieces import TEXT, Made, put
 
@@ -27,7 +28,10 @@ def site(level: str, **environment: str) -> Site:
 
 
 def line_for(agent: str) -> Any:
-    return lambda event: [*LINE, agent, *(["--event", event] if event else [])]
+    def line(event: str) -> list[str]:
+        return held(agent, event, [*LINE, agent, "--event", event, "--in-shell"]) if event else [*LINE, agent]
+
+    return line
 
 
 def written(targets: Any) -> str:

@@ -110,7 +110,16 @@ def test_the_second_net_holds_without_the_hook(agent: str, clients: Path, tmp_pa
     from gateway.install.pieces import TEXT, Made, put
 
     found = Client(agent, program(clients, agent), tmp_path)
-    net = Second((Prefix(("touch", "made"), "no-touch", "it is only a test"),))
+    # Of every kind that can be said, in the forms that look oddest: a loader that takes offence drops the whole file.
+    net = Second(
+        (
+            Prefix(("touch", "made"), "no-touch", "it is only a test"),
+            Prefix(("a'b", 'c"d\\'), "odd", 'a "why" \u00e9\x7f'),
+        ),
+        ("~/.ssh", "**/.env*", "//etc/shadow", "**/*.pem"),
+        ("//etc/**", "~/.bashrc"), ("*.evil.example", "evil.example"),
+        (("github", "delete_repo"), ("db", "*"), ("odd-server", "odd.tool")),
+    )  # fmt: skip
 
     def configured(_hooks: Any, url: str, mode: str) -> Any:
         words = unhooked(found, url, mode)

@@ -58,3 +58,57 @@ def test_a_project_root_given_through_a_link_is_resolved(here: Places, tmp_path:
     user(here, "deny: ['Read(./a)']")
     gateway = Gateway(Options(str(tmp_path / "link"), root=str(tmp_path / "link")), where=here)
     assert gateway.check(RawCall("Read", {"file_path": "a"})).decision.word == "deny"
+
+
+def nested(places: Places, outer: str, inner: str) -> tuple[str, str]:
+    """A project with another repository in it, each with a policy that sets this mode ("" for no policy)."""
+    top = f"{places.home}/project"
+    found = (top, f"{top}/vendor/lib")
+    for folder, mode in zip(found, (outer, inner), strict=True):
+        Path(folder, ".git").mkdir(parents=True, exist_ok=True)
+        Path(folder, "src").mkdir()
+        if mode:
+            Path(folder, ".gateway").mkdir()
+            Path(folder, ".gateway/policy.yaml").write_text(f"version: 1\nsettings: {{mode: {mode}}}\n")
+    return found
+
+
+MODES_OF_NESTED = [
+    # the outer project's mode, the inner one's, what a write in src of the inner one gets, and one of the outer one
+    ("", "", "allow", "allow"),
+    ("plan", "", "deny", "deny"),
+    ("", "plan", "deny", "allow"),
+    ("default", "", "ask", "ask"),
+    ("default", "plan", "deny", "ask"),
+    ("plan", "default", "deny", "deny"),
+    ("dont_ask", "plan", "deny", "deny"),
+    ("plan", "dont_ask", "deny", "deny"),
+    ("read_only", "plan", "deny", "deny"),
+]
+
+
+@pytest.mark.parametrize("start", ["outer", "inner"])
+@pytest.mark.parametrize(("outer", "inner", "in_inner", "in_outer"), MODES_OF_NESTED)
+def test_the_strictest_mode_of_all_projects_that_a_call_lies_in_holds(
+    here: Places, outer: str, inner: str, in_inner: str, in_outer: str, start: str
+) -> None:
+    user(here, "settings: {mode: accept_edits}")
+    top, below = nested(here, outer, inner)
+    gateway = Gateway(Options(top if start == "outer" else below), where=here)
+    assert gateway.options.root == (top if start == "outer" else below)
+
+    def write(folder: str) -> str:
+        return gateway.check(RawCall("Write", {"file_path": f"{folder}/src/x", "content": ""})).decision.word
+
+    if start == "outer":
+        assert (write(below), write(top)) == (in_inner, in_outer)
+    else:
+        assert write(below) == in_inner
+
+
+def test_a_mode_that_a_person_asks_for_holds_in_nested_projects_as_in_the_root(here: Places) -> None:
+    user(here, "settings: {mode: accept_edits}")
+    top, below = nested(here, "plan", "plan")
+    call = RawCall("Write", {"file_path": f"{below}/src/x", "content": ""})
+    gateways = [Gateway(Options(where, mode=mode), where=here) for where in (top, below) for mode in ("", "default")]
+    assert [each.check(call).decision.word for each in gateways] == ["deny", "ask", "deny", "ask"]

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from warmed import warm
 
+from gateway.config.layers import PolicyFile
 from gateway.config.load import Options, load_policy
 from gateway.core.errors import ConfigError
 from gateway.core.places import Places
@@ -229,6 +230,20 @@ def test_the_shipped_policies_hold_what_their_examples_and_tables_say(
     report = run_tests(stack_for([path], "/home/dev/project"), [path], registry, here, "/home/dev/project")
     assert [case.problem for case in report.failures] == []
     assert report.cases != ()
+
+
+@pytest.mark.parametrize("users", ["", "version: 1\n", "version: 1\nallow: [Bash(npm test)]\n"])
+def test_the_table_of_an_upper_layer_holds_whatever_the_layers_below_say(
+    registry: Registry, here: Places, tmp_path: Path, users: str
+) -> None:
+    """As installed: the shipped file as the organisation's, and the preset `daily` where the user has no file."""
+    content = Path(SHIPPED, "enterprise.yaml").read_bytes()
+    organisations = PolicyFile("enterprise", str(tmp_path / "policy.yaml"), content, "/p", "/etc/gateway")
+    daily = Path(SHIPPED, "daily.yaml").read_bytes()
+    below = PolicyFile("user", str(tmp_path / "user/policy.yaml"), users.encode() or daily, "/p", "/p")
+    files = [*stack_for([], "/p"), organisations, below]
+    report = run_tests(files, [organisations.path], registry, here, "/p")
+    assert (report.failures, report.coverage) == ((), 100.0)
 
 
 def test_the_world_of_examples_is_a_project_on_main_without_links() -> None:

@@ -30,7 +30,7 @@ class Scripted:
         self.ground = ground
         self.project: Path = ground.project
         self.declared: dict[str, Any] = {
-            "command": ["python3", "server.py"], "extensions": {".txt": "plaintext"}, "seconds": 20, "after_edit": 20,
+            "command": ["python3", "server.py"], "extensions": {".txt": "plaintext"}, "seconds": 60, "after_edit": 60,
         }  # fmt: skip
         self.answers: dict[str, Any] = {"capabilities": ALL}
         self.rules: list[dict[str, Any]] = [{"id": "server", "allow": ["Bash(python3 server.py)"]}]

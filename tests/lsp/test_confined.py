@@ -11,6 +11,7 @@ import sys
 from typing import Any
 
 import pytest
+from patience import patience
 
 from gateway.lsp.frames import Frames, framed
 
@@ -89,7 +90,12 @@ def test_the_same_program_without_the_sandbox_does_all_of_it(world: Any, port: i
         world.does(HOVER, tries=what)
         sent = framed({"jsonrpc": "2.0", "id": 1, "method": HOVER, "params": {}})
         done = subprocess.run(
-            [sys.executable, "server.py"], input=sent, capture_output=True, cwd=world.project, check=False, timeout=30
+            [sys.executable, "server.py"],
+            input=sent,
+            capture_output=True,
+            cwd=world.project,
+            check=False,
+            timeout=patience(30),
         )
         (answer,) = Frames().feed(done.stdout)
         (said,) = json.loads(answer["result"]["contents"]).values()

@@ -194,7 +194,7 @@ def test_a_server_that_does_not_answer_is_given_up_for_the_call_and_told(scripte
     scripted.server().seconds = 0.2
     scripted.does("textDocument/hover", hang=True)
     assert scripted.ask("hover").text == "Language server `text` gave no answer: it did not answer within 0.2 s."
-    scripted.server().seconds = 20
+    scripted.server().seconds = 60
     (given_up,) = scripted.heard("$/cancelRequest")
     assert isinstance(given_up["id"], int)
     first = scripted.server()

@@ -23,7 +23,7 @@ from gateway.mcp.lines import Lines, encoded
 from gateway.mcp.pipes import INVALID_REQUEST, Piped
 from gateway.mcp.proxy import Proxying
 from gateway.mcp.relay import MOST_REPORTS, Relay
-from gateway.mcp.sanitised import MOST_DEPTH, Rules, cleaned
+from gateway.mcp.sanitised import MOST_DEPTH, Rules, cleaned, tool_for_client
 from gateway.mcp.transports import Door
 from gateway.mcp.upstream import Upstream
 from gateway.mcp.wire import MOST_UNREAD, RpcError, Wire
@@ -549,3 +549,100 @@ def test_who_does_not_read_what_servers_say_to_people_is_answered_all_the_same(h
         client.stdin.close()
         assert client.wait(60) == 0
         late.cancel()
+
+
+# ------------------------------------------------------------------------------------------------------- time and size
+
+
+@pytest.mark.parametrize("modern", [True, False])
+def test_a_server_has_its_own_time_to_start_in_once_for_both_eras(modern: bool) -> None:
+    """It refuses the first era late, and hangs in the second."""
+
+    class Slow(Upstream):
+        async def _connect(self, *_given: Any) -> None:
+            self._wire = cast("Any", SimpleNamespace(ended="", end=lambda _why: None))
+
+        async def _first(self) -> None:
+            await asyncio.sleep(0.2)
+            raise RpcError(-32601, "not this era")
+
+        async def _second(self) -> None:
+            await asyncio.Event().wait()
+
+        _discover, _initialize = (_first, _second) if modern else (_second, _first)
+
+    declared = {"url": "http://x", "headers": {}, "seconds": 0.3, "command": [], "env": {}}
+
+    async def start() -> float:
+        server = Slow(
+            "slow", declared, offers={}, stateless_first=modern, asked=cast("Any", None), told=cast("Any", None)
+        )
+        began = asyncio.get_running_loop().time()
+        with pytest.raises(Failure, match="it did not answer in time"):
+            await server.start({}, lambda _child: None)
+        return asyncio.get_running_loop().time() - began
+
+    assert asyncio.run(start()) < 0.3 + 0.2  # not 0.2 and 0.3
+
+
+@pytest.mark.parametrize("levels", [300, 900, 50_000])
+@pytest.mark.parametrize("form", ["[", '{"a":'])
+def test_who_nests_without_end_is_listened_to_no_longer_and_whoever_waits_is_told(levels: int, form: str) -> None:
+    close = "]" if form == "[" else "}"
+    found: list[Any] = []
+    ended: list[str] = []
+    lines = Lines(found.append, ended.append, ends_when_deep=True)
+    lines.data_received(b'{"result": %s1%s}\n' % ((form * levels).encode(), (close * levels).encode()))
+    assert (found, ended) == ([], ["it sent a message of more than 256 levels"])
+
+
+def test_what_is_flat_is_taken_however_many_lists_it_holds() -> None:
+    found: list[Any] = []
+    Lines(found.append, lambda _why: None).data_received(b"[%s]\n" % b",".join([b"[1]"] * 5_000))
+    assert len(found[0]) == 5_000
+
+
+@pytest.mark.parametrize("place", ["description", "title", "inputSchema", "outputSchema", "elsewhere"])
+def test_a_tool_that_says_too_much_of_itself_is_refused_with_the_reason(place: str) -> None:
+    schema = {"type": "object"}
+    large: Any = "x" * (8 << 20)
+    if place.endswith("Schema"):
+        large = {**schema, "description": large}
+    with pytest.raises(ValueError, match=r"its definition has 8,388,\d+ characters"):
+        tool_for_client({"name": "t", "inputSchema": schema, place: large}, "t", {})
+    assert tool_for_client({"name": "t", "inputSchema": schema, "description": "x" * 100_000}, "t", {})
+
+
+OBEYED = (
+    "\x1b[2J",
+    "\x1b]0;owned\x07",
+    "\x9b31m",
+    "\x08\x08",
+    "\x7f",
+    "\x00",
+    "a\rb",
+    "\u202e",
+    "\u2066",
+    "\U000e0041",
+)
+
+
+@pytest.mark.parametrize("said", OBEYED, ids=ascii)
+def test_no_result_holds_what_a_terminal_obeys_or_what_hides_text(said: str) -> None:
+    results = cleaned(
+        {"content": [{"type": "text", "text": said}, {"type": "resource", "resource": {"uri": said, "text": said}}],
+         "structuredContent": {said: [said]}, "other": said},
+        Rules(),
+    )  # fmt: skip
+    text = json.dumps(results, ensure_ascii=False)
+    assert not any(each in text for each in ("\x1b", "\x9b", "\x08", "\x7f", "\x00", "\u202e", "\u2066", "\U000e0041"))
+    assert said not in text
+
+
+@pytest.mark.parametrize(
+    "said", ["a\r\nb\n\tc", "\u00e9\u00a0\u200d\U0001f600", "\u05d0\u200f", "caf\u00e9"], ids=ascii
+)
+def test_text_of_results_stays_as_it_is(said: str) -> None:
+    assert cleaned({"content": [{"type": "text", "text": said}]}, Rules()) == {
+        "content": [{"type": "text", "text": said}]
+    }

@@ -14,6 +14,7 @@ import urllib.request
 from typing import Any
 
 import pytest
+from patience import patience
 from running import Ground
 from wired import ENVELOPE, ERAS, Place, text_of
 
@@ -152,7 +153,7 @@ def post(
     data = None if body is None else body if isinstance(body, bytes) else json.dumps(body).encode()
     request = urllib.request.Request(url, data, given, method=method)
     try:
-        with urllib.request.urlopen(request, timeout=30) as answer:
+        with urllib.request.urlopen(request, timeout=patience(30)) as answer:
             status, text, kind = answer.status, answer.read().decode(), answer.headers.get("content-type", "")
     except urllib.error.HTTPError as error:
         status, text, kind = error.code, error.read().decode(), ""
@@ -179,7 +180,7 @@ async def asked(url: str, era: str, does: Any, **callbacks: Any) -> Any:
     from mcp import Client
     from mcp.client.streamable_http import streamable_http_client
 
-    http = httpx2.AsyncClient(headers={"Authorization": f"Bearer {TOKEN}"}, timeout=60)
+    http = httpx2.AsyncClient(headers={"Authorization": f"Bearer {TOKEN}"}, timeout=patience(60))
     mode = "legacy" if era == "handshake" else "2026-07-28"
     async with http, Client(streamable_http_client(url, http_client=http), mode=mode, **callbacks) as client:
         return await does(client)
@@ -406,7 +407,7 @@ def test_a_session_belongs_to_the_token_that_opened_it(place, sites) -> None:
     request = urllib.request.Request(site.url, json.dumps(body).encode(), {
         "Content-Type": "application/json", "Accept": "application/json, text/event-stream",
         "Authorization": f"Bearer {TOKEN}"})  # fmt: skip
-    with urllib.request.urlopen(request, timeout=30) as answer:
+    with urllib.request.urlopen(request, timeout=patience(30)) as answer:
         session = answer.headers["mcp-session-id"]
         answer.read()
     listed = {"jsonrpc": "2.0", "id": 2, "method": "tools/list"}
@@ -470,7 +471,7 @@ def test_connections_that_ask_for_nothing_keep_nobody_out_and_do_not_pile_up(sha
 def begun_without_a_token(site: Site) -> socket.socket:
     """A connection with the head of a request, whose body has yet to come."""
     port = int(site.url.rpartition(":")[2].partition("/")[0])
-    connection = socket.create_connection(("127.0.0.1", port), timeout=60)
+    connection = socket.create_connection(("127.0.0.1", port), timeout=patience(60))
     connection.sendall(b"POST /mcp HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: 9\r\n\r\n")
     return connection
 

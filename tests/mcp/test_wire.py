@@ -293,7 +293,7 @@ def test_what_is_cut_is_told() -> None:
 
 def test_a_result_that_needs_nothing_stays_as_it_is() -> None:
     result = {
-        "content": [{"type": "text", "text": "ä\u202e", "annotations": {"priority": 1.0}}],
+        "content": [{"type": "text", "text": "ä\u200d", "annotations": {"priority": 1.0}}],
         "isError": False,
         "_meta": {"a": [1]},
     }

@@ -69,6 +69,10 @@ class _Judge:
             for effect in self.effects
             if effect["kind"] == "credential"
         ]
+        # A device that another file takes the place of is predicted to be taken away.
+        self.replaced = [
+            effect["path"] for effect in self.effects if effect["kind"] == "delete" and effect["path"][:5] == "/dev/"
+        ]
         self.written = [effect["real"] or effect["path"] for effect in self.effects if effect["kind"] == "write"]
         self.behind_links = 0
         self.known_frames: dict[int, bool] = {}
@@ -221,7 +225,7 @@ class _Judge:
         if path.startswith((TEMP + "/", "/var/tmp/")):
             return any(each.own and self.target(each) == path for each in self.events)
         folder = os.path.dirname(path)
-        beside = any(folder == os.path.dirname(each) or folder == each for each in self.written)
+        beside = any(folder == os.path.dirname(each) or folder == each for each in (*self.written, *self.replaced))
         gone = any(each.kind == "delete" and self.target(each) == path for each in self.events[index:])
         return beside and (gone or event.refused)
 

@@ -7,7 +7,7 @@ from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from gateway.model.effect import HOLE
@@ -67,7 +67,6 @@ def quoted(word: str) -> str:
     return "".join("\\" + char if char != "\n" else "'\n'" for char in word) or "''"
 
 
-@settings(max_examples=300)
 @given(words, words)
 def test_a_pattern_without_a_star_matches_exactly_one_command(one: list[str], other: list[str]) -> None:
     pattern = compiled(" ".join(map(quoted, one)))
@@ -75,7 +74,6 @@ def test_a_pattern_without_a_star_matches_exactly_one_command(one: list[str], ot
     assert patterns.matches_allow(pattern, other) is (one == other)
 
 
-@settings(max_examples=300)
 @given(plain, words)
 def test_a_last_star_allows_the_command_with_any_further_words_and_nothing_else(
     base: list[str], more: list[str]
@@ -88,7 +86,6 @@ def test_a_last_star_allows_the_command_with_any_further_words_and_nothing_else(
         assert not patterns.matches_allow(pattern, base[:-1])
 
 
-@settings(max_examples=300)
 @given(plain, words, st.integers(0, 8))
 def test_nothing_unknown_is_ever_allowed(base: list[str], more: list[str], at: int) -> None:
     argv = [*base, *more]
@@ -106,7 +103,6 @@ commands = st.lists(
 )
 
 
-@settings(max_examples=500)
 @given(pattern_texts, commands)
 def test_what_an_allow_rule_matches_the_same_deny_rule_matches(pattern: list[str], argv: list[str]) -> None:
     one = compiled(" ".join(pattern))
@@ -115,7 +111,6 @@ def test_what_an_allow_rule_matches_the_same_deny_rule_matches(pattern: list[str
         assert patterns.matches_tokens(one, argv)
 
 
-@settings(max_examples=500)
 @given(pattern_texts, commands, st.integers(0, 5), st.sampled_from(["git", "push", "-f", "main", "x", "", "--force"]))
 def test_a_deny_rule_that_matches_some_value_is_possible_for_the_unknown_one(
     pattern: list[str], argv: list[str], at: int, value: str
@@ -133,7 +128,6 @@ def test_a_deny_rule_that_matches_some_value_is_possible_for_the_unknown_one(
         assert patterns.matches_deny(one, part_of(unknown)) >= 1
 
 
-@settings(max_examples=300)
 @given(pattern_texts, commands)
 def test_the_index_never_loses_a_pattern_that_matches(pattern: list[str], argv: list[str]) -> None:
     one = compiled(" ".join(pattern))

@@ -6,7 +6,7 @@ import re
 from fnmatch import fnmatchcase
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from gateway.policy import automaton, globs
@@ -15,13 +15,11 @@ alphabet = st.sampled_from("ab*?")
 texts = st.text("ab", max_size=8)
 
 
-@settings(max_examples=500)
 @given(st.text(alphabet, max_size=8), texts)
 def test_a_glob_matches_what_fnmatch_matches(pattern: str, text: str) -> None:
     assert globs.matches(globs.compile_glob(pattern), text) is fnmatchcase(text, pattern)
 
 
-@settings(max_examples=500)
 @given(st.lists(st.sampled_from(["a", "b", "*", "?", "[ab]", "[!a]", "[a-b]"]), max_size=7).map("".join), texts)
 def test_a_segment_glob_matches_what_fnmatch_matches(pattern: str, text: str) -> None:
     assert globs.matches(globs.compile_segment(pattern), text) is fnmatchcase(text, pattern)
@@ -75,7 +73,6 @@ def test_no_glob_is_slow_on_any_text(pattern: str) -> None:
 atoms = st.lists(st.sampled_from(["a", "b", "|", None, False]), max_size=6)
 
 
-@settings(max_examples=500)
 @given(atoms, st.text("ab|", max_size=8))
 def test_an_automaton_matches_what_the_expression_matches(pattern: list[str | bool | None], text: str) -> None:
     machine = automaton.build(pattern)
@@ -83,7 +80,6 @@ def test_an_automaton_matches_what_the_expression_matches(pattern: list[str | bo
     assert automaton.accepts(machine, [(text, False)], "|") is (re.fullmatch(expression, text, re.DOTALL) is not None)
 
 
-@settings(max_examples=500)
 @given(atoms, st.text("ab|\0", max_size=6), st.text("ab|", max_size=3))
 def test_an_unknown_part_is_possible_whenever_some_value_matches(
     pattern: list[str | bool | None], text: str, value: str
@@ -93,7 +89,6 @@ def test_an_unknown_part_is_possible_whenever_some_value_matches(
         assert automaton.accepts(machine, [(text, False)], "|", unknown=True)
 
 
-@settings(max_examples=300)
 @given(atoms, st.lists(st.tuples(st.text("ab|", max_size=3), st.booleans()), max_size=4))
 def test_an_automaton_tries_a_text_with_and_without_what_is_optional(
     pattern: list[str | bool | None], pieces: list[tuple[str, bool]]
@@ -106,7 +101,6 @@ def test_an_automaton_tries_a_text_with_and_without_what_is_optional(
     assert automaton.accepts(machine, pieces, "|") is alone
 
 
-@settings(max_examples=300)
 @given(st.text("ab*", max_size=8), texts)
 def test_an_automaton_of_a_glob_matches_what_the_glob_matches(pattern: str, text: str) -> None:
     glob = globs.compile_glob(pattern)

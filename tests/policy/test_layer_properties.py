@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from zlib import crc32
 
 import pytest
-from fuzzing import search
+from fuzzing import SEARCH
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -34,7 +34,6 @@ if TYPE_CHECKING:
     from gateway.model.verdict import Verdict
 
 ROOT, HOME = "/home/dev/project", "/home/dev"
-EXAMPLES = search(100)
 
 PATHS = (
     f"{ROOT}/a.py",
@@ -191,7 +190,7 @@ def answers(verdict: Verdict) -> dict[int, Decision]:
     return found
 
 
-@EXAMPLES
+@SEARCH
 @given(stacks(("builtin", "enterprise")), stacks(("user", "project", "local", "session")), analyses(), contexts())
 def test_no_lower_layer_weakens_what_upper_layers_say_of_an_effect(
     upper: list[Bound], lower: list[Bound], analysis: Analysis, context: Context
@@ -204,7 +203,7 @@ def test_no_lower_layer_weakens_what_upper_layers_say_of_an_effect(
     assert weakened == {}
 
 
-@EXAMPLES
+@SEARCH
 @given(stacks(), stacks(), analyses(), contexts())
 def test_adding_files_never_loses_the_protection_of_others(
     present: list[Bound], added: list[Bound], analysis: Analysis, context: Context
@@ -214,7 +213,7 @@ def test_adding_files_never_loses_the_protection_of_others(
     assert {item for item, said in demanded.items() if together.get(item, Decision.ALLOW) < said} == set()
 
 
-@EXAMPLES
+@SEARCH
 @given(stacks(), analyses(), contexts(), st.randoms(use_true_random=False))
 def test_the_order_of_rules_and_of_files_never_matters(
     stack: list[Bound], analysis: Analysis, context: Context, random: Any
@@ -235,7 +234,19 @@ def test_the_order_of_rules_and_of_files_never_matters(
     assert told(judge(shuffled, analysis, context)) == told(judge(stack, analysis, context))
 
 
-@EXAMPLES
+@SEARCH
+@given(stacks(), analyses(), contexts())
+def test_what_is_named_is_among_the_strictest_and_a_rule_that_holds_before_the_mode(
+    stack: list[Bound], analysis: Analysis, context: Context
+) -> None:
+    verdict = judge(stack, analysis, context)
+    strictest = max(outcome.decision for outcome in verdict.outcomes)
+    equals = [outcome.reason for outcome in verdict.outcomes if outcome.decision is strictest]
+    surely = [reason for reason in equals if reason.certain and reason.rule.lane != "mode"]
+    assert (verdict.decision, verdict.reason in (surely or equals)) == (strictest, True)
+
+
+@SEARCH
 @given(stacks(), stacks(), st.sampled_from(("observe", "warn")), analyses(), contexts())
 def test_rules_that_only_observe_never_decide(
     stack: list[Bound], watching: list[Bound], level: str, analysis: Analysis, context: Context
@@ -245,7 +256,7 @@ def test_rules_that_only_observe_never_decide(
     assert (watched.decision, watched.outcomes, watched.demands) == (alone.decision, alone.outcomes, alone.demands)
 
 
-@EXAMPLES
+@SEARCH
 @given(stacks(), analyses(), contexts())
 def test_every_effect_that_is_no_carrier_gets_an_answer(
     stack: list[Bound], analysis: Analysis, context: Context
@@ -255,7 +266,7 @@ def test_every_effect_that_is_no_carrier_gets_an_answer(
     assert (judged - set(found), bool(found)) == (set(), True)
 
 
-@EXAMPLES
+@SEARCH
 @given(stacks(("builtin", "enterprise", "user", "local")), stacks(("project",)), analyses(), contexts())
 def test_a_project_that_is_not_trusted_only_makes_stricter(
     stack: list[Bound], project: list[Bound], analysis: Analysis, context: Context
@@ -267,7 +278,7 @@ def test_a_project_that_is_not_trusted_only_makes_stricter(
     )
 
 
-@EXAMPLES
+@SEARCH
 @given(stacks(), st.integers(0, 3), st.sampled_from(LAYERS[1:5]), st.booleans())
 def test_a_broken_file_is_an_error_wherever_it_lies(stack: list[Bound], place: int, layer: str, trusted: bool) -> None:
     files = [as_file(bound) for bound in stack]
@@ -276,7 +287,7 @@ def test_a_broken_file_is_an_error_wherever_it_lies(stack: list[Bound], place: i
         bind(files, parse, root=ROOT, trusted=lambda _digest: trusted)
 
 
-@EXAMPLES
+@SEARCH
 @given(st.sampled_from(MODES), st.sampled_from(MODES))
 def test_the_mode_that_an_untrusted_project_brings_about_is_nowhere_looser(users: str, projects: str) -> None:
     files = [

@@ -44,6 +44,46 @@ def found(*files: Bound) -> list[tuple[str, str]]:
 
 
 @pytest.mark.parametrize(
+    ("rule", "means", "remedy"),
+    [
+        ("deny: Bash(rm -rf|rm -fr)", "`|` is a part of a word", "write a pattern for each: `rm -rf` and `rm -fr`"),
+        ("deny: Bash(rm|mv *)", "`|` is a part of a word", "write a pattern for each: `rm *` and `mv *`"),
+        (
+            "deny: Bash(/rm .*/)", "it is a program of that path",
+            "write words, with `*` for any others: `rm *`",
+        ),
+        ("deny: Bash(^rm)", "`^` stands for itself", "leave it out, a pattern is matched as a whole: `rm`, `rm *`"),
+        ("ask: Bash(rm$)", "`$` stands for itself", "leave it out, a pattern is matched as a whole: `rm`, `rm *`"),
+        ("deny: Read(^secret)", "`^` stands for itself", "leave it out: a pattern is matched as a whole"),
+        ("deny: {path: '*.pem$'}", "`$` stands for itself", "leave it out: a pattern is matched as a whole"),
+    ],
+)  # fmt: skip
+def test_what_reads_like_a_regular_expression_is_told_what_it_means(rule: str, means: str, remedy: str) -> None:
+    [finding] = [
+        each
+        for each in lint([bound(f"rules: [{{id: a, {rule}}}]")], TRAITS, home=HOME, now=NOW)
+        if each.id == "looks-like-an-expression"
+    ]
+    assert (finding.severity, finding.message.partition(", but ")[2], finding.remedy) == ("warning", means, remedy)
+
+
+@pytest.mark.parametrize(
+    "rule",
+    [
+        "Bash(grep a|b *)",
+        "Bash(rm -rf *)",
+        "Bash(/usr/bin/rm *)",
+        "Bash(ls .*)",
+        "Bash(echo $)",
+        "Read(/src/)",
+        "Read(a$b)",
+    ],
+)
+def test_what_is_a_pattern_is_not_taken_for_an_expression(rule: str) -> None:
+    assert "looks-like-an-expression" not in dict(found(bound(f"deny: ['{rule}']")))
+
+
+@pytest.mark.parametrize(
     ("rule", "why"),
     [
         ("deny: {effect: connect, path: 'src/**'}", "an effect `connect` has no `path`"),

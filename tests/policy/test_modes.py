@@ -51,6 +51,9 @@ TABLE: dict[str, tuple[Effect, tuple[str, ...]]] = {
     "read through a link that leads elsewhere": (Touch("read", f"{ROOT}/a", real=f"{HOME}/b"), (Q, Q, Q, Q, Q, D, A)),
     "write inside the workspace": (Touch("write", f"{ROOT}/a"), (Q, A, D, D, Q, D, A)),
     "write through a link that leads elsewhere": (Touch("write", f"{ROOT}/a", real=f"{HOME}/b"), (Q, Q, D, D, Q, D, A)),
+    "write to `/dev/null` and its like": (Touch("write", "/dev/null"), (A, A, A, A, A, A, A)),
+    "write to `/dev/null`, a link": (Touch("write", "/dev/null", real=f"{HOME}/b"), (Q, Q, D, D, Q, D, A)),
+    "delete of `/dev/null`": (Touch("delete", "/dev/null"), (Q, Q, D, D, Q, D, A)),
     "delete inside the workspace": (Touch("delete", f"{ROOT}/a"), (Q, Q, D, D, Q, D, A)),
     "write, delete elsewhere": (Touch("write", f"{HOME}/a"), (Q, Q, D, D, Q, D, A)),
     "connect: fetch": (Connect("example.com", 443, "fetch"), (Q, Q, Q, Q, Q, D, A)),
@@ -131,7 +134,7 @@ def test_each_mode_leaves_of_rules_what_the_table_says(name: str) -> None:
 @pytest.mark.parametrize("name", TABLE)
 def test_a_review_asks_about_changes_that_are_allowed_in_its_mode_and_about_nothing_else(name: str) -> None:
     effect, _expected = TABLE[name]
-    is_change = not name.startswith(("read", "session"))
+    is_change = not name.startswith(("read", "session", "write to `/dev/null` and"))
     allowed = any_effect()
     for mode in MODES:
         before = verdict(effect, mode, rules=allowed)
@@ -161,6 +164,8 @@ def page() -> str:
         "<!-- Written by `python tests/policy/test_modes.py` from verdicts; a test holds it. -->",
         "",
         "When no rule speaks of an effect, the mode decides. A call gets the strictest answer of all its effects.",
+        "Which mode holds is the setting `mode` ([rules.md](rules.md#settings)); an agent's own mode holds where it is",
+        "stricter ([agents.md](agents.md#what-is-answered)). What each effect is: [rules.md](rules.md#effects).",
         "",
         f"| effect {head}",
         rule,

@@ -8,7 +8,7 @@ import subprocess
 from typing import TYPE_CHECKING
 
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 from pathspec import GitIgnoreSpec
 
@@ -140,7 +140,6 @@ def patterns(draw: st.DrawFn) -> str:
     return draw(st.sampled_from(["", "/"])) + inner + draw(st.sampled_from(["", "", "/"]))
 
 
-@settings(max_examples=600, deadline=None)
 @given(patterns(), names)
 def test_random_patterns_match_what_pathspec_matches(pattern: str, parts: list[str]) -> None:
     path = "/".join(parts)
@@ -148,7 +147,6 @@ def test_random_patterns_match_what_pathspec_matches(pattern: str, parts: list[s
     assert matched(pattern, path) is GitIgnoreSpec.from_lines([pattern]).match_file(path)
 
 
-@settings(max_examples=300, deadline=None)
 @given(st.lists(patterns(), max_size=30), names, st.booleans())
 def test_an_index_finds_exactly_the_patterns_that_match_alone(many: list[str], parts: list[str], folder: bool) -> None:
     path = "/".join(parts)
@@ -157,7 +155,6 @@ def test_an_index_finds_exactly_the_patterns_that_match_alone(many: list[str], p
     assert paths.lookup(index, f"{BASE}/{path}", folder=folder) == alone
 
 
-@settings(max_examples=300, deadline=None)
 @given(st.lists(patterns(), max_size=12), names, names)
 def test_what_may_lie_below_a_tree_is_never_missed(many: list[str], parts: list[str], deeper: list[str]) -> None:
     index = paths.build(_numbered(many))
@@ -166,7 +163,6 @@ def test_what_may_lie_below_a_tree_is_never_missed(many: list[str], parts: list[
     assert below <= set(paths.lookup_below(index, tree))
 
 
-@settings(max_examples=300, deadline=None)
 @given(st.lists(patterns(), max_size=12), names, names)
 def test_what_covers_a_tree_matches_it_and_everything_in_it(
     many: list[str], parts: list[str], deeper: list[str]
@@ -178,7 +174,6 @@ def test_what_covers_a_tree_matches_it_and_everything_in_it(
     assert set(paths.lookup_tree(index, tree, itself=False)) <= below
 
 
-@settings(max_examples=400, deadline=None)
 @given(
     st.lists(st.tuples(patterns(), st.booleans()), max_size=12),
     names,

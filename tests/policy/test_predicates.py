@@ -13,6 +13,7 @@ from gateway.policy.anchors import Anchors
 from gateway.policy.answers import MAYBE, NO, YES
 from gateway.policy.predicates import PREDICATES
 from gateway.policy.subject import Subject
+from gateway.tools.text import parse_call_text
 
 ANCHORS = Anchors("/p", "/p", "/p", "/home/dev", False)
 
@@ -179,3 +180,21 @@ def test_a_path_that_leads_nobody_knows_where_is_nothing_that_an_allow_may_count
 def test_a_text_too_long_to_be_searched_may_hold_what_is_searched_for(text: str, expected: int) -> None:
     call = Call("mcp__a__b", {"x": text}, "")
     assert answer("args", {"x": {"regex": "a*a*b"}}, allow=False, call=call) == expected
+
+
+@pytest.mark.parametrize(
+    ("call", "decision"),
+    [
+        ("Bash(echo x > AGENTS.md)", "deny"),
+        ("Write(AGENTS.md)", "deny"),
+        ("Bash(rm AGENTS.md)", "deny"),
+        ("Bash(chmod -R 700 .)", "ask"),
+        ("Bash(echo x > README.md)", "ask"),
+    ],
+)
+def test_a_rule_on_names_says_nothing_of_what_lies_below_a_folder(guard: Any, call: str, decision: str) -> None:
+    rule = {"id": "r", "deny": {"effect": ["write", "delete"], "path": "AGENTS.md", "named": True}}
+    opened = guard({"user": [rule]}, confined=False)
+    verdict = opened.check(parse_call_text(opened.registry, call))
+    assert verdict.decision.name.lower() == decision
+    assert (verdict.reason.rule.id == "r") is (decision == "deny")

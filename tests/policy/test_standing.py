@@ -38,6 +38,8 @@ CASES: dict[str, tuple[dict[str, Any], str, str, Standing]] = {
     "of a program, naming no path": ({"id": "r", "deny": {"effect": "delete", "exec": "rm"}}, "npm test", "", FREE),
     "of every path": ({"id": "r", "deny": {"effect": "write"}}, "npm test", "", WRITES),
     "an ask of every path": ({"id": "r", "ask": {"effect": "write"}}, "npm test", "", FREE),
+    "of what a call names itself": (rule(named=True), "ls", "", FREE),
+    "and not of it alone": (rule(named=False), "ls", "", DENIED),
     "of what lies elsewhere": ({"id": "r", "deny": {"effect": "write", "path_not": ["docs/**"]}}, "ls", "", WRITES),
     "a path that is excepted": ({**rule(), "except": [{"path": "src/*.py"}]}, "ls", "", FREE),
     "an exception for a mode": ({**rule(), "except": [{"mode": "plan"}]}, "ls", "plan", FREE),

@@ -7,7 +7,7 @@ import time
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from fuzzing import LONG, search
+from fuzzing import LONG, SEARCH, THOROUGH
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -72,7 +72,7 @@ def cost(check: Callable[[str], Decision], text: str) -> float:
     return min(spent)
 
 
-@search(500)
+@SEARCH
 @given(text=TEXTS)
 def test_every_text_is_answered(check: Callable[[str], Decision], text: str) -> None:
     assert check(text) in Decision
@@ -159,6 +159,9 @@ def work(check: Callable[[str], Decision], text: str) -> int:
     return count
 
 
+SIZES = (2_000, 4_000, 8_000) if THOROUGH else (1_000, 2_000, 4_000)
+
+
 def of_size(text: Callable[[int], str], size: int) -> str:
     """A text of about that many characters."""
     n = 1
@@ -171,7 +174,7 @@ def of_size(text: Callable[[int], str], size: int) -> str:
 def test_twice_the_text_is_at_most_about_twice_the_work(
     check: Callable[[str], Decision], text: Callable[[int], str]
 ) -> None:
-    texts = [of_size(text, size) for size in (2_000, 4_000, 8_000)]
+    texts = [of_size(text, size) for size in SIZES]
     if len(texts[-1]) > 100_000:
         texts = [text(8), text(9), text(10)]  # a text that says more than its length
     costs = [work(check, each) / len(each) for each in texts]

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from fuzzing import search
-from hypothesis import HealthCheck, given, settings
+from fuzzing import SEARCH
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gateway.model.effect import HOLE
@@ -184,7 +184,7 @@ def found_in(script: Script) -> dict[str, Command]:
     return {name: command._replace(piped=name in piped) for name, command in commands.items()}
 
 
-@search(250)
+@SEARCH
 @given(printed())
 def test_a_tree_comes_back_as_the_same_commands(tree: Printed) -> None:
     script = read_text(tree.text, cwds=("/p",), home="/h", variables={})
@@ -209,7 +209,7 @@ def test_most_trees_are_understood() -> None:
     """Else the property above would say nothing."""
     answers: list[bool] = []
 
-    @settings(max_examples=200, derandomize=True, database=None, deadline=None, suppress_health_check=list(HealthCheck))
+    @settings(max_examples=200, derandomize=True, database=None)
     @given(printed())
     def count(tree: Printed) -> None:
         answers.append(not read_text(tree.text, cwds=("/p",), home="/h", variables={}).unknowns)

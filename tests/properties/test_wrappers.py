@@ -8,25 +8,21 @@ from __future__ import annotations
 
 import re
 import shlex
-from pathlib import Path
 from typing import Any
 
 import pytest
-from fuzzing import search
+from fuzzing import SEARCH
 from hypothesis import given
 from hypothesis import strategies as st
 from test_corpus import CASES
 
-import gateway.commands
+from gateway.config.compiling import shipped_sources
 from gateway.core.errors import CallError
 from gateway.model.call import RawCall
 from gateway.model.decision import Decision
 from gateway.spec.commands import compile_description
 
-DESCRIPTIONS = [
-    compile_description(file.read_bytes(), file.name)
-    for file in sorted(Path(gateway.commands.__file__).parent.glob("*.yaml"))
-]
+DESCRIPTIONS = [compile_description(each.content, each.path, parts=each.parts) for each in shipped_sources()]
 _GIVEN = re.compile(r"(?P<text>'rm x'|\"rm x\")|(?<!\S)rm x(?!\S)")
 # What runs on another machine or in a container has other files than the command itself.
 ELSEWHERE = {"ssh", "docker", "docker-compose", "kubectl", "crictl", "buildah", "minikube"}
@@ -143,7 +139,7 @@ def test_there_is_something_to_hand_on() -> None:
     assert (len(TEMPLATES) > 60, len(HARMFUL) > 300) == (True, True)
 
 
-@search(80)
+@SEARCH
 @given(template=st.sampled_from(TEMPLATES), command=commands())
 def test_a_wrapper_never_makes_a_command_milder(
     decide: Any, template: str, command: tuple[list[str], list[str]]
@@ -164,7 +160,7 @@ BLANKS = (" ", "  ", "\\_", "\t", "\\_ ")
 OPTIONS = ("", "", "-i", "-v", "-u FOO", "-C .", "-", "--")
 
 
-@search(80)
+@SEARCH
 @given(command=commands(), option=st.sampled_from(OPTIONS), outside=st.integers(0, 3), data=st.data())
 def test_a_text_for_env_is_never_milder_than_its_words(
     decide: Any, command: tuple[list[str], list[str]], option: str, outside: int, data: Any

@@ -6,7 +6,7 @@ import random
 from typing import Any
 
 import pytest
-from fuzzing import search
+from fuzzing import SEARCH
 from hypothesis import given
 from hypothesis import strategies as st
 from oracle.variations import AROUND, HIDING, WRAPPERS
@@ -71,13 +71,13 @@ def wrapped(draw: Any) -> str:
     return text
 
 
-@search(400)
+@SEARCH
 @given(text=wrapped())
 def test_no_chain_of_wrappers_makes_a_denied_command_allowed(decide: Any, text: str) -> None:
     assert decide(text) > Decision.ALLOW
 
 
-@search(400)
+@SEARCH
 @given(base=st.sampled_from(DENIED), added=st.lists(st.sampled_from(ADDED), min_size=1, max_size=4), data=st.data())
 def test_no_added_word_makes_a_denied_command_allowed(decide: Any, base: str, added: list[str], data: Any) -> None:
     words = base.split(" ")

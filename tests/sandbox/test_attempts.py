@@ -4,10 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
-import subprocess
 import sys
-import tempfile
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
@@ -22,10 +19,11 @@ from gateway.sandbox.run import Runner
 
 from .attempts import files, kernel, limits, sockets, uses
 from .attempts.surroundings import Around, Place, around, lacking, place
-from .world import AS_NOBODY, NOBODY, python_for_everybody, reachable
+from .world import passes_for_nobody
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from pathlib import Path
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="the attempts are made on Linux")
 CHECKS = (*files.CHECKS, *kernel.CHECKS, *sockets.CHECKS, *limits.CHECKS, *uses.CHECKS)
@@ -151,25 +149,4 @@ def test_there_are_enough_of_them_each_with_its_own_name() -> None:
 @pytest.mark.skipif(os.geteuid() != 0, reason="this run is by an ordinary user already")
 @pytest.mark.skipif(shutil.which("setpriv") is None, reason="setpriv is not installed")
 def test_the_same_holds_for_an_ordinary_user() -> None:
-    if not (python := python_for_everybody("pytest", "hypothesis", "gateway.judge.judge", "tree_sitter")):
-        pytest.skip("an ordinary user can reach no Python of this version, or not this checkout")
-    with tempfile.TemporaryDirectory(prefix="gateway-attempts-") as folder:
-        os.chmod(folder, 0o755)
-        os.chown(folder, NOBODY, NOBODY)
-        done = subprocess.run(
-            [
-                *AS_NOBODY, python, "-m", "pytest", "-q", "-p", "no:cacheprovider", "--basetemp", f"{folder}/tests",
-                __file__,
-            ],
-            cwd=Path(__file__).parents[2],
-            env={
-                "HOME": folder, "PATH": os.environ["PATH"], "TMPDIR": folder, "PYTHONDONTWRITEBYTECODE": "1",
-                "GATEWAY_ATTEMPTS": "all", "PYTHONPATH": os.pathsep.join(reachable()),
-            },
-            capture_output=True,
-            text=True,
-            timeout=600,
-            check=False,
-        )  # fmt: skip
-    assert done.returncode == 0, done.stdout[-4000:] + done.stderr[-2000:]
-    sys.stderr.write(f"as an ordinary user: {done.stdout.splitlines()[-1]}\n")
+    sys.stderr.write(f"as an ordinary user: {passes_for_nobody(__file__, 600)}\n")

@@ -13,13 +13,15 @@ import threading
 from typing import TYPE_CHECKING
 
 import pytest
+from patience import patience
 
 from gateway.core.cancel import Cancel
 from gateway.model.plan import Limits, Network, SandboxPlan
 from gateway.sandbox.backends.bubblewrap import Bubblewrap
 from gateway.sandbox.backends.landlock import Landlock
 from gateway.sandbox.backends.spaces import Spaces
-from gateway.sandbox.run import Command, Protection, Runner, Ways
+from gateway.sandbox.run import Command, Protection, Runner
+from gateway.sandbox.wires import Ways
 
 from .world import PATH, system
 
@@ -144,7 +146,7 @@ def test_it_ends_with_a_cancelled_command(runner: Runner, pipe: Pipe, text: str)
         assert pipe.line() == b"ready\n"
     finally:
         cancel.set()
-        work.join(30)
+        work.join(patience(30))
     cancel.close()
     pipe.give_away()
     assert (found[0].ended, found[0].status) == ("cancelled", 137)
@@ -163,7 +165,8 @@ def test_it_ends_when_time_is_up(runner: Runner, pipe: Pipe) -> None:
 _GATEWAY = """
 import os, sys
 from gateway.sandbox.backends.{module} import {name}
-from gateway.sandbox.run import Command, Protection, Runner, Ways
+from gateway.sandbox.run import Command, Protection, Runner
+from gateway.sandbox.wires import Ways
 from gateway.model.plan import *
 plan = SandboxPlan({mounts}, {links}, ("/tmp",), "/", (("PATH", "{path}"),), Network(), Limits(), weaker=("landlock",))
 command = Command(lambda n: (b"/bin/sh", b"-c", sys.argv[1].encode()), Ways(stdout=1))

@@ -7,9 +7,12 @@ import subprocess
 
 import pytest
 
+from gateway.model.limits import LIMITS
 from gateway.model.plan import Limits
 from gateway.sandbox.base import SandboxError
 from gateway.sandbox.limits import apply, bounds
+
+from .attempts.limits import CHECKS
 
 CASES = {
     "without limits only core dumps are off": (Limits(seconds=0), True, ((resource.RLIMIT_CORE, 1, 1),)),
@@ -30,6 +33,12 @@ CASES = {
         ((resource.RLIMIT_CORE, 1, 1),),
     ),
 }
+
+
+def test_every_limit_that_the_kernel_keeps_is_among_them_and_has_an_attempt_to_break_it() -> None:
+    kept = {each.field for each in LIMITS.values() if each.resource}
+    assert {field for field in kept if not getattr(CASES["every limit of one process"][0], field)} == set()
+    assert {field for field in kept if not any(getattr(each.limits, field) for each in CHECKS)} == set()
 
 
 @pytest.mark.parametrize(("limits", "processes", "wanted"), CASES.values(), ids=CASES)

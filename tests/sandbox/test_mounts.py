@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from gateway.model.plan import FIXED, HIDDEN, READ, WRITE, Mount
-from gateway.sandbox.mounts import BIND, COVER, MASK, PRIVATE, READ_ONLY, Step, steps
+from gateway.model.limits import limits_of
+from gateway.model.plan import FIXED, HIDDEN, READ, WRITE, Mount, Network, SandboxPlan
+from gateway.sandbox.mounts import BIND, COVER, MASK, PRIVATE, READ_ONLY, Step, inexpressible, is_device, steps
 
 CASES = {
     "parents come before what lies in them": (
@@ -86,3 +87,70 @@ CASES = {
 def test_steps(mounts: list[Mount], private: tuple[str, ...], wanted: list[Step]) -> None:
     assert list(steps(tuple(mounts), private)) == wanted
     assert list(steps(tuple(reversed(mounts)), private)) == wanted
+
+
+PLAN = SandboxPlan(
+    (Mount("/ws", WRITE),), (("/bin", "usr/bin"),), ("/tmp",), "/ws", (("A", "b"),), Network(), limits_of({})
+)
+INEXPRESSIBLE = {
+    "a plan of resolved paths": (PLAN, ()),
+    "the processes of the host": (
+        PLAN.replace(mounts=(Mount("/proc", READ),)),
+        ("/proc: the sandbox has a /proc of its own",),
+    ),
+    "one of them": (
+        PLAN.replace(mounts=(Mount("/proc/1", READ),)),
+        ("/proc/1: the sandbox has a /proc of its own",),
+    ),
+    "a name that begins alike": (PLAN.replace(mounts=(Mount("/process", READ),)), ()),
+    "the whole disk": (PLAN.replace(mounts=(Mount("/", READ),)), ("/: the sandbox has a root of its own",)),
+    "a mount that leads up again": (
+        PLAN.replace(mounts=(Mount("/ws/../etc", READ),)),
+        ("'/ws/../etc' is no path that was resolved",),
+    ),
+    "a private folder that leads nowhere": (
+        PLAN.replace(private=("/ws/./x",)),
+        ("'/ws/./x' is no path that was resolved",),
+    ),
+    "a link without a place": (PLAN.replace(links=(("bin", "usr/bin"),)), ("'bin' is no path that was resolved",)),
+    "a file with a zero byte": (
+        PLAN.replace(files=(("/etc/a\0", b""),)),
+        ("'/etc/a\\x00' is no path that was resolved",),
+    ),
+    "a variable without a name": (
+        PLAN.replace(environment=(("", "x"),)),
+        ("an environment variable cannot be named ''",),
+    ),
+    "a variable with two values": (
+        PLAN.replace(environment=(("A=b", "x"),)),
+        ("an environment variable cannot be named 'A=b'",),
+    ),
+    "a variable whose name ends early": (
+        PLAN.replace(environment=(("A\0", "x"),)),
+        ("an environment variable cannot be named 'A\\x00'",),
+    ),
+    "a variable whose value ends early": (
+        PLAN.replace(environment=(("A", "x\0"),)),
+        ("the environment variable A holds a zero byte",),
+    ),
+}
+
+
+@pytest.mark.parametrize(("plan", "sentences"), INEXPRESSIBLE.values(), ids=INEXPRESSIBLE)
+def test_what_no_file_system_of_our_own_can_have_is_said(plan: SandboxPlan, sentences: tuple[str, ...]) -> None:
+    assert inexpressible(plan) == sentences
+
+
+@pytest.mark.parametrize(
+    ("step", "device"),
+    [
+        (Step(BIND, "/dev/dri/card0", False), True),
+        (Step(READ_ONLY, "/dev/null", False), True),
+        (Step(MASK, "/dev/sda", False), False),
+        (Step(BIND, "/dev/shm"), False),
+        (Step(BIND, "/dev/shm/x"), False),
+        (Step(BIND, "/devices"), False),
+    ],
+)
+def test_what_lies_with_the_devices_is_shown_as_one_but_for_shared_memory(step: Step, device: bool) -> None:
+    assert is_device(step) == device

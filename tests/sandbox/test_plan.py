@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 import yaml
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from gateway.api.gateway import Gateway
@@ -23,6 +23,7 @@ from gateway.model.plan import FIXED, HIDDEN, READ, WRITE, Endpoint, Injection, 
 from gateway.render.plan import plan_data, plan_text, planned
 from gateway.render.style import Style
 from gateway.sandbox.base import SandboxError
+from gateway.sandbox.layers import layer_of
 from gateway.sandbox.plan import plan_of
 from gateway.sandbox.profile import profile_of
 from gateway.sandbox.survey import Surveyor
@@ -67,6 +68,7 @@ class Planner:
         environment: dict[str, str] | None = None,
         builtin: bool = True,
         cache: str = NOWHERE,
+        cwd: str = "",
     ) -> None:
         place = world(WORLD if scene is None else scene)
         where = Places(NOWHERE, NOWHERE, NOWHERE, cache, place.home)
@@ -77,7 +79,7 @@ class Planner:
             files.append(PolicyFile("builtin", path, Path(path).read_bytes(), place.root, "/"))
         text = json.dumps({"version": 1, **(USER if user is None else user)}).encode()
         files.append(PolicyFile("user", "user.yaml", text, place.root, place.root))
-        options = Options(place.root, mode=mode, root=place.root)
+        options = Options(cwd or place.root, mode=mode, root=place.root)
         self.gateway = Gateway(
             options,
             where=where,
@@ -234,6 +236,7 @@ CALLS = {
                 METADATA,
             ),
             watched=(ROOT,),
+            layers=((f"{HOME}/.cache", layer_of(f"{NOWHERE}/layers", ROOT, f"{HOME}/.cache")),),
         ),
     ),
     "a download that a person agrees to reaches that host": (
@@ -382,6 +385,33 @@ def test_hidden_patterns_of_the_profile_hide_from_every_call(planner) -> None:
     for call in ("ls", "cat docs/guide.md", "npm test"):
         found = {each.path: each for each in opened.plan(f"Bash({call})").mounts}
         assert found[f"{ROOT}/docs/guide.md"] == Mount(f"{ROOT}/docs/guide.md", HIDDEN, False, "sandbox.hide")
+
+
+def test_a_call_that_starts_where_nothing_is_granted_starts_in_an_empty_folder(planner) -> None:
+    assert planner(cwd="/srv/data").plan("Bash(true)").private == tuple(sorted((*BASE.private, "/srv/data")))
+    assert planner(cwd=f"{ROOT}/src").plan("Bash(true)").private == BASE.private
+
+
+def test_a_call_that_starts_in_a_hidden_folder_has_no_plan(planner) -> None:
+    with pytest.raises(SandboxError, match=f"the working directory `{ROOT}/docs` is hidden by rule `sandbox.hide`"):
+        planner(profile(hide=["docs"]), cwd=f"{ROOT}/docs").plan("Bash(true)")
+
+
+@pytest.mark.parametrize(("home", "granted"), [(HOME, False), ("/tmp/user", True)])
+def test_programs_that_lie_in_everybodys_temporary_folder_are_not_shown_unless_the_home_folder_is_there(
+    planner, home: str, granted: bool
+) -> None:
+    scene = {**WORLD, "home": home, "files": [*WORLD["files"], "/tmp/bin/tool"]}
+    found = planner(scene=scene, environment={"PATH": "/tmp/bin:/usr/bin"}).plan("Bash(ls)")
+    assert (Mount("/tmp/bin", READ) in found.mounts) == granted
+
+
+def test_what_a_call_was_to_write_in_a_hidden_folder_is_withheld_with_the_reason(planner) -> None:
+    found = planner(profile(hide=["docs"])).plan("Bash(echo x > docs/guide.md)")
+    assert (found.mounts, found.withheld) == (
+        mounts(Mount(f"{ROOT}/docs", HIDDEN, True, "sandbox.hide")),
+        ((f"`{ROOT}/docs/guide.md`", f"it lies in `{ROOT}/docs`, which is hidden"),),
+    )
 
 
 def test_permits_and_headers_come_with_a_rule_only(planner) -> None:
@@ -543,7 +573,6 @@ RULES = st.lists(
     unique_by=lambda each: each["id"],
 )  # fmt: skip
 MODES = st.sampled_from(["default", "accept_edits", "plan", "bypass", "dont_ask"])
-QUICK = settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 
 
 def drawn(planner, rules: list[dict[str, Any]], mode: str, text: str) -> tuple[Any, SandboxPlan | None]:
@@ -567,7 +596,6 @@ def everything(planner) -> list[str]:
     return [path for path in host.below("/") if host.path(path).kind == "file" and host.path(path).real == path]
 
 
-@QUICK
 @given(st.data())
 def test_no_plan_makes_a_denied_path_readable_or_writable(planner, data: st.DataObject) -> None:
     deny = data.draw(DENIES)
@@ -586,7 +614,6 @@ def test_no_plan_makes_a_denied_path_readable_or_writable(planner, data: st.Data
             assert found != WRITE, path
 
 
-@QUICK
 @given(rules=RULES, mode=MODES, text=st.sampled_from(TEXTS))
 def test_by_analysis_nothing_is_writable_but_where_a_change_was_predicted(planner, rules, mode: str, text: str) -> None:
     verdict, plan = drawn(planner, rules, mode, text)
@@ -603,7 +630,6 @@ def test_by_analysis_nothing_is_writable_but_where_a_change_was_predicted(planne
             assert any(place == mount.path or place.startswith(mount.path + "/") for place in predicted), mount
 
 
-@QUICK
 @given(rules=RULES, mode=MODES, text=st.sampled_from(TEXTS), deny=DENIES)
 def test_one_more_deny_never_adds_a_grant(planner, rules, mode: str, text: str, deny) -> None:
     _, before = drawn(planner, rules, mode, text)
@@ -617,7 +643,6 @@ def test_one_more_deny_never_adds_a_grant(planner, rules, mode: str, text: str, 
     assert set(after.network.allow) <= set(before.network.allow)
 
 
-@QUICK
 @given(rules=RULES, mode=st.sampled_from(["plan", "read_only"]), text=st.sampled_from(TEXTS))
 def test_ceilings_leave_nothing_writable(planner, rules, mode: str, text: str) -> None:
     _, plan = drawn(planner, rules, mode, text)

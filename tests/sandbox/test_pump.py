@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import os
 import threading
 
@@ -77,7 +78,7 @@ class Wires:
             self.kept,
             lambda stream, data: self.heard.append((stream, data)),
             self.sink if feed else -1,
-            feed,
+            io.BytesIO(feed).read,
         )
 
     def close(self) -> None:

@@ -6,6 +6,7 @@ import os
 import socket
 import threading
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
@@ -13,16 +14,16 @@ import pytest
 from gateway.core.cancel import NEVER, Cancel
 from gateway.model.plan import FIXED, WRITE, Endpoint, Limits, Mount, Network, SandboxPlan
 from gateway.sandbox.backends.spaces import Spaces
-from gateway.sandbox.base import Probe, SandboxError
+from gateway.sandbox.base import Names, Probe, SandboxError
 from gateway.sandbox.egress.service import Egress
-from gateway.sandbox.run import CAPTURED, NOT_RUN, Command, Protection, Runner, Ways
+from gateway.sandbox.run import NOT_RUN, Command, Protection, Runner
+from gateway.sandbox.wires import CAPTURED, Ways
 
 from .egress.conftest import PUBLIC, Outside
 from .world import PATH, system
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from pathlib import Path
 
     from gateway.model.result import Result
 
@@ -153,7 +154,10 @@ def test_a_bound_that_is_broken_is_told(
 
 
 def test_a_protected_name_that_appears_is_taken_away(runner: Runner, workspace: Path, tmp_path: Path) -> None:
-    protection = Protection(lambda path: "no-hooks" if path.endswith("/.envrc") else "")
+    def look(folder: str, _bounded: bool) -> Names:
+        return Names({str(each): "no-hooks" for each in Path(folder).rglob(".envrc")})
+
+    protection = Protection(lambda _path: "no-hooks", look)
     done = runner.run(
         plan(workspace, watched=(str(workspace),)), sh("mkdir a; echo x > a/.envrc; echo y > kept"), protection
     )

@@ -122,6 +122,10 @@ TABLE = [
     ("the new way to mount does not exist", "fsopen", (), ENOSYS),
     ("the old way to mount is refused", "mount", (), EPERM),
     ("setting the clock is refused", "clock_settime", (), EPERM),
+    ("a small segment of shared memory is allowed", "shmget", (0, 0xFFFF, 0o1600), 0),
+    ("a larger one is refused", "shmget", (0, 0x10000, 0o1600), errno.EINVAL),
+    ("one whose size is all in the upper half is refused", "shmget", (0, 1 << 32, 0o1600), errno.EINVAL),
+    ("finding one of any size is allowed", "shmget", (7, 0, 0), 0),
 ]
 
 
@@ -129,6 +133,11 @@ TABLE = [
 @pytest.mark.parametrize(("name", "call", "arguments", "error"), TABLE, ids=[each[0] for each in TABLE])
 def test_a_call_gets_its_answer(machine: str, name: str, call: str, arguments: tuple[int, ...], error: int) -> None:
     assert (name, said(machine, call, *arguments)) == (name, error)
+
+
+def holds(test: seccomp.Test, arguments: tuple[int, ...]) -> bool:
+    word = arguments[test.argument] >> (32 if test.high else 0)
+    return (word & 0xFFFFFFFF & test.mask in test.values) is not test.none_of
 
 
 @pytest.mark.parametrize("machine", MACHINES)
@@ -148,10 +157,7 @@ def test_every_number_is_answered_as_listed(machine: str, internet: bool, permit
         for arguments in words:
             wanted = ALLOW
             for each in listed.get(number, ()):
-                held = [
-                    ((arguments[test.argument] & test.mask) in test.values) is not test.none_of for test in each.tests
-                ]
-                if all(held):
+                if all(holds(test, arguments) for test in each.tests):
                     wanted = REFUSE | each.error
                     break
             assert (number, arguments, answer(program, audit, number, *arguments)) == (number, arguments, wanted)
@@ -163,11 +169,12 @@ TESTS = st.builds(
     st.lists(st.integers(0, 3), min_size=1, max_size=3).map(tuple),
     st.sampled_from([0xFFFFFFFF, 1, 2]),
     st.booleans(),
+    st.booleans(),
 )
 REFUSALS = st.builds(
     Refusal, st.sampled_from(sorted(NUMBERS)), st.integers(1, 40), st.lists(TESTS, max_size=2).map(tuple)
 )
-WORDS = st.tuples(*[st.integers(0, 4)] * 6)
+WORDS = st.tuples(*[st.builds(lambda high, low: high << 32 | low, st.integers(0, 4), st.integers(0, 4))] * 6)
 
 
 @given(st.sampled_from(sorted(MACHINES)), st.lists(REFUSALS, max_size=12), st.lists(WORDS, min_size=1, max_size=5))
@@ -181,10 +188,7 @@ def test_of_the_refusals_of_a_call_the_first_that_holds_answers(
         for arguments in words if of_it else words[:1]:
             wanted = ALLOW
             for each in of_it:
-                held = [
-                    ((arguments[test.argument] & test.mask) in test.values) is not test.none_of for test in each.tests
-                ]
-                if all(held):
+                if all(holds(test, arguments) for test in each.tests):
                     wanted = REFUSE | each.error
                     break
             assert (number, arguments, answer(program, audit, number, *arguments)) == (number, arguments, wanted)

@@ -9,9 +9,13 @@ import socket
 import stat
 import subprocess
 import sys
+import tempfile
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+import pytest
+from patience import patience
 
 from gateway.model.plan import READ, Mount, SandboxPlan
 from gateway.sandbox.base import Streams
@@ -126,7 +130,7 @@ def confined(backend: Any, plan: SandboxPlan, text: str | list[str]) -> tuple[in
         poll = select.poll()
         poll.register(running.exited, select.POLLIN)
         try:
-            assert poll.poll(30_000), "it did not end"
+            assert poll.poll(patience(30) * 1000), "it did not end"
         finally:
             if not poll.poll(0):
                 running.kill()
@@ -147,7 +151,7 @@ def unconfined(check: Check, here: World) -> int:
         pass_fds=(here.descriptor,),
         stdin=subprocess.DEVNULL,
         capture_output=True,
-        timeout=30,
+        timeout=patience(30),
         check=False,
     )
     return done.returncode
@@ -174,3 +178,24 @@ def python_for_everybody(*modules: str) -> str:
         if tried.returncode == 0:
             return program
     return ""
+
+
+def passes_for_nobody(file: str, seconds: float) -> str:
+    """Runs all attempts of a file of tests as an ordinary user, who must pass them: the runner's closing line. Skips
+    where such a user can reach no Python."""
+    if not (python := python_for_everybody("pytest", "hypothesis", "gateway.judge.judge", "tree_sitter")):
+        pytest.skip("an ordinary user can reach no Python of this version, or not this checkout")
+    with tempfile.TemporaryDirectory(prefix="gateway-attempts-") as folder:
+        os.chmod(folder, 0o755)
+        os.chown(folder, NOBODY, NOBODY)
+        done = subprocess.run(
+            [*AS_NOBODY, python, "-m", "pytest", "-q", "-p", "no:cacheprovider", "--basetemp", f"{folder}/tests", file],
+            cwd=Path(__file__).parents[2],
+            env={
+                "HOME": folder, "PATH": os.environ["PATH"], "TMPDIR": folder, "PYTHONDONTWRITEBYTECODE": "1",
+                "GATEWAY_ATTEMPTS": "all", "PYTHONPATH": os.pathsep.join(reachable()),
+            },
+            capture_output=True, text=True, timeout=seconds, check=False,
+        )  # fmt: skip
+    assert done.returncode == 0, done.stdout[-6000:] + done.stderr[-2000:]
+    return done.stdout.splitlines()[-1]

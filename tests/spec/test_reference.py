@@ -36,6 +36,7 @@ HERE = places()
 REGISTRY = load_tools(HERE, ())
 TOOLS = tool_names(REGISTRY)
 WORLD = Trials(REGISTRY, HERE).world
+SCHEMA = jsonschema.Draft202012Validator(policy_schema())
 
 
 def problems(example: Example) -> list[str]:
@@ -64,7 +65,7 @@ def problems_of_file(piece: str, folder: Path) -> list[str]:
     (folder / "team.yaml").write_text("version: 1\ndeny: [Bash(terraform *)]\n", encoding="utf-8")
     path = folder / "user.yaml"
     path.write_text(piece if piece.startswith("version") else f"version: 1\n{piece}\n", encoding="utf-8")
-    jsonschema.validate(plain(path.read_text(encoding="utf-8")), policy_schema())
+    SCHEMA.validate(plain(path.read_text(encoding="utf-8")))
     try:
         report = run_tests(stack_for([str(path)], str(folder)), [str(path)], REGISTRY, HERE, str(folder), ())
     except ConfigError as error:

@@ -10,7 +10,7 @@ from contextlib import suppress
 import jsonschema
 import pytest
 import yaml
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from gateway.config.load import load_tools, tool_names
@@ -180,7 +180,6 @@ shapes = st.recursive(
 )
 
 
-@settings(deadline=None)
 @given(
     data=st.dictionaries(
         st.sampled_from(sorted(set(KEYS) - {"version"})), shapes | st.lists(shapes, max_size=2), max_size=2

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import jsonschema
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from gateway.core.errors import ConfigError
@@ -577,7 +577,6 @@ def _places(value, path=()):
             yield from _places(item, (*path, index))
 
 
-@settings(max_examples=250, deadline=None)
 @given(st.data())
 def test_what_the_schema_refuses_the_loader_refuses_too(data):
     name = data.draw(st.sampled_from(sorted(PLAIN["tools"])))

@@ -8,7 +8,7 @@ from contextlib import suppress
 
 import pytest
 import yaml
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from gateway.core.errors import ConfigError
@@ -312,7 +312,6 @@ class NoAliases(yaml.SafeDumper):
 
 
 @BOTH
-@settings(deadline=None)
 @given(data=documents, flow=st.booleans(), seen=st.booleans())
 def test_what_yaml_writes_is_read_back(data, flow, seen, pure):
     text = yaml.dump(data, Dumper=NoAliases, default_flow_style=flow, allow_unicode=False if not seen else None)
@@ -326,7 +325,6 @@ PIECES = (
 pieces = st.lists(st.sampled_from(PIECES), max_size=25).map("".join)
 
 
-@settings(deadline=None)
 @given(st.text() | pieces | st.binary())
 def test_no_text_ends_in_anything_but_a_document_or_problems(text):
     for pure in (False, True):
@@ -334,7 +332,6 @@ def test_no_text_ends_in_anything_but_a_document_or_problems(text):
             load(text, "p.yaml", pure=pure)
 
 
-@settings(deadline=None)
 @given(pieces)
 def test_both_parsers_read_the_same(text):
     # The parsers differ in what they refuse (`{a:b}`, for one), never in what they make of what both accept.

@@ -11,7 +11,7 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from hypothesis import HealthCheck, settings
+from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
@@ -248,9 +248,7 @@ class Anything(RuleBasedStateMachine):
             self.folder.cleanup()
 
 
-Anything.TestCase.settings = settings(
-    max_examples=20, stateful_step_count=15, deadline=None, suppress_health_check=list(HealthCheck)
-)
+Anything.TestCase.settings = settings(stateful_step_count=15)
 TestAnything = Anything.TestCase
 
 

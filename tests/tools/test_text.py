@@ -51,7 +51,10 @@ def test_the_text_between_the_outer_parentheses_is_the_match_field(registry, tex
         ("Bash(ls", "call must end in `)` (got `Bash(ls`)"),
         ("Bash(ls) && x", "call must end in `)` (got `Bash(ls) && x`)"),
         ("Bahs(ls)", "tool must be a known name (got `Bahs`)\n  help: did you mean `Bash`?"),
-        ("rm -rf /", "tool must be a known name (got `rm -rf /`)\n  help: see `gateway tools list`"),
+        (
+            "rm -rf /",
+            "call must be `Tool(…)` (got `rm -rf /`)\n  help: a shell command is a call too: `Bash(rm -rf /)`",
+        ),
         ("\0", "tool must be a known name (got `\\x00`)\n  help: see `gateway tools list`"),
         (
             "mcp__a__b(ls)",

@@ -17,8 +17,10 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from hooking import SHELLS, World, before, lets_run, reason_in
+from patience import patience
 
 from gateway.agents import AGENTS
+from gateway.frontends.hook_process import too_late
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -46,7 +48,7 @@ def finish(found: list[Started]) -> dict[str, tuple[bytes, bytes, int]]:
     answers = {}
     for agent, process, data in found:
         try:
-            out, err = process.communicate(data, 60)
+            out, err = process.communicate(data, patience(60))
         except subprocess.TimeoutExpired:
             os.killpg(process.pid, signal.SIGKILL)
             process.communicate()
@@ -207,7 +209,7 @@ def until_it_decides(process: subprocess.Popen[bytes]) -> int:
 def test_the_end_of_the_process_that_decides_is_a_refusal(world: World, tmp_path: Path, name: str) -> None:
     (tmp_path / "sitecustomize.py").write_text(f"FAULT = 'import signal; signal.pause()'\n{AT}")
     environment = world.environment(PYTHONPATH=f"{tmp_path}{os.pathsep}{ROOT}")
-    found = start_all(world, encoded(world), "--deadline", "3", environment=environment)
+    found = start_all(world, encoded(world), "--deadline", str(patience(3)), environment=environment)
     for _agent, process, data in found:
         assert process.stdin is not None
         process.stdin.write(data)
@@ -215,6 +217,24 @@ def test_the_end_of_the_process_that_decides_is_a_refusal(world: World, tmp_path
         process.stdin = None
         os.kill(until_it_decides(process), getattr(signal, name))
     refused(finish([(agent, process, b"") for agent, process, _data in found]))
+
+
+def test_what_cannot_be_decided_in_time_is_refused_in_the_agents_own_words(world: World, tmp_path: Path) -> None:
+    (tmp_path / "sitecustomize.py").write_text(WAITING_FOR_POLICY)
+    environment = world.environment(PYTHONPATH=f"{tmp_path}{os.pathsep}{ROOT}")
+    said = encoded(world)
+    found = start_all(world, said, "--deadline", str(patience(6)), environment=environment)
+    for _agent, process, data in found:  # all of them at once: the time runs from the start
+        assert process.stdin is not None
+        process.stdin.write(data)
+        process.stdin.close()
+        process.stdin = None
+    answers = finish([(agent, process, b"") for agent, process, _data in found])
+    refused(answers)
+    assert answers == {agent: too_late([agent], said(agent)) for agent in AGENTS}
+    assert {agent for agent, (out, _err, _status) in answers.items() if b"hookSpecificOutput" not in out} == {
+        "gemini", "copilot", "cursor", "opencode",
+    }  # fmt: skip
 
 
 def test_an_agent_that_never_stops_writing_is_refused_in_time(world: World) -> None:
@@ -225,7 +245,7 @@ def test_an_agent_that_never_stops_writing_is_refused_in_time(world: World) -> N
         process.stdin.flush()  # and stays open
     answers = {}
     for agent, process, _data in found:
-        process.wait(60)
+        process.wait(patience(60))
         assert process.stdout is not None
         assert process.stderr is not None
         assert process.stdin is not None
@@ -277,6 +297,15 @@ def test_an_answer_that_nobody_reads_is_a_refusal(world: World) -> None:
 
 
 # What happens where the process that decides imports `_blake2`, which all of them do, and nothing before them.
+WAITING_FOR_POLICY = """
+import signal, sys
+
+def look(event, told):
+    while event == "open" and str(told[0]).endswith("policy.yaml"):
+        signal.pause()
+
+sys.addaudithook(look)
+"""
 AT = """
 import sys
 
@@ -309,7 +338,7 @@ FAULTS = {
 def test_a_fault_of_the_process_that_decides_is_a_refusal(world: World, tmp_path: Path, failure: str) -> None:
     (tmp_path / "sitecustomize.py").write_text(f"FAULT = {FAULTS[failure]!r}\n{AT}")
     environment = world.environment(PYTHONPATH=f"{tmp_path}{os.pathsep}{ROOT}")
-    refused(finish(start_all(world, encoded(world), "--deadline", "2", environment=environment)))
+    refused(finish(start_all(world, encoded(world), "--deadline", str(patience(2)), environment=environment)))
 
 
 BROKEN_MODULES = [

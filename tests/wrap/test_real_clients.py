@@ -8,18 +8,21 @@ from __future__ import annotations
 import json
 import os
 import shutil
+import subprocess
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 from realclients import PACKAGES, Client, hook, program, shell
+from realmodel import Model
 
 from gateway.audit.log import FOLDER
 from gateway.audit.reading import Moment
+from gateway.install.claude import LEAST_VERSION
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
 BEFORE = {
     "claude": "PreToolUse",
@@ -96,6 +99,11 @@ def test_a_call_that_policy_asks_about_does_not_run_where_nobody_is_there(
 def test_claude_waits_for_an_answer_where_somebody_wished_it(clients: Path, tmp_path: Path) -> None:
     """The session ends, and can be gone on with once policy allows the call."""
     found = client("claude", clients, tmp_path)
+    told = subprocess.run(
+        [found.binary, "--version"], capture_output=True, text=True, check=True, env=found.environment
+    )
+    if tuple(map(int, told.stdout.split()[0].split("."))) < tuple(map(int, LEAST_VERSION.split("."))):
+        pytest.skip(f"this Claude Code ({told.stdout.strip()}) does not tell its hooks whether anybody attends")
     found.policy(RULE.format(lane="ask"))
     ran = found.run(hooked("claude", "--unattended", "defer"), [[shell("claude", "touch made")]])
     assert (made(found), ran.late) == (False, False)
@@ -127,13 +135,65 @@ def test_a_hook_that_fails_blocks(agent: str, failure: str, clients: Path, tmp_p
     assert not ran.late
 
 
+def killed(folder: Path) -> None:
+    """A process that has said half of an answer."""
+    (folder / "python3").write_text('#!/bin/sh\ncat >/dev/null\nprintf \'{"decision": "al\'\nkill -KILL $$\n')
+    (folder / "python3").chmod(0o755)
+
+
+def written(text: str, mode: int = 0o755) -> Callable[[Path], None]:
+    def write(folder: Path) -> None:
+        (folder / "python3").write_text(text)
+        (folder / "python3").chmod(mode)
+
+    return write
+
+
+# What stands where the interpreter should.
+PROGRAMS: dict[str, Callable[[Path], None]] = {
+    "missing": lambda _folder: None,
+    "not executable": written("#!/bin/sh\n", 0o644),
+    "no program": written("\x7fELF" + "\0" * 90),
+    "empty": written(""),
+    "one that ends well": written("#!/bin/sh\n"),
+    "one that ends with status 2": written("#!/bin/sh\nexit 2\n"),
+    "one that is killed": killed,
+    "one that ends by SIGTERM": written("#!/bin/sh\nexec /usr/bin/env --default-signal=TERM sh -c 'kill $$'\n"),
+}
+
+
+@pytest.mark.parametrize("failure", PROGRAMS)
+@pytest.mark.parametrize("agent", AGENTS)
+def test_a_hook_whose_program_fails_blocks(agent: str, failure: str, clients: Path, tmp_path: Path) -> None:
+    found = client(agent, clients, tmp_path)
+    found.policy(RULE.format(lane="allow"))
+    PROGRAMS[failure](tmp_path)
+    line = [str(tmp_path / "python3") if each == sys.executable else each for each in hook(agent)]
+    ran = found.run({BEFORE[agent]: line}, [[shell(agent, "touch made")]], mode=UNGUARDED.get(agent, ""))
+    assert not made(found), ran
+    assert not ran.late
+    assert agent == "copilot" or "gateway" in "".join(ran.results)  # which tells the exit status alone
+
+
+@pytest.mark.parametrize("agent", ["claude", "codex", "gemini", "copilot"])
+def test_without_its_shell_the_same_hook_lets_the_call_run(agent: str, clients: Path, tmp_path: Path) -> None:
+    """The twin of the failures above."""
+    found = client(agent, clients, tmp_path)
+    PROGRAMS["one that ends well"](tmp_path)
+    ran = found.run(
+        {BEFORE[agent]: [str(tmp_path / "python3")]}, [[shell(agent, "touch made")]], mode=UNGUARDED.get(agent, "")
+    )
+    assert made(found), ran
+
+
 @pytest.mark.parametrize("agent", AGENTS)
 def test_a_broken_policy_blocks_and_the_model_reads_where(agent: str, clients: Path, tmp_path: Path) -> None:
     found = client(agent, clients, tmp_path)
     found.policy("rulez: []\n")
     ran = found.run(hooked(agent), [[shell(agent, "touch made")]], mode=UNGUARDED.get(agent, ""))
     assert not made(found), ran
-    assert "rulez" in "".join(ran.results), ran.results
+    told = "".join(ran.results)
+    assert ("policy.yaml:2:1" in told, "did you mean `rules`?" in told) == (True, True), ran.results
 
 
 @pytest.mark.parametrize("agent", [agent for agent in AGENTS if agent != "opencode"])
@@ -169,7 +229,7 @@ AFTER = {
 def test_decision_and_outcome_are_recorded(agent: str, clients: Path, tmp_path: Path) -> None:
     found = client(agent, clients, tmp_path)
     found.policy(RULE.format(lane="allow"))
-    ran = found.run(hooked(agent) | {AFTER[agent]: hook(agent)}, [[shell(agent, "touch made")]])
+    ran = found.run(hooked(agent) | {AFTER[agent]: hook(agent, event=AFTER[agent])}, [[shell(agent, "touch made")]])
     assert made(found), ran
     state = found.home / ".local" / "state" / "gateway"
     with Moment(str(state / FOLDER)) as moment:
@@ -216,7 +276,7 @@ def test_claude_cannot_switch_its_hooks_off(clients: Path, tmp_path: Path) -> No
     found.policy("rules:\n  - allow: Edit(.claude/**)\n  - deny: Bash(touch made)\n")
     off = {"file_path": str(found.project / ".claude" / "settings.local.json"), "content": '{"disableAllHooks": true}'}
     steps = [[("Write", off)], [shell("claude", "sleep 3")], [shell("claude", "touch made")]]
-    hooks = hooked("claude") | {"ConfigChange": hook("claude")}
+    hooks = hooked("claude") | {"ConfigChange": hook("claude", event="ConfigChange")}
     ran = found.run(hooks, steps, mode="bypassPermissions")
     assert not made(found), ran
     assert not (found.project / ".claude" / "settings.local.json").exists(), ran
@@ -229,9 +289,43 @@ def test_claude_keeps_its_settings_when_somebody_else_changes_them(clients: Path
     place = found.project / ".claude" / "settings.local.json"
     line = ["/bin/sh", "-c", f'echo \'{{"disableAllHooks": true}}\' > {place}; exec "$@"', "sh", *hook("claude")]
     steps = [[shell("claude", "sleep 3")], [shell("claude", "touch made")]]
-    ran = found.run({"PreToolUse": line, "ConfigChange": hook("claude")}, steps, mode="bypassPermissions")
+    ran = found.run(
+        {"PreToolUse": line, "ConfigChange": hook("claude", event="ConfigChange")}, steps, mode="bypassPermissions"
+    )
     assert json.loads(place.read_text()) == {"disableAllHooks": True}
     assert not made(found), ran
+
+
+@pytest.mark.parametrize("lane", ["allow", "deny"])
+@pytest.mark.parametrize("place", ["commands/handy.md", "skills/handy/SKILL.md"])
+def test_a_slash_command_of_claudes_runs_nothing_that_is_denied(
+    place: str, lane: str, clients: Path, tmp_path: Path
+) -> None:
+    """Its commands run before any tool is called."""
+    found = client("claude", clients, tmp_path)
+    found.policy(RULE.format(lane=lane))
+    path = found.project / ".claude" / place
+    path.parent.mkdir(parents=True)
+    path.write_text("---\ndescription: is handy\nallowed-tools: Bash(touch *)\n---\nResult: !`touch made`\n")
+    found.prompt = "/handy"
+    ran = found.run({"UserPromptSubmit": hook("claude", event="UserPromptSubmit")}, [])
+    assert made(found) is (lane == "allow"), ran
+    assert ("it is only a test" in ran.out) is (lane == "deny"), ran
+
+
+@pytest.mark.parametrize("held", [True, False])
+def test_a_file_that_a_prompt_of_claudes_names_is_judged_as_read(held: bool, clients: Path, tmp_path: Path) -> None:
+    found = client("claude", clients, tmp_path)
+    found.policy("rules: []\n")
+    (found.project / ".env").write_text("KEY=hunter2\n")
+    found.prompt = "What is in @.env?"
+    with Model([]) as model:
+        line = {"UserPromptSubmit": hook("claude", event="UserPromptSubmit")} if held else {}
+        words, more = found._claude(line, model.url, "")
+        subprocess.run([found.binary, *words], cwd=found.project, env=found.environment | more, stdin=-3,
+                       capture_output=True, check=False, timeout=90)  # fmt: skip
+        told = json.dumps(model.requests)
+    assert ("hunter2" in told) is not held
 
 
 @pytest.mark.parametrize("lane", ["allow", "ask"])

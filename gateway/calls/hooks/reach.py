@@ -21,8 +21,9 @@ from gateway.policy.modes import CEILINGS
 from gateway.policy.wording import phrase
 from gateway.sandbox.base import SandboxError
 from gateway.sandbox.network import BY_PROFILE, OFF
-from gateway.sandbox.run import Command, Ways
+from gateway.sandbox.run import Command
 from gateway.sandbox.shell import quoted
+from gateway.sandbox.wires import Ways
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -68,7 +68,7 @@ def ask_before(found: Sequence[Hook], call: Call, life: InProgress, reread: Call
     def answers(refused_by: Hook | None = None, why: str = "", refusal: str = "") -> Answers:
         rule = None if refused_by is None else by_hook(refused_by, why)
         told = f"{life.raw.tool} was refused{refusal or f': {why}'}" if rule else ""
-        return Answers(raw, told, tuple(notes), tuple(reports), rule, tuple(changes))
+        return Answers(raw, told, notes=tuple(notes), reports=tuple(reports), rule=rule, changed=tuple(changes))
 
     last = None
     for _ in range(MAX_ROUNDS):
@@ -93,7 +93,9 @@ def ask_before(found: Sequence[Hook], call: Call, life: InProgress, reread: Call
                 return answers(hook, why, f" by {name}: {why}")
             if said.input is None:
                 continue
-            raw = RawCall(life.raw.tool, said.input, False, life.raw.server, life.raw.annotations)
+            raw = RawCall(
+                life.raw.tool, said.input, partial=False, server=life.raw.server, annotations=life.raw.annotations
+            )
             try:
                 there = reread(raw)
             except CallError as error:

@@ -108,6 +108,9 @@ def _alias(findings: Findings, run: Invocation) -> None:
     for word in run.operands:
         if "=" in word.text or HOLE in word.text:
             findings.opaque("an alias changes what a later word runs", word.start, word.end, run.part)
+            name, equals, value = word.text.partition("=")
+            if equals and run.name == "alias":
+                findings.aliases[name] = value
 
 
 def _command(findings: Findings, run: Invocation) -> None:

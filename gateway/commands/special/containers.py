@@ -72,14 +72,21 @@ def _kube_output(findings: Findings, run: Invocation) -> None:
 def _compose(findings: Findings, run: Invocation) -> None:
     """Whatever it is asked, Compose reads the project's files first, which may take in others from anywhere."""
     start, end = run.words[0].start, run.words[-1].end
-    files = [values[0] for option, values in run.values if "--file" in option["names"] and values]
+    named = [(option["names"], values[0]) for option, values in run.values if values]
+    files = [word for names, word in named if "--file" in names]
+    if any(word.text == "-" for word in files):
+        findings.code(run, "what Compose is told comes from its input")
     for cwd in run.cwds or ("",):
         if not files:
             findings.ask("settings", run.part, cwd, "compose", start, end)
-        for word in files:
+        for names, word in named:
             path = absolute(word.text, cwd) if cwd and word.literal else ""
             folder, _, name = path.rpartition("/")
-            findings.ask("settings", run.part, folder or cwd, f"compose\0{name or HOLE}", start, end)
+            if "--project-directory" in names:
+                findings.ask("settings", run.part, path, "compose", start, end)
+            elif "--file" in names or "--env-file" in names:
+                form = "compose" if "--file" in names else "compose variables"
+                findings.ask("settings", run.part, folder or cwd, f"{form}\0{name or HOLE}", start, end)
 
 
 HOOKS: dict[str, Callable[[Findings, Invocation], None]] = {

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from gateway.commands.apply import shell_text
 from gateway.commands.places import remote
 from gateway.commands.special.pathspecs import lines, whole, widen
 from gateway.model.command import Word
@@ -46,6 +47,7 @@ def _git(findings: Findings, run: Invocation) -> None:
     for option, values in run.values:
         if "-c" in option["names"] and "git_setting" in option and not harmless_setting(values[0].text):
             findings.code(run, f"the setting {values[0].text.replace(HOLE, '?')} may run a program")
+            _setting_that_runs(findings, run, values[0])
     if not run.subcommands or run.subcommands[0] in ("version", "help", "init", "clone"):
         return
     widen(findings, run)
@@ -57,6 +59,38 @@ def _git(findings: Findings, run: Invocation) -> None:
     for cwd in run.cwds:
         findings.git.append(cwd)
         findings.ask("git", run.part, cwd, "", start, end)
+
+
+def _setting_that_runs(findings: Findings, run: Invocation, word: Word) -> None:
+    """An alias is what its name stands for in this very command; other values may be commands that git starts."""
+    name, _, value = word.text.partition("=")
+    alias = name[6:] if name[:6].lower() == "alias." else ""
+    texts = [each.text for each in run.words]
+    if alias and alias in texts:
+        from shlex import quote as quoted  # lazy, as below: few commands of git bring settings that run something
+
+        rest = texts[texts.index(alias) + 1 :]
+        if value[:1] != "!":
+            value = f"git {value}"
+        value = " ".join([value.lstrip("!"), *["${unknown}" if HOLE in text else quoted(text) for text in rest]])
+        shell_text(findings, run, [word.replace(text=value)], "git alias")
+    elif " " in value:
+        from gateway.commands.code_strings import note_command
+
+        note_command(findings, value, word, run.cwds, (*run.via, "git"), run.part)
+
+
+# Options by which a program that is not git asks git what changed.
+_ASKING_GIT = frozenset(("--changed", "--staged", "--only-staged", "--since"))
+
+
+def _starts_git(findings: Findings, run: Invocation) -> None:
+    """Programs that start git in the folder they are in: what its settings say is done where there is a repository."""
+    compares = run.name == "delta" and run.operands[1:]
+    if compares or not _ASKING_GIT.isdisjoint(run.options):
+        for cwd in run.cwds:
+            findings.git.append(cwd)
+            findings.ask("git", run.part, cwd, "there", run.words[0].start, run.words[-1].end)
 
 
 def _contact(findings: Findings, run: Invocation, word: Word | None, direction: str) -> str:
@@ -193,6 +227,7 @@ def _config(findings: Findings, run: Invocation) -> None:
 
 HOOKS: dict[str, Callable[[Findings, Invocation], None]] = {
     "git": _git,
+    "starts_git": _starts_git,
     "git_fetch": _fetch,
     "git_push": _push,
     "git_clone": _clone,

@@ -205,6 +205,19 @@ def _looked_up(findings: Findings, run: Invocation) -> None:
                 findings.connect(HOLE if HOLE in host else host, 53, "fetch", word, run.part)
 
 
+def _resolved(findings: Findings, run: Invocation) -> None:
+    """Names that are asked for: `dig example.com @1.1.1.1`. What is not written here may carry anything to whoever
+    answers for the name, as `dig $(cat x).example.com` does."""
+    written = all(word.literal and HOLE not in word.text for word in run.words) and not run.has(["-f"])
+    servers = (
+        [word for word in run.operands if word.text[:1] == "@" and len(word.text) > 1] if run.name == "dig" else []
+    )
+    direction = "fetch" if written else "send"
+    for word in servers or run.words[:1]:
+        host = word.text[1:] if servers and HOLE not in word.text else HOLE
+        findings.connect(host, 53 if host != HOLE else 0, direction, word, run.part)
+
+
 _OF_ADDRESSES = frozenset("0123456789./*-")
 _OF_WIDE = frozenset("0123456789abcdef.:*/[]%-")
 
@@ -212,6 +225,7 @@ _OF_WIDE = frozenset("0123456789abcdef.:*/[]%-")
 HOOKS: dict[str, Callable[[Findings, Invocation], None]] = {
     "httpie": _httpie,
     "looked_up": _looked_up,
+    "resolved": _resolved,
     "go_modules": _modules,
     "media": _media,
     "pegged": _pegged,

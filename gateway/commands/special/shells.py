@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from gateway.model.command import Word
     from gateway.model.effect import Item
 
-READ_ALIKE = frozenset(("bash", "sh", "dash"))
+READ_ALIKE = frozenset(("bash", "sh", "dash", "ash"))
 # Settings with which a shell reads text as it is read here.
 _SAME_READING = frozenset(
     (

@@ -60,8 +60,12 @@ def agent(
     ] = "",
     as_json: Annotated[bool, typer.Option("--json", help="Print every event as a line of JSON.")] = False,
     full: Annotated[bool, typer.Option(help="Show everything, not what fits a glance.")] = False,
-    max_turns: Annotated[int, typer.Option(help="Replies of the model that a task may take.", min=1)] = TURNS,
-    max_tokens: Annotated[int, typer.Option(help="Tokens, read and written, 0 for any number.", min=0)] = 0,
+    max_turns: Annotated[
+        int, typer.Option(metavar="N", help="Replies of the model that a task may take.", min=1)
+    ] = TURNS,
+    max_tokens: Annotated[
+        int, typer.Option(metavar="N", help="Tokens, read and written, 0 for any number.", min=0)
+    ] = 0,
     answer_schema: Annotated[
         str,
         typer.Option(help="Take the answer as data that fits this JSON Schema, of an object.", metavar="FILE"),

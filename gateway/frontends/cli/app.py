@@ -12,8 +12,9 @@ import typer
 
 from gateway.core.errors import EXIT_USAGE, ConfigError, Problem
 from gateway.frontends.arguments import CHECK, EXEC, EXPLAIN, HOOK, RUN, typed
+from gateway.frontends.cli.group import Group
 from gateway.frontends.home import check_home
-from gateway.frontends.output import write
+from gateway.frontends.output import safe_lines, write
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -35,6 +36,7 @@ def build(only: str = "") -> typer.Typer:
     imported."""
     app = typer.Typer(
         name="gateway",
+        cls=Group,
         help=_ABOUT,
         add_completion=False,
         rich_markup_mode=None,
@@ -53,7 +55,7 @@ def build(only: str = "") -> typer.Typer:
         elif name in _COMMANDS:
             app.command(name)(getattr(import_module(f"gateway.frontends.cli.{name}"), name))
         else:
-            app.add_typer(import_module(f"gateway.frontends.cli.{name}").app, name=name)
+            app.add_typer(import_module(f"gateway.frontends.cli.{name}").app, name=name, cls=Group)
     return app
 
 
@@ -80,7 +82,10 @@ def run_typer(words: Sequence[str]) -> int:
         message = message.rstrip(".")
         context = getattr(error, "ctx", None)
         command = context.command_path if context is not None else "gateway"
-        raise ConfigError(Problem(message[:1].lower() + message[1:], remedy=f"see `{command} --help`")) from error
+        remedy = f"see `{command} --help`"
+        if words[0] == "exec" and len(words) > 1 and not words[1].startswith("-") and "--" not in words:
+            remedy = f"a command stands behind `--`: `gateway exec -- {safe_lines(' '.join(words[1:]))}`"
+        raise ConfigError(Problem(message[:1].lower() + message[1:], remedy=remedy)) from error
     except typer.Abort as error:
         raise KeyboardInterrupt from error
     except SystemExit as error:  # how typer ends when nobody reads any more

@@ -137,6 +137,9 @@ def verify(
         str | None,
         typer.Option("--holds", metavar="HEAD", help="A head that was shown before and must still be in the record."),
     ] = None,
+    anchor: Annotated[
+        bool, typer.Option("--anchor", help="Heads must be kept by the system's journal, or a file of root's.")
+    ] = False,
     json: _Json = False,
     folder: _Folder = None,
 ) -> int:
@@ -145,7 +148,7 @@ def verify(
     Exit status: 0 whole, 1 broken, 2 wrong usage or a record that cannot be read.
     """
     place = _folder(folder)
-    found = verify_record(place, _head(holds) if holds is not None else None)
+    found = verify_record(place, _head(holds) if holds is not None else None, anchored=anchor)
     if json:
         broken = None if found.broken is None else found.broken.as_dict()
         write(pretty({**found.as_dict(), "broken": broken, "notes": list(found.notes)}) + "\n")

@@ -39,11 +39,20 @@ def doctor(
     agent: Annotated[
         str | None, typer.Option("--agent", metavar="AGENT", help=f"Look at this agent alone: {', '.join(AGENTS)}.")
     ] = None,
+    clean: Annotated[
+        bool, typer.Option("--clean", help="Remove what calls have changed in caches, which is kept for each project.")
+    ] = False,
+    live: Annotated[
+        bool, typer.Option("--live", help="Run each agent once, with a call that its hook must refuse.")
+    ] = False,
 ) -> int:
     """Show whether calls can be decided and confined here.
 
     By what, and what would be better; and whether the hooks in agents' settings answer: each is run as it stands there,
     with calls that must be refused and calls that may run.
+
+    With --live each agent's own program is run once, in a home and a project that are thrown away, against a model on
+    this machine that has it read a secret file: the hooks that stand in its settings must refuse that.
 
     Exit status: 0 when they can (be it in a weaker form that policy must permit), 2 when something must be put right.
     """
@@ -53,16 +62,29 @@ def doctor(
     from gateway.frontends.doctor_installation import installation_findings
     from gateway.frontends.session import folder
 
+    if clean:
+        from gateway.sandbox.layers import FOLDER as LAYERS
+        from gateway.sandbox.layers import clean as cleaned
+
+        freed = cleaned(f"{places().state}/{LAYERS}")
+        write(pretty({"freed": freed}) if json else f"removed {freed / 1_000_000:,.1f} MB of changes to caches\n")
+        return FINE
     if agent is not None and agent not in AGENTS:
         raise ConfigError(Problem(f"--agent must be one of {', '.join(AGENTS)} (got `{agent}`)"))
     where, here = places(), folder(cwd, "--cwd")
     root, environment = project_root(os.path.realpath(here)), dict(os.environ)
     own = installation_findings(where, here, root, environment)
-    found = agent_findings(where, root, environment, agent or "")
+    found = agent_findings(where, root, environment, agent or "", live=live)
     if agent:
         findings = (*(each for each in own if each.state == BROKEN), *found)
     else:
-        findings = (*sandbox_findings(), *setup_findings(where, here), *own, *folder_findings(where), *found)
+        findings = (
+            *sandbox_findings(_permitted(root)),
+            *setup_findings(where, here),
+            *own,
+            *folder_findings(where),
+            *found,
+        )
     write(as_json(findings) if json else as_text(findings, style_for(sys.stdout)))
     return status(findings)
 
@@ -72,16 +94,31 @@ def status(findings: Sequence[Finding]) -> int:
     return TO_MEND if any(each.state == BROKEN for each in findings) else FINE
 
 
-def sandbox_findings() -> tuple[Finding, ...]:
-    """Tries every backend of this platform, what was refused a short while ago too."""
+def _permitted(root: str) -> tuple[str, ...]:
+    """The weaker forms that the policy permits, none where it is broken."""
+    from gateway.config.load import Options
+    from gateway.judge.judge import Judge
+
+    try:
+        sandbox = Judge(Options(root)).loaded.settings.get("sandbox")
+    except ConfigError:
+        return ()
+    return tuple(sandbox.value.get("weaker", ())) if sandbox is not None else ()
+
+
+def sandbox_findings(permitted: Sequence[str] = ()) -> tuple[Finding, ...]:
+    """Tries every backend of this platform, what was refused a short while ago too. `permitted`: the weaker forms that
+    the policy permits."""
     from gateway.sandbox.backends.choose import backends, try_again
     from gateway.sandbox.diagnosis import surroundings
 
     try_again()
-    return judged([(each.name, each.probe()) for each in _real(backends())], surroundings(), _is_installed())
+    return judged([(each.name, each.probe()) for each in _real(backends())], surroundings(), _is_installed(), permitted)
 
 
-def judged(probes: Sequence[tuple[str, Probe]], found: Surroundings, installed: bool) -> tuple[Finding, ...]:
+def judged(
+    probes: Sequence[tuple[str, Probe]], found: Surroundings, installed: bool, permitted: Sequence[str] = ()
+) -> tuple[Finding, ...]:
     """What the probes of backends mean, best first. Pure."""
     working = [name for name, probe in probes if probe.works]
     holder = working[0] if working else ""
@@ -92,12 +129,15 @@ def judged(probes: Sequence[tuple[str, Probe]], found: Surroundings, installed: 
             if name == holder and name in WEAKER:
                 text = f"holds calls here, on {probe.reason}, where the policy permits this weaker form"
                 mend = f"permit it by `settings: {{sandbox: {{weaker: [{name}]}}}}`, or see above"
-                findings.append(Finding(name, BETTER, text, mend, details))
+                if name in permitted:
+                    text = f"holds calls here, on {probe.reason}: a weaker form, which the policy permits"
+                    mend = "see above for a better one"
+                findings.append(Finding(name, BETTER, text=text, remedy=mend, details=details))
             else:
                 text = f"holds calls here, on {probe.reason}" if name == holder else f"would hold, on {probe.reason}"
-                findings.append(Finding(name, OK, text, "", details if name == holder else ()))
+                findings.append(Finding(name, OK, text=text, remedy="", details=details if name == holder else ()))
         else:
-            mend = remedy(found, probe, installed) if name in BEST["linux"] else probe.remedy
+            mend = remedy(found, probe, installed or name != "bubblewrap") if name in BEST["linux"] else probe.remedy
             state = BROKEN if not holder else OK if probes.index((name, probe)) > _place(probes, holder) else BETTER
             findings.append(Finding(name, state, probe.reason, mend))
     if not probes:
@@ -147,11 +187,15 @@ def _policies(cwd: str) -> Finding:
         loaded = Judge(Options(cwd)).loaded
     except ConfigError as error:
         lines = tuple(str(each) for each in error.problems)
-        return Finding("policies", BROKEN, "every call is denied", "see `gateway policy show`", lines)
+        return Finding(
+            "policies", BROKEN, text="every call is denied", remedy="see `gateway policy show`", details=lines
+        )
     count = len(loaded.policy.rules)
     skipped = tuple(loaded.skipped)
     if skipped:
-        return Finding("policies", BETTER, f"{count} rules hold; some files wait for trust", "", skipped)
+        return Finding(
+            "policies", BETTER, text=f"{count} rules hold; not all that was read counts", remedy="", details=skipped
+        )
     return Finding("policies", OK, f"{count} rules of {len(loaded.files)} files")
 
 
@@ -174,7 +218,13 @@ def _enterprise(where: Places) -> Finding:
     try:
         check_folder(where.enterprise)
     except GatewayError as error:
-        return Finding("enterprise", BROKEN, "not only root can write its policy", "", tuple(str(error).split("\n")))
+        return Finding(
+            "enterprise",
+            BROKEN,
+            text="not only root can write its policy",
+            remedy="",
+            details=tuple(str(error).split("\n")),
+        )
     return Finding("enterprise", OK, f"only root can write {where.enterprise}")
 
 

@@ -13,13 +13,14 @@ from gateway.agents.tickets import TicketError
 from gateway.api.executor import Executor
 from gateway.core.errors import ConfigError, GatewayError, Problem
 from gateway.frontends.approvers import approvers
-from gateway.frontends.output import complain, safe_lines
+from gateway.frontends.output import complain, safe_lines, tell
 from gateway.frontends.session import check_options, open_judge
 from gateway.model.call import RawCall
 from gateway.policy.wording import visible
 from gateway.sandbox.backends.choose import prepare
-from gateway.sandbox.run import NOT_RUN, Ways
+from gateway.sandbox.run import NOT_RUN
 from gateway.sandbox.shell import quoted
+from gateway.sandbox.wires import Ways
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -67,11 +68,11 @@ def _run(request: Request, text: str, seconds: float | None, target: int, left: 
                     lasting=request.as_shell,
                 )  # fmt: skip
     except TicketError as error:
-        complain(f"gateway: refused: {visible(str(error))}\n")
+        tell(f"gateway: refused: {visible(str(error))}\n")
         return NOT_RUN
     except GatewayError as error:
         for said in _said(error):
-            complain(f"gateway: nothing ran: {safe_lines(said)}\n")
+            tell(f"gateway: nothing ran: {safe_lines(said)}\n")
         return NOT_RUN
     if request.report is not None:
         _write_report(request.report, done)
@@ -235,7 +236,7 @@ def _tell(done: Execution) -> None:
     if result.degraded and result.violations:
         lines.append(f"held by the weaker form `{result.backend}`: {'; '.join(result.degraded)}")
     for line in lines:
-        complain(f"gateway: {visible(line)}\n")
+        tell(f"gateway: {visible(line)}\n")
 
 
 def _violation(found: Violation) -> str:

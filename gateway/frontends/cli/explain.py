@@ -9,7 +9,9 @@ from bisect import bisect_right
 from gateway.core.errors import ConfigError, Problem
 from gateway.frontends.jsontext import MAX_BYTES, dumps, pretty
 from gateway.frontends.output import write
-from gateway.frontends.session import open_judge, read_input
+from gateway.frontends.session import change, enforced, open_judge, read_input
+from gateway.model.call import RawCall
+from gateway.policy.explain import explain as explained
 from gateway.policy.wording import quote, shortened, visible
 from gateway.render.explanation import explain
 from gateway.render.plan import plan_text
@@ -22,6 +24,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from gateway.frontends.arguments import Request
+    from gateway.judge.judge import Judge
 
 
 def run(request: Request) -> int:
@@ -34,7 +37,13 @@ def run(request: Request) -> int:
             text = read_input(MAX_BYTES, "the text").decode("utf-8").removesuffix("\n")
         except UnicodeDecodeError as error:
             raise ConfigError(Problem(f"the text must be UTF-8 (got a wrong byte at {error.start})")) from error
-    found = explain(text, guard=open_judge(request))
+    if request.short and request.json:
+        raise ConfigError(Problem("--short must be given without --json", remedy="see `gateway explain --help`"))
+    guard = open_judge(request)
+    if request.short:
+        write(_short(guard, text))
+        return 0
+    found = explain(text, guard=guard)
     if request.json:
         write((pretty(found) if is_terminal(sys.stdout) else dumps(found)) + "\n")
     else:
@@ -42,6 +51,15 @@ def run(request: Request) -> int:
         plan = found["plan"]
         write(tree_text(found, style) + ("\n" + plan_text(plan, style) if plan else ""))
     return 0
+
+
+def _short(guard: Judge, text: str) -> str:
+    """What `gateway check --short` says of the text as a call of Bash."""
+    from gateway.render.short import short_text
+
+    verdict = guard.check(RawCall("Bash", {"command": text}))
+    found = explained(verdict, enforced=enforced(guard), change=change(guard, verdict))
+    return short_text(verdict, found, style_for(sys.stdout), cut=is_terminal(sys.stdout))
 
 
 def tree_text(found: Mapping[str, Any], style: Style) -> str:

@@ -12,6 +12,7 @@ from gateway.agents import AGENTS
 from gateway.config.load import project_root
 from gateway.core.errors import ConfigError, GatewayError, Problem
 from gateway.core.places import places
+from gateway.core.value import Value
 from gateway.frontends.jsontext import pretty
 from gateway.frontends.opened import FOLDER
 from gateway.frontends.output import write
@@ -51,7 +52,8 @@ def init(
     ] = False,
     undo: Annotated[bool, typer.Option("--undo", help="Take out exactly what was put in.")] = False,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Show the change and make none.")] = False,
-    yes: Annotated[bool, typer.Option("--yes", help="Do not ask.")] = False,
+    yes: Annotated[bool, typer.Option("--yes", help="Do not ask, and say in short what is changed.")] = False,
+    diff: Annotated[bool, typer.Option("--diff", help="With --yes: show every line that is changed.")] = False,
     json: Annotated[bool, typer.Option("--json", help="Print JSON; takes --yes or --dry-run.")] = False,
     cwd: Annotated[
         str | None, typer.Option("--cwd", metavar="DIR", help="The folder whose project counts."), FOLDER
@@ -82,15 +84,25 @@ def init(
         if inside is not None:
             raise ConfigError(inside)
     site = Site(level, where.home, root, dict(os.environ))
-    return _Init(found, site, Receipts(where.state), dry_run, yes, json).run(undo, mcp, native)
+    how = _How(dry_run, yes, json, brief=yes and not dry_run and not diff)
+    return _Init(found, site, Receipts(where.state), how).run(undo, mcp, native)
+
+
+class _How(Value):
+    """How one run goes. `brief`: changes are shown by their numbers of lines."""
+
+    dry_run: bool
+    yes: bool
+    json: bool
+    brief: bool
 
 
 class _Init:
     """One run of the command."""
 
-    def __init__(self, agent: Agent, site: Site, receipts: Receipts, dry_run: bool, yes: bool, json: bool) -> None:
+    def __init__(self, agent: Agent, site: Site, receipts: Receipts, how: _How) -> None:
         self.agent, self.site, self.receipts = agent, site, receipts
-        self.dry_run, self.yes, self.json = dry_run, yes, json
+        self.how, self.dry_run = how, how.dry_run
         self.style = style_for(sys.stdout)
         self.changed: list[files.Change] = []
         self.notes: list[str] = []
@@ -98,7 +110,7 @@ class _Init:
     def run(self, undo: bool, mcp: bool, native: bool) -> int:
         kept = self.receipts.read(self.agent.NAME, self.site.level, self.site.place)
         status = self._undo(kept) if undo else self._put(kept, mcp, native)
-        if self.json:
+        if self.how.json:
             write(pretty(self._as_data(status)) + "\n")
         return status
 
@@ -199,7 +211,7 @@ class _Init:
         """Shows a plan, asks, and carries it out; False where a person declined. Raises ConfigError."""
         self.notes += plan.notes
         if plan.changes:
-            self._say(shown(plan.changes, self.style))
+            self._say(brief(plan.changes) if self.how.brief else shown(plan.changes, self.style))
             self.changed += plan.changes
         elif nothing:
             self._say(nothing + "\n")
@@ -216,7 +228,7 @@ class _Init:
         return True
 
     def _agreed(self) -> bool:
-        if self.yes:
+        if self.how.yes:
             return True
         if not (is_terminal(sys.stdin) and is_terminal(sys.stdout)):
             remedy = "run it at a terminal, or look at --dry-run and give --yes"
@@ -234,7 +246,7 @@ class _Init:
         self._say("" if self.dry_run else f"try it: gateway doctor --agent {self.agent.NAME}\n")
 
     def _say(self, text: str) -> None:
-        if not self.json and text:
+        if not self.how.json and text:
             write(text)
 
     def _as_data(self, status: int) -> dict[str, object]:
@@ -259,6 +271,17 @@ def difference(change: files.Change) -> list[str]:
         line if line.endswith("\n") else line + "\n\\ no newline at the end\n"
         for line in difflib.unified_diff(old, new, before, after)
     ]
+
+
+def brief(changes: Sequence[files.Change]) -> str:
+    """The changes in a line for each file: where it leads, and how many lines come and go."""
+    lines = []
+    for change in changes:
+        signs = [line[:1] for line in difference(change)[2:]]
+        leads = f", which leads to {visible(change.real)}" if change.real != change.path else ""
+        numbers = f"{signs.count('+')} lines more, {signs.count('-')} less"
+        lines.append(f"{visible(change.path)}{leads}: {numbers}; --diff shows them\n")
+    return "".join(lines)
 
 
 def shown(changes: Sequence[files.Change], style: Style) -> str:

@@ -10,6 +10,7 @@ import typer
 
 from gateway.core.errors import ConfigError, Problem
 from gateway.frontends import mcp_command
+from gateway.frontends.cli.group import Group
 from gateway.frontends.jsontext import pretty
 from gateway.frontends.mcp_command import WORD, Asked
 from gateway.frontends.opened import FOLDER, POLICY_FOLDER, READS
@@ -35,7 +36,7 @@ pins_app = typer.Typer(
     rich_markup_mode=None,
     add_completion=False,
 )
-app.add_typer(pins_app, name="pins")
+app.add_typer(pins_app, name="pins", cls=Group)
 
 _Http = Annotated[
     str | None, typer.Option("--http", metavar="HOST:PORT", help="Serve HTTP there, not standard input and output.")

@@ -78,8 +78,9 @@ def show(
     cwd: _Cwd = None,
     layer: Annotated[str | None, typer.Option("--layer", metavar="LAYER", help="Only this layer.")] = None,
     sources: Annotated[bool, typer.Option("--sources", help="Only where policy comes from.")] = False,
+    full: Annotated[bool, typer.Option("--full", help="Fold no list and cut no line.")] = False,
 ) -> int:
-    """Show the effective policy with the origin of every entry.
+    """Show the effective policy with the origin of every entry. Long lists are folded.
 
     Exit status: 0, or 2 if any file is broken; what can be read is shown all the same.
     """
@@ -93,7 +94,7 @@ def show(
 
         style = style_for(sys.stdout)
         style = style if is_terminal(sys.stdout) else style.replace(width=UNLIMITED)
-        write(effective_text(found, here.home, style, layer=layer or "", only_sources=sources))
+        write(effective_text(found, here.home, style, layer=layer or "", only_sources=sources, full=full))
         _print_problems(found.problems)
     return EXIT_USAGE if found.problems else 0
 
@@ -231,13 +232,14 @@ def _write_file(path: str, text: str) -> None:
 
 @app.command()
 def lint(files: _Files = None, policies: _Policies = None, cwd: _Cwd = None, json: _Json = False) -> int:
-    """Find rules that never speak, say what others say, or open more than they seem to.
+    """Find rules that never speak, say what others say, open more than they seem to, or fail their own examples.
 
     Without FILE, the layers that hold here are looked at. Exit status: 0, 1 for anything worse than a remark, 2 for a
     broken file.
     """
     from gateway.config.descriptions import find_descriptions
-    from gateway.judge.policy_tests import Trials, confirm, described_by, is_packaged, read_layers, stack_for
+    from gateway.judge.findings import confirm, failing_examples, not_read
+    from gateway.judge.policy_tests import Trials, described_by, is_packaged, read_layers, stack_for
 
     options = _options(cwd, policies)
     here = places()
@@ -254,12 +256,16 @@ def lint(files: _Files = None, policies: _Policies = None, cwd: _Cwd = None, jso
     trials = Trials(registry, here, described_by(descriptions, layered, here))
     bound = [trials.rebased(each, here.home) for each in layered.bound]
     levels = layered.settings["levels"].value if "levels" in layered.settings else {}
-    findings = confirm(_lint(bound, registry, trials.world.home), bound, trials, levels)
+    findings = [
+        *failing_examples(bound, trials),
+        *confirm(_lint(bound, registry, trials.world.home), bound, trials, levels),
+    ]
     if files:
         wanted = {os.path.realpath(name) for name in files}
         findings = [finding for finding in findings if os.path.realpath(finding.file) in wanted]
     else:  # nobody can change what is packaged, and it need not decide everywhere
         findings = [finding for finding in findings if not is_packaged(finding.file)]
+        findings += [] if policies else not_read(here, options.root)
     if json:
         write(dumps({"findings": [finding.as_dict() for finding in findings]}) + "\n")
     else:

@@ -13,7 +13,7 @@ import sys
 from gateway.core.cancel import Cancel
 from gateway.core.errors import CallError, ConfigError, Problem
 from gateway.frontends.approvers import approvers, person
-from gateway.frontends.output import complain, safe_lines, write
+from gateway.frontends.output import safe_lines, tell, write
 from gateway.frontends.session import open_gateway, raw_call
 from gateway.policy.wording import visible
 from gateway.render.screen import Look, Screen
@@ -48,7 +48,7 @@ def run(request: Request) -> int:
         came = _ends_with_signals(cancel)
         if request.json:
             done = gateway.call(raw, session=session, cancel=cancel)
-            write(_json(done))
+            write(_json(done, full=request.full))
             return status_of(done, came)
         tool = _tool(gateway, raw)
         screen = Screen(sys.stdout, look)
@@ -122,25 +122,27 @@ def _plain(done: Done) -> None:
         if text:
             write(text if text.endswith("\n") else text + "\n")
     else:
-        complain(f"gateway: refused: {safe_lines(done.result.reason)}\n")
+        tell(f"gateway: refused: {safe_lines(done.result.reason)}\n")
     for note in done.output.notes:
-        complain(f"note: {visible(note)}\n")
+        tell(f"note: {visible(note)}\n")
     for report in done.reports:
-        complain(f"gateway: {visible(report)}\n")
+        tell(f"gateway: {visible(report)}\n")
 
 
-def _json(done: Done) -> str:
+def _json(done: Done, *, full: bool) -> str:
     from gateway.calls.results import mcp_result
     from gateway.frontends.jsontext import dumps, pretty
+    from gateway.policy.condensed import condensed
     from gateway.policy.explain import explain
 
+    verdict = explain(done.verdict)
     result = done.result.as_dict()
     for stream in ("stdout", "stderr"):
         result[stream] = result[stream].decode("utf-8", "replace")
     result["violations"] = [each.as_dict() for each in done.result.violations]
     output = mcp_result(done.output) | {"diff": done.output.diff, "changed": list(done.output.changed)}
     found = {
-        "verdict": explain(done.verdict), "result": result, "output": output, "record": done.record,
+        "verdict": verdict if full else condensed(verdict), "result": result, "output": output, "record": done.record,
         "reports": list(done.reports),
     }  # fmt: skip
     return (pretty(found) if is_terminal(sys.stdout) else dumps(found)) + "\n"

@@ -27,14 +27,14 @@ def refuse(reason: str) -> "NoReturn":
             while data:
                 data = data[posix.write(number, data) :]
     finally:
-        leave(2)
+        leave(82 if "--in-shell" in sys.argv else 2)  # `thin.ended_with`, which may not be there
 
 
-def decide(words: "Sequence[str]", given: bytes) -> "tuple[bytes, bytes, int]":
-    """The answer of the process that decides by itself."""
+def decide(words: "Sequence[str]", given: bytes, is_late: bool) -> "tuple[bytes, bytes, int]":
+    """The answer of the process that decides by itself, which only refuses where it is too late."""
     from gateway.frontends.hook_process import decided
 
-    return decided(words, given)
+    return decided(words, given, is_late)
 
 
 def other(words: "Sequence[str]") -> int:

@@ -13,6 +13,7 @@ from time import monotonic
 from gateway.config.layers import layer_folders
 from gateway.core.installation import RECEIPTS
 from gateway.core.places import PACKAGE, packaged
+from gateway.host.repository import of_project
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -46,7 +47,8 @@ def policy_stamp(gateway: Judge) -> Stamp | None:
         for top in tops:
             found[top] = _of(top)
             _below(top, found, 0)
-        for path in (os.path.join(places.state, "trust.json"), *gateway.loaded.included):
+        settings = of_project(options.root, places.home, gateway.host)
+        for path in (os.path.join(places.state, "trust.json"), *settings, *gateway.loaded.included):
             found[path] = _of(path)
     except (OSError, Unbounded):
         return None
@@ -100,10 +102,10 @@ def is_settled(stamp: Stamp, at_ns: int) -> bool:
 def _of(path: str) -> tuple[int, ...]:
     """What the system says of a name and of what it leads to; () for nothing there."""
     try:
-        found = os.stat(path)
+        named = os.lstat(path)
+        found = os.stat(path) if os.path.exists(path) else named
     except (FileNotFoundError, NotADirectoryError):
         return ()
-    named = os.lstat(path)
     return (
         named.st_ino, found.st_dev, found.st_ino, found.st_mode, found.st_uid, found.st_gid, found.st_size,
         found.st_mtime_ns, max(found.st_ctime_ns, named.st_ctime_ns),

@@ -18,26 +18,38 @@ if TYPE_CHECKING:
     from typing import NoReturn
 
     Answer = tuple[bytes, bytes, int]
-    # From what stands behind `hook`, what came and the environment to what decides: status and both streams.
-    Decides = Callable[[Sequence[str], bytes], Answer]
+    # From what stands behind `hook`, what came, and whether it is too late to decide, to both streams and status.
+    Decides = Callable[[Sequence[str], bytes, bool], Answer]
 
 VERSION = b"gateway-service-1"
 ANSWER, OTHER = b"A", b"N"
 DEADLINE, MOST_SECONDS = 10.0, 3600.0
 # How much of its time a client gives the service, before it decides by itself in what is left.
 PATIENCE = 0.3
+# How much of what is left the process that decides may take, before it refuses in its agent's own words.
+OWN_WORDS = 0.85
 MOST_GIVEN = 16 << 20
 MOST_ASKED = 4 << 20  # more than that is read faster than it is sent twice
 MOST_ANSWER = 64 << 20
 _SOL_SOCKET, _SO_PEERCRED, _SOL_LOCAL, _LOCAL_PEERCRED = 1, 17, 0, 1
+_SO_PASSCRED, _SO_PEERPIDFD, _SCM_CREDENTIALS = 16, 77, 2
 _LONGEST = 100  # of the name of a socket, which the system cuts at 104 or 108
 # All that `gateway.core.places` reads of the environment.
 _PLACES = (
     b"HOME", b"XDG_CONFIG_HOME", b"XDG_STATE_HOME", b"XDG_CACHE_HOME", b"XDG_DATA_HOME", b"XDG_RUNTIME_DIR",
     b"CLAUDE_CONFIG_DIR", b"CODEX_HOME", b"GEMINI_CLI_HOME", b"COPILOT_HOME", b"OPENCODE_CONFIG_DIR",
 )  # fmt: skip
+# What the service is given of the environment of whoever starts it.
+_KEPT = (*_PLACES, b"PATH", b"LANG", b"LC_ALL")
 _HERE = __file__.rpartition("/")[0]
-_SIGNALS = ("SIGHUP", "SIGINT", "SIGQUIT", "SIGALRM", "SIGTERM", "SIGUSR1", "SIGUSR2", "SIGXCPU", "SIGVTALRM")
+_SIGNALS = (
+    "SIGHUP", "SIGINT", "SIGQUIT", "SIGALRM", "SIGTERM", "SIGUSR1", "SIGUSR2", "SIGXCPU", "SIGVTALRM", "SIGPROF",
+)  # fmt: skip
+# What the shell that holds a hook ignores besides: it is to outlive us, not we what it outlives.
+_OTHERS = ("SIGILL", "SIGTRAP", "SIGABRT", "SIGBUS", "SIGFPE", "SIGSEGV", "SIGSYS")
+# The word behind which a shell waits for an answer, and what such an answer adds to its exit status: a process that
+# only ended, however well, has not answered.
+IN_SHELL, ANSWERED = "--in-shell", 80
 
 
 # ------------------------------------------------------------------------------------------------ what both sides know
@@ -133,6 +145,42 @@ def peer(connection: "_socket.socket") -> tuple[int, int, int]:
     return uid, gid, pid
 
 
+def is_the_service(pid: int, held: int = -1) -> bool:
+    """Whether a process is the service as `launch` starts it: this very interpreter, these words, and no variable but
+    those that it is given. `held`: a descriptor of that process, so that no other has its number by now. True where
+    the system does not tell (macOS): there user and folder are all that is known."""
+    if pid < 0:
+        return sys.platform == "darwin"
+    place = b"/proc/%d/" % pid
+    try:
+        theirs, ours = posix.stat(place + b"exe"), posix.stat(b"/proc/self/exe")
+        words, variables = (_all_of(place + name) for name in (b"cmdline", b"environ"))
+        if held >= 0:
+            _signal.pidfd_send_signal(held, 0)
+    except OSError:
+        return False
+    names = [each.partition(b"=")[0] for each in variables.split(b"\0") if each]
+    return (
+        (theirs.st_dev, theirs.st_ino) == (ours.st_dev, ours.st_ino)
+        and words == b"".join([word.encode("utf-8", "surrogateescape") + b"\0" for word in service_words()])
+        and all(name in _KEPT for name in names)
+    )
+
+
+def service_words() -> list[str]:
+    """The words that start the service."""
+    return [sys.executable, "-I", "-S", _HERE + "/client.py", "serve"]
+
+
+def _all_of(path: bytes) -> bytes:
+    """A file of `/proc`, whole."""
+    number = posix.open(path, posix.O_RDONLY | posix.O_CLOEXEC)
+    try:
+        return _read(number, MOST_ASKED) or b""
+    finally:
+        posix.close(number)
+
+
 def address(place: bytes, name: bytes) -> tuple[bytes, int]:
     """A socket's name that the system takes, and what must be closed after its use, -1 for nothing."""
     path = place + b"/" + name + b".sock"
@@ -169,19 +217,22 @@ def _asked(
 
     path, held = address(place, name_of(told))
     connection = _socket.socket(_socket.AF_UNIX, _socket.SOCK_STREAM)
-    late = 0
+    late, process = 0, -1
     try:
         connection.settimeout(max(0.001, until - time.monotonic()))
         connection.connect(path)
         uid, gid, pid = peer(connection)
         if (uid, gid) != (posix.geteuid(), posix.getegid()):
             return None, False
+        process = _held_process(connection)
+        if not is_the_service(pid, process):
+            return None, True
         late = pid
         here = posix.getcwdb()
         variables = b"\0".join([name + b"=" + value for name, value in environment.items()])
         spoken = b"\0".join([word.encode("utf-8", "surrogateescape") for word in words])
         _send(connection, framed((told, here, spoken, variables, given)), until)
-        answer = _receive(connection, until)
+        answer = _receive(connection, until, pid)
     except TimeoutError:
         # It is stopped, or too slow to be of use: the next one will not be.
         if late > 1:
@@ -189,8 +240,9 @@ def _asked(
         return None, True
     finally:
         connection.close()
-        if held >= 0:
-            posix.close(held)
+        for each in (held, process):
+            if each >= 0:
+                posix.close(each)
     parts = parts_of(answer)
     if parts is None or len(parts) != 4 or parts[0] != ANSWER or len(parts[1]) != 1:
         return None, parts is None or parts[0] != OTHER
@@ -204,16 +256,33 @@ def _send(connection: "_socket.socket", message: bytes, until: float) -> None:
         view = view[connection.send(view) :]
 
 
-def _receive(connection: "_socket.socket", until: float) -> bytes:
+def _held_process(connection: "_socket.socket") -> int:
+    """The process at the other end as a descriptor, -1 where the system does not give it. From here on each message
+    says who has sent it."""
+    if sys.platform == "darwin":
+        return -1
+    connection.setsockopt(_SOL_SOCKET, _SO_PASSCRED, 1)
+    try:
+        return int.from_bytes(connection.getsockopt(_SOL_SOCKET, _SO_PEERPIDFD, 4), sys.byteorder)
+    except OSError:
+        return -1  # Linux before 6.5
+
+
+def _receive(connection: "_socket.socket", until: float, pid: int) -> bytes:
+    """All that this process sends, and no other that has the same end of the connection. Raises OSError, ValueError."""
     found = b""
     while True:
         left = until - time.monotonic()
         if left <= 0:
             raise TimeoutError
         connection.settimeout(left)
-        data = connection.recv(1 << 16)
+        data, told, _flags, _sender = connection.recvmsg(1 << 16, 64)
         if not data:
             return found
+        if pid >= 0 and not any(
+            kind == _SCM_CREDENTIALS and int.from_bytes(more[:4], sys.byteorder) == pid for _level, kind, more in told
+        ):
+            raise ValueError("somebody else has answered")
         found += data
         if len(found) > MOST_ANSWER:
             raise ValueError("the answer is too long")
@@ -241,6 +310,8 @@ def answer_hook(
 
     for number in numbers:
         _signal.signal(number, ended)
+    for name in _OTHERS:
+        _signal.signal(getattr(_signal, name), _signal.SIG_DFL)
     _signal.setitimer(_signal.ITIMER_REAL, max(0.001, until - time.monotonic()))
     given = _read(0, MOST_GIVEN)
     if given is None:
@@ -260,7 +331,12 @@ def answer_hook(
     _write(2, err)
     if start:
         launch(environment)
-    leave(status)
+    leave(ended_with(words, status))
+
+
+def ended_with(words: "Sequence[str]", status: int) -> int:
+    """The exit status of a hook that has answered, by the words that it was started with."""
+    return status + ANSWERED if IN_SHELL in words else status
 
 
 def _ignore(numbers: list[int]) -> None:
@@ -312,10 +388,11 @@ def _write(number: int, data: bytes) -> bool:
 def _cold(words: list[str], given: bytes, decides: "Decides", child: list[int], numbers: list[int]) -> "Answer | None":
     """The answer of a process of its own, which may fail in any way. None where it gave none that is whole."""
     ours, theirs = posix.pipe()
+    left = _signal.getitimer(_signal.ITIMER_REAL)[0]
     before = _signal.pthread_sigmask(_signal.SIG_BLOCK, numbers)
     child[0] = posix.fork()
     if not child[0]:
-        _decide(words, given, decides, theirs, numbers, before)
+        _decide(words, given, decides, theirs, numbers, before, left)
     _signal.pthread_sigmask(_signal.SIG_SETMASK, before)
     posix.close(theirs)
     message = _message(ours)
@@ -345,13 +422,23 @@ def _message(number: int) -> bytes | None:
 
 
 def _decide(
-    words: list[str], given: bytes, decides: "Decides", target: int, numbers: list[int], before: "set[int]"
+    words: list[str], given: bytes, decides: "Decides", target: int, numbers: list[int], before: "set[int]", left: float
 ) -> "NoReturn":
-    """In the child: decides, says so, and ends. Nothing that it writes anywhere else is seen."""
+    """In the child: decides, says so, and ends. Nothing that it writes anywhere else is seen. Shortly before the parent
+    refuses in the words that all agents obey, it refuses in those of its own."""
+
+    def late(_number: int, _frame: object) -> "NoReturn":
+        try:
+            out, err, status = decides(words[1:], given, True)
+            _write(target, framed((ANSWER, bytes((status,)), out, err)))
+        finally:
+            leave(1)
+
     try:
         for number in numbers:
             _signal.signal(number, _signal.SIG_DFL)
-        _signal.setitimer(_signal.ITIMER_REAL, deadline(words) + 1)  # should nobody be left to end it
+        _signal.signal(_signal.SIGALRM, late)
+        _signal.setitimer(_signal.ITIMER_REAL, max(0.001, left * OWN_WORDS))
         _signal.pthread_sigmask(_signal.SIG_SETMASK, before)
         nowhere = posix.open("/dev/null", posix.O_RDWR)
         for number in range(3):
@@ -363,7 +450,8 @@ def _decide(
         from gateway.core.module_finder import install
 
         install()
-        out, err, status = decides(words[1:], given)
+        out, err, status = decides(words[1:], given, False)
+        _signal.setitimer(_signal.ITIMER_REAL, 0)  # from here on there is one answer
         _write(target, framed((ANSWER, bytes((status,)), out, err)))
     finally:
         leave(1)
@@ -445,8 +533,7 @@ def _become(environment: dict[bytes, bytes], lock: int) -> "NoReturn":
             posix.dup2(lock, 3)
         posix.set_inheritable(3, True)
         posix.closerange(4, 256)
-        kept = {name: environment[name] for name in (*_PLACES, b"PATH", b"LANG", b"LC_ALL") if name in environment}
-        words = [sys.executable, "-I", "-S", _HERE + "/client.py", "serve"]
-        posix.execve(sys.executable, words, kept)
+        kept = {name: environment[name] for name in _KEPT if name in environment}
+        posix.execve(sys.executable, service_words(), kept)
     finally:
         leave(1)

@@ -77,7 +77,16 @@ class Clause(Value):
         """A finding about this clause's rule."""
         rule, bound = self.rule, self.bound
         return Finding(
-            name, severity, bound.layer, bound.file, rule["line"], rule["id"], message, remedy, witness, proof
+            name,
+            severity,
+            layer=bound.layer,
+            file=bound.file,
+            line=rule["line"],
+            rule=rule["id"],
+            message=message,
+            remedy=remedy,
+            witness=witness,
+            proof=proof,
         )
 
 
@@ -97,7 +106,9 @@ def clauses_of(bound: Iterable[Bound], home: str, found: list[Finding]) -> list[
     for number, each, rule in active(bound):
         anchors = anchors_of(each, rule["lane"], home)
         for written in alternatives(rule["when"]):
-            clause = Clause(number, each, rule, written, written, anchors, kinds_of(written))
+            clause = Clause(
+                number, each, rule=rule, when=written, written=written, anchors=anchors, kinds=kinds_of(written)
+            )
             when = _absolute(clause, found)
             if when is not None:
                 clauses.append(clause if when is written else clause.replace(when=when))

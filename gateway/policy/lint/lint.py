@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from gateway.model.decision import LAYERS
 from gateway.policy.lint.clauses import Finding, ToolTraits, active, clauses_of, is_expired
+from gateway.policy.lint.expressions import expressions
 from gateway.policy.lint.never import never
 from gateway.policy.lint.overlap import overlaps
 from gateway.policy.lint.paths import surprising
@@ -36,6 +37,7 @@ def lint(bound: Sequence[Bound], tools: Mapping[str, ToolTraits], *, home: str, 
             useless.add(clause.number)
             continue
         found += surprising(clause)
+        found += expressions(clause)
         found += too_wide(clause, tools)
     found += overlaps([clause for clause in clauses if clause.number not in useless])
     found += _exceptions(bound, now)
@@ -56,9 +58,9 @@ def _exceptions(bound: Sequence[Bound], now: float) -> Iterator[Finding]:
         why = _no_delegation(each, rules.get(name, ()), now)
         if why:
             yield Finding(
-                "excepts-nothing", "warning", each.layer, each.file, rule["line"], rule["id"],
-                f"`excepts: {name}` silences nothing: {why}",
-                f"add `delegate: {{to: {each.layer}}}` to that rule, or remove `excepts`",
+                "excepts-nothing", "warning", layer=each.layer, file=each.file, line=rule["line"], rule=rule["id"],
+                message=f"`excepts: {name}` silences nothing: {why}",
+                remedy=f"add `delegate: {{to: {each.layer}}}` to that rule, or remove `excepts`",
             )  # fmt: skip
 
 
@@ -96,9 +98,9 @@ def _left_out(bound: Sequence[Bound]) -> Iterator[Finding]:
     for (layer, name), each in named.items():
         if (layer, name) not in known:
             yield Finding(
-                "without-nothing", "warning", layer, each.file, 0, name,
-                f"`without: {name}` leaves nothing out: no rule of the extended files has this id",
-                "correct the id; `gateway policy show` lists them",
+                "without-nothing", "warning", layer=layer, file=each.file, line=0, rule=name,
+                message=f"`without: {name}` leaves nothing out: no rule of the extended files has this id",
+                remedy="correct the id; `gateway policy show` lists them",
             )  # fmt: skip
 
 

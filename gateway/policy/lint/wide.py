@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from gateway.policy import globs
 from gateway.policy.lint.programs import INTERPRETERS, RUNNERS, SECOND_LEVELS, SHARED_DOMAINS
+from gateway.policy.predicates import PREDICATES
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -23,7 +24,10 @@ _WALKED_AROUND = {
     "WebFetch": ("Bash(curl https://example.com/)", "{effect: connect}", _CONNECT),
     "WebSearch": ("Bash(curl https://example.com/)", "{effect: connect}", _CONNECT),
 }
-_WHO_AND_WHEN = {"tool", "confined", "mode", "agent", "depth", "branch", "cwd", "time"}
+# What says only when and for whom a rule holds, and nothing of what a tool is given.
+_WHO_AND_WHEN = {"tool"} | {
+    name for name, each in PREDICATES.items() if each.scope == "call" and each.circumstance and name != "args"
+}
 _RESERVED = ("localhost", "internal", "local", "test", "example", "invalid")
 
 

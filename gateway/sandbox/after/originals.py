@@ -97,7 +97,7 @@ class Originals:
                     where = quarantine.take(path, original.rule, "replaced") if os.path.lexists(path) else "is gone"
                     yield path, original.rule, f"{where}; it cannot be put back"
                     continue
-            elif self._same(path, original):
+            elif self._same(path, original) or _went_with_its_work_tree(path):
                 continue
             yield path, original.rule, _put(path, original, quarantine)
 
@@ -125,6 +125,12 @@ class Originals:
         )  # fmt: skip
 
 
+def _went_with_its_work_tree(path: str) -> bool:
+    """Whether git has removed what it kept of a linked work tree."""
+    folder, _slash, name = path.rpartition("/")
+    return name == "commondir" and "/worktrees/" in path and not os.path.lexists(folder)
+
+
 def _stamp(found: os.stat_result) -> tuple[int, ...]:
     return (found.st_dev, found.st_ino, found.st_mode, found.st_size, found.st_mtime_ns, found.st_ctime_ns)
 
@@ -143,7 +149,15 @@ def _look(path: str, rule: str, whole: bool) -> Original:
             descriptor = os.open(name, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NONBLOCK, dir_fd=folder)
             with open(descriptor, "rb") as file:
                 content = file.read(MOST_BYTES + 1)
-        return Original(rule, kind, stat.S_IMODE(mode), (found.st_uid, found.st_gid), content, _stamp(found), whole)
+        return Original(
+            rule,
+            kind,
+            mode=stat.S_IMODE(mode),
+            owner=(found.st_uid, found.st_gid),
+            content=content,
+            stamp=_stamp(found),
+            whole=whole,
+        )
 
 
 def _put(path: str, original: Original, quarantine: Quarantine | None) -> str:

@@ -39,6 +39,27 @@ class Quarantine:
         except OSError as error:
             return f"could not be taken away ({error.strerror}): remove it by hand"
 
+    def take_out(self, path: str, root: str = "") -> str:
+        """As `take`, of what nobody can look into as a whole: where it cannot be moved to the quarantine folder it is
+        moved up to `root`, where the next look takes it for what it is; without one it stays."""
+        name = path.rpartition("/")[2]
+        try:
+            with Reopened() as opened, at(path) as (folder, _name):
+                opened.give(path.rpartition("/")[0], 0o300)
+                grant(path, 0o700)
+                try:
+                    where = f"{self._folder()}/{len(self._taken):03}-{_plain(name)}"
+                    os.rename(name, where, src_dir_fd=folder)
+                except OSError:
+                    if not root:
+                        raise
+                    where = f"{root}/{name[:100]}{SUFFIX}-{time_ns():x}"
+                    os.rename(name, where, src_dir_fd=folder)
+        except OSError as error:
+            return f"could not be taken away ({error.strerror}): remove it by hand"
+        self._note(path, where, "", "too deep")
+        return f"was moved to {where}"
+
     def _take(self, folder: int, name: str, path: str, rule: str, why: str) -> str:
         try:
             where = f"{self._folder()}/{len(self._taken):03}-{_plain(name)}"
@@ -90,6 +111,13 @@ class Quarantine:
         self._taken.append(
             {"path": path, "kept": os.path.basename(where), "rule": rule, "why": why, "time_ns": time_ns()}
         )
+        if len(self._taken) & (len(self._taken) - 1) == 0:  # however many there are, few times; then `close`
+            self.close()
+
+    def close(self) -> None:
+        """Writes down what has been taken until now."""
+        if not self._own:
+            return
         try:
             with open(f"{self._own}/manifest.json", "w", encoding="ascii") as file:
                 json.dump({"taken": self._taken}, file, indent=1)
@@ -123,9 +151,11 @@ def _copy(folder: int, name: str, where: str) -> None:
             shutil.copyfile(source, where, follow_symlinks=False)
         else:  # a pipe or socket holds nothing
             os.close(os.open(where, os.O_CREAT | os.O_WRONLY | os.O_CLOEXEC, 0o600))
-    except (OSError, shutil.Error) as error:
+    except (OSError, shutil.Error, RecursionError) as error:
         if os.path.isdir(where) and not os.path.islink(where):
-            shutil.rmtree(where, ignore_errors=True)
+            from gateway.sandbox.launched.leftovers import remove
+
+            remove(os.fsencode(where))
         elif os.path.lexists(where):
             os.unlink(where)
         raise error if isinstance(error, OSError) else OSError(5, str(error)) from error

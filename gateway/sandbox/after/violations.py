@@ -72,6 +72,10 @@ def hints(
 
 def _of_line(plan: SandboxPlan, line: str, before: list[str], exists: Callable[[str], bool]) -> Iterator[Violation]:
     lower = line.lower()
+    filtered = tuple(_of_filter(plan, lower))
+    if filtered:
+        yield from filtered
+        return
     error = next((error for phrase, error in _PHRASES if phrase in lower), "")
     if error:
         candidates = list(_paths(line))
@@ -139,17 +143,29 @@ def _of_path(
     access = "" if mount is None else mount.access
     if mount is not None and access == HIDDEN and error in (_DENIED, _READ_ONLY, _BUSY):
         hint = f"hidden by policy rule {mount.rule}" if mount.rule else "hidden from this call"
-        return Violation("read", path, mount.rule, "output", f"{hint}: ask the person for what you need of it", False)
+        return Violation(
+            "read",
+            path,
+            rule=mount.rule,
+            source="output",
+            hint=f"{hint}; ask the person for what you need of it",
+            certain=False,
+        )
     if mount is not None and access == FIXED and (error in (_READ_ONLY, _BUSY) or (error == _DENIED and changes)):
         by = f" by policy rule {mount.rule}" if mount.rule else ""
         return Violation(
-            "write", path, mount.rule, "output", f"protected{by}: show the person the change instead", False
+            "write",
+            path,
+            rule=mount.rule,
+            source="output",
+            hint=f"protected{by}: show the person the change instead",
+            certain=False,
         )
     if error == _BUSY:
         below = next((each for each in plan.mounts if each.access == FIXED and _within(each.path, path)), None)
         if below is not None:
             hint = f"it holds {below.path}, which is protected, so it cannot be moved or removed"
-            return Violation("write", path, below.rule, "output", hint, False)
+            return Violation("write", path, rule=below.rule, source="output", hint=hint, certain=False)
         return None
     if access == WRITE:
         return None
@@ -157,7 +173,9 @@ def _of_path(
         # What is not there cannot be read, so who was denied it wanted to make it.
         denied = error == _DENIED and ((absolute and (changes or not exists(path))) or _is_ours(path))
         if error == _READ_ONLY or denied:
-            return Violation("write", path, mount.rule if mount else "", "output", _writable(plan), False)
+            return Violation(
+                "write", path, rule=mount.rule if mount else "", source="output", hint=_writable(plan), certain=False
+            )
         return None
     there = exists(path) or (changes and exists(dirname(path)))
     if not (absolute or there) or any(_within(path, own) for own in _OWN):
@@ -167,14 +185,21 @@ def _of_path(
         known = exists(path)
         if error in (_MISSING, _DENIED) and path != private and (known or (there and dirname(path) != private)):
             hint = f"this call has a {private} of its own, which starts empty"
-            return Violation("read" if known else "write", path, "", "output", hint, False)
+            return Violation("read" if known else "write", path, rule="", source="output", hint=hint, certain=False)
         return None
     if error == _MISSING and not there:
         return None
     if error == _READ_ONLY or changes:
-        return Violation("write", path, "", "output", _writable(plan), False)
+        return Violation("write", path, rule="", source="output", hint=_writable(plan), certain=False)
     readable = _some([each.path for each in plan.mounts if each.access in (READ, WRITE)])
-    return Violation("read", path, "", "output", f"not granted to this call, which can read {readable}", False)
+    return Violation(
+        "read",
+        path,
+        rule="",
+        source="output",
+        hint=f"not granted to this call, which can read {readable}",
+        certain=False,
+    )
 
 
 def _is_ours(path: str) -> bool:
@@ -255,20 +280,44 @@ def _of_network(plan: SandboxPlan, line: str, lower: str) -> Iterator[Violation]
     network = plan.network
     if network.mode == "off":
         hint = "no network is granted to this call; ask for the host if you need it"
-        yield Violation("net", host or "network", "", "output", hint, False)
+        yield Violation("net", host or "network", rule="", source="output", hint=hint, certain=False)
         return
     if not host:
         return
     denied = next((each for each in network.deny if _is_host(host, each.host)), None)
     if denied is not None:
-        yield Violation("net", host, denied.rule, "output", f"denied by policy rule {denied.rule}", False)
+        yield Violation(
+            "net", host, rule=denied.rule, source="output", hint=f"denied by policy rule {denied.rule}", certain=False
+        )
     elif network.mode == "listed" and not any(_is_host(host, each.host) for each in network.allow):
         hint = f"this call may reach {_some([each.host for each in network.allow])}"
-        yield Violation("net", host, "", "output", hint, False)
+        yield Violation("net", host, rule="", source="output", hint=hint, certain=False)
 
 
 def _is_host(name: str, pattern: str) -> bool:
     return pattern in ("*", name) or (pattern.startswith("*.") and name.endswith(pattern[1:]) and name != pattern[2:])
+
+
+# What programs say whose system calls the filter refuses, and what lets them be made.
+_FILTERED = (
+    ("ptrace", ("ptrace", "could not trace the inferior", "personality set failed"), "debuggers and tracers"),
+    ("perf", ("perf_event_open", "perf_event_paranoid"), "profilers"),
+    (
+        "namespaces",
+        ("unshare", "create new namespace", "move to new namespace", "no usable sandbox", "clone_new", "setns"),
+        "browsers and containers",
+    ),
+)
+
+
+def _of_filter(plan: SandboxPlan, lower: str) -> Iterator[Violation]:
+    """What a program was kept from asking of the kernel, and what of the policy would let it."""
+    for permit, phrases, kind in _FILTERED:
+        if permit not in plan.permits and any(each in lower for each in phrases):
+            if permit != "namespaces" and not any(each in lower for each in ("not permitted", "eperm", "inferior")):
+                continue
+            hint = f"calls may not use {permit}; for {kind} a rule's calls get it by `sandbox: {{permit: [{permit}]}}`"
+            yield Violation("kernel", permit, rule="", source="output", hint=hint, certain=False)
 
 
 _ENDS = (
@@ -285,6 +334,15 @@ def _of_end(plan: SandboxPlan, status: int, lines: list[str]) -> Iterator[Violat
     for ended, name, phrase, what in _ENDS:
         limit = getattr(plan.limits, name)
         if limit and ((ended and status == ended) or (ended == 0 and phrase in text)):
-            yield Violation("limit", name, "", "output", f"the limit on {what} is {limit:,}", False)
+            yield Violation(
+                "limit", name, rule="", source="output", hint=f"the limit on {what} is {limit:,}", certain=False
+            )
     if status == 159:
-        yield Violation("kernel", "system call", "", "filter", "a system call that no confined command may make", False)
+        yield Violation(
+            "kernel",
+            "system call",
+            rule="",
+            source="filter",
+            hint="a system call that no confined command may make",
+            certain=False,
+        )

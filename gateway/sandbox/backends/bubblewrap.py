@@ -134,12 +134,12 @@ class Bubblewrap:
             given = Given(
                 their_gate.fileno(),
                 their_reports,
-                their_built.fileno(),
-                sources,
-                self._of_the_machine() if plan.permits else (),
-                streams.terminal,
-                program.nested,
-                contents,
+                built=their_built.fileno(),
+                sources=sources,
+                machine=self._of_the_machine() if plan.permits else (),
+                terminal=streams.terminal,
+                nested=program.nested,
+                contents=contents,
             )
             words = _holding(encoded(plan, given, made), opened)
             command = [os.fsencode(word) for word in argv]

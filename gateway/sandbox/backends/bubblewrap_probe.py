@@ -86,11 +86,11 @@ def world(top: str) -> SandboxPlan:
     return SandboxPlan(
         tuple(mounts[path] for path in sorted(mounts)),
         tuple(sorted(links.items())),
-        ("/tmp",),
-        inside,
-        (("OUTSIDE", outside),),
-        Network(),
-        Limits(),
+        private=("/tmp",),
+        cwd=inside,
+        environment=(("OUTSIDE", outside),),
+        network=Network(),
+        limits=Limits(),
     )
 
 
@@ -111,5 +111,7 @@ def forget() -> None:
 
 def _line(key: str) -> str:
     """What the answer depends on."""
-    plan = SandboxPlan((Mount("/a", WRITE),), (), ("/b",), "/a", (), Network(), Limits())
+    plan = SandboxPlan(
+        (Mount("/a", WRITE),), (), private=("/b",), cwd="/a", environment=(), network=Network(), limits=Limits()
+    )
     return remembered.line(key, arguments(plan, Given(3, 4, 5, (6,))), SCRIPT)

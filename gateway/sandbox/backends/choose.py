@@ -105,7 +105,9 @@ def choose(plan: SandboxPlan, offered: Sequence[Backend] = ()) -> Choice:
                 why, remedy = probe.reason, probe.remedy
         if not why:
             better = next((each.remedy for each in passed if each.remedy), "")
-            return Choice(backend, probe.reason, _degraded(backend, plan, probe), tuple(passed), better)
+            return Choice(
+                backend, probe.reason, degraded=_degraded(backend, plan, probe), passed=tuple(passed), better=better
+            )
         passed.append(Passed(backend.name, why, remedy))
     reasons = "; ".join(f"{each.name}: {each.reason}" for each in passed)
     remedy = next((each.remedy for each in passed if each.remedy), "see `gateway doctor`")

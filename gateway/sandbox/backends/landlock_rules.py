@@ -167,7 +167,13 @@ def rules_of(plan: SandboxPlan, abi: int, listing: Mapping[str, tuple[tuple[str,
         else:
             paths[mount.path] = paths.get(mount.path, 0) | (rights if mount.folder else rights & _ON_FILES)
     kept = tuple((path, rights & handled) for path, rights in sorted(paths.items()))
-    return Ruleset(handled, _TCP if abi >= 4 else 0, _SCOPES if abi >= FULL_ABI else 0, kept, tuple(sorted(listing)))
+    return Ruleset(
+        handled,
+        _TCP if abi >= 4 else 0,
+        scoped=_SCOPES if abi >= FULL_ABI else 0,
+        paths=kept,
+        held=tuple(sorted(listing)),
+    )
 
 
 def private_folders(plan: SandboxPlan) -> tuple[str, ...]:

@@ -6,6 +6,7 @@ import os
 from functools import lru_cache
 
 from gateway.sandbox.mounts import (
+    BIND,
     COVER,
     COVER_SIZE,
     MARKER,
@@ -57,7 +58,7 @@ def _root_of(plan: SandboxPlan) -> dict[str, Any]:
     links = [(os.fsencode(path), os.fsencode(target), path.startswith(private)) for path, target in plan.links]
     sealed = [step.path for step in made if step.kind == COVER] + (["/dev"] if in_devices else [])
     return {
-        "steps": [_step(step, size) for step in made],
+        "steps": _steps(made, size, dict(plan.layers)),
         "links": [(path, target) for path, target, late in links if not late],
         "late_links": [(path, target) for path, target, late in links if late],
         "files": [(os.fsencode(path), content) for path, content in plan.files],
@@ -67,6 +68,23 @@ def _root_of(plan: SandboxPlan) -> dict[str, Any]:
         "in_devices": in_devices,
         "machine": not NEED_PROC.isdisjoint(plan.permits),
     }
+
+
+def _steps(made: Sequence[Step], size: int, layers: dict[str, str]) -> list[tuple[str, bytes, bool, Any]]:
+    """With layers: such a folder is made of two, and whatever is shown writable in it comes from what was made."""
+    found = []
+    laid: set[str] = set()
+    for step in made:
+        kind, path, folder, how = _step(step, size)
+        if kind == "bind" and step.kind == BIND:
+            if step.path in layers and step.path not in laid:
+                laid.add(step.path)
+                layer = os.fsencode(layers[step.path])
+                kind, how = "layer", (layer + b"/upper", layer + b"/work", how)
+            elif any(f"{step.path}/".startswith(f"{each}/") for each in laid):
+                kind = "again"
+        found.append((kind, path, folder, how))
+    return found
 
 
 def _step(step: Step, size: int) -> tuple[str, bytes, bool, Any]:

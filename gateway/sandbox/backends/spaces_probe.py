@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 _RECORD, _REFUSED = "namespaces-hold", "namespaces-refused"
 _A_WHILE = 600.0
 # What a kernel or a policy of the machine says that does not permit it; anything else may be of the moment.
+_TOO_MANY = "this user has as many as `user.max_user_namespaces` permits"
 _FORBIDDEN = (errno.EPERM, errno.EACCES, errno.ENOSYS, errno.EINVAL)
 
 
@@ -36,9 +37,14 @@ def probe(backend: Backend) -> Probe:
     if broken:
         if any(os.strerror(each) in broken for each in _FORBIDDEN):
             remembered.keep(_REFUSED, line)
-        return Probe(False, f"Linux {kernel}: {broken}", REMEDY)
+        return Probe(False, f"Linux {kernel}: {_in_words(broken)}", REMEDY)
     remembered.keep(_RECORD, line)
     return Probe(True, f"Linux {kernel}")
+
+
+def _in_words(broken: str) -> str:
+    """What is broken, without a word for disks that the kernel has for numbers of namespaces too."""
+    return broken.replace(f"namespaces: {os.strerror(errno.ENOSPC)}", f"namespaces: {_TOO_MANY}")
 
 
 def _bubblewrap_holds() -> bool:
@@ -67,5 +73,7 @@ def _line() -> str:
     folder = os.path.join(PACKAGE, "sandbox", "launched")
     files = [sys.executable, *(os.path.join(folder, name) for name in sorted(os.listdir(folder)) if name[-3:] == ".py")]
     states = [(path, state.st_size, state.st_mtime_ns) for path in files for state in (os.stat(path),)]
-    plan = SandboxPlan((Mount("/a", WRITE),), (), ("/b",), "/a", (), Network(), Limits())
+    plan = SandboxPlan(
+        (Mount("/a", WRITE),), (), private=("/b",), cwd="/a", environment=(), network=Network(), limits=Limits()
+    )
     return remembered.line(os.uname().release, states, order_of(plan, ["true"], b""), SCRIPT)

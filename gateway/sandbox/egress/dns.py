@@ -59,7 +59,7 @@ def query_of(message: bytes) -> Query:
     kind, of_class = (int.from_bytes(message[at + 1 + 2 * i : at + 3 + 2 * i], "big") for i in (0, 1))
     if of_class != IN:
         raise DnsError("only the internet's names are answered", _head(number, flags, REFUSED, 0, 0))
-    return Query(number, flags, ".".join(labels), kind, message[12:end])
+    return Query(number, flags, name=".".join(labels), kind=kind, question=message[12:end])
 
 
 def answer(query: Query, code: int, records: tuple[tuple[int, bytes], ...] = ()) -> bytes:

@@ -126,7 +126,18 @@ def request_of(head: bytes) -> Request:
     if expects not in ([], [b"100-continue"]):
         raise HttpError("only 100-continue can be expected")
     upgrade = [value.lower() for value in head_value.all(b"upgrade")] == [b"websocket"] and not length
-    return Request(method, version, scheme, host, port, path, fields, length, bool(expects), upgrade)
+    return Request(
+        method,
+        version,
+        scheme=scheme,
+        host=host,
+        port=port,
+        path=path,
+        fields=fields,
+        length=length,
+        expects=bool(expects),
+        upgrade=upgrade,
+    )
 
 
 def response_of(head: bytes) -> tuple[int, Head]:

@@ -33,7 +33,7 @@ class Report:
         if known is not None:
             self._found[key] = known.replace(count=known.count + 1)
             return
-        made = Violation(kind, target, rule, source, printable(hint))
+        made = Violation(kind, target, rule=rule, source=source, hint=printable(hint))
         self._found[key] = made
         with contextlib.suppress(RuntimeError):  # the listener's own loop may have ended
             self._told(made)

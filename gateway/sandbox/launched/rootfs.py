@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from typing import Any
 
 # Kinds of steps, as `gateway.sandbox.backends.spaces_order` gives them.
-BIND, MASK, MEMORY = "bind", "mask", "memory"
+BIND, MASK, MEMORY, LAYER, AGAIN = "bind", "mask", "memory", "layer", "again"
 
 _READ_ONLY, _NO_SETUID, _NO_DEVICES, _NO_EXECUTE = 1, 2, 4, 8  # as flags of mounts, and as their attributes
 _RECURSIVE, _PRIVATE, _SLAVE, _DETACH = 0x4000, 0x40000, 0x80000, 2
@@ -105,6 +105,10 @@ class Root:
                 self._memory(path, *how)
             elif kind == BIND:
                 self._attach(_copied(self._source(path, folder), path, how), path, folder)
+            elif kind == LAYER:
+                self._layer(path, *how)
+            elif kind == AGAIN:  # of what was made, not of the host's
+                self._attach(_copied(self._target(path, folder), path, how), path, folder)
             else:
                 mask = _opened(_FOLDER_MASK if folder else _FILE_MASK)
                 self._attach(_copied(mask, path, _READ_ONLY | _NO_SETUID | _NO_DEVICES | _NO_EXECUTE), path, folder)
@@ -191,6 +195,19 @@ class Root:
         )  # fmt: skip
         os.close(tree)
         os.close(target)
+
+    def _layer(self, path: bytes, upper: bytes, work: bytes, attributes: int) -> None:
+        """A folder of the host's, over which lies what was changed in it: nothing is ever written to it itself."""
+        parts = [self._source(each, folder=True) for each in (path, upper, work)]
+        target = self._target(path, folder=True)
+        lower, over, beside = [b"/old/proc/self/fd/%d" % part for part in parts]
+        options = b"lowerdir=%b,upperdir=%b,workdir=%b,userxattr" % (lower, over, beside)
+        result = libc.mount(
+            b"overlay", b"/old/proc/self/fd/%d" % target, b"overlay", ctypes.c_ulong(attributes), options
+        )
+        checked(f"laying a layer over {shown(path)}", result)
+        for descriptor in (*parts, target):
+            os.close(descriptor)
 
     def _memory(self, path: bytes, mode: int, size: int) -> None:
         around = self._mounted(b"tmpfs", path, _NO_SETUID | _NO_DEVICES, b"mode=%o,size=%d" % (mode, size))

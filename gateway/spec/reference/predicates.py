@@ -135,6 +135,13 @@ DESCRIBED: dict[str, Entry] = {
         ("deny: {effect: delete, holds: workspace}", "rm -rf /home/dev/project", "rm -rf build"),
         ("ask: {effect: write, holds: [workspace, home]}", "chmod -R 700 /home", "touch src/x"),
     ),
+    "named": entry(
+        "the call itself names the path: a command's word, a redirection, a field of a tool",
+        ("ask: {effect: write, path: AGENTS.md, named: true}", "echo x > AGENTS.md", "echo x > README.md"),
+        ("deny: {effect: delete, path: docs/**, named: true}", "rm docs/x.md", "rm src/x.md"),
+        more="Without it a rule on a path holds also for what lies below a folder that a call changes as a whole, and for "
+        "code: the sandbox keeps the path from being changed. With it `git checkout` may bring such a file.",
+    ),
     "host": entry(
         "hosts that are contacted",
         (

@@ -71,7 +71,7 @@ LIMITED: dict[str, Entry] = {
     name: Entry(
         each.about,
         files=tuple(f"settings: {{limits: {{{name}: {value}}}}}" for value in (each.usual or 4, 2 * (each.usual or 4))),
-        more=f"In {each.unit}, from {each.least} to {each.most:,}. Where nothing is set: {each.shown()}. Holds {each.kept}.",
+        more=f"In {each.unit}, from {each.least} to {each.most:,}. Where nothing is set: {each.shown()}. Bounded: {each.kept}.",
     )
     for name, each in LIMITS.items()
 }

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from patience import patience
 
 from gateway.core.line import hook_line
 from gateway.frontends.service import thin
@@ -73,7 +74,7 @@ class Home:
             out, err = process.communicate(self.event(text), timeout=300)
         return out, err, process.returncode
 
-    def decision(self, text: str = ALLOWED, *, deadline: str = "60", **how: Any) -> str:
+    def decision(self, text: str = ALLOWED, *, deadline: str = "600", **how: Any) -> str:
         out, err, status = self.hook(text, "--deadline", deadline, **how)
         assert (err, status) == (b"", 0), out
         found: str = json.loads(out)["hookSpecificOutput"]["permissionDecision"]
@@ -95,7 +96,7 @@ class Home:
     def ask(self, *words: str, given: bytes = b"", seconds: float = 30.0, **environment: str) -> Any:
         """What the service answers, without the cold path, and whether one should be started."""
         variables = self.bytes_environment | {k.encode(): v.encode() for k, v in environment.items()}
-        return thin.ask(words, variables, given, time.monotonic() + seconds)
+        return thin.ask(words, variables, given, time.monotonic() + patience(seconds))
 
     def serve(self) -> int:
         """Has a hook start the service, and gives its process once it answers."""

@@ -11,6 +11,7 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from patience import patience
 
 from gateway.core.line import client_line
 from gateway.frontends.hook_process import decide
@@ -80,6 +81,9 @@ def test_the_settings_of_agents_are_protected_with_it_where_a_variable_moves_the
     [
         ("--json", "Bash(ls)"),
         ("Bash(rm -rf /)",),
+        ("--short", "Bash(rm -rf /)"),
+        ("--full", "Bash(rm -rf /)"),
+        ("--json", "--full", "Bash(npm test)"),
         ("--mode", "plan", "--json", "Write(x)"),
         ("--tool", "Bash", "--input", '{"command": "git status"}', "--json"),
         ("--unconfined", "Bash(npm test)"),
@@ -167,7 +171,7 @@ def test_one_ends_when_it_is_told_to(home: Home) -> None:
 def test_one_that_is_stopped_is_not_waited_for(home: Home) -> None:
     pid = home.serve()
     os.kill(pid, signal.SIGSTOP)
-    assert home.hook(ALLOWED, "--deadline", "9")[2] == 0
+    assert home.hook(ALLOWED, "--deadline", str(patience(9)))[2] == 0
     assert home.decision(DENIED) == "deny"
     assert pid not in home.services()  # and nobody waits for it again
 

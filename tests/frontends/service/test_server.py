@@ -42,7 +42,9 @@ def serving(home: Home, answering: Callable[..., Any] | None = None, **how: Any)
     made = Service(answering or echo, place, told, **how)
     thread = threading.Thread(target=made.serve)
     thread.start()
-    yield made
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(thin, "is_the_service", lambda _pid, _held: True)  # it is this process, which looks otherwise
+        yield made
     made.end()
     thread.join(30)
     assert not thread.is_alive()
@@ -154,7 +156,8 @@ def test_in_a_folder_of_somebody_else_nobody_is_asked(home: Home) -> None:
         "half", "too much", "an older version",
     ],
 )  # fmt: skip
-def test_what_is_no_answer_is_none(home: Home, reply: bytes) -> None:
+def test_what_is_no_answer_is_none(home: Home, reply: bytes, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(thin, "is_the_service", lambda _pid, _held: True)
     place = thin.folder(home.bytes_environment)
     os.makedirs(place, 0o700)
     told = thin.identity(home.bytes_environment)

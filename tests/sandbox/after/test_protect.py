@@ -14,12 +14,14 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from gateway.host.machine import Machine
 from gateway.model.plan import FIXED, WRITE, Limits, Mount, Network, SandboxPlan
 from gateway.model.result import Violation
 from gateway.sandbox.after import originals, quarantine
 from gateway.sandbox.after.protect import Protected
-from gateway.sandbox.base import SandboxError
+from gateway.sandbox.base import Names, SandboxError
 from gateway.sandbox.birth_time import born_ns
+from gateway.sandbox.marks import COMPARED, git_marks
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -48,12 +50,48 @@ def away(tmp_path: Path) -> Path:
     return tmp_path / "state" / "quarantine"
 
 
-def guard_of(ws: Path, *fixed: Path, held: bool = True) -> Protected:
+def look(folder: str, _bounded: bool) -> Names:
+    """What an index of the folder would tell."""
+    found: dict[str, str] = {}
+    closed = []
+    pending = [folder]
+    while pending:
+        here = pending.pop()
+        try:
+            entries = Machine().entries(here)
+        except PermissionError:
+            closed.append(here)
+            continue
+        found |= {f"{here}/{name}": rule for name, _kind in entries if (rule := classify(f"{here}/{name}"))}
+        found |= {
+            mark.path: mark.fixed
+            for mark in git_marks(here, dict(entries), classify, Machine())
+            if mark.kind != COMPARED
+        }
+        pending += [f"{here}/{name}" for name, kind in entries if kind == "dir"]
+    return Names(found, tuple(closed))
+
+
+class Guarded:
+    """A guard that has looked before the call."""
+
+    def __init__(self, guard: Protected) -> None:
+        self.guard = guard
+
+    def after(self, folder: str) -> tuple[Violation, ...]:
+        away = quarantine.Quarantine(folder)
+        try:
+            return self.guard.after(away)
+        finally:
+            away.close()
+
+
+def guard_of(ws: Path, *fixed: Path, held: bool = True) -> Guarded:
     mounts = (Mount(str(ws), WRITE), *(Mount(str(each), FIXED, each.is_dir(), GIT) for each in fixed))
     plan = SandboxPlan(mounts, (), (), str(ws), (), Network(), Limits(), watched=(str(ws),))
-    guard = Protected(plan, classify, held=held)
+    guard = Protected(plan, classify, look, held=held)
     guard.before()
-    return guard
+    return Guarded(guard)
 
 
 def kept(away: Path) -> dict[str, dict[str, object]]:
@@ -207,7 +245,7 @@ def test_an_old_folder_does_not_become_new_by_a_repository_in_it(ws: Path, away:
     (ws / "old").mkdir()
     os.utime(ws / "old")
     guard = guard_of(ws)
-    guard._began += 10**10  # the folder is older than the call
+    guard.guard._began += 10**10  # the folder is older than the call
     repository(ws / "old")
     (ws / "old" / ".mcp.json").write_text("evil")
     assert [each.target for each in guard.after(str(away))] == [str(ws / "old" / ".mcp.json")]
@@ -527,8 +565,9 @@ def test_a_folder_that_somebody_else_has_closed_is_reported(ordinary: tuple[Path
     os.seteuid(0)
     (ws / "a").mkdir(mode=0o700)
     os.seteuid(NOBODY)
-    with pytest.raises(SandboxError, match="a cannot be looked into"):
-        guard.after(str(away))
+    (violation,) = guard.after(str(away))
+    assert violation.hint.startswith(f"{ws}/a cannot be looked into: ")
+    assert "could not be taken away" in violation.hint
 
 
 def test_a_protected_file_in_a_folder_that_was_closed_is_put_back(ordinary: tuple[Path, Path]) -> None:

@@ -96,7 +96,7 @@ READS = [
 
 @pytest.mark.parametrize("text", READS)
 def test_a_hidden_file_is_told_with_the_rule_that_hides_it(text: str) -> None:
-    hint = "hidden by policy rule secret-files: ask the person for what you need of it"
+    hint = "hidden by policy rule secret-files; ask the person for what you need of it"
     assert told(text) == (Violation("read", "/hid/secret", "secret-files", "output", hint, False),)
 
 
@@ -248,3 +248,28 @@ def test_there_is_an_end_to_complaints() -> None:
 )
 def test_odd_output_does_no_harm(text: str) -> None:
     assert told(text) == ()
+
+
+@pytest.mark.parametrize(
+    ("text", "permit"),
+    [
+        ("strace: ptrace(PTRACE_TRACEME, ...): Operation not permitted", "ptrace"),
+        ("warning: Could not trace the inferior process.\nwarning: ptrace: Operation not permitted", "ptrace"),
+        ("error: personality set failed: Operation not permitted", "ptrace"),
+        ("perf_event_open(..., PERF_FLAG_FD_CLOEXEC) failed: Operation not permitted", "perf"),
+        ("unshare: unshare failed: Operation not permitted", "namespaces"),
+        ("bwrap: No permissions to create new namespace, likely because the kernel does not allow it", "namespaces"),
+        (
+            "Failed to move to new namespace: PID namespaces supported, ... errno = Operation not permitted",
+            "namespaces",
+        ),
+        ("[1:1:ERROR:zygote_host] No usable sandbox! Update your kernel", "namespaces"),
+    ],
+)
+def test_who_is_kept_from_asking_the_kernel_is_told_what_permits_it(text: str, permit: str) -> None:
+    assert {(each.kind, each.target) for each in told(text)} == {("kernel", permit)}
+    assert told(text, PLAN.replace(permits=(permit,))) == ()
+
+
+def test_what_a_program_says_of_tracing_alone_is_no_refusal() -> None:
+    assert told("ptrace is a system call; see perf_event_open(2)") == ()

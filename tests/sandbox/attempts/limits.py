@@ -12,6 +12,48 @@ _DONE = "\nopen('got', 'w').write('owned')"
 _MIB = 1 << 20
 
 
+_SEGMENTS = (
+    "found = []\n"
+    "libc.shmat.restype = ctypes.c_void_p\n"
+    "for n in range(12):\n"
+    f"    size = {64 * _MIB}\n"
+    "    number = call(29, 194, 0, size, 0o1600)\n"
+    "    assert number >= 0\n    found.append(number)\n"
+    "    at = libc.shmat(number, None, 0)\n    ctypes.memset(at, 1, size)\n    libc.shmdt(ctypes.c_void_p(at))\n"
+    "{rest}"
+    "open('got', 'w').write('owned')"
+)
+_REMOVED = "[call(31, 195, each, 0, 0) for each in found]\n"
+# Longer than the looks are apart.
+_WAIT = "import time\ntime.sleep(1)\n"
+_SENT = (
+    "import array\none, other = socket.socketpair()\n"
+    "for n in range(20):\n"
+    f"    file = os.memfd_create('x')\n    [os.write(file, bytes({_MIB})) for each in range(32)]\n"
+    "    one.sendmsg([b'x'], [(1, 1, array.array('i', [file]))])\n    os.close(file)\n"
+)
+_FULL_SOCKETS = (
+    "kept = []\n"
+    "for n in range(400):\n"
+    "    one, other = socket.socketpair()\n    kept += [one, other]\n"
+    "    one.setsockopt(1, 7, 1 << 20)\n    one.setblocking(False)\n"
+    "    try:\n        while True: one.send(bytes(1 << 16))\n    except BlockingIOError: pass\n"
+)
+_UNWAITED = (
+    "import signal, time\nsignal.signal(signal.SIGCHLD, signal.{how})\n"
+    "for n in range(60):\n"
+    "    if not os.fork():\n        while time.process_time() < 0.06: pass\n        os._exit(0)\n"
+    "    time.sleep(0.065)\n"
+)
+_TABLES = (
+    "import mmap\nkept = []\n"
+    "for n in range(24):\n"
+    "    area = mmap.mmap(-1, 1 << 33, mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS | 0x4000)\n    area.madvise(15)\n"
+    "    kept.append(area)\n"
+    "    for at in range(0, 1 << 33, 1 << 21): area[at]\n"
+)
+
+
 def _forks(number: int) -> str:
     """So many processes at a time, ended before this one goes on; each is one more than the bound counts."""
     return (
@@ -100,6 +142,58 @@ CHECKS = (
         ),
         "ws/got",
         limits=Limits(cpu_seconds=1),
+        needs=_PY,
+    ),
+    Check(
+        "memory is left in segments that nobody has",
+        "limits",
+        python(_SEGMENTS.replace("{rest}", _WAIT + _REMOVED)),
+        "ws/got",
+        limits=Limits(memory=300 * _MIB),
+        needs=("python3", "System V", "2 GiB of memory"),
+    ),
+    Check(
+        "memory is on its way through a socket",
+        "limits",
+        python(_SENT + _WAIT + "open('got', 'w').write('owned')"),
+        "ws/got",
+        limits=Limits(memory=200 * _MIB),
+        needs=("python3", "2 GiB of memory"),
+    ),
+    Check(
+        "memory is held in sockets",
+        "limits",
+        python(_FULL_SOCKETS + _WAIT + "open('got', 'w').write('owned')"),
+        "ws/got",
+        limits=Limits(memory=100 * _MIB),
+        needs=("python3", "2 GiB of memory"),
+    ),
+    Check(
+        "memory is held by the kernel for places where there is none",
+        "limits",
+        python(_TABLES + _WAIT + "open('got', 'w').write('owned')"),
+        "ws/got",
+        limits=Limits(memory=200 * _MIB),
+        needs=("python3", "2 GiB of memory"),
+    ),
+    Check(
+        "the processor is used by children whose end is ignored",
+        "limits",
+        python(_UNWAITED.replace("{how}", "SIG_IGN") + _DONE),
+        "ws/got",
+        limits=Limits(cpu_seconds=1),
+        needs=_PY,
+    ),
+    Check(
+        "a disk is filled without writing",
+        "limits",
+        python(
+            "for n in range(3):\n"
+            f"    file = os.open(f'big{{n}}', os.O_RDWR | os.O_CREAT)\n    os.posix_fallocate(file, 0, {20 * _MIB})\n"
+            "    os.close(file)\n" + _WAIT + "open('got', 'w').write('owned')"
+        ),
+        "ws/got",
+        limits=Limits(disk=20 * _MIB),
         needs=_PY,
     ),
     Check(

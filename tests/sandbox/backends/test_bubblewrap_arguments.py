@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import pytest
 from hypothesis import given as when
-from hypothesis import settings
 from hypothesis import strategies as st
 
 from gateway.model.plan import FIXED, HIDDEN, READ, WRITE, Limits, Mount, Network, SandboxPlan
@@ -206,7 +205,6 @@ def rights(backend: Bubblewrap, plan: SandboxPlan, paths: list[str]) -> list[str
     wanted=st.dictionaries(st.sampled_from(TREE), st.sampled_from([READ, WRITE, FIXED, HIDDEN]), max_size=6),
     private=st.sets(st.sampled_from(TREE), max_size=2),
 )
-@settings(max_examples=25, deadline=None)
 def test_a_command_can_do_in_every_folder_what_the_plan_says(
     backend: Bubblewrap, top: str, wanted: dict[str, str], private: set[str]
 ) -> None:

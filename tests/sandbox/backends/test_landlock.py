@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from patience import patience
 
 from gateway.model.plan import HIDDEN, READ, WRITE, Limits, Mount, Network, SandboxPlan
 from gateway.sandbox.backends.landlock import Landlock
@@ -28,7 +29,6 @@ pytestmark = pytest.mark.skipif(
 
 AGAIN = "GATEWAY_TEST_AS_USER"
 OUT, NOT = b"OUT\n", b""
-PATIENCE_MS = 20_000
 
 
 @pytest.fixture(scope="module")
@@ -117,7 +117,7 @@ def run(backend: Landlock, plan: SandboxPlan, argv: list[str], keep: tuple[int, 
 def ended(descriptor: int) -> bool:
     poll = select.poll()
     poll.register(descriptor, select.POLLIN)
-    return bool(poll.poll(PATIENCE_MS))
+    return bool(poll.poll(patience(20) * 1000))
 
 
 def plainly(plan: SandboxPlan, argv: list[str], keep: tuple[int, ...] = ()) -> bytes:
@@ -129,7 +129,7 @@ def plainly(plan: SandboxPlan, argv: list[str], keep: tuple[int, ...] = ()) -> b
         stdin=subprocess.DEVNULL,
         capture_output=True,
         pass_fds=keep,
-        timeout=30,
+        timeout=patience(30),
         check=False,
     )
     return done.stdout

@@ -10,6 +10,7 @@ import pytest
 
 from gateway.model.plan import FIXED, HIDDEN
 from gateway.sandbox.after.protect import Protected
+from gateway.sandbox.after.quarantine import Quarantine
 from gateway.sandbox.backends.landlock import Landlock
 from gateway.sandbox.base import Names
 from gateway.sandbox.contract import CHECKS, SECRET, Check, worked
@@ -71,11 +72,11 @@ def test_it_is_held_or_refused_or_put_back_or_named(check: Check, here, backend:
     fixed = {mount.path: "a-rule" for mount in plan.mounts if mount.access == FIXED}
     plan = plan.replace(watched=())
     before = {path: _picture(Path(path)) for path in fixed}
-    guard = Protected(plan, lambda path: fixed.get(path, ""), look=lambda _folder: Names(fixed), held=False)
+    guard = Protected(plan, lambda path: fixed.get(path, ""), lambda _folder, _bounded: Names(fixed), held=False)
     guard.before()
     status, output = worlds.confined(backend, plan, check.text)
     done = worked(check, status, here.found(check.proof))
-    swept = guard.after(str(here.top / "quarantine"))
+    swept = guard.after(Quarantine(str(here.top / "quarantine")))
     assert {path: _picture(Path(path)) for path in fixed} == before
     if is_one_of(check, PUT_BACK):
         assert done is bool(swept)

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from gateway.model.limits import LIMITS
 from gateway.model.plan import Limits, Network, SandboxPlan
 from gateway.sandbox.backends.unconfined import Unconfined
 from gateway.sandbox.base import SandboxError, Streams
@@ -147,3 +148,22 @@ def test_bounds_hold_in_a_session(tmp_path: Path) -> None:
         return Session(words, {b"PATH": b"/usr/bin:/bin"}, os.fsencode(tmp_path), streams, (), bounds)
 
     assert output(start, "ulimit -c; ulimit -n") == (0, b"0\n50\n")
+
+
+def test_a_bound_that_no_shell_can_set_starts_nothing(tmp_path: Path) -> None:
+    import resource
+
+    nowhere = os.open(os.devnull, os.O_RDWR)
+    try:
+        with pytest.raises(SandboxError, match=f"cannot set the bounds \\[{resource.RLIMIT_RTPRIO}\\]"):
+            Session(
+                [b"/usr/bin/touch", b"ran"], {}, os.fsencode(tmp_path), Streams(nowhere, nowhere, nowhere), (),
+                ((resource.RLIMIT_RTPRIO, 1, 1),),
+            )  # fmt: skip
+    finally:
+        os.close(nowhere)
+    assert os.listdir(tmp_path) == []
+
+
+def test_every_limit_that_the_kernel_keeps_can_be_set_by_a_shell() -> None:
+    assert [name for name, limit in LIMITS.items() if bool(limit.resource) != bool(limit.letter[0])] == []

@@ -12,6 +12,7 @@ import time
 from typing import TYPE_CHECKING
 
 import pytest
+from patience import patience
 
 from gateway.sandbox.egress.service import Egress
 
@@ -108,7 +109,7 @@ class Sandbox:
                 said += os.read(told, 4096) or pytest.fail(f"no sandbox: {process.communicate()[1]}")
             self.session = self.egress.attach(json.loads(said)["child-pid"], self.network, self.told.append)
             os.write(release, b"x")
-            out, err = process.communicate(timeout=seconds)
+            out, err = process.communicate(timeout=patience(seconds))
             return subprocess.CompletedProcess(argv, process.returncode, out, err)
         finally:
             process.kill()
@@ -190,7 +191,7 @@ def descriptors() -> set[str]:
 
 def eventually(true: Callable[[], bool], seconds: float = 10.0) -> bool:
     """Waits for something that another thread does."""
-    until = time.monotonic() + seconds
+    until = time.monotonic() + patience(seconds)
     while not true():
         if time.monotonic() > until:
             return False

@@ -10,7 +10,7 @@ import threading
 from typing import TYPE_CHECKING
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from gateway.model.plan import Endpoint, Injection, Network
@@ -479,7 +479,6 @@ def test_nothing_in_a_report_can_paint_a_terminal() -> None:
     assert (report.all()[0].target, report.all()[0].hint) == ("a\\x1b[2Jb\\x0a", "x\\x0d")
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     st.one_of(
         st.binary(max_size=200),

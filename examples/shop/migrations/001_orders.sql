@@ -1,0 +1,1 @@
+create table orders (id integer primary key, cents integer not null);

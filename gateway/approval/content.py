@@ -1,0 +1,120 @@
+"""What a call that runs code would run, by content: the files that its words name, and those in which the programs that
+it starts look up what to do.
+
+A yes to `bash x.sh` or `npm test` is one to what they say when they are shown. What these name in turn, and what they
+load, is not followed: the sandbox holds that.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+
+from gateway.core.cache import digest
+from gateway.model.effect import HOLE
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+    from typing import Any
+
+    from gateway.model.verdict import Verdict
+
+# In which programs look up what to do, in the folder where they start or one above it.
+MANIFESTS = (
+    "package.json", "Makefile", "makefile", "GNUmakefile", "pyproject.toml", "setup.py", "setup.cfg", "tox.ini",
+    "noxfile.py", "tasks.py", "Cargo.toml", "build.rs", "justfile", "Justfile", ".justfile", "Taskfile.yml",
+    "Taskfile.yaml", "Rakefile", "Gemfile", "composer.json", "build.gradle", "build.gradle.kts", "settings.gradle",
+    "settings.gradle.kts", "gradlew", "pom.xml", "mvnw", "deno.json", "deno.jsonc", "turbo.json", "nx.json",
+    "CMakeLists.txt", "meson.build", "configure", "mix.exs", "build.sbt", "MODULE.bazel", "WORKSPACE", "BUILD",
+    "BUILD.bazel", "Dockerfile", "Containerfile", "compose.yaml", "compose.yml", "docker-compose.yml",
+    "docker-compose.yaml", "Procfile", "Vagrantfile", "Jenkinsfile", ".pre-commit-config.yaml", "conftest.py",
+    "manage.py", "dodo.py", "SConstruct", "Earthfile", "devbox.json", "mise.toml", ".envrc",
+)  # fmt: skip
+_MOST_FILES = 64
+_MOST_FOLDERS = 16
+_MOST_WORDS = 256
+_MOST_BYTES = 8 << 20
+_LONGEST = 4_096
+
+
+def content_digest(verdict: Verdict) -> str:
+    """A digest of all of these as they are now, "" where the call runs nothing that lies in a file."""
+    said = [part for path in _files(verdict) if (part := _said(path))]
+    return digest([piece for part in said for piece in part]) if said else ""
+
+
+def _files(verdict: Verdict) -> list[str]:
+    """Each once, as many as are looked at."""
+    found: dict[str, None] = {}
+    for path in _named(verdict):
+        found[path] = None
+        if len(found) >= _MOST_FILES:
+            break
+    return list(found)
+
+
+def _named(verdict: Verdict) -> Iterator[str]:
+    items, parts, context = verdict.analysis.items, verdict.analysis.parts, verdict.context
+    running = {item.part for item in items if item.effect.kind in ("code", "opaque")}
+    for item in items:
+        effect: Any = item.effect
+        if item.part in running and effect.kind == "read" and HOLE not in effect.path:
+            yield effect.real or effect.path
+    folders: dict[str, None] = {}
+    for at in sorted(each for each in running if each >= 0):
+        for folder in parts[at].cwds or (context.cwd,):
+            folders[folder] = None
+            for path in _words(parts[at].argv, folder):
+                if os.path.isdir(path):
+                    folders[path] = None
+                else:
+                    yield path
+    for folder in _with_parents(folders, context.root):
+        for name in MANIFESTS:
+            path = f"{folder}/{name}"
+            if os.path.lexists(path):
+                yield path
+
+
+def _words(argv: Iterable[str], folder: str) -> Iterator[str]:
+    for word in list(argv)[:_MOST_WORDS]:
+        for each in dict.fromkeys((word, word.partition("=")[2])):
+            if each and HOLE not in each and "\0" not in each and len(each) < _LONGEST:
+                path = os.path.join(folder, each)
+                if os.path.exists(path):
+                    yield path
+
+
+def _with_parents(folders: Iterable[str], root: str) -> list[str]:
+    """The folders, and those above them up to the project's."""
+    found: dict[str, None] = {}
+    for folder in folders:
+        while folder not in found and len(found) < _MOST_FOLDERS:
+            found[folder] = None
+            if folder in (root, "/", "") or not (folder + "/").startswith(root + "/"):
+                break
+            folder = os.path.dirname(folder)
+    return list(found)
+
+
+def _said(path: str) -> tuple[str, bytes] | None:
+    """A file's name and content; of a large one, and of one that cannot be read, what tells it from another."""
+    try:
+        file = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK | os.O_NOCTTY)
+    except OSError:
+        try:
+            return path, _told(os.lstat(path))
+        except OSError:
+            return None
+    with os.fdopen(file, "rb") as opened:
+        found = os.fstat(file)
+        if not stat.S_ISREG(found.st_mode):
+            return None
+        if found.st_size > _MOST_BYTES:
+            return path, _told(found)
+        return path, opened.read(_MOST_BYTES)
+
+
+def _told(found: os.stat_result) -> bytes:
+    return repr((found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns, found.st_ctime_ns)).encode()

@@ -1,0 +1,106 @@
+"""Names on the disk that must be held, and those among them that only git knows by what lies around them."""
+
+from __future__ import annotations
+
+from posixpath import basename, dirname, join, normpath
+
+from gateway.core.value import Value
+from gateway.host.repository import is_like_bare
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping
+
+    from gateway.host.base import Host
+
+# What git runs or obeys in the folder of a repository; in those called `.git` policy speaks of them by name.
+_OBEYED = ("config", "config.worktree", "hooks", "commondir")
+# A file that is compared when the call has ended, since programs may remove it together with its folder.
+COMPARED = "compared"
+# A folder so deep that what lies in it has no name.
+DEEP = "deep"
+# Stands for a rule: programs of environments change by calls that install, and by no others.
+PROGRAMS = "programs-of-environments"
+_ENVIRONMENTS = (".venv", "venv")
+
+
+class Mark(Value):
+    """A name on the disk that rules speak of; `hidden`, `fixed` and `kept` as in `gateway.policy.path_protection`.
+    `kind`: dir, file, link, other, compared or deep. A folder that could not be looked into is hidden, by no rule."""
+
+    path: str
+    kind: str
+    hidden: str = ""
+    fixed: str = ""
+    kept: str = ""
+    closed: bool = False
+
+
+def program_marks(folder: str, kinds: Mapping[str, str]) -> Iterator[Mark]:
+    """The programs of an environment in a folder, which the person runs by their names: those of a virtual environment
+    of Python, what it loads each time it starts, and those that packages of node bring."""
+    names: list[str] = []
+    if basename(folder) == "node_modules":
+        names = [".bin"] if "/node_modules/" not in folder else []
+    elif "pyvenv.cfg" in kinds and basename(folder) in _ENVIRONMENTS:
+        names = ["bin", "pyvenv.cfg"]
+    elif basename(folder) == "site-packages" and basename(dirname(dirname(dirname(folder)))) in _ENVIRONMENTS:
+        names = [name for name in kinds if name.endswith(".pth")]
+    for name in names:
+        if kinds.get(name) in ("dir", "file"):
+            yield Mark(f"{folder}/{name}", kinds[name], hidden="", fixed=PROGRAMS, kept=PROGRAMS)
+
+
+def may_matter_to_git(folder: str, name: str) -> bool:
+    """Whether a name that comes or goes may make a folder a repository, or have git run or obey something else."""
+    return name in _OF_GIT or folder.endswith("/hooks")
+
+
+_OF_GIT = frozenset((".git", "HEAD", "objects", "refs", *_OBEYED))
+
+
+def git_marks(folder: str, kinds: Mapping[str, str], rule: Callable[[str], str], host: Host) -> Iterator[Mark]:
+    """The names in a folder by which git finds or obeys a repository, whatever that is called: a `.git` that is a file
+    or a link, and in any folder that git would take for a repository what it obeys there. `kinds`: of all that lies in
+    the folder; `rule`: the rule that keeps a path from being changed."""
+    if kinds.get(".git", "dir") != "dir":
+        protects = rule(f"{folder}/.git/config")
+        if protects:
+            yield Mark(f"{folder}/.git", kinds[".git"], hidden="", fixed=protects, kept=protects)
+    if "HEAD" in kinds and is_like_bare(kinds) and (protects := rule(f"{folder}/.git/config")):
+        for name in _OBEYED:
+            if name in kinds:
+                path = f"{folder}/{name}"
+                sound = name == "commondir" and is_of_work_tree(folder, host)
+                yield Mark(path, COMPARED if sound else kinds[name], hidden="", fixed=protects, kept=protects)
+
+
+def is_of_work_tree(folder: str, host: Host) -> bool:
+    """Whether a folder is what a repository keeps of a linked work tree: `REPOSITORY/worktrees/NAME`, whose `commondir`
+    says just that."""
+    above = dirname(folder)
+    if basename(above) != "worktrees":
+        return False
+    return _exactly(folder, _said(f"{folder}/commondir", host), host) == dirname(above)
+
+
+def led_to(dot_git: str, host: Host) -> str:
+    """The folder that a `.git` file sends git to, "" where that is not plainly said, or where a link is on the way."""
+    said = _said(dot_git, host)
+    return _exactly(dirname(dot_git), said[len("gitdir: ") :], host) if said.startswith("gitdir: ") else ""
+
+
+def _said(file: str, host: Host) -> str:
+    """The one line of a small file, as git takes it; "" where it says more, or something odd."""
+    fact = host.path(file)
+    if fact is None or fact.kind != "file" or fact.real != file:
+        return ""
+    line = host.read(file).removesuffix("\n")
+    return line if line.isprintable() and line == line.strip() else ""
+
+
+def _exactly(base: str, path: str, host: Host) -> str:
+    """The folder at a path, "" where none is, or where a link leads there."""
+    written = join(base, path) if path else ""
+    fact = host.path(written) if path else None
+    return fact.real if fact is not None and fact.kind == "dir" and fact.real == normpath(written) else ""

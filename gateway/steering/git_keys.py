@@ -1,0 +1,301 @@
+"""What git's settings start, read or obey.
+
+Three questions. May a repository that a call makes or meets keep an entry (`is_harmless`)? May the project's own
+repository, in which a person works, say it without anybody being asked (`is_usual`)? Which files does an entry of the
+person's own settings name (`named`)? The first two are lists of what is known to start nothing: whatever is not on
+them might start a program, read another file or send data elsewhere, in this version of git or in a later one.
+
+Pure. What is kept of a configuration is written anew, so that no trick of quoting survives.
+"""
+
+from __future__ import annotations
+
+from posixpath import normpath
+
+from gateway.steering.git_config import INCLUDES
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from gateway.steering.git_config import Entry
+
+
+def _names(text: str) -> frozenset[str]:
+    return frozenset(text.split())
+
+
+_CORE = _names(
+    "repositoryformatversion filemode bare logallrefupdates ignorecase precomposeunicode symlinks autocrlf eol "
+    "safecrlf quotepath sparsecheckout sparsecheckoutcone untrackedcache preloadindex bigfilethreshold compression "
+    "abbrev commentchar commentstring longpaths fscache hidedotfiles protecthfs protectntfs trustctime checkstat "
+    "whitespace commitgraph multipackindex createobject fsync fsyncmethod fsyncobjectfiles loosecompression "
+    "packedgitlimit packedgitwindowsize deltabasecachelimit sharedrepository warnambiguousrefs disambiguate "
+    "maxtreedepth splitindex"
+)
+_KEYS = {
+    "core": _CORE,
+    "remote": _names(
+        "url pushurl fetch push tagopt prune prunetags mirror promisor partialclonefilter skipdefaultupdate "
+        "skipfetchall followremotehead gh-resolved pushdefault"
+    ),
+    "submodule": _names("url active branch ignore shallow recurse fetchjobs fetchrecursesubmodules"),
+    "user": _names("name email useconfigonly"),
+    "diff": _names(
+        "algorithm context interhunkcontext renames renamelimit noprefix mnemonicprefix colormoved colormovedws "
+        "wserrorhighlight submodule ignoresubmodules dirstat statgraphwidth suppressblankempty wordregex "
+        "indentheuristic relative autorefreshindex"
+    ),
+    "merge": _names(
+        "conflictstyle ff renames renamelimit directoryrenames renormalize stat log autostash verbosity branchdesc "
+        "suppressdest defaulttoupstream"
+    ),
+    "commit": _names("cleanup status verbose"),
+    "lfs": _names("repositoryformatversion access locksverify fetchrecentrefsdays skipdownloaderrors"),
+    "feature": _names("manyfiles experimental"),
+}
+# In these nothing starts anything, but for the keys below.
+_SECTIONS = _names(
+    "advice clean color column fetch gc index init log merge-base pack pull push rebase rerere status tag branch"
+)
+_SUBSECTIONS = _names("branch color")
+# What attributes of files may choose by name, and still start nothing.
+_DRIVERS = {
+    "diff": _names("xfuncname funcname binary wordregex algorithm"),
+    "merge": _names("name recursive"),
+}
+_UNSAFE_KEYS = _names(
+    "default gpgsign program helper command cmd recursesubmodules gpgsigned templatedir recentobjectshook driver "
+    "bundleuri"
+)
+_EXTENSIONS = _names(
+    "objectformat refstorage worktreeconfig partialclone noop preciousobjects compatobjectformat relativeworktrees"
+)
+_UPDATES = ("checkout", "rebase", "merge", "none")
+_BOOLEANS = frozenset(("true", "false", "yes", "no", "on", "off", "1", "0", ""))
+
+# What a person's tools keep in the settings of a repository: read by those tools alone, which ask for themselves.
+_OF_TOOLS = _names("alias gitflow gui gitg gitk vscode github gitlab git-town branchless")
+_LFS = {
+    "clean": ("git-lfs clean -- %f", "git-lfs clean %f"),
+    "smudge": ("git-lfs smudge -- %f", "git-lfs smudge %f", "git-lfs smudge --skip -- %f"),
+    "process": ("git-lfs filter-process", "git-lfs filter-process --skip"),
+    "required": ("true", "false"),
+}
+# Programs of the search path, which no call can put there, and which start nothing by their own settings in a project.
+_EDITORS = _names("vi vim nvim nano emacs micro hx ed code codium subl true : cat")
+_EDITOR_FLAGS = _names("--wait -w -nw -n --new-window --nofork -f")
+_PAGERS = _names("less more cat most true")
+_PAGER_FLAGS = frozenset("FRXSMKNiIJWegqrs")
+_SIGNERS = _names("gpg gpg2 gpgsm ssh-keygen /usr/bin/gpg /usr/bin/gpg2 /usr/bin/ssh-keygen")
+_HELPERS = frozenset(
+    ("store", "cache", "manager", "manager-core", "osxkeychain", "wincred", "libsecret", "secretservice", "")
+)
+_HELPERS_WHOLE = frozenset(("!gh auth git-credential", "!/usr/bin/gh auth git-credential", "!glab auth git-credential"))
+_SSH_VALUES = _names("-i -p -l")
+_SSH_FLAGS = _names("-4 -6 -a -q -T -v")
+_SSH_OPTIONS = (
+    "identitiesonly=", "identityfile=", "port=", "user=", "stricthostkeychecking=", "connecttimeout=",
+    "serveraliveinterval=", "serveralivecountmax=", "batchmode=", "forwardagent=no", "addkeystoagent=",
+)  # fmt: skip
+# Sections of which each subsection is a driver or a tool with commands of its own.
+_BY_NAME = _names("diff difftool merge mergetool")
+_PLAIN = {
+    "user": _names("signingkey"),
+    "commit": _names("gpgsign template"),
+    "tag": _names("gpgsign"),
+    "push": _names("default recursesubmodules gpgsign"),
+    "merge": _names("tool guitool"),
+    "diff": _names("tool guitool"),
+    "mergetool": _names("keepbackup prompt writetotemp keeptemporaries hideresolved"),
+    "difftool": _names("prompt trustexitcode guidefault"),
+    "gpg": _names("format mintrustlevel"),
+    "credential": _names("username usehttppath interactive"),
+    "http": _names("postbuffer sslverify version lowspeedlimit lowspeedtime maxrequests extraheader sslcainfo"),
+    "core": _names("excludesfile attributesfile notesref"),
+    "init": _names("defaultbranch"),
+    "maintenance": _names("auto strategy autodetach"),
+    "format": _names("pretty signoff attach subjectprefix to cc outputdirectory numbered"),
+    "blame": _names("ignorerevsfile coloring date showroot markignoredlines markunblamablelines"),
+    "grep": _names("linenumber patterntype column extendedregexp fullname threads"),
+    "versionsort": _names("suffix prereleasesuffix"),
+    "stash": _names("showpatch showstat showincludeuntracked useautostash"),
+    "notes": _names("displayref rewriteref mergestrategy rewritemode"),
+    "lfs": _names(
+        "url pushurl concurrenttransfers activitytimeout dialtimeout batch allowincompletepush fetchinclude "
+        "fetchexclude storage"
+    ),
+    "protocol": _names("version"),
+    "receive": _names("denycurrentbranch denynonfastforwards denydeletes fsckobjects"),
+    "transfer": _names("fsckobjects"),
+    "svn-remote": _names("url fetch branches tags"),
+}
+
+
+def is_harmless(entry: Entry, inside: str, roots: tuple[str, ...]) -> bool:
+    """Whether git runs nothing and reads nothing else for it, whoever wrote it. `inside`: the folder of the repository;
+    `roots`: where a work tree that it names may lie."""
+    section, subsection, key, value = entry
+    if section == "core" and key == "worktree":
+        path = normpath(f"{inside}/{value}" if value and not value.startswith("/") else value or "/")
+        return any((path + "/").startswith(root.rstrip("/") + "/") for root in roots)
+    if section == "core" and key == "fsmonitor":  # git's own daemon, or none
+        return (value or "true").lower() in _BOOLEANS
+    if section == "submodule" and key == "update":
+        return value in _UPDATES
+    if key in ("url", "pushurl") and section in ("remote", "submodule"):
+        return value is not None and "::" not in value and not value.startswith("-")
+    if section == "filter" and subsection == "lfs":
+        return value is None or value in _LFS.get(key, ())
+    if section in _KEYS:
+        return key in (_DRIVERS[section] if subsection and section in _DRIVERS else _KEYS[section])
+    if section == "extensions":
+        return key in _EXTENSIONS
+    return section in _SECTIONS and (not subsection or section in _SUBSECTIONS) and key not in _UNSAFE_KEYS
+
+
+def is_usual(entry: Entry, inside: str, roots: tuple[str, ...], is_safe: Callable[[str], bool]) -> bool:
+    """Whether the own repository of a project may say it, in files that no call can write: what is harmless, what tools
+    of its person keep there, and programs of the search path that are known to be what they are called. `is_safe`:
+    whether no call may write what lies under a path, as it is written; `inside`, `roots`: as in `is_harmless`."""
+    if is_harmless(entry, inside, roots):
+        return True
+    section, subsection, key, value = entry
+    if section in _OF_TOOLS or (key in _PLAIN.get(section, ()) and not (subsection and section in _BY_NAME)):
+        return True
+    if value is None or section in INCLUDES:
+        return section in INCLUDES and key == "path"  # what is included is looked at by itself
+    if section in ("remote", "submodule") and key in ("url", "pushurl"):
+        return not value.startswith("-")  # where a call dials it, that is an effect of the call
+    if section == "url":
+        return key in ("insteadof", "pushinsteadof")
+    if section == "core" and key == "hookspath":
+        return value == "" or is_safe(value)
+    words = _words(value)
+    if words is None:
+        return False
+    first, rest = (words[0], words[1:]) if words else ("", [])
+    if (section, key) in (("core", "editor"), ("sequence", "editor")):
+        return first in _EDITORS and _EDITOR_FLAGS.issuperset(rest)
+    if (section, key) == ("core", "pager") or section in ("pager", "interactive"):
+        plain = all(each[:1] == "-" and _PAGER_FLAGS.issuperset(each[1:]) for each in rest)
+        return value.lower() in _BOOLEANS or (first in _PAGERS and plain)
+    if section == "gpg" and key == "program":
+        return value in _SIGNERS
+    if section == "gpg" and key == "allowedsignersfile":
+        return True
+    if section == "credential" and key == "helper":
+        return value in _HELPERS_WHOLE or (first in _HELPERS and all(_is_flag(each) for each in rest))
+    if section == "core" and key == "sshcommand":
+        return first in ("ssh", "/usr/bin/ssh") and _is_plain_ssh(rest)
+    return False
+
+
+def _words(value: str) -> list[str] | None:
+    """The words of a command without any sign that a shell would act on, None for one that has some."""
+    if any(sign in value for sign in "$`;|&<>(){}*?[]!\\\n#") and not value.startswith("!"):
+        return None
+    import shlex  # lazy: few settings are commands
+
+    try:
+        return shlex.split(value)
+    except ValueError:
+        return None
+
+
+def _is_flag(word: str) -> bool:
+    return word.startswith("-") and "/" not in word and "+" not in word
+
+
+def _is_plain_ssh(words: list[str]) -> bool:
+    at = 0
+    while at < len(words):
+        word = words[at]
+        if word in _SSH_VALUES:
+            at += 2
+        elif word in _SSH_FLAGS:
+            at += 1
+        elif word == "-o" or word.startswith("-o"):
+            given = word[2:] or (words[at + 1] if at + 1 < len(words) else "")
+            if not given.lower().startswith(_SSH_OPTIONS):
+                return False
+            at += 1 if word[2:] else 2
+        else:
+            return False
+    return True
+
+
+# Programs to which a bare word is the name of a file.
+_INTERPRETERS = (
+    "sh",
+    "bash",
+    "dash",
+    "zsh",
+    "ksh",
+    "python",
+    "python3",
+    "node",
+    "perl",
+    "ruby",
+    "php",
+    "deno",
+    "bun",
+    "env",
+)
+
+
+def named(entry: Entry, top: str, home: str) -> list[str] | None:
+    """The files and folders that an entry of the person's own settings names, absolute; those that lie relative to the
+    work tree `top` among them. Nothing for an entry that starts nothing. None where it cannot be told what it names."""
+    section, _, key, value = entry
+    if value is None or is_harmless(entry, "/", ()) or key in _PLAIN.get(section, ()):
+        return []
+    if section in _OF_TOOLS:
+        return []
+    if (section, key) in (("core", "hookspath"), ("init", "templatedir")):
+        return [_absolute(value, top, home)] if value else []
+    if section in INCLUDES or (section, key) == ("core", "worktree"):
+        return []
+    import shlex  # lazy: few settings are commands
+
+    try:
+        words = shlex.split(value.removeprefix("!"))
+    except ValueError:
+        words = value.split()
+    if not words:
+        return []
+    found = []
+    script = words[0].rpartition("/")[2].startswith(_INTERPRETERS)
+    for at, word in enumerate(words):
+        _, equals, given = word.partition("=")
+        for each in {word, given} if equals else {word}:
+            if "$" in each and not each.startswith(("$HOME/", "${HOME}/")):
+                if "/" in each.partition("$")[2]:
+                    return None
+            elif ("/" in each and "://" not in each) or (script and at and not each.startswith("-") and "." in each):
+                found.append(_absolute(each, top, home))
+    return found
+
+
+def _absolute(path: str, top: str, home: str) -> str:
+    for sign in ("~/", "$HOME/", "${HOME}/"):
+        if path.startswith(sign):
+            return normpath(f"{home}/{path[len(sign) :]}")
+    return normpath(path if path.startswith("/") else f"{top}/{path}")
+
+
+def written(kept: list[Entry]) -> str:
+    """A configuration that says just this."""
+    lines: list[str] = []
+    head = ("", "")
+    for section, subsection, key, value in kept:
+        if (section, subsection) != head:
+            head = (section, subsection)
+            quoted = subsection.replace("\\", "\\\\").replace('"', '\\"')
+            lines.append(f'[{section} "{quoted}"]' if subsection else f"[{section}]")
+        if value is None:
+            lines.append(f"\t{key}")
+        else:
+            shown = value.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n").replace("\t", "\\t")
+            lines.append(f'\t{key} = "{shown}"'.replace("\b", "\\b"))
+    return "\n".join(lines) + "\n" if lines else ""

@@ -1,0 +1,226 @@
+"""Compares descriptions with what programs on this machine say of themselves: run by `scripts/checked`.
+
+Of every program named, or of all that are installed (which takes minutes), the help and the manual page are read.
+Printed is, for the program and each of its subcommands that has a help of its own:
+
+- `form`: options that are described as taking a value, or as taking none, where the program says otherwise. These shift
+  operands: mend them first;
+- `unheard`: described options that the program does not name. Other versions may; what none knows is to be removed;
+- `unknown`: options of the program that are not described. They are code, which is safe.
+
+Pages are written for people: of what is printed under `form`, some is read wrongly. With `--write` the files without
+any get a new `checked:` if the program tells the form of most of their options, with `--looked-at` and names those that
+a person has looked at too. Programs run with `--version` and `--help` alone, in an empty folder that is their home, and
+never as root.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+from typing import Any, NamedTuple
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+
+from gateway.config.compiling import shipped_sources
+from gateway.core.places import COMMANDS
+from gateway.spec.commandformat import format_description
+from gateway.spec.commandparts import part_of
+from gateway.spec.commands import compile_description
+from gateway.spec.helptext import read_help
+
+VERSION = re.compile(r"(?<![A-Za-z0-9.])[vr]?(\d+(?:\.\d+)+[\w.+~:-]*)")
+WHOLE_VERSION = re.compile(r"^\S+ (\d{2,3})\b")
+FORMS = {"flags": "none", "optionals": "glued", "values": "value"}
+SECONDS = 10
+SUITES = ("GNU coreutils", "GNU Binutils", "util-linux", "procps-ng")
+MOST = 0.6
+NOBODY = 65534
+# Others may take a word for what they work on.
+SAYS_VERSION = ("go", "kubectl", "helm", "openssl", "terraform", "gcloud", "hugo")
+
+
+class Said(NamedTuple):
+    """What a program says: each option with its form, `?` where it does not tell."""
+
+    forms: dict[str, str]
+    # Whether there is enough of it to compare with.
+    is_help: bool
+
+
+def as_nobody() -> dict[str, Any]:
+    """What makes a process start without root's rights."""
+    return {"user": NOBODY, "group": NOBODY, "extra_groups": []} if os.geteuid() == 0 else {}
+
+
+class Place(NamedTuple):
+    """Where programs run: an empty folder."""
+
+    folder: str
+
+    def run(self, *words: str) -> str:
+        """All that a program prints, "" if it does not end in time."""
+        env = {
+            "PATH": os.environ["PATH"], "HOME": self.folder, "PAGER": "cat", "MANPAGER": "cat", "MANWIDTH": "200",
+            "MAN_KEEP_FORMATTING": "1", "LC_ALL": "C.UTF-8", "TERM": "dumb", "GROFF_NO_SGR": "1", "COLUMNS": "200",
+        }  # fmt: skip
+        try:
+            done = subprocess.run(
+                words, cwd=self.folder, env=env, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                stderr=subprocess.STDOUT, timeout=SECONDS, start_new_session=True, check=False, **as_nobody(),
+            )  # fmt: skip
+        except (subprocess.TimeoutExpired, OSError):
+            return ""
+        return done.stdout.decode("utf-8", "replace")
+
+
+def plain(text: str) -> str:
+    """A page as text; what it underlines, as pages do with values, is written large."""
+    text = re.sub(r"_\x08(.)", lambda found: found[1].upper(), text)
+    text = re.sub(r".\x08(.)", r"\1", text)
+    return re.sub(r"\x1b\[[0-9;]*m", "", text)
+
+
+def said(*texts: str) -> Said:
+    """What several texts say together; where they disagree, nothing."""
+    forms: dict[str, str] = {}
+    for text in texts:
+        found = read_help(plain(text))
+        for group in ("flags", "optionals", "values", "unclear"):
+            for names in getattr(found, group):
+                for name in names.split("|"):
+                    for each in {name.replace("[no-]", ""), name.replace("[no-]", "no-")}:
+                        form = FORMS.get(group, "?")
+                        known = forms.get(each, form)
+                        forms[each] = form if known in (form, "?") else known if form == "?" else "?"
+    whole = " ".join(plain(text) for text in texts)
+    named = re.findall(r"(?<![\w-])--?[A-Za-z0-9][\w-]*", whole)
+    return Said({**dict.fromkeys(named, "?"), **forms}, len(forms) > 1)
+
+
+def described(spec: Any) -> dict[str, str]:
+    """The options of a compiled description or subcommand, each with its form."""
+    table = spec["table"]
+    found = {}
+    for name, index in spec["options"].items():
+        option = table[index]
+        found[name] = "value" if option.get("arity") or option.get("until") else "none"
+        if option.get("optional"):
+            found[name] = "glued"
+    return found
+
+
+def told_of(spec: Any, told: Said) -> tuple[int, int]:
+    """How many options are described, and of how many of them the program tells the form."""
+    own = described(spec)
+    return len(own), sum(told.forms.get(name, "?") != "?" for name in own)
+
+
+def compared(label: str, spec: Any, told: Said) -> tuple[list[str], bool]:
+    """The lines to print, and whether all forms are the same."""
+    own = described(spec)
+    wrong = [
+        f"{name} is {form}, described as {own[name]}"
+        for name, form in told.forms.items()
+        if name in own and form not in ("?", own[name])
+    ]
+    unheard = [name for name in own if name not in told.forms]
+    known = {*own, *spec.get("alone", ())}
+    unknown = [
+        name for name, form in told.forms.items() if form != "?" and name not in known and not spec.get("harmless")
+    ]
+    lines = [
+        f"  {label}: {kind}: {', '.join(found)}"
+        for kind, found in (("form", wrong), ("unheard", unheard), ("unknown", unknown))
+        if found
+    ]
+    return lines, not wrong
+
+
+def version_of(program: str, place: Place) -> str:
+    """What stands in `checked`, "" if the program does not tell."""
+    for word in ("--version", "-V", *(["version"] if program in SAYS_VERSION else [])):
+        for line in place.run(program, word).splitlines()[:3]:
+            match = VERSION.search(line) or WHOLE_VERSION.search(line)
+            if match is not None and not re.search("usage|copyright", line, re.IGNORECASE):
+                named = re.search(r"\(([A-Za-z][\w -]*?)\)? [vr]?\d", line)
+                bundle = re.search(r" from ([a-z][\w-]*) [vr]?\d", line)
+                suite = bundle[1] if bundle is not None else named[1] if named is not None else ""
+                owner = suite if suite in SUITES else ""
+                name = f"{owner} {program}".strip() if owner else f"GNU {program}" if "(GNU" in line else program
+                return f"{name} {match[1].rstrip('.,;:)')}"
+    return ""
+
+
+def compare(path: Path, place: Place) -> tuple[list[str], str, bool]:
+    """The lines on one file, the version that it was compared with, "" for none, and whether all forms are the same."""
+    parts = [(each.name, each.read_bytes()) for each in sorted(path.parent.glob(f"{path.stem}.*.yaml"))]
+    parts = [(name, text) for name, text in parts if part_of(str(path.with_name(name)), text)]
+    description: Any = compile_description(path.read_bytes(), path.name, parts=parts)
+    program = next((name for name in description["names"] if shutil.which(name)), "")
+    if not program:
+        return [], "", False
+    told = said(place.run(program, "--help"), place.run("man", program))
+    lines, right = compared(program, description, told)
+    counted = [told_of(description, told)] if told.is_help else []
+    for name, index in description.get("subcommands", {}).items():
+        child = description["nested"][index]
+        if "*" in name or not (child["options"] or child.get("subcommands")):
+            continue
+        help_text = place.run(program, name, "-h" if program == "git" else "--help")
+        child_told = said(help_text, place.run("man", f"{program}-{name}"))
+        if not child_told.is_help:
+            continue
+        both = Said({**told.forms, **child_told.forms}, True)
+        counted.append(told_of(child, both))
+        child_lines, child_right = compared(f"{program} {name}", child, both)
+        lines += [line for line in child_lines if ": unknown:" not in line]
+        right = right and child_right
+    options, clear = (sum(column) for column in zip(*counted, strict=True)) if counted else (0, 0)
+    is_compared = bool(counted) and clear >= MOST * options
+    version = version_of(program, place)
+    return [f"{path.name}: {version or 'no version'}", *lines], version if is_compared else "", right
+
+
+def main(arguments: list[str]) -> int:
+    if unlike := [each for each in arguments if each.startswith("-") and each not in ("--write", "--looked-at")]:
+        print(__doc__)  # noqa: T201
+        print("checked [--write|--looked-at] [NAME ...]")  # noqa: T201
+        if unlike in (["-h"], ["--help"]):
+            return 0
+        sys.exit(f"no such option: {' '.join(unlike)}")
+    writes, looked_at = "--write" in arguments, "--looked-at" in arguments
+    names = [each for each in arguments if not each.startswith("--")]
+    if looked_at and not names:
+        sys.exit("name the descriptions that you have looked at")
+    paths = [Path(COMMANDS, f"{name}.yaml") for name in names] or [Path(each.path) for each in shipped_sources()]
+    with tempfile.TemporaryDirectory() as folder:
+        if os.geteuid() == 0:
+            os.chown(folder, NOBODY, NOBODY)
+        place = Place(folder)
+        for path in paths:
+            lines, version, right = compare(path, place)
+            checked = version if right or looked_at else ""
+            if lines:
+                print("\n".join(lines), flush=True)  # noqa: T201
+            if (writes or looked_at) and checked:
+                text = path.read_text("utf-8")
+                text = re.sub(r"^checked: .*\n", "", text, flags=re.MULTILINE)
+                text = re.sub(
+                    r"^((?:names|programs):(?: .*|(?:\n +.*)+)\n)",
+                    rf"\1checked: {checked}\n",
+                    text,
+                    count=1,
+                    flags=re.MULTILINE,
+                )
+                path.write_text(format_description(text, path.name), "utf-8")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,308 @@
+"""What git obeys in a repository, held against git itself: each setting that must not go unasked is run for real, and
+leaves a mark."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+
+from gateway.host.git_settings import obeyed_in
+from gateway.host.machine import Machine
+from gateway.host.repository import git_fact, may_name_files, of_person
+from gateway.model.context import Context
+
+
+class Place(NamedTuple):
+    root: Path
+    home: Path
+
+    def git(self, *words: str, folder: str = ".") -> subprocess.CompletedProcess[bytes]:
+        environment = {
+            "HOME": str(self.home), "PATH": os.environ["PATH"], "GIT_AUTHOR_NAME": "t", "GIT_AUTHOR_EMAIL": "t@t",
+            "GIT_COMMITTER_NAME": "t", "GIT_COMMITTER_EMAIL": "t@t", "GIT_TERMINAL_PROMPT": "0",
+        }  # fmt: skip
+        return subprocess.run(
+            ["git", *words], cwd=self.root / folder, env=environment, capture_output=True,
+            input=b"protocol=https\nhost=h\n\n", timeout=60, check=False,
+        )  # fmt: skip
+
+    def fact(self, folder: str = "."):
+        root = str(self.root)
+        context = Context(root, root, str(self.home), (root,))
+        return git_fact(os.path.normpath(f"{root}/{folder}"), Machine(), context)
+
+    def write(self, name: str, text: str, *, runs: bool = False) -> None:
+        path = self.root / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, encoding="utf-8")
+        if runs:
+            path.chmod(0o755)
+
+    @property
+    def is_marked(self) -> bool:
+        return (self.root / "mark").exists() or (self.root / "sub" / "mark").exists()
+
+
+@pytest.fixture
+def place(tmp_path: Path) -> Place:
+    # The workspace and the home lie beside each other, neither in a temporary folder of the system's name.
+    top = Path(os.path.realpath(tmp_path))
+    found = Place(top / "project", top / "home")
+    found.root.mkdir()
+    found.home.mkdir()
+    found.git("init", "-q", "-b", "trunk")
+    found.write("a.txt", "one\n")
+    found.write("run", "#!/bin/sh\necho x > mark\n", runs=True)
+    found.git("add", "a.txt", "run")
+    found.git("commit", "-q", "-m", "first")
+    found.write("a.txt", "two\n")
+    return found
+
+
+@pytest.fixture(autouse=True)
+def no_temporary_folders(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The tests' own folders lie in one, and what lies there is anybody's."""
+    from gateway.host import git_settings
+
+    monkeypatch.setattr(git_settings, "TEMPORARY", ())
+
+
+# Settings of the repository's own configuration, files of the work tree, and a run of git that obeys them.
+OBEYED: dict[str, tuple[str, dict[str, str], list[str]]] = {
+    "fsmonitor": ("[core]\nfsmonitor = ./run", {}, ["status"]),
+    "fsmonitor in other letters": ("[CORE]\nFsMonitor=./run", {}, ["status"]),
+    "fsmonitor that is a text": ("[core]\nfsmonitor = \"true; ./run\"", {}, ["status"]),
+    "an external diff": ("[diff]\nexternal = ./run", {}, ["diff"]),
+    "the command of a driver": ('[diff "x"]\ncommand = ./run', {".gitattributes": "* diff=x"}, ["diff"]),
+    "a textconv": ('[diff "x"]\ntextconv = ./run', {".gitattributes": "* diff=x"}, ["diff"]),
+    "a textconv, quoted": ('[diff "x"]\ntextconv = "sh \\"./run\\""', {".gitattributes": "* diff=x"}, ["diff"]),
+    "a filter": ('[filter "x"]\nclean = ./run', {".gitattributes": "* filter=x"}, ["add", "a.txt"]),
+    "a filter called as that of git-lfs": (
+        '[filter "lfs"]\nclean = ./run', {".gitattributes": "* filter=lfs"}, ["add", "a.txt"],
+    ),
+    "a filter that is a process": (
+        '[filter "x"]\nprocess = ./run', {".gitattributes": "* filter=x"}, ["add", "a.txt"],
+    ),
+    "a folder of hooks": (
+        "[core]\nhooksPath = hk", {"hk/pre-commit": "#!/bin/sh\necho > mark"}, ["commit", "-a", "-m", "x"],
+    ),
+    "a folder of hooks by a path that is whole": (
+        "[core]\nhooksPath = ROOT/hk", {"hk/pre-commit": "#!/bin/sh\necho > mark"}, ["commit", "-a", "-m", "x"],
+    ),
+    "an include": ("[include]\npath = ../git.inc", {"git.inc": "[diff]\nexternal = ./run"}, ["diff"]),
+    "an include of an include": (
+        "[include]\npath = more", {".git/more": "[include]\npath = ../git.inc", "git.inc": "[diff]\nexternal = ./run"},
+        ["diff"],
+    ),
+    "an include on a condition": (
+        '[includeIf "gitdir:**"]\npath = ../git.inc', {"git.inc": "[diff]\nexternal = ./run"}, ["diff"],
+    ),
+    "settings of the work tree": (
+        "[extensions]\nworktreeConfig = true", {".git/config.worktree": "[diff]\nexternal = ./run"}, ["diff"],
+    ),
+    "an editor": ("[core]\neditor = ./run", {}, ["commit", "--amend", "-a"]),
+    "an editor of sequences": ("[sequence]\neditor = ./run", {}, ["rebase", "-i", "--autostash", "--root"]),
+    "a signer": ("[gpg]\nprogram = ./run", {}, ["commit", "-S", "-a", "-m", "x"]),
+    "a signer of a kind": (
+        '[gpg]\nformat = ssh\n[gpg "ssh"]\nprogram = ./run\n[user]\nsigningkey = run', {},
+        ["commit", "-S", "-a", "-m", "x"],
+    ),
+    "a command for keys": (
+        '[gpg]\nformat = ssh\n[gpg "ssh"]\ndefaultKeyCommand = ./run', {}, ["commit", "-S", "-a", "-m", "x"],
+    ),
+    "ssh": ("[core]\nsshCommand = ./run", {}, ["ls-remote", "git@h.invalid:x"]),
+    "ssh with an option that runs": (
+        "[core]\nsshCommand = ssh -o ProxyCommand=./run", {}, ["ls-remote", "git@h.invalid:x"],
+    ),
+    "a proxy of git's": ("[core]\ngitProxy = ./run", {}, ["ls-remote", "git://h.invalid/x"]),
+    "what packs": ('[remote "o"]\nurl = .\nuploadpack = ./run', {}, ["ls-remote", "o"]),
+    "a helper for credentials": (
+        "[credential]\nhelper = !./run", {}, ["credential", "fill"],
+    ),
+    "a trailer": ('[trailer "x"]\ncommand = ./run', {}, ["interpret-trailers", "--trailer", "x=1", "a.txt"]),
+    "an archive": ('[tar "x"]\ncommand = ./run', {}, ["archive", "--format=x", "HEAD"]),
+    "a merge": (
+        '[merge "x"]\ndriver = ./run', {".gitattributes": "* merge=x"}, ["cherry-pick", "-X", "ours", "side"],
+    ),
+    "objects of others": ("[core]\nalternateRefsCommand = ./run", {}, []),
+    "a template": ("[init]\ntemplateDir = t", {}, []),
+    "a hook by its name": ('[hook "x"]\ncommand = ./run\nevent = pre-commit', {}, []),
+    "another work tree": ("[core]\nworktree = /", {}, []),
+    "a key of a later git": ("[core]\nmadeup = ./run", {}, []),
+    "a section of a later git": ("[madeup]\ncommand = ./run", {}, []),
+    "what git cannot read": ("[open", {}, []),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", OBEYED)
+def test_a_repository_whose_settings_start_something_is_not_the_projects_own(place: Place, name: str) -> None:
+    settings, files, command = OBEYED[name]
+    place.git("branch", "side")
+    assert place.fact().own, "before it says so"
+    for file, text in files.items():
+        place.write(file, text, runs=file.startswith("hk/"))
+    with (place.root / ".git" / "config").open("a", encoding="utf-8") as config:
+        config.write(settings.replace("ROOT", str(place.root)) + "\n")
+    if command:
+        done = place.git(*command)
+        if name != "a merge":  # which needs a conflict; the others are held to git
+            assert place.is_marked, done.stderr
+    fact = place.fact()
+    assert (fact.own, bool(fact.why)) == (False, True)
+
+
+FREE = {
+    "git-lfs": '[filter "lfs"]\nclean = git-lfs clean -- %f\nsmudge = git-lfs smudge -- %f\n'
+    "process = git-lfs filter-process\nrequired = true\n[lfs]\nrepositoryformatversion = 0\n"
+    '[lfs "https://example.com/x"]\naccess = basic',
+    "git's own monitor": "[core]\nfsmonitor = true\nuntrackedCache = true",
+    "husky": "[core]\nhooksPath = .husky/_",
+    "hooks of a person": "[core]\nhooksPath = ~/hooks",
+    "its own hooks": "[core]\nhooksPath = .git/hooks",
+    "who commits, and how it is signed": "[user]\nname = A\nemail = a@b\nsigningkey = X\n[commit]\ngpgsign = true",
+    "ssh with a key": "[core]\nsshCommand = ssh -i ~/.ssh/work -o IdentitiesOnly=yes",
+    "an editor and a pager": "[core]\neditor = code --wait\npager = less -FRX",
+    "remotes and branches": '[remote "o"]\nurl = git@h:x\nfetch = +refs/heads/*:refs/remotes/o/*\ngh-resolved = base\n'
+    '[branch "b"]\nremote = o\nmerge = refs/heads/b\nvscode-merge-base = origin/main',
+    "a helper for credentials": '[credential]\nhelper = cache --timeout=60\n[credential "https://h"]\nhelper =\n'
+    "helper = !gh auth git-credential",
+    "a token of a runner": '[http "https://h/"]\nextraheader = AUTHORIZATION: basic x',
+    "aliases": "[alias]\nst = status",
+    "names of functions": '[diff "x"]\nxfuncname = ^class',
+    "an include of its own": "[include]\npath = more",
+    "how it looks": '[color]\nui = auto\n[color "branch"]\ncurrent = green\n[push]\ndefault = simple',
+}
+
+
+@pytest.mark.parametrize("name", FREE)
+def test_what_people_and_their_tools_set_asks_nothing(place: Place, name: str) -> None:
+    with (place.root / ".git" / "config").open("a", encoding="utf-8") as config:
+        config.write(FREE[name] + "\n")
+    fact = place.fact()
+    assert (fact.own, fact.why) == (True, "")
+
+
+def test_a_work_tree_of_the_same_repository_is_its_own(place: Place) -> None:
+    place.git("worktree", "add", "-q", "-b", "side", "tree")
+    assert place.fact("tree").top == str(place.root / "tree")
+    outside = Place(place.root.parent / "tree", place.home)
+    place.git("worktree", "add", "-q", "-b", "other", str(outside.root))
+    fact = outside.fact()
+    assert (fact.own, fact.branch, fact.why) == (True, "other", "")
+
+
+# Settings of the person, files of the work tree, and a run of git in the project that obeys them.
+OF_PERSON: dict[str, tuple[str, dict[str, str], list[str]]] = {
+    "a folder of hooks, relative": (
+        "[core]\nhooksPath = scripts/hooks", {"scripts/hooks/pre-commit": "#!/bin/sh\necho > mark"},
+        ["commit", "-a", "-m", "x"],
+    ),
+    "an include in the project": ("[include]\npath = ROOT/git.inc", {"git.inc": "[diff]\nexternal = ./run"}, ["diff"]),
+    "an include by a link": ("[include]\npath = linked", {"git.inc": "[diff]\nexternal = ./run"}, ["diff"]),
+    "a program of the project": ("[diff]\nexternal = ./run", {}, ["diff"]),
+    "a script of the project": ("[diff]\nexternal = sh ./run", {}, ["diff"]),
+    "a script beside the work": ("[diff]\nexternal = sh run.sh", {"run.sh": "echo > mark"}, ["diff"]),
+    "an option that names one": ("[core]\neditor = env X=./run ./run", {}, ["commit", "--amend", "-a"]),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", OF_PERSON)
+def test_settings_of_the_person_that_name_what_calls_write_make_it_foreign(place: Place, name: str) -> None:
+    settings, files, command = OF_PERSON[name]
+    for file, text in files.items():
+        place.write(file, text, runs=file.startswith("scripts/"))
+    (place.home / "linked").symlink_to(place.root / "git.inc")
+    assert place.fact().own
+    (place.home / ".gitconfig").write_text(settings.replace("ROOT", str(place.root)) + "\n", encoding="utf-8")
+    done = place.git(*command)
+    assert place.is_marked, done.stderr
+    fact = place.fact()
+    assert (fact.own, bool(fact.why)) == (False, True)
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        "[core]\neditor = nvim -c 'set x'\npager = delta --dark\n[diff]\nexternal = difft",
+        "[core]\nhooksPath = ~/.config/git/hooks\n[alias]\nwip = !git add -A && git commit -m wip",
+        '[diff "image"]\ntextconv = exiftool\n[filter "lfs"]\nclean = git-lfs clean -- %f',
+        "[include]\npath = ~/.config/git/more\n[credential]\nhelper = /usr/lib/git-core/git-credential-libsecret",
+        '[includeIf "gitdir:~/work/"]\npath = ~/work.inc\n[url "git@h:"]\ninsteadOf = https://h/',
+    ],
+)
+def test_other_settings_of_the_person_are_the_persons(place: Place, settings: str) -> None:
+    (place.home / ".gitconfig").write_text(settings + "\n", encoding="utf-8")
+    fact = place.fact()
+    assert (fact.own, fact.why) == (True, "")
+
+
+def test_what_git_obeys_inside_the_work_tree_is_named(place: Place) -> None:
+    (place.home / ".gitconfig").write_text("[core]\nhooksPath = scripts/hooks\n", encoding="utf-8")
+    with (place.root / ".git" / "config").open("a", encoding="utf-8") as config:
+        config.write("[diff]\nexternal = tools/diff.sh --color\n[include]\npath = ../git.inc\n")
+    place.write("git.inc", "")
+    root = str(place.root)
+    found = obeyed_in(
+        root,
+        f"{root}/.git",
+        of_person(str(place.home), Machine()),
+        Machine(),
+        Context(root, root, str(place.home), (root,)),
+    )
+    assert found == (f"{root}/tools/diff.sh", f"{root}/git.inc", f"{root}/scripts/hooks")
+
+
+def test_a_folder_with_a_shared_one_is_a_repository_as_git_sees_it(place: Place) -> None:
+    """A HEAD and a `commondir` are enough: objects and refs lie where that leads."""
+    place.write("b/HEAD", "ref: refs/heads/trunk\n")
+    place.write("b/commondir", "../store\n")
+    for name in ("store/objects", "store/refs"):
+        (place.root / name).mkdir(parents=True)
+    place.write("store/config", "[core]\nbare = true\nrepositoryformatversion = 0\nfsmonitor = ../run\n")
+    assert place.git("rev-parse", "--git-dir", folder="b").stdout.strip() == b"."
+    assert (place.fact("b").top, place.fact("b").own) == ("", False)
+
+
+def test_settings_that_cannot_be_looked_at_are_not_trusted(place: Place) -> None:
+    config = place.root / ".git" / "config"
+    config.unlink()
+    os.mkfifo(config)
+    fact = place.fact()
+    assert (fact.own, fact.why) == (False, ".git/config cannot be read")
+
+
+def test_settings_that_were_empty_before_are_looked_at_again(place: Place) -> None:
+    """What was found harmless is remembered by its texts; of a file that gives no text nothing is remembered."""
+    config = place.root / ".git" / "config.worktree"
+    config.write_text("", encoding="utf-8")
+    before = place.fact()
+    config.unlink()
+    os.mkfifo(config)
+    after = place.fact()
+    assert ((before.own, before.why), (after.own, after.why)) == (
+        (True, ""),
+        (False, ".git/config.worktree cannot be read"),
+    )
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        "[core]\nhooksPath = hk ; see https://example.com/",
+        "[core]\nhooksPath = refs/hooks",
+        "[core] hooksPath = hk",
+        "[diff]\nexternal = ./x git@h:y",
+        "[include]\npath = git.inc",
+    ],
+)
+def test_the_quick_look_passes_over_no_line_that_names_a_file(settings: str) -> None:
+    assert may_name_files(settings)
+
+
+def test_the_quick_look_passes_over_what_every_repository_says() -> None:
+    usual = '[core]\nbare = false\n[remote "o"]\nurl = https://h/x\nfetch = +refs/heads/*:refs/remotes/o/*\n'
+    assert not may_name_files(usual + '[branch "b"]\nremote = o\nmerge = refs/heads/b\n')
