@@ -52,7 +52,7 @@ class Place:
         (top / "policies" / "user.yaml").write_text(POLICY, encoding="utf-8")
         self.environment = {
             "HOME": str(top / "home"), "PATH": "/usr/local/bin:/usr/bin:/bin", "PROOF": str(self.proof),
-            "GIT_CONFIG_NOSYSTEM": "1",
+            "GIT_CONFIG_NOSYSTEM": "1", "MOST": "300",
         }  # fmt: skip
         self.person("git init -q . && git -c user.name=a -c user.email=a@b commit -q --allow-empty -m first")
 
@@ -128,6 +128,7 @@ def test_it_works_without_a_sandbox(attempt: Around, here: Place) -> None:
     """`scripts/attempts --around` makes all of these twins."""
     if reason := lacking(attempt.needs):
         pytest.skip(reason)
+    here.environment["MOST"] = "3"  # nobody takes it away
     here.person(attempt.before)
     here.write(attempt.text)
     thread = here.meanwhile(attempt)

@@ -22,6 +22,7 @@ evil() {
 hook() { mkdir -p "$(dirname "$1")"; printf '#!/bin/sh\\ntouch %s\\n' "$PROOF" > "$1"; chmod 755 "$1"; }
 append() { printf '[core]\\n\\tfsmonitor = "touch %s; false"\\n' "$PROOF" >> "$1"; }
 until_go() { : > ready; i=0; while [ ! -e go ] && [ $i -lt 200 ]; do sleep 0.02; i=$((i+1)); done; }
+until_seen() { i=0; while [ ! -e seen ] && [ $i -lt 2000 ]; do sleep 0.02; i=$((i+1)); done; }
 """
 
 
@@ -149,23 +150,29 @@ NAME_ATTEMPTS = (
            "n=$(printf '%0200d' 0); for t in a b; do (mkdir $t; cd $t; for i in $(seq 60); do mkdir $n && cd $n || exit; done); done; echo x > .mcp.json"),
 )  # fmt: skip
 
-_WAIT = "until_go; sleep 1"
+
+def _live(name: str, text: str, there: str, harm: str = 'touch "$PROOF"', before: str = "true", *needs: str) -> Around:
+    """`there`: how the person sees that what the call made is still there. While it is the person waits, for as many
+    tenths of a second as `$MOST` says, and is harmed if it stays; the call runs until then."""
+    wait = f"i=0; while {there} && [ $i -lt $MOST ]; do sleep 0.1; i=$((i+1)); done; ! {there} || {harm}; touch seen"
+    return Around(name, "meanwhile", f"{text}; until_go; until_seen", "true", before, wait, needs=needs)
 
 
-def _live(name: str, text: str, meanwhile: str, before: str = "true", *needs: str) -> Around:
-    return Around(name, "meanwhile", f"{text}; {_WAIT}", "true", before, f"sleep 0.7; {meanwhile}", needs=needs)
+def _file(path: str) -> str:
+    return f'test -e "{path}"'
 
 
+_SUB = "grep -q touch sub/.git/config 2>/dev/null"
 LIVE_ATTEMPTS = (
-    _live("a protected file is there while the call runs", "mkdir .claude; echo x > .claude/settings.json", _there(".claude/settings.json")),
-    _live("one further down is there while it runs", "mkdir -p a/b/c/.vscode; echo x > a/b/c/.vscode/tasks.json", _there("a/b/c/.vscode/tasks.json")),
-    _live("one in folders that were renamed is there while it runs", "mkdir -p x/y/.vscode; echo x > x/y/.vscode/tasks.json; mv x z", _there("z/y/.vscode/tasks.json")),
-    _live("a link is there while it runs", "mkdir x; echo x > x/tasks.json; ln -s x .vscode", _there(".vscode/tasks.json")),
-    _live("a hook of the project is there while it runs", "hook .git/hooks/pre-commit", _COMMIT, "true", "git"),
-    _live("a repository with such settings is there while it runs", "evil sub/.git", "(cd sub && git status)", "true", "git"),
-    _live("settings come to a repository while it runs", "git init -q sub; sleep 0.6; append sub/.git/config", "(cd sub && git status)", "true", "git"),
-    _live("a hook comes to a repository while it runs", "git init -q sub; sleep 0.6; hook sub/.git/hooks/pre-commit", f"(cd sub && {_COMMIT})", "true", "git"),
-    _live("one is there again and again while it runs", "for i in 1 2 3; do mkdir -p .claude; echo x > .claude/settings.json; sleep 0.4; done; sleep 0.5", _there(".claude/settings.json")),
+    _live("a protected file is there while the call runs", "mkdir .claude; echo x > .claude/settings.json", _file(".claude/settings.json")),
+    _live("one further down is there while it runs", "mkdir -p a/b/c/.vscode; echo x > a/b/c/.vscode/tasks.json", _file("a/b/c/.vscode/tasks.json")),
+    _live("one in folders that were renamed is there while it runs", "mkdir -p x/y/.vscode; echo x > x/y/.vscode/tasks.json; mv x z", _file("z/y/.vscode/tasks.json")),
+    _live("a link is there while it runs", "mkdir x; echo x > x/tasks.json; ln -s x .vscode", _file(".vscode/tasks.json")),
+    _live("a hook of the project is there while it runs", "hook .git/hooks/pre-commit", _file(".git/hooks/pre-commit"), _COMMIT, "true", "git"),
+    _live("a repository with such settings is there while it runs", "evil sub/.git", _SUB, "(cd sub && git status)", "true", "git"),
+    _live("settings come to a repository while it runs", "git init -q sub; sleep 0.6; append sub/.git/config", _SUB, "(cd sub && git status)", "true", "git"),
+    _live("a hook comes to a repository while it runs", "git init -q sub; sleep 0.6; hook sub/.git/hooks/pre-commit", _file("sub/.git/hooks/pre-commit"), f"(cd sub && {_COMMIT})", "true", "git"),
+    _live("one is there again and again while it runs", "for i in 1 2 3; do mkdir -p .claude; echo x > .claude/settings.json; sleep 0.4; done", _file(".claude/settings.json")),
 )  # fmt: skip
 
 _TRY = "until_go; i=0; while [ $i -lt 100 ]; do append {} 2>/dev/null; i=$((i+1)); sleep 0.01; done"
