@@ -24,7 +24,7 @@ from gateway.config.tool_files import find_tools, with_tools
 from gateway.core import installation
 from gateway.core.cache import Cache, digest
 from gateway.core.errors import ConfigError, Problem
-from gateway.core.packed import Descriptions, Rows, pack_rows, unpack_rows
+from gateway.core.packed import Descriptions, OnDisk, Rows, pack_rows, unpack_rows
 from gateway.core.places import COMMANDS, PACKAGE, SERVERS, Places, packaged
 from gateway.core.places import places as here
 from gateway.core.value import Value
@@ -378,17 +378,26 @@ def load_foreign(places: Places) -> Foreign:
     return Foreign(Descriptions(lambda: _packed_foreign(places)))
 
 
-def _packed_foreign(places: Places) -> bytes:
+def _packed_foreign(places: Places) -> bytes | OnDisk:
     """Those of a checkout, from the cache unless one of their files is another one by now."""
-    cache = Cache(places.cache)
-    key = "foreign-" + digest([code_stamp()])
-    packed = cache.read_bytes(key)
-    if packed is None:
-        from gateway.config.compiling import pack_foreign
 
-        packed = pack_foreign(_shipped_tools(places))
-        cache.write_bytes(key, packed)
-    return packed
+    def make() -> bytes:
+        from gateway.config.compiling import pack_foreign  # lazy: where there is a cache nothing is compiled
+
+        return pack_foreign(_shipped_tools(places))
+
+    return _in_checkout(places, "foreign-" + digest([code_stamp()]), make)
+
+
+def _in_checkout(places: Places, key: str, make: Callable[[], bytes]) -> bytes | OnDisk:
+    """Packed descriptions by their key in the cache."""
+    cache = Cache(places.cache)
+    found = cache.open_blocks(key)
+    if found is None:
+        packed = make()
+        cache.write_blocks(key, packed)
+        return packed
+    return OnDisk(found.read)
 
 
 def described(shipped: Descriptions, commands: tuple[Entry, ...]) -> Lookup:
@@ -397,26 +406,30 @@ def described(shipped: Descriptions, commands: tuple[Entry, ...]) -> Lookup:
 
 
 def _descriptions_stamp() -> str:
-    """Changes whenever a packaged description of a checkout does; "" for a wheel, whose code stamp covers them."""
-    if prebuilt.tools() is not None:
-        return ""
+    """Changes whenever a packaged description of a checkout does; "" for a wheel, whose code stamp covers them. A
+    process looks once, as for its code."""
+    found = _stamps.get(COMMANDS)
+    if found is None:
+        found = _stamps[COMMANDS] = "" if prebuilt.tools() is not None else _stamp_of_descriptions()
+    return found
+
+
+def _stamp_of_descriptions() -> str:
     with os.scandir(COMMANDS) as files:
         return repr(
             sorted((e.name, (found := e.stat()).st_size, found.st_mtime_ns) for e in files if e.name.endswith(".yaml"))
         )
 
 
-def _packed_descriptions(places: Places) -> bytes:
+def _packed_descriptions(places: Places) -> bytes | OnDisk:
     """Those of a checkout, from the cache unless one of their files is another one by now."""
-    cache = Cache(places.cache)
-    key = "commands-" + digest([code_stamp(), _descriptions_stamp()])
-    packed = cache.read_bytes(key)
-    if packed is None:
-        from gateway.config.compiling import pack_descriptions
+    return _in_checkout(places, "commands-" + digest([code_stamp(), _descriptions_stamp()]), _pack_descriptions)
 
-        packed = pack_descriptions()
-        cache.write_bytes(key, packed)
-    return packed
+
+def _pack_descriptions() -> bytes:
+    from gateway.config.compiling import pack_descriptions  # lazy: where there is a cache nothing is compiled
+
+    return pack_descriptions()
 
 
 # What makes compiled forms, and what gives them their meaning.
@@ -427,8 +440,19 @@ _COMPILING = (
 )  # fmt: skip
 
 
+_stamps: dict[str, str] = {}
+
+
 def code_stamp() -> str:
-    """Changes whenever the code that makes compiled forms does, or the tools that rules are read against."""
+    """Changes whenever the code that makes compiled forms does, or the tools that rules are read against. A process
+    looks once: it goes on with the code that it has."""
+    found = _stamps.get(PACKAGE)
+    if found is None:
+        found = _stamps[PACKAGE] = _code_stamp()
+    return found
+
+
+def _code_stamp() -> str:
     platform = (sys.platform, *sys.version_info[:2])
     built = prebuilt.tools()
     if built is not None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 
 from gateway.core.cache import digest
-from gateway.core.packed import Named, OnDisk, pack_rows, unpack_rows
+from gateway.core.packed import Installed, Named, OnDisk, pack_rows, unpack_rows
 from gateway.core.places import DATA
 from gateway.core.plainjson import loads
 
@@ -48,12 +48,12 @@ def tools() -> dict[str, Any] | None:
 
 def commands() -> OnDisk:
     """The packed descriptions of programs."""
-    return OnDisk(os.path.join(DATA, COMMANDS))
+    return OnDisk(Installed(os.path.join(DATA, COMMANDS)).read)
 
 
 def foreign() -> OnDisk:
     """The packed tools of foreign agents."""
-    return OnDisk(os.path.join(DATA, FOREIGN))
+    return OnDisk(Installed(os.path.join(DATA, FOREIGN)).read)
 
 
 def policy(content: bytes) -> dict[str, Any] | None:

@@ -14,11 +14,13 @@ from gateway.core.plainjson import dumps, loads
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable
     from typing import Any
 
 _MAGIC = b"gateway-cache-1\n"
+_BLOCKS = b"gateway-blocks-1\n"
 _SEAL = 32
+_BLOCK = 1 << 16
 _SECRET = "seal"
 MAX_ENTRIES = 64
 _LONGEST_WRITE = 3600.0  # seconds
@@ -74,6 +76,9 @@ class Cache:
 
     def write_bytes(self, key: str, body: bytes) -> bool:
         """The same for bytes as they are."""
+        return self._write(key, lambda secret: _MAGIC + _seal(secret, key, body) + body)
+
+    def _write(self, key: str, form: Callable[[bytes], bytes]) -> bool:
         try:
             above = os.path.dirname(os.path.dirname(self.folder))
             if not os.path.isdir(above):  # a home that is not there is not ours to make
@@ -83,11 +88,26 @@ class Cache:
             if secret is None:
                 return False
             target = os.path.join(self.folder, key + ".json")
-            replace_whole(target, _MAGIC + _seal(secret, key, body) + body)
+            replace_whole(target, form(secret))
             self._prune()
         except OSError:
             return False
         return True
+
+    def open_blocks(self, key: str) -> Blocks | None:
+        """An entry that `write_blocks` made, of which no more is read than is asked for."""
+        secret = self._read_secret()
+        descriptor = None if secret is None else open_owned(os.path.join(self.folder, key + ".json"))
+        if secret is None or descriptor is None:
+            return None
+        try:
+            return Blocks(descriptor, secret, key)
+        except (OSError, ValueError):
+            return None
+
+    def write_blocks(self, key: str, body: bytes) -> bool:
+        """As `write_bytes`, for what is looked up piece by piece."""
+        return self._write(key, lambda secret: _in_blocks(secret, key, body))
 
     def _read_secret(self) -> bytes | None:
         if self._secret is None:
@@ -121,6 +141,57 @@ class Cache:
             os.unlink(path)
 
 
+class Blocks:
+    """An entry of which each block has a seal of its own. The file stays open: it is the same one to the end."""
+
+    def __init__(self, descriptor: int, secret: bytes, key: str) -> None:
+        """Takes the descriptor over. Raises ValueError for what is not sealed as it should be, and OSError."""
+        self._descriptor = descriptor
+        self._secret = secret
+        self._key = key
+        head = os.pread(descriptor, len(_BLOCKS) + _SEAL + 8, 0)
+        self._size = int.from_bytes(head[-8:], "little")
+        size_of_seals = -(-self._size // _BLOCK) * _SEAL
+        start = len(head) + size_of_seals
+        if not head.startswith(_BLOCKS) or os.fstat(descriptor).st_size != start + self._size:
+            raise ValueError("no entry in blocks, or not a whole one")
+        self._seals = os.pread(descriptor, size_of_seals, len(head))
+        if _seal(secret, key, head[-8:] + self._seals) != head[len(_BLOCKS) : -8]:
+            raise ValueError("sealed by somebody else")
+        self._start = start
+        self._last: tuple[int, bytes] = (-1, b"")  # what is looked up together lies together
+
+    def __del__(self) -> None:
+        os.close(self._descriptor)
+
+    def read(self, start: int, end: int) -> bytes:
+        """The bytes of the entry between two places. Raises ValueError where the file is another one by now."""
+        end = min(end, self._size)
+        if start >= end:
+            return b""
+        first = start // _BLOCK
+        found = b"".join(self._block(number) for number in range(first, -(-end // _BLOCK)))
+        return found[start - first * _BLOCK : end - first * _BLOCK]
+
+    def _block(self, number: int) -> bytes:
+        if self._last[0] == number:
+            return self._last[1]
+        size = min(_BLOCK, self._size - number * _BLOCK)
+        data = os.pread(self._descriptor, size, self._start + number * _BLOCK)
+        if _seal(self._secret, f"{self._key} {number}", data) != self._seals[number * _SEAL : (number + 1) * _SEAL]:
+            raise ValueError("sealed by somebody else")
+        self._last = (number, data)
+        return data
+
+
+def _in_blocks(secret: bytes, key: str, body: bytes) -> bytes:
+    """What `Blocks` reads."""
+    size = len(body).to_bytes(8, "little")
+    blocks = [body[place : place + _BLOCK] for place in range(0, len(body), _BLOCK)]
+    seals = b"".join(_seal(secret, f"{key} {number}", block) for number, block in enumerate(blocks))
+    return b"".join((_BLOCKS, _seal(secret, key, size + seals), size, seals, body))
+
+
 def _seal(secret: bytes, key: str, body: bytes) -> bytes:
     total = blake2b(key=secret, digest_size=_SEAL)
     total.update(key.encode())
@@ -129,18 +200,11 @@ def _seal(secret: bytes, key: str, body: bytes) -> bytes:
 
 
 def read_owned(path: str) -> bytes | None:
-    """A regular file of this user that nobody else can write, in a folder of which the same holds."""
-    try:
-        folder = os.stat(os.path.dirname(path))
-        if folder.st_uid != os.geteuid() or folder.st_mode & 0o022:
-            return None
-        descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NONBLOCK)
-    except OSError:
+    """The content of what `open_owned` opens."""
+    descriptor = open_owned(path)
+    if descriptor is None:
         return None
     try:
-        found = os.fstat(descriptor)
-        if found.st_uid != os.geteuid() or found.st_mode & 0o022 or found.st_mode & 0o170000 != 0o100000:
-            return None
         chunks = []
         while chunk := os.read(descriptor, 1 << 22):
             chunks.append(chunk)
@@ -149,6 +213,22 @@ def read_owned(path: str) -> bytes | None:
         return None
     finally:
         os.close(descriptor)
+
+
+def open_owned(path: str) -> int | None:
+    """A descriptor of a regular file of this user that nobody else can write, in a folder of which the same holds."""
+    try:
+        folder = os.stat(os.path.dirname(path))
+        if folder.st_uid != os.geteuid() or folder.st_mode & 0o022:
+            return None
+        descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NONBLOCK)
+    except OSError:
+        return None
+    found = os.fstat(descriptor)
+    if found.st_uid != os.geteuid() or found.st_mode & 0o022 or found.st_mode & 0o170000 != 0o100000:
+        os.close(descriptor)
+        return None
+    return descriptor
 
 
 def replace_whole(target: str, data: bytes) -> None:

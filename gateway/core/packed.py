@@ -83,56 +83,53 @@ class Whole:
 
 
 class OnDisk:
-    """What `pack` made, in a file of the installation, of which no more is read than is asked for: all of it after
-    many texts."""
+    """What `pack` made, in a file of which no more is read than is asked for."""
 
-    def __init__(self, path: str) -> None:
-        """Raises OSError, and ValueError for a file that is not whole."""
-        self._path = path
-        self._asked = 0
-        self._whole: Whole | None = None
-        file = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
-        try:
-            self._known = _same(os.fstat(file))
-            data = b""
-            while b"\n" not in data:
-                piece = os.read(file, _PIECE)
-                if not piece:
-                    raise ValueError(f"{path} is not whole")
-                data += piece
-        finally:
-            os.close(file)
+    def __init__(self, read: Callable[[int, int], bytes]) -> None:
+        """`read`: the bytes between two places, fewer at the end. Raises what that raises, and ValueError for a file
+        that is not whole."""
+        self._read = read
+        data = b""
+        while b"\n" not in data:
+            piece = read(len(data), len(data) + _PIECE)
+            if not piece:
+                raise ValueError("the packed descriptions are not whole")
+            data += piece
         self.head, _, _ = data.partition(b"\n")
 
     def text(self, start: int, end: int) -> bytes:
         """A text by its place. Raises ConfigError where the file is not the one any more whose index was read."""
-        if self._whole is not None:
-            return self._whole.text(start, end)
-        file = os.open(self._path, os.O_RDONLY | os.O_CLOEXEC)
+        before = len(self.head) + 1
         try:
-            if _same(os.fstat(file)) != self._known:
-                raise ConfigError(
-                    Problem("must stay the same while this process runs", file=self._path, remedy="start it again")
-                )
-            self._asked += 1
-            if self._asked < _FEW:
-                return os.pread(file, end - start, len(self.head) + 1 + start)
-            whole = Whole(_all_of(file))
-        finally:
-            os.close(file)
-        self._whole = whole
-        return whole.text(start, end)
+            return self._read(before + start, before + end)
+        except ValueError as error:
+            problem = Problem("must stay the same while this process runs", remedy="start it again")
+            raise ConfigError(problem) from error
+
+
+class Installed:
+    """A file of the installation, which stays open: where it is replaced meanwhile, this process goes on with the one
+    that belongs to its code."""
+
+    def __init__(self, path: str) -> None:
+        """Raises OSError."""
+        self._descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+        self._known = _same(os.fstat(self._descriptor))
+
+    def __del__(self) -> None:
+        descriptor = getattr(self, "_descriptor", None)
+        if descriptor is not None:
+            os.close(descriptor)
+
+    def read(self, start: int, end: int) -> bytes:
+        """The bytes between two places, fewer at the end. Raises ValueError once the file was written to."""
+        if _same(os.fstat(self._descriptor)) != self._known:
+            raise ValueError("it was written to")
+        return os.pread(self._descriptor, end - start, start)
 
 
 def _same(found: os.stat_result) -> tuple[int, ...]:
-    return found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns
-
-
-def _all_of(file: int) -> bytes:
-    found = []
-    while piece := os.read(file, 1 << 22):
-        found.append(piece)
-    return b"".join(found)
+    return found.st_size, found.st_mtime_ns
 
 
 class Descriptions:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import itertools
 import json
 import shlex
 import sys
@@ -30,27 +31,42 @@ SOURCES = shipped_sources()
 FOLDER = Path(gateway.commands.__file__).parent
 
 
+# The descriptions by the letter that the names of their files begin with.
+CHAPTERS = {
+    letter: list(found) for letter, found in itertools.groupby(SOURCES, lambda source: Path(source.path).stem[0])
+}
+
+
 def compiled(source: Source) -> Any:
     return compile_description(source.content, source.path, parts=source.parts)
 
 
-@pytest.mark.parametrize("source", SOURCES, ids=lambda source: Path(source.path).stem)
-def test_examples_of_a_description_are_right(source: Source, descriptions: dict[str, Any]) -> None:
-    description = compiled(source)
-    assert description["examples"], "a description needs examples"
-    assert failures(description, descriptions.get) == []
+def test_every_description_has_a_file_in_some_chapter() -> None:
+    assert sorted(source.path for chapter in CHAPTERS.values() for source in chapter) == [each.path for each in SOURCES]
 
 
-@pytest.mark.parametrize("source", SOURCES, ids=lambda source: Path(source.path).stem)
-def test_a_compiled_description_survives_json_and_names_known_hooks(source: Source) -> None:
-    description = compiled(source)
-    assert json.loads(json.dumps(description)) == description
+@pytest.mark.parametrize("chapter", CHAPTERS)
+def test_examples_of_descriptions_are_right(chapter: str, descriptions: dict[str, Any]) -> None:
+    wrong = {}
+    for source in CHAPTERS[chapter]:
+        description = compiled(source)
+        if not description["examples"]:
+            wrong[source.path] = ["a description needs examples"]
+        elif found := failures(description, descriptions.get):
+            wrong[source.path] = found
+    assert wrong == {}
 
+
+@pytest.mark.parametrize("chapter", CHAPTERS)
+def test_compiled_descriptions_survive_json_and_name_known_hooks(chapter: str) -> None:
     def hooks(spec: dict[str, Any]) -> set[str]:
         own = set(spec.get("special", ()))
         return own.union(*(hooks(child) for child in spec.get("nested", ())))
 
-    assert hooks(description) <= set(HOOKS)
+    found = {source.path: compiled(source) for source in CHAPTERS[chapter]}
+    assert json.loads(json.dumps(found)) == found
+    unknown = {path: hooks(description) - set(HOOKS) for path, description in found.items()}
+    assert {path: names for path, names in unknown.items() if names} == {}
 
 
 # Of these an option that is not listed is no doubt: they can do no harm by any, or have none. The list only shrinks.
@@ -74,17 +90,18 @@ def with_unknown(call: str, spec: Any) -> str:
     return f"{call} {'-' if spec['dialect'] == 'dash' else '--'}zq-never-heard-of"
 
 
-@pytest.mark.parametrize("source", SOURCES, ids=lambda source: Path(source.path).stem)
-def test_an_option_that_is_not_listed_is_a_doubt(source: Source, descriptions: dict[str, Any]) -> None:
-    description = compiled(source)
-    found = {
-        call: not DOUBTS.isdisjoint(effects(with_unknown(call, spec), descriptions.get))
-        for name in description["names"]
-        for call, spec in ways(shlex.quote(name), description)
-        if call.partition(" ")[2] == "" or not spec.get("harmless")
-    }
-    without = [call for call, doubted in found.items() if not doubted]
-    assert bool(without) == (description["name"] in WITHOUT_DOUBT), without
+@pytest.mark.parametrize("chapter", CHAPTERS)
+def test_an_option_that_is_not_listed_is_a_doubt(chapter: str, descriptions: dict[str, Any]) -> None:
+    without: dict[str, list[str]] = {}
+    for description in map(compiled, CHAPTERS[chapter]):
+        found = {
+            call: not DOUBTS.isdisjoint(effects(with_unknown(call, spec), descriptions.get))
+            for name in description["names"]
+            for call, spec in ways(shlex.quote(name), description)
+            if call.partition(" ")[2] == "" or not spec.get("harmless")
+        }
+        without[description["name"]] = [call for call, doubted in found.items() if not doubted]
+    assert {name: calls for name, calls in without.items() if bool(calls) != (name in WITHOUT_DOUBT)} == {}
 
 
 # How many were never compared with their programs (`scripts/checked --write NAME`). It grows only with a program that
@@ -108,11 +125,13 @@ def can_run_code(spec: Any) -> bool:
     )
 
 
-@pytest.mark.parametrize("source", SOURCES, ids=lambda source: Path(source.path).stem)
-def test_what_can_run_code_has_an_example_that_must_stay_code(source: Source) -> None:
-    description = compiled(source)
-    shown = {effect for found in description["examples"].values() for effect in found}
-    assert not can_run_code(description) or shown & DOUBTS
+@pytest.mark.parametrize("chapter", CHAPTERS)
+def test_what_can_run_code_has_an_example_that_must_stay_code(chapter: str) -> None:
+    def shows_code(description: Any) -> bool:
+        return not DOUBTS.isdisjoint(effect for found in description["examples"].values() for effect in found)
+
+    found = [compiled(source) for source in CHAPTERS[chapter]]
+    assert [each["name"] for each in found if can_run_code(each) and not shows_code(each)] == []
 
 
 @pytest.fixture

@@ -74,6 +74,58 @@ def test_an_entry_under_another_key_is_as_good_as_none(cache: Cache) -> None:
     assert cache.read("other") is None
 
 
+def read_blocks(cache: Cache, size: int) -> bytes | None:
+    found = cache.open_blocks("blocks")
+    try:
+        return None if found is None else found.read(0, size)
+    except ValueError:
+        return None
+
+
+@pytest.mark.parametrize("size", [0, 1, 65_535, 65_536, 65_537, 200_000])
+def test_what_was_written_in_blocks_is_read_from_any_place_to_any_other(cache: Cache, size: int) -> None:
+    body = bytes(number * 7 % 251 for number in range(size))
+    assert cache.write_blocks("blocks", body)
+    found = Cache(cache.folder).open_blocks("blocks")
+    assert found is not None
+    places = sorted({0, 1, 65_535, 65_536, 65_537, 131_072, size // 2, max(size - 1, 0), size, size + 9})
+    wrong = [
+        (start, end) for start in places for end in places if start <= end and found.read(start, end) != body[start:end]
+    ]
+    assert wrong == []
+
+
+@pytest.mark.parametrize("what", [each for each in TAMPERINGS if "cut" not in each])
+def test_blocks_that_were_tampered_with_are_as_good_as_none(cache: Cache, what: str) -> None:
+    cache.write_blocks("key", b"x" * 100)
+    TAMPERINGS[what](cache)
+    os.rename(entry(cache), entry(cache, "blocks.json"))
+    assert read_blocks(Cache(cache.folder), 100) is None
+
+
+def test_blocks_hold_in_every_byte(cache: Cache) -> None:
+    body = os.urandom(65_536 + 40)
+    cache.write_blocks("blocks", body)
+    whole = entry(cache, "blocks.json").read_bytes()
+    start = len(whole) - len(body)
+    believed = []
+    for place in (*range(start), start, start + 65_535, start + 65_536, len(whole) - 1):
+        flip(entry(cache, "blocks.json"), place)
+        if read_blocks(cache, len(body)) is not None:
+            believed.append(place)
+        flip(entry(cache, "blocks.json"), place)
+    entry(cache, "blocks.json").write_bytes(whole[:-1])
+    assert (believed, read_blocks(cache, len(body))) == ([], None)
+
+
+def test_blocks_cannot_change_places(cache: Cache) -> None:
+    cache.write_blocks("blocks", b"a" * 65_536 + b"b" * 65_536)
+    path = entry(cache, "blocks.json")
+    whole = path.read_bytes()
+    path.write_bytes(whole[: -2 * 65_536] + whole[-65_536:] + whole[-2 * 65_536 : -65_536])
+    assert read_blocks(cache, 10) is None
+
+
 @pytest.mark.parametrize("name", ["key.json", "seal"])
 def test_a_link_is_not_followed(cache: Cache, name: str) -> None:
     entry(cache, name).rename(entry(cache, "moved"))

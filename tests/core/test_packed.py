@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import json
-import os
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from gateway.config.compiling import pack_descriptions
 from gateway.config.load import load_descriptions
+from gateway.core.cache import Cache
 from gateway.core.errors import ConfigError
-from gateway.core.packed import Descriptions, Named, OnDisk, Rows, pack, pack_rows, unpack_rows
+from gateway.core.packed import Descriptions, Installed, Named, OnDisk, Rows, pack, pack_rows, unpack_rows
 from gateway.core.places import Places
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from pathlib import Path
 
 GIT = {
@@ -127,9 +128,24 @@ def file(tmp_path: Path) -> Path:
     return found
 
 
+def on_disk(file: Path) -> Descriptions:
+    return Descriptions(lambda: OnDisk(Installed(str(file)).read))
+
+
+def in_cache(file: Path) -> Descriptions:
+    cache = Cache(str(file.parent / "cache"))
+    assert cache.write_blocks("key", file.read_bytes())
+    blocks = cache.open_blocks("key")
+    assert blocks is not None
+    return Descriptions(lambda: OnDisk(blocks.read))
+
+
+@pytest.mark.parametrize("opened", [on_disk, in_cache])
 @pytest.mark.parametrize("asked", [0, 100], ids=["few", "many"])
-def test_from_a_file_comes_what_comes_from_memory(file: Path, asked: int) -> None:
-    there, here = Descriptions(lambda: OnDisk(str(file))), Descriptions(file.read_bytes)
+def test_from_a_file_comes_what_comes_from_memory(
+    file: Path, asked: int, opened: Callable[[Path], Descriptions]
+) -> None:
+    there, here = opened(file), Descriptions(file.read_bytes)
     for at in range(asked):
         assert there(f"program-{at}") == {"names": [f"program-{at}"], "at": at}
     for name in ("cat", "gcat", "dog", "program-8999"):
@@ -138,36 +154,39 @@ def test_from_a_file_comes_what_comes_from_memory(file: Path, asked: int) -> Non
     assert there.names() == here.names()
 
 
-@pytest.mark.parametrize("how", ["another file", "other content", "nothing"])
-def test_a_file_that_was_changed_meanwhile_says_nothing_more(file: Path, how: str) -> None:
-    describe = Descriptions(lambda: OnDisk(str(file)))
+def test_a_file_that_is_replaced_meanwhile_goes_on_as_it_was(file: Path) -> None:
+    describe = on_disk(file)
     assert describe("cat") == CAT
-    if how == "another file":
-        data = file.read_bytes()
-        file.rename(file.with_name("old"))
-        file.write_bytes(data)
-    elif how == "other content":
-        file.write_bytes(file.read_bytes() + b" ")
-    else:
-        file.unlink()
+    file.unlink()
+    file.write_bytes(pack([{"names": ["git"], "at": 1}]))
+    assert describe("git")["names"] == ["git"]
+    assert describe("git") != {"names": ["git"], "at": 1}
+
+
+def test_a_file_that_is_written_to_meanwhile_says_nothing_more(file: Path) -> None:
+    describe = on_disk(file)
     assert describe("cat") == CAT
-    with pytest.raises((ConfigError, FileNotFoundError)):
+    file.write_bytes(file.read_bytes() + b" ")
+    assert describe("cat") == CAT
+    with pytest.raises(ConfigError, match="must stay the same"):
         describe("git")
 
 
-def test_after_many_texts_it_is_read_whole_and_may_change(file: Path) -> None:
-    describe = Descriptions(lambda: OnDisk(str(file)))
-    for at in range(40):
-        describe(f"program-{at}")
-    os.truncate(file, 0)
-    assert describe("program-8999") == {"names": ["program-8999"], "at": 8999}
+def test_an_entry_of_the_cache_that_is_written_to_meanwhile_says_nothing_more(file: Path) -> None:
+    describe = in_cache(file)
+    assert describe("cat") == CAT
+    entry = file.parent / "cache" / "key.json"
+    entry.write_bytes(entry.read_bytes().replace(b"program-8999", b"program-0000"))
+    assert describe("cat") == CAT
+    with pytest.raises(ConfigError, match="must stay the same"):
+        describe("program-8999")
 
 
 @pytest.mark.parametrize("data", [b"", b'{"git":[0,9]}'], ids=["empty", "without its end"])
 def test_a_file_that_is_not_whole_describes_nothing(tmp_path: Path, data: bytes) -> None:
     (tmp_path / "packed").write_bytes(data)
     with pytest.raises(ValueError, match="not whole"):
-        Descriptions(lambda: OnDisk(str(tmp_path / "packed")))("git")
+        on_disk(tmp_path / "packed")("git")
 
 
 TABLES = ([[1, "a\nb\u2028"], [], {"x": None}], [], [["ä\udcff"]])

