@@ -99,6 +99,26 @@ class Running(Protocol):
         """Gives back descriptors and whatever was made for this call. The tree must have ended."""
 
 
+class Saving(Protocol):
+    """Who saves what a call changes, so that it can be taken back. Only a backend that `tells` knows it in time."""
+
+    def attend(self, listener: int, root: int) -> None:
+        """The call is about to start. `listener` tells of each system call that can change files, which waits until
+        it is answered; this side closes it after `ended`."""
+
+    def cannot(self, reason: str) -> None:
+        """Nobody is told: what the call changes is not saved, because of this."""
+
+    def happened(self, folder: str, name: str, concerned: bool) -> None:
+        """A name came, went or was replaced in a folder that is watched, by whomever."""
+
+    def ended(self) -> None:
+        """Nothing of the call runs any more."""
+
+    def finish(self) -> None:
+        """What the call should not have left behind has been dealt with: what is there now is what it leaves."""
+
+
 class Backend(Protocol):
     """One way to confine. Safe to use from several threads."""
 

@@ -6,7 +6,7 @@ import os
 from functools import cache
 
 from gateway.sandbox.base import SandboxError
-from gateway.sandbox.seccomp import filter_of
+from gateway.sandbox.seccomp import changes_of, filter_of
 
 
 @cache
@@ -19,3 +19,12 @@ def filter_here(permits: tuple[str, ...]) -> bytes:
         raise SandboxError(f"no filter of system calls is known for {machine}") from None
     except ValueError as error:
         raise SandboxError(str(error)) from None
+
+
+@cache
+def changes_here() -> bytes:
+    """The filter that tells of what can change files; none for a machine that is not known, where no sandbox is."""
+    try:
+        return changes_of(os.uname().machine)
+    except KeyError:
+        return b""

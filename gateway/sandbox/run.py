@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from gateway.core.cancel import Cancel
     from gateway.model.plan import SandboxPlan
     from gateway.sandbox.backends.choose import Choice
-    from gateway.sandbox.base import Backend, Look, Running
+    from gateway.sandbox.base import Backend, Look, Running, Saving, Streams
     from gateway.sandbox.changes import Changes
     from gateway.sandbox.egress.service import Egress
     from gateway.sandbox.pump import Listener
@@ -79,15 +79,17 @@ class Runner:
         listener: Listener | None = None,
         cancel: Cancel | None = None,
         started: Callable[[Running], None] | None = None,
+        saving: Saving | None = None,
     ) -> Result:
-        """The whole life of one call. `listener` is handed what is captured as it comes; `started` the running call.
+        """The whole life of one call. `listener` is handed what is captured as it comes; `started` the running call;
+        `saving` sees what it changes before it does.
         Whatever it does is a result; only a fault of ours, or an interrupt, is raised, and then nothing runs on."""
         began = monotonic()
         try:
             choice = choose(plan, self._backends)
         except SandboxError as error:
             return not_run(error)
-        result = self._once(plan, command, choice, protection, listener, cancel, began, started)
+        result = self._once(plan, command, choice, protection, listener, cancel, began, started, saving)
         if result.ended == "failed":
             # A form that held when it was last tried may be refused by now; what is left then is found by trying anew.
             try:
@@ -95,7 +97,7 @@ class Runner:
             except SandboxError as error:
                 return not_run(error)
             if other.backend is not choice.backend:
-                result = self._once(plan, command, other, protection, listener, cancel, began, started)
+                result = self._once(plan, command, other, protection, listener, cancel, began, started, saving)
         return result
 
     def _once(
@@ -108,10 +110,11 @@ class Runner:
         cancel: Cancel | None,
         began: float,
         started: Callable[[Running], None] | None,
+        saving: Saving | None,
     ) -> Result:
         life = None
         try:
-            life = _Life(self, plan, command, choice, protection, listener, cancel, began)
+            life = _Life(self, plan, command, choice, protection, listener, cancel, began, saving)
             return life.run(started)
         except SandboxError as error:
             return not_run(error, choice.backend.name)
@@ -165,7 +168,9 @@ class _Life:
         listener: Listener | None,
         cancel: Cancel | None,
         began: float,
+        saving: Saving | None = None,
     ) -> None:
+        self.saving = saving
         self.runner = runner
         self.command = command
         self.choice = choice
@@ -204,7 +209,7 @@ class _Life:
         try:
             streams, report = self.wires.connect(self.command.ways, report=self.command.report)
             keep = (report,) if report >= 0 else ()
-            running = self.choice.backend.start(self.plan, self.command.argv(report), streams, keep)
+            running = self._started(self.command.argv(report), streams, keep)
         except BaseException:
             self.wires.handed_over()
             self.wires.close()
@@ -214,6 +219,8 @@ class _Life:
         refused: list[Violation] = []
         try:
             with ExitStack() as stack:
+                if self.saving is not None:
+                    self._save(self.saving, running, stack)
                 guard = None
                 if protection.changes is not None:
                     guard = Guard(protected, protection.changes, quarantine, running)
@@ -229,6 +236,8 @@ class _Life:
             # Whatever happened: nothing runs on.
             running.kill()
             running.wait()
+            if self.saving is not None:
+                self.saving.ended()
             running.close()
             self.wires.close()
         try:
@@ -242,7 +251,28 @@ class _Life:
             )
         finally:
             quarantine.close()
+            if self.saving is not None:
+                self.saving.finish()
         return self._result(ended, status, reason, (*refused, *swept))
+
+    def _started(self, argv: tuple[bytes, ...], streams: Streams, keep: tuple[int, ...]) -> Running:
+        backend = self.choice.backend
+        if self.saving is None or not getattr(backend, "tells", False):
+            return backend.start(self.plan, argv, streams, keep)
+        telling: Running = backend.start(self.plan, argv, streams, keep, tells=True)  # type: ignore[call-arg]
+        return telling
+
+    def _save(self, saving: Saving, running: Running, stack: ExitStack) -> None:
+        """Has somebody attend to what the call changes, before its command starts."""
+        listener = getattr(running, "listener", -1)
+        if listener >= 0:
+            saving.attend(listener, running.root)
+            if self.protection.changes is not None:
+                stack.callback(self.protection.changes.ignore, saving.happened)
+                self.protection.changes.listen(saving.happened)
+        else:
+            why = getattr(running, "untold", "") or f"the sandbox `{self.choice.backend.name}` does not tell of changes"
+            saving.cannot(why)
 
     def _run(
         self,

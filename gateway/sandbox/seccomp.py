@@ -19,7 +19,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-ALLOW, REFUSE = 0x7FFF0000, 0x00050000
+ALLOW, REFUSE, TELL = 0x7FFF0000, 0x00050000, 0x7FC00000
 EPERM, EINVAL, ENOSYS, EPROTONOSUPPORT, EAFNOSUPPORT = 1, 22, 38, 93, 97
 X32 = 0x40000000
 WHOLE = 0xFFFFFFFF
@@ -28,6 +28,7 @@ _ALLOWED = "allowed"
 
 UNIX, INET, INET6, NETLINK = 1, 2, 10, 16
 PERMITS = ("ptrace", "perf", "namespaces")
+TOLD = -1  # as an error: none, somebody outside is told before the call goes on
 
 
 class Test(Value):
@@ -141,6 +142,29 @@ def filter_of(machine: str, permits: Iterable[str] = (), *, internet: bool = Tru
     return compiled(machine, refusals(permits, internet=internet))
 
 
+# What can change a file, its name or its mode. What opens for writing changes what it opens, at the latest by a map of it;
+# the rest acts on names. Times, owners and extended attributes are not told of: nobody takes those back.
+_WRITES = 0o3 | 0o100 | 0o1000  # to write, or to read and write; O_CREAT; O_TRUNC
+CHANGES = (
+    Refusal("open", TOLD, (_any_bit(1, _WRITES),)),
+    Refusal("openat", TOLD, (_any_bit(2, _WRITES),)),
+    *(
+        Refusal(call, TOLD)
+        for call in (
+            "creat", "truncate", "rename", "renameat", "renameat2", "unlink", "unlinkat", "rmdir", "mkdir", "mkdirat",
+            "link", "linkat", "symlink", "symlinkat", "mknod", "mknodat", "chmod", "fchmod", "fchmodat", "fchmodat2",
+            "bind",
+        )
+    ),
+)  # fmt: skip
+
+
+def changes_of(machine: str) -> bytes:
+    """A second filter, beside the one of refusals, by which somebody outside is told of every call that can change
+    files, before it is made. Raises KeyError for a machine that is not known."""
+    return compiled(machine, CHANGES)
+
+
 def compiled(machine: str, listed: Iterable[Refusal]) -> bytes:
     """Refusals as a program: of those of one call the first whose tests all hold answers, else the call is allowed.
 
@@ -165,7 +189,7 @@ def compiled(machine: str, listed: Iterable[Refusal]) -> bytes:
             _tested(program, number, each_of)
     for error in sorted({ENOSYS, *[each.error for each_of in by_number.values() for each in each_of]}):
         program.label(_error(error))
-        program.answer(REFUSE | error)
+        program.answer(TELL if error == TOLD else REFUSE | error)
     program.label(_ALLOWED)
     program.answer(ALLOW)
     return program.encoded()

@@ -14,7 +14,7 @@ import weakref
 from gateway.sandbox.backends.spaces_order import order_of
 from gateway.sandbox.backends.spaces_running import Held
 from gateway.sandbox.base import Probe, SandboxError
-from gateway.sandbox.filter_here import filter_here
+from gateway.sandbox.filter_here import changes_here, filter_here
 from gateway.sandbox.mounts import inexpressible, steps
 
 TYPE_CHECKING = False
@@ -42,6 +42,7 @@ class Spaces:
 
     name = "namespaces"
     whole = True
+    tells = True
 
     def __init__(self, launcher: Launcher | None = None) -> None:
         self._launcher = launcher
@@ -76,8 +77,17 @@ class Spaces:
         """What of the plan cannot be expressed, each as a sentence."""
         return inexpressible(plan)
 
-    def start(self, plan: SandboxPlan, argv: Sequence[str | bytes], streams: Streams, keep: Sequence[int] = ()) -> Held:
-        """Builds the sandbox, with the command waiting inside. Raises SandboxError; then nothing runs."""
+    def start(
+        self,
+        plan: SandboxPlan,
+        argv: Sequence[str | bytes],
+        streams: Streams,
+        keep: Sequence[int] = (),
+        *,
+        tells: bool = False,
+    ) -> Held:
+        """Builds the sandbox, with the command waiting inside. `tells`: what it started has a `listener`, which is told
+        of every call that can change files before it is made. Raises SandboxError; then nothing runs."""
         gaps = self.missing(plan)
         if gaps:
             raise SandboxError(f"namespaces cannot keep this plan: {'; '.join(gaps)}")
@@ -87,7 +97,8 @@ class Spaces:
             raise SandboxError("there is no command, or a zero byte in its words")
         from gateway.sandbox.backends.launcher import IN_SPACES
 
-        order = order_of(plan, argv, filter_here(plan.permits), terminal=streams.terminal)
+        told = changes_here() if tells else b""
+        order = order_of(plan, argv, filter_here(plan.permits), terminal=streams.terminal, told=told)
         talk = (self._launcher or IN_SPACES).order(order, streams, keep)
         return Held(talk, steps(plan.mounts, plan.private), self._forget, leads=not streams.terminal)
 

@@ -32,7 +32,7 @@ _READ_ONLY, _NO_SETUID, _NO_DEVICES = 1, 2, 4
 
 
 def order_of(
-    plan: SandboxPlan, argv: Sequence[str | bytes], filter_: bytes, *, terminal: bool = False
+    plan: SandboxPlan, argv: Sequence[str | bytes], filter_: bytes, *, terminal: bool = False, told: bytes = b""
 ) -> dict[str, Any]:
     """Everything, in the plain values that the launcher reads; what each means is said where it is used, in
     `gateway.sandbox.launched.space` and `rootfs`."""
@@ -43,6 +43,7 @@ def order_of(
         "cwd": os.fsencode(plan.cwd),
         "alone": "namespaces" not in plan.permits,
         "filters": [filter_],
+        "told": told,
         "terminal": terminal,
     }
 

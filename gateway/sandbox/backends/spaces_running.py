@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import select
 import signal
 import socket
@@ -22,7 +23,8 @@ _DIGITS = 3  # of a status
 
 
 class Held(OfProcess1):
-    """`gateway.sandbox.base.Running`. `failure`: why the command itself could not be started, "" if it was."""
+    """`gateway.sandbox.base.Running`. `failure`: why the command itself could not be started, "" if it was. `listener`: what tells
+    of its calls, where that was asked for, else -1, and `untold` says why; whoever takes it closes it."""
 
     def __init__(
         self, talk: socket.socket, made: tuple[Step, ...], forget: Callable[[], None], *, leads: bool = True
@@ -36,6 +38,8 @@ class Held(OfProcess1):
         self._waiting = threading.Lock()
         self._status: int | None = None
         self.failure = ""
+        self.listener = -1
+        self.untold = ""
         self.root = self.pid = 0
         talk.settimeout(_PATIENCE)
         try:
@@ -48,12 +52,18 @@ class Held(OfProcess1):
 
     def _heard(self) -> bool:
         """One message of the launcher or of process 1, which come in any order; whether the sandbox is built."""
-        word, _, rest = self._talk.recv(4096).partition(b" ")
+        said, given, _flags, _address = socket.recv_fds(self._talk, 4096, 1)
+        word, _, rest = said.partition(b" ")
+        for descriptor in given:
+            os.set_inheritable(descriptor, False)
+            self.listener = descriptor
         if word == b"made":
             self._root = open_process(int(rest))
             if self._root >= 0:  # else it has ended, and why is said next
                 self.root = self.pid = int(rest)
-        elif word != b"ready":
+        elif word == b"ready":
+            self.untold = rest.decode("utf-8", "replace")
+        else:
             self._forget()
             raise self._failed(rest.decode("utf-8", "replace") if word == b"failed" else "process 1 has ended")
         return word == b"ready"
@@ -122,4 +132,7 @@ class Held(OfProcess1):
     def close(self) -> None:
         """Gives the descriptors back. The tree must have ended."""
         self._talk.close()
+        if self.listener >= 0:
+            os.close(self.listener)
+            self.listener = -1
         self.give_back()

@@ -33,6 +33,7 @@ from gateway.sandbox.launched.kernel import (
     filter_calls,
     libc,
     shown,
+    tell_of_calls,
 )
 from gateway.sandbox.launched.rootfs import Root
 
@@ -145,10 +146,11 @@ def _live(hand: _socket.socket, life: int, maps: Maps) -> None:
             made.finish(order)
             talk, life = _placed(talk, life, given[2:], order["targets"])
             _renounce(order, life)
+            listener, why = tell_of_calls(order["told"]) if order["told"] else (-1, "")
         except Exception as error:
             talk.send(f"failed {error}".encode("utf-8", "backslashreplace")[:_MOST_SAID])
             return
-        talk.send(b"ready")
+        _ready(talk, listener, why)
         if talk.recv(16) == b"go":
             try:
                 status, failure = _run(order)
@@ -229,6 +231,16 @@ def _renounce(order: dict[str, Any], life: int) -> None:
     if _at_its_end(life):
         raise Refused("the launcher has gone")
     filter_calls(order["filters"])
+
+
+def _ready(talk: _socket.socket, listener: int, why: str) -> None:
+    """Everything is built; with it goes what tells of calls, or why there is nothing that does."""
+    if listener < 0:
+        talk.send(f"ready {why}".rstrip().encode())
+        return
+    rights = listener.to_bytes(4, sys.byteorder)
+    talk.sendmsg([b"ready"], [(_socket.SOL_SOCKET, _socket.SCM_RIGHTS, rights)])
+    os.close(listener)
 
 
 def _at_its_end(life: int) -> bool:

@@ -1,0 +1,252 @@
+"""What a system call that was told of is about to change: which name, of which kind of change.
+
+A path lies in the memory of the process that calls, and is read there. Between that and the call another thread may
+write another path, so nothing here decides what may happen: the sandbox does. What is missed so is found afterwards.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import errno
+import os
+import struct
+
+from gateway.sandbox.syscalls import ABSENT, MACHINES, NUMBERS
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from gateway.changes.saver import Saver
+
+_HERE = -100  # AT_FDCWD
+_NO_FOLLOW, _EMPTY, _FOLLOW = 0x100, 0x1000, 0x400
+_O_CREAT, _O_EXCL, _O_NOFOLLOW, _O_PATH, _O_TMPFILE = 0o100, 0o200, 0o400000, 0o10000000, 0o20000000
+_AARCH64_NOFOLLOW = 0o100000
+_EXCHANGE = 2
+_LONGEST = 4096
+# What stands in our way stands in the way of the call: it will fail.
+_FAILS_TOO = frozenset(
+    (
+        errno.ENOENT, errno.ENOTDIR, errno.ELOOP, errno.ENAMETOOLONG, errno.EACCES, errno.EFAULT, errno.ESRCH,
+        errno.EBADF, errno.EINVAL,
+    )
+)  # fmt: skip
+_UNIX = 1
+
+
+class _Piece(ctypes.Structure):
+    _fields_ = (("base", ctypes.c_void_p), ("length", ctypes.c_size_t))
+
+
+class Memory:
+    """Reads what lies in the memory of other processes."""
+
+    def __init__(self) -> None:
+        self._read = ctypes.CDLL(None, use_errno=True).process_vm_readv
+        self._read.restype = ctypes.c_ssize_t
+        self._space = ctypes.create_string_buffer(_LONGEST)
+        self._ours = _Piece(ctypes.addressof(self._space), _LONGEST)
+        self._theirs = _Piece(0, 0)
+        self._arguments = (ctypes.byref(self._ours), ctypes.c_ulong(1), ctypes.byref(self._theirs), ctypes.c_ulong(1))
+
+    def read(self, pid: int, address: int, size: int) -> bytes:
+        """Up to so many bytes, to the end of the page. Raises OSError where there are none."""
+        self._theirs.base = address
+        self._theirs.length = self._ours.length = min(size, _LONGEST - address % _LONGEST)
+        got = self._read(pid, *self._arguments, ctypes.c_ulong(0))
+        if got <= 0:
+            raise OSError(ctypes.get_errno(), "the memory of the process cannot be read")
+        return self._space.raw[:got] if got > 256 else ctypes.string_at(self._space, got)
+
+    def text(self, pid: int, address: int) -> bytes:
+        """Up to the first zero byte. Raises OSError."""
+        found = b""
+        while len(found) < _LONGEST:
+            more = self.read(pid, address + len(found), 256 if not found else _LONGEST)
+            end = more.find(b"\0")
+            if end >= 0:
+                return found + more[:end]
+            found += more
+        return found
+
+
+class Calls:
+    """Has a saver write down what calls are about to change."""
+
+    def __init__(self, saver: Saver) -> None:
+        self._saver = saver
+        self._memory = Memory()
+        self._folders: dict[str, str] = {}
+        column = MACHINES[os.uname().machine][1]
+        if os.uname().machine == "aarch64":
+            self._no_follow = _AARCH64_NOFOLLOW
+        else:
+            self._no_follow = _O_NOFOLLOW
+        self._does: dict[int, Callable[[int, tuple[int, ...]], None]] = {
+            NUMBERS[name][column]: does for name, does in self._named().items() if NUMBERS[name][column] != ABSENT
+        }
+
+    def about(self, number: int, pid: int, arguments: tuple[int, ...]) -> None:
+        """One call of a thread, by its number. What cannot be found out is missed, with the reason."""
+        does = self._does.get(number)
+        if does is None:
+            return
+        try:
+            does(pid, arguments)
+        except OSError as error:
+            if error.errno not in _FAILS_TOO:
+                self._saver.miss("", f"a system call was not understood ({error.strerror})")
+
+    def _named(self) -> dict[str, Callable[[int, tuple[int, ...]], None]]:
+        return {
+            "open": lambda pid, given: self._open(pid, _HERE, given[0], given[1]),
+            "openat": lambda pid, given: self._open(pid, _number(given[0]), given[1], given[2]),
+            "creat": lambda pid, given: self._open(pid, _HERE, given[0], _O_CREAT),
+            "truncate": lambda pid, given: self._open(pid, _HERE, given[0], 0),
+            "rename": lambda pid, given: self._rename(pid, (_HERE, given[0], _HERE, given[1])),
+            "renameat": lambda pid, given: self._rename(pid, given),
+            "renameat2": lambda pid, given: self._rename(pid, given),
+            "unlink": lambda pid, given: self._name(pid, _HERE, given[0]),
+            "unlinkat": lambda pid, given: self._name(pid, _number(given[0]), given[1]),
+            "rmdir": lambda pid, given: self._name(pid, _HERE, given[0]),
+            "mkdir": lambda pid, given: self._name(pid, _HERE, given[0]),
+            "mkdirat": lambda pid, given: self._name(pid, _number(given[0]), given[1]),
+            "mknod": lambda pid, given: self._name(pid, _HERE, given[0]),
+            "mknodat": lambda pid, given: self._name(pid, _number(given[0]), given[1]),
+            "symlink": lambda pid, given: self._new_link(pid, _HERE, given[1]),
+            "symlinkat": lambda pid, given: self._new_link(pid, _number(given[1]), given[2]),
+            "link": lambda pid, given: self._link(pid, (_HERE, given[0], _HERE, given[1], 0)),
+            "linkat": lambda pid, given: self._link(pid, given),
+            "chmod": lambda pid, given: self._mode(pid, _HERE, given[0], 0),
+            "fchmodat": lambda pid, given: self._mode(pid, _number(given[0]), given[1], 0),
+            "fchmodat2": lambda pid, given: self._mode(pid, _number(given[0]), given[1], given[3]),
+            "fchmod": lambda pid, given: self._saver.mode(self._descriptor(pid, _number(given[0]))),
+            "bind": lambda pid, given: self._bind(pid, given[1], given[2]),
+        }
+
+    def _open(self, pid: int, folder: int, address: int, flags: int) -> None:
+        if flags & _O_PATH or flags & _O_TMPFILE == _O_TMPFILE:
+            return
+        text = self._memory.text(pid, address)
+        if text == b"/dev/null":
+            return
+        path = self._path(pid, folder, text)
+        if not path:
+            return
+        exact = flags & self._no_follow or flags & (_O_CREAT | _O_EXCL) == _O_CREAT | _O_EXCL
+        self._saver.content(path if exact else self._led(path))
+
+    def _name(self, pid: int, folder: int, address: int) -> None:
+        path = self._path(pid, folder, self._memory.text(pid, address))
+        if path:
+            if os.path.islink(path):
+                self._folders.clear()
+            self._saver.name(path)
+
+    def _new_link(self, pid: int, folder: int, address: int) -> None:
+        """What led through a folder of this name may lead elsewhere from now on."""
+        self._name(pid, folder, address)
+        self._folders.clear()
+
+    def _rename(self, pid: int, given: tuple[int, ...]) -> None:
+        one = self._path(pid, _number(given[0]), self._memory.text(pid, given[1]))
+        other = self._path(pid, _number(given[2]), self._memory.text(pid, given[3]))
+        for path in (one, other):
+            if path and (os.path.isdir(path) or os.path.islink(path)):
+                self._folders.clear()
+        if one or other:
+            self._saver.move(one, other)
+
+    def _link(self, pid: int, given: tuple[int, ...]) -> None:
+        """The old file is known by both names from now on."""
+        if given[4] & _EMPTY:
+            one = self._descriptor(pid, _number(given[0]))
+        else:
+            one = self._path(pid, _number(given[0]), self._memory.text(pid, given[1]))
+            one = self._led(one) if one and given[4] & _FOLLOW else one
+        if one:
+            self._saver.mode(one)
+            if os.path.islink(one):
+                self._folders.clear()
+        self._name(pid, _number(given[2]), given[3])
+
+    def _mode(self, pid: int, folder: int, address: int, flags: int) -> None:
+        text = self._memory.text(pid, address)
+        if not text and flags & _EMPTY:
+            self._saver.mode(self._descriptor(pid, folder))
+            return
+        path = self._path(pid, folder, text)
+        if path:
+            self._saver.mode(path if flags & _NO_FOLLOW else self._led(path))
+
+    def _bind(self, pid: int, address: int, size: int) -> None:
+        """A socket with a name makes one."""
+        said = self._memory.read(pid, address, min(size, 110)) if size > 2 else b""
+        if len(said) > 2 and struct.unpack_from("=H", said)[0] == _UNIX and said[2]:
+            path = self._path(pid, _HERE, said[2:].split(b"\0")[0])
+            if path:
+                self._saver.name(path)
+
+    # ------------------------------------------------------------------------------------------------ where it leads
+
+    def _path(self, pid: int, folder: int, text: bytes) -> str:
+        """The name itself, with no link on the way to it, "" for what is not saved. Raises OSError."""
+        path = os.fsdecode(text)
+        if not path.startswith("/"):
+            if not path:
+                return ""
+            base = os.readlink(f"/proc/{pid}/cwd") if folder == _HERE else self._descriptor(pid, folder)
+            path = f"{base.rstrip('/')}/{path}"
+        elif path.startswith(("/proc/", "/dev/")):
+            path = self._of_process(pid, path)
+            if not path:
+                return ""
+        path = path.rstrip("/")
+        above, _slash, name = path.rpartition("/")
+        if name in ("", ".", ".."):
+            path = os.path.realpath(path)
+            above, _slash, name = path.rpartition("/")
+        real = self._folders.get(above)
+        if real is None:
+            descriptor = os.open(above or "/", os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC)
+            try:
+                real = os.readlink(f"/proc/self/fd/{descriptor}").rstrip("/")
+            finally:
+                os.close(descriptor)
+            self._folders[above] = real
+        return f"{real}/{name}" if self._saver.area.below(real) or f"{real}/{name}" in self._saver.area.roots else ""
+
+    def _led(self, path: str) -> str:
+        """Where a name leads that may be a link."""
+        return os.path.realpath(path) if os.path.islink(path) else path
+
+    def _descriptor(self, pid: int, number: int) -> str:
+        """The path of what a process has open."""
+        return os.readlink(f"/proc/{pid}/fd/{number}")
+
+    def _of_process(self, pid: int, path: str) -> str:
+        """What a name in /proc or /dev stands for, where that may be a file that is saved."""
+        for start in ("/proc/self/", "/proc/thread-self/", "/dev/"):
+            if path.startswith(start):
+                first, _slash, rest = path[len(start) :].partition("/")
+                break
+        else:
+            first, _slash, rest = path[len("/proc/") :].partition("/")[2].partition("/")
+        if first in ("cwd", "root"):
+            return f"{os.readlink(f'/proc/{pid}/cwd') if first == 'cwd' else ''}/{rest}"
+        number = {"stdin": "0", "stdout": "1", "stderr": "2"}.get(first, "")
+        if first == "fd":
+            number, _slash, rest = rest.partition("/")
+        if not number.isdigit():
+            return ""
+        found = self._descriptor(pid, int(number))
+        if not found.startswith("/"):
+            return ""
+        return f"{found}/{rest}" if rest else found
+
+
+def _number(argument: int) -> int:
+    """A descriptor: the low half, with its sign."""
+    argument &= 0xFFFFFFFF
+    return argument - (1 << 32) if argument & 0x80000000 else argument

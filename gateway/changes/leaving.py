@@ -1,0 +1,151 @@
+"""What a call left under each name that it touched, and below each folder that it made: what undoing compares with."""
+
+from __future__ import annotations
+
+import os
+from contextlib import suppress
+
+from gateway.changes.saver import copied
+from gateway.changes.state import FILE, FOLDER, LINK, Stamp, is_same, stamp_of
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from gateway.changes.store import Before, ChangeSet, Store
+
+GIT = ".git"
+# What says which commits there are. Whoever commits writes one of them.
+_HEADS = ("HEAD", "ORIG_HEAD", "packed-refs", "logs/HEAD")
+_REFS = "refs"
+
+
+def look(path: str) -> Stamp | None:
+    """What stands under a name, None for nothing."""
+    try:
+        found = os.lstat(path)
+        stamp = stamp_of(found)
+        return stamp_of(found, os.readlink(path)) if stamp.kind == LINK else stamp
+    except OSError:
+        return None
+
+
+def left(before: Before, is_in_area: Callable[[str], bool] = lambda _path: True) -> dict[str, Stamp | None]:
+    """Of each name that was touched what stands there now; with all that lies in folders that came with the call."""
+    found: dict[str, Stamp | None] = {}
+    for path, was in before.was.items():
+        now = found[path] = look(path)
+        if now is not None and now.kind == FOLDER and is_new(path, was, now, before):
+            found.update((each, stamp) for each, stamp in below(path) if each not in before.was and is_in_area(each))
+    for path in list(found):
+        git = git_of(path)
+        if git:
+            found.update((each, look(each)) for each in heads(git) if each not in found)
+    return found
+
+
+def is_new(path: str, was: Stamp | None, now: Stamp, before: Before) -> bool:
+    """Whether a folder came with the call, with all that lies in it."""
+    return was is None or was.kind != FOLDER or path in before.moved or was.inode != now.inode
+
+
+def below(top: str) -> Iterator[tuple[str, Stamp]]:
+    """All that lies in a folder, each folder before what lies in it."""
+    pending = [top]
+    while pending:
+        try:
+            with os.scandir(pending.pop()) as entries:
+                paths = [entry.path for entry in entries]
+        except OSError:
+            continue
+        for path in paths:
+            stamp = look(path)
+            if stamp is not None:
+                yield path, stamp
+                if stamp.kind == FOLDER:
+                    pending.append(path)
+
+
+def git_of(path: str) -> str:
+    """The repository's own folder that a path is in or is, "" for none."""
+    parts = path.split("/")
+    return "/".join(parts[: parts.index(GIT) + 1]) if GIT in parts else ""
+
+
+def heads(git: str) -> list[str]:
+    """The files of a repository that say which commits there are."""
+    found = [f"{git}/{name}" for name in _HEADS]
+    return found + [path for path, stamp in below(f"{git}/{_REFS}") if stamp.kind == FILE]
+
+
+def changes(before: Before, after: dict[str, Stamp | None], old: str) -> dict[str, tuple[Stamp | None, Stamp | None]]:
+    """What the call changed: of each name what stood there before and after. Folders on the way are none."""
+    found: dict[str, tuple[Stamp | None, Stamp | None]] = {}
+    for path, now in after.items():
+        if path not in before.was:
+            if git_of(path) and not _in_new(path, before, after):
+                continue  # a head of the repository that was not touched
+            found[path] = (None, now)
+            continue
+        was = before.was[path]
+        if was is None and now is None:
+            continue
+        if not is_same(was, now, as_it_was={}) or _was_moved(path, was, before):
+            found[path] = (was, now)
+        elif was is not None and was.kind == FILE and was.inode in before.copied and not _equal(path, was, old):
+            found[path] = (was, now)  # within one step of the clock
+    return found
+
+
+def _was_moved(path: str, was: Stamp | None, before: Before) -> bool:
+    return path in before.moved and was is not None
+
+
+def _in_new(path: str, before: Before, after: dict[str, Stamp | None]) -> bool:
+    above = path.rpartition("/")[0]
+    while above:
+        if above in before.was:
+            was, now = before.was[above], after.get(above)
+            return now is not None and now.kind == FOLDER and is_new(above, was, now, before)
+        above = above.rpartition("/")[0]
+    return False
+
+
+def _equal(path: str, was: Stamp, old: str) -> bool:
+    try:
+        with open(path, "rb") as one, open(f"{old}/{copied(was.inode)}", "rb") as other:
+            while True:
+                ours, theirs = one.read(1 << 20), other.read(1 << 20)
+                if ours != theirs:
+                    return False
+                if not ours:
+                    return True
+    except OSError:
+        return False
+
+
+def finish(store: Store, made: ChangeSet) -> ChangeSet | None:
+    """Writes down what a call left, once it has ended; None where it changed nothing, and nothing is kept of it."""
+    from gateway.changes.store import KEPT, size_of
+
+    before = store.before(made.number)
+    after = left(before)
+    if not changes(before, after, store.path(made.number, "old")) and not before.missed:
+        store.remove(made.number)
+        return None
+    store.put_after(made.number, after)
+    made = made.replace(state=KEPT, bytes=size_of(store.path(made.number, "old")))
+    with store.locked():
+        store.put(made)
+        store.grown(made.bytes)
+    return made
+
+
+def finish_orphans(store: Store) -> None:
+    """Those whose gateway ended before it could: what is there now is what their calls left."""
+    from gateway.changes.store import RUNNING
+
+    for each in store.sets():
+        if each.state == RUNNING and not store.has_owner(each):
+            with suppress(OSError):
+                finish(store, each)

@@ -1,0 +1,85 @@
+"""The kernel tells of each system call that can change files, and the call waits for an answer: it goes on as it is,
+once what it changes is saved.
+
+Nothing is decided here. A call that is not answered waits for ever, so every one is, whatever goes wrong.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import select
+import struct
+from _thread import start_new_thread
+from contextlib import suppress
+from threading import Lock
+
+from gateway.changes.called import Calls
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from gateway.changes.saver import Saver
+
+_RECEIVE, _SEND = 0xC0502100, 0xC0182101
+_GO_ON = 1
+_TOLD = struct.Struct("=QIIiIQ6Q")
+_ANSWER = struct.Struct("=QqiI")
+
+
+class Listening:
+    """One call. `listener` stays the caller's. Raises RuntimeError where there can be no thread."""
+
+    def __init__(self, listener: int, saver: Saver) -> None:
+        self._listener = listener
+        self._saver = saver
+        self._calls = Calls(saver)
+        self._wake, self._woken = os.pipe2(os.O_CLOEXEC)
+        self._over = Lock()
+        self._over.acquire()
+        try:
+            start_new_thread(self._run, ())
+        except RuntimeError:
+            os.close(self._wake)
+            os.close(self._woken)
+            raise
+
+    def stop(self) -> None:
+        """Ends it. Nothing of the call may run any more."""
+        os.close(self._woken)
+        self._over.acquire()
+        os.close(self._wake)
+
+    def _run(self) -> None:
+        try:
+            self._listen(saves=True)
+        except Exception as error:
+            self._saver.miss("", f"saving has failed ({type(error).__name__}: {error})")
+            self._listen(saves=False)  # what waits, and will, goes on
+        finally:
+            self._over.release()
+
+    def _listen(self, *, saves: bool) -> None:
+        poll = select.poll()
+        poll.register(self._listener, select.POLLIN)
+        poll.register(self._wake, select.POLLIN)
+        told, answer, nothing = bytearray(_TOLD.size), bytearray(_ANSWER.size), bytes(_TOLD.size)
+        while True:
+            for descriptor, event in poll.poll():
+                if descriptor == self._wake:
+                    return
+                if not event & select.POLLIN:  # nobody is left who could call
+                    poll.unregister(self._listener)
+                    continue
+                told[:] = nothing
+                try:
+                    fcntl.ioctl(self._listener, _RECEIVE, told)
+                except OSError:  # it has ended meanwhile
+                    continue
+                number, pid, _flags, call, _machine, _at, *arguments = _TOLD.unpack(told)
+                try:
+                    if saves:
+                        self._calls.about(call, pid, tuple(arguments))
+                finally:
+                    _ANSWER.pack_into(answer, 0, number, 0, 0, _GO_ON)
+                    with suppress(OSError):  # the process has been ended
+                        fcntl.ioctl(self._listener, _SEND, answer)

@@ -1,0 +1,143 @@
+"""One call whose changes are saved: from before it starts to what it left."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from time import time
+
+from gateway.changes.area import Area, area_of
+from gateway.changes.leaving import finish
+from gateway.changes.saver import Saver
+from gateway.changes.store import Store
+from gateway.core.errors import StoreError
+from gateway.core.value import Value
+from gateway.sandbox.base import SandboxError
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from gateway.changes.listening import Listening
+    from gateway.changes.store import ChangeSet
+    from gateway.model.plan import SandboxPlan
+
+BESIDE = "it changed while the call ran, by somebody else or unseen"
+_MOST_SEEN = 10_000
+
+
+class Of(Value):
+    """Whose changes they are. `folder`: the project's in the state folder; `project`: its root; `call`: as people read
+    it; `tool`; `session`."""
+
+    folder: str
+    project: str
+    call: str
+    tool: str
+    session: str = ""
+
+
+class Recording:
+    """Of a confined call (`gateway.sandbox.base.Saving`)."""
+
+    def __init__(self, of: Of, plan: SandboxPlan, temp: Iterable[str] = ()) -> None:
+        """Raises StoreError where nothing can be saved."""
+        self._area = area_of(plan, temp)
+        self._store = Store(of.folder)
+        self._writing = self._store.begin(of.call, of.tool, of.session, of.project, self._area)
+        self._saver = Saver(self._area, self._writing.old, self._writing.note, self._writing.room)
+        self._listening: Listening | None = None
+        self._seen: set[str] = set()
+        self.reason = "it did not start"
+        self.made: ChangeSet | None = None
+
+    def attend(self, listener: int, root: int) -> None:
+        """Saves what the call is about to change, from now on. Raises SandboxError where it cannot."""
+        from gateway.changes.listening import Listening
+
+        try:
+            self._listening = Listening(listener, self._saver)
+        except (OSError, RuntimeError) as error:
+            raise SandboxError(f"what the call changes cannot be saved: {error}") from error
+        self.reason = ""
+
+    def cannot(self, reason: str) -> None:
+        """Nobody tells what the call changes."""
+        self.reason = reason
+
+    def happened(self, folder: str, name: str, _concerned: bool) -> None:
+        """A name came, went or was replaced, by whomever."""
+        if len(self._seen) < _MOST_SEEN:
+            self._seen.add(f"{folder.rstrip('/')}/{name}" if name else folder)
+
+    def ended(self) -> None:
+        """Nothing of the call runs any more."""
+        if self._listening is not None:
+            self._listening.stop()
+            self._listening = None
+
+    def finish(self) -> None:
+        """Writes down what the call left. Never raises: what cannot be written down now is by who looks next."""
+        if not self.reason:
+            for path in sorted(self._seen):
+                if self._area.root(path) and not self._saver.knows(path):
+                    self._saver.miss(path, BESIDE)
+        self.close()
+
+    def close(self) -> None:
+        """Ends it, whatever has come of the call."""
+        self.ended()
+        if self.made is not None or self._writing.is_closed:
+            return
+        self._writing.close()
+        if self.reason:
+            self._store.remove(self._writing.made.number)
+            return
+        with suppress(OSError, StoreError):
+            self.made = finish(self._store, self._writing.made)
+
+
+class Written:
+    """Names that a tool is about to write by itself, each with the content it has."""
+
+    def __init__(self, of: Of, paths: Iterable[str], roots: Iterable[str]) -> None:
+        """Raises StoreError where nothing can be saved."""
+        area = Area(roots)
+        self._store = Store(of.folder)
+        wanted = [path for path in paths if area.root(path)]
+        self._writing = None
+        if not wanted:
+            return
+        self._writing = self._store.begin(of.call, of.tool, of.session, of.project, area)
+        saver = Saver(area, self._writing.old, self._writing.note, self._writing.room)
+        for path in wanted:
+            saver.make_way(path)
+            saver.content(path)
+            saver.name(path)
+        self._writing.close()
+
+    @property
+    def number(self) -> int:
+        """Of the set, 0 where nothing is saved."""
+        return self._writing.made.number if self._writing is not None else 0
+
+    def leave(self) -> None:
+        """The tool belongs to somebody else: what it left is looked at when it is over, or when somebody asks."""
+        if self._writing is not None:
+            self._store.put(self._writing.made.replace(owner=(0, 0), time=time()))
+
+    def finish(self) -> ChangeSet | None:
+        """Writes down what the tool left. Never raises."""
+        if self._writing is None:
+            return None
+        with suppress(OSError, StoreError):
+            return finish(self._store, self._writing.made)
+        return None
+
+
+def finish_number(folder: str, number: int) -> None:
+    """What somebody else's tool left is there now. Never raises."""
+    store = Store(folder)
+    with suppress(OSError, StoreError):
+        made = store.get(number)
+        if made is not None and made.owner == (0, 0):
+            finish(store, made)

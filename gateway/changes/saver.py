@@ -1,0 +1,250 @@
+"""What a name and a file were before a call touches them, written down first.
+
+A name is written down once, when it is first touched: what stood there, or nothing. An old file that is about to lose a
+name gets another one in the store, which moves no byte; one that is about to be written is copied. What a call itself
+has made needs neither. A folder that moves is written down with all that lies in it, so that old files are known
+wherever they go.
+
+Nothing here depends on whether what was about to happen then happened: what is written down is how it was.
+"""
+
+from __future__ import annotations
+
+import errno
+import fcntl
+import os
+from contextlib import suppress
+
+from gateway.changes.state import FILE, FOLDER, LINK, Stamp, stamp_of, written
+from gateway.sandbox.real_paths import at
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any
+
+    from gateway.changes.area import Area
+    from gateway.changes.state import Inode
+
+MOST_COPIED = 256 << 20  # bytes of one file that is written in place
+MOST_NAMES = 400_000
+_CLONE = 0x40049409
+_READ = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
+_NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+_NO_LINK = frozenset((errno.EXDEV, errno.EPERM, errno.EMLINK, errno.ENOTSUP, errno.EACCES, errno.ENOSYS))
+_MISSING = object()
+
+
+class Saver:
+    """Of one call. Used by one thread at a time. `note` writes one line of the journal; `room`: bytes that may be
+    copied. What cannot be saved is in `missed`, with the reason."""
+
+    def __init__(self, area: Area, folder: str, note: Callable[[list[Any]], None], room: int) -> None:
+        self.area = area
+        self.before: dict[str, Stamp | None] = {}
+        self.missed: dict[str, str] = {}
+        self.moved: set[str] = set()
+        self.copied: set[Inode] = set()
+        self._folder = folder
+        self._note = note
+        self._room = room
+        self._known: dict[Inode, bool] = {}  # old files, and whether the store has a name for them
+        self._is_new: dict[str, bool] = {}
+
+    def name(self, path: str) -> None:
+        """A name is about to come, go or lead elsewhere."""
+        if not self.area.root(path):
+            return
+        found = _look(path)
+        self._write_down(path, found)
+        if found is not None and found.kind == FILE and self._known.get(found.inode) is False:
+            self._keep(path, found)
+
+    def content(self, path: str) -> None:
+        """The file under a name is about to be written, or made."""
+        if not self.area.root(path):
+            return
+        found = _look(path)
+        self._write_down(path, found)
+        if found is not None and found.kind == FILE and found.inode in self._known and found.inode not in self.copied:
+            self._copy(path, found)
+
+    def mode(self, path: str) -> None:
+        """The permissions of what stands under a name are about to change."""
+        if self.area.root(path):
+            self._write_down(path, _look(path))
+
+    def move(self, path: str, to: str) -> None:
+        """A name is about to become another; what stands there is replaced, or exchanged."""
+        found = _look(path)
+        replaced = _look(to)
+        for each, there in ((path, found), (to, replaced)):
+            if there is not None and there.kind == FOLDER and self.area.root(each):
+                self._write_down(each, there)
+                self._walk(each)
+        self.name(path)
+        self.name(to)
+        if found is not None and found.kind == FOLDER and self.area.root(to):
+            self._came(to)
+        if replaced is not None and replaced.kind == FOLDER and self.area.root(path):
+            self._came(path)
+
+    def make_way(self, path: str) -> None:
+        """Folders may be made on the way to a name."""
+        above = path.rpartition("/")[0]
+        if self.area.root(above) and _look(above) is None:
+            self.make_way(above)
+            self.name(above)
+
+    def knows(self, path: str) -> bool:
+        """Whether what becomes of a name is known: it was written down, or came with the call."""
+        return path in self.before or self._lies_in_new(path)
+
+    def miss(self, path: str, reason: str) -> None:
+        """Something is changed that cannot be saved."""
+        if path not in self.missed:
+            self.missed[path] = reason
+            self._note(["missed", path, reason])
+
+    def _came(self, path: str) -> None:
+        if path not in self.moved:
+            self.moved.add(path)
+            self._is_new.clear()
+            self._note(["moved", path])
+
+    def _write_down(self, path: str, found: Stamp | None) -> None:
+        """Unless it has been, or all that lies there came with this call."""
+        if path in self.before or self._lies_in_new(path):
+            return
+        if len(self.before) >= MOST_NAMES:
+            self.miss(path, f"the call has touched more than {MOST_NAMES:,} names")
+            return
+        above = path.rpartition("/")[0]
+        if above not in self.before and self.area.root(above):
+            self._write_down(above, _look(above))
+        self.before[path] = found
+        self._note(["was", path, written(found)])
+        if found is not None and found.kind == FILE:
+            self._known.setdefault(found.inode, False)
+
+    def _lies_in_new(self, path: str) -> bool:
+        """Whether a name that is not written down is new: on the way to it was no folder, or one that was written down
+        as a whole before another came to its name."""
+        above = path.rpartition("/")[0]
+        found = self._is_new.get(above)
+        if found is None:
+            was = self.before.get(above, _MISSING)
+            found = above in self.moved or was is None or (isinstance(was, Stamp) and was.kind != FOLDER)
+            found = found or (bool(self.area.root(above)) and self._lies_in_new(above))
+            if found or was is not _MISSING:
+                self._is_new[above] = found
+        return found
+
+    def _walk(self, top: str) -> None:
+        """Writes down all that lies in a folder that moves."""
+        pending = [top]
+        while pending:
+            folder = pending.pop()
+            try:
+                with os.scandir(folder) as entries:
+                    names = [entry.path for entry in entries]
+            except OSError as error:
+                self.miss(folder, f"it cannot be looked into ({error.strerror})")
+                continue
+            for path in names:
+                if not self.area.root(path):
+                    continue
+                found = _look(path)
+                self._write_down(path, found)
+                if found is not None and found.kind == FOLDER:
+                    pending.append(path)
+
+    def _keep(self, path: str, found: Stamp) -> None:
+        """Another name for an old file, in the store."""
+        self._known[found.inode] = True
+        place = f"{self._folder}/{stored(found.inode)}"
+        try:
+            with at(path) as (folder, name):  # no link has come to be on the way
+                os.link(name, place, src_dir_fd=folder, follow_symlinks=False)
+            now = _look(place)
+            if now is None or now.inode != found.inode:
+                os.unlink(place)
+                self.miss(path, "it was replaced while it was being saved")
+                return
+        except (FileExistsError, FileNotFoundError):
+            return
+        except OSError as error:
+            if error.errno not in _NO_LINK:
+                self.miss(path, f"it cannot be saved ({error.strerror})")
+            elif found.inode not in self.copied:
+                self._copy(path, found)
+            return
+        self._note(["kept", *found.inode])
+
+    def _copy(self, path: str, found: Stamp) -> None:
+        """The bytes of a file, in the store; the file system's own way first, which copies none."""
+        self.copied.add(found.inode)
+        if found.size > min(MOST_COPIED, self._room):
+            self.miss(path, f"it is too large to be copied ({found.size >> 20} MiB)")
+            return
+        place = f"{self._folder}/{copied(found.inode)}"
+        try:
+            with at(path) as (folder, name):
+                source = os.open(name, _READ, dir_fd=folder)
+        except OSError as error:
+            self.miss(path, f"it cannot be read ({error.strerror})")
+            return
+        try:
+            there = stamp_of(os.fstat(source))
+            if there.inode != found.inode:
+                self.miss(path, "it was replaced while it was being saved")
+                return
+            to = os.open(place, _NEW, 0o600)
+            try:
+                _fill(source, to)
+            finally:
+                os.close(to)
+        except OSError as error:
+            with suppress(OSError):
+                os.unlink(place)
+            self.miss(path, f"it cannot be saved ({error.strerror})")
+            return
+        finally:
+            os.close(source)
+        self._room -= there.size
+        self._note(["copied", *found.inode, written(there)])
+
+
+def stored(inode: Inode) -> str:
+    """The name in the store that an old file got."""
+    return "kept-%x-%x" % inode
+
+
+def copied(inode: Inode) -> str:
+    """The name in the store of a copy."""
+    return "copy-%x-%x" % inode
+
+
+def _look(path: str) -> Stamp | None:
+    """What stands under a name, None for nothing."""
+    try:
+        found = os.lstat(path)
+    except OSError:
+        return None
+    stamp = stamp_of(found)
+    if stamp.kind == LINK:
+        with suppress(OSError):
+            return stamp_of(found, os.readlink(path))
+    return stamp
+
+
+def _fill(source: int, to: int) -> None:
+    try:
+        fcntl.ioctl(to, _CLONE, source)
+        return
+    except OSError:  # not on this file system
+        pass
+    while data := os.read(source, 1 << 20):
+        view = memoryview(data)
+        while view:
+            view = view[os.write(to, view) :]

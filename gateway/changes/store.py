@@ -1,0 +1,370 @@
+"""Where changes are kept: a folder for each project in the state folder, and in it one for each call.
+
+    changes/lock            held while something is made, undone or removed
+    changes/again           of files that were made again: what they stand for
+    changes/NUMBER/set      what the call was, and what has become of its changes
+    changes/NUMBER/before   one line for each name that it touched, written before it was
+    changes/NUMBER/after    what it left, written when it had ended
+    changes/NUMBER/old/     old files, by a second name or as a copy
+    changes/NUMBER/taken/   what undoing took away
+
+Private to this user. What is older than a day and whose gateway has ended makes room for what is new; nothing else is
+removed.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import shutil
+import time
+from contextlib import contextmanager, suppress
+
+from gateway.changes.area import Area
+from gateway.changes.state import read, written
+from gateway.core.errors import StoreError
+from gateway.core.plainjson import decoder, encoder
+from gateway.core.value import Value
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+    from typing import Any
+
+    from gateway.changes.state import Inode, Stamp
+
+FOLDER = "changes"
+MOST_BYTES = 4 << 30
+MOST_DAYS = 7
+YOUNG = 24 * 3600.0  # seconds in which nothing is removed to make room
+RUNNING, KEPT, UNDOING, UNDONE = "running", "kept", "undoing", "undone"
+_FREE = 256 << 20  # bytes that stay free on the disk
+_encode = encoder(between=",", after_key=":")
+_decode = decoder()
+
+
+class ChangeSet(Value):
+    """What one call changed. `number`: its place among those of the project; `state`: running, kept, undoing or undone;
+    `roots`: folders that were saved, each with device and inode; `owner`: process and start time of the gateway that
+    runs it; `bytes`: kept here and nowhere else; `partly`: how many names undoing left as they were."""
+
+    number: int
+    id: str
+    call: str
+    tool: str
+    session: str
+    project: str
+    time: float
+    state: str
+    roots: tuple[tuple[str, int, int], ...]
+    owner: tuple[int, int]
+    bytes: int = 0
+    partly: int = 0
+
+
+class Before(Value):
+    """The journal of a call. `was`: what stood under each name; `copied`: of each file that was copied how it was;
+    `moved`: names that a folder has come to; `missed`: what was not saved, with the reason."""
+
+    was: dict[str, Stamp | None]
+    copied: dict[Inode, Stamp]
+    kept: frozenset[Inode]
+    moved: frozenset[str]
+    missed: dict[str, str]
+
+
+class Store:
+    """The changes of one project. `folder`: the project's in the state folder. Safe to use from several processes."""
+
+    def __init__(self, folder: str) -> None:
+        self.folder = os.path.join(folder, FOLDER)
+
+    def begin(self, call: str, tool: str, session: str, project: str, area: Area) -> Writing:
+        """A new set, empty. Raises StoreError where there can be none."""
+        try:
+            os.makedirs(self.folder, mode=0o700, exist_ok=True)
+            with self.locked():
+                room = self._make_room()
+                number = max((each for each in self._numbers()), default=0) + 1
+                roots = []
+                for root in area.roots:
+                    found = os.stat(root)
+                    roots.append((root, found.st_dev, found.st_ino))
+                made = ChangeSet(
+                    number, os.urandom(6).hex(), call[:500], tool[:100], session[:200], project, time.time(), RUNNING,
+                    tuple(roots), owner=(os.getpid(), _started(os.getpid())),
+                )  # fmt: skip
+                os.makedirs(self.path(number, "old"), mode=0o700)
+                self.put(made)
+            return Writing(self, made, room)
+        except OSError as error:
+            raise StoreError(f"changes cannot be saved in {self.folder} ({error.strerror})") from error
+
+    def sets(self) -> list[ChangeSet]:
+        """Those there are, the oldest first."""
+        found = (self._read(number) for number in sorted(self._numbers()))
+        return [each for each in found if each is not None]
+
+    def get(self, number: int) -> ChangeSet | None:
+        """The one of this number, None where there is none."""
+        return self._read(number)
+
+    def path(self, number: int, *names: str) -> str:
+        """Where something of a set lies."""
+        return os.path.join(self.folder, str(number), *names)
+
+    def put(self, made: ChangeSet) -> None:
+        """Writes down what a set is, at once and whole."""
+        place = self.path(made.number, "set")
+        with open(f"{place}.new", "w", encoding="utf-8") as file:
+            file.write(_encode(made.as_dict()))
+        os.replace(f"{place}.new", place)
+
+    def remove(self, number: int) -> None:
+        """Forgets a set, with all that it keeps."""
+        place = self.path(number)
+        with suppress(OSError):
+            os.replace(place, f"{place}.gone")  # so that no half of it is ever read
+            place = f"{place}.gone"
+        remove_all(place)
+
+    def before(self, number: int) -> Before:
+        """The journal of a set. Raises StoreError where it cannot be read."""
+        was: dict[str, Stamp | None] = {}
+        copied: dict[Inode, Stamp] = {}
+        kept: set[Inode] = set()
+        moved: set[str] = set()
+        missed: dict[str, str] = {}
+        try:
+            for line in self._lines(number, "before"):
+                if line[0] == "was":
+                    was.setdefault(line[1], read(line[2]))
+                elif line[0] == "kept":
+                    kept.add((line[1], line[2]))
+                elif line[0] == "copied":
+                    stamp = read(line[3])
+                    if stamp is not None:
+                        copied[(line[1], line[2])] = stamp
+                elif line[0] == "moved":
+                    moved.add(line[1])
+                else:
+                    missed[line[1]] = line[2]
+        except (ValueError, TypeError, IndexError, KeyError) as error:
+            raise StoreError(f"the changes {number} cannot be read", "they cannot be undone") from error
+        return Before(was, copied, frozenset(kept), frozenset(moved), missed)
+
+    def after(self, number: int) -> dict[str, Stamp | None] | None:
+        """What the call left under each name it touched, None while nobody has looked. Raises StoreError."""
+        if not os.path.exists(self.path(number, "after")):
+            return None
+        try:
+            return {line[0]: read(line[1]) for line in self._lines(number, "after")}
+        except (ValueError, TypeError, IndexError) as error:
+            raise StoreError(f"the changes {number} cannot be read", "they cannot be undone") from error
+
+    def put_after(self, number: int, after: dict[str, Stamp | None]) -> None:
+        """Writes down what a call left."""
+        place = self.path(number, "after")
+        with open(f"{place}.new", "w", encoding="utf-8") as file:
+            file.writelines(f"{_encode([path, written(stamp)])}\n" for path, stamp in after.items())
+        os.replace(f"{place}.new", place)
+
+    def again(self, number: int = 0) -> dict[Inode, Inode]:
+        """Of what undoing has made again: what it stands for. `number`: only of what undoing this set has made."""
+        found: dict[Inode, Inode] = {}
+        with suppress(FileNotFoundError), open(os.path.join(self.folder, "again"), encoding="utf-8") as file:
+            for line in file:
+                with suppress(ValueError, TypeError):  # a line that was cut off was not yet relied on
+                    dev, ino, was_dev, was_ino, made = _decode(line)
+                    if number in (0, made):
+                        found[(dev, ino)] = (was_dev, was_ino)
+        return found
+
+    def note_again(self, now: Inode, was: Inode, number: int) -> None:
+        """What undoing a set has made again stands for something that is gone."""
+        descriptor = os.open(
+            os.path.join(self.folder, "again"), os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o600
+        )
+        try:
+            os.write(descriptor, f"\n{_encode([*now, *was, number])}\n".encode())
+        finally:
+            os.close(descriptor)
+
+    @contextmanager
+    def locked(self) -> Iterator[None]:
+        """Nobody else makes, undoes or removes anything meanwhile. Raises StoreError where others do, for long."""
+        descriptor = os.open(os.path.join(self.folder, "lock"), os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        try:
+            until = time.monotonic() + _PATIENCE
+            while True:
+                try:
+                    fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                    break
+                except BlockingIOError:
+                    if time.monotonic() > until:
+                        raise StoreError("somebody else changes or undoes something in this project", _LATER) from None
+                time.sleep(0.005)
+            yield
+        finally:
+            os.close(descriptor)
+
+    def is_running(self, each: ChangeSet) -> bool:
+        """Whether its call may still run."""
+        return each.state == RUNNING and self.has_owner(each)
+
+    def has_owner(self, each: ChangeSet) -> bool:
+        """Whether the gateway that made it lives."""
+        pid, started = each.owner
+        return _started(pid) == started
+
+    def _lines(self, number: int, name: str) -> Iterable[Any]:
+        try:
+            with open(self.path(number, name), encoding="utf-8") as file:
+                for line in file:
+                    if line.endswith("\n"):  # else it was cut off, and what it would have told never happened
+                        yield _decode(line)
+        except FileNotFoundError:
+            return
+
+    def _numbers(self) -> list[int]:
+        try:
+            return [int(name) for name in os.listdir(self.folder) if name.isdigit()]
+        except FileNotFoundError:
+            return []
+
+    def _read(self, number: int) -> ChangeSet | None:
+        try:
+            with open(self.path(number, "set"), encoding="utf-8") as file:
+                told = _decode(file.read())
+            roots = tuple((path, dev, ino) for path, dev, ino in told.pop("roots"))
+            return ChangeSet(**told | {"roots": roots, "owner": tuple(told["owner"])})
+        except (OSError, ValueError, TypeError, KeyError):
+            return None
+
+    def grown(self, size: int) -> None:
+        """So many bytes more are kept. Only while it is locked."""
+        with suppress(OSError, ValueError, TypeError):
+            looked, used = self._room()
+            self._put_room(looked, used + size)
+
+    def _room(self) -> tuple[float, int]:
+        """When somebody last looked for what may go, and the bytes that are kept."""
+        with open(os.path.join(self.folder, "room"), encoding="utf-8") as file:
+            looked, used = _decode(file.read())
+        return float(looked), int(used)
+
+    def _put_room(self, looked: float, used: int) -> None:
+        place = os.path.join(self.folder, "room")
+        with open(f"{place}.new", "w", encoding="utf-8") as file:
+            file.write(_encode([looked, used]))
+        os.replace(f"{place}.new", place)
+
+    def _make_room(self) -> int:
+        """Removes what has had its time: how many bytes may be kept now."""
+        free = shutil.disk_usage(self.folder).free - _FREE
+        now = time.time()
+        try:
+            looked, used = self._room()
+        except (OSError, ValueError, TypeError):
+            looked, used = 0.0, 0
+        if not 0 <= now - looked < _LOOKS or used > MOST_BYTES // 2 or free <= 0:
+            used, free = self._clear(now, free)
+            self._put_room(now, used)
+        return max(0, min(MOST_BYTES - used, free))
+
+    def _clear(self, now: float, free: int) -> tuple[int, int]:
+        """The bytes that are still kept, and those that are free."""
+        for name in os.listdir(self.folder):
+            if name.endswith(".gone"):
+                remove_all(os.path.join(self.folder, name))
+        kept = []
+        for number in sorted(self._numbers()):
+            each = self._read(number)
+            if each is None or (now - each.time > MOST_DAYS * 24 * 3600.0 and not self.has_owner(each)):
+                self.remove(number)
+            else:
+                kept.append(each)
+        used = sum(each.bytes for each in kept)
+        for each in kept:
+            if used <= MOST_BYTES // 2 and free > 0:
+                break
+            if now - each.time > YOUNG and not self.has_owner(each):
+                self.remove(each.number)
+                used, free = used - each.bytes, free + each.bytes
+        return used, free
+
+
+class Writing:
+    """One set that is being written. `room`: bytes that it may copy."""
+
+    def __init__(self, store: Store, made: ChangeSet, room: int) -> None:
+        self.store = store
+        self.made = made
+        self.room = room
+        self.old = store.path(made.number, "old")
+        flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC
+        self._journal = os.open(store.path(made.number, "before"), flags, 0o600)
+
+    def note(self, line: list[Any]) -> None:
+        """One line of the journal, there before this returns."""
+        os.write(self._journal, f"{_encode(line)}\n".encode())
+
+    @property
+    def is_closed(self) -> bool:
+        """Whether nothing more is written."""
+        return self._journal < 0
+
+    def close(self) -> None:
+        """Nothing more is written to the journal."""
+        if self._journal >= 0:
+            os.close(self._journal)
+            self._journal = -1
+
+
+_PATIENCE = 10.0
+_LOOKS = 600.0  # seconds between two looks for what may go
+_LATER = "try again when it has ended"
+
+
+def _started(pid: int) -> int:
+    """When a process started, in the system's ticks; 0 where it has ended, -1 where nobody tells."""
+    try:
+        with open(f"/proc/{pid}/stat", "rb") as file:
+            return int(file.read().rpartition(b")")[2].split()[19])
+    except FileNotFoundError:
+        if os.path.exists("/proc/self/stat"):
+            return 0
+    except OSError:
+        return 0
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return 0
+    except PermissionError:
+        return -1
+    return -1
+
+
+def size_of(folder: str) -> int:
+    """Bytes that are kept only here: a second name of a file that has another costs none."""
+    total = 0
+    for place, _folders, names in os.walk(folder):
+        for name in names:
+            with suppress(OSError):
+                found = os.lstat(os.path.join(place, name))
+                if found.st_nlink == 1:
+                    total += found.st_blocks * 512
+    return total
+
+
+def remove_all(path: str) -> None:
+    """All of a folder, also where modes forbid it."""
+
+    def opened(function: Any, failed: str, _error: object) -> None:
+        with suppress(OSError):
+            os.chmod(os.path.dirname(failed), 0o700)
+            if os.path.isdir(failed) and not os.path.islink(failed):
+                os.chmod(failed, 0o700)
+            function(failed)
+
+    shutil.rmtree(path, onerror=opened)

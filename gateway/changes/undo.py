@@ -1,0 +1,382 @@
+"""Names are made what they were: what was planned is written down, and then done so that it can be done again.
+
+Each step looks at what is there and changes one name, by a rename or a link: who is killed between two steps has left
+every name as it was or as it is to be, and the next one begins anew and does what is left. What is taken away is moved
+aside first, and forgotten with the set.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+from contextlib import ExitStack, suppress
+
+from gateway.changes.beneath import Beneath
+from gateway.changes.leaving import below, finish, left, look
+from gateway.changes.saver import copied, stored
+from gateway.changes.state import FILE, FOLDER, LINK, PIPE, Stamp, first, is_same, read, written
+from gateway.changes.store import RUNNING, UNDOING, UNDONE, remove_all
+from gateway.changes.undoing import MISSING, Plan, above_all, checked, planned
+from gateway.core.errors import StoreError
+from gateway.core.plainjson import dumps, loads
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from gateway.changes.state import Inode
+    from gateway.changes.store import Before, ChangeSet, Store
+
+_HOLD = ".gateway-undo-"
+_SET_ID = 0o6000
+
+
+def undo(
+    store: Store,
+    number: int,
+    judged: Callable[[str], str] = lambda _path: "",
+    step: Callable[[str], None] = lambda _what: None,
+) -> Plan:
+    """Takes back what a call changed: what was done, and what was left with the reason. `judged`: why policy forbids
+    that a name is changed; `step` is told each step before it is taken. Raises StoreError where nothing was done."""
+    with store.locked():
+        made = checked(store, number)
+        if made.state == UNDONE:
+            raise StoreError(f"the changes {number} are undone")
+        if made.state == RUNNING and store.has_owner(made):
+            raise StoreError(f"the call {number} still runs", "wait for its end, or end it")
+        plan = _begun(store, made) if made.state == UNDOING else None
+        if plan is None:
+            plan = planned(store, made, judged)
+            _write_plan(store, made, plan)
+            made = made.replace(state=UNDOING)
+            store.put(made)
+        left = _Work(store, made, plan, step).run()
+        stays = dict(sorted({**plan.stays, **left}.items()))
+        store.put(made.replace(state=UNDONE, partly=len(stays)))
+        if not stays:
+            remove_all(store.path(number, "old"))  # its names of files are no longer needed
+        return plan.replace(
+            stays=stays,
+            gone=tuple(path for path in plan.gone if path not in left),
+            restored=tuple(path for path in plan.restored if path not in left),
+        )
+
+
+def finish_begun(store: Store) -> None:
+    """Ends what an undo that was killed has begun. Raises StoreError."""
+    for each in store.sets():
+        if each.state == UNDOING:
+            undo(store, each.number)
+        elif each.state == RUNNING and not store.has_owner(each):
+            finish(store, each)
+
+
+def _write_plan(store: Store, made: ChangeSet, plan: Plan) -> None:
+    place = store.path(made.number, "undo")
+    target = [[path, written(stamp)] for path, stamp in plan.target.items()]
+    with open(f"{place}.new", "w", encoding="utf-8") as file:
+        file.write(dumps([target, plan.stays, plan.gone, plan.restored]))
+        file.flush()
+        os.fsync(file.fileno())
+    os.replace(f"{place}.new", place)
+
+
+def _begun(store: Store, made: ChangeSet) -> Plan | None:
+    try:
+        with open(store.path(made.number, "undo"), encoding="utf-8") as file:
+            target, stays, gone, restored = loads(file.read())
+        return Plan({path: read(stamp) for path, stamp in target}, stays, tuple(gone), tuple(restored))
+    except (OSError, ValueError, TypeError):
+        return None
+
+
+class _Work:
+    """One undo of one set."""
+
+    def __init__(self, store: Store, made: ChangeSet, plan: Plan, step: Callable[[str], None]) -> None:
+        self.store = store
+        self.made = made
+        self.plan = plan
+        self.before: Before = store.before(made.number)
+        after = store.after(made.number)
+        self.after = left(self.before) if after is None else after
+        self.same = store.again()
+        self.ours = store.again(made.number)
+        self.left: dict[str, str] = {}
+        self.step = step
+        self.paths = sorted(plan.target)
+        self.held = above_all(plan.stays)
+        self.place = {path: index for index, path in enumerate(self.paths)}
+        self.hold = ""
+        self.tree: Beneath
+        self.lying: dict[Inode, str] | None = None
+
+    def run(self) -> dict[str, str]:
+        """What could not be done, with the reason."""
+        for root, dev, ino in self.made.roots:
+            paths = [path for path in self.paths if self._root(path) == root]
+            if not paths:
+                continue
+            with ExitStack() as stack:
+                try:
+                    self.tree = stack.enter_context(Beneath(root, (dev, ino)))
+                except OSError as error:
+                    self.left.update((path, f"{error.strerror}") for path in paths)
+                    continue
+                self.hold = f"{root}/{_HOLD}{self.made.id}"
+                with suppress(FileExistsError):
+                    os.mkdir(self.hold[len(root) + 1 :], 0o700, dir_fd=self.tree.descriptor)
+                self._all(paths)
+                self._put_aside()
+        return self.left
+
+    def _root(self, path: str) -> str:
+        return max((root for root, _dev, _ino in self.made.roots if path.startswith(f"{root}/")), key=len, default="")
+
+    def _all(self, paths: list[str]) -> None:
+        target = self.plan.target
+        for path in paths:
+            was = target[path]
+            if was is not None and was.kind == FILE and was.inode in self.before.kept:
+                self._try(path, self._hold_fast)
+        for path in paths:
+            if target[path] is not None:
+                self.tree.open_up(path)
+        for path in paths:
+            self._try(path, self._clear)
+        self.tree.forget()
+        for path in paths:
+            if target[path] is not None:
+                self._try(path, self._restore)
+        for path in reversed(paths):
+            self._try(path, self._set_mode)
+
+    def _try(self, path: str, does: Callable[[str, Stamp | None], None]) -> None:
+        try:
+            does(path, self.plan.target[path])
+        except OSError as error:
+            self.left.setdefault(path, f"{error.strerror or error}")
+
+    # ----------------------------------------------------------------------------------------------- one name
+
+    def _clear(self, path: str, was: Stamp | None) -> None:
+        """Moves aside what stands where nothing was, or in the place of another folder."""
+        now = self.tree.look(path)
+        if now is None or (was is not None and was.kind != FOLDER):
+            return
+        if was is None or now.kind != FOLDER or not (self._is(now, was) or path in self.held):
+            self._aside(path)
+        elif path in self.before.moved:
+            self._clear_below(path)
+
+    def _clear_below(self, path: str) -> None:
+        """Moves aside all that was not in a folder, but for what stays."""
+        for each, _stamp in list(below(path)):
+            if self.plan.target.get(each) is None and each not in self.held and each not in self.plan.stays:
+                if self.tree.look(each) is not None:  # else it went with the folder that it lies in
+                    self._aside(each)
+
+    def _aside(self, path: str) -> None:
+        spare = self._spare(path, "gone")
+        number = 0
+        while self.tree.look(spare) is not None:
+            number += 1
+            spare = self._spare(path, f"gone{number}")
+        self.step(f"take away {path}")
+        self.tree.open_up(path)  # a folder that is closed cannot be moved to another one
+        self.tree.rename(path, spare, replace=False)
+        self.tree.forget()
+        self.lying = None
+
+    def _restore(self, path: str, was: Stamp | None) -> None:
+        assert was is not None
+        now = self.tree.look(path)
+        if was.kind == FOLDER:
+            self._folder(path, was, now)
+        elif was.kind == FILE:
+            if now is None or now.kind != FILE or not self._is(now, was) or self._is_written(was, now):
+                self._put(path, self._source(path, was), now)
+        elif now is None or not is_same(was, now, as_it_was=self.same):
+            if was.kind not in (LINK, PIPE):
+                self.left[path] = f"a {was.kind} cannot be made again"
+                return
+            spare = self._fresh(path)
+            folder, name = self.tree.at(spare)
+            if was.kind == LINK:
+                os.symlink(was.target, name, dir_fd=folder)
+            else:
+                os.mkfifo(name, was.mode & 0o777, dir_fd=folder)
+            self._into(spare, path, now)
+
+    def _folder(self, path: str, was: Stamp, now: Stamp | None) -> None:
+        if now is not None and now.kind == FOLDER:
+            return
+        found = self._lying(was)
+        if found:
+            self.step(f"move back {path}")
+            self._into(found, path, now)
+            self.tree.forget()
+            self.lying = None
+            self._clear_below(path)
+            return
+        spare = self._fresh(path)
+        folder, name = self.tree.at(spare)
+        os.mkdir(name, 0o700, dir_fd=folder)
+        self._stands_for(spare, was)
+        self._into(spare, path, now)
+        self.tree.forget()
+
+    def _hold_fast(self, path: str, was: Stamp | None) -> None:
+        """An old file that is kept by a second name may have been written since, and made again under its other names:
+        then one of those is the old file."""
+        assert was is not None
+        spare = self._held_file(was.inode)
+        if was.inode in self.before.copied or self.tree.look(spare) is not None:
+            return
+        kept = look(self.store.path(self.made.number, "old", stored(was.inode)))
+        if kept is not None and _is_unwritten(kept, was):
+            return
+        for other, stamp in self.after.items():
+            if stamp is not None and stamp.inode == was.inode and self._root(other) == self.tree.root:
+                now = self.tree.look(other)
+                if now is not None and self._is(now, was) and _is_unwritten(now, was):
+                    self._twin(other, spare)
+                    return
+
+    def _held_file(self, inode: Inode) -> str:
+        return f"{self.hold}/file-{inode[0]:x}-{inode[1]:x}"
+
+    def _twin(self, path: str, spare: str) -> None:
+        """A second name of a file, without rights that content does not have."""
+        (one, name), (other, new) = self.tree.at(path), self.tree.at(spare)
+        os.link(name, new, src_dir_fd=one, dst_dir_fd=other, follow_symlinks=False)
+        self.tree.strip(spare)
+
+    def _source(self, path: str, was: Stamp) -> str:
+        """A name of the old file in the folder for what is held. Raises OSError where it is not kept."""
+        inode = was.inode
+        spare = self._held_file(inode)
+        if self.tree.look(spare) is not None:
+            return spare
+        if inode not in self.before.copied:
+            kept = self.store.path(self.made.number, "old", stored(inode))
+            there = look(kept)
+            if there is not None and _is_unwritten(there, was):
+                folder, name = self.tree.at(spare)
+                os.link(kept, name, dst_dir_fd=folder, follow_symlinks=False)
+                self.tree.strip(spare)
+                return spare
+            found = self._lying(was)
+            if found:
+                self._twin(found, spare)
+                return spare
+        stamp = self.before.copied.get(inode)
+        copy = self.store.path(self.made.number, "old", copied(inode))
+        if stamp is None or not os.path.exists(copy):
+            raise OSError(errno.ENOENT, MISSING, path)
+        making = self._fresh(path)
+        folder, name = self.tree.at(making)
+        flags = os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+        to = os.open(name, flags, 0o600, dir_fd=folder)
+        try:
+            _fill(copy, to)
+            os.fchmod(to, stamp.mode & ~_SET_ID)
+            os.utime(to, ns=(stamp.mtime_ns, stamp.mtime_ns))
+            os.fsync(to)
+        finally:
+            os.close(to)
+        self._stands_for(making, was)
+        self.tree.rename(making, spare, replace=False)
+        return spare
+
+    def _put(self, path: str, source: str, now: Stamp | None) -> None:
+        (one, name), (other, new) = self.tree.at(source), self.tree.at(path)
+        if now is None:
+            self.step(f"bring back {path}")
+            os.link(name, new, src_dir_fd=one, dst_dir_fd=other, follow_symlinks=False)
+            return
+        spare = self._fresh(path)
+        folder, twin = self.tree.at(spare)
+        os.link(name, twin, src_dir_fd=one, dst_dir_fd=folder, follow_symlinks=False)
+        self._into(spare, path, now)
+
+    def _into(self, spare: str, path: str, now: Stamp | None) -> None:
+        """Gives a name what was made aside, in one step. What stood there lies aside then."""
+        self.step(f"bring back {path}")
+        if now is None:
+            self.tree.rename(spare, path, replace=False)
+        else:
+            self.tree.rename(spare, path, exchange=True)
+            if now.kind == FOLDER:
+                self.tree.forget()
+                self.lying = None
+
+    def _set_mode(self, path: str, was: Stamp | None) -> None:
+        if was is None or was.kind == LINK:
+            return
+        now = self.tree.look(path)
+        if now is not None and now.kind == was.kind and (now.mode ^ was.mode) & ~_SET_ID:
+            kept = now.mode & _SET_ID if now.kind == FOLDER else 0
+            self.step(f"give back the mode of {path}")
+            self.tree.set_mode(path, was.mode & ~_SET_ID | kept)
+
+    # ------------------------------------------------------------------------------------------------ what is what
+
+    def _is(self, now: Stamp, was: Stamp) -> bool:
+        return first(now.inode, self.same) == first(was.inode, self.same)
+
+    def _is_written(self, was: Stamp, now: Stamp) -> bool:
+        """Whether a file was written in place, so that a copy has to take its place."""
+        return was.inode in self.before.copied and now.inode not in self.ours
+
+    def _stands_for(self, path: str, was: Stamp) -> None:
+        now = self.tree.look(path)
+        assert now is not None
+        self.store.note_again(now.inode, was.inode, self.made.number)
+        self.same[now.inode] = self.ours[now.inode] = was.inode
+
+    def _lying(self, was: Stamp) -> str:
+        """Where an old file or folder lies by now, of all that was moved aside."""
+        if self.lying is None:
+            self.lying = {first(stamp.inode, self.same): path for path, stamp in below(self.hold)}
+        found = self.lying.get(first(was.inode, self.same), "")
+        there = self.tree.look(found) if found else None
+        return found if there is not None and there.kind == was.kind else ""
+
+    def _spare(self, path: str, what: str) -> str:
+        return f"{self.hold}/{what}-{self.place.get(path, 0):x}"
+
+    def _fresh(self, path: str) -> str:
+        """A name aside that is free: what an attempt before this one left there goes."""
+        number = 0
+        while self.tree.look(spare := self._spare(path, f"new{number}")) is not None:
+            number += 1
+        return spare
+
+    def _put_aside(self) -> None:
+        """What was taken away leaves the project: to the set, or for good where that is another file system."""
+        to = self.store.path(self.made.number, "taken")
+        name = self.hold[len(self.tree.root) + 1 :]
+        self.step("put aside what was taken away")
+        folder = self.tree.at(f"{self.hold}/x")[0]
+        for each in os.listdir(self.hold):
+            if each.startswith("file-"):
+                os.unlink(each, dir_fd=folder)
+        try:
+            os.makedirs(to, 0o700, exist_ok=True)
+            os.rename(name, os.path.join(to, f"{self.made.id}-{os.urandom(4).hex()}"), src_dir_fd=self.tree.descriptor)
+        except OSError:
+            remove_all(self.hold)
+
+
+def _is_unwritten(now: Stamp, was: Stamp) -> bool:
+    return (now.kind, now.size, now.mtime_ns) == (was.kind, was.size, was.mtime_ns)
+
+
+def _fill(source: str, to: int) -> None:
+    with open(source, "rb") as file:
+        while data := file.read(1 << 20):
+            view = memoryview(data)
+            while view:
+                view = view[os.write(to, view) :]
