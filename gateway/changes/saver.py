@@ -49,6 +49,7 @@ class Saver:
         self._note = note
         self._room = room
         self._known: dict[Inode, bool] = {}  # old files, and whether the store has a name for them
+        self._first: dict[Inode, Stamp] = {}
         self._is_new: dict[str, bool] = {}
 
     def name(self, path: str) -> None:
@@ -122,10 +123,11 @@ class Saver:
         above = path.rpartition("/")[0]
         if above not in self.before and self.area.root(above):
             self._write_down(above, _look(above))
-        self.before[path] = found
-        self._note(["was", path, written(found)])
         if found is not None and found.kind == FILE:
             self._known.setdefault(found.inode, False)
+            found = self._first.setdefault(found.inode, found)  # it may have been changed by another name
+        self.before[path] = found
+        self._note(["was", path, written(found)])
 
     def _lies_in_new(self, path: str) -> bool:
         """Whether a name that is not written down is new: on the way to it was no folder, or one that was written down

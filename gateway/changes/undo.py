@@ -12,7 +12,7 @@ import os
 from contextlib import ExitStack, suppress
 
 from gateway.changes.beneath import Beneath
-from gateway.changes.leaving import below, finish, left, look
+from gateway.changes.leaving import below, finish, look
 from gateway.changes.saver import copied, stored
 from gateway.changes.state import FILE, FOLDER, LINK, PIPE, Stamp, first, is_same, read, written
 from gateway.changes.store import RUNNING, UNDOING, UNDONE, remove_all
@@ -99,8 +99,6 @@ class _Work:
         self.made = made
         self.plan = plan
         self.before: Before = store.before(made.number)
-        after = store.after(made.number)
-        self.after = left(self.before) if after is None else after
         self.same = store.again()
         self.ours = store.again(made.number)
         self.left: dict[str, str] = {}
@@ -136,10 +134,6 @@ class _Work:
 
     def _all(self, paths: list[str]) -> None:
         target = self.plan.target
-        for path in paths:
-            was = target[path]
-            if was is not None and was.kind == FILE and was.inode in self.before.kept:
-                self._try(path, self._hold_fast)
         for path in paths:
             if target[path] is not None:
                 self.tree.open_up(path)
@@ -227,23 +221,6 @@ class _Work:
         self._into(spare, path, now)
         self.tree.forget()
 
-    def _hold_fast(self, path: str, was: Stamp | None) -> None:
-        """An old file that is kept by a second name may have been written since, and made again under its other names:
-        then one of those is the old file."""
-        assert was is not None
-        spare = self._held_file(was.inode)
-        if was.inode in self.before.copied or self.tree.look(spare) is not None:
-            return
-        kept = look(self.store.path(self.made.number, "old", stored(was.inode)))
-        if kept is not None and _is_unwritten(kept, was):
-            return
-        for other, stamp in self.after.items():
-            if stamp is not None and stamp.inode == was.inode and self._root(other) == self.tree.root:
-                now = self.tree.look(other)
-                if now is not None and self._is(now, was) and _is_unwritten(now, was):
-                    self._twin(other, spare)
-                    return
-
     def _held_file(self, inode: Inode) -> str:
         return f"{self.hold}/file-{inode[0]:x}-{inode[1]:x}"
 
@@ -287,8 +264,19 @@ class _Work:
         finally:
             os.close(to)
         self._stands_for(making, was)
+        self._keep_for_others(making, inode)
         self.tree.rename(making, spare, replace=False)
         return spare
+
+    def _keep_for_others(self, path: str, inode: Inode) -> None:
+        """What older calls kept of this file by a second name was written with it: they keep what was made again."""
+        for each in self.store.sets():
+            kept = self.store.path(each.number, "old", stored(inode))
+            if each.number != self.made.number and os.path.lexists(kept):
+                folder, name = self.tree.at(path)
+                with suppress(OSError):
+                    os.link(name, f"{kept}.new", src_dir_fd=folder, follow_symlinks=False)
+                    os.replace(f"{kept}.new", kept)
 
     def _put(self, path: str, source: str, now: Stamp | None) -> None:
         (one, name), (other, new) = self.tree.at(source), self.tree.at(path)
