@@ -25,8 +25,8 @@ FILES = sorted(ROOT.rglob("*.py"))
 # Who may import whom: a package imports those that stand before it, and itself. Annotations count.
 ORDER = (
     "core", "model", "shell", "policy", "steering", "commands", "host", "tools", "spec", "config", "judge", "sandbox",
-    "audit", "approval", "calls", "files", "llm", "web", "skills", "mcp", "lsp", "tasks", "agent", "handlers", "agents",
-    "install", "render", "api", "frontends",
+    "audit", "changes", "approval", "calls", "files", "llm", "web", "skills", "mcp", "lsp", "tasks", "agent",
+    "handlers", "agents", "install", "render", "api", "frontends",
 )  # fmt: skip
 PLACE = {package: place for place, package in enumerate(ORDER)}
 # What hands on names of other packages, and is imported by none of them.

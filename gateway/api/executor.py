@@ -69,12 +69,15 @@ class Executor:
         runner: Runner | None = None,
         log: Log | None = None,
         front: str = "library",
+        saves_changes: bool = True,
     ) -> None:
         """`approver`: who can be asked where policy asks, in the order of its setting `approvers`; without one, what
         would be asked is refused. `grants`: keeps answers for a session; without it there is none. `log`: where every
         decision and outcome is recorded, by default in the user's state folder as policy says; `front`: through what
-        the calls came."""
-        self._services = Services(gateway, approver=approver, runner=runner, log=log, front=front)
+        the calls came; `saves_changes`: what they change is saved, so that it can be taken back."""
+        self._services = Services(
+            gateway, approver=approver, runner=runner, log=log, front=front, saves_changes=saves_changes
+        )
         self._grants = grants
 
     @property

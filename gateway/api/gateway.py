@@ -28,13 +28,14 @@ if TYPE_CHECKING:
     class Serving(TypedDict, total=False):
         """What serves calls that run, as `gateway.api.services.Services` takes it: `approver`, who is asked where
         policy asks; `log`, where calls are recorded; `runner`, what runs commands; `person`, who can be asked what is
-        no approval; `front`, through what the calls come."""
+        no approval; `front`, through what the calls come; `saves_changes`, whether what they change is saved."""
 
         approver: Approver | Sequence[Approver]
         runner: Runner | None
         log: Log | None
         front: str
         person: Person | None
+        saves_changes: bool
 
 
 class Gateway(Judge):

@@ -59,11 +59,14 @@ class Services:
         log: Log | None = None,
         front: str = "library",
         person: Person | None = None,
+        saves_changes: bool = True,
     ) -> None:
         """`approver`: who can be asked where policy asks, in the order of its setting `approvers`; without one, what
         would be asked is refused. `log`: where every decision and outcome is recorded, by default in the user's state
         folder as policy says; `front`: through what the calls came. `person`: who sits before the sessions and can be
-        asked what is no approval; None for nobody."""
+        asked what is no approval; None for nobody. `saves_changes`: what calls change is saved, so that it can be
+        taken back."""
+        self.saves_changes = saves_changes
         self._approvers = approver if isinstance(approver, (list, tuple)) else (approver,)
         self._planner = Planner(judge, Surveyor(judge))
         self._has_saved = False

@@ -10,6 +10,7 @@ from __future__ import annotations
 import os
 import stat
 
+from gateway.changes.runs_later import MANIFESTS
 from gateway.core.cache import digest
 from gateway.model.effect import HOLE
 
@@ -20,17 +21,6 @@ if TYPE_CHECKING:
 
     from gateway.model.verdict import Verdict
 
-# In which programs look up what to do, in the folder where they start or one above it.
-MANIFESTS = (
-    "package.json", "Makefile", "makefile", "GNUmakefile", "pyproject.toml", "setup.py", "setup.cfg", "tox.ini",
-    "noxfile.py", "tasks.py", "Cargo.toml", "build.rs", "justfile", "Justfile", ".justfile", "Taskfile.yml",
-    "Taskfile.yaml", "Rakefile", "Gemfile", "composer.json", "build.gradle", "build.gradle.kts", "settings.gradle",
-    "settings.gradle.kts", "gradlew", "pom.xml", "mvnw", "deno.json", "deno.jsonc", "turbo.json", "nx.json",
-    "CMakeLists.txt", "meson.build", "configure", "mix.exs", "build.sbt", "MODULE.bazel", "WORKSPACE", "BUILD",
-    "BUILD.bazel", "Dockerfile", "Containerfile", "compose.yaml", "compose.yml", "docker-compose.yml",
-    "docker-compose.yaml", "Procfile", "Vagrantfile", "Jenkinsfile", ".pre-commit-config.yaml", "conftest.py",
-    "manage.py", "dodo.py", "SConstruct", "Earthfile", "devbox.json", "mise.toml", ".envrc",
-)  # fmt: skip
 _MOST_FILES = 64
 _MOST_FOLDERS = 16
 _MOST_WORDS = 256

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 
+from gateway.calls.saving import recording_of
 from gateway.calls.work import Work
 from gateway.core.errors import GatewayError
 from gateway.model.decision import Decision
@@ -108,14 +109,20 @@ class _Running:
         elif lasting and not life.planner.limits_seconds(verdict):
             plan = plan.replace(limits=plan.limits.replace(seconds=0.0))
         command = Command(self._words(text, exported, told is not None), ways, report and isinstance(text, str), told)
-        return life.services.runner.run(
-            plan,
-            command,
-            life.planner.protection(verdict),
-            listener=listener,
-            cancel=life.cancel if cancel is None and not lasting else cancel,
-            started=started,
-        )
+        saving = recording_of(life, verdict, plan)
+        try:
+            return life.services.runner.run(
+                plan,
+                command,
+                life.planner.protection(verdict),
+                listener=listener,
+                cancel=life.cancel if cancel is None and not lasting else cancel,
+                started=started,
+                saving=saving,
+            )
+        finally:
+            if saving is not None:
+                saving.close()
 
     def _words(self, text: str | Sequence[str], exported: bool, waits: bool) -> Callable[[int], tuple[bytes, ...]]:
         """What starts, given the descriptor for the folder. Raises GatewayError for anything that was not judged."""

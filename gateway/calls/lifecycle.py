@@ -12,6 +12,7 @@ from time import monotonic
 from gateway.calls.handlers import check, handler
 from gateway.calls.hooks.run import ask_before, hooks_of, tell_after
 from gateway.calls.output import Crowded, Done, Failure, Output, Text
+from gateway.calls.saving import written_by
 from gateway.core.cancel import NEVER
 from gateway.core.errors import CallError, ConfigError, GatewayError, fault
 from gateway.model.call import Call
@@ -144,7 +145,10 @@ class Life:
     def _finish(self, does: Handler, work: Work, began: float) -> None:
         assert self.verdict is not None
         edit = self.services.edit(work)
+        written = written_by(self, self.verdict)
         self._run(self.verdict, (does, work), began)
+        if written is not None:
+            written.finish()
         if edit is not None:
             self.output = edit.told(self.output)
             self.reports += edit.reports

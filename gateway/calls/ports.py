@@ -120,6 +120,10 @@ if TYPE_CHECKING:
         def person(self) -> Person | None:
             """Who sits before the sessions, None where nobody does."""
 
+        @property
+        def saves_changes(self) -> bool:
+            """Whether what calls change is saved, so that it can be taken back."""
+
         def close(self) -> None:
             """Ends what serves calls. No call may be running."""
 

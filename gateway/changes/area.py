@@ -57,8 +57,9 @@ def is_saved_at(path: str) -> bool:
     return path.startswith("/") and path != "/"
 
 
-def cannot_undo(plan: SandboxPlan, backend_tells: bool) -> str:
-    """Why what a call changes could not be taken back, "" if it could, as far as that is known before it runs."""
+def cannot_undo(plan: SandboxPlan, *, backend_tells: bool = True) -> str:
+    """Why what a call changes could not be taken back, "" if it could, as far as that is known before it runs.
+    `backend_tells`: whether what confines it tells of changes before they are made."""
     if not backend_tells:
         return "this sandbox does not tell of changes before they are made"
     if "namespaces" in plan.permits:

@@ -27,13 +27,14 @@ _MOST_SEEN = 10_000
 
 class Of(Value):
     """Whose changes they are. `folder`: the project's in the state folder; `project`: its root; `call`: as people read
-    it; `tool`; `session`."""
+    it; `key`: by which somebody else's call is known again."""
 
     folder: str
     project: str
     call: str
     tool: str
     session: str = ""
+    key: str = ""
 
 
 class Recording:
@@ -50,7 +51,7 @@ class Recording:
         self.reason = "it did not start"
         self.made: ChangeSet | None = None
 
-    def attend(self, listener: int, root: int) -> None:
+    def attend(self, listener: int) -> None:
         """Saves what the call is about to change, from now on. Raises SandboxError where it cannot."""
         from gateway.changes.listening import Listening
 
@@ -107,7 +108,7 @@ class Written:
         self._writing = None
         if not wanted:
             return
-        self._writing = self._store.begin(of.call, of.tool, of.session, of.project, area)
+        self._writing = self._store.begin(of.call, of.tool, of.session, of.project, area, of.key)
         saver = Saver(area, self._writing.old, self._writing.note, self._writing.room)
         for path in wanted:
             saver.make_way(path)
@@ -134,10 +135,10 @@ class Written:
         return None
 
 
-def finish_number(folder: str, number: int) -> None:
-    """What somebody else's tool left is there now. Never raises."""
+def finish_of(folder: str, key: str) -> None:
+    """Somebody else's call has ended: what is there now is what it left. Never raises."""
     store = Store(folder)
     with suppress(OSError, StoreError):
-        made = store.get(number)
-        if made is not None and made.owner == (0, 0):
-            finish(store, made)
+        for each in store.waiting():
+            if each.key == key:
+                finish(store, each)

@@ -219,12 +219,12 @@ class Saver:
 
 def stored(inode: Inode) -> str:
     """The name in the store that an old file got."""
-    return "kept-%x-%x" % inode
+    return f"kept-{inode[0]:x}-{inode[1]:x}"
 
 
 def copied(inode: Inode) -> str:
     """The name in the store of a copy."""
-    return "copy-%x-%x" % inode
+    return f"copy-{inode[0]:x}-{inode[1]:x}"
 
 
 def _look(path: str) -> Stamp | None:

@@ -78,7 +78,9 @@ def first(inode: Inode, as_it_was: dict[Inode, Inode]) -> Inode:
 
 def written(stamp: Stamp | None) -> list[Any] | None:
     """As JSON keeps it."""
-    return None if stamp is None else list(stamp)
+    if stamp is None:
+        return None
+    return [stamp.kind, stamp.mode, stamp.dev, stamp.ino, stamp.size, stamp.mtime_ns, stamp.links, stamp.target]
 
 
 def read(given: Any) -> Stamp | None:

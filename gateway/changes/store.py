@@ -20,7 +20,6 @@ import shutil
 import time
 from contextlib import contextmanager, suppress
 
-from gateway.changes.area import Area
 from gateway.changes.state import read, written
 from gateway.core.errors import StoreError
 from gateway.core.plainjson import decoder, encoder
@@ -31,6 +30,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
     from typing import Any
 
+    from gateway.changes.area import Area
     from gateway.changes.state import Inode, Stamp
 
 FOLDER = "changes"
@@ -46,7 +46,8 @@ _decode = decoder()
 class ChangeSet(Value):
     """What one call changed. `number`: its place among those of the project; `state`: running, kept, undoing or undone;
     `roots`: folders that were saved, each with device and inode; `owner`: process and start time of the gateway that
-    runs it; `bytes`: kept here and nowhere else; `partly`: how many names undoing left as they were."""
+    runs it, zeros for nobody's; `key`: by which the call of somebody else's tool is known again; `bytes`: kept here and
+    nowhere else; `partly`: how many names undoing left as they were."""
 
     number: int
     id: str
@@ -58,6 +59,7 @@ class ChangeSet(Value):
     state: str
     roots: tuple[tuple[str, int, int], ...]
     owner: tuple[int, int]
+    key: str = ""
     bytes: int = 0
     partly: int = 0
 
@@ -79,7 +81,7 @@ class Store:
     def __init__(self, folder: str) -> None:
         self.folder = os.path.join(folder, FOLDER)
 
-    def begin(self, call: str, tool: str, session: str, project: str, area: Area) -> Writing:
+    def begin(self, call: str, tool: str, session: str, project: str, area: Area, key: str = "") -> Writing:
         """A new set, empty. Raises StoreError where there can be none."""
         try:
             os.makedirs(self.folder, mode=0o700, exist_ok=True)
@@ -92,7 +94,7 @@ class Store:
                     roots.append((root, found.st_dev, found.st_ino))
                 made = ChangeSet(
                     number, os.urandom(6).hex(), call[:500], tool[:100], session[:200], project, time.time(), RUNNING,
-                    tuple(roots), owner=(os.getpid(), _started(os.getpid())),
+                    tuple(roots), owner=(os.getpid(), _started(os.getpid())), key=key,
                 )  # fmt: skip
                 os.makedirs(self.path(number, "old"), mode=0o700)
                 self.put(made)
@@ -104,6 +106,11 @@ class Store:
         """Those there are, the oldest first."""
         found = (self._read(number) for number in sorted(self._numbers()))
         return [each for each in found if each is not None]
+
+    def waiting(self) -> list[ChangeSet]:
+        """The latest of those whose call has not been told to have ended."""
+        found = (self._read(number) for number in sorted(self._numbers())[-_MOST_WAITING:])
+        return [each for each in found if each is not None and each.state == RUNNING]
 
     def get(self, number: int) -> ChangeSet | None:
         """The one of this number, None where there is none."""
@@ -322,6 +329,7 @@ class Writing:
 
 
 _PATIENCE = 10.0
+_MOST_WAITING = 50
 _LOOKS = 600.0  # seconds between two looks for what may go
 _LATER = "try again when it has ended"
 

@@ -167,9 +167,9 @@ class _Work:
     def _clear_below(self, path: str) -> None:
         """Moves aside all that was not in a folder, but for what stays."""
         for each, _stamp in list(below(path)):
-            if self.plan.target.get(each) is None and each not in self.held and each not in self.plan.stays:
-                if self.tree.look(each) is not None:  # else it went with the folder that it lies in
-                    self._aside(each)
+            stays = each in self.held or each in self.plan.stays or self.plan.target.get(each) is not None
+            if not stays and self.tree.look(each) is not None:  # else it went with the folder that it lies in
+                self._aside(each)
 
     def _aside(self, path: str) -> None:
         spare = self._spare(path, "gone")

@@ -54,13 +54,12 @@ def planned(store: Store, made: ChangeSet, judged: Callable[[str], str] = lambda
             stays[path] = reason
     for git in {git for path in changed if (git := git_of(path))}:
         parts = [path for path in after if path == git or path.startswith(f"{git}/")]
-        reason = ""
-        if any(path in stays for path in parts if path in changed):
-            reason = COMMITS
-        elif any(path not in changed and not is_same(after[path], look_at(path), as_it_was=same) for path in parts):
-            reason = COMMITS
-        if reason:
-            stays.update((path, reason) for path in parts if path in changed)
+        touched = [path for path in parts if path in changed]
+        others = [path for path in parts if path not in changed]
+        if any(path in stays for path in touched) or not all(
+            is_same(after[path], look_at(path), as_it_was=same) for path in others
+        ):
+            stays.update((path, COMMITS) for path in touched)
     target = _target(before, changed, stays)
     target.update(_other_names(before, after, made, target, same))
     _need_ways(target, stays, before)
@@ -128,7 +127,11 @@ def _under(path: str, stays: dict[str, str]) -> bool:
 
 
 def _other_names(
-    before: Before, after: dict[str, Stamp | None], made: ChangeSet, target: dict[str, Stamp | None], same: dict[Inode, Inode]
+    before: Before,
+    after: dict[str, Stamp | None],
+    made: ChangeSet,
+    target: dict[str, Stamp | None],
+    same: dict[Inode, Inode],
 ) -> dict[str, Stamp | None]:
     """A file that was written in place, and has names that nobody touched, is restored under all of them."""
     wanted = {}

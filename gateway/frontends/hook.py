@@ -142,8 +142,10 @@ def _answer(event: Event, dialect: Dialect, environment: Mapping[str, str], gate
         return Answer(SILENCE)  # as nearly always: it pulls nothing in
     gateway = gateways.gateway(root=root_of(event, environment, cwd, asked.folder), cwd=cwd, environment=environment)
     if event.kind == AFTER:
+        from gateway.frontends.hook_changes import has_run
         from gateway.frontends.hook_record import ended
 
+        has_run(gateway, event)
         ended(gateways.log(gateway), gateways.pending(gateway), event)
         return Answer(SILENCE)
     paused = paused_of(gateway)
@@ -222,6 +224,10 @@ class _Judging:
         )  # fmt: skip
         if problem:
             return Answer(DENY, problem)
+        if decision != DENY and changed is None and self.event.kind == BEFORE:
+            from gateway.frontends.hook_changes import about_to_run
+
+            about_to_run(self.gateway, self.event, verdict)
         return Answer(decision, said, changed)
 
     def refusal_of_prompt(self, *, typed: bool) -> str:

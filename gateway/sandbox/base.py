@@ -102,7 +102,7 @@ class Running(Protocol):
 class Saving(Protocol):
     """Who saves what a call changes, so that it can be taken back. Only a backend that `tells` knows it in time."""
 
-    def attend(self, listener: int, root: int) -> None:
+    def attend(self, listener: int) -> None:
         """The call is about to start. `listener` tells of each system call that can change files, which waits until
         it is answered; this side closes it after `ended`."""
 

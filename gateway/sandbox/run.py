@@ -266,7 +266,7 @@ class _Life:
         """Has somebody attend to what the call changes, before its command starts."""
         listener = getattr(running, "listener", -1)
         if listener >= 0:
-            saving.attend(listener, running.root)
+            saving.attend(listener)
             if self.protection.changes is not None:
                 stack.callback(self.protection.changes.ignore, saving.happened)
                 self.protection.changes.listen(saving.happened)

@@ -142,7 +142,7 @@ def filter_of(machine: str, permits: Iterable[str] = (), *, internet: bool = Tru
     return compiled(machine, refusals(permits, internet=internet))
 
 
-# What can change a file, its name or its mode. What opens for writing changes what it opens, at the latest by a map of it;
+# What can change a file, its name or its mode: what opens for writing may change what it opens, by a map of it;
 # the rest acts on names. Times, owners and extended attributes are not told of: nobody takes those back.
 _WRITES = 0o3 | 0o100 | 0o1000  # to write, or to read and write; O_CREAT; O_TRUNC
 CHANGES = (

@@ -1,4 +1,4 @@
-"""A workspace whose programs are saved, without a sandbox around them: a child of ours whose system calls are told of."""
+"""A workspace whose programs are saved without a sandbox around them: they run in a child whose calls are told of."""
 
 from __future__ import annotations
 

@@ -23,8 +23,8 @@ _DIGITS = 3  # of a status
 
 
 class Held(OfProcess1):
-    """`gateway.sandbox.base.Running`. `failure`: why the command itself could not be started, "" if it was. `listener`: what tells
-    of its calls, where that was asked for, else -1, and `untold` says why; whoever takes it closes it."""
+    """`gateway.sandbox.base.Running`. `failure`: why the command itself could not be started, "" if it was.
+    `listener`: what tells of its calls where that was asked for, else -1, and `untold` says why."""
 
     def __init__(
         self, talk: socket.socket, made: tuple[Step, ...], forget: Callable[[], None], *, leads: bool = True

@@ -104,9 +104,7 @@ def tell_of_calls(program: bytes) -> tuple[int, str]:
         return -1, "this machine is not known"
     # A signal that does not end the process must not interrupt a call that is being looked at.
     for flags in (_NEW_LISTENER | _WAIT_KILLABLE, _NEW_LISTENER):
-        result: int = libc.syscall(
-            ctypes.c_long(number), ctypes.c_long(1), ctypes.c_ulong(flags), ctypes.byref(filled)
-        )
+        result: int = libc.syscall(ctypes.c_long(number), ctypes.c_long(1), ctypes.c_ulong(flags), ctypes.byref(filled))
         if result >= 0:
             return result, ""
         error = ctypes.get_errno()

@@ -1,0 +1,70 @@
+"""What calls of a project changed, and taking it back: for a person, through whatever front."""
+
+from __future__ import annotations
+
+from gateway.changes.listing import listed, shown
+from gateway.changes.store import KEPT, Store
+from gateway.changes.undo import finish_begun, undo
+from gateway.changes.undoing import checked, planned
+from gateway.config.layers import local_folder
+from gateway.core.errors import StoreError
+from gateway.model.call import RawCall
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from gateway.changes.listing import Listed
+    from gateway.changes.undoing import Plan
+    from gateway.judge.judge import Judge
+
+
+class Changes:
+    """Of the project of a gateway. Taking back is a person's: nothing here is offered to agents."""
+
+    def __init__(self, gateway: Judge) -> None:
+        self._gateway = gateway
+        context = gateway.context
+        self.root = context.root or context.cwd
+        self._store = Store(local_folder(gateway.places, self.root))
+
+    def list(self, session: str | None = None) -> list[Listed]:
+        """What each call changed, the oldest first; of one session only if it is named. Raises StoreError."""
+        return [each for each in listed(self._store) if session is None or each.of.session == session]
+
+    def show(self, number: int) -> Listed:
+        """One call with the texts of what it changed. Raises StoreError where there is none."""
+        return shown(self._store, number)
+
+    def last(self) -> int:
+        """The number of the last call whose changes are kept. Raises StoreError where there is none."""
+        finish_begun(self._store)
+        kept = [each.of.number for each in listed(self._store) if each.of.state == KEPT]
+        if not kept:
+            raise StoreError("there is nothing to undo in this project")
+        return kept[-1]
+
+    def plan(self, number: int) -> Plan:
+        """What undoing a call would do. Raises StoreError."""
+        return planned(self._store, checked(self._store, number), self._judged())
+
+    def undo(self, number: int) -> Plan:
+        """Takes back what a call changed, but for what has changed since and what policy protects, which is told.
+        Raises StoreError where nothing was done."""
+        return undo(self._store, number, self._judged())
+
+    def _judged(self) -> Names:
+        return Names(self._gateway)
+
+
+class Names:
+    """Why policy forbids that a name is changed by who runs no call: those that it protects from confined calls."""
+
+    def __init__(self, gateway: Judge) -> None:
+        from gateway.calls.planner import Planner
+        from gateway.sandbox.survey import Surveyor
+
+        self._verdict = gateway.check(RawCall("Bash", {"command": "true"}))
+        self._surveyor = Planner(gateway, Surveyor(gateway)).surveyor
+
+    def __call__(self, path: str) -> str:
+        rule = self._surveyor.rule_on(self._verdict, path)
+        return f"rule `{rule}` protects it" if rule else ""

@@ -1,0 +1,72 @@
+"""Has what a call changes be saved before it does, so that it can be taken back.
+
+Confined commands are saved by what the kernel tells of them, whether they run in the foreground or not; tools that
+write by themselves by the names that they were judged for. What cannot be saved is reported, and the call runs.
+"""
+
+from __future__ import annotations
+
+import os
+
+from gateway.config.layers import local_folder
+from gateway.core.errors import GatewayError
+from gateway.model.effect import HOLE, Touch
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from gateway.calls.ports import InProgress
+    from gateway.changes.recording import Of, Recording, Written
+    from gateway.model.plan import SandboxPlan
+    from gateway.model.verdict import Verdict
+
+_CHANGES = ("write", "delete")
+
+
+def recording_of(life: InProgress, verdict: Verdict, plan: SandboxPlan) -> Recording | None:
+    """Who saves what a confined command changes, None where nobody does."""
+    from gateway.changes.area import cannot_undo
+    from gateway.changes.recording import Recording
+
+    if not life.services.saves_changes or cannot_undo(plan):
+        return None
+    try:
+        return Recording(_of(life, verdict), plan, (verdict.context.scratch,))
+    except (GatewayError, OSError) as error:
+        life.reports.append(f"what it changes cannot be undone: {error}")
+        return None
+
+
+def written_by(life: InProgress, verdict: Verdict) -> Written | None:
+    """What a tool is about to write by itself, saved; None where it writes nothing that is known by name."""
+    paths = written_paths(verdict)
+    if not paths or life.plan is not None or not life.services.saves_changes:
+        return None
+    from gateway.changes.recording import Written
+
+    try:
+        return Written(_of(life, verdict), paths, verdict.context.workspace)
+    except (GatewayError, OSError) as error:
+        life.reports.append(f"what it changes cannot be undone: {error}")
+        return None
+
+
+def written_paths(verdict: Verdict) -> tuple[str, ...]:
+    """The names in the workspace that a call writes or deletes, as far as they are known, by where they really lie."""
+    found = []
+    inside = tuple(f"{folder.rstrip('/')}/" for folder in verdict.context.workspace)
+    for item in verdict.analysis.items:
+        effect = item.effect
+        if isinstance(effect, Touch) and effect.kind in _CHANGES and not effect.tree and HOLE not in effect.path:
+            above, _slash, name = (effect.real or effect.path).rpartition("/")
+            path = f"{os.path.realpath(above or '/').rstrip('/')}/{name}"
+            if path.startswith(inside):
+                found.append(path)
+    return tuple(dict.fromkeys(found))
+
+
+def _of(life: InProgress, verdict: Verdict) -> Of:
+    from gateway.changes.recording import Of
+
+    context, call = verdict.context, verdict.call
+    folder = local_folder(life.planner.judge.places, context.root or context.cwd)
+    return Of(folder, context.root or context.cwd, call.shown or call.tool, call.tool, life.session.name)

@@ -1,0 +1,127 @@
+"""What calls changed, as people read it: names and texts escaped, so that none of them can pass for ours."""
+
+from __future__ import annotations
+
+from time import time
+
+from gateway.changes.listing import DELETED, MODE, NEW
+from gateway.changes.state import FILE
+from gateway.core.quantities import age_said, counted, size_said
+from gateway.files.text import showable
+from gateway.handlers.files_diff import unified
+from gateway.policy.wording import shortened, visible
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from gateway.changes.listing import Change, Listed
+    from gateway.changes.undoing import Plan
+
+_SIGNS = {NEW: "+", DELETED: "-", MODE: "m"}
+_MOST_NAMES = 12
+_MOST_LINES = 2_000
+_LONGEST_CALL = 100
+
+
+def list_text(found: list[Listed]) -> str:
+    """Each call with what it changed, the latest last."""
+    if not found:
+        return "nothing that calls changed in this project is kept\n"
+    return "\n".join(_one(each, _MOST_NAMES) for each in found)
+
+
+def show_text(found: Listed) -> str:
+    """One call, with the diff of each file."""
+    lines = [_one(found, len(found.changes))]
+    left = _MOST_LINES
+    for change in found.changes:
+        said = _diff(change)
+        if not said:
+            continue
+        parts = said.split("\n")
+        if len(parts) > left:
+            lines.append(f"... the rest is not shown: more than {_MOST_LINES:,} lines differ\n")
+            break
+        left -= len(parts)
+        lines.append(said)
+    return "\n".join(lines)
+
+
+def plan_text(number: int, plan: Plan, root: str) -> str:
+    """What undoing does, or has done."""
+    lines = [f"{len(plan.restored)} restored, {len(plan.gone)} removed" + (f" ({number})" if number else "")]
+    for sign, paths in (("restored", plan.restored), ("removed", plan.gone)):
+        lines += [f"  {sign}  {_name(path, root)}" for path in paths[:_MOST_NAMES]]
+        if len(paths) > _MOST_NAMES:
+            lines.append(f"  ... and {len(paths) - _MOST_NAMES:,} more")
+    lines += [f"  left as it is  {_name(path, root)}: {visible(reason)}" for path, reason in plan.stays.items()]
+    return "\n".join(lines) + "\n"
+
+
+def plan_data(plan: Plan) -> dict[str, Any]:
+    """The same for programs."""
+    return {"restored": list(plan.restored), "removed": list(plan.gone), "left": dict(plan.stays)}
+
+
+def list_data(found: list[Listed]) -> list[dict[str, Any]]:
+    """All of it for programs."""
+    return [
+        {
+            "number": each.of.number,
+            "tool": each.of.tool,
+            "call": each.of.call,
+            "session": each.of.session,
+            "time": each.of.time,
+            "state": each.of.state,
+            "changes": [
+                {"path": change.path, "what": change.what, "kind": change.kind, "was": change.was, "now": change.now}
+                | ({"runs_later": change.later} if change.later else {})
+                for change in each.changes
+            ],
+            "git": each.git,
+            "not_saved": dict(each.missed),
+        }
+        for each in found
+    ]
+
+
+def _one(each: Listed, most: int) -> str:
+    of = each.of
+    ago = age_said(int((time() - of.time) * 1e9))
+    state = "" if of.state == "kept" else f", {of.state}" + (" in part" if of.partly and of.state == "undone" else "")
+    count = counted(len(each.changes), "change")
+    lines = [f"{of.number}  {visible(of.tool)}({visible(shortened(of.call, _LONGEST_CALL))})  {count}, {ago}{state}"]
+    for change in each.changes[:most]:
+        size = f"  {_size(change)}" if change.kind == FILE else f"  {change.kind}"
+        later = f"  [{change.later}]" if change.later else ""
+        lines.append(f"   {_SIGNS.get(change.what, '~')} {visible(change.path)}{size}{later}")
+    if len(each.changes) > most:
+        lines.append(f"   ... and {len(each.changes) - most:,} more")
+    if each.git:
+        lines.append(f"   ~ {counted(each.git, 'name')} in the repository's own folder, undone as one")
+    lines += [f"   ! not saved: {visible(path) or 'something'}: {visible(reason)}" for path, reason in each.missed]
+    return "\n".join(lines) + "\n"
+
+
+def _size(change: Change) -> str:
+    if change.what == NEW:
+        return size_said(change.now)
+    if change.what == DELETED or change.was == change.now:
+        return size_said(change.was)
+    return f"{size_said(change.was)} -> {size_said(change.now)}"
+
+
+def _diff(change: Change) -> str:
+    if change.kind != FILE and not (change.before or change.after):
+        return ""
+    if change.what == MODE:
+        return ""
+    if change.before is None or change.after is None:
+        return f"{visible(change.path)}: {_size(change)}, not shown as text\n"
+    said = unified(change.before, change.after, visible(change.path), is_new=change.what == NEW)
+    return showable(said)
+
+
+def _name(path: str, root: str) -> str:
+    return visible(path[len(root) + 1 :] if path.startswith(f"{root}/") else path)
