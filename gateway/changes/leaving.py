@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from contextlib import suppress
+from time import time
 
 from gateway.changes.saver import copied
 from gateway.changes.state import FILE, FOLDER, LINK, Stamp, is_same, stamp_of
@@ -18,6 +19,7 @@ GIT = ".git"
 # What says which commits there are. Whoever commits writes one of them.
 _HEADS = ("HEAD", "ORIG_HEAD", "packed-refs", "logs/HEAD")
 _REFS = "refs"
+_WAITS = 3600.0  # seconds in which a call that somebody else makes may yet change something
 
 
 def look(path: str) -> Stamp | None:
@@ -124,13 +126,16 @@ def _equal(path: str, was: Stamp, old: str) -> bool:
         return False
 
 
-def finish(store: Store, made: ChangeSet) -> ChangeSet | None:
-    """Writes down what a call left, once it has ended; None where it changed nothing, and nothing is kept of it."""
+def finish(store: Store, made: ChangeSet, *, may_come: bool = False) -> ChangeSet | None:
+    """Writes down what a call left, once it has ended; None where it changed nothing, and nothing is kept of it.
+    `may_come`: nobody knows that it has ended; without a change it is left as it is."""
     from gateway.changes.store import KEPT, size_of
 
     before = store.before(made.number)
     after = left(before)
     if not changes(before, after, store.path(made.number, "old")) and not before.missed:
+        if may_come:
+            return None
         store.remove(made.number)
         return None
     store.put_after(made.number, after)
@@ -148,4 +153,4 @@ def finish_orphans(store: Store) -> None:
     for each in store.sets():
         if each.state == RUNNING and not store.has_owner(each):
             with suppress(OSError):
-                finish(store, each)
+                finish(store, each, may_come=time() - each.time < _WAITS)

@@ -113,7 +113,6 @@ class Written:
         for path in wanted:
             saver.make_way(path)
             saver.content(path)
-            saver.name(path)
         self._writing.close()
 
     @property

@@ -96,7 +96,8 @@ class Store:
                     number, os.urandom(6).hex(), call[:500], tool[:100], session[:200], project, time.time(), RUNNING,
                     tuple(roots), owner=(os.getpid(), _started(os.getpid())), key=key,
                 )  # fmt: skip
-                os.makedirs(self.path(number, "old"), mode=0o700)
+                os.mkdir(self.path(number), 0o700)
+                os.mkdir(self.path(number, "old"), 0o700)
                 self.put(made)
             return Writing(self, made, room)
         except OSError as error:
@@ -176,31 +177,34 @@ class Store:
             file.writelines(f"{_encode([path, written(stamp)])}\n" for path, stamp in after.items())
         os.replace(f"{place}.new", place)
 
-    def again(self, number: int = 0) -> dict[Inode, Inode]:
-        """Of what undoing has made again: what it stands for. `number`: only of what undoing this set has made."""
+    def again(self, of: str = "") -> dict[Inode, Inode]:
+        """Of what undoing has made again: what it stands for. `of`: only of what undoing the set of this id has made."""
         found: dict[Inode, Inode] = {}
         with suppress(FileNotFoundError), open(os.path.join(self.folder, "again"), encoding="utf-8") as file:
             for line in file:
                 with suppress(ValueError, TypeError):  # a line that was cut off was not yet relied on
                     dev, ino, was_dev, was_ino, made = _decode(line)
-                    if number in (0, made):
+                    if of in ("", made):
                         found[(dev, ino)] = (was_dev, was_ino)
         return found
 
-    def note_again(self, now: Inode, was: Inode, number: int) -> None:
+    def note_again(self, now: Inode, was: Inode, of: str) -> None:
         """What undoing a set has made again stands for something that is gone."""
         descriptor = os.open(
             os.path.join(self.folder, "again"), os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o600
         )
         try:
-            os.write(descriptor, f"\n{_encode([*now, *was, number])}\n".encode())
+            os.write(descriptor, f"\n{_encode([*now, *was, of])}\n".encode())
         finally:
             os.close(descriptor)
 
     @contextmanager
     def locked(self) -> Iterator[None]:
         """Nobody else makes, undoes or removes anything meanwhile. Raises StoreError where others do, for long."""
-        descriptor = os.open(os.path.join(self.folder, "lock"), os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        try:
+            descriptor = os.open(os.path.join(self.folder, "lock"), os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        except OSError as error:
+            raise StoreError("no changes of this project are kept", "see `gateway changes`") from error
         try:
             until = time.monotonic() + _PATIENCE
             while True:
@@ -222,7 +226,7 @@ class Store:
     def has_owner(self, each: ChangeSet) -> bool:
         """Whether the gateway that made it lives."""
         pid, started = each.owner
-        return _started(pid) == started
+        return pid > 0 and _started(pid) == started
 
     def _lines(self, number: int, name: str) -> Iterable[Any]:
         try:

@@ -100,7 +100,7 @@ class _Work:
         self.plan = plan
         self.before: Before = store.before(made.number)
         self.same = store.again()
-        self.ours = store.again(made.number)
+        self.ours = store.again(made.id)
         self.left: dict[str, str] = {}
         self.step = step
         self.paths = sorted(plan.target)
@@ -162,12 +162,13 @@ class _Work:
         if was is None or now.kind != FOLDER or not (self._is(now, was) or path in self.held):
             self._aside(path)
         elif path in self.before.moved:
-            self._clear_below(path)
+            self._clear_below(path, path)
 
-    def _clear_below(self, path: str) -> None:
-        """Moves aside all that was not in a folder, but for what stays."""
-        for each, _stamp in list(below(path)):
-            stays = each in self.held or each in self.plan.stays or self.plan.target.get(each) is not None
+    def _clear_below(self, path: str, lies: str) -> None:
+        """Moves aside all that was not in a folder, but for what stays. `lies`: where the folder is now."""
+        for each, _stamp in list(below(lies)):
+            name = f"{path}{each[len(lies) :]}"
+            stays = name in self.held or name in self.plan.stays or self.plan.target.get(name) is not None
             if not stays and self.tree.look(each) is not None:  # else it went with the folder that it lies in
                 self._aside(each)
 
@@ -208,11 +209,10 @@ class _Work:
             return
         found = self._lying(was)
         if found:
-            self.step(f"move back {path}")
+            self._clear_below(path, found)
             self._into(found, path, now)
             self.tree.forget()
             self.lying = None
-            self._clear_below(path)
             return
         spare = self._fresh(path)
         folder, name = self.tree.at(spare)
@@ -321,7 +321,7 @@ class _Work:
     def _stands_for(self, path: str, was: Stamp) -> None:
         now = self.tree.look(path)
         assert now is not None
-        self.store.note_again(now.inode, was.inode, self.made.number)
+        self.store.note_again(now.inode, was.inode, self.made.id)
         self.same[now.inode] = self.ours[now.inode] = was.inode
 
     def _lying(self, was: Stamp) -> str:

@@ -1,0 +1,22 @@
+"""What somebody will start or obey later."""
+
+from __future__ import annotations
+
+import pytest
+
+from gateway.changes.runs_later import BUILD, CHECKS, EXECUTABLE, GIT, INSTRUCTIONS, PIPELINE, PROGRAM, runs_later
+
+
+@pytest.mark.parametrize(
+    ("path", "mode", "why"),
+    [
+        ("Makefile", 0, BUILD), ("sub/package.json", 0, BUILD), ("tests/conftest.py", 0, BUILD), ("build.rs", 0, BUILD),
+        ("app/build.gradle.kts", 0, BUILD), ("cmake/x.cmake", 0, BUILD), (".github/workflows/ci.yml", 0, PIPELINE),
+        ("AGENTS.md", 0, INSTRUCTIONS), (".claude/agents/x.md", 0, INSTRUCTIONS), ("eslint.config.mjs", 0, CHECKS),
+        ("pytest.ini", 0, CHECKS), (".venv/bin/python", 0, PROGRAM), ("a/.venv/lib/x.pth", 0, PROGRAM),
+        ("node_modules/.bin/vite", 0, PROGRAM), (".gitattributes", 0, GIT), ("tool", 0o755, EXECUTABLE),
+        ("src/main.py", 0, ""), ("README.md", 0o644, ""), ("bin/x", 0, ""), ("package.json.md", 0, ""),
+    ],
+)  # fmt: skip
+def test_it_is_known_by_its_name_or_by_having_been_a_program(path: str, mode: int, why: str) -> None:
+    assert runs_later(path, mode) == why
