@@ -12,17 +12,22 @@ if TYPE_CHECKING:
 
 
 class Area:
-    """Folders that are saved, without what is held, hidden or elsewhere below them."""
+    """Folders that are saved, without what is held, hidden or elsewhere below them, and single files. `roots`: all of
+    these folders, and those that the files lie in."""
 
-    def __init__(self, roots: Iterable[str], others: Iterable[str] = ()) -> None:
-        """`others`: paths that are not saved, with all below, unless a root lies deeper."""
-        self.roots = tuple(sorted({root.rstrip("/") for root in roots}))
+    def __init__(self, roots: Iterable[str], others: Iterable[str] = (), files: Iterable[str] = ()) -> None:
+        """`others`: paths that are not saved, with all below, unless a root or a file lies deeper."""
+        folders = {root.rstrip("/") for root in roots}
+        self._files = {file: file.rpartition("/")[0] for file in files}
+        self.roots = tuple(sorted(folders | set(self._files.values())))
         self._is_saved = dict.fromkeys((other.rstrip("/") for other in others), "")
-        self._is_saved.update({root: root for root in self.roots})
+        self._is_saved.update({root: root for root in folders})
         self._known: dict[str, str] = {}
 
     def root(self, path: str) -> str:
         """The root that a resolved path is saved under, "" if it is not saved. A root itself is not a name in it."""
+        if path in self._files:
+            return self._files[path]
         return "" if path in self._is_saved else self.below(path.rpartition("/")[0])
 
     def below(self, folder: str) -> str:
@@ -46,15 +51,16 @@ def area_of(plan: SandboxPlan, temp: Iterable[str] = ()) -> Area:
     def is_kept(path: str) -> bool:
         return not any(f"{path}/".startswith(f"{each.rstrip('/')}/") for each in apart if each)
 
-    roots = [mount.path for mount in plan.mounts if mount.access == WRITE and mount.folder and is_saved_at(mount.path)]
-    roots = [path for path in roots if is_kept(path)]
-    others = [mount.path for mount in plan.mounts if mount.path not in roots]
-    return Area(roots, (*others, *plan.private, *plan.held))
+    written = [mount for mount in plan.mounts if mount.access == WRITE and is_kept(mount.path) and _is_some(mount.path)]
+    roots = [mount.path for mount in written if mount.folder]
+    files = [mount.path for mount in written if not mount.folder and mount.path.rpartition("/")[0]]
+    others = [mount.path for mount in plan.mounts if mount not in written]
+    return Area(roots, (*others, *plan.private, *plan.held), files)
 
 
-def is_saved_at(path: str) -> bool:
-    """Whether files are saved in a folder: `/` is not one, too much lies there."""
-    return path.startswith("/") and path != "/"
+def _is_some(path: str) -> bool:
+    """Whether files are saved there: not in `/` as a whole, where too much lies."""
+    return path != "/"
 
 
 def cannot_undo(plan: SandboxPlan, *, backend_tells: bool = True) -> str:
@@ -64,10 +70,6 @@ def cannot_undo(plan: SandboxPlan, *, backend_tells: bool = True) -> str:
         return "this sandbox does not tell of changes before they are made"
     if "namespaces" in plan.permits:
         return "the call may mount and change its root folder, so that names do not say what they are"
-    if not any(mount.access == WRITE for mount in plan.mounts):
-        return ""
-    single = [mount.path for mount in plan.mounts if mount.access == WRITE and not mount.folder]
-    single = [path for path in single if not path.startswith("/dev/")]
-    if single:
-        return f"`{single[0]}` may be written and lies outside of the folders that are saved"
+    if any(mount.access == WRITE and mount.path == "/" for mount in plan.mounts):
+        return "it may write everywhere"
     return ""

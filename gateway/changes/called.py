@@ -215,7 +215,8 @@ class Calls:
             finally:
                 os.close(descriptor)
             self._folders[above] = real
-        return f"{real}/{name}" if self._saver.area.below(real) or f"{real}/{name}" in self._saver.area.roots else ""
+        path = f"{real}/{name}"
+        return path if self._saver.area.root(path) or os.path.islink(path) else ""
 
     def _led(self, path: str) -> str:
         """Where a name leads that may be a link."""

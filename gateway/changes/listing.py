@@ -88,7 +88,7 @@ def _change(path: str, was: Stamp | None, now: Stamp | None, made: ChangeSet, ol
     assert stamp is not None
     name = path[len(made.project) + 1 :] if path.startswith(f"{made.project}/") else path
     change = Change(
-        name, what, stamp.kind, was.size if was is not None else 0, now.size if now is not None else 0,
+        name, what, stamp.kind, was=was.size if was is not None else 0, now=now.size if now is not None else 0,
         later=runs_later(name, was.mode if was is not None and was.kind == FILE else 0),
     )  # fmt: skip
     if not texts or stamp.kind == FOLDER or what == MODE:

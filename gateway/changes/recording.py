@@ -5,7 +5,7 @@ from __future__ import annotations
 from contextlib import suppress
 from time import time
 
-from gateway.changes.area import Area, area_of
+from gateway.changes.area import Area, area_of, cannot_undo
 from gateway.changes.leaving import finish
 from gateway.changes.saver import Saver
 from gateway.changes.store import Store
@@ -35,6 +35,12 @@ class Of(Value):
     tool: str
     session: str = ""
     key: str = ""
+
+
+def against(folder: str, plan: SandboxPlan, *, backend_tells: bool) -> str:
+    """Why what a call may change could not be taken back, "" if it could, as far as that is known before it runs.
+    `folder`: the project's in the state folder; `backend_tells`: whether what confines it tells of changes."""
+    return cannot_undo(plan, backend_tells=backend_tells) or Store(folder).full()
 
 
 class Recording:

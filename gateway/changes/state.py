@@ -48,7 +48,8 @@ def stamp_of(found: os.stat_result, target: str = "") -> Stamp:
     mode = stat.S_IMODE(found.st_mode)
     if kind != FILE:
         return Stamp(kind, mode, found.st_dev, found.st_ino, target=target)
-    return Stamp(kind, mode, found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns, found.st_nlink)
+    size, time, links = found.st_size, found.st_mtime_ns, found.st_nlink
+    return Stamp(kind, mode, found.st_dev, found.st_ino, size=size, mtime_ns=time, links=links)
 
 
 def is_same(one: Stamp | None, other: Stamp | None, *, as_it_was: dict[Inode, Inode]) -> bool:
@@ -90,4 +91,5 @@ def read(given: Any) -> Stamp | None:
     kind, mode, dev, ino, size, mtime_ns, links, target = given
     if not (isinstance(kind, str) and isinstance(target, str)):
         raise TypeError("a stamp")
-    return Stamp(kind, int(mode), int(dev), int(ino), int(size), int(mtime_ns), int(links), target)
+    size, time, links = int(size), int(mtime_ns), int(links)
+    return Stamp(kind, int(mode), int(dev), int(ino), size=size, mtime_ns=time, links=links, target=target)

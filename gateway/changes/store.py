@@ -93,8 +93,9 @@ class Store:
                     found = os.stat(root)
                     roots.append((root, found.st_dev, found.st_ino))
                 made = ChangeSet(
-                    number, os.urandom(6).hex(), call[:500], tool[:100], session[:200], project, time.time(), RUNNING,
-                    tuple(roots), owner=(os.getpid(), _started(os.getpid())), key=key,
+                    number, os.urandom(6).hex(), call[:500], tool[:100], session=session[:200], project=project,
+                    time=time.time(), state=RUNNING, roots=tuple(roots),
+                    owner=(os.getpid(), _started(os.getpid())), key=key,
                 )  # fmt: skip
                 os.mkdir(self.path(number), 0o700)
                 os.mkdir(self.path(number, "old"), 0o700)
@@ -102,6 +103,16 @@ class Store:
             return Writing(self, made, room)
         except OSError as error:
             raise StoreError(f"changes cannot be saved in {self.folder} ({error.strerror})") from error
+
+    def full(self) -> str:
+        """Why nothing more can be saved, "" while there is room. Raises nothing."""
+        try:
+            os.makedirs(self.folder, mode=0o700, exist_ok=True)
+            with self.locked():
+                room = self._make_room()
+        except (OSError, StoreError) as error:
+            return f"changes cannot be saved: {error}"
+        return "" if room else f"there is no room to save changes in {self.folder}"
 
     def sets(self) -> list[ChangeSet]:
         """Those there are, the oldest first."""
@@ -159,7 +170,7 @@ class Store:
                     missed[line[1]] = line[2]
         except (ValueError, TypeError, IndexError, KeyError) as error:
             raise StoreError(f"the changes {number} cannot be read", "they cannot be undone") from error
-        return Before(was, copied, frozenset(kept), frozenset(moved), missed)
+        return Before(was, copied, frozenset(kept), frozenset(moved), missed=missed)
 
     def after(self, number: int) -> dict[str, Stamp | None] | None:
         """What the call left under each name it touched, None while nobody has looked. Raises StoreError."""
@@ -178,7 +189,7 @@ class Store:
         os.replace(f"{place}.new", place)
 
     def again(self, of: str = "") -> dict[Inode, Inode]:
-        """Of what undoing has made again: what it stands for. `of`: only of what undoing the set of this id has made."""
+        """Of what undoing has made again: what it stands for. `of`: only of what undoing the set of that id made."""
         found: dict[Inode, Inode] = {}
         with suppress(FileNotFoundError), open(os.path.join(self.folder, "again"), encoding="utf-8") as file:
             for line in file:

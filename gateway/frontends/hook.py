@@ -128,6 +128,12 @@ def answer(
         return universal_refusal("gateway refused this call because of an internal error.")
 
 
+def _writes_by_itself(verdict: Verdict) -> bool:
+    """Whether a call writes files that are known by name, and is no command, which may write others as well."""
+    items = verdict.analysis.items
+    return not verdict.analysis.parts and any(item.effect.kind in ("write", "delete") for item in items)
+
+
 def _lines(error: GatewayError) -> str:
     from gateway.frontends.output import safe_lines
 
@@ -224,7 +230,7 @@ class _Judging:
         )  # fmt: skip
         if problem:
             return Answer(DENY, problem)
-        if decision != DENY and changed is None and self.event.kind == BEFORE:
+        if decision != DENY and changed is None and self.event.kind == BEFORE and _writes_by_itself(verdict):
             from gateway.frontends.hook_changes import about_to_run
 
             about_to_run(self.gateway, self.event, verdict)

@@ -22,12 +22,8 @@ if TYPE_CHECKING:
 
 
 def about_to_run(gateway: Judge, event: Event, verdict: Verdict) -> None:
-    """A call may run, or its client asks whether it may. Never raises: what cannot be saved cannot be undone."""
-    effects = [item.effect.kind for item in verdict.analysis.items]
-    if "write" not in effects and "delete" not in effects:
-        return
-    if verdict.analysis.parts:
-        return  # a command: what else it changes is not known
+    """A call that writes files may run, or its client asks whether it may. Never raises: what cannot be saved cannot be
+    undone."""
     with suppress(GatewayError, OSError):
         from gateway.calls.saving import written_paths
         from gateway.changes.recording import Of, Written
