@@ -45,19 +45,21 @@ class Memory:
     def __init__(self) -> None:
         self._read = ctypes.CDLL(None, use_errno=True).process_vm_readv
         self._read.restype = ctypes.c_ssize_t
+        word = ctypes.c_ulong
+        self._read.argtypes = (ctypes.c_int, ctypes.c_void_p, word, ctypes.c_void_p, word, word)
         self._space = ctypes.create_string_buffer(_LONGEST)
         self._ours = _Piece(ctypes.addressof(self._space), _LONGEST)
         self._theirs = _Piece(0, 0)
-        self._arguments = (ctypes.byref(self._ours), ctypes.c_ulong(1), ctypes.byref(self._theirs), ctypes.c_ulong(1))
+        self._places = ctypes.addressof(self._ours), ctypes.addressof(self._theirs)
 
     def read(self, pid: int, address: int, size: int) -> bytes:
         """Up to so many bytes, to the end of the page. Raises OSError where there are none."""
         self._theirs.base = address
         self._theirs.length = self._ours.length = min(size, _LONGEST - address % _LONGEST)
-        got = self._read(pid, *self._arguments, ctypes.c_ulong(0))
+        got = self._read(pid, self._places[0], 1, self._places[1], 1, 0)
         if got <= 0:
             raise OSError(ctypes.get_errno(), "the memory of the process cannot be read")
-        return self._space.raw[:got] if got > 256 else ctypes.string_at(self._space, got)
+        return ctypes.string_at(self._space, got)
 
     def text(self, pid: int, address: int) -> bytes:
         """Up to the first zero byte. Raises OSError."""
@@ -166,7 +168,7 @@ class Calls:
             one = self._path(pid, _number(given[0]), self._memory.text(pid, given[1]))
             one = self._led(one) if one and given[4] & _FOLLOW else one
         if one:
-            self._saver.mode(one)
+            self._saver.link(one)
             if os.path.islink(one):
                 self._folders.clear()
         self._name(pid, _number(given[2]), given[3])

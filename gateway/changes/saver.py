@@ -51,10 +51,11 @@ class Saver:
         self._known: dict[Inode, bool] = {}  # old files, and whether the store has a name for them
         self._first: dict[Inode, Stamp] = {}
         self._is_new: dict[str, bool] = {}
+        self._is_mixed = False
 
     def name(self, path: str) -> None:
         """A name is about to come, go or lead elsewhere."""
-        if not self.area.root(path):
+        if not self.area.root(path) or self._is_all_new(path):
             return
         found = _look(path)
         self._write_down(path, found)
@@ -63,7 +64,7 @@ class Saver:
 
     def content(self, path: str) -> None:
         """The file under a name is about to be written, or made."""
-        if not self.area.root(path):
+        if not self.area.root(path) or self._is_all_new(path):
             return
         found = _look(path)
         self._write_down(path, found)
@@ -72,13 +73,24 @@ class Saver:
 
     def mode(self, path: str) -> None:
         """The permissions of what stands under a name are about to change."""
-        if self.area.root(path):
+        if self.area.root(path) and not self._is_all_new(path):
             self._write_down(path, _look(path))
+
+    def link(self, path: str) -> None:
+        """What stands under a name is about to get another one."""
+        if not self._is_all_new(path):
+            self._is_mixed = True
+            self.mode(path)
+
+    def _is_all_new(self, path: str) -> bool:
+        """Whether a name came with the call, and what stands there as well: nothing old has come to a new name."""
+        return not self._is_mixed and path not in self.before and self._lies_in_new(path)
 
     def move(self, path: str, to: str) -> None:
         """A name is about to become another; what stands there is replaced, or exchanged."""
         found = _look(path)
         replaced = _look(to)
+        self._is_mixed = self._is_mixed or not (self._is_all_new(path) and self._is_all_new(to))
         for each, there in ((path, found), (to, replaced)):
             if there is not None and there.kind == FOLDER and self.area.root(each):
                 self._write_down(each, there)

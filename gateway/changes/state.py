@@ -47,9 +47,8 @@ def stamp_of(found: os.stat_result, target: str = "") -> Stamp:
     kind = _KINDS.get(stat.S_IFMT(found.st_mode), DEVICE)
     mode = stat.S_IMODE(found.st_mode)
     if kind != FILE:
-        return Stamp(kind, mode, found.st_dev, found.st_ino, target=target)
-    size, time, links = found.st_size, found.st_mtime_ns, found.st_nlink
-    return Stamp(kind, mode, found.st_dev, found.st_ino, size=size, mtime_ns=time, links=links)
+        return Stamp.make((kind, mode, found.st_dev, found.st_ino, 0, 0, 1, target))
+    return Stamp.make((kind, mode, found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns, found.st_nlink, ""))
 
 
 def is_same(one: Stamp | None, other: Stamp | None, *, as_it_was: dict[Inode, Inode]) -> bool:

@@ -101,6 +101,7 @@ class _Work:
         self.before: Before = store.before(made.number)
         self.same = store.again()
         self.ours = store.again(made.id)
+        self.others = [each.number for each in store.sets() if each.number != made.number]
         self.left: dict[str, str] = {}
         self.step = step
         self.paths = sorted(plan.target)
@@ -270,9 +271,9 @@ class _Work:
 
     def _keep_for_others(self, path: str, inode: Inode) -> None:
         """What older calls kept of this file by a second name was written with it: they keep what was made again."""
-        for each in self.store.sets():
-            kept = self.store.path(each.number, "old", stored(inode))
-            if each.number != self.made.number and os.path.lexists(kept):
+        for number in self.others:
+            kept = self.store.path(number, "old", stored(inode))
+            if os.path.lexists(kept):
                 folder, name = self.tree.at(path)
                 with suppress(OSError):
                     os.link(name, f"{kept}.new", src_dir_fd=folder, follow_symlinks=False)

@@ -60,6 +60,7 @@ def test_the_order_of_a_plan_is_this() -> None:
         "shared": 1 << 20,
         "in_devices": False,
         "machine": False,
+        "told": b"",
     }
 
 
