@@ -7,7 +7,6 @@ from time import time
 from gateway.changes.listing import DELETED, MODE, NEW
 from gateway.changes.state import FILE
 from gateway.core.quantities import age_said, counted, size_said
-from gateway.files.text import showable
 from gateway.handlers.files_diff import unified
 from gateway.policy.wording import shortened, visible
 
@@ -120,7 +119,7 @@ def _diff(change: Change) -> str:
     if change.before is None or change.after is None:
         return f"{visible(change.path)}: {_size(change)}, not shown as text\n"
     said = unified(change.before, change.after, visible(change.path), is_new=change.what == NEW)
-    return showable(said)
+    return "\n".join("\t".join(map(visible, line.split("\t"))) for line in said.split("\n"))
 
 
 def _name(path: str, root: str) -> str:

@@ -88,7 +88,7 @@ def test_who_sits_at_no_terminal_has_to_say_yes(ask: Any, project: Path) -> None
 
 
 @pytest.mark.parametrize(
-    ("command", "decision"), [("gateway undo", "DENY"), ("gateway undo 3 --yes", "DENY"), ("gateway changes", "ALLOW")]
+    ("text", "decision"), [("gateway undo", "DENY"), ("gateway undo 3 --yes", "DENY"), ("gateway changes", "ALLOW")]
 )
-def test_agents_may_look_and_not_undo(command: str, decision: str, ask: Any) -> None:
-    assert ask("check", f"Bash({command})").stdout.decode().startswith(decision)
+def test_agents_may_look_and_not_undo(text: str, decision: str, ask: Any) -> None:
+    assert ask("check", f"Bash({text})").stdout.decode().startswith(decision)
