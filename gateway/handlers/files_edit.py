@@ -5,10 +5,10 @@ from __future__ import annotations
 from gateway.calls.output import Failure, Output, Text
 from gateway.calls.reads import digest_of
 from gateway.core.quantities import counted, size_said
+from gateway.files.diff import unified
 from gateway.files.kinds import kind_of
 from gateway.files.opening import failure, place_of, way_to
 from gateway.files.text import LATIN1, MIXED, decoded, encoding_of, showable
-from gateway.handlers.files_diff import unified
 from gateway.handlers.files_match import Edit, MissError, line_of, replaced
 from gateway.handlers.files_write import beside, bytes_of, present_version
 from gateway.handlers.replacing import put, told

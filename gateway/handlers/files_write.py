@@ -8,9 +8,9 @@ from gateway.calls.output import Failure, Output, Text
 from gateway.calls.reads import digest_of, stamp_of
 from gateway.core.quantities import counted, lines_said, size_said
 from gateway.files.content import MOST_DIGESTED, content_of
+from gateway.files.diff import unified
 from gateway.files.opening import Changed, failure, keep, made_way_to, place_of, unmake
 from gateway.files.text import UTF8, decoded, encoded, encoding_of
-from gateway.handlers.files_diff import unified
 from gateway.handlers.replacing import put, told
 
 TYPE_CHECKING = False

@@ -12,9 +12,9 @@ import os
 from gateway.calls.output import Failure, Output, Text
 from gateway.calls.reads import digest_of
 from gateway.core.errors import CallError, Problem
+from gateway.files.diff import unified
 from gateway.files.opening import failure, place_of, way_to
 from gateway.files.text import decoded, encoding_of, ending_of
-from gateway.handlers.files_diff import unified
 from gateway.handlers.files_write import beside, bytes_of, present_version
 from gateway.handlers.notebooks_shown import cell_name, is_notebook, text_of
 from gateway.handlers.replacing import put, told

@@ -7,7 +7,7 @@ from time import time
 from gateway.changes.listing import DELETED, MODE, NEW
 from gateway.changes.state import FILE
 from gateway.core.quantities import age_said, counted, size_said
-from gateway.handlers.files_diff import unified
+from gateway.files.diff import unified
 from gateway.policy.wording import shortened, visible
 
 TYPE_CHECKING = False

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gateway.calls.output import Failure, Output, Text
-from gateway.handlers.files_diff import unified
+from gateway.files.diff import unified
 from gateway.handlers.files_match import Edit, MissError, nearest, replaced
 
 WORDS = st.lists(st.sampled_from(["a", "b", "ab", " ", "\n", "x'y", '"q"']), max_size=12).map("".join)
