@@ -56,7 +56,8 @@ class Listening:
         try:
             self._listen(saves=True)
         except Exception as error:
-            self._saver.miss("", f"saving has failed ({type(error).__name__}: {error})")
+            with suppress(Exception):
+                self._saver.miss("", f"saving has failed ({type(error).__name__}: {error})")
             self._listen(saves=False)  # what waits, and will, goes on
         finally:
             self._over.release()

@@ -84,9 +84,11 @@ class Recording:
 
     def finish(self) -> None:
         """Writes down what the call left. Never raises: what cannot be written down now is by who looks next."""
-        if not self.reason:
+        with suppress(OSError):  # the disk may be full
+            for path, reason in self._saver.missed.items():
+                self._writing.note(["missed", path, reason])  # it may have been while this was told
             for path in sorted(self._seen):
-                if self._area.root(path) and not self._saver.knows(path):
+                if not self.reason and self._area.root(path) and not self._saver.knows(path):
                     self._saver.miss(path, BESIDE)
         self.close()
 

@@ -106,7 +106,7 @@ class _Work:
         self.step = step
         self.paths = sorted(plan.target)
         self.held = above_all(plan.stays)
-        self.place = {path: index for index, path in enumerate(self.paths)}
+        self.attempt, self.count = os.urandom(4).hex(), 0
         self.hold = ""
         self.tree: Beneath
         self.lying: dict[Inode, str] | None = None
@@ -174,14 +174,9 @@ class _Work:
                 self._aside(each)
 
     def _aside(self, path: str) -> None:
-        spare = self._spare(path, "gone")
-        number = 0
-        while self.tree.look(spare) is not None:
-            number += 1
-            spare = self._spare(path, f"gone{number}")
         self.step(f"take away {path}")
         self.tree.open_up(path)  # a folder that is closed cannot be moved to another one
-        self.tree.rename(path, spare, replace=False)
+        self.tree.rename(path, self._fresh(), replace=False)
         self.tree.forget()
         self.lying = None
 
@@ -197,7 +192,7 @@ class _Work:
             if was.kind not in (LINK, PIPE):
                 self.left[path] = f"a {was.kind} cannot be made again"
                 return
-            spare = self._fresh(path)
+            spare = self._fresh()
             folder, name = self.tree.at(spare)
             if was.kind == LINK:
                 os.symlink(was.target, name, dir_fd=folder)
@@ -208,14 +203,14 @@ class _Work:
     def _folder(self, path: str, was: Stamp, now: Stamp | None) -> None:
         if now is not None and now.kind == FOLDER:
             return
-        found = self._lying(was)
+        found = self._lying(was) if self.before.moved else ""
         if found:
             self._clear_below(path, found)
             self._into(found, path, now)
             self.tree.forget()
             self.lying = None
             return
-        spare = self._fresh(path)
+        spare = self._fresh()
         folder, name = self.tree.at(spare)
         os.mkdir(name, 0o700, dir_fd=folder)
         self._stands_for(spare, was)
@@ -253,7 +248,7 @@ class _Work:
         copy = self.store.path(self.made.number, "old", copied(inode))
         if stamp is None or not os.path.exists(copy):
             raise OSError(errno.ENOENT, MISSING, path)
-        making = self._fresh(path)
+        making = self._fresh()
         folder, name = self.tree.at(making)
         flags = os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
         to = os.open(name, flags, 0o600, dir_fd=folder)
@@ -261,7 +256,6 @@ class _Work:
             _fill(copy, to)
             os.fchmod(to, stamp.mode & ~_SET_ID)
             os.utime(to, ns=(stamp.mtime_ns, stamp.mtime_ns))
-            os.fsync(to)
         finally:
             os.close(to)
         self._stands_for(making, was)
@@ -285,7 +279,7 @@ class _Work:
             self.step(f"bring back {path}")
             os.link(name, new, src_dir_fd=one, dst_dir_fd=other, follow_symlinks=False)
             return
-        spare = self._fresh(path)
+        spare = self._fresh()
         folder, twin = self.tree.at(spare)
         os.link(name, twin, src_dir_fd=one, dst_dir_fd=folder, follow_symlinks=False)
         self._into(spare, path, now)
@@ -333,15 +327,10 @@ class _Work:
         there = self.tree.look(found) if found else None
         return found if there is not None and there.kind == was.kind else ""
 
-    def _spare(self, path: str, what: str) -> str:
-        return f"{self.hold}/{what}-{self.place.get(path, 0):x}"
-
-    def _fresh(self, path: str) -> str:
-        """A name aside that is free: what an attempt before this one left there goes."""
-        number = 0
-        while self.tree.look(spare := self._spare(path, f"new{number}")) is not None:
-            number += 1
-        return spare
+    def _fresh(self) -> str:
+        """A name aside that nobody has used, in this attempt or one before."""
+        self.count += 1
+        return f"{self.hold}/aside-{self.attempt}-{self.count:x}"
 
     def _put_aside(self) -> None:
         """What was taken away leaves the project: to the set, or for good where that is another file system."""
