@@ -8,6 +8,7 @@ ceilings of `plan` and `read_only` and the demands of `require` rules hold whate
 from __future__ import annotations
 
 from gateway.core.value import Value
+from gateway.model.changes import NONE
 from gateway.model.decision import LAYERS, Decision
 from gateway.model.effect import BROUGHT, PATH_KINDS
 from gateway.model.verdict import Outcome, Reason, Verdict
@@ -150,7 +151,7 @@ class _Resolution(Finder):
             outcomes.append(deciding)
         return Verdict.make((
             deciding.decision, deciding.reason, tuple(outcomes), tuple(self.lost), tuple(self.noted),
-            self.call, self.analysis, self.context, self.facts, demands,
+            self.call, self.analysis, self.context, self.facts, demands, False, NONE,
         ))  # fmt: skip
 
     def _is_reviewed(self, carriers_only: bool) -> bool:
