@@ -6,8 +6,8 @@ NONE, KEEP, ASK, DISCARD = "none", "keep", "ask", "discard"
 OFF = "off"
 
 CHANGES = (NONE, KEEP, ASK, DISCARD)
-"""`none`: the call is not contained. `keep`: its changes stay, and can be taken back. `ask`: somebody agrees before they
-stay. `discard`: they are gone when the call ends."""
+"""`none`: the call is not contained. `keep`: its changes stay, and can be taken back. `ask`: somebody agrees before.
+`discard`: they are gone when the call ends."""
 
 BOUNDS = (KEEP, ASK, DISCARD, OFF)
 """What the setting `contained` may be, mildest first: no rule gives a milder answer. `off`: nothing is contained."""

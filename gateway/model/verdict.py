@@ -40,9 +40,9 @@ class Verdict(Value):
     """The decision on a call.
 
     `reason` decided. `outcomes`: one per item that needed cover or was hit by a rule, in item order. `lost`:
-    rules that matched and did not decide. `noted`: matches of `warn` and `observe` rules. `contained`: the call runs by
-    exactly the contained plan, and `changes` (`gateway.model.changes`) is what becomes of what it changes there; "ask"
-    also where it would be contained, and is asked about before.
+    rules that matched and did not decide. `noted`: matches of `warn` and `observe` rules. `changes`
+    (`gateway.model.changes`): what becomes of what a contained call changes; "ask" where a call could be contained, and
+    is asked about before it runs.
     """
 
     decision: Decision
@@ -55,5 +55,9 @@ class Verdict(Value):
     context: Context
     facts: Facts
     demands: tuple[tuple[str, object], ...] = ()
-    contained: bool = False
     changes: str = NONE
+
+    @property
+    def contained(self) -> bool:
+        """Whether the call runs by exactly the contained plan."""
+        return self.context.contained
