@@ -40,6 +40,8 @@ def decide(
 ) -> Verdict:
     """The verdict on a call, contained where that is what lets it run. `cannot`: why calls cannot be contained here, ""
     if they can; asked only where it matters."""
+    if context.contained:  # one that a verdict handed on
+        context = context.replace(contained=False)
     verdict = resolve(policy, call, tool, analysis, context, facts, regions)
     if not policy.contains or policy.contained == OFF or verdict.decision is Decision.ALLOW:
         return verdict

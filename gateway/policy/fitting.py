@@ -15,8 +15,8 @@ if TYPE_CHECKING:
 
 
 def leaves(effect: Effect, regions: Regions) -> bool:
-    """Whether an effect would change or reach what the contained plan does not hold. What is not known of a path is held
-    by the plan; of a host it is not, because nothing but the loopback is there to be reached."""
+    """Whether an effect would change or reach what the contained plan does not give. What is unknown of a path is held
+    by the plan; an unknown host is asked about, because none but the loopback would be there."""
     found: Any = effect
     kind = effect.kind
     if kind in ("write", "delete"):

@@ -92,7 +92,7 @@ class _Resolution(Finder):
     that making another three would take."""
 
     __slots__ = (
-        "analysis", "carriers", "facts", "kept", "lost", "noted", "open_trees", "outcomes", "regions", "tool",
+        "analysis", "carriers", "facts", "gives", "kept", "lost", "noted", "open_trees", "outcomes", "regions", "tool",
     )  # fmt: skip
 
     def __init__(
@@ -114,6 +114,7 @@ class _Resolution(Finder):
         self.open_trees = not context.confined and not tool.filters
         self.carriers: list[tuple[int, list[Candidate]]] = []
         self.kept: dict[int, str] = {}  # what becomes of changes, by the mildest rule that covers each effect
+        self.gives = False  # whether a rule gives the call the contained plan
         self.lost: list[Reason] = []
         self.noted: list[Reason] = []
 
@@ -161,8 +162,8 @@ class _Resolution(Finder):
         ))  # fmt: skip
 
     def _changes(self, demands: tuple[tuple[str, object], ...]) -> str:
-        """What becomes of what a contained call changes: the strictest over its effects, and of what upper layers say."""
-        if not self.context.contained:
+        """What becomes of what a contained call changes: the strictest over its effects and what layers bound it to."""
+        if not self.gives:
             return NONE
         demanded = [str(value) for name, value in demands if name == "changes"]
         return strictest(KEEP, self.policy.contained, *self.kept.values(), *demanded)
@@ -231,6 +232,7 @@ class _Resolution(Finder):
                     continue
                 reason = Reason.make((policy.rule(rule), _ALLOW, number, True, ""))
                 if self.context.contained and covers == BOTH and not row[LEVEL]:
+                    self.gives = self.gives or _CONTAINED in tests
                     changes = (row[REST] and row[REST][CHANGES]) or KEEP
                     self.kept[number] = mildest(changes, self.kept.get(number, changes))
                 if covers != BOTH and not row[LEVEL]:

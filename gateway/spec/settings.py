@@ -46,7 +46,7 @@ SETTINGS = {
     "tools_in_full": "with more tools than this, those that may wait are shown to a model by name only",
     "second_opinion": "whether a second parser has to find the same commands in a shell text",
     "guarded": "whether the hook of a foreign agent rewrites shell commands that may run into their confined form",
-    "contained": "the mildest that becomes of what contained calls change: keep, ask or discard; off: no call is contained",
+    "contained": "the mildest that becomes of what contained calls change: keep, ask, discard; off: none is contained",
 }
 AUDIT = {
     "required": "calls that do not run unless they are recorded: those with effects, all of them, or nothing",
