@@ -24,7 +24,7 @@ def leaves(effect: Effect, regions: Regions) -> bool:
             return not _may_be_near(found.path, regions)
         return classify(effect, regions, True) == "far_write"
     if kind == "connect":
-        return not (found.direction == "listen" or _is_loopback(found.host))
+        return not (found.direction == "listen" or is_loopback(found.host))
     return kind in ("push", "credential", "system")
 
 
@@ -36,9 +36,15 @@ def fits(effect: Effect, regions: Regions) -> bool:
         return classify(effect, regions, True) == "near_read"
     if kind == "env":
         return bool(found.access == "set")
+    if (
+        kind == "process"
+    ):  # it has processes of its own, and meets no others; one that is named by its number is another
+        return found.action == "signal" and (found.who.startswith("%") or HOLE in found.who)
     return kind in _HELD
 
 
+FITTING = ("read", "list", "env", "process", "code", "opaque", "write", "delete", "connect")
+"""Kinds of effects of which any fits."""
 _HELD = ("code", "opaque", "write", "delete", "connect")
 
 
@@ -51,7 +57,10 @@ def _may_be_near(path: str, regions: Regions) -> bool:
     return any(each.startswith(folder) for each in regions.writable)
 
 
-def _is_loopback(host: str) -> bool:
+def is_loopback(host: str) -> bool:
+    """Whether a host, or a group of them as rules name it, is the loopback for certain."""
+    if host == "loopback":
+        return True
     if HOLE in host:
         return False
     if not _LOOPBACK:
