@@ -6,6 +6,8 @@ loaded before.
 
 from __future__ import annotations
 
+import os
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from gateway.model.plan import SandboxPlan
@@ -25,6 +27,23 @@ def cannot_undo(plan: SandboxPlan | None) -> str:
     The one place where keeping changes unasked meets what saves them.
     """
     return "" if plan is not None and not plan.contained else "nothing saves what calls change"
+
+
+FIRST = (
+    "The sandbox holds this call, so it ran without a question, and so will others: they can change nothing but the "
+    "workspace, which can be taken back, and reach no host. `settings: {contained: ask}` asks before."
+)
+_TOLD = "contained-told"
+
+
+def is_first(state: str) -> bool:
+    """Whether this is the first contained call of a user; told once. Where that cannot be kept, it is not."""
+    try:
+        os.makedirs(state, mode=0o700, exist_ok=True)
+        os.close(os.open(f"{state}/{_TOLD}", os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600))
+    except OSError:
+        return False
+    return True
 
 
 def _not_held() -> str:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from time import monotonic
 
-from gateway.calls.containing import cannot_undo
+from gateway.calls.containing import FIRST, cannot_undo, is_first
 from gateway.calls.handlers import check, handler
 from gateway.calls.hooks.run import ask_before, hooks_of, tell_after
 from gateway.calls.output import Crowded, Done, Failure, Output, Text
@@ -249,6 +249,8 @@ class Life:
                 self.notes.append(f"It is not contained: {why}.")
                 verdict = self._judge(contains=lambda: why)
                 self.plan = self._planned(self.planner, verdict)
+            elif is_first(self.planner.judge.places.state):
+                self.reports.append(FIRST)
         return verdict
 
     def _approve(self, verdict: Verdict) -> Verdict:
