@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from _thread import allocate_lock
 
+from gateway.calls.containing import cannot_contain
 from gateway.judge.judge import Judge
 
 TYPE_CHECKING = False
@@ -53,10 +54,19 @@ class Gateway(Judge):
         host: Host | None = None,
         environment: Mapping[str, str] | None = None,
         loaded: Loaded | None = None,
+        contains: Callable[[], str] = cannot_contain,
         **serving: Unpack[Serving],
     ) -> None:
         """As `Judge` takes it, and what serves calls that run (`Serving`). Raises ConfigError."""
-        super().__init__(options, where=where, confined=confined, host=host, environment=environment, loaded=loaded)
+        super().__init__(
+            options,
+            where=where,
+            confined=confined,
+            host=host,
+            environment=environment,
+            loaded=loaded,
+            contains=contains,
+        )
         self._serving = serving
         self._calls: Calls | None = None
         self._making = allocate_lock()

@@ -8,6 +8,7 @@ from gateway.audit.secrets import MARK as MARKED
 from gateway.audit.secrets import pieces
 from gateway.core.plainjson import encoder
 from gateway.core.plainjson import quoted as _text
+from gateway.model.changes import NONE
 from gateway.model.decision import Decision
 from gateway.model.effect import HOLE
 from gateway.model.record import DECISION, MARK, OUTCOME, DecisionRecord, MarkRecord, OutcomeRecord
@@ -101,6 +102,8 @@ def decision(
         more["agent"], more["depth"] = context.agent, context.depth
     if not context.confined:
         more["confined"] = False
+    if verdict.changes != NONE:
+        more["contained"], more["changes"] = verdict.contained, verdict.changes
     if plan is not None:
         more["plan"], more["network"] = keyed(repr(plan).encode("utf-8", "surrogatepass"), key), plan.network.mode
     if grant is not None:

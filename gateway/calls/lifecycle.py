@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from time import monotonic
 
+from gateway.calls.containing import FIRST, cannot_undo, is_first
 from gateway.calls.handlers import check, handler
 from gateway.calls.hooks.run import ask_before, hooks_of, tell_after
 from gateway.calls.output import Crowded, Done, Failure, Output, Text
@@ -136,7 +137,7 @@ class Life:
         call = self._understand()
         self._hooks_before(call)
         verdict = self._judge()
-        self._confine(verdict)
+        verdict = self._confine(verdict)
         verdict = self._approve(verdict)
         work = self._work(verdict)
         self._record(verdict)
@@ -213,8 +214,8 @@ class Life:
         assert call is not None  # there are hooks
         return call
 
-    def _judge(self) -> Verdict:
-        verdict = self.verdict = self.planner.judge.check(self.raw, self.context)
+    def _judge(self, contains: Callable[[], str] | None = None) -> Verdict:
+        verdict = self.verdict = self.planner.judge.check(self.raw, self.context, contains=contains)
         if verdict.decision is Decision.DENY:
             raise Refused(_refused(message(verdict)))
         if not verdict.context.confined and self._starts(verdict):
@@ -240,11 +241,21 @@ class Life:
     def _planned(self, planner: Planner, verdict: Verdict) -> SandboxPlan | None:
         return planner.plan(verdict, self.environment) if self._starts(verdict) else None
 
-    def _confine(self, verdict: Verdict) -> None:
-        """The plan of what a command of this call may see and do, made from the very verdict."""
+    def _confine(self, verdict: Verdict) -> Verdict:
+        """The plan of what a command of this call may see and do, made from the very verdict. What a contained call
+        changes is kept unasked only while it can be taken back: else it is judged as one that is not contained."""
         if self.given is None and self._starts(verdict):
             self.session.scratch()  # commands see nothing of it, so it must be there before one is planned
         self.plan = self._planned(self.planner, verdict)
+        if verdict.contained:
+            why = "it runs no command" if self.plan is None else cannot_undo(self.plan)
+            if why:
+                self.notes.append(f"It is not contained: {why}.")
+                verdict = self._judge(contains=lambda: why)
+                self.plan = self._planned(self.planner, verdict)
+            elif is_first(self.planner.judge.places.state):
+                self.reports.append(FIRST)
+        return verdict
 
     def _approve(self, verdict: Verdict) -> Verdict:
         """Where policy asks: what runs is what was shown, judged once more by the policy as it is after the answer."""

@@ -30,6 +30,7 @@ from gateway.core.places import places as here
 from gateway.core.value import Value
 from gateway.host.machine import Machine
 from gateway.host.repository import obeyed
+from gateway.model.changes import KEEP
 from gateway.model.decision import MODES
 from gateway.policy.table import Policy
 from gateway.tools.foreign import Foreign
@@ -246,7 +247,10 @@ def _loaded(entry: dict[str, Any], options: Options) -> Loaded:
     }
     levels = settings["levels"].value if "levels" in settings else {}
     review = settings["review"].value if "review" in settings else ""
-    policy = Policy(**entry["policy"], levels=levels, revision=entry["revision"], seen={}, review=review)
+    contained = settings["contained"].value if "contained" in settings else KEEP
+    policy = Policy(
+        **entry["policy"], levels=levels, revision=entry["revision"], seen={}, review=review, contained=contained
+    )
     return Loaded(
         policy,
         settings,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from gateway.config.layers import STRICTER, Setting
 from gateway.core.errors import Problem
+from gateway.model.changes import BOUNDS
 from gateway.model.decision import REVIEWS
 
 TYPE_CHECKING = False
@@ -13,7 +14,7 @@ if TYPE_CHECKING:
     from gateway.config.layers import PolicyFile
 
 # What a setting is that no layer sets, where a session or a lower layer may choose another within bounds.
-_USUAL = {"mode": "default", "review": REVIEWS[0]}
+_USUAL = {"mode": "default", "review": REVIEWS[0], "contained": BOUNDS[0]}
 # Sections of which no key may come from another layer than the rest: the key of one provider is not for another.
 _WHOLE = ("search",)
 
@@ -166,6 +167,13 @@ class Settings:
             return f"layer {locked_by} locked it"
         if name in self.bounds and value not in self.bounds[name][0]:
             return f"{self.bounds[name][1]} bounds it to {', '.join(map(str, self.bounds[name][0]))}"
+        if name == "contained":
+            mildest = self._value(name)
+            return (
+                f"it is `{mildest}` already, and every layer only tightens it"
+                if BOUNDS.index(value) < BOUNDS.index(mildest)
+                else ""
+            )
         if file.layer == "project":
             if name == "mode":
                 current = self._value("mode")

@@ -208,6 +208,7 @@ class Lines:
                 confined=self.gateway.context.confined,
                 host=self.gateway.host,
                 environment=self.gateway.environment,
+                contains=self.gateway.contains,
             )
             found = self._gateways[key] = (gateway, enforced(gateway))
         return found[0], found[0].context.replace(cwd=here), found[1]

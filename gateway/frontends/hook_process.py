@@ -154,6 +154,7 @@ class Cold:
 
     def gateway(self, *, root: str, cwd: str, environment: Mapping[str, str]) -> Judge:
         """As the options of the command line say. Raises GatewayError."""
+        from gateway.calls.containing import cannot_contain
         from gateway.config.load import Options
         from gateway.core.errors import ConfigError, Problem
         from gateway.judge.judge import Judge
@@ -169,7 +170,7 @@ class Cold:
             root=root,
             binding=True,
         )
-        return Judge(options, confined=False, environment=environment)
+        return Judge(options, confined=False, environment=environment, contains=cannot_contain)
 
     def log(self, gateway: Judge) -> Log:
         """The record in the user's state folder."""

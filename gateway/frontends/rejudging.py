@@ -12,6 +12,7 @@ from gateway.agents import AGENTS
 from gateway.agents.shells import shell_of
 from gateway.audit.entries import call_digest
 from gateway.audit.redact import is_withheld
+from gateway.calls.containing import cannot_contain
 from gateway.config.load import Options, project_root
 from gateway.core.errors import CallError, ConfigError, GatewayError
 from gateway.core.value import Value
@@ -66,7 +67,9 @@ def judged_again(decision: Mapping[str, Any], key: bytes | None, here: str) -> A
         return Again(problem="the record does not say where it came from")
     try:
         gateway = Judge(
-            Options(cwd=cwd, root=_root(cwd, here), binding=True), confined=decision.get("confined") is not False
+            Options(cwd=cwd, root=_root(cwd, here), binding=True),
+            confined=decision.get("confined") is not False,
+            contains=cannot_contain,
         )
     except ConfigError as error:
         return Again(problem=f"the policy cannot be read now, so every call is refused: {on_one_line(error)}")

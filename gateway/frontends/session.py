@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 
+from gateway.calls.containing import cannot_contain
 from gateway.config.load import Options
 from gateway.core.cache import digest
 from gateway.core.errors import CallError, ConfigError, Problem
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
 
 def open_judge(request: Request, *, binding: bool = False) -> Judge:
     """A judge for the options that commands share. `binding`: what it decides will be done. Raises ConfigError."""
-    return Judge(_options(request).replace(binding=binding), confined=not request.unconfined)
+    return Judge(_options(request).replace(binding=binding), confined=not request.unconfined, contains=cannot_contain)
 
 
 def open_gateway(

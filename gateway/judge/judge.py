@@ -29,12 +29,13 @@ from gateway.host.machine import Machine
 from gateway.host.nested_projects import NestedProjects
 from gateway.judge.pipeline import Pipeline, branch_of, context_of
 from gateway.model.decision import MODES
+from gateway.policy.contain import decide
 from gateway.policy.modes import CEILINGS, regions_of
-from gateway.policy.resolve import Judged, resolve
+from gateway.policy.resolve import Judged
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
     from typing import Any, Self
 
     from gateway.config.descriptions import Lookup
@@ -51,6 +52,11 @@ _POLICIES_KEPT = 64
 _REGIONS_KEPT = 64  # of sessions, each with a scratch folder of its own
 
 
+def nothing_contains() -> str:
+    """Why a judge that nobody told of a sandbox contains no call."""
+    return "nobody has looked whether a sandbox holds here"
+
+
 class Judge:
     """Loads once, judges many calls. Safe to use from several threads: nothing it holds changes but caches."""
 
@@ -63,12 +69,15 @@ class Judge:
         host: Host | None = None,
         environment: Mapping[str, str] | None = None,
         loaded: Loaded | None = None,
+        contains: Callable[[], str] = nothing_contains,
     ) -> None:
         """Reads tools, program descriptions and policies. Raises ConfigError when anything in them is wrong.
 
-        With `loaded` given, no policy file is read, and `options` must hold a real working folder and root.
+        With `loaded` given, no policy file is read, and `options` must hold a real working folder and root. `contains`:
+        why calls cannot be contained here, "" if they can (`gateway.calls.containing`); asked where it matters.
         """
         self.places = where or places()
+        self.contains = contains
         if loaded is None:
             cwd = os.path.realpath(options.cwd or os.getcwd())
             root = os.path.realpath(options.root) if options.root else project_root(cwd)
@@ -110,10 +119,17 @@ class Judge:
         return Pipeline(self.describe, self.host, self.search_path, second_opinion=self.second_opinion)
 
     def check(
-        self, raw: RawCall, context: Context | None = None, *, foreign: Tool | None = None, shell: str = "bash"
+        self,
+        raw: RawCall,
+        context: Context | None = None,
+        *,
+        foreign: Tool | None = None,
+        shell: str = "bash",
+        contains: Callable[[], str] | None = None,
     ) -> Verdict:
         """The verdict on a call. `foreign`: the tool of another agent that is called, which stands for one of ours or
-        for none; `shell`: what that agent has shell texts read by. Raises CallError for a call that cannot be judged as
+        for none; `shell`: what that agent has shell texts read by; `contains`: in the place of what this judge
+        was told. Raises CallError for a call that cannot be judged as
         it stands; ConfigError when a nested project's policy is broken."""
         context = (self.context if context is None else context).replace(now=time.time())
         tool = self.registry.tool(raw.tool) if foreign is None else foreign
@@ -128,7 +144,7 @@ class Judge:
         regions = self._regions_of(context)
         modes = () if self.options.mode else loaded.modes_elsewhere
         found_in = [
-            resolve(loaded.policy, call, judged, analysis, each, facts, regions)
+            decide(loaded.policy, call, judged, analysis, each, facts, regions, contains or self.contains)
             for each in (_in_modes(context, modes) if modes else (context,))
         ]
         return max(found_in, key=lambda each: each.decision)
@@ -220,8 +236,9 @@ class Judge:
 
     def _again(self, options: Options) -> Self:
         return type(self)(
-            options, where=self.places, confined=self.context.confined, host=self.host, environment=self.environment
-        )
+            options, where=self.places, confined=self.context.confined, host=self.host, environment=self.environment,
+            contains=self.contains,
+        )  # fmt: skip
 
     def _policy_for(self, analysis: Analysis, context: Context) -> Loaded:
         """The policy, with the deny and ask rules of every other project that the call reaches into."""

@@ -21,10 +21,12 @@ from gateway.core.places import PACKAGE, Places, packaged
 from gateway.core.value import Value
 from gateway.host.frozen import EXAMPLE, world
 from gateway.judge.pipeline import Pipeline, Understood, context_of
+from gateway.model.changes import KEEP
 from gateway.policy.compile import alternatives, compile_policy
+from gateway.policy.contain import decide
 from gateway.policy.modes import regions_of
 from gateway.policy.predicates import PREDICATES
-from gateway.policy.resolve import Judged, resolve
+from gateway.policy.resolve import Judged
 from gateway.policy.table import Policy
 from gateway.tools.registry import is_mcp_name
 from gateway.tools.text import parse_call_text
@@ -131,7 +133,8 @@ class Trials:
     def _under(self, seen: Understood, policy: Policy, context: Context) -> Verdict:
         tool = self.registry.tool(seen.call.tool)
         judged = Judged(tool.level, tool.match_kind == "shell", bool(tool.entry["filters"]))
-        return resolve(policy, seen.call, judged, seen.analysis, context, seen.facts, regions_of(context))
+        regions = regions_of(context)
+        return decide(policy, seen.call, judged, seen.analysis, context, seen.facts, regions, _everything_contains)
 
     def rebased(self, bound: Bound, home: str) -> Bound:
         """A file's rules as if its project and HOME were those of the example world."""
@@ -307,6 +310,11 @@ def run_tests(
     return Report(tuple(cases), len(dict.fromkeys(rules)), missing)
 
 
+def _everything_contains() -> str:
+    """The example world holds calls, and what they change can be taken back there."""
+    return ""
+
+
 class _Upper:
     """What holds down to a layer: a table of tests says what its own layer and those above it make of a call, and
     stays right whatever the layers below allow, refuse or choose."""
@@ -326,7 +334,12 @@ class _Upper:
             bound = [self._trials.rebased(each, self._home) for each in layered.bound]
             values = {name: setting.value for name, setting in layered.settings.items()}
             compiled = compile_policy(bound, home=self._trials.world.home)
-            policy = Policy(**compiled, levels=values.get("levels", {}), review=values.get("review", ""))
+            policy = Policy(
+                **compiled,
+                levels=values.get("levels", {}),
+                review=values.get("review", ""),
+                contained=values.get("contained", KEEP),
+            )
             found = self._known[layer] = policy, values.get("mode", "default")
         return found
 

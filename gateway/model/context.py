@@ -13,7 +13,8 @@ class Context(Value):
     session's own temporary folders, which only the sandbox makes its own. `now`: seconds since the epoch, read once per
     call. `confined`: the call will run in the sandbox. `branch`: HEAD of the project, "" when unknown. `scratch`: the
     session's folder for outputs too long to show, which is its own wherever a call runs; "" for none. `rules`: those of
-    the session, each the text of a policy file that holds nothing else.
+    the session, each the text of a policy file that holds nothing else. `contained`: the call is judged as one by
+    exactly the contained plan, which only `gateway.policy.contain` says.
     """
 
     cwd: str
@@ -30,3 +31,4 @@ class Context(Value):
     env: tuple[tuple[str, str], ...] = ()
     scratch: str = ""
     rules: tuple[str, ...] = ()
+    contained: bool = False

@@ -87,7 +87,9 @@ class SandboxPlan(Value):
     was predicted or asked for and is not granted, each with the reason, for people. `files`: resolved paths at
     which the call sees this content, read-only, instead of what the host has there (`resolv.conf`: what
     `Egress.files` gives). `layers`: writable folders that are not written: what the call changes in one is kept in
-    a folder of its project's own, which is laid over it (`gateway.sandbox.layers`).
+    a folder of its project's own, which is laid over it (`gateway.sandbox.layers`). `contained`: the call can change
+    nothing but the workspace, temporary folders and such layers, reach nothing but the loopback of the sandbox, and is
+    lent no login.
     """
 
     mounts: tuple[Mount, ...]
@@ -104,3 +106,4 @@ class SandboxPlan(Value):
     withheld: tuple[tuple[str, str], ...] = ()
     files: tuple[tuple[str, bytes], ...] = ()
     layers: tuple[tuple[str, str], ...] = ()
+    contained: bool = False

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from gateway.core.value import Value
+from gateway.model.changes import NONE
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -27,7 +28,8 @@ class DecisionRecord(Value):
     and `more` that were left out. `plan`: a keyed digest of what the sandbox was to keep, "" where there was none;
     `network`: its mode. `policy`: the revision that decided. `grant`: what allowed it beside policy. `because`: why it
     was refused, where no file says so. `hooks`: ids of those that changed the call before it was judged, and
-    `original`: the digest that `call` would be of what had come.
+    `original`: the digest that `call` would be of what had come. `contained`
+    and `changes`: as the verdict has them.
     """
 
     number: int
@@ -56,6 +58,8 @@ class DecisionRecord(Value):
     because: str = ""
     hooks: tuple[str, ...] = ()
     original: str = ""
+    contained: bool = False
+    changes: str = NONE
 
 
 class Rewritten(Value):

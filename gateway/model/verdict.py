@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from gateway.core.value import Value
+from gateway.model.changes import NONE
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -39,7 +40,9 @@ class Verdict(Value):
     """The decision on a call.
 
     `reason` decided. `outcomes`: one per item that needed cover or was hit by a rule, in item order. `lost`:
-    rules that matched and did not decide. `noted`: matches of `warn` and `observe` rules.
+    rules that matched and did not decide. `noted`: matches of `warn` and `observe` rules. `changes`
+    (`gateway.model.changes`): what becomes of what a contained call changes; "ask" where a call could be contained, and
+    is asked about before it runs.
     """
 
     decision: Decision
@@ -52,3 +55,9 @@ class Verdict(Value):
     context: Context
     facts: Facts
     demands: tuple[tuple[str, object], ...] = ()
+    changes: str = NONE
+
+    @property
+    def contained(self) -> bool:
+        """Whether the call runs by exactly the contained plan."""
+        return self.context.contained

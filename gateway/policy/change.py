@@ -108,7 +108,7 @@ def _rule(proposal: Proposal) -> dict[str, Any]:
     return {
         "lane": "allow", "id": "proposed", "derived": True, "line": 0, "column": 0, "text": proposal.text,
         "because": "", "instead": "", "lock": False, "expires": "", "when": proposal.when, "except": [],
-        "delegate": None, "excepts": "", "require": None, "matches": [], "not_matches": [],
+        "delegate": None, "excepts": "", "require": None, "changes": "", "matches": [], "not_matches": [],
     }  # fmt: skip
 
 

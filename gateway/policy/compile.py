@@ -80,6 +80,7 @@ class _Builder:
         self.kinds: dict[str, list[int]] = {}
         self.requires: list[int] = []
         self.asks_branch = False
+        self.contains = False
         self.excepting: list[tuple[int, str]] = []
         self.problems: list[Problem] = []
 
@@ -93,6 +94,7 @@ class _Builder:
                 rule["lock"],
                 _delegate(rule["delegate"], anchors_of(bound, "allow", self.home, fold=self.fold)),
                 rule["require"],
+                rule["changes"],
             ]
             row = [
                 rule["id"],
@@ -115,6 +117,8 @@ class _Builder:
             bounds = (rule["delegate"] or {}).get("within") or {}
             if any("branch" in when for when in (*flat, *rule["except"], bounds)):
                 self.asks_branch = True
+            if "contained" in (rule["require"] or {}) or any("contained" in each for each in (*flat, *rule["except"])):
+                self.contains = True
             known: _Known = {}
             for when in flat:
                 self._index(number, rule["lane"], when, anchors, known)
@@ -207,6 +211,7 @@ class _Builder:
             "kinds": self.kinds,
             "requires": self.requires,
             "asks_branch": self.asks_branch,
+            "contains": self.contains,
             "delegations": any(row[SILENCES] >= 0 for row in self.rules),
         }
 

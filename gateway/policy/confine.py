@@ -26,12 +26,14 @@ if TYPE_CHECKING:
     from gateway.policy.table import Policy
 
 SYSTEM = "the system's files"
+OWN_LAYERS = "caches of its own"
 MAX_NAMED = 50
 _SYSTEM_FOLDERS = tuple(folder + "/" for folder in SYSTEM_VIEW)
 _KINDS = {
     "analysis": "by analysis",
     "rule": "by rule",
     "person": "if a person agrees",
+    "contained": "contained",
     "none": "none: the agent runs it",
     "not_run": "not run",
 }
@@ -211,7 +213,9 @@ def grants_of(verdict: Verdict, profile: Mapping[str, Any]) -> Grants:
                 credentials[Reach(effect.path, effect.path, kind=kind, rule=rules.get(number, ""))] = None
     who, profiled = _who(verdict, rules)
     network = "listed" if contacts else "off"
-    if profiled:
+    if verdict.contained:
+        network, contacts = "off", {}  # what is left of hosts is its own loopback
+    elif profiled:
         asked = profile.get("network") or ("listed" if profile.get("hosts") else "off")
         if asked == "open" or (asked == "listed" and profile.get("hosts")):
             network = asked
@@ -232,6 +236,8 @@ def grants_of(verdict: Verdict, profile: Mapping[str, Any]) -> Grants:
 def _who(verdict: Verdict, rules: Mapping[int, str]) -> tuple[str, bool]:
     """Who approved, and whether the profile holds: a person if anything is asked, else a rule if any was needed. What
     a rule covers of a call that a person agrees to keeps the profile if nobody knows what it does."""
+    if verdict.contained:
+        return "contained", True
     if verdict.decision is not Decision.ASK:
         return ("rule", True) if rules else ("analysis", False)
     items = verdict.analysis.items
@@ -282,7 +288,9 @@ def confinement(verdict: Verdict, enforced: Enforced = NOTHING_KNOWN) -> Confine
     contacted = [f"{each.host}:{each.port}" if each.port else each.host for each in grants.contacts]
     if grants.profiled:
         reads += profile.get("read", ())
-        if context.mode not in CEILINGS:
+        if verdict.contained:
+            writes = [*context.workspace, *writes, OWN_LAYERS]
+        elif context.mode not in CEILINGS:
             writes += profile.get("write", ())
         if grants.network == "listed" and profile.get("network", "listed") == "listed":
             contacted += profile.get("hosts", ())

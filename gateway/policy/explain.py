@@ -36,6 +36,7 @@ REASONS = {
     INJECTION: "a hidden or chained command that no rule covers",
 }
 MAX_SEGMENT = 400
+CONTAINED = "Contained: runs, changes kept, can be undone"
 
 
 def explain(
@@ -58,6 +59,7 @@ def explain(
         "effects": _effects(verdict),
         "classes": classes(verdict),
         "confinement": confinement(verdict, enforced).as_json(),
+        "changes": verdict.changes,
         "elapsed_us": elapsed_us,
         "normalised": normalised(call.shown, analysis, MAX_SEGMENT),
         "noted": [_entry(verdict, reason, {}) for reason in verdict.noted],
@@ -112,6 +114,8 @@ def message(verdict: Verdict) -> str:
     item = verdict.analysis.items[verdict.reason.item]
     does = phrase(item.effect)
     if verdict.decision is Decision.ALLOW:
+        if verdict.contained:
+            return f"{CONTAINED} (rule `{rule.id}`)." if rule.lane == "allow" else f"{CONTAINED}."
         if rule.lane == "mode":
             return f"Allowed: {_mode_or_level(rule)} lets it run without a question."
         return f"Allowed by rule `{rule.id}`."

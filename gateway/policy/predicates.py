@@ -267,6 +267,11 @@ def _confined(wanted: Any, subject: Subject) -> int:
     return YES if subject.context.confined == wanted else NO
 
 
+def _contained(wanted: Any, subject: Subject) -> int:
+    """Whether this is judged as a contained call. What an allow covers of one is for the resolver to say."""
+    return YES if subject.context.contained == wanted else NO
+
+
 _DAYS = ("mon", "tue", "wed", "thu", "fri", "sat", "sun")
 
 
@@ -345,6 +350,7 @@ PREDICATES: dict[str, Predicate] = {
     "branch": Predicate("call", _GLOBS, _branch, circumstance=True),
     "cwd": Predicate("call", _PATHS, _cwd, circumstance=True),
     "confined": Predicate("call", _BOOLEAN, _confined, circumstance=True, untold=True),
+    "contained": Predicate("call", _BOOLEAN, _contained, circumstance=True, untold=True),
     "time": Predicate("call", Form("time", _prepare_time), _time, choices=_DAYS, circumstance=True, untold=True),
     "command": Predicate("part", Form("commands", commandtests.prepare_command), commandtests.command),
     "exec": Predicate("part", Form("exec", commandtests.prepare_exec), commandtests.executes),

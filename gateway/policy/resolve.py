@@ -8,15 +8,18 @@ ceilings of `plan` and `read_only` and the demands of `require` rules hold whate
 from __future__ import annotations
 
 from gateway.core.value import Value
+from gateway.model.changes import KEEP, NONE, mildest, strictest
 from gateway.model.decision import LAYERS, Decision
 from gateway.model.effect import BROUGHT, PATH_KINDS
 from gateway.model.verdict import Outcome, Reason, Verdict
 from gateway.policy import paths
 from gateway.policy.answers import NO, YES
 from gateway.policy.candidates import BOTH, TARGET, WITHOUT_COVER, WRITTEN, Finder
+from gateway.policy.fitting import fits
 from gateway.policy.modes import REVIEWED_MODE, classify, is_ceiling, is_change, mode_decision
 from gateway.policy.protected import forbids_kind, wide_clauses
 from gateway.policy.table import (
+    CHANGES,
     DELEGATE,
     DEMANDS,
     EXCEPT,
@@ -46,6 +49,7 @@ if TYPE_CHECKING:
     from gateway.policy.modes import Regions
     from gateway.policy.table import Policy
 
+_CONTAINED = ["contained", True]
 _NAMES_PROGRAM = ("command", "exec", "program")
 _USER = LAYERS.index("user")
 _ALLOW, _ASK, _DENY = Decision.ALLOW, Decision.ASK, Decision.DENY
@@ -87,7 +91,9 @@ class _Resolution(Finder):
     """The work on one call; one use. One object does all of it, because a dozen such calls are judged in the time
     that making another three would take."""
 
-    __slots__ = ("analysis", "carriers", "facts", "lost", "noted", "open_trees", "outcomes", "regions", "tool")
+    __slots__ = (
+        "analysis", "carriers", "facts", "gives", "kept", "lost", "noted", "open_trees", "outcomes", "regions", "tool",
+    )  # fmt: skip
 
     def __init__(
         self,
@@ -107,6 +113,8 @@ class _Resolution(Finder):
         self.outcomes = _outcomes_of(context.mode)
         self.open_trees = not context.confined and not tool.filters
         self.carriers: list[tuple[int, list[Candidate]]] = []
+        self.kept: dict[int, str] = {}  # what becomes of changes, by the mildest rule that covers each effect
+        self.gives = False  # whether a rule gives the call the contained plan
         self.lost: list[Reason] = []
         self.noted: list[Reason] = []
 
@@ -150,8 +158,15 @@ class _Resolution(Finder):
             outcomes.append(deciding)
         return Verdict.make((
             deciding.decision, deciding.reason, tuple(outcomes), tuple(self.lost), tuple(self.noted),
-            self.call, self.analysis, self.context, self.facts, demands,
+            self.call, self.analysis, self.context, self.facts, demands, self._changes(demands),
         ))  # fmt: skip
+
+    def _changes(self, demands: tuple[tuple[str, object], ...]) -> str:
+        """What becomes of what a contained call changes: the strictest over its effects and what layers bound it to."""
+        if not self.gives:
+            return NONE
+        demanded = [str(value) for name, value in demands if name == "changes"]
+        return strictest(KEEP, self.policy.contained, *self.kept.values(), *demanded)
 
     def _is_reviewed(self, carriers_only: bool) -> bool:
         """Whether policy wants somebody to look at a call that it allows."""
@@ -216,6 +231,10 @@ class _Resolution(Finder):
                 ):
                     continue
                 reason = Reason.make((policy.rule(rule), _ALLOW, number, True, ""))
+                if self.context.contained and covers == BOTH and not row[LEVEL]:
+                    self.gives = self.gives or _CONTAINED in tests
+                    changes = (row[REST] and row[REST][CHANGES]) or KEEP
+                    self.kept[number] = mildest(changes, self.kept.get(number, changes))
                 if covers != BOTH and not row[LEVEL]:
                     if covers not in ends or tells_more(reason, ends[covers], items):
                         ends[covers] = reason
@@ -266,6 +285,8 @@ class _Resolution(Finder):
         rule that names the program, or confinement. A bare shell covers what its commands do, not redirects.
         """
         kind = item.effect.kind
+        if self.context.contained and _CONTAINED in tests:
+            return fits(item.effect, self.regions)
         if not self.tool.shell:
             return kind != "opaque" or any(name == "tool" for name, _ in tests)
         if kind == "opaque":
@@ -418,9 +439,11 @@ class _Resolution(Finder):
     def _unmet(self, demands: dict[str, Any]) -> str:
         """Why a demand is not met, "" if all are. What only a plan can give needs confinement."""
         for name, value in demands.items():
-            if name == "confined":
-                if self.context.confined != value:
-                    return f"required: confined {str(value).lower()}"
+            if name in ("confined", "contained"):
+                if getattr(self.context, name) != value:
+                    return f"required: {name} {str(value).lower()}"
+            elif name == "changes":
+                continue  # of calls that are not contained it says nothing
             elif not self.context.confined:
                 return f"required: {name} {value}, which nobody enforces outside the sandbox"
             elif (name, value) == ("network", "off") and any(

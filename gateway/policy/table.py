@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from gateway.core.value import Value
+from gateway.model.changes import KEEP
 from gateway.model.decision import LAYERS
 from gateway.model.rule import Rule
 from gateway.model.source import Source
@@ -12,11 +13,11 @@ if TYPE_CHECKING:
     from typing import Any
 
 # Columns of the table of rules. What few rules have stands in `REST`, which is 0 where there is nothing of it:
-# `[because, instead, lock, delegate, demands]`. `LEVEL` is 0 for enforce.
+# `[because, instead, lock, delegate, demands, changes]`. `LEVEL` is 0 for enforce.
 ID, LANE, LAYER, FILE, LINE, COLUMN, TEXT, EXPIRES, LEVEL, EXCEPT, SILENCES, REST = range(12)
 SHOWN = 12  # the rule as a value, once somebody asked for it
-BECAUSE, INSTEAD, LOCK, DELEGATE, DEMANDS = range(5)
-NOTHING = ("", "", False, None, None)
+BECAUSE, INSTEAD, LOCK, DELEGATE, DEMANDS, CHANGES = range(6)
+NOTHING = ("", "", False, None, None, "")
 REVIEW = "review:"  # and what is reviewed, which no rule of a file can have
 
 
@@ -29,6 +30,8 @@ class Policy(Value):
     branch. `levels`: verdicts by level that a policy sets. `revision`: digest of everything it was compiled from.
     `seen`: what the paths index said of paths, kept by a process that judges many calls; None keeps nothing. `review`:
     what a reviewer is to see (`gateway.model.decision.REVIEWS`), "" where no policy says.
+    `contains`: whether any rule speaks of contained calls; `contained`: the mildest that becomes of their changes
+    (`gateway.model.changes.BOUNDS`).
     """
 
     files: list[str]
@@ -47,13 +50,15 @@ class Policy(Value):
     revision: str = ""
     seen: dict[str, list[int]] | None = None
     review: str = ""
+    contains: bool = False
+    contained: str = KEEP
 
     def rule(self, number: int) -> Rule:
         """The rule with this number, as verdicts show it."""
         row = self.rules[number]
         if len(row) == SHOWN:
             source = Source(LAYERS[row[LAYER]], self.files[row[FILE]], row[LINE], row[COLUMN])
-            because, instead, lock, _delegate, _demands = row[REST] or NOTHING
+            because, instead, lock, *_others = row[REST] or NOTHING
             level = row[LEVEL] or "enforce"
             row.append(
                 Rule(

@@ -53,6 +53,7 @@ def plan_data(plan: SandboxPlan) -> dict[str, Any]:
             "inject": [{"host": each.host, "header": each.header} for each in network.inject],
         },
         "limits": plan.limits.as_dict(),
+        "contained": plan.contained,
         "layers": [path for path, _folder in plan.layers],
         "watched": list(plan.watched),
         "held": list(plan.held),

@@ -58,6 +58,7 @@ class _Planning:
         self.profile = profile
         self.survey = survey
         self.grants = grants_of(verdict, profile.sandbox)
+        self.contained = verdict.contained
         self.may_write = verdict.context.mode not in CEILINGS
         self.mounts: dict[str, Mount] = {}
         self.links: dict[str, str] = {}
@@ -95,11 +96,12 @@ class _Planning:
             network=network,
             limits=limits_of(self.profile.limits),
             watched=searched,
-            weaker=tuple(sandbox.get("weaker", ())),
-            permits=tuple(sandbox.get("permit", ())) if self.grants.profiled else (),
+            weaker=() if self.contained else tuple(sandbox.get("weaker", ())),
+            permits=tuple(sandbox.get("permit", ())) if self.grants.profiled and not self.contained else (),
             held=held,
             withheld=tuple(self.withheld),
             layers=self._layers(),
+            contained=self.contained,
         )
 
     def _withhold(self, what: str, why: str) -> None:
@@ -126,7 +128,7 @@ class _Planning:
             else:
                 self._grant(place.real, READ, folder=place.kind == "dir")
         for folder in self.context.workspace:
-            self._grant(folder, READ)
+            self._grant(folder, WRITE if self.contained else READ)
         for repository in self.survey.repositories:
             for folder in repository.folders:
                 self._grant(folder, READ)
@@ -193,9 +195,9 @@ class _Planning:
                     self._from_profile(pattern, path, place, READ)
         for pattern in sandbox.get("write", ()) if self.may_write else ():
             for path, place in self._roots(pattern):
-                if place.kind in ("dir", "file"):
+                if place.kind in ("dir", "file") and (not self.contained or self._is_layered(place)):
                     self._from_profile(pattern, path, place, WRITE)
-        for pattern in sandbox.get("sockets", ()):
+        for pattern in () if self.contained else sandbox.get("sockets", ()):
             for path, place in self._roots(pattern):
                 if place.kind == "other":
                     self._from_profile(pattern, path, place, READ)
@@ -221,11 +223,15 @@ class _Planning:
         elif self._is_astray(path, place.real):
             self._withhold(f"setting `{pattern}`", f"a link in a folder that calls may change leads to `{place.real}`")
         else:
-            inside = _is_below(place.real, self.context.workspace)
-            if access == WRITE and folder and not inside and is_cache(place.real, self.context.home):
+            if access == WRITE and self._is_layered(place):
                 self.caches[place.real] = None
             self._grant(place.real, access, folder=folder, rule=BY_PROFILE)
             self._link(path, place.real)
+
+    def _is_layered(self, place: Place) -> bool:
+        """Whether what a call changes in a folder is kept apart from what the person has there."""
+        inside = _is_below(place.real, self.context.workspace)
+        return place.kind == "dir" and not inside and is_cache(place.real, self.context.home)
 
     def _layers(self) -> tuple[tuple[str, str], ...]:
         """The caches that the call may change without the person, or another project, ever meeting that."""

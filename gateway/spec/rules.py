@@ -4,7 +4,7 @@ A rule in normal form is plain JSON-able data:
 
     {"lane", "id", "derived", "line", "column", "text", "because", "instead", "lock", "expires",
      "when": PREDICATES, "except": [PREDICATES, …], "delegate": {"to", "until", "within"} | None,
-     "excepts", "require": {…} | None, "matches": […], "not_matches": […]}
+     "excepts", "require": {…} | None, "changes", "matches": […], "not_matches": […]}
 
 All of `when` must hold; a rule with several alternatives has them under `when: {"any": [PREDICATES, …]}` and
 nothing beside it. The fields are explained in `FIELDS`, which the JSON Schema shares.
@@ -16,6 +16,7 @@ import hashlib
 import re
 from datetime import datetime
 
+from gateway.model.changes import ASK, CHANGES
 from gateway.model.decision import LAYERS
 from gateway.spec import read
 from gateway.spec.predicates import CIRCUMSTANCES, read_alternatives, read_predicates, read_short
@@ -44,11 +45,12 @@ FIELDS = {
     "lock": "deny: no lower layer may be delegated an exception; ask: can be answered once only",
     "delegate": "which lower layer may silence this rule with `excepts:`, until when and within which bounds",
     "excepts": "the id of an upper layer's rule that this allow rule silences where that rule delegates it",
+    "changes": "what becomes of what a call changes that this rule allows `contained: true`; without it: keep",
     "expires": "an ISO date or time in UTC after which the rule is gone; a date holds until its end",
     "matches": "calls that this rule must match, checked whenever the file is loaded",
     "not_matches": "calls that this rule must not match, checked whenever the file is loaded",
 }
-REQUIREMENTS = ("confined", "network")
+REQUIREMENTS = ("confined", "contained", "network", "changes")
 DELEGATES = LAYERS[1:-1]
 ID_PATTERN = "[a-z0-9][a-z0-9-]*"
 # Which fields make sense beside which lane.
@@ -58,6 +60,7 @@ _ONLY = {
     "lock": ("deny", "ask"),
     "delegate": ("deny", "ask"),
     "excepts": ("allow",),
+    "changes": ("allow",),
 }
 
 _ID = re.compile(ID_PATTERN)
@@ -159,6 +162,8 @@ class RuleReader:
                 )
         if "excepts" in entries:
             rule["excepts"] = self._id(entries["excepts"], "`excepts`")
+        if "changes" in entries:
+            rule["changes"] = self._changes(entries["changes"], rule)
         if "expires" in entries:
             rule["expires"] = self._moment(entries["expires"], "`expires`")
         for name in ("matches", "not_matches"):
@@ -229,13 +234,23 @@ class RuleReader:
     def _require(self, node: Node) -> dict[str, Any]:
         found: dict[str, Any] = {}
         for name, value in read.known_keys(node, "`require`", REQUIREMENTS, self.complaints).items():
-            if name == "confined":
-                found[name] = read.boolean(value, "`confined`", self.complaints)
+            if name in ("confined", "contained"):
+                found[name] = read.boolean(value, f"`{name}`", self.complaints)
+            elif name == "changes":
+                found[name] = read.choice(value, "`changes`", (ASK,), self.complaints)
             else:
                 found[name] = read.choice(value, "`network`", ("off",), self.complaints)
         if node.value == {}:
             self.complaints.at(node, "`require` must not be empty")
         return found
+
+    def _changes(self, node: Node, rule: dict[str, Any]) -> str:
+        """What becomes of changes; it says nothing of a call that no alternative contains."""
+        when = rule["when"]
+        if not any(each.get("contained") is True for each in when.get("any", (when,))):
+            remedy = "add `contained: true` to what it allows"
+            self.complaints.at_key(node, "`changes` must stand beside `contained: true`", remedy)
+        return read.choice(node, "`changes`", CHANGES[1:], self.complaints)
 
     def _delegate(self, node: Node) -> dict[str, Any]:
         complaints = self.complaints
@@ -304,7 +319,7 @@ def _rule(lane: str, node: Node, text: str, when: dict[str, Any]) -> dict[str, A
     return {
         "lane": lane, "id": "", "derived": True, "line": node.line, "column": node.column, "text": text,
         "because": "", "instead": "", "lock": False, "expires": "", "when": when, "except": [], "delegate": None,
-        "excepts": "", "require": None, "matches": [], "not_matches": [],
+        "excepts": "", "require": None, "changes": "", "matches": [], "not_matches": [],
     }  # fmt: skip
 
 
@@ -315,7 +330,7 @@ def _text_of(lane: str, entries: dict[str, Node]) -> str:
     return " ".join(parts)
 
 
-_SHOWN = ("for", "except", "excepts", "delegate", "lock", "expires")
+_SHOWN = ("for", "changes", "except", "excepts", "delegate", "lock", "expires")
 
 
 def _inline(node: Node) -> str:

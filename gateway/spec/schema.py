@@ -6,6 +6,7 @@ together. Whatever it accepts, this schema accepts; keys and vocabularies come f
 
 from __future__ import annotations
 
+from gateway.model.changes import BOUNDS, CHANGES
 from gateway.model.decision import LEVELS, MODES, REVIEWS
 from gateway.model.limits import LIMITS
 from gateway.policy.predicates import PREDICATES
@@ -202,7 +203,17 @@ def _rule() -> dict[str, Any]:
         "deny": _ref("alternatives"),
         "ask": _ref("alternatives"),
         "allow": _ref("alternatives"),
-        "require": {**_closed({"confined": _BOOLEAN, "network": {"const": "off"}}), "minProperties": 1},
+        "require": {
+            **_closed(
+                {
+                    "confined": _BOOLEAN,
+                    "contained": _BOOLEAN,
+                    "network": {"const": "off"},
+                    "changes": {"const": "ask"},
+                }
+            ),
+            "minProperties": 1,
+        },
         "for": _ref("alternatives"),
         "because": _TEXT,
         "instead": _TEXT,
@@ -213,6 +224,7 @@ def _rule() -> dict[str, Any]:
             required=["to"],
         ),
         "excepts": identifier,
+        "changes": _enum(CHANGES[1:]),
         "expires": moment,
         "matches": _texts(1),
         "not_matches": _texts(1),
@@ -325,6 +337,7 @@ def _settings() -> dict[str, Any]:
         "tools_in_full": {"type": "integer", "minimum": 0},
         "second_opinion": _BOOLEAN,
         "guarded": _BOOLEAN,
+        "contained": _enum(BOUNDS),
     }
     return {"description": "Single values of this layer.", **_closed(properties, SETTINGS)}
 

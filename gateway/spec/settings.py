@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from gateway.model.changes import BOUNDS
 from gateway.model.decision import LEVELS, MODES, REVIEWS
 from gateway.model.limits import LIMITS
 from gateway.spec import read
@@ -45,6 +46,7 @@ SETTINGS = {
     "tools_in_full": "with more tools than this, those that may wait are shown to a model by name only",
     "second_opinion": "whether a second parser has to find the same commands in a shell text",
     "guarded": "whether the hook of a foreign agent rewrites shell commands that may run into their confined form",
+    "contained": "the mildest that becomes of what contained calls change: keep, ask, discard; off: none is contained",
 }
 AUDIT = {
     "required": "calls that do not run unless they are recorded: those with effects, all of them, or nothing",
@@ -133,6 +135,8 @@ def read_settings(node: Node, complaints: Complaints) -> dict[str, Any]:
             found[name] = read.choices(value, what, APPROVERS, complaints)
         elif name == "review":
             found[name] = read.choice(value, what, REVIEWS, complaints)
+        elif name == "contained":
+            found[name] = read.choice(value, what, BOUNDS, complaints)
         elif name in ("workspace", "trust"):
             found[name] = read.texts(value, what, complaints, empty=True)
         elif name == "lock":

@@ -102,7 +102,7 @@ def test_what_could_not_be_judged_is_recorded_as_denied_with_its_reason(ground, 
 
 def test_an_error_of_ours_before_the_verdict_refuses(ground, seen: Seen, monkeypatch: pytest.MonkeyPatch) -> None:
     gateway = ground.open()
-    monkeypatch.setattr("gateway.judge.judge.resolve", lambda *_any: 1 / 0)
+    monkeypatch.setattr("gateway.judge.judge.decide", lambda *_any: 1 / 0)
     done = gateway.call(READ)
     assert (done.ran, done.text) == (
         False, "It was refused because of an internal error (ZeroDivisionError)."

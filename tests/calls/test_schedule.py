@@ -482,7 +482,7 @@ def test_a_stream_that_is_cancelled_again_and_again_ends_its_call_before_it_goes
 def test_a_fault_in_the_look_for_what_runs_together_makes_a_call_run_alone(ground, monkeypatch) -> None:
     Trace(ground)
     gateway = ground.open()
-    monkeypatch.setattr("gateway.judge.judge.resolve", lambda *_any: 1 / 0)
+    monkeypatch.setattr("gateway.judge.judge.decide", lambda *_any: 1 / 0)
     bash = RawCall("Bash", {"command": "ls"})
     with gateway.session() as session:
         assert not gateway.calls.is_safe(bash, session)

@@ -187,7 +187,7 @@ def test_a_fault_of_ours_is_a_refusal_and_the_next_call_is_judged(guard, monkeyp
     judge = Lines(gateway)
     line = json.dumps({"id": 1, "call": "Bash(ls)"}).encode()
     with monkeypatch.context() as patched:
-        patched.setattr("gateway.judge.judge.resolve", lambda *_arguments: 1 // 0)
+        patched.setattr("gateway.judge.judge.decide", lambda *_arguments: 1 // 0)
         failed = json.loads(judge.answer(line) or "")
     assert (failed["decision"], failed["error"].startswith("internal error"), judge.status) == ("deny", True, 1)
     assert json.loads(judge.answer(line) or "")["decision"] == "allow"

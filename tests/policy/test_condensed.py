@@ -85,6 +85,7 @@ def test_it_says_what_decides_and_leaves_the_rest_to_be_asked_for() -> None:
             },
         ],
         "classes": [],
+        "changes": "none",
         "confinement": {"kind": "not_run", "network": "off", "text": "not run"},
         "elapsed_us": 7,
         "normalised": [],

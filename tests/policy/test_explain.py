@@ -116,6 +116,7 @@ def test_the_json_says_everything_that_led_to_the_decision() -> None:
             },
         ],
         "classes": ["vcs", "network"],
+        "changes": "none",
         "confinement": Confinement("not_run").as_json(),
         "elapsed_us": 7,
         "normalised": [],

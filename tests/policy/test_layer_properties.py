@@ -122,6 +122,7 @@ def rule(lane: str, when: dict[str, Any], **more: Any) -> dict[str, Any]:
     found = {
         "lane": lane, "derived": True, "line": 1, "column": 1, "text": lane, "because": "", "instead": "",
         "lock": False, "expires": "", "when": when, "except": [], "delegate": None, "excepts": "", "require": None,
+        "changes": "",
         "matches": [], "not_matches": [],
     }  # fmt: skip
     found.update(more)

@@ -109,6 +109,10 @@ def test_what_is_a_pattern_is_not_taken_for_an_expression(rule: str) -> None:
         ("deny: {tool: Bash, time: {from: '09:00', to: '09:00'}}", "the time from 09:00 to 09:00 is empty"),
         ("allow: {effect: exec, program: git}", "an effect `exec` needs no allowance"),
         ("allow: {effect: opaque}", "what is not understood is allowed by nothing but the bare tool"),
+        ("allow: {effect: [push, credential], contained: true}", "an effect `push`, `credential` does not fit"),
+        ("allow: {effect: connect, host: pypi.org, contained: true}", "a contained call reaches nothing but"),
+        ("allow: {effect: code, contained: true, confined: false}", "a call that is contained is confined"),
+        ("allow: {effect: code, contained: true, mode: plan}", "mode `plan` contains no call"),
         ("allow: {effect: write, mode: plan}", "mode `plan` refuses this whatever allows it"),
     ],
 )  # fmt: skip

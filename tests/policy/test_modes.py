@@ -100,7 +100,7 @@ def bound(layer: str, lane: str, lock: bool) -> tuple[Bound, ...]:
     rule = {
         "id": "r", "lane": lane, "derived": False, "line": 1, "column": 1, "text": lane, "because": "", "instead": "",
         "lock": lock, "expires": "", "when": {"effect": ["write"]}, "except": [], "delegate": None, "excepts": "",
-        "require": None, "matches": [], "not_matches": [],
+        "require": None, "changes": "", "matches": [], "not_matches": [],
     }  # fmt: skip
     return (Bound(layer, f"{layer}.yaml", [rule], ROOT, ROOT),)
 

@@ -183,7 +183,7 @@ RULES = [
     ("{deny: Bash, except: [{}]}", 3, 24, "`except` must say what it matches (got an empty mapping)", ""),
     ("{require: {}}", 3, 13, "`require` must not be empty", ""),
     ("{require: {network: no}}", 3, 23, "`network` must be `off` (got `no`)", ""),
-    ("{require: {sandbox: true}}", 3, 14, "`require` must not have the key `sandbox`", "known are `confined` or `network`"),
+    ("{require: {sandbox: true}}", 3, 14, "`require` must not have the key `sandbox`", "known are `confined`, `contained`, `network` or `changes`"),
     ("{id: No_Push, deny: Bash}", 3, 8, f"`id` {ID} (got `No_Push`)", "write `no-push`"),
     ("{id: 5, deny: Bash}", 3, 8, f"`id` {ID} (got `5`)", "put it in quotes"),
     ("{id: x, deny: Bash}\n- {id: x, ask: Bash}", 4, 8, "`id` must be unique in the file (got `x`, first on line 3)", ""),

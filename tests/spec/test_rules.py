@@ -15,7 +15,7 @@ from gateway.spec.policy import parse_policy
 
 NORMAL = {
     "derived": False, "column": 3, "because": "", "instead": "", "lock": False, "expires": "", "except": [],
-    "delegate": None, "excepts": "", "require": None, "matches": [], "not_matches": [],
+    "delegate": None, "excepts": "", "require": None, "changes": "", "matches": [], "not_matches": [],
 }  # fmt: skip
 
 

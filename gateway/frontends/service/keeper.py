@@ -6,6 +6,7 @@ import threading
 import time
 from collections import OrderedDict
 
+from gateway.calls.containing import cannot_contain
 from gateway.core.value import Value
 from gateway.frontends.service.stamps import is_settled, policy_stamp
 from gateway.judge.judge import Judge
@@ -64,7 +65,7 @@ def _holds(kept: _Kept) -> bool:
 
 def _opened(options: Options, environment: Mapping[str, str], confined: bool) -> _Kept:
     began = time.time_ns()
-    return _stamped(Judge(options, confined=confined, environment=environment), began)
+    return _stamped(Judge(options, confined=confined, environment=environment, contains=cannot_contain), began)
 
 
 def _renewed(kept: _Kept) -> _Kept:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from gateway.model.effect import CARRIERS, PATH_KINDS
 from gateway.policy import globs
+from gateway.policy.fitting import FITTING, is_loopback
 from gateway.policy.lint.clauses import FIELDS, OF_PART, is_expired
 from gateway.policy.lint.inclusion import host_includes, path_includes, text_includes
 from gateway.policy.modes import CEILINGS
@@ -150,14 +151,31 @@ def _of_circumstances(when: dict[str, Any]) -> Iterator[tuple[str, str]]:
         yield f"the time from {window['from']} to {window['to']} is empty", "leave both out for the whole day"
 
 
+def _of_contained(clause: Clause) -> Iterator[tuple[str, str]]:
+    """Why nothing that an allow of contained calls speaks of fits in their plan."""
+    when = clause.when
+    modes = when.get("mode")
+    remedy = "leave `contained` out; then it is judged before the call"
+    if clause.kinds and not set(clause.kinds) & set(FITTING):
+        yield f"an effect {_list(clause.kinds)} does not fit in the contained plan", remedy
+    elif when.get("host") and not any(is_loopback(host) or host == "*" for host in when["host"]):
+        yield "a contained call reaches nothing but the loopback of its sandbox", remedy
+    elif when.get("confined") is False:
+        yield "a call that is contained is confined", "leave `confined` out"
+    elif modes and all(mode in CEILINGS for mode in modes):
+        yield f"mode `{modes[0]}` contains no call", "name another mode"
+
+
 def _of_allow(clause: Clause) -> Iterator[tuple[str, str]]:
     when = clause.when
+    if when.get("contained") is True:
+        yield from _of_contained(clause)
     if clause.kinds and all(kind in CARRIERS for kind in clause.kinds):
         yield (
             f"an effect `{'`, `'.join(clause.kinds)}` needs no allowance; what the program does needs one",
             "write `Bash(program *)`, or name the effect: code, read, write, connect, …",
         )
-    if clause.kinds == ("opaque",) and "tool" not in when:
+    if clause.kinds == ("opaque",) and "tool" not in when and when.get("contained") is not True:
         yield (
             "what is not understood is allowed by nothing but the bare tool",
             "write `allow: Bash`; it holds for confined calls",

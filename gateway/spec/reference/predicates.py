@@ -73,6 +73,17 @@ DESCRIBED: dict[str, Entry] = {
         ("ask: {effect: code, confined: false}", "npm test", "ls"),
         ("allow: {command: 'make *', confined: true}", "make test", "npm test"),
     ),
+    "contained": entry(
+        "whether the call runs by exactly the contained plan",
+        ("deny: {effect: code, program: python, contained: false}", "python3 x.py", "ls"),
+        ("allow: {effect: [code, opaque], contained: true}", "./run.sh", "curl https://example.com/"),
+        more=(
+            "A contained call can change nothing but the workspace, temporary folders and its project's own layer over "
+            "caches, and reach nothing but the loopback of its sandbox. An allow rule gives the call exactly that plan, "
+            "where all that is predicted of the call fits in it. Beside deny, ask and `require` it is true only of a "
+            "call that runs by that plan."
+        ),
+    ),
     "time": entry(
         "hours and days, in UTC",
         (

@@ -41,6 +41,7 @@ _EXAMPLES: dict[str, tuple[str, str]] = {
     "tools_in_full": ("20", "0"),
     "second_opinion": ("true", "false"),
     "guarded": ("true", "false"),
+    "contained": ("ask", "'off'"),
 }
 _SANDBOX: dict[str, tuple[str, str]] = {
     "read": ("[~/.cargo/bin/**]", "[//opt/tools, ./shared/**]"),

@@ -94,6 +94,10 @@ RULE: dict[str, Entry] = {
             "allow: {effect: push, remote: origin}\n  excepts: no-push\n  matches: git push origin main",
             "allow: {direction: send, host: api.example.com}\n  excepts: no-send\n  matches: curl -d a=b https://api.example.com",
         ),
+        "changes": (
+            "allow: {effect: [code, opaque], contained: true}\n  changes: keep\n  matches: ./run.sh",
+            "allow: {effect: code, program: make, contained: true}\n  changes: ask\n  matches: make test",
+        ),
         "expires": (
             "allow: Bash(make release *)\n  expires: 2099-12-31\n  matches: make release",
             "ask: {effect: push}\n  expires: '2099-12-31T18:00Z'\n  matches: git push origin main",

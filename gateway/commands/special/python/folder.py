@@ -13,7 +13,10 @@ if TYPE_CHECKING:
     from gateway.model.facts import Facts
 
 # Names of modules that projects also give to folders of data: these count only with a file that makes them packages.
-FOLDERS = ("types", "json", "html", "xml", "email", "http", "logging", "csv", "resource", "platform", "code")
+FOLDERS = (
+    "types", "json", "html", "xml", "email", "http", "logging", "csv", "resource", "platform", "code", "cmd", "queue",
+    "token", "secrets", "calendar", "statistics", "signal", "profile", "select", "string", "numbers", "locale",
+)  # fmt: skip
 # In the library too, but no module of it that may be used here loads them.
 _APART = frozenset(("test", "venv", "site", "idlelib", "tkinter", "turtledemo", "lib2to3", "ensurepip", "this"))
 # In the library of other versions of Python than the one that runs this.

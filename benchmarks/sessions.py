@@ -1,0 +1,134 @@
+"""How often real sessions of agents are interrupted: their calls, judged in order as they ship, counted by session.
+
+    python benchmarks/sessions.py FOLDER [--mode accept_edits] [--calls]
+
+FOLDER holds files `*.jsonl`, one call a line: `session`, `cwd`, `tool`, `input`. A scratch repository stands for each
+session's folder. Every ask interrupts, and every refusal counts beside them; what pushes, sends, logs in, changes the
+system or is protected is counted with its rule. Calls are judged and not run: `--calls` prints each that asks.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import shutil
+import subprocess
+import tempfile
+from collections import Counter
+from pathlib import Path
+
+from gateway.calls import containing
+from gateway.config.load import Options
+from gateway.core.errors import CallError
+from gateway.judge.judge import Judge
+from gateway.model.call import RawCall
+
+KEPT_APART = ("push", "send", "credential", "system", "locked")
+TOOLS = ("Bash", "Read", "Edit", "Write", "Grep", "Glob")
+
+
+def calls_of(path: Path) -> dict[str, list[dict]]:
+    """The calls of each session, in order."""
+    found: dict[str, list[dict]] = {}
+    for line in path.read_text(encoding="utf-8").splitlines():
+        call = json.loads(line)
+        found.setdefault(call["session"], []).append(call)
+    return found
+
+
+def moved(value, old: str, new: str):
+    """The same input with the session's folder elsewhere."""
+    return {name: each.replace(old, new) if isinstance(each, str) else each for name, each in value.items()}
+
+
+def cause(verdict) -> tuple[str, str]:
+    """The kind of a question, and the rule or the kind of effect behind it."""
+    rule, effect = verdict.reason.rule, verdict.analysis.items[verdict.reason.item].effect
+    for outcome in verdict.outcomes:
+        if outcome.decision is verdict.decision and outcome.reason.rule.lock:
+            return "locked", outcome.reason.rule.id
+    kinds = {verdict.analysis.items[each.reason.item].effect.kind for each in verdict.outcomes if each.decision > 0}
+    sends = any(
+        getattr(verdict.analysis.items[each.reason.item].effect, "direction", "") == "send"
+        for each in verdict.outcomes
+        if each.decision > 0
+    )
+    for kind in ("push", "credential", "system"):
+        if kind in kinds:
+            return kind, rule.id
+    if sends:
+        return "send", rule.id
+    return effect.kind, rule.id if rule.lane != "mode" else "mode"
+
+
+def judged(path: Path, mode: str, contained: bool, show: bool) -> tuple[int, int, Counter, Counter, list[str]]:
+    """Sessions, calls, questions by cause, refusals by rule, and the calls that keep asking whatever holds them."""
+    asks, denied, apart = Counter(), Counter(), []
+    sessions = calls_of(path)
+    total = 0
+    top = tempfile.mkdtemp(prefix="sessions-", dir=os.path.expanduser("~"))
+    try:
+        for number, calls in enumerate(sessions.values()):
+            root = f"{top}/{number}"
+            subprocess.run(["git", "init", "-q", "-b", "main", root], check=True)
+            judge = Judge(
+                Options(cwd=root, root=root, mode=mode),
+                contains=containing.cannot_contain if contained else lambda: "left out",
+            )
+            for call in calls:
+                if call["tool"] not in TOOLS:
+                    continue
+                total += 1
+                given = moved(call["input"], call["cwd"].rstrip("/") or "/", root)
+                try:
+                    verdict = judge.check(RawCall(call["tool"], given))
+                except CallError:
+                    denied["invalid"] += 1
+                    continue
+                if verdict.decision.word == "ask":
+                    kind, by = cause(verdict)
+                    asks[kind, by] += 1
+                    text = json.dumps(given)[:300]
+                    if kind in KEPT_APART:
+                        apart.append(f"{number} {kind} {by} {text.replace(top, '')}")
+                    if show:
+                        print(f"{kind:10} {by:28} {text}")
+                elif verdict.decision.word == "deny":
+                    denied[verdict.reason.rule.id] += 1
+    finally:
+        shutil.rmtree(top, ignore_errors=True)
+    return len(sessions), total, asks, denied, apart
+
+
+def main() -> None:
+    options = argparse.ArgumentParser()
+    options.add_argument("folder", type=Path)
+    options.add_argument("--mode", action="append")
+    options.add_argument("--calls", action="store_true", help="print each call that asks")
+    options.add_argument("--undoable", action="store_true", help="take it that every change can be taken back")
+    options.add_argument("--apart", type=Path, help="write the questions that must not fall here")
+    given = options.parse_args()
+    if given.undoable:
+        containing.cannot_undo = lambda _plan: ""
+    kept: list[str] = []
+    for path in sorted(given.folder.glob("*.jsonl")):
+        for mode in given.mode or ("default", "accept_edits"):
+            for contained in (False, True):
+                count, total, asks, denied, apart = judged(path, mode, contained, given.calls and contained)
+                beside = sum(number for (kind, _by), number in asks.items() if kind in KEPT_APART)
+                asked = sum(asks.values())
+                print(
+                    f"\n{path.stem}, {mode}, {'contained' if contained else 'not contained'}: {count} sessions, "
+                    f"{total} calls, {asked} ask ({100 * asked / total:.0f} %), {sum(denied.values())} refused; "
+                    f"{(asked - beside) / count:.2f} interruptions a session, and {beside / count:.2f} beside them"
+                )
+                for (kind, by), number in asks.most_common(14):
+                    print(f"  {number:4} {kind:10} {by}")
+                kept += [f"{path.stem} {mode} {'after' if contained else 'before'} {each}" for each in apart]
+    if given.apart:
+        given.apart.write_text("\n".join(kept) + "\n", encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,60 @@
+"""Whether calls can be contained on this machine: mounts hold them, and what they change can be taken back.
+
+The path of a decision asks this only where a contained call would run without a question, so nothing of the sandbox is
+loaded before.
+"""
+
+from __future__ import annotations
+
+import os
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from gateway.model.plan import SandboxPlan
+
+HOLDING = ("namespaces", "bubblewrap")
+"""Backends whose mounts hold the contained plan."""
+
+
+def cannot_contain() -> str:
+    """Why calls cannot be contained here, "" if they can."""
+    return cannot_undo(None) or _not_held()
+
+
+def cannot_undo(plan: SandboxPlan | None) -> str:
+    """Why what a call changes could not be taken back, "" if it could. None: of calls as such, before there is a plan.
+
+    The one place where keeping changes unasked meets what saves them.
+    """
+    return "" if plan is not None and not plan.contained else "nothing saves what calls change"
+
+
+FIRST = (
+    "The sandbox holds this call, so it ran without a question, and so will others: they can change nothing but the "
+    "workspace, which can be taken back, and reach no host. `settings: {contained: ask}` asks before."
+)
+_TOLD = "contained-told"
+
+
+def is_first(state: str) -> bool:
+    """Whether this is the first contained call of a user; told once. Where that cannot be kept, it is not."""
+    try:
+        os.makedirs(state, mode=0o700, exist_ok=True)
+        os.close(os.open(f"{state}/{_TOLD}", os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600))
+    except OSError:
+        return False
+    return True
+
+
+def _not_held() -> str:
+    from gateway.sandbox.backends.choose import backends  # lazy: few calls need to know
+
+    reasons = []
+    for backend in backends():
+        if backend.name not in HOLDING:
+            continue
+        probe = backend.probe()
+        if probe.works:
+            return ""
+        reasons.append(f"{backend.name}: {probe.reason}")
+    return "; ".join(reasons) or "there is no sandbox with mounts on this platform"

@@ -1,0 +1,153 @@
+"""Which calls run contained, what becomes of their changes, and what tightens that."""
+
+from __future__ import annotations
+
+import pytest
+
+from gateway.model.call import RawCall
+from gateway.policy.explain import explain, message
+
+CONTAINED = {"id": "held", "allow": {"effect": ["code", "opaque", "write", "delete", "connect"], "contained": True}}
+
+
+@pytest.fixture
+def decided(guard):
+    """What a policy makes of a text: decision, what becomes of changes, rule."""
+
+    def decide(layers, text: str, *, mode: str = "default", holds: bool = True) -> tuple[str, str, str]:
+        judge = guard(layers, mode=mode)
+        found = judge.check(RawCall("Bash", {"command": text}), contains=lambda: "" if holds else "there is no sandbox")
+        assert found.contained is (found.changes == "keep")
+        return found.decision.word, found.changes, found.reason.rule.id
+
+    return decide
+
+
+@pytest.mark.parametrize(
+    ("text", "decision", "changes"),
+    [
+        ("python src/main.py", "allow", "keep"),
+        ("./run.sh", "allow", "keep"),
+        ("$x y", "allow", "keep"),
+        ("rm -rf build", "allow", "keep"),
+        ("python src/main.py > out.txt", "allow", "keep"),
+        ("curl http://localhost:8000/", "allow", "keep"),
+        ("cat README.md", "allow", "none"),
+        ("python src/main.py; curl https://example.com/", "ask", "none"),
+        ("python src/main.py; curl $HOST", "ask", "none"),
+        ("python src/main.py; curl http://10.0.0.1/", "ask", "none"),
+        ("python src/main.py; echo x > /srv/x", "ask", "none"),
+        ("python src/main.py; echo x > /srv/$x", "ask", "none"),
+        ("python src/main.py; cat /srv/x", "ask", "none"),
+        ("python src/main.py; git push origin topic", "ask", "none"),
+        ("python src/main.py; git fetch origin", "ask", "none"),
+        ("python src/main.py; apt-get install x", "ask", "none"),
+        ("python src/main.py; kill 1234", "ask", "none"),
+        ("python src/main.py; cat .env", "deny", "none"),
+        ("python src/main.py; echo x > .git/hooks/pre-commit", "ask", "none"),
+    ],
+)
+def test_an_allow_of_contained_calls_covers_what_fits_in_their_plan(decided, text, decision, changes) -> None:
+    assert decided({"user": [CONTAINED]}, text)[:2] == (decision, changes)
+
+
+@pytest.mark.parametrize("text", ["python src/main.py", "$x y", "rm -rf build", "curl http://localhost:8000/"])
+def test_where_nothing_holds_it_the_same_call_asks(decided, text: str) -> None:
+    assert decided({"user": [CONTAINED]}, text, holds=False)[:2] == ("ask", "none")
+
+
+@pytest.mark.parametrize("mode", ["plan", "read_only"])
+def test_modes_that_write_nothing_contain_nothing(decided, mode: str) -> None:
+    assert decided({"user": [CONTAINED]}, "python src/main.py", mode=mode)[:2] == ("ask", "none")
+
+
+def test_unconfined_calls_are_not_contained(guard) -> None:
+    judge = guard({"user": [CONTAINED]}, confined=False)
+    found = judge.check(RawCall("Bash", {"command": "python src/main.py"}), contains=lambda: "")
+    assert (found.decision.word, found.contained, found.changes) == ("ask", False, "none")
+
+
+@pytest.mark.parametrize(
+    ("layers", "decision", "changes"),
+    [
+        ({"user": [CONTAINED | {"changes": "keep"}]}, "allow", "keep"),
+        ({"user": [CONTAINED | {"changes": "ask"}]}, "ask", "ask"),
+        ({"user": [CONTAINED | {"changes": "discard"}]}, "ask", "none"),
+        ({"user": [CONTAINED | {"changes": "ask"}, CONTAINED | {"id": "milder"}]}, "allow", "keep"),
+        ({"enterprise": [{"require": {"changes": "ask"}}], "user": [CONTAINED]}, "ask", "ask"),
+        (
+            {"enterprise": [{"require": {"changes": "ask"}, "for": {"tool": "Read"}}], "user": [CONTAINED]},
+            "allow",
+            "keep",
+        ),
+        ({"project": [{"require": {"changes": "ask"}}], "user": [CONTAINED]}, "ask", "ask"),
+        ({"enterprise": {"settings": {"contained": "ask"}}, "user": [CONTAINED]}, "ask", "ask"),
+        ({"enterprise": {"settings": {"contained": "off"}}, "user": [CONTAINED]}, "ask", "none"),
+        ({"enterprise": {"settings": {"contained": "discard"}}, "user": [CONTAINED]}, "ask", "none"),
+        ({"user": [CONTAINED], "project": {"settings": {"contained": "ask"}}}, "ask", "ask"),
+        (
+            {
+                "enterprise": {"settings": {"contained": "ask"}},
+                "user": {"rules": [CONTAINED], "settings": {"contained": "keep"}},
+            },
+            "ask",
+            "ask",
+        ),
+        (
+            {
+                "user": {"rules": [CONTAINED], "settings": {"contained": "off"}},
+                "project": {"settings": {"contained": "keep"}},
+            },
+            "ask",
+            "none",
+        ),
+        ({"enterprise": [{"ask": {"effect": "code"}}], "user": [CONTAINED]}, "ask", "none"),
+        ({"enterprise": [{"deny": {"effect": "code", "contained": True}}], "user": [CONTAINED]}, "ask", "none"),
+        ({"enterprise": [{"deny": {"effect": "code", "contained": False}}], "user": [CONTAINED]}, "allow", "keep"),
+        ({"enterprise": [{"deny": {"effect": "code", "contained": False}}], "user": ["Bash"]}, "deny", "none"),
+        ({"enterprise": [{"require": {"contained": True}}], "user": [CONTAINED]}, "allow", "keep"),
+    ],
+)
+def test_the_mildest_rule_holds_for_an_effect_and_every_layer_tightens_it(decided, layers, decision, changes) -> None:
+    layers = {
+        name: [{"allow": each} if isinstance(each, str) else each for each in found]
+        if isinstance(found, list)
+        else found
+        for name, found in layers.items()
+    }
+    assert decided(layers, "python src/main.py")[:2] == (decision, changes)
+
+
+def test_rules_that_only_observe_contain_nothing(guard, tmp_path) -> None:
+    (tmp_path / "held.yaml").write_text("version: 1\nrules:\n- {id: held, allow: {effect: code, contained: true}}\n")
+    for level, decision in (("observe", "ask"), ("warn", "ask"), ("enforce", "allow")):
+        extended = {"file": str(tmp_path / "held.yaml")} | ({} if level == "enforce" else {"level": level})
+        judge = guard({"user": {"extends": [extended], "rules": []}})
+        found = judge.check(RawCall("Bash", {"command": "python src/main.py"}), contains=lambda: "")
+        assert (level, found.decision.word) == (level, decision)
+
+
+def test_what_a_rule_allows_by_itself_keeps_its_profile(decided) -> None:
+    layers = {"user": [CONTAINED, {"id": "by-name", "allow": "Bash(npm test)"}]}
+    assert decided(layers, "npm test") == ("allow", "none", "by-name")
+    assert decided(layers, "npm test; ./run.sh")[:2] == ("allow", "keep")
+
+
+def test_people_are_told_that_it_can_be_undone(guard) -> None:
+    found = guard({"user": [CONTAINED]}).check(RawCall("Bash", {"command": "./run.sh"}), contains=lambda: "")
+    assert message(found) == "Contained: runs, changes kept, can be undone (rule `held`)."
+    told = explain(found)
+    assert (told["changes"], told["confinement"]["kind"], told["confinement"]["network"]) == (
+        "keep",
+        "contained",
+        "off",
+    )
+
+
+def test_a_verdict_on_a_contained_call_judged_again_is_the_same(guard) -> None:
+    judge = guard({"user": [CONTAINED]})
+    first = judge.check(RawCall("Bash", {"command": "./run.sh"}), contains=lambda: "")
+    again = judge.check(RawCall("Bash", {"command": "./run.sh"}), first.context, contains=lambda: "")
+    refused = judge.check(RawCall("Bash", {"command": "./run.sh"}), first.context, contains=lambda: "no")
+    assert (again.changes, again.context.replace(now=0.0)) == ("keep", first.context.replace(now=0.0))
+    assert (refused.decision.word, refused.contained) == ("ask", False)
