@@ -78,7 +78,7 @@ def policy(stack: str, home: str, root: str, mode: str) -> Loaded:
 
 
 @functools.lru_cache(maxsize=64)
-def gateway(stack: str, where: str, cwd: str, mode: str, confined: bool) -> Gateway:
+def gateway(stack: str, where: str, cwd: str, mode: str, confined: bool, contained: bool) -> Gateway:
     """One for all the cases that it can judge: like any, it decides each call as if it were the first."""
     place = frozen(where)
     return Gateway(
@@ -88,6 +88,7 @@ def gateway(stack: str, where: str, cwd: str, mode: str, confined: bool) -> Gate
         host=place.host,
         environment={"PATH": f"{place.root}/bin:/usr/local/bin:/usr/bin:/bin"},
         loaded=policy(stack, place.home, place.root, mode),
+        contains=lambda: "" if contained else "no mounts in this case",
     )
 
 
@@ -128,8 +129,9 @@ def judge(case: dict[str, Any]) -> tuple[str, str]:
         else case.get("cwd", place.root)
     )
     guard = gateway(
-        stack_of(case), case.get("world", "project"), cwd, case.get("mode", ""), not case.get("unconfined", False)
-    )
+        stack_of(case), case.get("world", "project"), cwd, case.get("mode", ""),
+        not case.get("unconfined", False), case.get("contained", False),
+    )  # fmt: skip
     try:
         verdict = guard.check(call_of(case, guard), context_of(case, guard))
     except CallError:

@@ -123,6 +123,7 @@ class _Running:
         finally:
             if saving is not None:
                 saving.close()
+                life.reports += [f"`{path}` was not changed, because {why}" for path, why in saving.refused.items()]
 
     def _words(self, text: str | Sequence[str], exported: bool, waits: bool) -> Callable[[int], tuple[bytes, ...]]:
         """What starts, given the descriptor for the folder. Raises GatewayError for anything that was not judged."""

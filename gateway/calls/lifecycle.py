@@ -9,11 +9,11 @@ from __future__ import annotations
 
 from time import monotonic
 
-from gateway.calls.containing import FIRST, cannot_undo, is_first
+from gateway.calls.containing import FIRST, is_first
 from gateway.calls.handlers import check, handler
 from gateway.calls.hooks.run import ask_before, hooks_of, tell_after
 from gateway.calls.output import Crowded, Done, Failure, Output, Text
-from gateway.calls.saving import written_by
+from gateway.calls.saving import cannot_undo, written_by
 from gateway.core.cancel import NEVER
 from gateway.core.errors import CallError, ConfigError, GatewayError, fault
 from gateway.model.call import Call
@@ -248,7 +248,7 @@ class Life:
             self.session.scratch()  # commands see nothing of it, so it must be there before one is planned
         self.plan = self._planned(self.planner, verdict)
         if verdict.contained:
-            why = "it runs no command" if self.plan is None else cannot_undo(self.plan)
+            why = "it runs no command" if self.plan is None else cannot_undo(self, verdict, self.plan)
             if why:
                 self.notes.append(f"It is not contained: {why}.")
                 verdict = self._judge(contains=lambda: why)

@@ -10,7 +10,9 @@ import os
 
 from gateway.config.layers import local_folder
 from gateway.core.errors import GatewayError
+from gateway.model.decision import Decision
 from gateway.model.effect import HOLE, Touch
+from gateway.sandbox.base import SandboxError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -23,17 +25,30 @@ _CHANGES = ("write", "delete")
 
 
 def recording_of(life: InProgress, verdict: Verdict, plan: SandboxPlan) -> Recording | None:
-    """Who saves what a confined command changes, None where nobody does."""
-    from gateway.changes.area import cannot_undo
-    from gateway.changes.recording import Recording
+    """Who saves what a confined command changes, None where nobody does. Raises SandboxError where the command runs
+    unasked because its changes can be undone, and they could not."""
+    from gateway.changes.recording import ASKED, Recording
 
-    if not life.services.saves_changes or cannot_undo(plan):
-        return None
-    try:
-        return Recording(_of(life, verdict), plan, (verdict.context.scratch,))
-    except (GatewayError, OSError) as error:
-        life.reports.append(f"what it changes cannot be undone: {error}")
-        return None
+    must = verdict.contained and verdict.decision is Decision.ALLOW
+    why = cannot_undo(life, verdict, plan)
+    if not why:
+        try:
+            return Recording(_of(life, verdict), plan, (verdict.context.scratch,), must=must)
+        except (GatewayError, OSError) as error:
+            why = str(error)
+            life.reports.append(f"what it changes cannot be undone: {why}")
+    if must:
+        raise SandboxError(f"what the call changes could not be undone: {why}", ASKED)
+    return None
+
+
+def cannot_undo(life: InProgress, verdict: Verdict, plan: SandboxPlan) -> str:
+    """Why what a confined command changes could not be taken back, "" if it could, as far as that is known before."""
+    if not life.services.saves_changes:
+        return "what calls of this gateway change is not saved"
+    from gateway.changes.recording import against
+
+    return against(_of(life, verdict).folder, plan, backend_tells=True)
 
 
 def written_by(life: InProgress, verdict: Verdict) -> Written | None:

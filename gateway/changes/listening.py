@@ -1,11 +1,13 @@
 """The kernel tells of each system call that can change files, and the call waits for an answer: it goes on as it is,
 once what it changes is saved.
 
-Nothing is decided here. A call that is not answered waits for ever, so every one is, whatever goes wrong.
+Nothing is decided here but that a change which cannot be saved does not happen, where that is wanted. A call that is
+not answered waits for ever, so every one is, whatever goes wrong.
 """
 
 from __future__ import annotations
 
+import errno
 import fcntl
 import os
 import select
@@ -28,9 +30,11 @@ _ANSWER = struct.Struct("=QqiI")
 
 
 class Listening:
-    """One call. `listener` stays the caller's. Raises RuntimeError where there can be no thread."""
+    """One call. `listener` stays the caller's. `must`: a system call whose change cannot be saved fails with EPERM.
+    Raises RuntimeError where there can be no thread."""
 
-    def __init__(self, listener: int, saver: Saver) -> None:
+    def __init__(self, listener: int, saver: Saver, *, must: bool = False) -> None:
+        self._must = must
         self._listener = listener
         self._saver = saver
         self._calls = Calls(saver)
@@ -80,10 +84,13 @@ class Listening:
                 except OSError:  # it has ended meanwhile
                     continue
                 number, pid, _flags, call, _machine, _at, *arguments = _TOLD.unpack(told)
+                refused = self._must
                 try:
                     if saves:
+                        missed = len(self._saver.missed)
                         self._calls.about(call, pid, tuple(arguments))
+                        refused = self._must and len(self._saver.missed) > missed
                 finally:
-                    _ANSWER.pack_into(answer, 0, number, 0, 0, _GO_ON)
+                    _ANSWER.pack_into(answer, 0, number, 0, *((-errno.EPERM, 0) if refused else (0, _GO_ON)))
                     with suppress(OSError):  # the process has been ended
                         fcntl.ioctl(self._listener, _SEND, answer)

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from gateway.model.plan import SandboxPlan
 
 BESIDE = "it changed while the call ran, by somebody else or unseen"
+ASKED = "a person can let it run in the mode `default`, which asks first"
 _MOST_SEEN = 10_000
 
 
@@ -46,8 +47,10 @@ def against(folder: str, plan: SandboxPlan, *, backend_tells: bool) -> str:
 class Recording:
     """Of a confined call (`gateway.sandbox.base.Saving`)."""
 
-    def __init__(self, of: Of, plan: SandboxPlan, temp: Iterable[str] = ()) -> None:
-        """Raises StoreError where nothing can be saved."""
+    def __init__(self, of: Of, plan: SandboxPlan, temp: Iterable[str] = (), *, must: bool = False) -> None:
+        """`must`: the call changes nothing that cannot be taken back; what cannot be saved is refused to it. Raises
+        StoreError where nothing can be saved."""
+        self._must = must
         self._area = area_of(plan, temp)
         self._store = Store(of.folder)
         self._writing = self._store.begin(of.call, of.tool, of.session, of.project, self._area)
@@ -62,14 +65,21 @@ class Recording:
         from gateway.changes.listening import Listening
 
         try:
-            self._listening = Listening(listener, self._saver)
+            self._listening = Listening(listener, self._saver, must=self._must)
         except (OSError, RuntimeError) as error:
             raise SandboxError(f"what the call changes cannot be saved: {error}") from error
         self.reason = ""
 
     def cannot(self, reason: str) -> None:
-        """Nobody tells what the call changes."""
+        """Nobody tells what the call changes. Raises SandboxError for one that may change nothing else."""
         self.reason = reason
+        if self._must:
+            raise SandboxError(f"what the call changes could not be undone: {reason}", ASKED)
+
+    @property
+    def refused(self) -> dict[str, str]:
+        """What the call was not let change, with the reason."""
+        return dict(self._saver.missed) if self._must else {}
 
     def happened(self, folder: str, name: str, _concerned: bool) -> None:
         """A name came, went or was replaced, by whomever."""

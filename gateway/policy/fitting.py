@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from gateway.model.effect import HOLE
+from gateway.model.effect import HOLE, PATH_KINDS
 from gateway.policy import hosts
 from gateway.policy.modes import classify, is_near
 
@@ -33,7 +33,7 @@ def fits(effect: Effect, regions: Regions) -> bool:
     found: Any = effect
     kind = effect.kind
     if kind in ("read", "list"):
-        return classify(effect, regions, True) == "near_read"
+        return is_unknown(effect) or classify(effect, regions, True) == "near_read"
     if kind == "env":
         return bool(found.access == "set")
     if (
@@ -41,6 +41,13 @@ def fits(effect: Effect, regions: Regions) -> bool:
     ):  # it has processes of its own, and meets no others; one that is named by its number is another
         return found.action == "signal" and (found.who.startswith("%") or HOLE in found.who)
     return kind in _HELD
+
+
+def is_unknown(effect: Effect) -> bool:
+    """Whether nobody knows yet which path is touched: whichever it is, the mounts of a contained call hold what policy
+    says of it."""
+    found: Any = effect
+    return effect.kind in PATH_KINDS and (HOLE in found.path or HOLE in found.real)
 
 
 FITTING = ("read", "list", "env", "process", "code", "opaque", "write", "delete", "connect")

@@ -15,7 +15,7 @@ from gateway.model.verdict import Outcome, Reason, Verdict
 from gateway.policy import paths
 from gateway.policy.answers import NO, YES
 from gateway.policy.candidates import BOTH, TARGET, WITHOUT_COVER, WRITTEN, Finder
-from gateway.policy.fitting import fits
+from gateway.policy.fitting import fits, is_unknown
 from gateway.policy.modes import REVIEWED_MODE, classify, is_ceiling, is_change, mode_decision
 from gateway.policy.protected import forbids_kind, wide_clauses
 from gateway.policy.table import (
@@ -248,7 +248,9 @@ class _Resolution(Finder):
                     reason = Reason.make((policy.rule(rule), decision, number, True, ""))
                 else:
                     reason = Reason(policy.rule(rule), _ASK, number, False, "may match: the target is not fully known")
-            if rule in silenced:
+            if not reason.certain and self.context.contained and is_unknown(item.effect):
+                self.lost.append(reason.replace(note="mounts hold it: the call is contained"))
+            elif rule in silenced:
                 self.lost.append(reason.replace(note="excepted by delegation"))
             elif row[LEVEL]:
                 self.noted.append(reason)
