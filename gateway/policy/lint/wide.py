@@ -107,7 +107,7 @@ def _opened(words: list[str]) -> tuple[str, str] | None:
 def _loose_code(clause: Clause) -> Iterator[Finding]:
     """Rules in long form that allow code by its kind, and hold where nothing confines it."""
     when = clause.when
-    if "code" not in when.get("effect", ()) or when.get("confined") is True:
+    if "code" not in when.get("effect", ()) or True in (when.get("confined"), when.get("contained")):
         return
     named = any(name in when for name in ("command", "exec", "program"))
     yield clause.finding(
