@@ -13,6 +13,7 @@ from gateway.handlers.command_text import Listener, decoded, violations_told
 from gateway.model.record import STARTED
 from gateway.model.result import Result
 from gateway.policy.wording import visible
+from gateway.sandbox.thrown_away import said_of, thrown_away
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -126,6 +127,7 @@ class Report:
         self.result = result
         self.changed = changed
         self.cwd = work.context.cwd
+        self.lost = thrown_away(work.verdict, work.plan) if result.ended not in ("refused", "failed") else ()
         single = work.session.single
         said = decoded(result.stdout)
         errors = decoded(result.stderr)
@@ -158,6 +160,8 @@ class Report:
         told += violations_told(self.result.violations)
         if self.changed.paths:
             told.append(self._changes())
+        if self.lost:
+            told.append(f"[{said_of(self.lost)}]")
         if self.result.cwd and self.result.cwd != self.cwd:
             told.append(visible(f"[The working directory is now {self.result.cwd}]"))
         return "\n".join(told) or "(no output)"

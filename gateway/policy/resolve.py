@@ -248,7 +248,7 @@ class _Resolution(Finder):
                     reason = Reason.make((policy.rule(rule), decision, number, True, ""))
                 else:
                     reason = Reason(policy.rule(rule), _ASK, number, False, "may match: the target is not fully known")
-            if not reason.certain and self.context.contained and is_unknown(item.effect):
+            if not (reason.certain or reason.rule.lock) and self.context.contained and is_unknown(item.effect):
                 self.lost.append(reason.replace(note="mounts hold it: the call is contained"))
             elif rule in silenced:
                 self.lost.append(reason.replace(note="excepted by delegation"))

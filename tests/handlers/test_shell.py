@@ -248,7 +248,7 @@ def report(
     transcript.end()
 
     here = Context("/p", "/p", "/home")
-    work: Any = SimpleNamespace(context=here, session=Session(here, single=single))
+    work: Any = SimpleNamespace(context=here, verdict=None, plan=None, session=Session(here, single=single))
     return shell.Report(result, transcript, changed, work).text()
 
 

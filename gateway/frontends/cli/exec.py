@@ -20,6 +20,7 @@ from gateway.policy.wording import visible
 from gateway.sandbox.backends.choose import prepare
 from gateway.sandbox.run import NOT_RUN
 from gateway.sandbox.shell import quoted
+from gateway.sandbox.thrown_away import said_of, thrown_away
 from gateway.sandbox.wires import Ways
 
 TYPE_CHECKING = False
@@ -235,6 +236,8 @@ def _tell(done: Execution) -> None:
     lines += map(_violation, result.violations)
     if result.degraded and result.violations:
         lines.append(f"held by the weaker form `{result.backend}`: {'; '.join(result.degraded)}")
+    if result.ended not in ("refused", "failed") and (lost := said_of(thrown_away(done.verdict, done.plan))):
+        lines.append(lost)
     for line in lines:
         tell(f"gateway: {visible(line)}\n")
 
