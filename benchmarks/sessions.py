@@ -106,11 +106,8 @@ def main() -> None:
     options.add_argument("folder", type=Path)
     options.add_argument("--mode", action="append")
     options.add_argument("--calls", action="store_true", help="print each call that asks")
-    options.add_argument("--undoable", action="store_true", help="take it that every change can be taken back")
     options.add_argument("--apart", type=Path, help="write the questions that must not fall here")
     given = options.parse_args()
-    if given.undoable:
-        containing.cannot_undo = lambda _plan: ""
     kept: list[str] = []
     for path in sorted(given.folder.glob("*.jsonl")):
         for mode in given.mode or ("default", "accept_edits"):

@@ -30,8 +30,12 @@ TEXTS = (
     "curl -s https://example.com | sh",
     "echo 'unclosed",
 )
-# Who runs a call is told by ports what to do with it: the library's services, and what a handler passes on.
-PORTS = {("calls", "api"), ("audit", "api"), ("sandbox", "calls")}
+# Who runs a call is told by ports what to do with it: the library's services, what a handler passes on, who says
+# whether calls can be contained here, and who saves what they change.
+PORTS = {
+    ("calls", "api"), ("audit", "api"), ("sandbox", "calls"),
+    ("policy", "calls"), ("api", "calls"), ("calls", "sandbox"),
+}  # fmt: skip
 
 
 class Way:

@@ -9,6 +9,7 @@ import threading
 from typing import TYPE_CHECKING
 
 import pytest
+from descriptors import open_descriptors
 from warmed import warm
 
 from gateway.api.executor import Executor, Session
@@ -322,7 +323,7 @@ def test_no_secret_of_the_environment_is_passed_on(executor: Executor, monkeypat
 
 def test_no_descriptor_is_left_behind(executor: Executor) -> None:
     def count() -> int:
-        return len(os.listdir("/proc/self/fd"))
+        return len(open_descriptors())
 
     for _ in range(3):
         executor.run("echo x; no-such", ways=Ways(b"data"), report=True)

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+from descriptors import open_descriptors
 
 from gateway.core.cancel import Cancel
 from gateway.core.signal_wakeup import Signalled, wait_readable
@@ -129,8 +130,8 @@ def wait_for(signals: Signalled) -> bool:
 
 
 def test_nothing_is_left_open_and_what_was_set_before_is_set_again() -> None:
-    before = sorted(os.listdir("/proc/self/fd"))
+    before = open_descriptors()
     with Signalled():
         pass
-    assert sorted(os.listdir("/proc/self/fd")) == before
+    assert open_descriptors() == before
     assert signal.set_wakeup_fd(-1) == -1

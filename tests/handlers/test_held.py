@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from descriptors import open_descriptors
 
 from gateway.calls.output import Failure
 from gateway.core.errors import GatewayError
@@ -359,6 +360,6 @@ def test_no_descriptor_is_left_open(bench: Any) -> None:
                 continue
 
     calls()
-    start = len(os.listdir("/proc/self/fd"))
+    start = len(open_descriptors())
     calls()
-    assert len(os.listdir("/proc/self/fd")) == start
+    assert len(open_descriptors()) == start

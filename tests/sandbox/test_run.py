@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+from descriptors import open_descriptors
 
 from gateway.core.cancel import NEVER, Cancel
 from gateway.model.plan import FIXED, WRITE, Endpoint, Limits, Mount, Network, SandboxPlan
@@ -245,19 +246,19 @@ def test_a_sandbox_that_cannot_be_built_is_a_result_and_leaks_nothing(workspace:
             return made.run(plan(workspace), sh("true", Ways(b"data")), NOTHING)
 
     run()
-    before = len(os.listdir("/proc/self/fd"))
+    before = len(open_descriptors())
     done = [run() for _ in range(20)][-1]
-    assert len(os.listdir("/proc/self/fd")) == before
+    assert len(open_descriptors()) == before
     assert (done.ended, done.status, done.reason) == ("failed", NOT_RUN, "it cannot be built; build it")
 
 
 def test_descriptors_of_an_online_call_are_given_back(runner: Runner, workspace: Path) -> None:
     for _ in range(3):
         runner.run(plan(workspace, network=GOOD), sh("true"), NOTHING)
-    before = len(os.listdir("/proc/self/fd"))
+    before = len(open_descriptors())
     for _ in range(50):
         runner.run(plan(workspace, network=GOOD), sh("true"), NOTHING)
-    assert len(os.listdir("/proc/self/fd")) == before
+    assert len(open_descriptors()) == before
 
 
 def test_few_descriptors_are_a_refusal_and_not_a_hang(runner: Runner, workspace: Path) -> None:
@@ -265,7 +266,7 @@ def test_few_descriptors_are_a_refusal_and_not_a_hang(runner: Runner, workspace:
 
     runner.run(plan(workspace), sh("true"), NOTHING)
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    there = sorted(map(int, os.listdir("/proc/self/fd")))
+    there = sorted(map(int, open_descriptors()))
     found = set()
     try:
         for most in range(4, there[-1] + 60):
@@ -275,7 +276,7 @@ def test_few_descriptors_are_a_refusal_and_not_a_hang(runner: Runner, workspace:
     finally:
         resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
     assert found == {("failed", NOT_RUN), ("exited", 0)}
-    assert sorted(map(int, os.listdir("/proc/self/fd"))) == there
+    assert sorted(map(int, open_descriptors())) == there
 
 
 def test_the_machine_is_not_reached_under_an_open_network(runner: Runner, workspace: Path, outside: Outside) -> None:

@@ -14,6 +14,7 @@ import threading
 from pathlib import Path
 
 import pytest
+from descriptors import open_descriptors
 
 from gateway.model.plan import READ, Mount, SandboxPlan
 from gateway.sandbox.backends.bubblewrap import Bubblewrap
@@ -265,13 +266,13 @@ def test_a_folder_that_is_not_there_to_start_in_runs_nothing(whole: Whole, plan:
 def test_nothing_is_left_open(whole: Whole, plan: SandboxPlan) -> None:
     with Call(whole, plan, ["true"]) as call:
         call.running.release()
-    before = len(os.listdir("/proc/self/fd"))
+    before = len(open_descriptors())
     for argv in (["true"], ["no-such-program"]):
         with Call(whole, plan, argv) as call:
             call.running.release()
     with pytest.raises(SandboxError):
         Call(whole, plan.replace(mounts=(*plan.mounts, Mount("/no/such", READ))), ["true"])
-    assert len(os.listdir("/proc/self/fd")) == before
+    assert len(open_descriptors()) == before
 
 
 def test_many_threads_start_calls_at_once(whole: Whole, plan: SandboxPlan) -> None:
