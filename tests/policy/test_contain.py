@@ -31,7 +31,8 @@ def decided(guard):
         ("$x y", "allow", "keep"),
         ("rm -rf build", "allow", "keep"),
         ("python src/main.py > out.txt", "allow", "keep"),
-        ("curl http://localhost:8000/", "allow", "keep"),
+        ("curl http://localhost:8000/", "ask", "none"),
+        ("./run.sh & curl http://localhost:8000/", "allow", "keep"),
         ("cat README.md", "allow", "none"),
         ("python src/main.py; curl https://example.com/", "ask", "none"),
         ("python src/main.py; curl $HOST", "ask", "none"),
@@ -51,7 +52,9 @@ def test_an_allow_of_contained_calls_covers_what_fits_in_their_plan(decided, tex
     assert decided({"user": [CONTAINED]}, text)[:2] == (decision, changes)
 
 
-@pytest.mark.parametrize("text", ["python src/main.py", "$x y", "rm -rf build", "curl http://localhost:8000/"])
+@pytest.mark.parametrize(
+    "text", ["python src/main.py", "$x y", "rm -rf build", "./run.sh & curl http://localhost:8000/"]
+)
 def test_where_nothing_holds_it_the_same_call_asks(decided, text: str) -> None:
     assert decided({"user": [CONTAINED]}, text, holds=False)[:2] == ("ask", "none")
 
