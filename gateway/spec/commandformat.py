@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from typing import Any
 
 WIDTH = 100
+_LONGEST_KEY = 1000  # YAML takes no longer one before its colon
 # What is a set of words, under these keys of a program or subcommand.
 _WORDS = frozenset(("flags", "inert", "values", "optionals", "file_urls", "at_paths", "alone"))
 # What a mapping is: a program or subcommand, names that each stand for one, examples, or anything else.
@@ -102,6 +103,9 @@ class _Writer:
             if folds and len(start) + len(shown) >= WIDTH:
                 self._begin(f"{start}? >-")
                 self.lines += _filled(key.split(), indent + 2)
+                start, shown = " " * indent, ""
+            elif len(shown) > _LONGEST_KEY:
+                self._begin(f"{start}? {shown}")
                 start, shown = " " * indent, ""
             self._entry(f"{start}{shown}:", value, words, _below(kind, key), indent)
 
