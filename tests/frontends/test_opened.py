@@ -104,9 +104,15 @@ def test_the_description_of_gateway_says_what_its_parameters_say(request: pytest
         assert text == wanted, "`pytest --update-golden` writes it anew"
 
 
-@pytest.mark.parametrize("form", ["separate", "glued"])
-@pytest.mark.parametrize("start", ["gateway", "python -m gateway", "python3 -Im gateway"])
-@pytest.mark.parametrize(("words", "parameter"), MARKED, ids=named)
+CALLS = [
+    (words, parameter, start, form)
+    for words, parameter in MARKED
+    for start in ("gateway", "python -m gateway", "python3 -Im gateway")
+    for form in ("separate", "glued")
+]
+
+
+@pytest.mark.parametrize(("words", "parameter", "start", "form"), share(CALLS, 5), ids=named)
 def test_what_a_parameter_opens_is_an_effect_of_the_call(words, parameter, start, form):
     given = line(words, parameter, "some/file.yaml")
     text = f"{start} {' '.join(f'{chr(39)}{each}{chr(39)}' for each in given)}"
