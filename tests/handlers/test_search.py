@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from descriptors import open_descriptors
 
 from gateway.calls.output import Failure
 from gateway.handlers import ripgrep, search
@@ -424,13 +425,13 @@ def test_policy_hides_what_read_may_not_see(project: Path, monkeypatch: pytest.M
 
 def test_no_descriptor_is_left_open(alone: Alone) -> None:
     grep(alone, output_mode="content")
-    before = len(os.listdir("/dev/fd"))
+    before = len(open_descriptors())
     for fields in MODES:
         grep(alone, **fields)
     glob(alone, "**")
     with pytest.raises(Failure):
         grep(alone, "(")
-    assert len(os.listdir("/dev/fd")) == before
+    assert len(open_descriptors()) == before
 
 
 def test_ignore_files_above_the_folder_count_too(alone: Alone, project: Path) -> None:
@@ -500,9 +501,9 @@ def test_more_folders_than_are_held_open_are_looked_into(tmp_path: Path, deepen:
         (tmp_path / str(number)).mkdir()
         deepen(tmp_path / str(number), 40)
     alone = Alone(tmp_path)
-    before = len(os.listdir("/dev/fd"))
+    before = len(open_descriptors())
     assert len(grep(alone, output_mode="count")) == 30
-    assert len(os.listdir("/dev/fd")) == before
+    assert len(open_descriptors()) == before
 
 
 def test_names_that_are_no_utf8_are_found_and_read_like_others(tmp_path: Path) -> None:

@@ -4,11 +4,11 @@ ends before."""
 from __future__ import annotations
 
 import json
-import os
 import threading
 from typing import Any
 
 import pytest
+from descriptors import open_descriptors
 
 from gateway.core.cancel import Cancel
 from gateway.lsp.server import LanguageServer
@@ -320,11 +320,10 @@ def test_a_server_that_does_not_start_leaves_no_descriptor(scripted: Any) -> Non
     scripted.says(initialize={"end": 2})
     scripted.open()
     scripted.ask("hover")
-    folder = "/proc/self/fd"
-    before = len(os.listdir(folder)) if os.path.isdir(folder) else 0
+    before = len(open_descriptors())
     for _ in range(3):
         scripted.ask("hover")
-    assert (len(os.listdir(folder)) if before else 0) == before
+    assert len(open_descriptors()) == before
 
 
 def test_a_server_that_starts_keeps_nobody_waiting_who_gives_up(scripted: Any, monkeypatch: pytest.MonkeyPatch) -> None:
