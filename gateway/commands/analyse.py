@@ -1,35 +1,29 @@
 """From shell text to everything it is predicted to do.
 
-`analyse` walks the simple commands of a text, applies each program's description, follows what wrappers,
+`analyse` walks the simple commands of a text, of which `simple_command` says what each does, follows what wrappers,
 `xargs`, `find -exec`, `sh -c` and `eval` hand on, and adds what the shell itself does: redirects, variables.
 What is not understood stands among the items as `Code` or `Opaque` with its reason.
 """
 
 from __future__ import annotations
 
-from gateway.commands import special
-from gateway.commands.apply import apply, reach
-from gateway.commands.destruction import note_deletions
 from gateway.commands.findings import Findings
-from gateway.commands.grammar import read
-from gateway.commands.invocation import Invocation
-from gateway.commands.parts import crude_words, function_call, leave_out, mark_expanded, parted
-from gateway.commands.places import absolute
-from gateway.commands.steering_files import STEERED, ask_of_settings
+from gateway.commands.parts import function_call, mark_expanded
+from gateway.commands.simple_command import simple
 from gateway.commands.variables import GUARDED, assigned, secret, zone_file
 from gateway.core.value import Value
 from gateway.model.analysis import Analysis
-from gateway.model.command import UNPARSED, Part, Word
-from gateway.model.effect import HOLE, Code, Connect, Exec, Item, Opaque, Process, System
+from gateway.model.command import UNPARSED, Word
+from gateway.model.effect import HOLE, Connect, Item, Process, System
 from gateway.model.facts import Wanted
 from gateway.shell import reading
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Mapping
 
     from gateway.commands.description import Description
-    from gateway.commands.invocation import Printed
+    from gateway.commands.invocation import Invocation
     from gateway.model.analysis import Pending
     from gateway.shell.script import Script, Unknown
 
@@ -63,12 +57,11 @@ class Start(Value):
 class _Analyst(Findings):
     """Findings that know where the text starts."""
 
-    __slots__ = ("shadowed", "start")
+    __slots__ = ("start",)
 
     def __init__(self, start: Start, lookup: Lookup) -> None:
         super().__init__(start.home, lookup, _command, _script)
         self.start = start
-        self.shadowed: frozenset[str] = frozenset()
 
 
 def analyse(text: str, start: Start, lookup: Lookup) -> Analysis:
@@ -198,7 +191,7 @@ def _run_script(findings: _Analyst, script: Script, via: tuple[str, ...]) -> Non
         if command.calls:
             function_call(findings, command, via)
         else:
-            _simple(
+            simple(
                 findings,
                 words,
                 command.cwds,
@@ -275,44 +268,10 @@ def _crude_commands(findings: _Analyst, tokens: tuple[str, ...], unknown: Unknow
                 continue
             texts = [findings.home + text[1:] if text == "~" or text.startswith("~/") else text for text in texts]
             words = tuple([Word(text, unknown.start, unknown.end) for text in texts])
-            _simple(findings, words, (findings.start.cwd,), (*via, UNPARSED), "", "", False)
+            simple(findings, words, (findings.start.cwd,), (*via, UNPARSED), "", "", False)
     findings.span = outer
     if outermost:
         findings.end_guessing(unknown.start, unknown.end, -1)
-
-
-# Programs that are told in their words, or by their input, what to do in a language of their own.
-_LANGUAGES = frozenset(
-    ("perl", "ruby", "php", "node", "lua", "awk", "python", "deno", "bun", "tclsh", "expect", "osascript", "emacs",
-     "elixir", "irb", "erl", "zsh", "vim", "ed", "ex", "nvim", "vi", "gdb", "lldb", "java", "r")
-)  # fmt: skip
-_RUNS_CODE = frozenset(("code", "package"))
-
-
-def _aliased(
-    findings: _Analyst, words: tuple[Word, ...], cwds: tuple[str, ...], via: tuple[str, ...], part: int
-) -> None:
-    """What an alias of the same text stands for. Whether the shell heeds it nobody knows."""
-    from shlex import quote  # lazy: hardly any text makes an alias
-
-    name = words[0].text
-    value = findings.aliases.pop(name)
-    rest = [
-        "${unknown}" if HOLE in word.text else quote(word.text) if word.literal else word.text for word in words[1:]
-    ]
-    _script(findings, " ".join([value, *rest]), cwds, (*via, "alias"), (words[0].start, words[-1].end), part)
-    findings.aliases[name] = value
-
-
-def _is_code(findings: Findings, run: Invocation) -> bool:
-    return bool(run.doubts) or any(
-        item.part == run.part and item.effect.kind in ("code", "opaque") for item in findings.items[run.first :]
-    )
-
-
-def _folders(outer: tuple[str, ...], inner: tuple[str, ...]) -> tuple[str, ...]:
-    """Where a command runs that an option sends elsewhere (`make -C`): rules may mean either folder."""
-    return tuple(dict.fromkeys(outer + inner)) if inner else ()
 
 
 def _redirect(findings: _Analyst, kind: str, word: Word, cwds: tuple[str, ...]) -> None:
@@ -339,149 +298,4 @@ def _command(
         findings.opaque("commands are nested too deep", words[0].start, words[-1].end, run.part)
         findings.tokens += tuple([word.text for word in words])
         return
-    _simple(findings, words, cwds, via, stdin, stdin_text, False, run.given)
-
-
-def _simple(
-    findings: _Analyst,
-    words: tuple[Word, ...],
-    cwds: tuple[str, ...],
-    via: tuple[str, ...],
-    stdin: str,
-    stdin_text: str,
-    direct: bool,
-    given: Printed | None = None,
-) -> None:
-    """One simple command: its part and its items."""
-    first = words[0]
-    name: str = first.text
-    start, end = first.start, words[-1].end
-    span = findings.span
-    if span is not None:
-        start, end = span
-    argv = tuple([word.text for word in words])
-    literal = True
-    for word in words:
-        if word.splits or word.pattern is not None or HOLE in word.text:
-            literal = False
-            break
-    part = len(findings.parts)
-    if not name or first.splits or first.pattern is not None or HOLE in name:
-        options, operands = crude_words(argv)
-        findings.parts.append(
-            Part(argv, start, end, "", (), operands, options, False, literal, direct, False, via, (), (), (), cwds)
-        )
-        findings.items.append(Item(Opaque("the program's name is not known before the run"), start, end, part))
-        note_deletions(findings, words, cwds, part)
-        return
-    base = name
-    trusted = True
-    if "/" in name:
-        base = name.rpartition("/")[2]
-        trusted = False
-        findings.programs.append(name)
-    description = findings.lookup(base) if base else None
-    folded = ""
-    also: Sequence[Description] = ()
-    if description is None or "also" in description:
-        description, also = parted(description)
-        if description is None and base != base.lower():
-            description, more = parted(findings.lookup(base.lower()))
-            also = (*also, *more)
-            if description is not None:
-                folded = base
-                base = base.lower()
-    if description is None or (base in findings.shadowed and trusted):
-        options, operands = crude_words(argv)
-        redefined = base in findings.shadowed
-        why = f"{base} is redefined in this text" if redefined else f"{name} is not described"
-        program = description["name"] if description is not None and "several" not in description else base
-        findings.parts.append(
-            Part(
-                argv,
-                start,
-                end,
-                program,
-                (),
-                operands,
-                options,
-                False,
-                literal,
-                direct,
-                trusted and not redefined,
-                via,
-                (),
-                (),
-                (),
-                cwds,
-            )
-        )
-        if trusted:
-            findings.programs.append(base)
-        findings.items.append(Item(Code(program, argv, why), start, end, part))
-        note_deletions(findings, words, cwds, part)
-        if name in findings.aliases:
-            _aliased(findings, words, cwds, via, part)
-        if "/" in name and findings.pipes is not None:
-            from gateway.commands.crossing import run_written
-
-            run_written(findings, first, cwds, via, part)
-        if also:
-            from gateway.commands.additions import join  # only where a layer adds to a program
-
-            join(findings, also, program, words, cwds, via, stdin, stdin_text, part)
-        return
-    program = base if "several" in description else description["name"]
-    if given is not None and given.text is not None and stdin == "pipe":
-        stdin, stdin_text = "text", given.text
-    run = Invocation(program, words, cwds, via, stdin, stdin_text, description)
-    run.given = given
-    run.argv = argv
-    run.part = part
-    run.first = len(findings.items)
-    read(run)
-    if trusted and "builtin" not in description:
-        findings.programs.append(base)
-    findings.parts.append(None)  # type: ignore[arg-type]  # its place in the order; replaced below
-    findings.items.append(Item.make((Exec.make((program, argv)), start, end, part)))
-    apply(findings, run)
-    spec = run.spec
-    if "special" in spec:
-        for hook in spec["special"]:
-            special.HOOKS[hook](findings, run)
-    if "skips" in spec:
-        leave_out(findings, run, *spec["skips"])
-    if program in STEERED:
-        ask_of_settings(findings, run, program, start, end)
-    if program in _LANGUAGES and (len(words) > 1 or stdin_text) and _is_code(findings, run):
-        from gateway.commands.code_strings import note_gravest  # lazy: few programs are not understood
-
-        note_gravest(findings, run)
-    if "classes" in spec and not _RUNS_CODE.isdisjoint(spec["classes"]):
-        reach(findings, run)
-    doubts = run.doubts
-    if folded:
-        doubts.append(f"{folded} is {base} only where file names ignore case")
-    if doubts:
-        for why in dict.fromkeys(doubts):
-            findings.items.append(Item(Code(program, argv, why), start, end, part))
-    for word in run.option_globs:
-        if word.names is not None and word.pattern is None:
-            for question, target in word.names.asks:
-                if question == "dash":
-                    findings.ask(question, part, target, "", word.start, word.end)
-            continue
-        for cwd in cwds:
-            findings.ask("glob", part, absolute(word.pattern or "", cwd), "", word.start, word.end)
-    operands = tuple([word.text for word in run.operands])
-    if run.after:
-        operands += tuple([word.text for word in run.after])
-    findings.parts[part] = Part.make(
-        (argv, start, end, program, tuple(run.subcommands), operands, frozenset(run.options), not doubts, literal,
-         direct, trusted, via, tuple(spec.get("classes", ())), tuple(run.inert), (),
-         cwds if run.cwds == cwds else _folders(cwds, run.cwds))
-    )  # fmt: skip
-    if also:
-        from gateway.commands.additions import join
-
-        join(findings, also, program, words, cwds, via, stdin, stdin_text, part)
+    simple(findings, words, cwds, via, stdin, stdin_text, False, run.given)

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+from gateway.commands.handing import hand_on, shell_text
 from gateway.commands.places import SENDING, absolute, host_of, remote
 from gateway.model.command import Word
 from gateway.model.effect import HOLE, Credential, Process, System
-from gateway.model.facts import TEMPORARY
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -42,45 +42,13 @@ def apply(findings: Findings, run: Invocation) -> None:
         slot = spec["after"]
         if slot["kind"] == "command":
             if run.after:
-                _hand(findings, run, tuple(run.after), slot)
+                hand_on(findings, run, tuple(run.after), slot)
         else:
             for word in run.after:
                 _slot(findings, run, slot, word)
     for effect in spec["effects"]:
         if _present(run, effect):
             _fixed(findings, run, effect)
-
-
-_PLAIN_PATH = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789/._-+@~")
-_LABELS = ("bazel", "bazelisk", "earthly", "buck2", "pants", "gn")  # for which `//x:y` is no path
-_SCRATCH = tuple([f"{folder}/" for folder in TEMPORARY])
-
-
-def reach(findings: Findings, run: Invocation) -> None:
-    """A program that runs code says little of what its words do, but a path among them that leads out of the folder it
-    starts in is at least read; in a folder for scratch, where all may be read, it may be written."""
-    for before, word in zip(run.words, run.words[1:], strict=False):
-        if word.text in ("-", "/dev/stdin") and before.text in ("-f", "--file", "--makefile"):
-            findings.opaque(f"{run.name} is told by its input what to do", word.start, word.end, run.part)
-        text = word.text
-        if "/" not in text and ".." not in text:
-            continue
-        text = text[text.rfind("=") + 1 :]
-        leads = (
-            (text[:1] == "/" and (text[:2] != "//" or run.name not in _LABELS))
-            or text[:2] == "~/"
-            or text == ".."
-            or text[:3] == "../"
-            or "/../" in text
-        )
-        if not leads or not word.literal or not _PLAIN_PATH.issuperset(text):
-            continue
-        if not any(item.part == run.part and item.effect.kind == "code" for item in findings.items[run.first :]):
-            return
-        if (text + "/").startswith(_SCRATCH):
-            findings.touch("write", Word(text, word.start, word.end), run.cwds, run.part)
-        else:
-            findings.touch("read", Word(text, word.start, word.end), run.cwds, run.part)
 
 
 def _change_folder(run: Invocation, word: Word) -> None:
@@ -95,7 +63,7 @@ def _change_folder(run: Invocation, word: Word) -> None:
 
 def _option(findings: Findings, run: Invocation, option: Option, words: tuple[Word, ...]) -> None:
     if "until" in option:
-        _hand(findings, run, words, option)
+        hand_on(findings, run, words, option)
         return
     if "when" in option and not run.has(option["when"]):
         return
@@ -111,6 +79,7 @@ def _option(findings: Findings, run: Invocation, option: Option, words: tuple[Wo
 
 
 def _operands(findings: Findings, run: Invocation, spec: Spec) -> None:
+    """The operands by their places: assignments, those at the start, those at the end, and all between them."""
     operands = run.operands
     lead: list[Operand] = spec["lead"]
     tail: list[Operand] = spec["tail"]
@@ -132,8 +101,7 @@ def _operands(findings: Findings, run: Invocation, spec: Spec) -> None:
                 _slot(findings, run, slot, _default(run, slot))
             break
         word = operands[start]
-        kind = slot["kind"]
-        if kind in ("command", "shell"):
+        if slot["kind"] in ("command", "shell"):
             rest = slot
             break
         if (word.splits or word.pattern is not None) and (rest is not None or tail or slot is not lead[-1]):
@@ -152,51 +120,59 @@ def _operands(findings: Findings, run: Invocation, spec: Spec) -> None:
                 _into(findings, run, slot, word, operands[start:end])
             else:
                 _slot(findings, run, slot, word)
-    if rest is None:
-        # A subcommand that is not described has been doubted already.
-        if start < end and "harmless" not in spec and (spec["operands"] or "subcommands" not in spec):
-            run.doubts.append(f"operand {operands[start].text.replace(HOLE, '?')} is not described")
-        return
-    kind = rest["kind"]
+    between = operands[start:end] if start or end < total else operands
+    if rest is not None:
+        _rest(findings, run, rest, between)
+    # A subcommand that is not described has been doubted already.
+    elif between and "harmless" not in spec and (spec["operands"] or "subcommands" not in spec):
+        run.doubts.append(f"operand {between[0].text.replace(HOLE, '?')} is not described")
+
+
+def _rest(findings: Findings, run: Invocation, slot: Operand, words: list[Word]) -> None:
+    """The operands of the one place that takes any number of them."""
+    kind = slot["kind"]
     if kind == "command":
-        if start < end:
-            _hand(findings, run, tuple(operands[start:end]), rest)
-        elif "default" in rest:
-            _slot(findings, run, {**rest, "kind": "text"}, _default(run, rest))
+        if words:
+            hand_on(findings, run, tuple(words), slot)
+        elif "default" in slot:
+            _slot(findings, run, {**slot, "kind": "text"}, _default(run, slot))
         return
     if kind == "shell":
-        if start < end:
-            shell_text(findings, run, operands[start:end], rest.get("via") or run.name)
+        if words:
+            shell_text(findings, run, words, slot.get("via") or run.name)
         return
-    if start == end or ("default" in rest and operands[start].splits and _may_vanish(operands[start:end])):
-        if "default" in rest and not ("default_when" in rest and not run.has(rest["default_when"])):
-            _slot(findings, run, rest, _default(run, rest))
-        if start == end:
+    if not words or ("default" in slot and words[0].splits and _may_vanish(words)):
+        if "default" in slot and not ("default_when" in slot and not run.has(slot["default_when"])):
+            _slot(findings, run, slot, _default(run, slot))
+        if not words:
             return
     if kind == "path":
-        # The commonest case, without the detour through `_value`.
-        tree = rest.get("tree", False)
-        if isinstance(tree, list):
-            tree = run.has(tree)
-        ignored = spec.get("ignored", ())
-        for word in operands[start:end] if start or end < total else operands:
-            if word.text in ignored:
-                continue
-            for effect in _given(rest, word):
-                if not _present(run, effect):
-                    continue
-                if effect["kind"] in PATH_KINDS and "target" not in effect:
-                    findings.touch(effect["kind"], word, run.cwds, run.part, tree)
-                else:
-                    _effect(findings, run, effect, word)
-        return
-    if kind == "text" and not rest["does"]:
-        for word in operands[start:end]:
+        _paths(findings, run, slot, words)
+    elif kind == "text" and not slot["does"]:
+        for word in words:
             if word.pattern is not None:
                 _listed(findings, run, word)
-        return
-    for word in operands[start:end]:
-        _slot(findings, run, rest, word)
+    else:
+        for word in words:
+            _slot(findings, run, slot, word)
+
+
+def _paths(findings: Findings, run: Invocation, slot: Operand, words: list[Word]) -> None:
+    """Any number of paths: the commonest operands, without the detour through `_value`."""
+    tree = slot.get("tree", False)
+    if isinstance(tree, list):
+        tree = run.has(tree)
+    ignored = run.spec.get("ignored", ())
+    for word in words:
+        if word.text in ignored:
+            continue
+        for effect in _given(slot, word):
+            if not _present(run, effect):
+                continue
+            if effect["kind"] in PATH_KINDS and "target" not in effect:
+                findings.touch(effect["kind"], word, run.cwds, run.part, tree)
+            else:
+                _effect(findings, run, effect, word)
 
 
 def _several(run: Invocation, spec: Spec, word: Word) -> None:
@@ -293,7 +269,7 @@ def _value(findings: Findings, run: Invocation, kind: str, slot: Taken, word: Wo
     elif kind == "shell":
         shell_text(findings, run, [word], slot.get("via") or run.name)
     elif kind == "command":
-        _hand(findings, run, (word,), slot)
+        hand_on(findings, run, (word,), slot)
 
 
 def _contact(findings: Findings, run: Invocation, slot: Taken, word: Word, place: tuple[str, str, int]) -> None:
@@ -389,43 +365,3 @@ def _effect(findings: Findings, run: Invocation, effect: Effect, word: Word) -> 
         findings.add(Process(target, effect.get("extra") or word.text), start, end, run.part)
     elif kind == "system":
         findings.add(System(target, effect.get("extra") or word.text), start, end, run.part)
-
-
-def shell_text(findings: Findings, run: Invocation, words: list[Word], via: str) -> None:
-    """Text that a shell will read, joined from words."""
-    text = " ".join([word.text for word in words])
-    start, end = words[0].start, words[-1].end
-    if HOLE in text or any(word.splits or word.pattern is not None for word in words):
-        findings.opaque(f"{run.name} runs text that is not known before the run", start, end, run.part)
-        # What is known of it still counts for rules that deny.
-        text = text.replace(HOLE, "${unknown}")
-    findings.script(findings, text, run.cwds, (*run.via, via), (start, end), run)
-
-
-def hand(findings: Findings, run: Invocation, words: tuple[Word, ...], via: str) -> None:
-    """Words that are a command of their own."""
-    if words:
-        findings.command(findings, words, run.cwds, (*run.via, via), run.stdin, run.stdin_text, run)
-
-
-def _hand(findings: Findings, run: Invocation, words: tuple[Word, ...], slot: Taken) -> None:
-    if not words:
-        return
-    via = slot.get("via") or run.name
-    if "elsewhere" in slot:
-        from gateway.commands.remote import hand_elsewhere  # lazy: few commands run elsewhere
-
-        hand_elsewhere(findings, run, words, via)
-        return
-    if "adds" in slot:
-        from gateway.commands.inputs import with_input  # few commands add words to others
-
-        for each in with_input(run, words):
-            hand(findings, run, each, via)
-        return
-    if "braces" in slot:
-        from gateway.commands.inputs import with_found
-
-        with_found(findings, run, words, via, slot)
-    else:
-        hand(findings, run, words, via)

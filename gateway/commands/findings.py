@@ -41,6 +41,7 @@ class Findings:
         "programs",
         "script",
         "secrets",
+        "shadowed",
         "span",
         "tokens",
         "tried",
@@ -68,6 +69,7 @@ class Findings:
         self.pending: list[Pending] = []
         self.aliases: dict[str, str] = {}  # of the shell, which its settings say whether it heeds
         self.secrets: list[str] = []
+        self.shadowed: frozenset[str] = frozenset()  # programs whose names the text gives another meaning
         self.handed_on = 0
         self.span: tuple[int, int] | None = None
         self.moves: tuple[int, int] | None = None  # where HOME or its kin is set

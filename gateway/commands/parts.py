@@ -25,34 +25,36 @@ def parted(description: Description | None) -> tuple[Description | None, Sequenc
     return None if "undescribed" in description else description, description["also"]
 
 
+def undescribed(
+    argv: tuple[str, ...],
+    start: int,
+    end: int,
+    program: str,
+    literal: bool,
+    direct: bool,
+    via: tuple[str, ...],
+    cwds: tuple[str, ...],
+    *,
+    described: bool = False,
+    trusted: bool = False,
+) -> Part:
+    """The part of a command whose words nobody reads by a description; "" is a program of which not even the name is
+    known."""
+    options, operands = crude_words(argv)
+    return Part(
+        argv, start, end, program, subcommands=(), operands=operands, options=options, described=described,
+        literal=literal, direct=direct, trusted=trusted, via=via, cwds=cwds,
+    )  # fmt: skip
+
+
 def function_call(findings: Findings, command: Simple, via: tuple[str, ...]) -> None:
     """A call of a function whose body stands among the commands: it does nothing by itself."""
     argv = tuple([word.text for word in command.words])
-    options, operands = crude_words(argv)
     part = len(findings.parts)
     start, end = findings.span or (command.start, command.end)
     literal = all(word.literal for word in command.words)
     via += command.via
-    findings.parts.append(
-        Part(
-            argv,
-            start,
-            end,
-            argv[0],
-            (),
-            operands,
-            options,
-            True,
-            literal,
-            not via,
-            False,
-            via,
-            (),
-            (),
-            (),
-            command.cwds,
-        )
-    )
+    findings.parts.append(undescribed(argv, start, end, argv[0], literal, not via, via, command.cwds, described=True))
     findings.items.append(Item(Exec(argv[0], argv), start, end, part))
     for word in command.words:
         if word.pattern is not None and word.names is None:

@@ -38,12 +38,13 @@ _NOBODY: list[tuple[int, int, int]] = []
 class Finder(Subject):
     """What is being judged, with the clauses that may speak of it; remembers what is the same for all effects."""
 
-    __slots__ = ("by_part", "by_tool", "policy")
+    __slots__ = ("by_part", "by_tool", "parts", "policy")
 
     def __init__(self, policy: Policy, call: Call, context: Context, parts: tuple[Part, ...]) -> None:
         self.call = call
         self.context = context
         self.policy = policy
+        self.parts = parts
         self.by_tool = _NOBODY
         if policy.tool_globs or call.tool in policy.tools:
             clauses = [*policy.tools.get(call.tool, ()), *policy.tool_globs]
@@ -77,6 +78,26 @@ class Finder(Subject):
         if item.part in self.by_part:
             found = found + self.by_part[item.part]
         return found
+
+    def look_at(self, item: Item) -> None:
+        """From now on predicates are asked of this effect."""
+        self.effect = item.effect
+        self.part = self.parts[item.part] if item.part >= 0 else None
+
+    def answer_for(self, tests: list[list[Any]], allow: bool) -> int:
+        """Whether all predicates hold, in the lane of allow rules or in that of deny and ask: the weakest answer."""
+        self.allow = allow
+        return self.answer(tests)
+
+    def is_excepted(self, alternatives: list[list[list[Any]]]) -> bool:
+        """Whether an exception holds for this effect, tested as strictly as an allow.
+
+        A shell's call as a whole is never what an exception speaks of: its commands are, each by itself.
+        """
+        effect = self.effect
+        if effect is not None and effect.kind == "use" and self.parts:
+            return True
+        return any(self.answer_for(tests, True) is YES for tests in alternatives)
 
     def answer(self, tests: list[list[Any]]) -> int:
         """Whether all predicates hold for what is looked at, in the lane that `allow` says: the weakest answer."""

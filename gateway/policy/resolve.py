@@ -21,7 +21,6 @@ from gateway.policy.protected import forbids_kind, wide_clauses
 from gateway.policy.table import (
     CHANGES,
     DELEGATE,
-    DEMANDS,
     EXCEPT,
     EXPIRES,
     LANE,
@@ -33,7 +32,6 @@ from gateway.policy.table import (
     review_rule,
 )  # fmt: skip
 from gateway.policy.telling import rank, tells_more
-from gateway.policy.unparsed import token_doubts, token_hits
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -143,8 +141,11 @@ class _Resolution(Finder):
             outcomes.append(self._by_level())
         demands: tuple[tuple[str, object], ...] = ()
         if self.policy.requires:
-            unmet, demands = self._demands()
+            from gateway.policy.demands import demanded  # lazy: few policies demand anything of plans
+
+            unmet, demands, noted = demanded(self, self.analysis.items)
             outcomes += unmet
+            self.noted += noted
         items = self.analysis.items
         deciding = outcomes[0]
         for outcome in outcomes:
@@ -211,7 +212,7 @@ class _Resolution(Finder):
     def _by_rules(self, number: int, item: Item, candidates: list[Candidate]) -> Outcome | None:
         """The strictest rule that holds for this effect, or None when none does."""
         policy, now, items = self.policy, self.context.now, self.analysis.items
-        self._look_at(item)
+        self.look_at(item)
         carrier = item.effect.kind in WITHOUT_COVER
         silenced = self._silenced(candidates) if policy.delegations else ()
         best: Reason | None = None
@@ -227,7 +228,7 @@ class _Resolution(Finder):
                     carrier
                     or not covers
                     or not self._may_cover(item, tests, of_part)
-                    or self._answer(tests, True) is not YES
+                    or self.answer_for(tests, True) is not YES
                 ):
                     continue
                 reason = Reason.make((policy.rule(rule), _ALLOW, number, True, ""))
@@ -240,8 +241,8 @@ class _Resolution(Finder):
                         ends[covers] = reason
                     continue
             else:
-                answer = min(forbids, self._answer(tests, False))
-                if answer is NO or (row[EXCEPT] and self._is_excepted(row[EXCEPT])):
+                answer = min(forbids, self.answer_for(tests, False))
+                if answer is NO or (row[EXCEPT] and self.is_excepted(row[EXCEPT])):
                     continue
                 if answer is YES:
                     decision = _DENY if row[LANE] == "deny" else _ASK
@@ -271,15 +272,6 @@ class _Resolution(Finder):
             self.lost.append(ends[TARGET])
         return None if best is None else Outcome.make((best.decision, best))
 
-    def _look_at(self, item: Item) -> None:
-        self.effect = item.effect
-        self.part = self.analysis.parts[item.part] if item.part >= 0 else None
-
-    def _answer(self, tests: list[list[Any]], allow: bool) -> int:
-        """Whether all predicates hold: the weakest answer."""
-        self.allow = allow
-        return self.answer(tests)
-
     def _may_cover(self, item: Item, tests: list[list[Any]], of_part: list[list[Any]]) -> bool:
         """What an allow rule can cover at all.
 
@@ -297,16 +289,6 @@ class _Resolution(Finder):
             return self.context.confined or any(name in _NAMES_PROGRAM for name, _ in (*of_part, *tests))
         return item.part >= 0 or all(name != "tool" for name, _ in tests)
 
-    def _is_excepted(self, alternatives: list[list[list[Any]]]) -> bool:
-        """Whether an exception holds for this effect, tested as strictly as an allow.
-
-        A shell's call as a whole is never what an exception speaks of: its commands are, each by itself.
-        """
-        effect = self.effect
-        if effect is not None and effect.kind == "use" and self.analysis.parts:
-            return True
-        return any(self._answer(tests, True) is YES for tests in alternatives)
-
     def _silenced(self, candidates: list[Candidate]) -> set[int]:
         """Upper rules that a lower allow rule may silence for this effect, inside the bounds of their delegation."""
         silenced: set[int] = set()
@@ -319,7 +301,7 @@ class _Resolution(Finder):
             _layer, until, within = self.policy.rules[row[SILENCES]][REST][DELEGATE]
             if until and until <= now:
                 continue
-            if self._answer(tests, True) is YES and self._answer(within, True) is YES:
+            if self.answer_for(tests, True) is YES and self.answer_for(within, True) is YES:
                 silenced.add(row[SILENCES])
         return silenced
 
@@ -370,22 +352,15 @@ class _Resolution(Finder):
 
     def _judge_tokens(self) -> list[Outcome]:
         """Deny and ask rules tried on the words of a text that could not be parsed."""
+        from gateway.policy.unparsed import token_reasons  # lazy: most texts can be parsed
+
         place = next((n for n, item in enumerate(self.analysis.items) if item.effect.kind == "opaque"), 0)
-        rules, tokens = self.policy.rules, self.analysis.tokens
-        reasons = []
-        for rule in token_hits(self.policy, tokens, self):
-            decision = _DENY if rules[rule][LANE] == "deny" else _ASK
-            note = "found among words that cannot be parsed"
-            reasons.append((rule, Reason(self.policy.rule(rule), decision, place, True, note)))
-        for rule in token_doubts(self.policy, tokens, self):
-            note = "may hold: one of the words that cannot be parsed is a path that it protects"
-            reasons.append((rule, Reason(self.policy.rule(rule), _ASK, place, False, note)))
         outcomes = []
-        for rule, reason in reasons:
-            if rules[rule][LEVEL]:
-                self.noted.append(reason)
-            else:
+        for is_in_force, reason in token_reasons(self.policy, self.analysis.tokens, self, place):
+            if is_in_force:
                 outcomes.append(self._answered_by_mode(Outcome(reason.decision, reason)))
+            else:
+                self.noted.append(reason)
         return outcomes
 
     def _by_level(self) -> Outcome:
@@ -393,13 +368,13 @@ class _Resolution(Finder):
         policy = self.policy
         best: Reason | None = None
         for number, candidates in self.carriers:
-            self._look_at(self.analysis.items[number])
+            self.look_at(self.analysis.items[number])
             for clause, _forbids, covers in candidates:
                 rule, tests, _of_part = policy.clauses[clause]
                 row = policy.rules[rule]
                 if row[LANE] != "allow" or row[LEVEL] or 0 < row[EXPIRES] <= self.context.now:
                     continue
-                if covers == BOTH and len(self.analysis.parts) <= 1 and self._answer(tests, True) is YES:
+                if covers == BOTH and len(self.analysis.parts) <= 1 and self.answer_for(tests, True) is YES:
                     reason = Reason(policy.rule(rule), _ALLOW, number)
                     if best is None or tells_more(reason, best, self.analysis.items):
                         best = reason
@@ -412,44 +387,3 @@ class _Resolution(Finder):
             decision = mode_decision(self.context.mode, "deep")
             outcome = Outcome(decision, Reason(mode_rule(self.context.mode), decision, 0))
         return outcome
-
-    def _demands(self) -> tuple[list[Outcome], tuple[tuple[str, object], ...]]:
-        """What `require` rules ask of the plan, and a denial for each demand that this call does not meet."""
-        unmet: list[Outcome] = []
-        demands: dict[str, object] = {}
-        seen: set[int] = set()
-        for number, item in enumerate(self.analysis.items):
-            self._look_at(item)
-            for clause in self.policy.requires:
-                rule, tests, of_part = self.policy.clauses[clause]
-                row = self.policy.rules[rule]
-                if rule in seen or 0 < row[EXPIRES] <= self.context.now:
-                    continue
-                if self._answer([*of_part, *tests], False) is NO or (row[EXCEPT] and self._is_excepted(row[EXCEPT])):
-                    continue
-                seen.add(rule)
-                note = self._unmet(row[REST][DEMANDS])
-                reason = Reason(self.policy.rule(rule), _DENY if note else _ALLOW, number, True, note)
-                if row[LEVEL]:
-                    self.noted.append(reason)
-                elif note:
-                    unmet.append(Outcome(_DENY, reason))
-                else:
-                    demands.update(row[REST][DEMANDS])
-        return unmet, tuple(sorted(demands.items()))
-
-    def _unmet(self, demands: dict[str, Any]) -> str:
-        """Why a demand is not met, "" if all are. What only a plan can give needs confinement."""
-        for name, value in demands.items():
-            if name in ("confined", "contained"):
-                if getattr(self.context, name) != value:
-                    return f"required: {name} {str(value).lower()}"
-            elif name == "changes":
-                continue  # of calls that are not contained it says nothing
-            elif not self.context.confined:
-                return f"required: {name} {value}, which nobody enforces outside the sandbox"
-            elif (name, value) == ("network", "off") and any(
-                item.effect.kind in ("connect", "push") for item in self.analysis.items
-            ):
-                return "required: network off"
-        return ""

@@ -5,12 +5,14 @@ from __future__ import annotations
 
 from posixpath import normpath
 
+from gateway.model.decision import Decision
 from gateway.model.effect import HOLE, Touch
+from gateway.model.verdict import Reason
 from gateway.policy import commandpattern, paths
 from gateway.policy.answers import NO
 from gateway.policy.commandtests import compiled_command, word_answer
 from gateway.policy.predicates import PREDICATES
-from gateway.policy.table import EXPIRES, LANE
+from gateway.policy.table import EXPIRES, LANE, LEVEL
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -21,6 +23,23 @@ if TYPE_CHECKING:
     from gateway.policy.table import Policy
 
 MAX_TRIED = 200_000  # pairs of a word and a rule; beyond that every rule holds
+
+
+def token_reasons(policy: Policy, tokens: tuple[str, ...], subject: Subject, place: int) -> list[tuple[bool, Reason]]:
+    """What the words of a text speak for, at the effect of that number; with whether the rule is in force (of others
+    it is only noted what they would say)."""
+    rules = policy.rules
+    found = []
+    for rule in token_hits(policy, tokens, subject):
+        decision = Decision.DENY if rules[rule][LANE] == "deny" else Decision.ASK
+        found.append((rule, decision, True, "found among words that cannot be parsed"))
+    for rule in token_doubts(policy, tokens, subject):
+        note = "may hold: one of the words that cannot be parsed is a path that it protects"
+        found.append((rule, Decision.ASK, False, note))
+    return [
+        (not rules[rule][LEVEL], Reason(policy.rule(rule), decision, place, certain, note))
+        for rule, decision, certain, note in found
+    ]
 
 
 def token_hits(policy: Policy, tokens: tuple[str, ...], subject: Subject) -> list[int]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from gateway.commands.apply import shell_text
+from gateway.commands.handing import shell_text
 from gateway.commands.variables import secret
 from gateway.model.command import Word
 from gateway.model.effect import HOLE

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from gateway.commands.apply import hand
+from gateway.commands.handing import hand
 from gateway.commands.variables import assigned
 from gateway.model.effect import HOLE, Process, System
 

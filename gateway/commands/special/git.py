@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from gateway.commands.apply import shell_text
+from gateway.commands.handing import shell_text
 from gateway.commands.places import remote
 from gateway.commands.special.pathspecs import lines, whole, widen
 from gateway.model.command import Word

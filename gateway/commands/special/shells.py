@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from gateway.commands.apply import hand, shell_text
 from gateway.commands.crossing import behind_text, known_of, run_written
+from gateway.commands.handing import hand, shell_text
 from gateway.commands.remote import hand_elsewhere
 from gateway.commands.splitting import split
 from gateway.commands.variables import assigned

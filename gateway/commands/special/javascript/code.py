@@ -7,7 +7,7 @@ itself writes may be called by a name of its own.
 
 from __future__ import annotations
 
-from gateway.commands.apply import shell_text
+from gateway.commands.handing import shell_text
 from gateway.commands.places import absolute
 from gateway.commands.special.javascript.names import (
     CALLED,

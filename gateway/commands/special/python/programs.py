@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from gateway.commands.apply import hand, shell_text
+from gateway.commands.handing import hand, shell_text
 from gateway.commands.places import absolute, escaped, host_of
 from gateway.commands.special.python.folder import FOLDERS
 from gateway.model.command import Word

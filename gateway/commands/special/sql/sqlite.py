@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from gateway.commands.apply import shell_text
+from gateway.commands.handing import shell_text
 from gateway.commands.places import absolute, host_of
 from gateway.commands.special.sql.statements import FUNCTIONS, Dialect, SqlError, Token, only_reads, statements
 from gateway.commands.special.wordlists import words
