@@ -22,7 +22,8 @@ from typing import TYPE_CHECKING, Any
 
 from gateway.api.gateway import Gateway
 from gateway.config.layers import PolicyFile
-from gateway.config.load import Options, load_tools, policy_from
+from gateway.config.load import Options, policy_from
+from gateway.config.shipped import load_tools
 from gateway.core.errors import GatewayError
 from gateway.core.places import Places, packaged
 from gateway.host.frozen import world

@@ -14,7 +14,7 @@ from decide import SHELL_TEXTS
 from measure import each
 
 from gateway.commands.analyse import Start, analyse
-from gateway.config.load import load_descriptions
+from gateway.config.shipped import load_descriptions
 from gateway.core.places import places
 from gateway.shell.reading import read
 from gateway.shell.secondopinion import disagreement

@@ -15,7 +15,8 @@ from patience import patience
 
 from gateway.api.gateway import Gateway
 from gateway.config.layers import PolicyFile
-from gateway.config.load import Options, load_tools, policy_from
+from gateway.config.load import Options, policy_from
+from gateway.config.shipped import load_tools
 from gateway.core.gc_pause import keep
 from gateway.core.places import Places, packaged
 from gateway.host.frozen import world

@@ -14,7 +14,8 @@ import yaml
 
 from gateway.api.gateway import Gateway
 from gateway.config.layers import PolicyFile
-from gateway.config.load import Loaded, Options, load_tools, policy_from
+from gateway.config.load import Loaded, Options, policy_from
+from gateway.config.shipped import load_tools
 from gateway.core.places import Places, packaged
 from gateway.host.frozen import World, world
 from gateway.judge.policy_tests import check_examples

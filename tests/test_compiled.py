@@ -14,8 +14,8 @@ import pytest
 ROOT = Path(__file__).parents[1]
 COMPILED: list[str] = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["tool"]["gateway"]["compiled"]
 
-# What may come back to itself inside of one module, and what ends that. By way of others it is `MAX_DEPTH` shells inside
-# each other (`commands.analyse`), what an alias stands for among them.
+# What may come back to itself inside of one module, and what ends that. By way of others come back texts that commands
+# hand on: `MAX_DEPTH` shells inside each other (`commands.analyse`), what an alias stands for among them.
 BOUNDED = {
     # `MAX_NESTED` substitutions inside each other.
     "commands.pipes": {

@@ -16,7 +16,8 @@ import yaml
 
 from gateway.api.gateway import Gateway
 from gateway.config.layers import PolicyFile
-from gateway.config.load import Loaded, Options, load_tools, policy_from
+from gateway.config.load import Loaded, Options, policy_from
+from gateway.config.shipped import load_tools
 from gateway.core.cache import digest
 from gateway.core.errors import CallError
 from gateway.core.places import Places, packaged

@@ -7,7 +7,7 @@ import os
 import tempfile
 from pathlib import Path
 
-from gateway.config.load import load_descriptions, load_foreign, load_tools
+from gateway.config.shipped import load_descriptions, load_foreign, load_tools
 from gateway.core.places import Places
 
 

@@ -12,20 +12,19 @@ from time import monotonic
 from gateway.calls.containing import FIRST, is_first
 from gateway.calls.handlers import check, handler
 from gateway.calls.hooks.run import ask_before, hooks_of, tell_after
-from gateway.calls.output import Crowded, Done, Failure, Output, Text
+from gateway.calls.output import Crowded, Done, Failure, Output
+from gateway.calls.refusal import Refused, exited, never_judged, refused, said
 from gateway.calls.saving import cannot_undo, written_by
 from gateway.core.cancel import NEVER
 from gateway.core.errors import CallError, ConfigError, GatewayError, fault
-from gateway.model.call import Call
 from gateway.model.decision import Decision
 from gateway.model.record import Rewritten
 from gateway.model.result import Result
 from gateway.policy.explain import message
-from gateway.policy.unjudged import INTERNAL, INVALID, built_in, unjudged
+from gateway.policy.unjudged import INTERNAL, INVALID, built_in
 from gateway.sandbox.base import SandboxError
 from gateway.sandbox.run import NOT_RUN, not_run
 from gateway.tools.canonical import canonicalise
-from gateway.tools.frozen import freeze, readable
 from gateway.tools.traits import is_concurrency_safe
 
 TYPE_CHECKING = False
@@ -41,7 +40,7 @@ if TYPE_CHECKING:
     from gateway.calls.session import Session
     from gateway.calls.work import Handler, Work
     from gateway.core.cancel import Cancel
-    from gateway.model.call import RawCall
+    from gateway.model.call import Call, RawCall
     from gateway.model.context import Context
     from gateway.model.grant import Grant
     from gateway.model.plan import SandboxPlan
@@ -50,15 +49,6 @@ if TYPE_CHECKING:
     from gateway.tools.tool import Tool
 
 UNCONFINED_RUN = "The call asks to run without the sandbox, which is not done here."
-_LONGEST_NAME = 256
-
-
-class Refused(Exception):
-    """A step said no. `result`: how the call ended with it."""
-
-    def __init__(self, result: Result) -> None:
-        super().__init__(result.reason)
-        self.result = result
 
 
 class Life:
@@ -159,19 +149,19 @@ class Life:
     def _safely(self, does: Callable[[], None]) -> None:
         try:
             does()
-        except Refused as refused:
-            self._end(refused.result)
+        except Refused as refusal:
+            self._end(refusal.result)
         except (CallError, ConfigError) as error:
             self.error = error
-            self._end(_refused(str(error)))
+            self._end(refused(str(error)))
         except Failure as failure:
-            self._end(_refused(str(failure)))
+            self._end(refused(str(failure)))
         except SandboxError as error:
             self._end(not_run(error))
         except Crowded:
             raise
         except Exception as error:
-            self._end(_refused(f"It was refused because of {fault(error)}."))
+            self._end(refused(f"It was refused because of {fault(error)}."))
         except BaseException as error:
             self._end(Result("cancelled", NOT_RUN, reason=f"{type(error).__name__} ended it"))
             self._close()
@@ -205,7 +195,7 @@ class Life:
         self.rewritten = Rewritten(call, answer.changed) if answer.changed else None
         if answer.refusal:
             self.rule = answer.rule
-            raise Refused(_refused(answer.refusal))
+            raise Refused(refused(answer.refusal))
         self.raw = answer.raw
 
     def _reread(self, raw: RawCall) -> Call:
@@ -217,9 +207,9 @@ class Life:
     def _judge(self, contains: Callable[[], str] | None = None) -> Verdict:
         verdict = self.verdict = self.planner.judge.check(self.raw, self.context, contains=contains)
         if verdict.decision is Decision.DENY:
-            raise Refused(_refused(message(verdict)))
+            raise Refused(refused(message(verdict)))
         if not verdict.context.confined and self._starts(verdict):
-            raise Refused(_refused(f"{message(verdict)} {UNCONFINED_RUN}"))
+            raise Refused(refused(f"{message(verdict)} {UNCONFINED_RUN}"))
         if self.beside and not self.is_safe(verdict):
             raise Crowded
         assert self.tool is not None
@@ -269,7 +259,7 @@ class Life:
         verdict = self.verdict = judged.verdict
         self.plan = judged.plan
         if approval.refusal:
-            raise Refused(_refused(f"{message(verdict)} {approval.refusal}"))
+            raise Refused(refused(f"{message(verdict)} {approval.refusal}"))
         return verdict
 
     def _work(self, verdict: Verdict) -> tuple[Handler, Work]:
@@ -288,7 +278,7 @@ class Life:
             self.recorded = recorded
             return
         self.recorded = recorded.replace(problem="")  # which is what the refusal says
-        raise Refused(_refused(f"It is refused, because it would not be recorded: {recorded.problem}."))
+        raise Refused(refused(f"It is refused, because it would not be recorded: {recorded.problem}."))
 
     def _recorded(self, verdict: Verdict) -> Recorded:
         return self.services.recorded(
@@ -317,34 +307,30 @@ class Life:
         try:
             output = does(verdict.call, given)
         except Failure as failure:
-            self.output = _said(str(failure), is_error=True)
+            self.output = said(str(failure), is_error=True)
             self.result = Result("exited", 1, reason=failure.message, seconds=monotonic() - began)
         except SandboxError as error:
             self.result = not_run(error)
-            self.output = _said(f"Nothing ran: {self.result.reason}.", is_error=True)
+            self.output = said(f"Nothing ran: {self.result.reason}.", is_error=True)
         except (Exception, SystemExit) as error:
             cancelled = self.cancel.is_set
             reason = "it was cancelled" if cancelled else fault(error)
-            self.output = _said(f"{verdict.call.tool} did not finish: {reason}.", is_error=True)
+            self.output = said(f"{verdict.call.tool} did not finish: {reason}.", is_error=True)
             self.result = Result("cancelled" if cancelled else "failed", 1, reason=reason, seconds=monotonic() - began)
         else:
             self.output = output
-            self.result = output.result or _exited(int(output.is_error), monotonic() - began)
+            self.result = output.result or exited(int(output.is_error), monotonic() - began)
 
     def _limit(self) -> None:
-        """Too much for a model goes to a file; what the tool declares of its result is held to. Where that cannot be,
-        the model gets why instead of the result."""
+        """Too much for a model goes to a file; what the tool declares of its result is held to."""
         assert self.tool is not None
         if self.given is not None:
             return
-        from gateway.calls.results import limited
+        from gateway.calls.results import held
 
-        try:
-            self.output = limited(self.output, self.tool.entry, None if self.session.single else self.session.scratch)
-        except Exception as error:
-            why = str(error) if isinstance(error, Failure) else f"It ran. Its result is lost: {fault(error)}."
-            self.output = self.output.replace(blocks=(Text(why),), data=None, is_error=True)
-            self.reports.append(f"after it had run, {why}")
+        scratch = None if self.session.single else self.session.scratch
+        self.output, lost = held(self.output, self.tool.entry, scratch)
+        self.reports += lost
 
     def _hooks_after(self) -> None:
         """Hooks that watch: they may add notes; whether they work changes nothing that has happened."""
@@ -361,12 +347,12 @@ class Life:
             self.reports.append(f"after it had run, {result.reason}")
             return
         self.result = result
-        self.output = _said(result.reason, is_error=True)
+        self.output = said(result.reason, is_error=True)
 
     def _close(self) -> Done:
         """Records what became of the call; one that got no further than being judged is recorded as such."""
-        result = self.result or _refused("Nothing became of it.")
-        verdict = self.verdict or self._unjudged(result.reason)
+        result = self.result or refused("Nothing became of it.")
+        verdict = self.verdict or self._refusal_of(result.reason)
         recorded = self.recorded
         try:
             if recorded is None:
@@ -394,16 +380,11 @@ class Life:
             ran=self.ran,
         )
 
-    def _unjudged(self, because: str) -> Verdict:
-        """A denial in the place of the verdict that was never reached, with as much of the call as there is."""
-        name = self._name() if isinstance(self.raw.tool, str) else "?"
-        name = name[:_LONGEST_NAME].encode("utf-8", "backslashreplace").decode()
-        try:
-            given = readable(self.raw.input)
-        except Exception:
-            given = freeze({})
+    def _refusal_of(self, because: str) -> Verdict:
+        """A denial in the place of the verdict that was never reached."""
         rule = self.rule or built_in(INVALID if isinstance(self.error, CallError) else INTERNAL, because)
-        return unjudged(Call(name, given, ""), self.context, rule)
+        name = self._name() if isinstance(self.raw.tool, str) else "?"
+        return never_judged(name, self.raw, self.context, rule)
 
     def _name(self) -> str:
         return self.raw.tool if self.tool is None else self.tool.name
@@ -416,26 +397,3 @@ def _guard_of(services: Serves) -> tuple[Planner, ConfigError | None]:
         return services.planner, None
     except ConfigError as error:
         return services.planner_before, error
-
-
-def _exited(status: int, seconds: float) -> Result:
-    return Result(
-        "exited",
-        status,
-        stdout=b"",
-        stderr=b"",
-        truncated=(0, 0),
-        reason="",
-        violations=(),
-        backend="",
-        degraded=(),
-        seconds=seconds,
-    )
-
-
-def _refused(reason: str) -> Result:
-    return Result("refused", NOT_RUN, reason=reason)
-
-
-def _said(text: str, *, is_error: bool) -> Output:
-    return Output((Text(text),), is_error=is_error)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 
 from gateway.calls.output import Failure, Image, Output, Text
-from gateway.core.errors import GatewayError
+from gateway.core.errors import GatewayError, fault
 from gateway.tools.frozen import freeze
 from gateway.tools.validate import compile_validator, validate
 
@@ -42,6 +42,16 @@ def limited(output: Output, entry: dict[str, Any], scratch: Callable[[], str] | 
 
 
 DEFAULT = 30_000
+
+
+def held(output: Output, entry: dict[str, Any], scratch: Callable[[], str] | None) -> tuple[Output, tuple[str, ...]]:
+    """As `limited`, of a call that has run whatever its result is worth: where that cannot be handed on, the model gets
+    why in its place, and whoever is told of the call does, too. Raises nothing."""
+    try:
+        return limited(output, entry, scratch), ()
+    except Exception as error:
+        why = str(error) if isinstance(error, Failure) else f"It ran. Its result is lost: {fault(error)}."
+        return output.replace(blocks=(Text(why),), data=None, is_error=True), (f"after it had run, {why}",)
 
 
 def _shortened(text: str, most: int, scratch: Callable[[], str]) -> str:

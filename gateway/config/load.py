@@ -1,4 +1,4 @@
-"""Start-up: packaged data, tools and policies, each from its compiled form where one can be trusted.
+"""Start-up: the policy of all layers, from its compiled form where one can be trusted.
 
 Only a cache miss reads YAML; the modules that can are imported then and not before.
 """
@@ -8,8 +8,7 @@ from __future__ import annotations
 import os
 import sys
 
-from gateway.config import prebuilt
-from gateway.config.descriptions import Layered, find_descriptions
+from gateway.config.descriptions import find_descriptions
 from gateway.config.layers import (
     PolicyFile,
     Setting,
@@ -20,12 +19,13 @@ from gateway.config.layers import (
     session_files,
     texts,
 )
-from gateway.config.tool_files import find_tools, with_tools
+from gateway.config.shipped import code_stamp, descriptions_stamp, load_descriptions, load_foreign, load_server_tools
+from gateway.config.tool_files import find_tools
 from gateway.core import installation
 from gateway.core.cache import Cache, digest
 from gateway.core.errors import ConfigError, Problem
-from gateway.core.packed import Descriptions, OnDisk, Rows, pack_rows, unpack_rows
-from gateway.core.places import COMMANDS, PACKAGE, SERVERS, Places, packaged
+from gateway.core.packed import Rows, pack_rows, unpack_rows
+from gateway.core.places import Places
 from gateway.core.places import places as here
 from gateway.core.value import Value
 from gateway.host.machine import Machine
@@ -33,8 +33,6 @@ from gateway.host.repository import obeyed
 from gateway.model.changes import KEEP
 from gateway.model.decision import MODES
 from gateway.policy.table import Policy
-from gateway.tools.foreign import Foreign
-from gateway.tools.registry import Registry
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -42,8 +40,9 @@ if TYPE_CHECKING:
     from typing import Any
 
     from gateway.config.compiling import Verify
-    from gateway.config.descriptions import Entry, Lookup
+    from gateway.config.descriptions import Entry
     from gateway.spec.short import ToolName
+    from gateway.tools.registry import Registry
 
 
 # What of a policy is by far the most, and of which a call needs little.
@@ -141,7 +140,7 @@ def load_policy(
     brought = tool_files(places, options) if brought is None else brought
     cache = Cache(places.cache)
     # What ships changes with the code, or in a checkout with its files.
-    shipped = (_descriptions_stamp(),) if described else ()
+    shipped = (descriptions_stamp(),) if described else ()
     moved = (
         *places.moved(),
         *installation.moved(places.state, places.home),
@@ -296,60 +295,6 @@ def tool_files(places: Places, options: Options) -> tuple[PolicyFile, ...]:
     return tuple(find_tools(places, options.root, policies=options.policies, binding=options.binding))
 
 
-def load_tools(places: Places, brought: Sequence[PolicyFile] = ()) -> Registry:
-    """The declared tools, and those of the files that layers bring besides. Raises ConfigError for a broken one."""
-    shipped = _shipped_tools(places)
-    if not brought:
-        return shipped
-    cache, compiled = Cache(places.cache), []
-    for file in brought:
-        key = "tools-" + digest([code_stamp(), file.layer, file.path, file.content])
-        found = cache.read(key)
-        if found is None:
-            from gateway.spec.tools import compile_tools
-
-            found = compile_tools(file.content, file.path, file.layer)
-            cache.write(key, found)
-        compiled.append((file.layer, found))
-    return with_tools(shipped, compiled)
-
-
-def _shipped_tools(places: Places) -> Registry:
-    built = prebuilt.tools()
-    if built is not None:
-        return Registry(built["tools"])
-    path = packaged("tools.yaml")
-    content = read_file(path)
-    cache = Cache(places.cache)
-    key = "tools-" + digest([code_stamp(), path, content])
-    compiled = cache.read(key)
-    if compiled is None:
-        from gateway.spec.tools import compile_tools
-
-        compiled = compile_tools(content, path)
-        cache.write(key, compiled)
-    return Registry(compiled)
-
-
-def load_server_tools(places: Places, name: str) -> dict[str, dict[str, Any]]:
-    """What a described MCP server's tools do, by their own names. Raises ConfigError where nobody describes it."""
-    path = os.path.join(SERVERS, f"{name}.yaml")
-    if not os.path.isfile(path):
-        known = sorted(each.removesuffix(".yaml") for each in os.listdir(SERVERS) if each.endswith(".yaml"))
-        remedy = f"described are {', '.join(known)}"
-        raise ConfigError(Problem(f"no description says what the MCP server `{name}` does", remedy=remedy))
-    content, cache = read_file(path), Cache(places.cache)
-    key = "server-" + digest([code_stamp(), path, content])
-    compiled = cache.read(key)
-    if compiled is None:
-        from gateway.spec.tools import compile_tools
-
-        compiled = compile_tools(content, path)
-        cache.write(key, compiled)
-    found: dict[str, dict[str, Any]] = compiled["tools"]
-    return found
-
-
 def with_servers(registry: Registry, places: Places, options: Options, settings: dict[str, Setting]) -> Registry:
     """The tools with what is known of those of MCP servers: of the ones that the policy names, and of others. Raises
     ConfigError where a server is to be one that nobody describes."""
@@ -366,114 +311,3 @@ def with_search(registry: Registry, settings: dict[str, Setting]) -> Registry:
     """The tools, those that search with the provider that the policy names as what they connect to."""
     setting = settings.get("search")
     return registry if setting is None else registry.with_search(setting.value["url"])
-
-
-def load_descriptions(places: Places) -> Descriptions:
-    """The packaged descriptions of programs. The first look-up raises ConfigError if one is broken."""
-    if prebuilt.tools() is not None:
-        return Descriptions(prebuilt.commands)
-    return Descriptions(lambda: _packed_descriptions(places))
-
-
-def load_foreign(places: Places) -> Foreign:
-    """The tools of foreign agents. The first look-up raises ConfigError if a description is broken."""
-    if prebuilt.tools() is not None:
-        return Foreign(Descriptions(prebuilt.foreign))
-    return Foreign(Descriptions(lambda: _packed_foreign(places)))
-
-
-def _packed_foreign(places: Places) -> bytes | OnDisk:
-    """Those of a checkout, from the cache unless one of their files is another one by now."""
-
-    def make() -> bytes:
-        from gateway.config.compiling import pack_foreign  # lazy: where there is a cache nothing is compiled
-
-        return pack_foreign(_shipped_tools(places))
-
-    return _in_checkout(places, "foreign-" + digest([code_stamp()]), make)
-
-
-def _in_checkout(places: Places, key: str, make: Callable[[], bytes]) -> bytes | OnDisk:
-    """Packed descriptions by their key in the cache."""
-    cache = Cache(places.cache)
-    found = cache.open_blocks(key)
-    if found is None:
-        packed = make()
-        cache.write_blocks(key, packed)
-        return packed
-    return OnDisk(found.read)
-
-
-def described(shipped: Descriptions, commands: tuple[Entry, ...]) -> Lookup:
-    """What known programs do: the packaged descriptions, with what layers say besides."""
-    return Layered(shipped, commands) if commands else shipped
-
-
-def _descriptions_stamp() -> str:
-    """Changes whenever a packaged description of a checkout does; "" for a wheel, whose code stamp covers them. A
-    process looks once, as for its code."""
-    found = _stamps.get(COMMANDS)
-    if found is None:
-        found = _stamps[COMMANDS] = "" if prebuilt.tools() is not None else _stamp_of_descriptions()
-    return found
-
-
-def _stamp_of_descriptions() -> str:
-    with os.scandir(COMMANDS) as files:
-        return repr(
-            sorted((e.name, (found := e.stat()).st_size, found.st_mtime_ns) for e in files if e.name.endswith(".yaml"))
-        )
-
-
-def _packed_descriptions(places: Places) -> bytes | OnDisk:
-    """Those of a checkout, from the cache unless one of their files is another one by now."""
-    return _in_checkout(places, "commands-" + digest([code_stamp(), _descriptions_stamp()]), _pack_descriptions)
-
-
-def _pack_descriptions() -> bytes:
-    from gateway.config.compiling import pack_descriptions  # lazy: where there is a cache nothing is compiled
-
-    return pack_descriptions()
-
-
-# What makes compiled forms, and what gives them their meaning.
-_COMPILING = (
-    "core", "model", "shell", "policy", "commands", "commands/special", "commands/special/javascript",
-    "commands/special/perl", "commands/special/python", "commands/special/sql", "host", "tools", "spec", "config",
-    "judge", "agents/tools",
-)  # fmt: skip
-
-
-_stamps: dict[str, str] = {}
-
-
-def code_stamp() -> str:
-    """Changes whenever the code that makes compiled forms does, or the tools that rules are read against. A process
-    looks once: it goes on with the code that it has."""
-    found = _stamps.get(PACKAGE)
-    if found is None:
-        found = _stamps[PACKAGE] = _code_stamp()
-    return found
-
-
-def _code_stamp() -> str:
-    platform = (sys.platform, *sys.version_info[:2])
-    built = prebuilt.tools()
-    if built is not None:
-        return repr((*platform, built["stamp"]))
-    found = os.stat(packaged("tools.yaml"))
-    stamp = [("", *platform), ("tools.yaml", found.st_size, found.st_mtime_ns)]
-    for folder in _COMPILING:
-        try:
-            with os.scandir(os.path.join(PACKAGE, folder)) as entries:
-                stamp += [
-                    (folder, e.name, (found := e.stat()).st_size, found.st_mtime_ns)
-                    for e in entries
-                    if e.name.endswith((".py", ".yaml") if folder == "agents/tools" else ".py")
-                ]
-        except FileNotFoundError:
-            continue
-    return repr(sorted(stamp))
-
-
-__all__ = ["Descriptions", "Loaded", "Options", "load_descriptions", "load_policy", "load_tools", "tool_files"]

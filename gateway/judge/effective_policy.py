@@ -11,7 +11,8 @@ import time
 from gateway.config.binding import bind
 from gateway.config.descriptions import ADDS, Layered, compile_files, entries, find_descriptions, with_parts
 from gateway.config.layers import PolicyFile, find_files, layer_folders, passed_over, read_file, read_layer
-from gateway.config.load import Options, load_descriptions, tool_names
+from gateway.config.load import Options, tool_names
+from gateway.config.shipped import load_descriptions
 from gateway.config.trust import TrustStore
 from gateway.core.errors import ConfigError, Problem
 from gateway.core.places import Places, packaged

@@ -9,19 +9,8 @@ import os
 import time
 
 from gateway.config.layers import strict_as_both
-from gateway.config.load import (
-    Loaded,
-    Options,
-    described,
-    load_descriptions,
-    load_foreign,
-    load_policy,
-    load_tools,
-    project_root,
-    tool_files,
-    with_search,
-    with_servers,
-)
+from gateway.config.load import Loaded, Options, load_policy, project_root, tool_files, with_search, with_servers
+from gateway.config.shipped import described, load_descriptions, load_foreign, load_tools
 from gateway.config.tool_files import without_project
 from gateway.core.errors import ConfigError, Problem
 from gateway.core.places import Places, places

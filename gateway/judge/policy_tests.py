@@ -15,7 +15,8 @@ from gateway.config.binding import Layered, bind
 from gateway.config.descriptions import compile_files, entries
 from gateway.config.layers import PolicyFile as File
 from gateway.config.layers import read_file
-from gateway.config.load import described, load_descriptions, tool_names
+from gateway.config.load import tool_names
+from gateway.config.shipped import described, load_descriptions
 from gateway.core.errors import CallError, ConfigError, Problem
 from gateway.core.places import PACKAGE, Places, packaged
 from gateway.core.value import Value

@@ -39,7 +39,7 @@ def demanded(finder: Finder, items: tuple[Item, ...]) -> tuple[list[Outcome], De
                 continue
             seen.add(rule)
             note = _unmet(row[REST][DEMANDS], finder, items)
-            reason = Reason(policy.rule(rule), Decision.DENY if note else Decision.ALLOW, number, True, note)
+            reason = Reason(policy.rule(rule), Decision.DENY if note else Decision.ALLOW, number, note=note)
             if row[LEVEL]:
                 noted.append(reason)
             elif note:

@@ -37,7 +37,7 @@ def token_reasons(policy: Policy, tokens: tuple[str, ...], subject: Subject, pla
         note = "may hold: one of the words that cannot be parsed is a path that it protects"
         found.append((rule, Decision.ASK, False, note))
     return [
-        (not rules[rule][LEVEL], Reason(policy.rule(rule), decision, place, certain, note))
+        (not rules[rule][LEVEL], Reason(policy.rule(rule), decision, place, certain=certain, note=note))
         for rule, decision, certain, note in found
     ]
 

@@ -10,7 +10,9 @@ from __future__ import annotations
 import re
 
 from gateway.core.value import Value
-from gateway.shell.guards import MAX_CONTINUATIONS, MAX_DEPTH, Refused, may_have_regions
+from gateway.shell.folded_text import META, FoldedText
+from gateway.shell.guards import MAX_DEPTH, Refused, may_have_regions
+from gateway.shell.heredocs import read_body, read_mark
 
 
 class Region(Value):
@@ -42,6 +44,13 @@ class Survey(Value):
     removed: tuple[int, ...] = ()
 
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from gateway.shell.heredocs import Mark
+
+    # A here-document whose body is not read yet, and where its region goes then.
+    _Waiting = tuple[Mark, list[Region]]
+
 _COMMAND = re.compile(r"""[\\'"`$<>()#\n]|(?<![^\s;&|()<>`])(?:case|esac)(?![^\s;&|()<>])""")
 _DOUBLE = re.compile(r'[\\"`$]')
 _PARAMETER = re.compile(r"""[\\'"`$<>}]""")
@@ -50,8 +59,6 @@ _BACKTICK_END = re.compile(r"(?:[^`\\]|\\.)*`", re.DOTALL)
 _ANSI_END = re.compile(r"(?:[^'\\]|\\.)*'", re.DOTALL)
 _EMPTY_CASE = re.compile(r"(?:\A|[\s;&|(])case[ \t\n]+\S+[ \t\n]+in[ \t\n]+\Z")
 _ARRAY_NAME = re.compile(r"[A-Za-z0-9_\]]\+?=\Z")
-_BLANKS = " \t\n"
-_META = " \t\n;&|()<>"
 _OPENS_COMMAND = frozenset(("then", "do", "else", "elif", "if", "while", "until", "time", "-p", "!", "{"))
 _FAR = 1 << 60
 
@@ -66,27 +73,19 @@ def survey(text: str) -> Survey:
         return Survey(text)
     lexer = _Lexer(text)
     found: list[Region] = []
-    pending: list[_Mark] = []
+    pending: list[_Waiting] = []
     lexer.command(0, "", found, pending)
     if pending:
-        raise Refused("here-document without a body", pending[0].start, pending[0].end)
+        raise Refused("here-document without a body", pending[0][0].start, pending[0][0].end)
     found.sort(key=_start)
     return Survey(lexer.text, tuple(found), tuple(lexer.removed))
 
 
-class _Mark(Value):
-    start: int
-    end: int
-    word: str
-    quoted: bool
-    strip: bool
-    found: list[Region]  # where the region goes when its body was read
+class _Lexer(FoldedText):
+    """What is read so far; one use."""
 
-
-class _Lexer:
     def __init__(self, text: str) -> None:
-        self.text = text
-        self.removed: list[int] = []
+        super().__init__(text)
         self.depth = 0
 
     def enter(self, at: int) -> None:
@@ -94,21 +93,9 @@ class _Lexer:
         if self.depth > MAX_DEPTH:
             raise Refused("nested too deeply", at, at + 1)
 
-    def fold(self, at: int) -> None:
-        if len(self.removed) >= MAX_CONTINUATIONS:
-            raise Refused("too many line continuations", at, at + 2)
-        self.text = self.text[:at] + self.text[at + 2 :]
-        self.removed.append(at)
-
-    def peek(self, at: int) -> str:
-        """The character at a position, after continuations there were folded; "" at the end."""
-        while self.text.startswith("\\\n", at):
-            self.fold(at)
-        return self.text[at : at + 1]
-
     # Each of these reads from just after an opening and returns the position of the closing character.
 
-    def command(self, at: int, close: str, found: list[Region], pending: list[_Mark], words: bool = False) -> int:
+    def command(self, at: int, close: str, found: list[Region], pending: list[_Waiting], words: bool = False) -> int:
         begin = at
         glued = -1  # the end of a quoted or escaped text: a # there does not start a comment
         cases = 0
@@ -146,7 +133,7 @@ class _Lexer:
                 else:
                     raise Refused("a parenthesis closes that was not opened", at, at + 1)
             elif token == "#":
-                if at != glued and (at == begin or self.text[at - 1] in _META):
+                if at != glued and (at == begin or self.text[at - 1] in META):
                     at = self.text.find("\n", at)
                     if at < 0:
                         break
@@ -261,7 +248,7 @@ class _Lexer:
             raise Refused("a single quote is not closed", at, len(self.text))
         return end + 1
 
-    def quotes(self, at: int, found: list[Region], pending: list[_Mark]) -> int:
+    def quotes(self, at: int, found: list[Region], pending: list[_Waiting]) -> int:
         self.enter(at)
         end = self.double(at + 1, _FAR, False, found)
         self.depth -= 1
@@ -276,7 +263,7 @@ class _Lexer:
         found.append(Region("backtick", at, match.end(), at + 1, match.end() - 1, quoted))
         return match.end()
 
-    def dollar(self, at: int, quoted: bool, found: list[Region], pending: list[_Mark]) -> int:
+    def dollar(self, at: int, quoted: bool, found: list[Region], pending: list[_Waiting]) -> int:
         follower = self.peek(at + 1)
         if follower == "(":
             if self.peek(at + 2) == "(":
@@ -308,10 +295,10 @@ class _Lexer:
             end = self.arithmetic(inner, "[" if old else "(", children) + 1
             stop = end - 1 if old else end - 2
         else:
-            pending: list[_Mark] = []
+            pending: list[_Waiting] = []
             stop = self.command(inner, ")", children, pending)
             if pending:
-                raise Refused("here-document without a body", pending[0].start, pending[0].end)
+                raise Refused("here-document without a body", pending[0][0].start, pending[0][0].end)
             end = stop + 1
         self.depth -= 1
         children.sort(key=_start)
@@ -321,7 +308,7 @@ class _Lexer:
     def process(self, at: int, found: list[Region]) -> int:
         return self.nested("input" if self.text[at] == "<" else "output", at, at + 2, False, found)
 
-    def angle(self, at: int, found: list[Region], pending: list[_Mark]) -> int:
+    def angle(self, at: int, found: list[Region], pending: list[_Waiting]) -> int:
         follower = self.peek(at + 1)
         if follower == "(":
             end = self.process(at, found)
@@ -331,10 +318,12 @@ class _Lexer:
         if follower == "<" and self.text[at] == "<":
             if self.peek(at + 2) == "<":
                 return at + 3
-            return self.mark(at, found, pending)
+            mark = read_mark(self, at)
+            pending.append((mark, found))
+            return mark.end
         return at + 1
 
-    def parenthesis(self, at: int, begin: int, found: list[Region], pending: list[_Mark]) -> int:
+    def parenthesis(self, at: int, begin: int, found: list[Region], pending: list[_Waiting]) -> int:
         follower = self.peek(at + 1)
         if _ARRAY_NAME.search(self.text, max(begin, at - 3), at):
             self.enter(at)
@@ -360,82 +349,23 @@ class _Lexer:
         if at < begin or text[at] in ";&|(\n)":
             return True
         end = at + 1
-        while at >= begin and text[at] not in _META:
+        while at >= begin and text[at] not in META:
             at -= 1
         word = text[at + 1 : end]
         return word in _OPENS_COMMAND or (also != "" and word == also)
 
-    # Here-documents.
-
-    def mark(self, at: int, found: list[Region], pending: list[_Mark]) -> int:
-        start = at
-        at += 2
-        strip = self.peek(at) == "-"
-        if strip:
-            at += 1
-        while (blank := self.peek(at)) and blank in " \t":
-            at += 1
-        word: list[str] = []
-        quoted = False
-        begin = at
-        while (letter := self.peek(at)) and letter not in _META:
-            if letter == "\\":
-                word.append(self.text[at + 1 : at + 2])
-                quoted = True
-                at += 2
-            elif letter in "'\"":
-                end = self.text.find(letter, at + 1)
-                inside = self.text[at + 1 : end]
-                if end < 0 or "\n" in inside or (letter == '"' and any(c in inside for c in "\\`$")):
-                    raise Refused("a here-document's mark can't be read", start, at)
-                word.append(inside)
-                quoted = True
-                at = end + 1
-            elif letter == "`" or (letter == "$" and self.peek(at + 1) in ("(", "{", "[", "'", '"')):
-                raise Refused("a here-document's mark can't be read", start, at)
-            else:
-                word.append(letter)
-                at += 1
-        if at == begin:
-            raise Refused("a here-document without a mark", start, at)
-        pending.append(_Mark(start, at, "".join(word), quoted, strip, found))
-        return at
-
-    def bodies(self, at: int, pending: list[_Mark]) -> int:
-        """Read the bodies of all marks of the line; returns the start of the line behind them."""
-        for mark in pending:
-            begin = at
-            while True:
-                line = at
-                if at >= len(self.text):
-                    raise Refused("a here-document is not closed", mark.start, mark.end)
-                end = self.line_end(at, not mark.quoted)
-                content = self.text[line:end]
-                at = min(end + 1, len(self.text))
-                if (content.lstrip("\t") if mark.strip else content) == mark.word:
-                    break
+    def bodies(self, at: int, pending: list[_Waiting]) -> int:
+        """Reads the bodies of all here-documents of a line; returns the start of the line behind them."""
+        for mark, found in pending:
+            begin, line, at = read_body(self, at, mark)
             children: list[Region] = []
             if not mark.quoted:
                 self.enter(mark.start)
                 self.double(begin, line, True, children)
                 self.depth -= 1
                 children.sort(key=_start)
-            mark.found.append(
+            found.append(
                 Region("heredoc", mark.start, mark.end, begin, line, mark.quoted, tuple(children), at, mark.strip)
             )
         pending.clear()
         return at
-
-    def line_end(self, at: int, folding: bool) -> int:
-        begin = at
-        while True:
-            end = self.text.find("\n", at)
-            if end < 0:
-                return len(self.text)
-            back = end
-            while folding and back > begin and self.text[back - 1] == "\\":
-                back -= 1
-            if (end - back) % 2 == 0:
-                return end
-            self.fold(end - 1)
-            at = end - 1

@@ -14,7 +14,8 @@ from warmed import warm
 
 from gateway.approval.saved_rules import SavedRule, SavedRules, entry_of, rule_id, rule_text
 from gateway.config.layers import find_files, local_folder
-from gateway.config.load import load_tools, tool_names
+from gateway.config.load import tool_names
+from gateway.config.shipped import load_tools
 from gateway.core.errors import ConfigError
 from gateway.core.places import Places
 

@@ -6,7 +6,7 @@ import pytest
 
 from gateway.commands.analyse import Start, analyse
 from gateway.commands.waiting import waits_for_input
-from gateway.config.load import load_descriptions
+from gateway.config.shipped import load_descriptions
 from gateway.core.places import places
 
 START = Start("/home/dev/project", "/home/dev", {"HOME": "/home/dev"})

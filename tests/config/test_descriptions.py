@@ -17,7 +17,8 @@ from gateway.commands.analyse import Start, analyse
 from gateway.commands.examples import CWD, HOME, effects, shown
 from gateway.config.descriptions import ADDS, DESCRIBES, Layered, entries, find_descriptions
 from gateway.config.layers import PolicyFile
-from gateway.config.load import Options, load_descriptions, load_policy, load_tools, policy_from
+from gateway.config.load import Options, load_policy, policy_from
+from gateway.config.shipped import load_descriptions, load_tools
 from gateway.config.trust import TrustStore
 from gateway.core.errors import ConfigError
 from gateway.core.packed import Descriptions

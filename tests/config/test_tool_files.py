@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 import gateway.config.layers
-from gateway.config.load import load_tools
+from gateway.config.shipped import load_tools
 from gateway.config.tool_files import find_tools
 from gateway.core.errors import CallError, ConfigError
 from gateway.core.places import places

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from gateway.config.compiling import pack_descriptions
-from gateway.config.load import load_descriptions
+from gateway.config.shipped import load_descriptions
 from gateway.core.cache import Cache
 from gateway.core.errors import ConfigError
 from gateway.core.packed import Descriptions, Installed, Named, OnDisk, Rows, pack, pack_rows, unpack_rows

@@ -15,7 +15,7 @@ from fuzzing import THOROUGH, share
 from warmed import warm
 
 from gateway.commands.analyse import Start, analyse
-from gateway.config.load import load_descriptions
+from gateway.config.shipped import load_descriptions
 from gateway.core.places import COMMANDS, places
 from gateway.frontends.parameters import BEGIN, END, NO_FILE, Parameter, commands, described
 from gateway.model.effect import Touch

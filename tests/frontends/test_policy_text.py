@@ -7,7 +7,8 @@ from typing import Any
 
 import pytest
 
-from gateway.config.load import Options, load_tools, tool_files
+from gateway.config.load import Options, tool_files
+from gateway.config.shipped import load_tools
 from gateway.core.places import places
 from gateway.frontends.policy_text import trust_text
 from gateway.judge.effective_policy import Effective, effective

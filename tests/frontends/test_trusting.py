@@ -6,7 +6,8 @@ from typing import Any
 
 import pytest
 
-from gateway.config.load import Options, load_tools, tool_files
+from gateway.config.load import Options, tool_files
+from gateway.config.shipped import load_tools
 from gateway.config.trust import TrustStore
 from gateway.core.errors import ConfigError
 from gateway.core.places import places

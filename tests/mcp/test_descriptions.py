@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from gateway.config.load import load_server_tools
+from gateway.config.shipped import load_server_tools
 from gateway.core.errors import ConfigError
 from gateway.core.places import SERVERS, places
 from gateway.model.call import RawCall

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from gateway.config.layers import PolicyFile
-from gateway.config.load import Options, load_tools, policy_from
+from gateway.config.load import Options, policy_from
+from gateway.config.shipped import load_tools
 from gateway.core.places import Places
 from gateway.host.machine import Machine
 from gateway.judge.policy_tests import check_examples

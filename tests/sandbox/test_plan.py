@@ -13,7 +13,8 @@ from hypothesis import strategies as st
 
 from gateway.api.gateway import Gateway
 from gateway.config.layers import PolicyFile
-from gateway.config.load import Options, load_tools, policy_from
+from gateway.config.load import Options, policy_from
+from gateway.config.shipped import load_tools
 from gateway.core.places import Places, packaged
 from gateway.host.frozen import world
 from gateway.judge.policy_tests import check_examples

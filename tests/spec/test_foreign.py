@@ -6,7 +6,7 @@ import pytest
 
 from gateway.agents import AGENTS
 from gateway.config.compiling import pack_foreign
-from gateway.config.load import load_foreign, load_server_tools, load_tools
+from gateway.config.shipped import load_foreign, load_server_tools, load_tools
 from gateway.core.errors import ConfigError
 from gateway.core.places import places
 from gateway.model.context import Context

@@ -9,7 +9,8 @@ from typing import Any
 import jsonschema
 import pytest
 
-from gateway.config.load import load_tools, tool_names
+from gateway.config.load import tool_names
+from gateway.config.shipped import load_tools
 from gateway.core.errors import ConfigError
 from gateway.core.places import places
 from gateway.judge.policy_tests import Trials, check_examples, run_tests, stack_for

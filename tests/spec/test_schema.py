@@ -13,7 +13,8 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gateway.config.load import load_tools, tool_names
+from gateway.config.load import tool_names
+from gateway.config.shipped import load_tools
 from gateway.core.errors import ConfigError
 from gateway.core.places import places
 from gateway.model.decision import LEVELS, MODES

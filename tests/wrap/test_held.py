@@ -167,7 +167,7 @@ def test_an_interpreter_that_cannot_be_started_is_a_refusal(
 
 
 SIZES = [0, 1, 100, 1_000, -1]
-PLACES = ["client.py", "thin.py"]
+PLACES = ["client.py", "thin.py", "wire.py"]
 
 
 @pytest.mark.parametrize("place", PLACES)

@@ -586,7 +586,7 @@ def test_a_question_of_the_client_about_a_recorded_call_is_no_second_record(ask:
 
 
 def test_the_tools_of_every_agents_shell_are_described() -> None:
-    from gateway.config.load import load_foreign
+    from gateway.config.shipped import load_foreign
     from gateway.core.places import places
 
     foreign = load_foreign(places())

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from gateway.config.load import load_descriptions, project_root
+from gateway.config.load import project_root
+from gateway.config.shipped import load_descriptions
 from gateway.core.places import places
 from gateway.frontends.jsontext import dumps
 from gateway.frontends.opened import FOLDER, POLICY_FOLDER, READS, REWRITES

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from gateway.approval.saved_rules import SavedRules
-from gateway.config.load import load_tools, project_root, tool_names
+from gateway.config.load import project_root, tool_names
+from gateway.config.shipped import load_tools
 from gateway.core.errors import ConfigError, Problem
 from gateway.core.places import places
 from gateway.frontends.jsontext import pretty

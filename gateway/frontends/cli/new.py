@@ -11,7 +11,8 @@ import typer
 
 from gateway.config.descriptions import FOLDER
 from gateway.config.layers import LayerFolder, read_file, read_layer
-from gateway.config.load import Options, load_descriptions, load_tools, project_root, tool_files
+from gateway.config.load import Options, project_root, tool_files
+from gateway.config.shipped import load_descriptions, load_tools
 from gateway.core.errors import CallError, ConfigError, Problem
 from gateway.core.places import places
 from gateway.frontends.new_command import as_word, skeleton

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from gateway.config.load import Options, load_tools, project_root, tool_files
+from gateway.config.load import Options, project_root, tool_files
+from gateway.config.shipped import load_tools
 from gateway.core.errors import EXIT_USAGE, ConfigError, Problem
 from gateway.core.places import places
 from gateway.frontends.jsontext import dumps, pretty

@@ -1,7 +1,7 @@
 """The program in an agent's settings: `python -I -S …/gateway/frontends/service/client.py hook AGENT …`.
 
 It asks the warm service, decides by itself where there is none, and ends in the refusal that every agent obeys where
-nothing else works. It is compiled at each start, so that all but this lies in `thin.py`.
+nothing else works. It is compiled at each start, so that all but this lies in `thin.py` and `wire.py`.
 """
 
 import posix
@@ -58,7 +58,7 @@ def other(words: "Sequence[str]") -> int:
 if __name__ == "__main__":
     try:
         sys.path.insert(0, __file__.rpartition("/")[0])
-        import thin  # type: ignore[import-not-found]  # which lies beside this
+        import thin  # type: ignore[import-not-found]  # which lies beside this, as does what it imports
 
         del sys.path[0]
         if sys.argv[1:2] == ["hook"]:

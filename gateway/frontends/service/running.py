@@ -13,7 +13,7 @@ import socket
 from contextlib import suppress
 
 from gateway.core.value import Value
-from gateway.frontends.service import thin
+from gateway.frontends.service import wire
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -35,11 +35,11 @@ class Running(Value):
 def found(environment: Mapping[bytes, bytes]) -> tuple[Running, ...]:
     """Those whose sockets lie in the state folder of this environment. Raises OSError where the folder is there and
     cannot be read."""
-    told = thin.identity(dict(environment))
+    told = wire.identity(dict(environment))
     if told is None:  # without a home there is no service
         return ()
-    place, ours = thin.folder(dict(environment)), thin.name_of(told)
-    if not thin.is_own(place):
+    place, ours = wire.folder(dict(environment)), wire.name_of(told)
+    if not wire.is_own(place):
         return ()
     names = sorted(name.removesuffix(_END) for name in os.listdir(place) if name.endswith(_END))
     running = []
@@ -52,12 +52,12 @@ def found(environment: Mapping[bytes, bytes]) -> tuple[Running, ...]:
 
 def _pid(place: bytes, name: bytes) -> int:
     """The process behind a socket, 0 where that is not told, -1 where there is none of this user."""
-    address, held = thin.address(place, name)
+    address, held = wire.address(place, name)
     try:
         with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as connection:
             connection.settimeout(_CONNECT_SECONDS)
             connection.connect(address)
-            uid, _gid, pid = thin.peer(connection)
+            uid, _gid, pid = wire.peer(connection)
             return max(pid, 0) if uid == os.geteuid() else -1
     except OSError:
         return -1  # its process is gone; the next service takes the name

@@ -14,7 +14,7 @@ import socket
 import threading
 import time
 
-from gateway.frontends.service import thin
+from gateway.frontends.service import wire
 from gateway.frontends.service.keeper import Keeper
 from gateway.frontends.service.stamps import Code
 
@@ -53,9 +53,9 @@ class Service:
         self._busy = 0
         self._lock = threading.Lock()
         self._end = threading.Event()
-        name = thin.name_of(told)
+        name = wire.name_of(told)
         self.path = place + b"/" + name + b".sock"
-        address, held = thin.address(place, name)
+        address, held = wire.address(place, name)
         self._listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
         try:
             _unlink(self.path)  # of one that was killed: the lock says that there is none now
@@ -115,17 +115,17 @@ class Service:
                     self._last = time.monotonic()
 
     def _serve(self, connection: socket.socket) -> None:
-        uid, gid, _pid = thin.peer(connection)
+        uid, gid, _pid = wire.peer(connection)
         if (uid, gid) != (os.geteuid(), os.getegid()):
             return
         message = _received(connection, time.monotonic() + _SECONDS)
-        parts = thin.parts_of(message)
+        parts = wire.parts_of(message)
         answer = None
         if parts is not None and len(parts) == 5:
             answer = self._answer(*parts)
-        reply = (thin.OTHER, b"\0", b"", b"") if answer is None else (thin.ANSWER, bytes([answer[2]]), *answer[:2])
+        reply = (wire.OTHER, b"\0", b"", b"") if answer is None else (wire.ANSWER, bytes([answer[2]]), *answer[:2])
         connection.settimeout(_SECONDS)
-        connection.sendall(thin.framed(reply))
+        connection.sendall(wire.framed(reply))
 
     def _answer(
         self, told: bytes, folder: bytes, spoken: bytes, variables: bytes, given: bytes
@@ -154,8 +154,8 @@ def _received(connection: socket.socket, until: float) -> bytes:
         if not data:
             break
         found += data
-        size = size or thin.needed(found)
-        if max(size, len(found)) > thin.MOST_ASKED + (4 << 20):
+        size = size or wire.needed(found)
+        if max(size, len(found)) > wire.MOST_ASKED + (4 << 20):
             raise ValueError("the request is too long")
     return bytes(found)
 
@@ -181,13 +181,13 @@ def main() -> int:
     from gateway.frontends.service.answering import Answers
 
     environment = os.environb
-    told = thin.identity(dict(environment))
+    told = wire.identity(dict(environment))
     if told is None:
         return 1
-    place = thin.folder(dict(environment))
-    lock = place + b"/" + thin.name_of(told) + b".lock"
+    place = wire.folder(dict(environment))
+    lock = place + b"/" + wire.name_of(told) + b".lock"
     held = os.fstat(_INHERITED_LOCK)
-    if not thin.is_own(place) or (held.st_dev, held.st_ino) != _file(lock):
+    if not wire.is_own(place) or (held.st_dev, held.st_ino) != _file(lock):
         return 1
     code = Code()  # before what is loaded late
     gc.disable()

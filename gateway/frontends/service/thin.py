@@ -1,6 +1,6 @@
 """The thin client: asks the warm service with builtins and a socket alone, else decides in a process of its own.
 
-Imported by `client.py` without anything of the package, by the service for what both must know, and by `gateway check`.
+Imported by `client.py` without anything of the package, and by `gateway check`.
 Whatever is not a whole answer of this user's own service, of this very installation and in time, is no answer: then the
 cold path decides. Whatever is no whole answer of the cold path is a refusal.
 """
@@ -18,30 +18,23 @@ if TYPE_CHECKING:
     from typing import NoReturn
 
     Answer = tuple[bytes, bytes, int]
+    from gateway.frontends.service import wire
+
     # From what stands behind `hook`, what came, and whether it is too late to decide, to both streams and status.
     Decides = Callable[[Sequence[str], bytes, bool], Answer]
+elif __package__:
+    from gateway.frontends.service import wire
+else:
+    import wire  # as `client.py` imports it, from this folder
 
-VERSION = b"gateway-service-1"
-ANSWER, OTHER = b"A", b"N"
 DEADLINE, MOST_SECONDS = 10.0, 3600.0
 # How much of its time a client gives the service, before it decides by itself in what is left.
 PATIENCE = 0.3
 # How much of what is left the process that decides may take, before it refuses in its agent's own words.
 OWN_WORDS = 0.85
 MOST_GIVEN = 16 << 20
-MOST_ASKED = 4 << 20  # more than that is read faster than it is sent twice
 MOST_ANSWER = 64 << 20
-_SOL_SOCKET, _SO_PEERCRED, _SOL_LOCAL, _LOCAL_PEERCRED = 1, 17, 0, 1
 _SO_PASSCRED, _SO_PEERPIDFD, _SCM_CREDENTIALS = 16, 77, 2
-_LONGEST = 100  # of the name of a socket, which the system cuts at 104 or 108
-# All that `gateway.core.places` reads of the environment.
-_PLACES = (
-    b"HOME", b"XDG_CONFIG_HOME", b"XDG_STATE_HOME", b"XDG_CACHE_HOME", b"XDG_DATA_HOME", b"XDG_RUNTIME_DIR",
-    b"CLAUDE_CONFIG_DIR", b"CODEX_HOME", b"GEMINI_CLI_HOME", b"COPILOT_HOME", b"OPENCODE_CONFIG_DIR",
-)  # fmt: skip
-# What the service is given of the environment of whoever starts it.
-_KEPT = (*_PLACES, b"PATH", b"LANG", b"LC_ALL")
-_HERE = __file__.rpartition("/")[0]
 _SIGNALS = (
     "SIGHUP", "SIGINT", "SIGQUIT", "SIGALRM", "SIGTERM", "SIGUSR1", "SIGUSR2", "SIGXCPU", "SIGVTALRM", "SIGPROF",
 )  # fmt: skip
@@ -50,144 +43,6 @@ _OTHERS = ("SIGILL", "SIGTRAP", "SIGABRT", "SIGBUS", "SIGFPE", "SIGSEGV", "SIGSY
 # The word behind which a shell waits for an answer, and what such an answer adds to its exit status: a process that
 # only ended, however well, has not answered.
 IN_SHELL, ANSWERED = "--in-shell", 80
-
-
-# ------------------------------------------------------------------------------------------------ what both sides know
-
-
-def framed(parts: tuple[bytes, ...]) -> bytes:
-    """Parts of bytes as one message."""
-    found = [len(parts).to_bytes(4, "big")]
-    for part in parts:
-        found += (len(part).to_bytes(4, "big"), part)
-    body = b"".join(found)
-    return VERSION + len(body).to_bytes(4, "big") + body
-
-
-def parts_of(message: bytes) -> list[bytes] | None:
-    """The parts of a whole message; None for everything else."""
-    head = len(VERSION) + 4
-    if message[: len(VERSION)] != VERSION or len(message) != needed(message):
-        return None
-    at = head + 4
-    parts = []
-    for _ in range(int.from_bytes(message[head:at], "big")):
-        size = int.from_bytes(message[at : at + 4], "big")
-        if at + 4 + size > len(message):
-            return None
-        parts.append(message[at + 4 : at + 4 + size])
-        at += 4 + size
-    return parts if at == len(message) else None
-
-
-def needed(message: bytes | bytearray) -> int:
-    """How many bytes a message has whose beginning this is; 0 for what is none, or not long enough to tell."""
-    head = len(VERSION) + 4
-    if len(message) < head:
-        return 0
-    return head + int.from_bytes(message[len(VERSION) : head], "big")
-
-
-def identity(environment: dict[bytes, bytes]) -> bytes | None:
-    """For whom, from where and by what code a service answers, and nobody else: user, places, installation, and the
-    namespace and root that its paths are of. None where there can be no service."""
-    home = environment.get(b"HOME", b"")
-    if not home.startswith(b"/"):
-        return None
-    top = posix.stat("/")
-    told = [
-        VERSION,
-        _HERE.encode("utf-8", "surrogateescape"),
-        (sys.executable or "").encode("utf-8", "surrogateescape"),
-    ]
-    told += [b"%d" % each for each in (posix.geteuid(), posix.getegid(), posix.getuid(), top.st_dev, top.st_ino)]
-    told += [environment.get(name, b"") for name in _PLACES]
-    for name in ("mnt", "user", "pid"):
-        try:
-            told.append(posix.readlink(b"/proc/self/ns/" + name.encode()))
-        except OSError:
-            told.append(b"")
-    return b"\0".join(told)
-
-
-def folder(environment: dict[bytes, bytes]) -> bytes:
-    """Where sockets and locks lie: in the state folder, which no agent may write."""
-    state = environment.get(b"XDG_STATE_HOME", b"")
-    if not state.startswith(b"/"):
-        state = environment[b"HOME"] + b"/.local/state"
-    return state + b"/gateway/service"
-
-
-def name_of(told: bytes) -> bytes:
-    """A short name for an identity. Only a name: the identity itself goes with each request."""
-    found = 0xCBF29CE484222325
-    for byte in told:
-        found = (found ^ byte) * 0x100000001B3 & 0xFFFFFFFFFFFFFFFF
-    return b"%016x" % found
-
-
-def is_own(place: bytes) -> bool:
-    """Whether a folder is there, this user's and nobody else's."""
-    try:
-        found = posix.lstat(place)
-    except OSError:
-        return False
-    return found.st_uid == posix.geteuid() and found.st_mode & 0o170077 == 0o040000
-
-
-def peer(connection: "_socket.socket") -> tuple[int, int, int]:
-    """User, group and process at the other end, as the kernel has it; -1 for what it does not say."""
-    if sys.platform == "darwin":
-        told = connection.getsockopt(_SOL_LOCAL, _LOCAL_PEERCRED, 76)
-        return int.from_bytes(told[4:8], sys.byteorder), int.from_bytes(told[12:16], sys.byteorder), -1
-    told = connection.getsockopt(_SOL_SOCKET, _SO_PEERCRED, 12)
-    pid, uid, gid = (int.from_bytes(told[at : at + 4], sys.byteorder, signed=True) for at in (0, 4, 8))
-    return uid, gid, pid
-
-
-def is_the_service(pid: int, held: int = -1) -> bool:
-    """Whether a process is the service as `launch` starts it: this very interpreter, these words, and no variable but
-    those that it is given. `held`: a descriptor of that process, so that no other has its number by now. True where
-    the system does not tell (macOS): there user and folder are all that is known."""
-    if pid < 0:
-        return sys.platform == "darwin"
-    place = b"/proc/%d/" % pid
-    try:
-        theirs, ours = posix.stat(place + b"exe"), posix.stat(b"/proc/self/exe")
-        words, variables = (_all_of(place + name) for name in (b"cmdline", b"environ"))
-        if held >= 0:
-            _signal.pidfd_send_signal(held, 0)
-    except OSError:
-        return False
-    names = [each.partition(b"=")[0] for each in variables.split(b"\0") if each]
-    return (
-        (theirs.st_dev, theirs.st_ino) == (ours.st_dev, ours.st_ino)
-        and words == b"".join([word.encode("utf-8", "surrogateescape") + b"\0" for word in service_words()])
-        and all(name in _KEPT for name in names)
-    )
-
-
-def service_words() -> list[str]:
-    """The words that start the service."""
-    return [sys.executable, "-I", "-S", _HERE + "/client.py", "serve"]
-
-
-def _all_of(path: bytes) -> bytes:
-    """A file of `/proc`, whole."""
-    number = posix.open(path, posix.O_RDONLY | posix.O_CLOEXEC)
-    try:
-        return _read(number, MOST_ASKED) or b""
-    finally:
-        posix.close(number)
-
-
-def address(place: bytes, name: bytes) -> tuple[bytes, int]:
-    """A socket's name that the system takes, and what must be closed after its use, -1 for nothing."""
-    path = place + b"/" + name + b".sock"
-    if len(path) <= _LONGEST:
-        return path, -1
-    held = posix.open(place, posix.O_RDONLY | posix.O_CLOEXEC)
-    return b"/proc/self/fd/%d/%s.sock" % (held, name), held
 
 
 # ------------------------------------------------------------------------------------------------------ asking
@@ -199,11 +54,11 @@ def ask(
     """What the service answers: standard output, standard error and status. None where there is no service, it is not
     for this caller, or it does not answer whole and in time; and then whether one should be started."""
     try:
-        told = identity(environment)
-        if told is None or len(given) > MOST_ASKED or environment.get(b"GATEWAY_SERVICE") == b"off":
+        told = wire.identity(environment)
+        if told is None or len(given) > wire.MOST_ASKED or environment.get(b"GATEWAY_SERVICE") == b"off":
             return None, False
-        place = folder(environment)
-        if not is_own(place):
+        place = wire.folder(environment)
+        if not wire.is_own(place):
             return None, True
         return _asked(words, environment, given, until, told, place)
     except (OSError, ValueError, MemoryError):
@@ -215,23 +70,23 @@ def _asked(
 ) -> "tuple[Answer | None, bool]":
     import _socket
 
-    path, held = address(place, name_of(told))
+    path, held = wire.address(place, wire.name_of(told))
     connection = _socket.socket(_socket.AF_UNIX, _socket.SOCK_STREAM)
     late, process = 0, -1
     try:
         connection.settimeout(max(0.001, until - time.monotonic()))
         connection.connect(path)
-        uid, gid, pid = peer(connection)
+        uid, gid, pid = wire.peer(connection)
         if (uid, gid) != (posix.geteuid(), posix.getegid()):
             return None, False
         process = _held_process(connection)
-        if not is_the_service(pid, process):
+        if not wire.is_the_service(pid, process):
             return None, True
         late = pid
         here = posix.getcwdb()
         variables = b"\0".join([name + b"=" + value for name, value in environment.items()])
         spoken = b"\0".join([word.encode("utf-8", "surrogateescape") for word in words])
-        _send(connection, framed((told, here, spoken, variables, given)), until)
+        _send(connection, wire.framed((told, here, spoken, variables, given)), until)
         answer = _receive(connection, until, pid)
     except TimeoutError:
         # It is stopped, or too slow to be of use: the next one will not be.
@@ -243,9 +98,9 @@ def _asked(
         for each in (held, process):
             if each >= 0:
                 posix.close(each)
-    parts = parts_of(answer)
-    if parts is None or len(parts) != 4 or parts[0] != ANSWER or len(parts[1]) != 1:
-        return None, parts is None or parts[0] != OTHER
+    parts = wire.parts_of(answer)
+    if parts is None or len(parts) != 4 or parts[0] != wire.ANSWER or len(parts[1]) != 1:
+        return None, parts is None or parts[0] != wire.OTHER
     return (parts[2], parts[3], parts[1][0]), False
 
 
@@ -261,9 +116,9 @@ def _held_process(connection: "_socket.socket") -> int:
     says who has sent it."""
     if sys.platform == "darwin":
         return -1
-    connection.setsockopt(_SOL_SOCKET, _SO_PASSCRED, 1)
+    connection.setsockopt(wire.SOL_SOCKET, _SO_PASSCRED, 1)
     try:
-        return int.from_bytes(connection.getsockopt(_SOL_SOCKET, _SO_PEERPIDFD, 4), sys.byteorder)
+        return int.from_bytes(connection.getsockopt(wire.SOL_SOCKET, _SO_PEERPIDFD, 4), sys.byteorder)
     except OSError:
         return -1  # Linux before 6.5
 
@@ -313,7 +168,7 @@ def answer_hook(
     for name in _OTHERS:
         _signal.signal(getattr(_signal, name), _signal.SIG_DFL)
     _signal.setitimer(_signal.ITIMER_REAL, max(0.001, until - time.monotonic()))
-    given = _read(0, MOST_GIVEN)
+    given = wire.read_all(0, MOST_GIVEN)
     if given is None:
         refuse("gateway refused this call: what came cannot be read, or is too long.")
     environment = posix.environ
@@ -359,21 +214,6 @@ def deadline(words: list[str]) -> float:
     return DEADLINE
 
 
-def _read(number: int, most: int) -> bytes | None:
-    """All that a descriptor gives; None where it cannot be read or gives too much."""
-    found = []
-    size = 0
-    try:
-        while data := posix.read(number, 1 << 20):
-            size += len(data)
-            if size > most:
-                return None
-            found.append(data)
-    except OSError:
-        return None
-    return b"".join(found)
-
-
 def _write(number: int, data: bytes) -> bool:
     """Whether all of it was written."""
     view = memoryview(data)
@@ -397,8 +237,8 @@ def _cold(words: list[str], given: bytes, decides: "Decides", child: list[int], 
     posix.close(theirs)
     message = _message(ours)
     posix.close(ours)
-    parts = parts_of(message) if message is not None else None
-    if parts is None or len(parts) != 4 or parts[0] != ANSWER or len(parts[1]) != 1:
+    parts = wire.parts_of(message) if message is not None else None
+    if parts is None or len(parts) != 4 or parts[0] != wire.ANSWER or len(parts[1]) != 1:
         posix.kill(child[0], 9)
         return None
     return parts[2], parts[3], parts[1][0]
@@ -411,7 +251,7 @@ def _message(number: int) -> bytes | None:
     try:
         while data := posix.read(number, 1 << 16):
             found += data
-            size = needed(found)
+            size = wire.needed(found)
             if size and len(found) >= size:
                 break
             if size > MOST_ANSWER:
@@ -430,7 +270,7 @@ def _decide(
     def late(_number: int, _frame: object) -> "NoReturn":
         try:
             out, err, status = decides(words[1:], given, True)
-            _write(target, framed((ANSWER, bytes((status,)), out, err)))
+            _write(target, wire.framed((wire.ANSWER, bytes((status,)), out, err)))
         finally:
             leave(1)
 
@@ -452,7 +292,7 @@ def _decide(
         install()
         out, err, status = decides(words[1:], given, False)
         _signal.setitimer(_signal.ITIMER_REAL, 0)  # from here on there is one answer
-        _write(target, framed((ANSWER, bytes((status,)), out, err)))
+        _write(target, wire.framed((wire.ANSWER, bytes((status,)), out, err)))
     finally:
         leave(1)
 
@@ -461,7 +301,7 @@ def prepare() -> None:
     """Makes the package importable, wherever it lies: beside what it needs, or in a checkout of which site knows."""
     if "gateway" in sys.modules:
         return
-    above = _HERE.rpartition("/gateway/")[0]
+    above = wire.HERE.rpartition("/gateway/")[0]
     if above not in sys.path:
         sys.path.append(above)
     try:
@@ -478,7 +318,7 @@ def prepare() -> None:
 def launch(environment: dict[bytes, bytes]) -> None:
     """Starts the service for the next time, unless there is one, or one is being started. Never raises, never waits."""
     try:
-        told = identity(environment)
+        told = wire.identity(environment)
         if told is None:
             return
         lock = _locked(environment, told)
@@ -496,18 +336,18 @@ def _locked(environment: dict[bytes, bytes], told: bytes) -> int:
     inherits it: so of any number of callers one starts a service."""
     import fcntl
 
-    place = folder(environment)
+    place = wire.folder(environment)
     state = place.rpartition(b"/")[0]
-    if not is_own(place):
+    if not wire.is_own(place):
         try:
             posix.lstat(state)  # made by whoever decided first; a home that is not there is not ours to make
             posix.mkdir(place, 0o700)
         except FileExistsError:
             pass
-        if not is_own(place):
+        if not wire.is_own(place):
             return -1
     flags = posix.O_RDWR | posix.O_CREAT | posix.O_NOFOLLOW | posix.O_CLOEXEC
-    lock = posix.open(place + b"/" + name_of(told) + b".lock", flags, 0o600)
+    lock = posix.open(place + b"/" + wire.name_of(told) + b".lock", flags, 0o600)
     try:
         fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except OSError:
@@ -533,7 +373,7 @@ def _become(environment: dict[bytes, bytes], lock: int) -> "NoReturn":
             posix.dup2(lock, 3)
         posix.set_inheritable(3, True)
         posix.closerange(4, 256)
-        kept = {name: environment[name] for name in _KEPT if name in environment}
-        posix.execve(sys.executable, service_words(), kept)
+        kept = {name: environment[name] for name in wire.KEPT if name in environment}
+        posix.execve(sys.executable, wire.service_words(), kept)
     finally:
         leave(1)

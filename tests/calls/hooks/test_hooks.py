@@ -242,7 +242,8 @@ def digest_of(ground: Any) -> str:
     """What the project's policy is known by."""
     from gateway.config.binding import bind
     from gateway.config.layers import find_files
-    from gateway.config.load import load_tools, tool_names
+    from gateway.config.load import tool_names
+    from gateway.config.shipped import load_tools
     from gateway.config.tool_files import find_tools
     from gateway.core.places import places
     from gateway.spec.policy import parse_policy

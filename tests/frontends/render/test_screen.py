@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from gateway.calls.output import Image, Output, Progress, Text
-from gateway.config.load import load_tools
+from gateway.config.shipped import load_tools
 from gateway.core.places import places
 from gateway.model.call import RawCall
 from gateway.render.screen import Look, Screen

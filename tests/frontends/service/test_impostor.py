@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from gateway.frontends.service import thin
+from gateway.frontends.service import wire
 
 from .conftest import ALLOWED, DENIED
 
@@ -62,14 +62,14 @@ class Impostors:
         self.home = home
         self.processes: list[subprocess.Popen[bytes]] = []
         self.log = home.top / "heard"
-        told = thin.identity(home.bytes_environment)
+        told = wire.identity(home.bytes_environment)
         assert told is not None
         home.folder.mkdir(0o700, parents=True)
-        self.path = home.folder / (thin.name_of(told).decode() + ".sock")
+        self.path = home.folder / (wire.name_of(told).decode() + ".sock")
 
     def listen(self, who: str = "itself", start: Sequence[str] = (sys.executable,)) -> int:
         """Its process, once it listens."""
-        text = LISTENS.replace("{answer!r}", repr(thin.framed((thin.ANSWER, b"\0", YES, b"")).hex()))
+        text = LISTENS.replace("{answer!r}", repr(wire.framed((wire.ANSWER, b"\0", YES, b"")).hex()))
         process = subprocess.Popen(
             [*start, "-c", text, str(self.path), str(self.log), who], stdout=subprocess.PIPE, env=self.home.environment
         )
@@ -90,7 +90,7 @@ def test_without_the_look_at_it_the_impostor_wins(
     home: Home, impostors: Impostors, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     impostors.listen()
-    monkeypatch.setattr(thin, "is_the_service", lambda _pid, _held: True)
+    monkeypatch.setattr(wire, "is_the_service", lambda _pid, _held: True)
     assert home.ask("hook", "claude", given=home.event(DENIED)) == ((YES, b"", 0), False)
     assert b"ssh" in impostors.log.read_bytes()
 
@@ -99,7 +99,7 @@ def test_an_answer_of_another_process_than_the_one_that_listens_is_none(
     home: Home, impostors: Impostors, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     impostors.listen("a child")
-    monkeypatch.setattr(thin, "is_the_service", lambda _pid, _held: True)
+    monkeypatch.setattr(wire, "is_the_service", lambda _pid, _held: True)
     assert home.ask("hook", "claude", given=home.event(DENIED)) == (None, True)
 
 
@@ -107,12 +107,12 @@ def test_the_service_itself_is_known(home: Home) -> None:
     pid = home.serve()
     held = os.pidfd_open(pid)
     try:
-        assert thin.is_the_service(pid, held)
-        assert not thin.is_the_service(os.getpid())
+        assert wire.is_the_service(pid, held)
+        assert not wire.is_the_service(os.getpid())
         os.kill(pid, signal.SIGKILL)
         while os.path.exists(f"/proc/{pid}/exe") and home.services():
             pass
-        assert not thin.is_the_service(pid, held)
+        assert not wire.is_the_service(pid, held)
     finally:
         os.close(held)
 
@@ -124,7 +124,7 @@ def started(words: Sequence[str], program: str, environment: dict[str, str]) -> 
     ) as process:
         try:
             os.waitid(os.P_PID, process.pid, os.WSTOPPED | os.WNOWAIT)
-            return thin.is_the_service(process.pid)
+            return wire.is_the_service(process.pid)
         finally:
             process.kill()
 
@@ -144,7 +144,7 @@ FORMS: dict[str, Callable[[list[str]], tuple[list[str], str, dict[str, str]]]] =
 
 @pytest.mark.parametrize("form", FORMS)
 def test_what_is_not_started_as_the_service_is_not_the_service(home: Home, form: str) -> None:
-    words, program, more = FORMS[form](thin.service_words())
+    words, program, more = FORMS[form](wire.service_words())
     environment = {name: home.environment[name] for name in ("HOME", "PATH", "LANG")}
-    assert started(thin.service_words(), sys.executable, environment)
+    assert started(wire.service_words(), sys.executable, environment)
     assert not started(words, program, environment | more)
