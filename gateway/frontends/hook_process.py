@@ -146,6 +146,12 @@ def _own_refusal(words: Sequence[str], given: bytes, why: str) -> Reply:
     return dialect.render(event, Answer(DENY, why))
 
 
+def _cannot_contain() -> str:
+    from gateway.calls.containing import cannot_contain  # lazy: few calls need to know
+
+    return cannot_contain()
+
+
 class Cold:
     """Who judges and records for one event (`gateway.frontends.hook.Gateways`)."""
 
@@ -154,7 +160,6 @@ class Cold:
 
     def gateway(self, *, root: str, cwd: str, environment: Mapping[str, str]) -> Judge:
         """As the options of the command line say. Raises GatewayError."""
-        from gateway.calls.containing import cannot_contain
         from gateway.config.load import Options
         from gateway.core.errors import ConfigError, Problem
         from gateway.judge.judge import Judge
@@ -170,7 +175,7 @@ class Cold:
             root=root,
             binding=True,
         )
-        return Judge(options, confined=False, environment=environment, contains=cannot_contain)
+        return Judge(options, confined=False, environment=environment, contains=_cannot_contain)
 
     def log(self, gateway: Judge) -> Log:
         """The record in the user's state folder."""

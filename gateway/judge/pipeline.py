@@ -15,7 +15,6 @@ from gateway.model.analysis import Analysis
 from gateway.model.context import Context
 from gateway.model.effect import HOLE, PATH_KINDS, Item, Opaque
 from gateway.model.facts import Wanted
-from gateway.policy.protected import is_protected
 from gateway.tools.canonical import canonicalise
 from gateway.tools.effects import effects_of
 
@@ -90,6 +89,10 @@ class Pipeline:
             for effect in [item.effect for item in analysis.items]
             if effect.kind in PATH_KINDS and effect.tree and HOLE not in effect.path  # type: ignore[attr-defined]
         )
+        if not trees:
+            return {}
+        from gateway.policy.protected import is_protected  # lazy: most calls are about no trees
+
         kinds = frozenset(item.effect.kind for item in analysis.items if item.effect.kind in PATH_KINDS)
 
         def hidden(path: str) -> bool:

@@ -45,6 +45,12 @@ def is_protected(
     return False
 
 
+def rules_below(policy: Policy, kind: str, path: str) -> list[int]:
+    """The rules that may forbid effects of this kind somewhere below a folder."""
+    clauses = (*paths.lookup_below(policy.paths, path), *wide_clauses(policy, kind))
+    return [policy.clauses[clause][0] for clause in clauses if forbids_kind(policy, clause, kind)]
+
+
 def wide_clauses(policy: Policy, kind: str) -> list[int]:
     """Clauses on paths that are found by the kind of effect."""
     clauses = policy.clauses

@@ -12,12 +12,10 @@ from gateway.model.changes import KEEP, NONE, mildest, strictest
 from gateway.model.decision import LAYERS, Decision
 from gateway.model.effect import BROUGHT, PATH_KINDS
 from gateway.model.verdict import Outcome, Reason, Verdict
-from gateway.policy import paths
 from gateway.policy.answers import NO, YES
 from gateway.policy.candidates import BOTH, TARGET, WITHOUT_COVER, WRITTEN, Finder
 from gateway.policy.fitting import fits, is_unknown
 from gateway.policy.modes import REVIEWED_MODE, classify, is_ceiling, is_change, mode_decision
-from gateway.policy.protected import forbids_kind, wide_clauses
 from gateway.policy.table import (
     CHANGES,
     DELEGATE,
@@ -325,14 +323,9 @@ class _Resolution(Finder):
 
     def _unless_below(self, number: int, effect: Any, outcome: Outcome) -> Outcome:
         """A tree that nobody confines or filters: protected paths below it must be ruled out by a look."""
-        rules = [
-            self.policy.clauses[clause][0]
-            for clause in (
-                *paths.lookup_below(self.policy.paths, effect.path),
-                *wide_clauses(self.policy, effect.kind),
-            )
-            if forbids_kind(self.policy, clause, effect.kind)
-        ]
+        from gateway.policy.protected import rules_below  # lazy: most calls are about no trees
+
+        rules = rules_below(self.policy, effect.kind, effect.path)
         if effect.kind == "write" and not effect.skips:
             place = self.facts.paths.get(effect.path)
             if place is not None and place.kind == "missing" and place.real == effect.path:

@@ -57,7 +57,7 @@ def foreign(module: str) -> set[str]:
             found |= {alias.name.partition(".")[0] for alias in node.names}
         elif isinstance(node, ast.ImportFrom):
             found.add((node.module or "").partition(".")[0])
-    known = sys.stdlib_module_names | {"gateway", "thin"}
+    known = sys.stdlib_module_names | {"gateway", "thin", "wire"}
     return {AGENT.get(name) or WITH.get(name) or PACKAGES.get(name, name) for name in found - known}
 
 

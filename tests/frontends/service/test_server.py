@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from gateway.frontends.service import server, thin
+from gateway.frontends.service import server, wire
 from gateway.frontends.service.server import Service
 
 if TYPE_CHECKING:
@@ -34,16 +34,16 @@ def serving(home: Home, answering: Callable[..., Any] | None = None, **how: Any)
     def echo(words: list[str], environment: dict[str, str], folder: str, given: bytes) -> tuple[bytes, bytes, int]:
         return f"{words} {environment['HOME']} {folder}".encode(), given, 7
 
-    place = thin.folder(home.bytes_environment)
+    place = wire.folder(home.bytes_environment)
     os.makedirs(place, 0o700, exist_ok=True)
-    told = thin.identity(home.bytes_environment)
+    told = wire.identity(home.bytes_environment)
     assert told is not None
     how.setdefault("code", Code())
     made = Service(answering or echo, place, told, **how)
     thread = threading.Thread(target=made.serve)
     thread.start()
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(thin, "is_the_service", lambda _pid, _held: True)  # it is this process, which looks otherwise
+        patch.setattr(wire, "is_the_service", lambda _pid, _held: True)  # it is this process, which looks otherwise
         yield made
     made.end()
     thread.join(30)
@@ -64,13 +64,13 @@ def test_what_is_asked_arrives_whole_and_so_does_the_answer(home: Home) -> None:
 
 def test_more_than_it_takes_is_not_even_asked(home: Home) -> None:
     with serving(home):
-        assert home.ask("hook", given=bytes(thin.MOST_ASKED + 1)) == (None, False)
+        assert home.ask("hook", given=bytes(wire.MOST_ASKED + 1)) == (None, False)
 
 
 def test_a_request_that_is_too_long_gets_no_answer(home: Home) -> None:
     with serving(home) as made, socket.socket(socket.AF_UNIX) as connection:
         connection.connect(made.path)
-        connection.sendall(thin.VERSION + (0x7FFFFFFF).to_bytes(4, "big"))
+        connection.sendall(wire.VERSION + (0x7FFFFFFF).to_bytes(4, "big"))
         assert connection.recv(10) == b""
         assert home.ask("hook")[0] is not None  # and others go on
 
@@ -78,18 +78,18 @@ def test_a_request_that_is_too_long_gets_no_answer(home: Home) -> None:
 @pytest.mark.parametrize("name", ["HOME", "XDG_CONFIG_HOME", "XDG_CACHE_HOME", "XDG_DATA_HOME"])
 def test_nobody_else_is_answered(home: Home, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
     with serving(home) as made:
-        told = thin.identity({**home.bytes_environment, name.encode(): b"/elsewhere"})
+        told = wire.identity({**home.bytes_environment, name.encode(): b"/elsewhere"})
         place, base = os.path.split(made.path)
-        monkeypatch.setattr(thin, "folder", lambda _environment: place)
-        monkeypatch.setattr(thin, "name_of", lambda _told: base.removesuffix(b".sock"))
-        monkeypatch.setattr(thin, "identity", lambda _environment: told)
+        monkeypatch.setattr(wire, "folder", lambda _environment: place)
+        monkeypatch.setattr(wire, "name_of", lambda _told: base.removesuffix(b".sock"))
+        monkeypatch.setattr(wire, "identity", lambda _environment: told)
         assert home.ask("hook") == (None, False)
 
 
 @pytest.mark.parametrize(("uid", "gid"), [(1, 0), (0, 1)], ids=["another user", "another group"])
 def test_the_service_answers_only_its_own_user(home: Home, monkeypatch: pytest.MonkeyPatch, uid: int, gid: int) -> None:
     with serving(home):
-        real, main = thin.peer, threading.main_thread()
+        real, main = wire.peer, threading.main_thread()
 
         def peer(connection: Any) -> tuple[int, int, int]:
             found = real(connection)
@@ -97,7 +97,7 @@ def test_the_service_answers_only_its_own_user(home: Home, monkeypatch: pytest.M
                 return found
             return found[0] + uid, found[1] + gid, found[2]
 
-        monkeypatch.setattr(thin, "peer", peer)
+        monkeypatch.setattr(wire, "peer", peer)
         assert home.ask("hook")[0] is None
 
 
@@ -105,13 +105,13 @@ def test_the_service_answers_only_its_own_user(home: Home, monkeypatch: pytest.M
 def test_a_client_asks_only_its_own_user(home: Home, monkeypatch: pytest.MonkeyPatch, uid: int, gid: int) -> None:
     asked: list[object] = []
     with serving(home, lambda *request: asked.append(request) or (b"yes", b"", 0)):
-        real, main = thin.peer, threading.main_thread()
+        real, main = wire.peer, threading.main_thread()
 
         def peer(connection: Any) -> tuple[int, int, int]:
             found = real(connection)
             return (found[0] + uid, found[1] + gid, -1) if threading.current_thread() is main else found
 
-        monkeypatch.setattr(thin, "peer", peer)
+        monkeypatch.setattr(wire, "peer", peer)
         assert home.ask("hook") == (None, False)
     assert asked == []
 
@@ -145,11 +145,11 @@ def test_in_a_folder_of_somebody_else_nobody_is_asked(home: Home) -> None:
 @pytest.mark.parametrize(
     "reply",
     [
-        b"", b"garbage", b'{"hookSpecificOutput":{"permissionDecision":"allow"}}', thin.framed((b"A", b"\0", b"allow")),
-        thin.framed((b"A", b"\0\0", b"allow", b"")), thin.framed((b"A", b"", b"allow", b"")),
-        thin.framed((b"B", b"\0", b"allow", b"")), thin.framed((b"A", b"\0", b"allow", b""))[:-1],
-        thin.framed((b"A", b"\0", b"allow", b"")) + b"x",
-        b"gateway-service-0" + thin.framed((b"A", b"\0", b"allow", b""))[len(thin.VERSION) :],
+        b"", b"garbage", b'{"hookSpecificOutput":{"permissionDecision":"allow"}}', wire.framed((b"A", b"\0", b"allow")),
+        wire.framed((b"A", b"\0\0", b"allow", b"")), wire.framed((b"A", b"", b"allow", b"")),
+        wire.framed((b"B", b"\0", b"allow", b"")), wire.framed((b"A", b"\0", b"allow", b""))[:-1],
+        wire.framed((b"A", b"\0", b"allow", b"")) + b"x",
+        b"gateway-service-0" + wire.framed((b"A", b"\0", b"allow", b""))[len(wire.VERSION) :],
     ],
     ids=[
         "nothing", "garbage", "an answer in the open", "too few parts", "two statuses", "no status", "another kind",
@@ -157,20 +157,20 @@ def test_in_a_folder_of_somebody_else_nobody_is_asked(home: Home) -> None:
     ],
 )  # fmt: skip
 def test_what_is_no_answer_is_none(home: Home, reply: bytes, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(thin, "is_the_service", lambda _pid, _held: True)
-    place = thin.folder(home.bytes_environment)
+    monkeypatch.setattr(wire, "is_the_service", lambda _pid, _held: True)
+    place = wire.folder(home.bytes_environment)
     os.makedirs(place, 0o700)
-    told = thin.identity(home.bytes_environment)
+    told = wire.identity(home.bytes_environment)
     assert told is not None
     with socket.socket(socket.AF_UNIX) as listener:
-        listener.bind(place + b"/" + thin.name_of(told) + b".sock")
+        listener.bind(place + b"/" + wire.name_of(told) + b".sock")
         listener.listen()
 
         def answer() -> None:
             connection, _ = listener.accept()
             with connection:
                 found = b""
-                while not found or len(found) < thin.needed(found):
+                while not found or len(found) < wire.needed(found):
                     found += connection.recv(1 << 16)
                 connection.sendall(reply)
 
