@@ -11,6 +11,7 @@ import time
 from gateway.approval.always_rule import later, offered
 from gateway.approval.base import Question, checked, no, scopes_of
 from gateway.approval.digests import identity
+from gateway.approval.handed_on import changed_by_code
 from gateway.approval.saved_rules import SavedRules, entry_of, rule_id
 from gateway.config.load import tool_names
 from gateway.core.errors import GatewayError
@@ -96,8 +97,9 @@ class Asking:
         rule = offered(judge, verdict) if ALWAYS in possible else ""
         may = scopes_of(verdict, session=self._grants is not None, always=bool(rule))
         reviewed = judge.loaded_for(verdict).policy.review in REVIEWS[1:]
+        by_code = changed_by_code(judge, verdict)
         if not rule:
-            return Question(verdict, judgement.plan, may, cancelled=cancelled, reviewed=reviewed)
+            return Question(verdict, judgement.plan, may, cancelled=cancelled, reviewed=reviewed, by_code=by_code)
         file = _saved(judge).path
         return Question(
             verdict,
@@ -108,6 +110,7 @@ class Asking:
             later=later(judge, verdict),
             cancelled=cancelled,
             reviewed=reviewed,
+            by_code=by_code,
         )
 
     def _answer(self, question: Question, judgement: Judgement) -> tuple[Answer, str]:

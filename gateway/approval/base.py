@@ -38,7 +38,8 @@ class Question(Value):
     `may`: the scopes that an answer may have. `always`: the rule that "always" would save, tried to let this call run,
     "" where there is none; `file`: where it would be saved; `later`: what code that it covers would run inside from
     then on, in words, which may be more than `plan`: the sandbox profile comes on top. `cancelled` says whether the
-    answer is of use no longer. `reviewed`: a reviewer is to look at it also where a rule asks.
+    answer is of use no longer. `reviewed`: a reviewer is to look at it also where a rule asks. `by_code`: files that
+    run later and that code has changed, where the call would hand them on.
     """
 
     verdict: Verdict
@@ -49,6 +50,7 @@ class Question(Value):
     later: str = ""
     cancelled: Callable[[], bool] = lambda: False
     reviewed: bool = False
+    by_code: tuple[str, ...] = ()
 
 
 if TYPE_CHECKING:

@@ -84,4 +84,7 @@ def _of(life: InProgress, verdict: Verdict) -> Of:
 
     context, call = verdict.context, verdict.call
     folder = local_folder(life.planner.judge.places, context.root or context.cwd)
-    return Of(folder, context.root or context.cwd, call.shown or call.tool, call.tool, session=life.session.name)
+    return Of(
+        folder, context.root or context.cwd, call.shown or call.tool, call.tool, session=life.session.name,
+        named=written_paths(verdict),
+    )  # fmt: skip

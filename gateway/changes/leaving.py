@@ -6,6 +6,7 @@ import os
 from contextlib import suppress
 from time import time
 
+from gateway.changes.runs_later import runs_later
 from gateway.changes.saver import copied
 from gateway.changes.state import FILE, FOLDER, LINK, Stamp, is_same, stamp_of
 
@@ -19,6 +20,7 @@ GIT = ".git"
 # What says which commits there are. Whoever commits writes one of them.
 _HEADS = ("HEAD", "ORIG_HEAD", "packed-refs", "logs/HEAD")
 _REFS = "refs"
+_MOST_LATER = 200
 _WAITS = 3600.0  # seconds in which a call that somebody else makes may yet change something
 
 
@@ -133,17 +135,33 @@ def finish(store: Store, made: ChangeSet, *, may_come: bool = False) -> ChangeSe
 
     before = store.before(made.number)
     after = left(before)
-    if not changes(before, after, store.path(made.number, "old")) and not before.missed:
+    changed = changes(before, after, store.path(made.number, "old"))
+    if not changed and not before.missed:
         if may_come:
             return None
         store.remove(made.number)
         return None
     store.put_after(made.number, after)
-    made = made.replace(state=KEPT, bytes=size_of(store.path(made.number, "old")))
+    made = made.replace(
+        state=KEPT, bytes=size_of(store.path(made.number, "old")), later=_unannounced(made, changed)[:_MOST_LATER]
+    )
     with store.locked():
         store.put(made)
         store.grown(made.bytes)
     return made
+
+
+def _unannounced(made: ChangeSet, changed: dict[str, tuple[Stamp | None, Stamp | None]]) -> tuple[str, ...]:
+    """What runs later of what a call changed without having said so beforehand: its code did."""
+    inside = f"{made.project}/"
+    found = []
+    for path, (was, now) in changed.items():
+        if now is None or now.kind == FOLDER or path in made.named or git_of(path) or not path.startswith(inside):
+            continue
+        name = path[len(inside) :]
+        if runs_later(name, was.mode if was is not None and was.kind == FILE else 0):
+            found.append(name)
+    return tuple(sorted(found))
 
 
 def finish_orphans(store: Store) -> None:

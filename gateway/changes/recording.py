@@ -24,11 +24,12 @@ if TYPE_CHECKING:
 BESIDE = "it changed while the call ran, by somebody else or unseen"
 ASKED = "a person can let it run in the mode `default`, which asks first"
 _MOST_SEEN = 10_000
+_MOST_NAMED = 200
 
 
 class Of(Value):
     """Whose changes they are. `folder`: the project's in the state folder; `project`: its root; `call`: as people read
-    it; `key`: by which somebody else's call is known again."""
+    it; `key`: by which somebody else's call is known again; `named`: paths that it was predicted to write."""
 
     folder: str
     project: str
@@ -36,6 +37,7 @@ class Of(Value):
     tool: str
     session: str = ""
     key: str = ""
+    named: tuple[str, ...] = ()
 
 
 def against(folder: str, plan: SandboxPlan, *, backend_tells: bool) -> str:
@@ -53,7 +55,9 @@ class Recording:
         self._must = must
         self._area = area_of(plan, temp)
         self._store = Store(of.folder)
-        self._writing = self._store.begin(of.call, of.tool, of.session, of.project, self._area)
+        self._writing = self._store.begin(
+            of.call, of.tool, of.session, of.project, self._area, named=of.named[:_MOST_NAMED]
+        )
         self._saver = Saver(self._area, self._writing.old, self._writing.note, self._writing.room)
         self._listening: Listening | None = None
         self._seen: set[str] = set()
@@ -126,7 +130,7 @@ class Written:
         self._writing = None
         if not wanted:
             return
-        self._writing = self._store.begin(of.call, of.tool, of.session, of.project, area, of.key)
+        self._writing = self._store.begin(of.call, of.tool, of.session, of.project, area, of.key, wanted)
         saver = Saver(area, self._writing.old, self._writing.note, self._writing.room)
         for path in wanted:
             saver.make_way(path)

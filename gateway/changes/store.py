@@ -47,7 +47,8 @@ class ChangeSet(Value):
     """What one call changed. `number`: its place among those of the project; `state`: running, kept, undoing or undone;
     `roots`: folders that were saved, each with device and inode; `owner`: process and start time of the gateway that
     runs it, zeros for nobody's; `key`: by which the call of somebody else's tool is known again; `bytes`: kept here and
-    nowhere else; `partly`: how many names undoing left as they were."""
+    nowhere else; `partly`: how many names undoing left as they were; `named`: what the call said beforehand that it
+    writes; `later`: what runs later of all the rest that it changed, from the project's root."""
 
     number: int
     id: str
@@ -62,6 +63,8 @@ class ChangeSet(Value):
     key: str = ""
     bytes: int = 0
     partly: int = 0
+    named: tuple[str, ...] = ()
+    later: tuple[str, ...] = ()
 
 
 class Before(Value):
@@ -81,7 +84,9 @@ class Store:
     def __init__(self, folder: str) -> None:
         self.folder = os.path.join(folder, FOLDER)
 
-    def begin(self, call: str, tool: str, session: str, project: str, area: Area, key: str = "") -> Writing:
+    def begin(
+        self, call: str, tool: str, session: str, project: str, area: Area, key: str = "", named: Iterable[str] = ()
+    ) -> Writing:
         """A new set, empty. Raises StoreError where there can be none."""
         try:
             os.makedirs(self.folder, mode=0o700, exist_ok=True)
@@ -95,7 +100,7 @@ class Store:
                 made = ChangeSet(
                     number, os.urandom(6).hex(), call[:500], tool[:100], session=session[:200], project=project,
                     time=time.time(), state=RUNNING, roots=tuple(roots),
-                    owner=(os.getpid(), _started(os.getpid())), key=key,
+                    owner=(os.getpid(), _started(os.getpid())), key=key, named=tuple(named),
                 )  # fmt: skip
                 os.mkdir(self.path(number), 0o700)
                 os.mkdir(self.path(number, "old"), 0o700)
@@ -259,7 +264,8 @@ class Store:
             with open(self.path(number, "set"), encoding="utf-8") as file:
                 told = _decode(file.read())
             roots = tuple((path, dev, ino) for path, dev, ino in told.pop("roots"))
-            return ChangeSet(**told | {"roots": roots, "owner": tuple(told["owner"])})
+            lists = {name: tuple(told.get(name, ())) for name in ("owner", "named", "later")}
+            return ChangeSet(**told | {"roots": roots, **lists})
         except (OSError, ValueError, TypeError, KeyError):
             return None
 

@@ -392,4 +392,9 @@ class _Judging:
             text += f" {self._where_policy_asks(verdict)[1]}"
         elif decision == DEFER:
             text += f" It waits for an answer: {_LEFT}."
+        elif verdict.decision is Decision.ASK:
+            from gateway.approval.handed_on import changed_by_code
+
+            if found := changed_by_code(self.gateway, verdict):
+                text += f" Code has changed files that run later: {'; '.join(found)}."
         return text

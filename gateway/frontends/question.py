@@ -28,6 +28,7 @@ def question_text(question: Question, style: Style) -> str:
     verdict = question.verdict
     said = verdict_text(verdict, explain(verdict), style)
     sections = [said, _call(verdict, style), _asked(verdict, said, style), _look_again(verdict, style)]
+    sections.append(_titled("changed by code, and run later", question.by_code, style))
     if question.plan is not None:
         sections.append(summary_text(question.plan, style))
     else:

@@ -18,11 +18,25 @@ from gateway.sandbox.launched.kernel import NO_NEW_PRIVILEGES, control, tell_of_
 from gateway.sandbox.seccomp import changes_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable
 
     from gateway.changes.store import ChangeSet
 
 NAMES = ("a", "b", "c", "d", "e")
+
+
+def changed(store: Store, root: Path, call: str, names: Iterable[str], said: Iterable[str] = ()) -> ChangeSet | None:
+    """What is kept of a call that has written files, and said of some of them beforehand that it does."""
+    area = Area([str(root)])
+    writing = store.begin(call, "Bash", "", str(root), area, named=[str(root / name) for name in said])
+    saver = Saver(area, writing.old, writing.note, writing.room)
+    for name in names:
+        saver.make_way(str(root / name))
+        saver.content(str(root / name))
+        (root / name).parent.mkdir(parents=True, exist_ok=True)
+        (root / name).write_text(call)
+    writing.close()
+    return finish(store, writing.made)
 
 
 class World:

@@ -76,3 +76,13 @@ def test_every_effect_that_is_asked_about_stands_there_in_full(guard) -> None:
 def test_a_call_that_runs_without_the_sandbox_says_so(guard) -> None:
     verdict = guard(confined=False).check(RawCall("Bash", {"command": "make a"}))
     assert question_text(Question(verdict, None), Style(100)).endswith("runs\n  without the sandbox\n")
+
+
+def test_what_code_has_changed_and_the_call_hands_on_is_named(guard) -> None:
+    verdict = guard().check(RawCall("Bash", {"command": "git commit"}))
+    text = question_text(
+        Question(verdict, PLAN, by_code=("Makefile (builds and tests run it; changes 1: ./x)",)), Style()
+    )
+    title = "changed by code, and run later"
+    assert f"{title}\n  Makefile (builds and tests run it; changes 1: ./x)\n" in text
+    assert title not in question_text(Question(verdict, PLAN), Style())

@@ -7,12 +7,16 @@ import os
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from changes.worlds import changed
 from hooking import SHELLS, World, before
 
 from gateway.agents import AGENTS
 from gateway.agents.base import Reply
 from gateway.audit.log import FOLDER
 from gateway.audit.reading import Moment
+from gateway.changes.store import Store
+from gateway.config.layers import local_folder
+from gateway.core.places import places
 from gateway.frontends.arguments import HOOK, parse
 from gateway.frontends.hook import Asked, answer
 from gateway.frontends.hook_process import Cold
@@ -592,3 +596,13 @@ def test_the_tools_of_every_agents_shell_are_described() -> None:
     foreign = load_foreign(places())
     found = {agent: foreign(agent, SHELLS[agent]) for agent in AGENTS}
     assert {agent: tool is not None and tool.name for agent, tool in found.items()} == dict.fromkeys(AGENTS, "Bash")
+
+
+def test_a_commit_that_is_asked_about_names_what_code_has_changed(ask) -> None:
+    asking = ask()
+    store = Store(local_folder(places(), asking.project))
+    changed(store, asking.world.project, "./x\x1b[2J", ["package.json", "src.py"])
+    commit, status = (asking("claude", "Bash", {"command": command}) for command in ("git commit -m x", "git status"))
+    line = "Code has changed files that run later: package.json (builds and tests run it; changes 1: ./x\\x1b[2J)."
+    assert (commit[0], commit[1].endswith(line)) == ("ask", True)
+    assert (status[0], "Code has changed" in status[1]) == ("allow", False)
