@@ -60,13 +60,14 @@ def shell(agent: str, command: str) -> tuple[str, dict[str, Any]]:
 
 class Ran(Value):
     """What became of a run: what the model was shown of its calls, and how the client ended. `late`: it had to be
-    killed."""
+    killed. `told`: all that the model was told."""
 
     results: tuple[str, ...]
     status: int
     late: bool
     out: str
     err: str
+    told: str = ""
 
 
 class Client:
@@ -74,6 +75,7 @@ class Client:
 
     def __init__(self, agent: str, binary: Path, folder: Path) -> None:
         self.agent, self.binary, self.prompt = agent, binary, "Do it."
+        self.options: tuple[str, ...] = ()  # more of the command line
         self.home, self.project, self.temp = folder / "home", folder / "home" / "project", folder / "tmp"
         for each in (self.project, self.temp):
             each.mkdir(parents=True)
@@ -97,7 +99,8 @@ class Client:
         with Model(steps) as model:
             words, more = getattr(self, f"_{self.agent}")(hooks, model.url, mode)
             process = subprocess.Popen(
-                [str(self.binary), *words], cwd=self.project, env=self.environment | more, start_new_session=True,
+                [str(self.binary), *words, *self.options], cwd=self.project, env=self.environment | more,
+                start_new_session=True,
                 stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, errors="replace",
             )  # fmt: skip
             late = False
@@ -107,7 +110,7 @@ class Client:
                 late = True
                 os.killpg(process.pid, signal.SIGKILL)
                 out, err = process.communicate()
-            return Ran(tuple(model.results()), process.returncode, late, out, err)
+            return Ran(tuple(model.results()), process.returncode, late, out, err, json.dumps(model.requests))
 
     def attended(
         self, hooks: dict[str, list[str]], steps: list[Step], *options: str, settings: dict[str, Any] | None = None
@@ -179,7 +182,7 @@ class Client:
             for event, line in hooks.items()
         }
         (home / "hooks.json").write_text(json.dumps({"hooks": groups}))
-        words = ["exec", "--json", "--skip-git-repo-check", "--dangerously-bypass-hook-trust", "Do it."]
+        words = ["exec", "--json", "--skip-git-repo-check", "--dangerously-bypass-hook-trust", self.prompt]
         return words, {"CODEX_HOME": str(home)}
 
     def _gemini(self, hooks: dict[str, list[str]], url: str, mode: str) -> tuple[list[str], dict[str, str]]:
@@ -197,7 +200,7 @@ class Client:
             "tools": {"shell": {"enableInteractiveShell": False}}, "hooks": groups,
         }  # fmt: skip
         (home / "settings.json").write_text(json.dumps(settings))
-        words = ["-p", "Do it.", "--skip-trust", "-m", "gemini-2.5-pro", "--approval-mode", mode or "yolo"]
+        words = ["-p", self.prompt, "--skip-trust", "-m", "gemini-2.5-pro", "--approval-mode", mode or "yolo"]
         return [*words, "-o", "stream-json"], {
             "GEMINI_API_KEY": "sk-none", "GOOGLE_GEMINI_BASE_URL": url, "GEMINI_TELEMETRY_ENABLED": "false",
             "TERM": "xterm-256color",
@@ -211,7 +214,7 @@ class Client:
             for event, line in hooks.items()
         }
         (home / "settings.json").write_text(json.dumps({"hooks": groups}))
-        words = ["-p", "Do it.", "--output-format", "json", "--no-auto-update", "--no-ask-user", "--allow-all-tools"]
+        words = ["-p", self.prompt, "--output-format", "json", "--no-auto-update", "--no-ask-user", "--allow-all-tools"]
         return [*words, "--trust-folder", "--log-dir", str(self.temp)], {
             "COPILOT_HOME": str(home), "COPILOT_OFFLINE": "true", "COPILOT_AUTO_UPDATE": "false",
             "COPILOT_MODEL": "claude-sonnet-4.5", "COPILOT_PROVIDER_TYPE": "anthropic",
@@ -238,7 +241,7 @@ class Client:
         (place / "node_modules").mkdir(exist_ok=True)
         (place / "package.json").write_text(json.dumps(wanted))
         (place / "package-lock.json").write_text(json.dumps({"lockfileVersion": 3, "packages": {"": wanted}}))
-        return ["run", "--format", "json", "Do it."], {
+        return ["run", "--format", "json", self.prompt], {
             "OPENCODE_DISABLE_AUTOUPDATE": "true", "OPENCODE_DISABLE_LSP_DOWNLOAD": "true",
             "OPENCODE_DISABLE_MODELS_FETCH": "true", "OPENCODE_DISABLE_DEFAULT_PLUGINS": "true",
         }  # fmt: skip

@@ -72,7 +72,9 @@ class Event(Value):
     `cwd`: where the call will run, as the client says. `roots`: where the session started, the first that is there
     counts. `id`: the client's name for the call, "" if it has none. `mode`: the client's own mode in our words, "" for
     none; `own_mode`: in its own. `attended`: whether a person is there, None where that cannot be seen. `subagent`: its
-    type, where one calls. `became`: of events after a call. `path`: of a change of settings. `prompt`: of a prompt.
+    type, where one calls. `became`: of events after a call. `path`: of a change of settings. Of a prompt: `reads`, the
+    files that it may pull in, `runs`, the shell texts that it starts by itself, and `prompt`, its text where that may
+    start commands that must be looked up.
     """
 
     agent: str
@@ -93,6 +95,8 @@ class Event(Value):
     became: Became | None = None
     path: str = ""
     prompt: str = ""
+    reads: tuple[str, ...] = ()
+    runs: tuple[str, ...] = ()
 
 
 class Answer(Value):

@@ -71,7 +71,10 @@ def read(given: Mapping[str, Any], environment: Mapping[str, str], _servers: tup
     if kind == CONFIG:
         return event.replace(path=text(given, "file_path"))
     if kind == PROMPT:
-        return event.replace(prompt=text(given, "prompt"))
+        from gateway.agents.prompts import mentions
+
+        prompt = text(given, "prompt")
+        return event.replace(prompt=prompt, reads=mentions(prompt))
     tool = text(given, "tool_name", needed=True)
     server = given.get("mcp_server")
     if server is not None and server.__class__ is not dict:

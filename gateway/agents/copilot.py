@@ -2,7 +2,8 @@
 
 `preToolUse` sends `toolName` and does not name itself; `PreToolUse`, which VS Code's agent has as well, sends
 `tool_name` and `hook_event_name`. Both take the same flat answer. A question is safe: where nobody is there it is a
-refusal. A tool of a server is called `SERVER-TOOL`, which leaves open where the one ends.
+refusal. A tool of a server is called `SERVER-TOOL`, which leaves open where the one ends. What a prompt names with `@`
+is told to the model by its name alone, pictures whole.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from gateway.agents.base import (
     DENY,
     NOTHING,
     PERMISSION,
+    PROMPT,
     SILENCE,
     Became,
     Event,
@@ -48,6 +50,7 @@ EVENTS = {
     "PostToolUse": AFTER,
     "postToolUseFailure": AFTER,
     "PostToolUseFailure": AFTER,
+    "userPromptSubmitted": PROMPT,
 }
 REWRITES = ("bash", "Bash")
 UNSEEN_INPUT = False  # what is typed into a command is a call of its own, `write_bash`
@@ -67,18 +70,24 @@ def read(given: Mapping[str, Any], environment: Mapping[str, str], servers: tupl
             raise Misfit("`timestamp` must be there")
         tool, arguments, session, result = "tool_name", "tool_input", "session_id", "tool_result"
     kind = EVENTS[name]
-    called = text(given, tool, needed=True)
-    mark = "/" if "/" in called else "-"
-    return Event(
+    event = Event(
         NAME,
         name,
         kind,
-        tool=called,
-        input=fields(given, arguments),
-        names=joined(called, mark, servers) or (called,),
         cwd=text(given, "cwd", needed=True),
         roots=(environment.get("COPILOT_PROJECT_DIR", ""), environment.get("CLAUDE_PROJECT_DIR", "")),
         session=text(given, session, needed=True),
+    )
+    if kind == PROMPT:
+        from gateway.agents.prompts import mentions
+
+        return event.replace(reads=mentions(text(given, "prompt")))
+    called = text(given, tool, needed=True)
+    mark = "/" if "/" in called else "-"
+    return event.replace(
+        tool=called,
+        input=fields(given, arguments),
+        names=joined(called, mark, servers) or (called,),
         id=text(given, "tool_use_id"),
         became=_became(given, result) if kind == AFTER else None,
     )
@@ -91,6 +100,8 @@ def _own_name(given: Mapping[str, Any]) -> str:
         if EVENTS.get(name) is None:
             raise Misfit(f"event `{name[:80]}` is not one that the gateway answers")
         return name
+    if "prompt" in given and "toolName" not in given:
+        return "userPromptSubmitted"
     if "toolInput" in given:
         return "permissionRequest"
     if "toolResult" in given:
@@ -115,6 +126,8 @@ def render(event: Event, answer: Answer) -> Reply:
         if decision == ALLOW:
             return said({"behavior": "allow"})
         return said({"behavior": "deny", "message": reason(answer.reason)})
+    if event.kind == PROMPT:
+        return NOTHING if decision == ALLOW else _refused_prompt(answer.reason)
     found: dict[str, Any] = {"permissionDecision": decision if decision in (ALLOW, ASK) else DENY}
     if decision != ALLOW:
         found["permissionDecisionReason"] = reason(answer.reason)
@@ -130,4 +143,10 @@ def refuse(event: str, why: str) -> Reply:
         return Reply(b"", (reason(why) + "\n").encode(), 0)
     if kind == PERMISSION:
         return said({"behavior": "deny", "message": reason(why)})
-    return universal_refusal(why)
+    return _refused_prompt(why) if kind == PROMPT else universal_refusal(why)
+
+
+def _refused_prompt(why: str) -> Reply:
+    """The one form that is obeyed: with another exit status, Copilot CLI takes the hook for one that failed, and the
+    prompt."""
+    return said({"decision": "block", "reason": reason(why)})

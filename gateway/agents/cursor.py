@@ -12,6 +12,7 @@ from gateway.agents.base import (
     ALLOW,
     BEFORE,
     NOTHING,
+    PROMPT,
     SILENCE,
     Became,
     Event,
@@ -42,6 +43,7 @@ EVENTS = {
     "beforeMCPExecution": BEFORE,
     "beforeReadFile": BEFORE,
     "subagentStart": BEFORE,
+    "beforeSubmitPrompt": PROMPT,
     "postToolUse": AFTER,
     "postToolUseFailure": AFTER,
     "afterShellExecution": AFTER,
@@ -64,23 +66,34 @@ def read(given: Mapping[str, Any], environment: Mapping[str, str], servers: tupl
         roots = []
     if roots.__class__ is not list or any(each.__class__ is not str for each in roots):
         raise Misfit("`workspace_roots` must be a list of texts")
-    tool, arguments = _call(given, name)
-    cwd = text(given, "cwd") or next(iter(roots), "")
     named = (environment.get("CURSOR_PROJECT_DIR", ""), environment.get("CLAUDE_PROJECT_DIR", ""))
-    return Event(
+    event = Event(
         NAME,
         name,
         kind,
+        cwd=text(given, "cwd") or next(iter(roots), ""),
+        roots=(*roots[:1], *named),
+        session=session,
+    )
+    if kind == PROMPT:
+        return event.replace(reads=_attached(given))
+    tool, arguments = _call(given, name)
+    return event.replace(
         tool=tool,
         input=arguments,
         names=_names(tool, servers),
         server=(text(given, "url") or text(given, "command")) if "MCP" in name else "",
-        cwd=cwd,
-        roots=(*roots[:1], *named),
-        session=session,
         id=text(given, "tool_use_id"),
         became=_became(given, name) if kind == AFTER else None,
     )
+
+
+def _attached(given: Mapping[str, Any]) -> tuple[str, ...]:
+    """The files that a prompt brings along. Raises Misfit."""
+    told = given.get("attachments", [])
+    if told.__class__ is not list or any(each.__class__ is not dict for each in told):
+        raise Misfit("`attachments` must be a list of objects")
+    return tuple([text(each, "filePath") or text(each, "file_path", needed=True) for each in told])
 
 
 def _call(given: Mapping[str, Any], name: str) -> tuple[str, Mapping[str, Any]]:
@@ -137,6 +150,8 @@ def _became(given: Mapping[str, Any], name: str) -> Became:
 def render(event: Event, answer: Answer) -> Reply:
     """The answer in the exact form of the event."""
     decision = answer.decision
+    if event.kind == PROMPT:
+        return said({"continue": True}) if decision in (ALLOW, SILENCE) else _refused_prompt(answer.reason)
     if event.kind == AFTER or decision == SILENCE:
         return NOTHING
     if decision == ALLOW:
@@ -152,4 +167,8 @@ def refuse(event: str, why: str) -> Reply:
     """A refusal of an event that may not have been read. Nothing can be refused after a call."""
     if EVENTS.get(event) == AFTER:
         return Reply(b"", (reason(why) + "\n").encode(), 0)
-    return universal_refusal(why)
+    return _refused_prompt(why) if EVENTS.get(event) == PROMPT else universal_refusal(why)
+
+
+def _refused_prompt(why: str) -> Reply:
+    return said({"continue": False, "user_message": reason(why)})

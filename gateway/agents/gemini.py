@@ -1,7 +1,8 @@
-"""Gemini CLI: `BeforeTool` and `AfterTool`, a decision at the top of one JSON object.
+"""Gemini CLI: `BeforeTool`, `AfterTool` and `BeforeAgent`, a decision at the top of one JSON object.
 
 It reads standard output before it looks at the exit status, and waits for ever where it is told to ask and nobody is
-there, which no hook can see; tools of servers that its settings trust run whatever it is told to ask.
+there, which no hook can see; tools of servers that its settings trust run whatever it is told to ask. When a prompt
+reaches a hook, the files that it names have been read, but no model has seen them: a refusal throws both away.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from gateway.agents.base import (
     ASK,
     BEFORE,
     NOTHING,
+    PROMPT,
     SILENCE,
     Became,
     Event,
@@ -36,7 +38,7 @@ if TYPE_CHECKING:
     from gateway.agents.base import Answer
 
 NAME = "gemini"
-EVENTS = {"BeforeTool": BEFORE, "AfterTool": AFTER}
+EVENTS = {"BeforeTool": BEFORE, "AfterTool": AFTER, "BeforeAgent": PROMPT}
 REWRITES = ("run_shell_command",)
 UNSEEN_INPUT = False
 _OF_A_SERVER = "mcp_"
@@ -47,19 +49,25 @@ def read(given: Mapping[str, Any], environment: Mapping[str, str], servers: tupl
     unlike(given, "Gemini CLI", "turn_id", "prompt_id", "cursor_version", "toolName", "sessionId", "tool_use_id")
     name = event_name(given, EVENTS)
     kind = EVENTS[name]
-    tool = text(given, "tool_name", needed=True)
-    names, server = _names(given, tool, servers)
-    return Event(
+    event = Event(
         NAME,
         name,
         kind,
+        cwd=text(given, "cwd", needed=True),
+        roots=(environment.get("GEMINI_PROJECT_DIR", ""),),
+        session=text(given, "session_id", needed=True),
+    )
+    if kind == PROMPT:
+        from gateway.agents.prompts import pulled_in
+
+        return event.replace(reads=pulled_in(text(given, "prompt")))
+    tool = text(given, "tool_name", needed=True)
+    names, server = _names(given, tool, servers)
+    return event.replace(
         tool=tool,
         input=fields(given, "tool_input"),
         names=names,
         server=server,
-        cwd=text(given, "cwd", needed=True),
-        roots=(environment.get("GEMINI_PROJECT_DIR", ""),),
-        session=text(given, "session_id", needed=True),
         became=_became(given) if kind == AFTER else None,
     )
 
@@ -91,11 +99,13 @@ def render(event: Event, answer: Answer) -> Reply:
     if event.kind == AFTER or decision == SILENCE:
         return NOTHING
     if decision == ALLOW:
-        if answer.changed is None:
+        if answer.changed is None or event.kind == PROMPT:
             return said({"decision": "allow"})
         changed = {name: value for name, value in answer.changed.items() if event.input.get(name) != value}
         return said({"decision": "allow", "hookSpecificOutput": {"hookEventName": event.name, "tool_input": changed}})
-    return said({"decision": "ask" if decision == ASK else "deny", "reason": reason(answer.reason)})
+    return said(
+        {"decision": "ask" if decision == ASK and event.kind == BEFORE else "deny", "reason": reason(answer.reason)}
+    )
 
 
 def refuse(event: str, why: str) -> Reply:

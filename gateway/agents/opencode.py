@@ -5,6 +5,12 @@
 
 The plugin lets nothing run that it was not told `allow` for in exactly this form with exit status 0. It cannot ask. A
 tool of a server is called `SERVER_TOOL`, which leaves open where the one ends.
+
+    {"event": "chat.message", "sessionID": ..., "files": [...], "directory": ...}
+    {"event": "config.command", "command": ..., "template": ..., "directory": ...}
+
+The first has the files that a prompt has pulled in, which no model has seen by then. The second is the text of a slash
+command, as opencode starts: its shell runs before any hook, so that it is looked at as early as that.
 """
 
 from __future__ import annotations
@@ -14,6 +20,7 @@ from gateway.agents.base import (
     ALLOW,
     BEFORE,
     NOTHING,
+    PROMPT,
     SILENCE,
     Became,
     Event,
@@ -38,7 +45,8 @@ if TYPE_CHECKING:
     from gateway.agents.base import Answer
 
 NAME = "opencode"
-EVENTS = {"tool.execute.before": BEFORE, "tool.execute.after": AFTER}
+_MESSAGE, _COMMAND = "chat.message", "config.command"
+EVENTS = {"tool.execute.before": BEFORE, "tool.execute.after": AFTER, _MESSAGE: PROMPT, _COMMAND: PROMPT}
 REWRITES = ("bash",)
 UNSEEN_INPUT = False
 
@@ -48,22 +56,29 @@ def read(given: Mapping[str, Any], _environment: Mapping[str, str], servers: tup
     unlike(given, "the gateway's plugin", "hook_event_name", "toolName", "session_id")
     name = event_name(given, EVENTS, "event")
     kind = EVENTS[name]
-    tool = text(given, "tool", needed=True)
     told = given.get("servers", [])
     if told.__class__ is not list or any(each.__class__ is not str for each in told):
         raise Misfit("`servers` must be a list of texts")
     cwd = text(given, "directory", needed=True)
+    event = Event(NAME, name, kind, cwd=cwd, roots=(cwd,))
+    if name == _COMMAND:
+        from gateway.agents.prompts import shell_texts
+
+        template = text(given, "template")
+        runs = shell_texts(template, "")
+        return event.replace(runs=runs, prompt=template if runs else "")
+    event = event.replace(session=text(given, "sessionID", needed=True))
+    if name == _MESSAGE:
+        files = given.get("files")
+        if files.__class__ is not list or any(each.__class__ is not str for each in files):
+            raise Misfit("`files` must be a list of texts")
+        return event.replace(reads=tuple(files))
+    tool = text(given, "tool", needed=True)
     arguments = given.get("args")
-    return Event(
-        NAME,
-        name,
-        kind,
+    return event.replace(
         tool=tool,
         input={} if kind == AFTER and arguments is None else fields(given, "args"),
         names=joined(tool, "_", (*told, *servers)) or (tool,),
-        cwd=cwd,
-        roots=(cwd,),
-        session=text(given, "sessionID", needed=True),
         id=text(given, "callID", needed=True),
         became=_became(given) if kind == AFTER else None,
     )

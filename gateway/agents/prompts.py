@@ -1,6 +1,8 @@
 """What a prompt pulls in before any tool is called: files that it names with `@`, and commands in the text of the slash
 commands and skills that it starts. Pure.
 
+Of Codex there is nothing: to it, `@path` is a word like others, and its own commands are texts.
+
 Each reading takes more than the agent's own: what is named too much is judged and left alone, what is missed is not.
 """
 
@@ -8,9 +10,23 @@ from __future__ import annotations
 
 import re
 
+# The tools of each agent that do the same as a prompt which pulls in a file, or starts a command: name and field.
+READ_BY = {
+    "claude": ("Read", "file_path"),
+    "gemini": ("read_file", "file_path"),
+    "copilot": ("view", "path"),
+    "cursor": ("Read", "file_path"),
+    "opencode": ("read", "filePath"),
+}
+RUN_BY = {"claude": ("Bash", "command"), "opencode": ("bash", "command")}
+
 # `@path`, `@"a path"`, with lines behind it (`#L1-9`) or a sentence around it.
 _QUOTED = re.compile(r'@"([^"\n]+)"')
-_MENTION = re.compile(r"@([^\s\"'`<>|,;]+)")
+_MENTION = re.compile(r"@((?:\\.|[^\s\"'`<>|,;\\])+)")
+_ESCAPE = re.compile(r"\\(.)")
+# What Gemini CLI puts behind a prompt for each file that it has read for it.
+_READ = "\n--- Content from referenced files ---"
+_READ_FILE = re.compile(r"^Content from @(.+):$", re.MULTILINE)
 _LINES = re.compile(r"#L?\d.*$")
 _AROUND = ".,:;!?)]}'\""
 _NAMED = re.compile(r"(?:^|(?<=\s))/([\w][\w:.-]*)(?=\s|$)([^\n]*)", re.MULTILINE)
@@ -25,8 +41,15 @@ def mentions(text: str) -> tuple[str, ...]:
     found = _QUOTED.findall(text)
     for each in _MENTION.findall(text):
         plain = _LINES.sub("", each)
-        found += [each, plain, plain.rstrip(_AROUND)]
+        found += [each, plain, plain.rstrip(_AROUND), *([_ESCAPE.sub(r"\1", each)] if "\\" in each else [])]
     return tuple(dict.fromkeys(each for each in found if each))
+
+
+def pulled_in(text: str) -> tuple[str, ...]:
+    """The paths that a prompt of Gemini CLI's names, and those that it says it has read, as they stand there. What
+    stands in these files names none."""
+    said, _, read = text.partition(_READ)
+    return tuple(dict.fromkeys((*mentions(said), *_READ_FILE.findall(read))))
 
 
 def started(prompt: str) -> tuple[tuple[str, str], ...]:

@@ -144,7 +144,7 @@ def _answer(event: Event, dialect: Dialect, environment: Mapping[str, str], gate
     if event.kind == CONFIG:
         return Answer(DENY, "gateway: the settings of a running session are not changed; restart it to use them.")
     cwd = folder_of(event.cwd)
-    if event.kind == PROMPT and "@" not in event.prompt and "/" not in event.prompt:
+    if event.kind == PROMPT and not (event.reads or event.runs or "/" in event.prompt):
         return Answer(SILENCE)  # as nearly always: it pulls nothing in
     gateway = gateways.gateway(root=root_of(event, environment, cwd, asked.folder), cwd=cwd, environment=environment)
     if event.kind == AFTER:
@@ -163,8 +163,9 @@ def _answer(event: Event, dialect: Dialect, environment: Mapping[str, str], gate
     if event.kind == PROMPT:
         from gateway.frontends.hook_prompt import answer_prompt
 
-        own = environment.get("CLAUDE_CONFIG_DIR", "")
-        return answer_prompt(event, cwd, judge, own, lambda call, typed: judging(call).refusal_of_prompt(typed=typed))
+        return answer_prompt(
+            event, cwd, judge, environment, lambda call, typed: judging(call).refusal_of_prompt(typed=typed)
+        )
     return judging(event).answer()
 
 

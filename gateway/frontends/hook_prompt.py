@@ -1,4 +1,5 @@
-"""What a prompt of Claude Code pulls in, looked up in the folders that its slash commands and skills lie in."""
+"""What a prompt pulls in: what its dialect says of it, and what must be looked up in the folders of slash commands and
+skills."""
 
 from __future__ import annotations
 
@@ -6,12 +7,12 @@ import os
 import re
 
 from gateway.agents.base import DENY, PERMISSION, SILENCE, Answer
-from gateway.agents.prompts import mentions, shell_texts, started
+from gateway.agents.prompts import READ_BY, RUN_BY, mentions, shell_texts, started
 from gateway.core.value import Value
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Callable, Iterable, Iterator, Mapping
 
     from gateway.agents.base import Event
     from gateway.judge.judge import Judge
@@ -27,61 +28,94 @@ class Unreadable(Exception):
 
 
 class Pulled(Value):
-    """One thing that the agent does when it takes a prompt. `tool` and `given`: the call of its own that does the same;
-    `typed`: the person has written it in the prompt, or keeps it in a folder of their own."""
+    """One thing that the agent does when it takes a prompt. `by`: the tool of its own that does the same, and its field
+    for `what`; `typed`: the person has written it in the prompt, or keeps it in a folder of their own."""
 
-    tool: str
-    given: Mapping[str, str]
+    by: tuple[str, str]
+    what: str
     typed: bool
 
 
-def answer_prompt(event: Event, cwd: str, gateway: Judge, own: str, refusal: Callable[[Event, bool], str]) -> Answer:
+def answer_prompt(
+    event: Event, cwd: str, gateway: Judge, environment: Mapping[str, str], refusal: Callable[[Event, bool], str]
+) -> Answer:
     """Silence, unless something that a prompt pulls in is denied, or asked about and not the person's own words: what a
-    person has typed, they have answered for. `own`: the folder of the person's settings, "" for the usual one;
-    `refusal`: why a call must not be, "" if it may."""
-    settings = os.path.join(gateway.context.home, own or ".claude")
+    person has typed, they have answered for. `refusal`: why a call must not be, "" if it may."""
     try:
-        everything = pulled_in(event.prompt, cwd, gateway.options.root or cwd, settings)
+        everything = tuple(_pulled_in(event, cwd, gateway, environment))
     except Unreadable as error:
         return Answer(DENY, f"gateway refused this prompt: what it starts cannot be judged: {error}.")
     for each in everything:
+        tool, field = each.by
         # Of the kind whose outcome nobody will tell.
-        call = event.replace(kind=PERMISSION, tool=each.tool, names=(each.tool,), input=each.given)
+        call = event.replace(kind=PERMISSION, tool=tool, names=(tool,), input={field: each.what})
         found = refusal(call, each.typed)
         if found:
-            (what,) = each.given.values()
-            return Answer(DENY, f"gateway refused this prompt, as it starts `{what[:200]}`: {found}")
+            return Answer(DENY, f"gateway refused this prompt, as it starts `{each.what[:200]}`: {found}")
     return Answer(SILENCE)
 
 
-def pulled_in(prompt: str, cwd: str, root: str, own: str) -> tuple[Pulled, ...]:
-    """All that a prompt may pull in. `own`: the folder of the person's own settings. Raises Unreadable."""
-    found = [Pulled("Read", {"file_path": each}, True) for each in mentions(prompt)]
-    for name, arguments in started(prompt):
-        for path, typed in _files(name, cwd, root, own):
-            text = _text(path)
-            found += [Pulled("Bash", {"command": each}, typed) for each in shell_texts(text, arguments)]
-            found += [Pulled("Read", {"file_path": each}, typed) for each in mentions(text)]
-    return tuple(found)
+def _pulled_in(event: Event, cwd: str, gateway: Judge, environment: Mapping[str, str]) -> Iterator[Pulled]:
+    """All that a prompt may pull in. Raises Unreadable."""
+    reads, home = READ_BY[event.agent], gateway.context.home
+    for each in event.reads:
+        yield Pulled(reads, each, True)
+    if event.runs:  # of a command that opencode found, whoever's it is
+        typed = _is_own_command(event.prompt, _own_folders(home, environment))
+        for each in event.runs:
+            yield Pulled(RUN_BY[event.agent], each, typed)
+    elif event.prompt:
+        own = os.path.join(home, environment.get("CLAUDE_CONFIG_DIR", "") or ".claude")
+        for name, arguments in started(event.prompt):
+            for path, typed in _files(name, cwd, gateway.options.root or cwd, own):
+                text = _text(path)
+                for each in shell_texts(text, arguments):
+                    yield Pulled(RUN_BY[event.agent], each, typed)
+                for each in mentions(text):
+                    yield Pulled(reads, each, typed)
+
+
+def _own_folders(home: str, environment: Mapping[str, str]) -> Iterator[str]:
+    """The folders of a person's own settings of opencode."""
+    yield os.path.join(home, environment.get("XDG_CONFIG_HOME", "") or ".config", "opencode")
+    yield os.path.join(home, ".opencode")
+    if environment.get("OPENCODE_CONFIG_DIR", ""):
+        yield os.path.join(home, environment["OPENCODE_CONFIG_DIR"])
+
+
+def _is_own_command(text: str, folders: Iterable[str]) -> bool:
+    """Whether a slash command of exactly this text lies in one of these folders."""
+    for folder in folders:
+        for kind in ("command", "commands"):
+            for path in _below(os.path.join(folder, kind)):
+                if path.endswith(".md") and text.strip() in _text(path):
+                    return True
+    return False
 
 
 def _files(name: str, cwd: str, root: str, own: str) -> Iterator[tuple[str, bool]]:
     """The files that a slash command of this name may stand for."""
     plugin, _, last = name.rpartition(":")
     folders = [(os.path.join(each, ".claude"), False) for each in _upwards(cwd, root)]
-    seen = 0
     for folder, typed in dict.fromkeys((*folders, (own, True))):
         kinds = (*_KINDS, "plugins") if typed and plugin else _KINDS
         for kind in kinds:
-            for above, inside, names in os.walk(os.path.join(folder, kind), followlinks=True):
-                inside[:] = sorted(each for each in inside if each not in _LEFT_OUT)
-                seen += len(names) + len(inside)
-                if seen > _MOST_NAMES:
-                    raise Unreadable(f"there are more than {_MOST_NAMES:,} files below {folder}")
-                for each in names:
-                    path = os.path.join(above, each)
-                    if each == f"{last}.md" or (each == "SKILL.md" and _is_called(above, path, last)):
-                        yield path, typed
+            for path in _below(os.path.join(folder, kind)):
+                above, each = os.path.split(path)
+                if each == f"{last}.md" or (each == "SKILL.md" and _is_called(above, path, last)):
+                    yield path, typed
+
+
+def _below(folder: str) -> Iterator[str]:
+    """The files below a folder, links followed. Raises Unreadable if there are too many."""
+    seen = 0
+    for above, inside, names in os.walk(folder, followlinks=True):
+        inside[:] = sorted(each for each in inside if each not in _LEFT_OUT)
+        seen += len(names) + len(inside)
+        if seen > _MOST_NAMES:
+            raise Unreadable(f"there are more than {_MOST_NAMES:,} files below {folder}")
+        for each in names:
+            yield os.path.join(above, each)
 
 
 def _upwards(cwd: str, root: str) -> Iterator[str]:

@@ -25,11 +25,13 @@ _WHY = (
     "gateway refused this call: its hook did not run to its end, or could not be started. "
     "`gateway doctor` looks for the reason."
 )
-# Signals do not end the shell. Nothing is written before the whole answer is there; what cannot be written is refused.
+# Signals do not end the shell, nor do options that a variable gives it (`SHELLOPTS`), whose trace may go to standard
+# output. Nothing is written before the whole answer is there; what cannot be written is refused.
 _SCRIPT = """\
+{ set +efuvx; } >/dev/null 2>&1
 trap '' HUP INT QUIT ILL TRAP ABRT BUS FPE USR1 SEGV USR2 PIPE ALRM TERM XCPU XFSZ VTALRM PROF SYS
-out=$("$@")
-case $? in
+out=$("$@") && end=0 || end=$?
+case $end in
 80) end=0 ;;
 82) end=2 ;;
 *) out=@OUT@ end=@STATUS@

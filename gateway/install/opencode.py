@@ -88,6 +88,7 @@ _SOURCE = """\
 // It asks the gateway before each tool call, and throws unless the answer is a clear yes: a gateway that is missing,
 // late, killed or says anything unexpected stops the call.
 import { spawn } from "node:child_process"
+import { fileURLToPath } from "node:url"
 
 const LINE = @LINE@
 const SECONDS = 30
@@ -139,11 +140,46 @@ function decided(done) {
   throw new Error(typeof answer.reason === "string" && answer.reason ? answer.reason : "gateway refused this call")
 }
 
+// The files that a message brings along: it has been read by now, but no model has seen it.
+function files(parts) {
+  const found = new Set()
+  for (const part of parts ?? []) {
+    if (part?.type === "file") {
+      if (String(part.url).startsWith("file:")) found.add(fileURLToPath(part.url))
+      if (typeof part.source?.path === "string") found.add(part.source.path)
+    }
+    const told = part?.synthetic ? /^Called the Read tool with the following input: (.*)$/m.exec(part.text) : null
+    if (told) found.add(String(JSON.parse(told[1]).filePath))
+  }
+  return [...found]
+}
+
 let servers = []
 
-export const Gateway = async ({ directory, worktree }) => ({
+export const Gateway = async ({ client, directory, worktree }) => ({
+  // What a slash command starts, it starts before any hook. So the text of one that may not is taken out as we begin.
   config: async (config) => {
     servers = Object.keys(config?.mcp ?? {})
+    for (const [name, command] of Object.entries(config?.command ?? {})) {
+      const template = String(command?.template)
+      if (!template.includes("!`")) continue
+      try {
+        decided(await ask({ event: "config.command", command: name, template, directory, worktree }))
+      } catch (error) {
+        command.template = `Say exactly this, and do nothing: ${error.message}`.replace(/[`$@!]/g, " ")
+      }
+    }
+  },
+  "chat.message": async (input, output) => {
+    try {
+      const told = files(output.parts)
+      if (told.length === 0) return
+      decided(await ask({ event: "chat.message", sessionID: input.sessionID, files: told, directory, worktree }))
+    } catch (error) {
+      // Its person is told nothing else.
+      client?.tui?.showToast({ body: { message: error.message, variant: "error" } })?.catch?.(() => {})
+      throw error
+    }
   },
   "tool.execute.before": async (input, output) => {
     const answer = decided(

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import glob
 import os
+import re
 
 from gateway.agents import AGENTS
 from gateway.core.errors import GatewayError
@@ -45,16 +46,18 @@ class Keys(Value):
 
 
 class Texts(Value):
-    """Files that count by being there."""
+    """Files that count by being there. `starting`: keys at their heads that name programs."""
 
     pattern: str
     kind: str
     what: str
     judged: bool = False
+    starting: tuple[str, ...] = ()
 
 
 _SERVERS = "servers of MCP, whose programs start with the session"
 _HOOKS = "hooks, which run beside ours"
+_HEADS = {"hooks": _HOOKS, "mcpServers": _SERVERS}
 _AGENTS_MD = Texts("AGENTS.md", OBEYED, "instructions")
 
 TABLE: dict[str, tuple[Keys | Texts, ...]] = {
@@ -75,8 +78,11 @@ TABLE: dict[str, tuple[Keys | Texts, ...]] = {
         )),
         Keys(".mcp.json", JSON, (("mcpServers", _SERVERS),)),
         Texts(".claude/commands/**/*.md", LOADS, "slash commands, whose text may run commands", True),
-        Texts(".claude/skills/**/SKILL.md", LOADS, "skills, whose text may run commands", True),
-        Texts(".claude/agents/**/*.md", OBEYED, "sub-agents, with tools, hooks and servers of their own"),
+        Texts(
+            ".claude/skills/**/SKILL.md", LOADS, "skills, whose text may run commands", judged=True, starting=("hooks",)
+        ),
+        Texts(".claude/agents/**/*.md", OBEYED, "sub-agents", starting=("hooks", "mcpServers")),
+        Keys(".claude/scheduled_tasks.json", JSON, (("tasks", "prompts that run at set times"),)),
         Texts(".claude/plugins/**/plugin.json", STARTS, "plugins, with hooks, servers and skills of their own"),
         Texts(".claude/workflows/**/*", STARTS, "workflows, which are programs"),
         Texts(".claude/output-styles/*.md", OBEYED, "instructions"),
@@ -154,7 +160,7 @@ TABLE: dict[str, tuple[Keys | Texts, ...]] = {
         ),
         Texts(".opencode/plugin*/*.[jt]s", STARTS, "plugins, which are programs"),
         Texts(".opencode/tool*/*.[jt]s", STARTS, "tools, which are programs"),
-        Texts(".opencode/command*/**/*.md", LOADS, "slash commands, whose text may run commands"),
+        Texts(".opencode/command*/**/*.md", LOADS, "slash commands, whose text may run commands", True),
         Texts(".opencode/agent*/**/*.md", OBEYED, "sub-agents"),
         Texts(".opencode/skill*/**/SKILL.md", OBEYED, "skills"),
         Texts(".opencode/package.json", STARTS, "packages that are installed for plugins"), _AGENTS_MD,
@@ -180,12 +186,28 @@ def brought(agent: str, project: str) -> tuple[Brought, ...]:
             own = each.kind == STARTS and all(_is_own_file(agent, path) for path in paths)
             if not own:
                 found.append(Brought(each.kind, shown, each.what, each.judged))
+            found += [
+                Brought(STARTS, f"{path}: {key}", _HEADS[key])
+                for path in paths
+                for key in each.starting
+                if _has_at_its_head(path, key)
+            ]
     return tuple(dict.fromkeys(found))
 
 
 def _paths(project: str, pattern: str) -> list[str]:
     found = glob.iglob(os.path.join(glob.escape(project), pattern), recursive=True, include_hidden=True)
     return sorted(path for path, _ in zip(found, range(_MOST), strict=False) if os.path.isfile(path))
+
+
+def _has_at_its_head(path: str, key: str) -> bool:
+    """Whether a Markdown file names something under this key in its front matter, in whatever spelling of YAML."""
+    try:
+        text = files.read(path)[1] or ""
+    except GatewayError:
+        return True
+    head = text[3:].partition("\n---")[0] if text.startswith("---") else ""
+    return re.search(rf"(?:^|[{{,\s\"']){key}[\"']?\s*:", head) is not None
 
 
 def _is_own_file(agent: str, path: str) -> bool:

@@ -32,6 +32,7 @@ CASES = [
     ("claude", ".mcp.json", SERVER, STARTS, ".mcp.json: mcpServers (db)"),
     ("claude", ".claude/skills/x/SKILL.md", "x", LOADS, "SKILL.md"),
     ("claude", ".claude/commands/a/b.md", "x", LOADS, "b.md"),
+    ("claude", ".claude/scheduled_tasks.json", '{"tasks": [{"prompt": "x"}]}', STARTS, "tasks"),
     ("claude", "CLAUDE.local.md", "x", OBEYED, "CLAUDE.local.md"),
     ("codex", ".codex/config.toml", '[mcp_servers.db]\ncommand = "x"\n', STARTS, "mcp_servers (db)"),
     ("codex", ".codex/config.toml", 'notify = ["./x"]\n', STARTS, "notify"),
@@ -47,6 +48,7 @@ CASES = [
     ("cursor", ".cursor/rules/x.mdc", "x", OBEYED, "x.mdc"),
     ("opencode", "opencode.json", '{"plugin": ["x"]}', STARTS, "opencode.json: plugin"),
     ("opencode", ".opencode/plugin/x.js", "x", STARTS, "x.js"),
+    ("opencode", ".opencode/command/x.md", "x", LOADS, "x.md"),
     ("opencode", ".opencode/tools/x.ts", "x", STARTS, "x.ts"),
 ]
 
@@ -69,6 +71,23 @@ def test_what_a_repository_brings_is_named(
     (finding,) = project_findings(agent, "X", str(tmp_path))
     assert finding.state == (OK if kind == OBEYED or found.judged else BETTER)
     assert says in finding.details[0]
+
+
+HEADS = {
+    "---\nname: x\nhooks:\n  PreToolUse: []\n---\nx": ["hooks"],
+    "---\n{name: x, 'hooks': {}, \"mcpServers\" : []}\n---\n": ["hooks", "mcpServers"],
+    "---\nname: x\n---\nhooks: none\n": [],
+    "hooks: none": [],
+}
+
+
+@pytest.mark.parametrize("text", HEADS)
+def test_what_a_sub_agent_or_a_skill_starts_is_named(text: str, tmp_path: Path) -> None:
+    put_there(tmp_path, ".claude/agents/x.md", text)
+    put_there(tmp_path, ".claude/skills/x/SKILL.md", text)
+    found = [each.path.rpartition("/")[2] for each in brought("claude", str(tmp_path)) if each.kind == STARTS]
+    skills = [f"SKILL.md: {each}" for each in HEADS[text] if each == "hooks"]
+    assert sorted(found) == sorted([f"x.md: {each}" for each in HEADS[text]] + skills)
 
 
 @pytest.mark.parametrize("agent", AGENTS)

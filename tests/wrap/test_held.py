@@ -257,6 +257,42 @@ def test_a_limit_of_the_system_is_a_refusal(world: World, agent: str, limit: str
     assert not lets_run(agent, *answer), answer
 
 
+# What a shell takes from the variables that it is started with.
+SHELLS = {
+    "sh -e": {"SHELLOPTS": "errexit"},
+    "sh -eux": {"SHELLOPTS": "errexit:nounset:xtrace:pipefail:verbose:noglob"},
+    "traces on standard output": {"SHELLOPTS": "xtrace", "BASH_XTRACEFD": "1"},
+    "start files": {"BASH_ENV": "/bin/false", "ENV": "/bin/false"},
+    "posix": {"POSIXLY_CORRECT": "1", "BASH_COMPAT": "3.1"},
+}
+
+
+@pytest.mark.parametrize("variables", SHELLS)
+@pytest.mark.parametrize("agent", HELD)
+def test_options_that_variables_give_to_the_shell_change_no_answer(
+    world: World, tmp_path: Path, agent: str, variables: str
+) -> None:
+    """Where `/bin/sh` is bash, as on many systems, here under that name."""
+    bash = shutil.which("bash")
+    if bash is None:
+        pytest.skip("this system has no bash")
+    (tmp_path / "sh").symlink_to(bash)
+    environment = world.environment(**SHELLS[variables])
+    found = []
+    for command in ("touch made", "rm -rf /"):
+        done = subprocess.run(
+            [str(tmp_path / "sh"), *line_of(agent)[1:]], input=said(world, agent, command), capture_output=True,
+            cwd=world.project, env=environment, timeout=patience(60), check=False,
+        )  # fmt: skip
+        found.append((done.stdout, done.stderr, done.returncode))
+    assert [lets_run(agent, *each) for each in found] == [True, False], found
+    ended = subprocess.run(
+        [str(tmp_path / "sh"), *held(agent, BEFORE[agent], ["/bin/false"])[1:]], input=b"", capture_output=True,
+        cwd=world.project, env=environment, timeout=patience(60), check=False,
+    )  # fmt: skip
+    assert not lets_run(agent, ended.stdout, ended.stderr, ended.returncode), ended
+
+
 OUTPUTS = {"closed": ">&-", "full": ">/dev/full"}
 
 

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from hooking import SESSION, World
 
-from gateway.agents.prompts import mentions, shell_texts, started
+from gateway.agents.prompts import mentions, pulled_in, shell_texts, started
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -26,6 +26,7 @@ POLICY = "rules:\n  - deny: Bash(touch made)\n    because: it is only a test\n  
         ("(@src/x.py#L10-20)", ("src/x.py#L10-20)", "src/x.py")),
         ('@"my file.txt" and @~/.ssh/id_rsa', ("my file.txt", "~/.ssh/id_rsa")),
         ("a\n@.env\n@/etc/shadow", (".env", "/etc/shadow")),
+        ("@my\\ file.txt", ("my\\ file.txt", "my file.txt")),
     ],
 )
 def test_the_files_that_a_text_names(text: str, paths: tuple[str, ...]) -> None:
@@ -145,3 +146,72 @@ def test_a_refused_prompt_is_recorded(world: World) -> None:
     prompted(world, "see @.env")
     said = "".join(path.read_text() for path in (world.state / "audit").rglob("*.jsonl"))
     assert ('"deny"' in said, ".env" in said) == (True, True)
+
+
+READ = "\n--- Content from referenced files ---"
+
+
+@pytest.mark.parametrize(
+    ("prompt", "paths"),
+    [
+        ("nothing", ()),
+        ("see @a.txt now", ("a.txt",)),
+        (f"see @a.txt{READ}\nContent from @a.txt:\nmail me@b.example\n--- End of content ---", ("a.txt",)),
+        (f"see @conf/{READ}\nContent from @conf/key.txt:\nx\n", ("conf/", "conf/key.txt")),
+        (f"pasted{READ} and @a.txt{READ}\nContent from @a.txt:\nx\n", ("a.txt",)),
+    ],
+)
+def test_the_files_that_gemini_says_it_has_read(prompt: str, paths: tuple[str, ...]) -> None:
+    assert pulled_in(prompt) == paths
+
+
+# What each agent says of a prompt that pulls in a file of its project.
+NAMING: dict[str, Callable[[str, str], dict[str, Any]]] = {
+    "claude": lambda cwd, name: {
+        "session_id": SESSION, "transcript_path": "/dev/null", "cwd": cwd, "prompt_id": SESSION,
+        "permission_mode": "default", "hook_event_name": "UserPromptSubmit", "prompt": f"see @{name}",
+    },
+    "gemini": lambda cwd, name: {
+        "session_id": SESSION, "transcript_path": "/dev/null", "cwd": cwd, "hook_event_name": "BeforeAgent",
+        "timestamp": "2026-11-25T22:28:54.963Z", "prompt": f"see @*{READ}\nContent from @{name}:\nx\n",
+    },
+    "copilot": lambda cwd, name: {"sessionId": SESSION, "timestamp": 1, "cwd": cwd, "prompt": f"see @{name}"},
+    "cursor": lambda cwd, name: {
+        "conversation_id": SESSION, "generation_id": "g", "model": "m", "cursor_version": "3", "workspace_roots": [cwd],
+        "hook_event_name": "beforeSubmitPrompt", "prompt": "see",
+        "attachments": [{"type": "file", "filePath": f"{cwd}/{name}"}],
+    },
+    "opencode": lambda cwd, name: {
+        "event": "chat.message", "sessionID": SESSION, "files": [f"{cwd}/{name}"], "directory": cwd, "worktree": cwd,
+    },
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("agent", NAMING)
+def test_a_prompt_that_pulls_in_a_secret_is_refused_in_the_form_of_each_agent(world: World, agent: str) -> None:
+    refused, taken = (json.loads(world.run(agent, NAMING[agent](str(world.project), each))[0] or "{}")
+                      for each in (".env", "a.txt"))  # fmt: skip
+    said = str(refused.get("reason", refused.get("user_message")))
+    assert "secret" in said
+    form = {
+        "gemini": {"decision": "deny", "reason": said}, "opencode": {"decision": "deny", "reason": said},
+        "cursor": {"continue": False, "user_message": said},
+    }.get(agent, {"decision": "block", "reason": said})  # fmt: skip
+    assert (refused, taken) == (form, {"cursor": {"continue": True}, "opencode": {"decision": "allow"}}.get(agent, {}))
+
+
+def begun(world: World, template: str) -> dict[str, Any]:
+    """What the plugin of opencode is told of a slash command as it starts."""
+    cwd = str(world.project)
+    said = {"event": "config.command", "command": "x", "template": template, "directory": cwd, "worktree": cwd}
+    return dict(json.loads(world.run("opencode", said)[0]))
+
+
+@pytest.mark.parametrize("place", ["project/.opencode/command/x.md", ".config/opencode/command/x.md", "nowhere"])
+def test_a_slash_command_of_opencodes_is_judged_as_it_starts(world: World, place: str) -> None:
+    asked, denied = "R: !`curl https://example.com/`", "R: !`git status` !`touch made` /x"
+    command(world, place, f"---\ndescription: x\n---\n{asked}\n{denied}\n")
+    is_own = place.startswith(".config")
+    assert begun(world, asked)["decision"] == ("allow" if is_own else "deny")
+    assert "it is only a test" in begun(world, denied)["reason"]
+    assert begun(world, "R: !`git status` !` and /x") == {"decision": "allow"}

@@ -14,15 +14,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+from failing import FAILURES, Place
 from realclients import PACKAGES, Client, hook, program, shell
-from realmodel import Model
 
 from gateway.audit.log import FOLDER
 from gateway.audit.reading import Moment
 from gateway.install.claude import LEAST_VERSION
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Iterator
 
 BEFORE = {
     "claude": "PreToolUse",
@@ -133,57 +133,6 @@ def test_a_hook_that_fails_blocks(agent: str, failure: str, clients: Path, tmp_p
     ran = found.run({BEFORE[agent]: line}, [[shell(agent, "touch made")]], mode=UNGUARDED.get(agent, ""))
     assert not made(found), ran
     assert not ran.late
-
-
-def killed(folder: Path) -> None:
-    """A process that has said half of an answer."""
-    (folder / "python3").write_text('#!/bin/sh\ncat >/dev/null\nprintf \'{"decision": "al\'\nkill -KILL $$\n')
-    (folder / "python3").chmod(0o755)
-
-
-def written(text: str, mode: int = 0o755) -> Callable[[Path], None]:
-    def write(folder: Path) -> None:
-        (folder / "python3").write_text(text)
-        (folder / "python3").chmod(mode)
-
-    return write
-
-
-# What stands where the interpreter should.
-PROGRAMS: dict[str, Callable[[Path], None]] = {
-    "missing": lambda _folder: None,
-    "not executable": written("#!/bin/sh\n", 0o644),
-    "no program": written("\x7fELF" + "\0" * 90),
-    "empty": written(""),
-    "one that ends well": written("#!/bin/sh\n"),
-    "one that ends with status 2": written("#!/bin/sh\nexit 2\n"),
-    "one that is killed": killed,
-    "one that ends by SIGTERM": written("#!/bin/sh\nexec /usr/bin/env --default-signal=TERM sh -c 'kill $$'\n"),
-}
-
-
-@pytest.mark.parametrize("failure", PROGRAMS)
-@pytest.mark.parametrize("agent", AGENTS)
-def test_a_hook_whose_program_fails_blocks(agent: str, failure: str, clients: Path, tmp_path: Path) -> None:
-    found = client(agent, clients, tmp_path)
-    found.policy(RULE.format(lane="allow"))
-    PROGRAMS[failure](tmp_path)
-    line = [str(tmp_path / "python3") if each == sys.executable else each for each in hook(agent)]
-    ran = found.run({BEFORE[agent]: line}, [[shell(agent, "touch made")]], mode=UNGUARDED.get(agent, ""))
-    assert not made(found), ran
-    assert not ran.late
-    assert agent == "copilot" or "gateway" in "".join(ran.results)  # which tells the exit status alone
-
-
-@pytest.mark.parametrize("agent", ["claude", "codex", "gemini", "copilot"])
-def test_without_its_shell_the_same_hook_lets_the_call_run(agent: str, clients: Path, tmp_path: Path) -> None:
-    """The twin of the failures above."""
-    found = client(agent, clients, tmp_path)
-    PROGRAMS["one that ends well"](tmp_path)
-    ran = found.run(
-        {BEFORE[agent]: [str(tmp_path / "python3")]}, [[shell(agent, "touch made")]], mode=UNGUARDED.get(agent, "")
-    )
-    assert made(found), ran
 
 
 @pytest.mark.parametrize("agent", AGENTS)
@@ -313,19 +262,89 @@ def test_a_slash_command_of_claudes_runs_nothing_that_is_denied(
     assert ("it is only a test" in ran.out) is (lane == "deny"), ran
 
 
-@pytest.mark.parametrize("held", [True, False])
-def test_a_file_that_a_prompt_of_claudes_names_is_judged_as_read(held: bool, clients: Path, tmp_path: Path) -> None:
-    found = client("claude", clients, tmp_path)
-    found.policy("rules: []\n")
-    (found.project / ".env").write_text("KEY=hunter2\n")
-    found.prompt = "What is in @.env?"
-    with Model([]) as model:
-        line = {"UserPromptSubmit": hook("claude", event="UserPromptSubmit")} if held else {}
-        words, more = found._claude(line, model.url, "")
-        subprocess.run([found.binary, *words], cwd=found.project, env=found.environment | more, stdin=-3,
-                       capture_output=True, check=False, timeout=90)  # fmt: skip
-        told = json.dumps(model.requests)
-    assert ("hunter2" in told) is not held
+# The event of each client that comes before a prompt is taken.
+PROMPTED = {
+    "claude": "UserPromptSubmit",
+    "gemini": "BeforeAgent",
+    "copilot": "userPromptSubmitted",
+    "opencode": "chat.message",
+}
+
+
+def prompting(agent: str, clients: Path, tmp_path: Path) -> Client:
+    """A client with a prompt that names a secret file."""
+    found = client(agent, clients, tmp_path)
+    found.policy("rules:\n  - deny: Read(conf/**)\n")
+    (found.project / "conf").mkdir()
+    (found.project / "conf" / "key.txt").write_text("KEY=hunter2\n")
+    found.prompt = "What is in @conf/key.txt now"
+    if agent == "opencode":  # where nobody types, it takes files by an option alone
+        found.options = ("--file", str(found.project / "conf" / "key.txt"))
+    return found
+
+
+def prompt_hook(agent: str) -> dict[str, list[str]]:
+    """The hook of its prompts; opencode's plugin has all events."""
+    return hooked(agent) if agent == "opencode" else {PROMPTED[agent]: hook(agent, event=PROMPTED[agent])}
+
+
+@pytest.mark.parametrize("agent", PROMPTED)
+def test_no_model_is_told_what_stands_in_a_secret_file_that_a_prompt_names(
+    agent: str, clients: Path, tmp_path: Path
+) -> None:
+    ran = prompting(agent, clients, tmp_path).run(prompt_hook(agent), [])
+    assert (ran.late, ran.told) == (False, "[]"), ran
+
+
+@pytest.mark.parametrize("agent", PROMPTED)
+def test_without_a_hook_the_model_is_told_what_the_prompt_names(agent: str, clients: Path, tmp_path: Path) -> None:
+    """The twin. Copilot CLI tells names, and pictures whole, where a person types the prompt."""
+    found = prompting(agent, clients, tmp_path)
+    hooks = {"tool.execute.before": ["/bin/true"]} if agent == "opencode" else {}
+    if agent == "opencode":
+        found.policy("rules:\n  - allow: Read(conf/**)\n")
+        hooks = hooked(agent)
+    ran = found.run(hooks, [])
+    assert ("hunter2" in ran.told, ran.told != "[]") == (agent != "copilot", True), ran
+
+
+@pytest.mark.parametrize(
+    "failure", ["no interpreter", "an end with status 0", "half of an answer", "an end by SIGTERM"]
+)
+@pytest.mark.parametrize("agent", PROMPTED)
+def test_a_prompt_whose_hook_fails_is_not_taken(agent: str, failure: str, clients: Path, tmp_path: Path) -> None:
+    found = prompting(agent, clients, tmp_path)
+    (tmp_path / "failing").mkdir()
+    (event,) = prompt_hook(agent)
+    line = FAILURES[failure].arrange(Place(agent, tmp_path / "failing", found.home, event))
+    assert found.run({event: line}, []).told == "[]"
+
+
+@pytest.mark.parametrize("agent", PROMPTED)
+def test_a_prompt_that_names_nothing_secret_is_taken(agent: str, clients: Path, tmp_path: Path) -> None:
+    found = prompting(agent, clients, tmp_path)
+    found.prompt, found.options = "Do it.", ()
+    ran = found.run(prompt_hook(agent), [])
+    assert "Do it." in ran.told, ran
+
+
+def test_codex_pulls_in_nothing_that_a_prompt_names(clients: Path, tmp_path: Path) -> None:
+    ran = prompting("codex", clients, tmp_path).run({}, [])
+    assert ("@conf/key.txt" in ran.told, "hunter2" in ran.told) == (True, False), ran
+
+
+@pytest.mark.parametrize("lane", ["allow", "deny"])
+def test_a_slash_command_of_opencodes_runs_nothing_that_is_denied(lane: str, clients: Path, tmp_path: Path) -> None:
+    """Its commands run before any hook of a message."""
+    found = client("opencode", clients, tmp_path)
+    found.policy(RULE.format(lane=lane))
+    place = found.project / ".opencode" / "command"
+    place.mkdir(parents=True)
+    (place / "handy.md").write_text("---\ndescription: is handy\n---\nResult: !`touch made`\n")
+    found.options = ("--command", "handy")
+    ran = found.run(hooked("opencode"), [])
+    assert made(found) is (lane == "allow"), ran
+    assert ("it is only a test" in ran.told) is (lane == "deny"), ran
 
 
 @pytest.mark.parametrize("lane", ["allow", "ask"])
