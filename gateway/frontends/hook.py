@@ -163,9 +163,7 @@ def _answer(event: Event, dialect: Dialect, environment: Mapping[str, str], gate
     if event.kind == PROMPT:
         from gateway.frontends.hook_prompt import answer_prompt
 
-        return answer_prompt(
-            event, cwd, judge, environment, lambda call, typed: judging(call).refusal_of_prompt(typed=typed)
-        )
+        return answer_prompt(event, cwd, judge, environment, judging)
     return judging(event).answer()
 
 

@@ -13,9 +13,17 @@ from gateway.core.value import Value
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
+    from typing import Protocol
 
     from gateway.agents.base import Event
     from gateway.judge.judge import Judge
+
+    class Judging(Protocol):
+        """Who judges one call."""
+
+        def refusal_of_prompt(self, *, typed: bool) -> str:
+            """Why it must not be, "" if it may."""
+
 
 _KINDS = ("commands", "skills")
 _LEFT_OUT = ("node_modules", ".git")
@@ -37,10 +45,10 @@ class Pulled(Value):
 
 
 def answer_prompt(
-    event: Event, cwd: str, gateway: Judge, environment: Mapping[str, str], refusal: Callable[[Event, bool], str]
+    event: Event, cwd: str, gateway: Judge, environment: Mapping[str, str], judging: Callable[[Event], Judging]
 ) -> Answer:
     """Silence, unless something that a prompt pulls in is denied, or asked about and not the person's own words: what a
-    person has typed, they have answered for. `refusal`: why a call must not be, "" if it may."""
+    person has typed, they have answered for. `judging`: of a call, who judges it."""
     try:
         everything = tuple(_pulled_in(event, cwd, gateway, environment))
     except Unreadable as error:
@@ -49,7 +57,7 @@ def answer_prompt(
         tool, field = each.by
         # Of the kind whose outcome nobody will tell.
         call = event.replace(kind=PERMISSION, tool=tool, names=(tool,), input={field: each.what})
-        found = refusal(call, each.typed)
+        found = judging(call).refusal_of_prompt(typed=each.typed)
         if found:
             return Answer(DENY, f"gateway refused this prompt, as it starts `{each.what[:200]}`: {found}")
     return Answer(SILENCE)
