@@ -25,6 +25,8 @@ WRITTEN = "//gateway-installation"
 # it starts.
 RECEIPTS, STARTS = "init", "starts"
 COMMANDS = ("gateway", "gateway-shell")
+# Where `gateway init AGENT --install-apart` puts a copy: one for all users, and each user's own.
+APART = ("/opt/agent-gateway", "~/.local/share/gateway/installed")
 
 # Where the client lies in a package; the second is where it lay in earlier ones.
 _CLIENTS = ("/frontends/service/client.py", "/service/client.py")
@@ -42,6 +44,7 @@ def names(state: str, home: str) -> tuple[str, ...]:
     for executable, package in dict.fromkeys(((sys.executable, PACKAGE), *_of_receipts(state))):
         found.update(dict.fromkeys(_of(executable, package, home)))
     found.update(dict.fromkeys(_commands(tuple(found))))
+    found.update(dict.fromkeys(each for each in (path.replace("~", home, 1) for path in APART) if os.path.isdir(each)))
     return _outermost(found)
 
 

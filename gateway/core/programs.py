@@ -162,7 +162,7 @@ def refusal(path: str, *, ours: bool = False) -> str:
             return f"{path} runs with the rights of its owner (set-uid), which is refused"
         way = tuple(with_links(path))
         for each in way:
-            if _is_loose(each, owners):
+            if is_loose(each, owners):
                 return f"{path} could have been changed by others than root ({each})"
         protected = (*SYSTEM, *(names("", os.path.expanduser("~")) if ours else ()))
         if (ours or os.geteuid() == 0) and not all(holds(protected, each) for each in way):
@@ -172,8 +172,9 @@ def refusal(path: str, *, ours: bool = False) -> str:
     return ""
 
 
-def _is_loose(path: str, owners: set[int]) -> bool:
-    """Whether others than the owners may write a file or link, or replace it or a folder that it lies in."""
+def is_loose(path: str, owners: set[int]) -> bool:
+    """Whether others than the owners may write a file or link, or replace it or a folder that it lies in. Raises
+    OSError."""
     while True:
         found = os.lstat(path)
         shared = 0 if stat.S_ISLNK(found.st_mode) else found.st_mode & 0o022

@@ -133,7 +133,7 @@ def answers(looked: Looked, project: str, run: Run) -> list[Finding]:
                 f"the hook in {hook.file} starts a program of the project, which calls may write, so it was not tried"
             )
             found.append(
-                Finding(name, BROKEN, text=text, remedy=apart.remedy(looked.sites[0].home), details=(" ".join(words),))
+                Finding(name, BROKEN, text=text, remedy=apart.remedy()
             )
             continue
         problems = []

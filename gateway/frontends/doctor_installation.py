@@ -44,15 +44,15 @@ def installation_findings(where: Places, cwd: str, project: str, environment: Ma
     loose = [each for each in ours if not (rules.of(each).fixed or rules.of(each).hidden)]
     if loose:
         text = "a call may write what the gateway, or a hook in agents' settings, starts or loads"
-        found.append(Finding(_NAME, BROKEN, text=text, remedy=apart.remedy(where.home), details=_few(loose)))
+        found.append(Finding(_NAME, BROKEN, text=text, remedy=apart.remedy(), details=_few(loose)))
     inside = apart.within(project, where.home)
     place, tree = apart.in_working_tree(where.home, sys.executable)
     if inside:
         text = "the gateway lies in the project that it would guard; calls cannot write it, but a person's tools do"
-        found.append(Finding(_NAME, BROKEN, text=text, remedy=apart.remedy(where.home), details=_few(inside)))
+        found.append(Finding(_NAME, BROKEN, text=text, remedy=apart.remedy(), details=_few(inside)))
     elif tree:
         text = f"the gateway lies in the git working tree {tree}, where agents may come to work ({place})"
-        found.append(Finding(_NAME, BETTER, text, apart.remedy(where.home)))
+        found.append(Finding(_NAME, BETTER, text, apart.remedy()))
     return tuple(found) or (Finding(_NAME, OK, f"no call may write it: {', '.join(_few(own))}"),)
 
 

@@ -25,13 +25,13 @@ def problem(level: str, project: str, home: str, executable: str) -> Problem | N
     if inside:
         return Problem(
             f"the gateway that would guard this project lies in it, where agents work ({inside[0]})",
-            file=project, remedy=remedy(home),
+            file=project, remedy=remedy(),
         )  # fmt: skip
     place, tree = ("", "") if level == PROJECT else in_working_tree(home, executable)
     if tree and (tree + "/").startswith(home + "/"):
         return Problem(
             f"the gateway lies in a git working tree, and such trees are what agents work in ({place})",
-            file=tree, remedy=remedy(home),
+            file=tree, remedy=remedy(),
         )  # fmt: skip
     return None
 
@@ -63,13 +63,11 @@ def working_tree(path: str, home: str) -> str:
     return ""
 
 
-def remedy(home: str) -> str:
-    """How to install one apart, and start from there."""
-    apart = os.path.join("~", os.path.relpath(os.path.join(home, ".local/share/gateway/installed"), home))
+def remedy() -> str:
+    """How to have one apart, and start from there."""
     return (
-        "install it apart, with `uv tool install agent-gateway` or `pipx install agent-gateway`, or "
-        f"`python3 -m venv {apart} && {apart}/bin/pip install agent-gateway` (from a checkout: its folder in place of "
-        f"the name, without -e), and run init from there"
+        "run `gateway init AGENT --install-apart`, which copies it to a place of its own and guards from there; or "
+        "`uv tool install agent-gateway` or `pipx install agent-gateway`, and run init from there"
     )
 
 

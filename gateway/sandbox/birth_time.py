@@ -26,17 +26,19 @@ def _statx() -> Any:
         return None
 
 
-def born_ns(path: str) -> int:
-    """Nanoseconds since the epoch, 0 where the system or the file system cannot tell."""
+def born_ns(path: str, folder: int = _AT_FDCWD) -> int:
+    """Nanoseconds since the epoch, 0 where the system or the file system cannot tell. `folder`: a descriptor that a
+    relative path counts from."""
     if sys.platform == "darwin":
-        return int(os.lstat(path).st_birthtime * 1e9)
+        at = None if folder == _AT_FDCWD else folder
+        return int(os.stat(path, dir_fd=at, follow_symlinks=False).st_birthtime * 1e9)
     import ctypes
 
     statx = _statx()
     if statx is None:
         return 0
     found = ctypes.create_string_buffer(256)
-    if statx(_AT_FDCWD, ctypes.c_char_p(os.fsencode(path)), _NOFOLLOW, _BTIME, found) != 0:
+    if statx(folder, ctypes.c_char_p(os.fsencode(path)), _NOFOLLOW, _BTIME, found) != 0:
         return 0
     if not int.from_bytes(found.raw[_MASK_AT:4], sys.byteorder) & _BTIME:
         return 0

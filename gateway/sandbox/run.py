@@ -205,7 +205,7 @@ class _Life:
         protection = self.protection
         protected = Protected(self.plan, protection.classify, protection.look, held=self.choice.backend.whole)
         protected.before()
-        quarantine = Quarantine(self.runner.quarantine())
+        quarantine = Quarantine(self.runner.quarantine(), protected.began, protection.classify)
         try:
             streams, report = self.wires.connect(self.command.ways, report=self.command.report)
             keep = (report,) if report >= 0 else ()

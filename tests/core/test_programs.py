@@ -42,6 +42,7 @@ STARTS = {
     "frontends/doctor_agents.py": (1, "hook lines as they stand in settings, and a person's agents, for their version"),
     "install/live.py": (1, "a person's own agent, from `persons_program`"),
     "install/codextrust.py": (1, "a person's own Codex, from `persons_program`"),
+    "frontends/cli/init.py": (1, "the copy of this very gateway that was just made, or is protected, goes on"),
     "frontends/service/thin.py": (1, "this very interpreter becomes the service"),
 }
 _STARTING = {

@@ -25,7 +25,7 @@ from gateway.sandbox.backends.bubblewrap import Bubblewrap
 from gateway.sandbox.backends.spaces import Spaces
 from gateway.sandbox.run import Runner
 
-from .attempts.around import ATTEMPTS, SECRET, USES, WORDS, Around, Use
+from .attempts.around import ATTEMPTS, LOSSES, SECRET, USES, WORDS, Around, Use
 from .world import passes_for_nobody
 
 if TYPE_CHECKING:
@@ -180,6 +180,24 @@ def test_ordinary_work_goes_on(use: Use, here: Place, form: type[Spaces | Bubble
             assert (told.ended, told.status, told.violations) == ("exited", 0, ()), told
     here.person(f'{{ {use.then}; }} && touch "$PROOF"')
     assert here.proof.exists()
+
+
+@pytest.mark.parametrize("loss", LOSSES, ids=lambda each: each.name)
+def test_what_was_there_before_the_call_stays_whatever_the_call_hides_it_in(
+    loss: Around, here: Place, form: type[Spaces | Bubblewrap]
+) -> None:
+    here.person(loss.before)
+    here.write(loss.text)
+    with here.executor(form) as executor:
+        done = executor.run("make attempt")
+        assert (done.verdict.decision, done.result.backend) == (Decision.ALLOW, form.name), done
+        assert done.result.violations, done
+        assert not here.harmed(loss, b""), done
+        found = [each.read_text() for each in here.project.rglob("*") if "precious" in each.name]
+        here.write("echo goes on")
+        again = executor.run("make attempt")
+    assert found == ["mine\n"] * 2, done.result
+    assert (again.result.ended, again.result.status, again.result.stdout) == ("exited", 0, b"goes on\n"), again
 
 
 def test_new_folders_go_where_there_are_more_than_the_next_call_could_be_planned_with(

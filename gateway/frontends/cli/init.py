@@ -17,7 +17,7 @@ from gateway.frontends.jsontext import pretty
 from gateway.frontends.opened import FOLDER
 from gateway.frontends.output import write
 from gateway.frontends.session import folder
-from gateway.install import apart, files, planning
+from gateway.install import apart, files, own_copy, planning
 from gateway.install.agents import agent_named
 from gateway.install.base import MANAGED, PROJECT, SERVER, USER, Site, shell_line
 from gateway.install.hook_lines import hook_lines, server_line
@@ -50,6 +50,10 @@ def init(
         bool,
         typer.Option("--native", help="Say the policy's deny rules in the agent's own rules, too, as a second net."),
     ] = False,
+    install_apart: Annotated[
+        bool,
+        typer.Option("--install-apart", help="Copy this gateway to a place of its own first, and guard from there."),
+    ] = False,
     undo: Annotated[bool, typer.Option("--undo", help="Take out exactly what was put in.")] = False,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Show the change and make none.")] = False,
     yes: Annotated[bool, typer.Option("--yes", help="Do not ask, and say in short what is changed.")] = False,
@@ -72,6 +76,8 @@ def init(
         raise ConfigError(Problem(f"agent must be one of {', '.join(AGENTS)} (got `{agent}`)"))
     if project and managed:
         raise ConfigError(Problem("--project and --managed must not be given together"))
+    if undo and install_apart:
+        raise ConfigError(Problem("--undo and --install-apart must not be given together"))
     if json and not (yes or dry_run):
         raise ConfigError(Problem("--json must be given with --yes or --dry-run"))
     level = MANAGED if managed else PROJECT if project else USER
@@ -79,12 +85,14 @@ def init(
         remedy = f"use {' or '.join(_option(each) for each in found.LEVELS)}"
         raise ConfigError(Problem(f"{found.TITLE} has no hooks at the level `{level}`", remedy=remedy))
     where = places()
+    how = _How(dry_run, yes, json, brief=yes and not dry_run and not diff)
+    if install_apart and not own_copy.is_running(own_copy.place_for(level, where.home)):
+        return _apart(level, root, where.home, how)
     if not undo:
         inside = apart.problem(level, root, where.home, sys.executable)
         if inside is not None:
             raise ConfigError(inside)
     site = Site(level, where.home, root, dict(os.environ))
-    how = _How(dry_run, yes, json, brief=yes and not dry_run and not diff)
     return _Init(found, site, Receipts(where.state), how).run(undo, mcp, native)
 
 
@@ -95,6 +103,47 @@ class _How(Value):
     yes: bool
     json: bool
     brief: bool
+
+
+def _apart(level: str, root: str, home: str, how: _How) -> int:
+    """Makes the copy that is to guard, where the person agrees, and has that go on with what this was asked for. Comes
+    back only where nothing was done. Raises ConfigError."""
+    place = own_copy.place_for(level, home)
+    wrong = own_copy.problem(place, root, home)
+    if wrong is not None:
+        raise ConfigError(wrong)
+    wanted = own_copy.described(place)
+    packages = dict(wanted.packages)
+    told = f"{visible(wanted.place)}: {own_copy.NAME} {packages[own_copy.NAME]} and {len(packages) - 1} packages"
+    if how.dry_run:
+        copied = {"place": wanted.place, "packages": packages, "made": wanted.made}
+        text = f"{'a copy of this gateway would lie' if wanted.made else 'a copy of this gateway lies'} in {told}\n"
+        write(pretty({"apart": copied, "made": False}) + "\n" if how.json else text)
+        return DONE
+    if wanted.made:
+        if not how.json:
+            write(f"a copy of this gateway is to lie in {told}\n")
+        if not _agreed(how, "make this copy?"):
+            write("nothing was changed\n")
+            return DECLINED
+        own_copy.copy(wanted)
+    if not how.json:
+        write(f"{'copied to' if wanted.made else 'the copy is in place:'} {visible(wanted.place)}\n")
+    sys.stdout.flush()
+    python = own_copy.python_of(place)
+    words = [each for each in sys.argv[1:] if each != "--install-apart"]
+    os.execve(python, [python, "-I", "-m", "gateway", *words], dict(os.environ))
+    raise AssertionError("the copy goes on")
+
+
+def _agreed(how: _How, question: str) -> bool:
+    if how.yes:
+        return True
+    if not (is_terminal(sys.stdin) and is_terminal(sys.stdout)):
+        remedy = "run it at a terminal, or look at --dry-run and give --yes"
+        raise ConfigError(Problem("the change must be agreed to by a person at a terminal", remedy=remedy))
+    write(f"{question} [y/N] ")
+    return sys.stdin.readline().strip().lower() in ("y", "yes")
 
 
 class _Init:
@@ -218,7 +267,7 @@ class _Init:
         if self.dry_run:
             return True
         if plan.changes:
-            if not self._agreed():
+            if not _agreed(self.how, "make this change?"):
                 self._say("nothing was changed\n")
                 return False
             files.write(plan.changes)
@@ -226,15 +275,6 @@ class _Init:
         for each in plan.changes:
             self._say(f"{'removed' if each.after is None else 'wrote'} {visible(each.path)}\n")
         return True
-
-    def _agreed(self) -> bool:
-        if self.how.yes:
-            return True
-        if not (is_terminal(sys.stdin) and is_terminal(sys.stdout)):
-            remedy = "run it at a terminal, or look at --dry-run and give --yes"
-            raise ConfigError(Problem("the change must be agreed to by a person at a terminal", remedy=remedy))
-        write("make this change? [y/N] ")
-        return sys.stdin.readline().strip().lower() in ("y", "yes")
 
     def _remark(self) -> None:
         place, tree = apart.in_working_tree(self.site.home, sys.executable)

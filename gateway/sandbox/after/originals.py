@@ -168,7 +168,8 @@ def _put(path: str, original: Original, quarantine: Quarantine | None) -> str:
             _clear_way(path, original, quarantine)
             if os.path.lexists(path):
                 told = (
-                    f"was changed back; what the call had made of it {quarantine.take(path, original.rule, 'changed')}"
+                    f"was changed back; what the call had made of it "
+                    f"{quarantine.take(path, original.rule, 'changed', old=True)}"
                 )
         with at(path) as (folder, name):
             if original.kind == "dir":

@@ -58,7 +58,7 @@ class Protected:
         self._before: set[str] = set()
         self.identities: Identities | None = None
         self._originals: Originals | None = None
-        self._began = 0
+        self.began = 0  # in nanoseconds since the epoch
 
     def before(self) -> None:
         """Remembers what there is. Raises SandboxError when that is too much; then nothing may run."""
@@ -79,7 +79,7 @@ class Protected:
             self.identities = Identities(self._mounted())
         else:
             self._originals = Originals({**held, **everything, **fixed}, fixed)
-        self._began = time_ns() - _SLACK_NS
+        self.began = time_ns() - _SLACK_NS
 
     def _mounted(self) -> dict[str, str]:
         """What the sandbox holds by mounts in folders that the call may write, with the rules."""
@@ -119,15 +119,26 @@ class Protected:
                 found += [_violation(*each) for each in self.identities.compare(quarantine, roots)]
             for watched in self.known:
                 try:
-                    now = self._now(watched, quarantine, reopened, found)
-                    fresh = {path: rule for path, rule in now.items() if path not in self._before}
-                    found += self._sweep(fresh, quarantine, finished=True)
+                    found += self._swept(watched, quarantine, reopened)
                     self._make_small(watched, quarantine, found)
                 except SandboxError as error:
                     problem = problem or error
         if problem is not None:
             found.append(_violation(self.plan.watched[0], "", f"it may have changed what is protected: {problem}"))
         return told_in_short(found)
+
+    def _swept(self, watched: str, quarantine: Quarantine, reopened: Reopened) -> list[Violation]:
+        """Takes away what is new, again and again: what was only renamed, because it was there before, may hold more.
+        Raises SandboxError."""
+        found: list[Violation] = []
+        tried: set[str] = set()
+        while True:
+            now = self._now(watched, quarantine, reopened, found)
+            fresh = {path: rule for path, rule in now.items() if path not in self._before and path not in tried}
+            if not fresh:
+                return found
+            tried.update(fresh)
+            found += self._sweep(fresh, quarantine, finished=True)
 
     def _now(
         self, watched: str, quarantine: Quarantine, reopened: Reopened, found: list[Violation]
@@ -180,7 +191,7 @@ class Protected:
 
     def _is_new(self, path: str) -> bool:
         """Whether it came to be during the call: nobody can set that."""
-        return 0 < self._began <= born_ns(path)
+        return 0 < self.began <= born_ns(path)
 
     def _sweep(self, fresh: Mapping[str, str], quarantine: Quarantine, *, finished: bool) -> Iterator[Violation]:
         taken = ""

@@ -13,8 +13,13 @@ import stat
 from contextlib import suppress
 from time import strftime, time_ns
 
+from gateway.sandbox.after.give_back import give_back, is_old
 from gateway.sandbox.after.reopen import Reopened, grant
 from gateway.sandbox.real_paths import at
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 SUFFIX = ".quarantined"
 MOST_COPIED = 256 << 20
@@ -23,19 +28,27 @@ MOST_COPIED = 256 << 20
 class Quarantine:
     """The quarantine of one call: a folder of its own, made when the first thing is taken."""
 
-    def __init__(self, folder: str) -> None:
+    def __init__(self, folder: str, since: int = 0, protects: Callable[[str], str] = lambda _path: "") -> None:
+        """`since`: in nanoseconds since the epoch, when the call began; `protects`: the rule that keeps a path, "" for
+        none, so that nothing is given back under such a name."""
         self._base = folder
+        self._since = since
+        self._protects = protects
         self._own = ""
         self._taken: list[dict[str, str | int]] = []
 
-    def take(self, path: str, rule: str, why: str = "") -> str:
-        """Takes what is at a path out of the way and says what became of it, as the end of a sentence."""
+    def take(self, path: str, rule: str, why: str = "", *, old: bool = False) -> str:
+        """Takes what is at a path out of the way and says what became of it, as the end of a sentence. `old`: even if
+        it was there before, since what it was then is put back."""
         try:
             with Reopened() as opened, at(path) as (folder, name):
                 with suppress(OSError):  # what is not ours may be movable all the same
                     opened.give(path.rpartition("/")[0], 0o300)
                     grant(path, 0o700)
-                return self._take(folder, name, path, rule, why)
+                kept = "" if old else self._kept(folder, name, path.rpartition("/")[0])
+                if kept is None:
+                    return self._disarm(folder, name, "since it, or something in it, was there before the call")
+                return self._take(folder, name, path, rule, why) + kept
         except OSError as error:
             return f"could not be taken away ({error.strerror}): remove it by hand"
 
@@ -47,7 +60,10 @@ class Quarantine:
             with Reopened() as opened, at(path) as (folder, _name):
                 opened.give(path.rpartition("/")[0], 0o300)
                 grant(path, 0o700)
+                kept = self._kept(folder, name, root or path.rpartition("/")[0])
                 try:
+                    if kept is None:
+                        raise OSError(1, "it was there before the call")
                     where = f"{self._folder()}/{len(self._taken):03}-{_plain(name)}"
                     os.rename(name, where, src_dir_fd=folder)
                 except OSError:
@@ -58,7 +74,33 @@ class Quarantine:
         except OSError as error:
             return f"could not be taken away ({error.strerror}): remove it by hand"
         self._note(path, where, "", "too deep")
-        return f"was moved to {where}"
+        return f"was moved to {where}{kept or ''}"
+
+    def _kept(self, folder: int, name: str, to: str) -> str | None:
+        """Gives back, in the folder `to`, what was there before: what that was, for people; None where what goes by
+        this name was itself there before, or something in it cannot be given back."""
+        if not self._since:
+            return ""
+        if is_old(folder, name, self._since):
+            return None
+        given: list[str] = []
+
+        def give(here: int, each: str) -> None:
+            free = each
+            if each.startswith(".") or self._protects(f"{to}/{each}") or os.path.lexists(f"{to}/{each}"):
+                free = f"{each[:100]}{SUFFIX}-{time_ns():x}"
+            with at(f"{to}/{free}") as (above, _name):
+                os.rename(each, free, src_dir_fd=here, dst_dir_fd=above)
+            given.append(f"{to}/{free}")
+
+        try:
+            give_back(folder, name, self._since, give)
+        except OSError:
+            return None
+        if not given:
+            return ""
+        more = f" and {len(given) - 1} more" if len(given) > 1 else ""
+        return f"; what was there before the call came back to {given[0]}{more}"
 
     def _take(self, folder: int, name: str, path: str, rule: str, why: str) -> str:
         try:
@@ -85,7 +127,7 @@ class Quarantine:
         self._note(path, where, rule, why)
         return where
 
-    def _disarm(self, folder: int, name: str) -> str:
+    def _disarm(self, folder: int, name: str, why: str = "since the quarantine folder could not take it") -> str:
         free = f"{name[:200]}{SUFFIX}-{time_ns():x}"
         try:
             os.rename(name, free, src_dir_fd=folder, dst_dir_fd=folder)
@@ -97,7 +139,7 @@ class Quarantine:
             except OSError:
                 pass  # the first error says why
             return f"could not be taken away ({error.strerror}): remove it by hand"
-        return f"was renamed to {free}, since the quarantine folder could not take it"
+        return f"was renamed to {free}, {why}"
 
     def _folder(self) -> str:
         if not self._own:

@@ -245,7 +245,7 @@ def test_an_old_folder_does_not_become_new_by_a_repository_in_it(ws: Path, away:
     (ws / "old").mkdir()
     os.utime(ws / "old")
     guard = guard_of(ws)
-    guard.guard._began += 10**10  # the folder is older than the call
+    guard.guard.began += 10**10  # the folder is older than the call
     repository(ws / "old")
     (ws / "old" / ".mcp.json").write_text("evil")
     assert [each.target for each in guard.after(str(away))] == [str(ws / "old" / ".mcp.json")]

@@ -249,6 +249,26 @@ ATTEMPTS = (
 )  # fmt: skip
 
 
+def _loss(name: str, text: str, there: str) -> Around:
+    """`there`: where what the call has made must not be."""
+    before = "mkdir -p docs/in; echo mine > docs/in/precious-1; echo mine > docs/precious-2; sleep 0.05"
+    return Around(name, "losses", text, _there(there), before)
+
+
+# What a call does with what the person has in the project: nothing of it is taken away with what the call has made.
+LOSSES = (
+    _loss("a folder gets a protected name", "cp docs/precious-2 docs/tasks.json; mv docs .vscode", ".vscode/tasks.json"),
+    _loss("a folder is moved into a new protected one", "mkdir .claude; mv docs .claude/; echo x > .claude/settings.json", ".claude/settings.json"),
+    _loss("files are moved into a new protected one", "mkdir .claude; mv docs/in/* docs/p* .claude/; echo x > .claude/settings.json", ".claude/settings.json"),
+    _loss("a folder is moved into one of its kind that is closed", "mkdir -p .claude/x; mv docs .claude/x/; chmod 0 .claude/x .claude", ".claude"),
+    _loss("a folder holds a protected name that lies in what gets one", "mkdir docs/.claude; echo x > docs/.claude/settings.json; mv docs .claude", ".claude/.claude/settings.json"),
+    _loss("a folder becomes the hooks of a new repository", "git init -q sub; rm -rf sub/.git/hooks; mv docs sub/.git/hooks; hook sub/.git/hooks/pre-commit", "sub/.git/hooks/pre-commit"),
+    _loss("a folder becomes a git folder", "mkdir sub; mv docs sub/.git; cd sub/.git; evil ../x; mv ../x/* .", "").replace(then="cd sub && git status"),
+    _loss("a folder lies in a path too long to be one", "n=$(printf '%0200d' 0); top=$PWD; mkdir d; mv docs d/; cd d; for i in $(seq 40); do mkdir $n && mv docs $n/ && cd $n || exit; done", "docs/.claude"),
+    _loss("its name is taken by something new", "mkdir .claude; mv docs .claude/; echo x > docs", ".claude"),
+)  # fmt: skip
+
+
 class Use(Value):
     """Ordinary work that must go on working: each text is a call, all of which must end well; `then` the person's step
     that finds what is to be there. `forms`: by which it works."""
