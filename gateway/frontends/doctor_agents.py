@@ -132,9 +132,7 @@ def answers(looked: Looked, project: str, run: Run) -> list[Finding]:
             text = (
                 f"the hook in {hook.file} starts a program of the project, which calls may write, so it was not tried"
             )
-            found.append(
-                Finding(name, BROKEN, text=text, remedy=apart.remedy()
-            )
+            found.append(Finding(name, BROKEN, text=text, remedy=apart.remedy()))
             continue
         problems = []
         for what, given, wanted in (
