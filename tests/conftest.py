@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -24,6 +25,11 @@ from gateway.judge.policy_tests import check_examples
 
 TESTS = Path(__file__).parent
 GOLDEN = TESTS / "golden"
+
+# Whoever starts the tests in the background has the shell ignore these, also for all that they start.
+for _number in (signal.SIGINT, signal.SIGQUIT):
+    if signal.getsignal(_number) is signal.SIG_IGN:
+        signal.signal(_number, signal.default_int_handler if _number == signal.SIGINT else signal.SIG_DFL)
 
 # Compiling its modules anew is most of what a small program costs.
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)

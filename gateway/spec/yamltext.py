@@ -44,6 +44,7 @@ __all__ = ["MAX_BYTES", "MAX_DEPTH", "MAX_PROBLEMS", "Complaints", "Node", "clip
 
 MAX_BYTES = 8_000_000
 MAX_DEPTH = 64
+_TOO_DEEP = f"nesting must be at most {MAX_DEPTH} levels deep"
 
 _WORDS = {"true": True, "false": False, "null": None, "": None}
 _NUMERIC_START = frozenset("-0123456789")
@@ -216,7 +217,7 @@ class _Builder:
                 if event.anchor is not None or event.tag is not None:
                     self._properties(event)
                 if depth >= MAX_DEPTH:
-                    problem(mark, f"nesting must be at most {MAX_DEPTH} levels deep")
+                    problem(mark, _TOO_DEEP)
                     self.complaints.raise_any()
                 if mapping and key is None:
                     problem(mark, "key must be text (got a list or a mapping)", "put the key in quotes")
@@ -318,6 +319,9 @@ def _explain(error: YAMLError, text: str, complaints: Complaints) -> None:
     context = getattr(error, "context", None)
     line, column, at = (mark.line + 1, mark.column + 1, mark.index) if mark is not None else (0, 0, -1)
     message = f"file must be valid YAML ({what}{f' {context}' if context else ''})"
+    if "maximum nesting depth" in what:  # libyaml's own bound, met where it looks far ahead
+        complaints.place(line, column, _TOO_DEEP)
+        return
     start = getattr(error, "context_mark", None)
     first = text[at : at + 1] if at >= 0 else ""
     if first in ("@", "`", "%"):

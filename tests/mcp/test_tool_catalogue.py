@@ -703,11 +703,11 @@ def test_a_server_of_the_official_package_is_used_by_the_command_line(elsewhere:
         cwd=ground.project, env={**os.environ, "PYTHONPATH": str(ROOT)}, stdin=subprocess.DEVNULL,
         capture_output=True, text=True, timeout=120, check=False,
     )  # fmt: skip
-    assert (done.returncode, done.stdout, done.stderr) == (
-        0,
-        "Done.\n",
-        "gateway: The MCP server `w` has new tools: mcp__w__more.\n",
-    )
+    late = "gateway: The MCP server `w` runs now, with these tools: mcp__w__add, mcp__w__grow.\n"  # on a busy machine
+    told = done.stderr.removeprefix(late)
+    assert (done.returncode, done.stdout, told) == (
+        0, "Done.\n", "gateway: The MCP server `w` has new tools: mcp__w__more.\n",
+    )  # fmt: skip
 
 
 LOOPBACK = {"id": "net", "allow": {"effect": "connect", "host": "127.0.0.1"}}

@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import time
 from contextlib import suppress
+from unittest.mock import ANY
 
 import pytest
 import yaml
@@ -163,6 +164,7 @@ NO_TAG = "remove it, or put the value in quotes if it is a text that begins with
         ("a: b".encode("utf-16"), 1, 1, "file must be UTF-8 (got byte 0xff at offset 0)", "save it as UTF-8"),
         ('a: "\\0"', 1, 4, "text must not contain U+0000", ""),
         ("[" * 65, 1, 65, "nesting must be at most 64 levels deep", ""),
+        ("[" * 65_000, 1, ANY, "nesting must be at most 64 levels deep", ""),
         (
             b" " * (MAX_BYTES + 1),
             0,
