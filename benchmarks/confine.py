@@ -25,7 +25,8 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 from gateway import Executor, Gateway, Options
-from gateway.model.plan import FIXED, HIDDEN, READ, WRITE, Endpoint, Limits, Mount, Network, SandboxPlan
+from gateway.model.limits import Limits
+from gateway.model.plan import FIXED, HIDDEN, READ, WRITE, Endpoint, Mount, Network, SandboxPlan
 from gateway.sandbox import limits
 from gateway.sandbox.backends.bubblewrap import Bubblewrap
 from gateway.sandbox.backends.spaces import Spaces

@@ -1,13 +1,12 @@
 """The limits that a policy sets (`settings: limits:`): one record each, from which reader, schema, plan and docs come.
 
-A limit that the kernel keeps for each process (`resource`) needs its record here and its field in
-`gateway.model.plan.Limits`; one that is watched for needs its look in `gateway.sandbox.watch` besides.
+A limit that the kernel keeps for each process (`resource`) needs its record and its field in `Limits`, both here; one
+that is watched for needs its look in `gateway.sandbox.watch` besides.
 """
 
 from __future__ import annotations
 
 from gateway.core.value import Value
-from gateway.model.plan import Limits
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -18,12 +17,28 @@ MEGABYTE = 1 << 20
 MOST = 10**9
 
 
+class Limits(Value):
+    """Bounds on the call's whole tree of processes, 0: none. Times in seconds, sizes in bytes; `files`: open files of
+    one process; `file_size`: of one file; `disk`: growth of what it may write, soft; `output`: kept of each stream."""
+
+    seconds: float = 120.0
+    cpu_seconds: float = 0.0
+    memory: int = 0
+    processes: int = 0
+    files: int = 0
+    file_size: int = 0
+    disk: int = 0
+    output: int = 0
+
+
 class Limit(Value):
     """`about`: what is bounded. `unit`: what one of it is. `kept`: where it holds, and by what. `usual`: what holds
-    where no policy says otherwise, in that unit; 0: nothing. `field`: of `gateway.model.plan.Limits`, "" for what no
+    where no policy says otherwise, in that unit; 0: nothing. `field`: of `Limits`, "" for what no
     sandbox keeps; `factor`: how many of the field's units one of this limit's is. `resource`: the bound of `setrlimit`
     that keeps it, "" for none; `letter`: of `ulimit`, by which a shell sets it, and how many bytes its unit is there.
-    `word`: what a plan says behind the number. `least` and `most`: what a policy may write."""
+    `word`: what a plan says behind the number. `status`: how a command ends that met it, 0 where that does not show;
+    `phrase`: what programs print then, in lower case, "" for nothing of their own. `least` and `most`: what a policy
+    may write."""
 
     about: str
     unit: str
@@ -34,6 +49,8 @@ class Limit(Value):
     resource: str = ""
     letter: tuple[str, int] = ("", 1)
     word: str = ""
+    status: int = 0
+    phrase: str = ""
     least: int = 1
     most: int = MOST
 
@@ -47,18 +64,24 @@ _ONE = "of each process"
 LIMITS: dict[str, Limit] = {
     "seconds": Limit("wall time of one call", "s", "of the whole tree of processes", 120, "seconds", word="s"),
     "cpu_seconds": Limit(
-        "processor time of one call", "s", _TREE, 0, "cpu_seconds", 1, "RLIMIT_CPU", ("t", 1), "s of processor"
+        "processor time of one call", "s", _TREE, 0, "cpu_seconds", 1, "RLIMIT_CPU", ("t", 1), "s of processor",
+        status=152,
     ),
     "memory_mb": Limit(
-        "memory of one call's processes together", "MB", _TREE, 4096, "memory", MEGABYTE, word="MB memory"
+        "memory of one call's processes together", "MB", _TREE, 4096, "memory", MEGABYTE, word="MB memory",
+        phrase="cannot allocate memory",
     ),
-    "processes": Limit("processes of one call at a time", "processes", _TREE, 512, "processes", word="processes"),
+    "processes": Limit(
+        "processes of one call at a time", "processes", _TREE, 512, "processes", word="processes",
+        phrase="fork: retry: resource temporarily unavailable",
+    ),
     "files": Limit(
-        "open files of one process", "files", _ONE, 4096, "files", 1, "RLIMIT_NOFILE", ("n", 1), "open files"
+        "open files of one process", "files", _ONE, 4096, "files", 1, "RLIMIT_NOFILE", ("n", 1), "open files",
+        phrase="too many open files",
     ),
     "file_mb": Limit(
         "size of one file that is written", "MB", _ONE, 2048, "file_size", MEGABYTE, "RLIMIT_FSIZE", ("f", 512),
-        "MB a file",
+        "MB a file", status=153,
     ),
     "disk_mb": Limit(
         "growth of what one call may write", "MB", "looked at while it runs", 4096, "disk", MEGABYTE, word="MB disk"

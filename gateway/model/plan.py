@@ -11,6 +11,11 @@ from gateway.core.value import Value
 READ, WRITE, FIXED, HIDDEN = "read", "write", "fixed", "hidden"
 
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from gateway.model.limits import Limits
+
+
 class Mount(Value):
     """A path of the host that the call sees at the same place.
 
@@ -57,20 +62,6 @@ class Network(Value):
     deny: tuple[Endpoint, ...] = ()
     ports: tuple[int, ...] = ()
     inject: tuple[Injection, ...] = ()
-
-
-class Limits(Value):
-    """Bounds on the call's whole tree of processes, 0: none. Times in seconds, sizes in bytes; `files`: open files of
-    one process; `file_size`: of one file; `disk`: growth of what it may write, soft; `output`: kept of each stream."""
-
-    seconds: float = 120.0
-    cpu_seconds: float = 0.0
-    memory: int = 0
-    processes: int = 0
-    files: int = 0
-    file_size: int = 0
-    disk: int = 0
-    output: int = 0
 
 
 class SandboxPlan(Value):

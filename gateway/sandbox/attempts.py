@@ -5,7 +5,8 @@ from __future__ import annotations
 import os
 import select
 
-from gateway.model.plan import READ, WRITE, Limits, Mount, Network, SandboxPlan
+from gateway.model.limits import Limits
+from gateway.model.plan import READ, WRITE, Mount, Network, SandboxPlan
 from gateway.sandbox.base import SandboxError, Streams
 
 TYPE_CHECKING = False

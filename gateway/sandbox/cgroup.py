@@ -12,7 +12,7 @@ from gateway.sandbox.bound_record import breach, size
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from gateway.model.plan import Limits
+    from gateway.model.limits import Limits
     from gateway.model.result import Violation
 
 NEEDED = frozenset(("memory", "pids"))

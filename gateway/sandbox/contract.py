@@ -14,7 +14,8 @@ hold SECRET, which no plan passes on.
 from __future__ import annotations
 
 from gateway.core.value import Value
-from gateway.model.plan import FIXED, HIDDEN, READ, WRITE, Limits, Mount, Network, SandboxPlan
+from gateway.model.limits import Limits
+from gateway.model.plan import FIXED, HIDDEN, READ, WRITE, Mount, Network, SandboxPlan
 
 SECRET = "for-nobody-inside"
 FILES = (

@@ -9,7 +9,7 @@ from gateway.sandbox.base import SandboxError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from gateway.model.plan import Limits
+    from gateway.model.limits import Limits
 
 # Of a core dump: where dumps are handed to a program, 0 does not stop that, and 1 does; as a file one byte is none.
 CORE = 1

@@ -16,7 +16,8 @@ from gateway.model.plan import FIXED, HIDDEN, READ, WRITE, Mount
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from gateway.model.plan import Limits, SandboxPlan
+    from gateway.model.limits import Limits
+    from gateway.model.plan import SandboxPlan
 
 BIND, READ_ONLY, MASK, COVER, PRIVATE = "bind", "read-only", "mask", "cover", "private"
 MARKER = "/.gateway"  # an empty file that says, to whoever asks, that this is a sandbox

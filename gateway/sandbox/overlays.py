@@ -7,7 +7,8 @@ import shutil
 from contextlib import contextmanager, suppress
 from threading import Lock
 
-from gateway.model.plan import READ, WRITE, Limits, Mount, Network, SandboxPlan
+from gateway.model.limits import Limits
+from gateway.model.plan import READ, WRITE, Mount, Network, SandboxPlan
 from gateway.sandbox.base import SandboxError, Streams
 from gateway.sandbox.layers import Layers
 

@@ -19,7 +19,7 @@ from gateway.sandbox.unmapped import Unmapped
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from gateway.model.plan import Limits
+    from gateway.model.limits import Limits
     from gateway.model.result import Violation
     from gateway.sandbox.base import Running
     from gateway.sandbox.cgroup import Leaf

@@ -15,7 +15,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from gateway.model.plan import Limits
+    from gateway.model.limits import Limits
     from gateway.sandbox.pump import Listener
 
 REPORT = 3

@@ -16,7 +16,8 @@ from gateway.config.layers import Setting
 from gateway.core.errors import AuditError
 from gateway.model.call import RawCall
 from gateway.model.effect import KINDS
-from gateway.model.plan import Limits, Network, SandboxPlan
+from gateway.model.limits import Limits
+from gateway.model.plan import Network, SandboxPlan
 from gateway.model.record import DecisionRecord, MarkRecord, OutcomeRecord
 from gateway.model.result import Result, Violation
 from gateway.policy.unjudged import INVALID, built_in, unjudged

@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from gateway.changes.area import Area, area_of, cannot_undo
-from gateway.model.plan import FIXED, HIDDEN, READ, WRITE, Limits, Mount, Network, SandboxPlan
+from gateway.model.limits import Limits
+from gateway.model.plan import FIXED, HIDDEN, READ, WRITE, Mount, Network, SandboxPlan
 
 PLAN = SandboxPlan(
     mounts=(

@@ -10,7 +10,8 @@ from gateway.approval.always_rule import later, offered
 from gateway.approval.base import Question
 from gateway.frontends.question import question_text
 from gateway.model.call import RawCall
-from gateway.model.plan import Endpoint, Limits, Mount, Network, SandboxPlan
+from gateway.model.limits import Limits
+from gateway.model.plan import Endpoint, Mount, Network, SandboxPlan
 from gateway.policy.wording import visible
 from gateway.render.style import Style
 

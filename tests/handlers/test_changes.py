@@ -12,7 +12,8 @@ from gateway.handlers import changes
 from gateway.handlers.changes import Changed, Watch
 from gateway.model.context import Context
 from gateway.model.effect import Item, Touch
-from gateway.model.plan import FIXED, READ, WRITE, Limits, Mount, Network, SandboxPlan
+from gateway.model.limits import Limits
+from gateway.model.plan import FIXED, READ, WRITE, Mount, Network, SandboxPlan
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -5,7 +5,8 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING
 
-from gateway.model.plan import FIXED, READ, WRITE, Limits, Mount, Network, SandboxPlan
+from gateway.model.limits import Limits
+from gateway.model.plan import FIXED, READ, WRITE, Mount, Network, SandboxPlan
 from gateway.sandbox.base import Streams
 
 if TYPE_CHECKING:

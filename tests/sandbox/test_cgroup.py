@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from gateway.model.plan import Limits
+from gateway.model.limits import Limits
 from gateway.sandbox import cgroup
 from gateway.sandbox.bound_record import breach
 from gateway.sandbox.cgroup import Leaf, own

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from gateway.model.plan import Endpoint, Limits, Network, SandboxPlan
+from gateway.model.limits import Limits
+from gateway.model.plan import Endpoint, Network, SandboxPlan
 from gateway.sandbox.backends.bubblewrap import Bubblewrap
 from gateway.sandbox.backends.spaces import Spaces
 from gateway.sandbox.egress.service import Egress

@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from gateway.model.plan import READ, WRITE, Limits, Mount, Network, SandboxPlan
+from gateway.model.limits import Limits
+from gateway.model.plan import READ, WRITE, Mount, Network, SandboxPlan
 from gateway.sandbox import layers
 from gateway.sandbox.layers import Layers, clean, layer_of
 

@@ -16,7 +16,8 @@ import pytest
 from patience import patience
 
 from gateway.core.cancel import Cancel
-from gateway.model.plan import Limits, Network, SandboxPlan
+from gateway.model.limits import Limits
+from gateway.model.plan import Network, SandboxPlan
 from gateway.sandbox.backends.bubblewrap import Bubblewrap
 from gateway.sandbox.backends.landlock import Landlock
 from gateway.sandbox.backends.spaces import Spaces

@@ -7,8 +7,7 @@ import subprocess
 
 import pytest
 
-from gateway.model.limits import LIMITS
-from gateway.model.plan import Limits
+from gateway.model.limits import LIMITS, Limits
 from gateway.sandbox.base import SandboxError
 from gateway.sandbox.limits import apply, bounds
 

@@ -13,7 +13,8 @@ import pytest
 from descriptors import open_descriptors
 
 from gateway.core.cancel import NEVER, Cancel
-from gateway.model.plan import FIXED, WRITE, Endpoint, Limits, Mount, Network, SandboxPlan
+from gateway.model.limits import Limits
+from gateway.model.plan import FIXED, WRITE, Endpoint, Mount, Network, SandboxPlan
 from gateway.sandbox.backends.spaces import Spaces
 from gateway.sandbox.base import Names, Probe, SandboxError
 from gateway.sandbox.egress.service import Egress

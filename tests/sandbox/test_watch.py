@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from gateway.model.plan import Limits
+from gateway.model.limits import Limits
 from gateway.sandbox import usage
 from gateway.sandbox.backends.spaces import Spaces
 from gateway.sandbox.bound_record import size

@@ -19,7 +19,8 @@ pytestmark = pytest.mark.skipif(
 HERE = Path(__file__).parent
 SCRIPT = """
 import json, os, sys
-from gateway.model.plan import READ, WRITE, Limits, Mount, Network, SandboxPlan
+from gateway.model.limits import Limits
+from gateway.model.plan import READ, WRITE, Mount, Network, SandboxPlan
 from gateway.sandbox.base import SandboxError, Streams
 from gateway.sandbox.backends.choose import choose
 ws, weaker = sys.argv[1], tuple(sys.argv[2:])

@@ -25,14 +25,16 @@ from gateway.spec.policy import KEYS, parse_policy
 from gateway.spec.predicates import FORMS
 from gateway.spec.reference import settings, words
 from gateway.spec.reference.entry import Entry, Example, plain
-from gateway.spec.reference.page import Group, groups, lookup, near, page
+from gateway.spec.reference.page import Group, groups, lookup, near, page, with_limits
 from gateway.spec.reference.predicates import DESCRIBED
 from gateway.spec.rules import FIELDS
 from gateway.spec.sandbox import SANDBOX
 from gateway.spec.schema import policy_schema
 from gateway.spec.settings import AUDIT, SETTINGS
 
-PAGE = Path(__file__).parents[2] / "docs" / "rules.md"
+DOCS = Path(__file__).parents[2] / "docs"
+PAGE, SANDBOX_PAGE = DOCS / "rules.md", DOCS / "sandbox.md"
+AGAIN = "run `python tests/spec/test_reference.py` and look at the change"
 HERE = places()
 REGISTRY = load_tools(HERE, ())
 TOOLS = tool_names(REGISTRY)
@@ -109,9 +111,12 @@ def test_the_reference_speaks_of_every_word() -> None:
 
 
 def test_the_page_is_what_the_tables_say() -> None:
-    assert PAGE.read_text(encoding="utf-8") == page(), (
-        "run `python tests/spec/test_reference.py` and look at the change"
-    )
+    assert PAGE.read_text(encoding="utf-8") == page(), AGAIN
+
+
+def test_the_page_of_the_sandbox_has_the_limits_as_they_are() -> None:
+    text = SANDBOX_PAGE.read_text(encoding="utf-8")
+    assert text == with_limits(text), AGAIN
 
 
 def test_an_unknown_word_has_near_misses() -> None:
@@ -138,3 +143,4 @@ def test_a_wrong_example_is_noticed(example: Example) -> None:
 
 if __name__ == "__main__":
     PAGE.write_text(page(), encoding="utf-8")
+    SANDBOX_PAGE.write_text(with_limits(SANDBOX_PAGE.read_text(encoding="utf-8")), encoding="utf-8")

@@ -12,6 +12,7 @@ from os import geteuid, stat
 from os.path import lexists
 from posixpath import dirname, join, normpath
 
+from gateway.model.limits import LIMITS
 from gateway.model.plan import FIXED, HIDDEN, READ, WRITE
 from gateway.model.result import Violation
 
@@ -320,23 +321,13 @@ def _of_filter(plan: SandboxPlan, lower: str) -> Iterator[Violation]:
             yield Violation("kernel", permit, rule="", source="output", hint=hint, certain=False)
 
 
-_ENDS = (
-    (152, "cpu_seconds", "cpu time limit exceeded", "processor time"),
-    (153, "file_size", "file size limit exceeded", "size of one file"),
-    (0, "files", "too many open files", "open files"),
-    (0, "processes", "fork: retry: resource temporarily unavailable", "processes"),
-    (0, "memory", "cannot allocate memory", "memory"),
-)
-
-
 def _of_end(plan: SandboxPlan, status: int, lines: list[str]) -> Iterator[Violation]:
     text = "\n".join(lines).lower()
-    for ended, name, phrase, what in _ENDS:
-        limit = getattr(plan.limits, name)
-        if limit and ((ended and status == ended) or (ended == 0 and phrase in text)):
-            yield Violation(
-                "limit", name, rule="", source="output", hint=f"the limit on {what} is {limit:,}", certain=False
-            )
+    for name, limit in LIMITS.items():
+        bound = getattr(plan.limits, limit.field) if limit.status or limit.phrase else 0
+        if bound and (status == limit.status if limit.status else limit.phrase in text):
+            hint = f"the limit `{name}` ({limit.about}) is {bound / limit.factor:,.12g} {limit.unit}"
+            yield Violation("limit", limit.field, rule="", source="output", hint=hint, certain=False)
     if status == 159:
         yield Violation(
             "kernel",

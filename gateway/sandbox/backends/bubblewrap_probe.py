@@ -5,7 +5,8 @@ from __future__ import annotations
 
 import os
 
-from gateway.model.plan import FIXED, HIDDEN, READ, WRITE, Limits, Mount, Network, SandboxPlan
+from gateway.model.limits import Limits
+from gateway.model.plan import FIXED, HIDDEN, READ, WRITE, Mount, Network, SandboxPlan
 from gateway.sandbox import probe_cache as remembered
 from gateway.sandbox.attempts import attempt
 from gateway.sandbox.backends.bubblewrap_arguments import Given, arguments

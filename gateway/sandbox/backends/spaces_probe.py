@@ -8,7 +8,8 @@ import os
 import sys
 
 from gateway.core.places import PACKAGE
-from gateway.model.plan import WRITE, Limits, Mount, Network, SandboxPlan
+from gateway.model.limits import Limits
+from gateway.model.plan import WRITE, Mount, Network, SandboxPlan
 from gateway.sandbox import probe_cache as remembered
 from gateway.sandbox.attempts import attempt
 from gateway.sandbox.backends.bubblewrap_probe import REMEDY, SCRIPT, world

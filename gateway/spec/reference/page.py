@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 from gateway.core.value import Value
+from gateway.model.limits import LIMITS
 from gateway.policy.predicates import PREDICATES
 from gateway.spec.reference import settings, words
 from gateway.spec.reference.predicates import DESCRIBED
@@ -113,6 +114,20 @@ def page() -> str:
         if group.title == "Settings":
             lines += list(_sections())
     return "\n".join(lines).rstrip("\n") + "\n"
+
+
+_BEGIN, _END = "<!-- limits: begin, generated -->\n", "<!-- limits: end -->\n"
+
+
+def with_limits(text: str) -> str:
+    """The page of the sandbox with its table of limits as they are. Raises ValueError where it has no place for it."""
+    before, _, rest = text.partition(_BEGIN)
+    _, found, after = rest.partition(_END)
+    if not found:
+        raise ValueError("the page has no marks between which the limits stand")
+    rows = [f"| `{name}` | {each.about} | {each.shown()} | {each.kept} |\n" for name, each in LIMITS.items()]
+    head = "| `limits` | of | where nothing is set | holds |\n| --- | --- | --- | --- |\n"
+    return f"{before}{_BEGIN}{head}{''.join(rows)}{_END}{after}"
 
 
 def _table(group: Group, entries: list[tuple[str, Entry]]) -> Iterator[str]:

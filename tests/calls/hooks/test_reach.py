@@ -10,7 +10,8 @@ from gateway.calls.hooks.reach import _alone
 from gateway.calls.output import Output, Text
 from gateway.core.errors import ConfigError
 from gateway.model.call import RawCall
-from gateway.model.plan import READ, WRITE, Limits, Mount, Network, SandboxPlan
+from gateway.model.limits import Limits
+from gateway.model.plan import READ, WRITE, Mount, Network, SandboxPlan
 from gateway.model.result import Result
 from gateway.sandbox.network import BY_PROFILE
 

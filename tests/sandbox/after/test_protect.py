@@ -15,7 +15,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from gateway.host.machine import Machine
-from gateway.model.plan import FIXED, WRITE, Limits, Mount, Network, SandboxPlan
+from gateway.model.limits import Limits
+from gateway.model.plan import FIXED, WRITE, Mount, Network, SandboxPlan
 from gateway.model.result import Violation
 from gateway.sandbox.after import originals, quarantine
 from gateway.sandbox.after.protect import Protected

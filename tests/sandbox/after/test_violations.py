@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from gateway.model.plan import FIXED, HIDDEN, READ, WRITE, Endpoint, Limits, Mount, Network, SandboxPlan
+from gateway.model.limits import Limits
+from gateway.model.plan import FIXED, HIDDEN, READ, WRITE, Endpoint, Mount, Network, SandboxPlan
 from gateway.model.result import Violation
 from gateway.sandbox.after.violations import hints
 

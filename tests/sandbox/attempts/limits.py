@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from gateway.model.plan import Limits
+from gateway.model.limits import Limits
 from gateway.sandbox.contract import Check
 
 from .words import python

@@ -12,7 +12,8 @@ import pytest
 
 from gateway.core import programs
 from gateway.core.programs import refusal
-from gateway.model.plan import FIXED, HIDDEN, READ, WRITE, Limits, Mount, Network, SandboxPlan
+from gateway.model.limits import Limits
+from gateway.model.plan import FIXED, HIDDEN, READ, WRITE, Mount, Network, SandboxPlan
 from gateway.sandbox import attempts
 from gateway.sandbox.backends import bubblewrap_probe
 from gateway.sandbox.backends.bubblewrap import Bubblewrap

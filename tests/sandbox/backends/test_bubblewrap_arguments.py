@@ -16,7 +16,8 @@ import pytest
 from hypothesis import given as when
 from hypothesis import strategies as st
 
-from gateway.model.plan import FIXED, HIDDEN, READ, WRITE, Limits, Mount, Network, SandboxPlan
+from gateway.model.limits import Limits
+from gateway.model.plan import FIXED, HIDDEN, READ, WRITE, Mount, Network, SandboxPlan
 from gateway.sandbox.backends.bubblewrap import Bubblewrap
 from gateway.sandbox.backends.bubblewrap_arguments import Given, arguments, shows_host
 from gateway.sandbox.base import Streams

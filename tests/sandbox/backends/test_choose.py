@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from gateway.model.plan import Limits, Network, SandboxPlan
+from gateway.model.limits import Limits
+from gateway.model.plan import Network, SandboxPlan
 from gateway.sandbox.backends.choose import Choice, Passed, backends, choose
 from gateway.sandbox.base import Probe, SandboxError
 

@@ -15,7 +15,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from patience import patience
 
-from gateway.model.plan import HIDDEN, READ, WRITE, Limits, Mount, Network, SandboxPlan
+from gateway.model.limits import Limits
+from gateway.model.plan import HIDDEN, READ, WRITE, Mount, Network, SandboxPlan
 from gateway.sandbox.backends.landlock import Landlock
 from gateway.sandbox.backends.launcher import Held, Launcher
 from gateway.sandbox.base import SandboxError, Streams

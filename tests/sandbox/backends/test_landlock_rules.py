@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from gateway.model.plan import FIXED, HIDDEN, READ, WRITE, Endpoint, Limits, Mount, Network, SandboxPlan
+from gateway.model.limits import Limits
+from gateway.model.plan import FIXED, HIDDEN, READ, WRITE, Endpoint, Mount, Network, SandboxPlan
 from gateway.sandbox.backends import landlock_rules as rules
 from gateway.sandbox.network import BY_PROFILE
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from gateway.model.plan import FIXED, HIDDEN, READ, WRITE, Limits, Mount, Network, SandboxPlan
+from gateway.model.limits import Limits
+from gateway.model.plan import FIXED, HIDDEN, READ, WRITE, Mount, Network, SandboxPlan
 from gateway.sandbox.backends.seatbelt import PROGRAM, Seatbelt, arguments, profile
 
 PLAN = SandboxPlan(

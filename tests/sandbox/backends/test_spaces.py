@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from gateway.model.plan import HIDDEN, READ, WRITE, Limits, Mount, Network, SandboxPlan
+from gateway.model.limits import Limits
+from gateway.model.plan import HIDDEN, READ, WRITE, Mount, Network, SandboxPlan
 from gateway.sandbox import attempts
 from gateway.sandbox import probe_cache as remembered
 from gateway.sandbox.backends import launcher, spaces_probe

@@ -6,7 +6,8 @@ from typing import Any
 
 import pytest
 
-from gateway.model.plan import FIXED, HIDDEN, READ, WRITE, Limits, Mount, Network, SandboxPlan
+from gateway.model.limits import Limits
+from gateway.model.plan import FIXED, HIDDEN, READ, WRITE, Mount, Network, SandboxPlan
 from gateway.sandbox.backends.spaces_order import order_of
 
 READ_ONLY, NO_SETUID, NO_DEVICES = 1, 2, 4

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from gateway.model.limits import LIMITS
-from gateway.model.plan import Limits, Network, SandboxPlan
+from gateway.model.limits import LIMITS, Limits
+from gateway.model.plan import Network, SandboxPlan
 from gateway.sandbox.backends.unconfined import Unconfined
 from gateway.sandbox.base import SandboxError, Streams
 from gateway.sandbox.session import Session
