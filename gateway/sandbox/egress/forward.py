@@ -1,6 +1,6 @@
 """One HTTP request from a client to the host that was dialled, and its answer back.
 
-Every connection carries one request: the next one is a new connection and a new decision.
+Connections are kept where both sides would: each request on them is judged by itself.
 """
 
 from __future__ import annotations
@@ -8,6 +8,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 
+from gateway.core.value import Value
 from gateway.sandbox.egress import http
 from gateway.sandbox.egress.streams import StreamError, relay
 
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
     from gateway.sandbox.egress.streams import Stream
 
 HEAD_SECONDS = 30.0
+IDLE_SECONDS = 60.0
 DRAIN_SECONDS = 2.0
 MAX_DRAINED = 1 << 20
 MAX_LINE = 512
@@ -44,15 +46,39 @@ async def refuse(client: Stream, status: int, phrase: str, body: str) -> None:
             await client.drain(MAX_DRAINED)
 
 
+class Goes(Value):
+    """Which connections may carry another request: the client's, and the server's."""
+
+    client: bool
+    server: bool
+
+
+class Unanswered(Exception):
+    """A connection that was kept had ended before the server said anything: the request may be sent once more."""
+
+
+def keeps(request: Request) -> bool:
+    """Whether the client goes on with its connection after the answer."""
+    return request.version == b"HTTP/1.1" and not request.upgrade and b"close" not in _named(request.fields)
+
+
+def repeats(request: Request) -> bool:
+    """Whether a request can be sent a second time: it has no body, and changes nothing."""
+    return request.method in (b"GET", b"HEAD", b"OPTIONS") and not request.length and not request.upgrade
+
+
+def _named(fields: tuple[tuple[bytes, bytes], ...]) -> set[bytes]:
+    """What a message says of its connection, in lower case."""
+    return {each.strip().lower() for name, value in fields if name == b"connection" for each in value.split(b",")}
+
+
 def request_head(request: Request, host: bytes, added: tuple[tuple[bytes, bytes], ...]) -> bytes:
     """The head that the server gets: in origin form, for this connection only, with headers that were added outside
     instead of those the command wrote under the same names."""
     # Servers that turn headers into variables read `_` and `-` alike.
     replaced = {name.lower().replace(b"_", b"-") for name, _value in added}
     lines = [request.method + b" " + request.path + b" " + request.version, b"Host: " + host]
-    named = {
-        each.strip().lower() for name, value in request.fields if name == b"connection" for each in value.split(b",")
-    }
+    named = _named(request.fields)
     for name, value in request.fields:
         if name in http.HOP or name == b"host" or name.replace(b"_", b"-") in replaced:
             continue
@@ -60,55 +86,83 @@ def request_head(request: Request, host: bytes, added: tuple[tuple[bytes, bytes]
             continue
         lines.append(name + b": " + value)
     lines += [name + b": " + value for name, value in added]
-    lines += [b"Connection: Upgrade", b"Upgrade: websocket"] if request.upgrade else [b"Connection: close"]
+    if request.upgrade:
+        lines += [b"Connection: Upgrade", b"Upgrade: websocket"]
+    elif not keeps(request):
+        lines.append(b"Connection: close")
     return b"\r\n".join(lines) + b"\r\n\r\n"
 
 
-async def exchange(client: Stream, server: Stream, request: Request, head: bytes) -> None:
-    """Sends the request, its body included, and carries the answer back. Raises http.HttpError or StreamError when
-    either side breaks the protocol; then the connection must be cut."""
-    await server.send(head)
+async def exchange(client: Stream, server: Stream, request: Request, head: bytes, *, used: bool = False) -> Goes:
+    """Sends the request, its body included, and carries the answer back: which connections go on. `used`: the server's
+    has carried one before. Raises http.HttpError or StreamError when either side breaks the protocol; then the
+    connection must be cut; and Unanswered."""
+    try:
+        await server.send(head)
+    except OSError as error:
+        if used and repeats(request):
+            raise Unanswered from error
+        raise
     if request.expects and request.length:
         await client.send(b"HTTP/1.1 100 Continue\r\n\r\n")
     upload = asyncio.ensure_future(_upload(client, server, request))
-    answer = asyncio.ensure_future(_answer(client, server, request))
+    answer = asyncio.ensure_future(_answer(client, server, request, upload, used=used))
     try:
         await asyncio.wait((upload, answer), return_when=asyncio.FIRST_COMPLETED)
         if upload.done() and isinstance(upload.exception(), (http.HttpError, StreamError)):
             upload.result()  # what the client sent is broken: nobody may take it for a whole request
         # A server may answer, and close, before it has read everything.
-        await answer
+        return await answer
     finally:
         for task in (upload, answer):
             task.cancel()
         await asyncio.gather(upload, answer, return_exceptions=True)
 
 
-async def _upload(client: Stream, server: Stream, request: Request) -> None:
-    with contextlib.suppress(OSError):
+async def _upload(client: Stream, server: Stream, request: Request) -> bool:
+    """Whether all of the body was read and sent."""
+    try:
         await copy_body(client, server, request.length)
+    except OSError:
+        return False
+    return True
 
 
-async def _answer(client: Stream, server: Stream, request: Request) -> None:
+def _is_whole(upload: asyncio.Future[bool]) -> bool:
+    return upload.done() and not upload.cancelled() and upload.exception() is None and upload.result()
+
+
+async def _answer(
+    client: Stream, server: Stream, request: Request, upload: asyncio.Future[bool], *, used: bool
+) -> Goes:
     while True:
         try:
             text = await server.until(b"\r\n\r\n", http.MAX_HEAD)
-        except StreamError:
+        except (StreamError, OSError) as error:
+            if used and repeats(request) and not server.seen():
+                raise Unanswered from error
+            if isinstance(error, OSError):
+                raise
             raise http.HttpError("the server ended without an answer") from None
         status, head = http.response_of(text)
         if status == 101 and request.upgrade:
             await client.send(_response_head(head, b"Upgrade"))
             await relay(client, server)
-            return
+            return Goes(client=False, server=False)
         if status == 101:
             raise http.HttpError("the server changes to another protocol without being asked")
         length = http.response_length(request.method, status, head)
-        final = status >= 200
-        await client.send(_response_head(head, b"close" if final else b""))
-        if final:
+        if status >= 200:
             break
+        await client.send(_response_head(head, b""))
+    # An answer that comes before all of the request was read may be the last that the server says.
+    kept = keeps(request) and length is not None and (not request.length or _is_whole(upload))
+    server_keeps = kept and head.start[0] == b"HTTP/1.1" and b"close" not in _named(head.fields)
+    await client.send(_response_head(head, b"" if kept else b"close"))
     await copy_body(server, client, length)
-    await client.pipe.finish()
+    if not kept:
+        await client.pipe.finish()
+    return Goes(kept, server_keeps)
 
 
 def _response_head(head: http.Head, connection: bytes) -> bytes:

@@ -11,7 +11,7 @@ from gateway.sandbox.egress.dial import Refused, Unreachable
 from gateway.sandbox.egress.inject import InjectionError, headers_of
 from gateway.sandbox.egress.loop import in_thread
 from gateway.sandbox.egress.report import what_to_do
-from gateway.sandbox.egress.streams import Plain, Stream, StreamError, Tls, relay
+from gateway.sandbox.egress.streams import Plain, Stream, StreamError, Tls, is_readable, relay
 from gateway.sandbox.egress.surroundings import CERTIFICATES
 
 TYPE_CHECKING = False
@@ -56,6 +56,7 @@ class Connection:
         self._plain = Plain(client)
         self._client = Stream(self._plain)
         self._servers: list[socket.socket] = []
+        self._kept: tuple[tuple[Host, int, bool], Stream, socket.socket] | None = None
 
     async def run(self, dialled: tuple[Host, int] | None) -> None:
         """`dialled`: by a tool that knows no proxy; None: the client speaks to the proxy."""
@@ -86,18 +87,20 @@ class Connection:
 
     async def _http(self) -> None:
         request = await self._request("proxy")
+        while request is not None and request.method != b"CONNECT" and request.scheme:
+            assert request.host is not None
+            if not await self._one_request(request, request.host, request.port, request.scheme == "https"):
+                return
+            request = await self._next("proxy")
         if request is None:
             return
-        if request.method != b"CONNECT" and not request.scheme:
+        if request.method != b"CONNECT":
             self._malformed("proxy", "a request to the proxy must name the whole URL")
             await forward.refuse(
                 self._client, 400, "Bad Request", "This is a proxy: the request must name the whole URL."
             )
             return
         assert request.host is not None
-        if request.method != b"CONNECT":
-            await self._one_request(request, request.host, request.port, request.scheme == "https")
-            return
         host = self._meant(request.host)
         try:
             server = await self._open(host, request.port)
@@ -185,13 +188,14 @@ class Connection:
         if port == TLS_PORT:
             await self._take_over(host, port)
         request = await self._request(host.at(port))
-        if request is None:
-            return
-        if (request.host, request.port or port, request.scheme or "http") != (host, port, "http"):
-            self._malformed(host.at(port), "Host disagrees with the name that was dialled")
-            await forward.refuse(self._client, 400, "Bad Request", "Host must be the name that was dialled.")
-            return
-        await self._one_request(request, host, port, port == TLS_PORT)
+        while request is not None:
+            if (request.host, request.port or port, request.scheme or "http") != (host, port, "http"):
+                self._malformed(host.at(port), "Host disagrees with the name that was dialled")
+                await forward.refuse(self._client, 400, "Bad Request", "Host must be the name that was dialled.")
+                return
+            if not await self._one_request(request, host, port, port == TLS_PORT):
+                return
+            request = await self._next(host.at(port))
 
     def _checked_if_tls(self, host: Host, port: int) -> Callable[[], Awaitable[None]]:
         async def check() -> None:
@@ -258,8 +262,17 @@ class Connection:
                 )
         return None
 
-    async def _one_request(self, request: Request, host: Host, port: int, secure: bool) -> None:
-        """Forwards one request to the host it was judged for."""
+    async def _next(self, where: str) -> Request | None:
+        """Another request on the same connection; None where none comes any more."""
+        with contextlib.suppress(TimeoutError, OSError):
+            async with asyncio.timeout(forward.IDLE_SECONDS):
+                if await self._client.first() >= 0:
+                    return await self._request(where)
+        await self._client.pipe.finish()
+        return None
+
+    async def _one_request(self, request: Request, host: Host, port: int, secure: bool) -> bool:
+        """Forwards one request to the host it was judged for: whether the client's connection may carry another."""
         outside, client = self._outside, self._client
         injections = outside.rules.injections(host)
         if injections and not secure and port == HTTP_PORT:
@@ -268,19 +281,16 @@ class Connection:
             if injections and request.method == b"TRACE":
                 reason = "TRACE would show the header that is added for this host"
                 raise Refused(host.at(port), "", reason, "use another method")
-            added = headers_of(injections)
-            found = await outside.dialler.dial(outside.rules, host, port)
-            self._servers.append(found)
-            server = Stream(Plain(found))
-            if secure:
-                inner = Tls(server.pipe, await in_thread(outside.trust), host.text)
-                async with asyncio.timeout(HANDSHAKE_SECONDS):
-                    await inner.handshake()
-                server = Stream(inner)
-            name = host.text if ":" not in host.text else f"[{host.text}]"
-            if port != (TLS_PORT if secure else HTTP_PORT):
-                name += f":{port}"
-            await forward.exchange(client, server, request, forward.request_head(request, name.encode("ascii"), added))
+            head = forward.request_head(request, _host_field(host, port, secure), headers_of(injections))
+            ruling = outside.rules.name(host, port)
+            if not ruling.allowed:
+                raise Refused(host.at(port), ruling.rule, ruling.reason)
+            server = self._kept_for(host, port, secure)
+            if server is not None:
+                with contextlib.suppress(forward.Unanswered):
+                    return await self._exchanged(server, request, head, used=True)
+            server = await self._way_out(host, port, secure)
+            return await self._exchanged(server, request, head, used=False)
         except (Refused, Unreachable) as error:
             await self._explain(error)
         except InjectionError as error:
@@ -292,6 +302,48 @@ class Connection:
             else:
                 text = f"{host.at(port)} did not answer as it should: {_reason(error)}."
                 await forward.refuse(client, 502, "Bad Gateway", text)
+        return False
+
+    async def _way_out(self, host: Host, port: int, secure: bool) -> Stream:
+        """A new connection to a host, kept for what comes next."""
+        outside = self._outside
+        self._close_kept()
+        found = await outside.dialler.dial(outside.rules, host, port)
+        self._servers.append(found)
+        server = Stream(Plain(found))
+        if secure:
+            inner = Tls(server.pipe, await in_thread(outside.trust), host.text)
+            async with asyncio.timeout(HANDSHAKE_SECONDS):
+                await inner.handshake()
+            server = Stream(inner)
+        self._kept = (host, port, secure), server, found
+        return server
+
+    def _kept_for(self, host: Host, port: int, secure: bool) -> Stream | None:
+        """The connection that carried the last request, where it leads to the same place and nothing has come on it
+        since: neither its end, nor an answer to nothing."""
+        if self._kept is None or self._kept[0] != (host, port, secure):
+            return None
+        _to, server, found = self._kept
+        return None if server.seen() or is_readable(found) else server
+
+    async def _exchanged(self, server: Stream, request: Request, head: bytes, *, used: bool) -> bool:
+        """Sends a request and carries the answer back: whether the client's connection goes on."""
+        goes = forward.Goes(client=False, server=False)
+        try:
+            self._client.answered = False
+            goes = await forward.exchange(self._client, server, request, head, used=used)
+        finally:
+            if not goes.server:
+                self._close_kept()
+        return goes.client
+
+    def _close_kept(self) -> None:
+        if self._kept is not None:
+            _to, _server, found = self._kept
+            self._kept = None
+            self._servers.remove(found)
+            found.close()
 
     async def _explain(self, error: Refused | Unreachable) -> None:
         if isinstance(error, Unreachable):
@@ -312,6 +364,11 @@ class Connection:
 
     def _malformed(self, where: str, reason: str) -> None:
         self._outside.report.add("net", where, "", "proxy", f"A request was refused: {reason}.")
+
+
+def _host_field(host: Host, port: int, secure: bool) -> bytes:
+    name = host.text if ":" not in host.text else f"[{host.text}]"
+    return (name if port == (TLS_PORT if secure else HTTP_PORT) else f"{name}:{port}").encode("ascii")
 
 
 def _objection(hello: tls.Hello, host: Host) -> str:

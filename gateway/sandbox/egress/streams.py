@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import select
 import socket
 import struct
 
@@ -192,6 +193,13 @@ class Stream:
         data = bytes(self._buffer[:size])
         del self._buffer[:size]
         return data
+
+
+def is_readable(connected: socket.socket) -> bool:
+    """Whether something, or the end, has come that nobody has read."""
+    poll = select.poll()
+    poll.register(connected, select.POLLIN)
+    return bool(poll.poll(0))
 
 
 async def relay(left: Stream, right: Stream, check: Callable[[], Awaitable[None]] | None = None) -> None:

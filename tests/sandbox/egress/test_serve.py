@@ -98,6 +98,46 @@ def speak(outside: Outside) -> Callable[..., Talk]:
 
 
 @pytest.fixture
+def kept() -> Iterator[Callable[[list[bytes]], tuple[tuple[str, int], list[int]]]]:
+    """Servers that answer the requests of a connection one after another, then end it; how many each was sent."""
+    listeners = []
+
+    def start(answers: list[bytes]) -> tuple[tuple[str, int], list[int]]:
+        listener = socket.create_server(("127.0.0.1", 0))
+        seen: list[int] = []
+
+        def run() -> None:
+            with contextlib.suppress(OSError):
+                while True:
+                    connection, _from = listener.accept()
+                    seen.append(0)
+                    with connection, contextlib.suppress(OSError):
+                        connection.settimeout(10)
+                        for answer in answers:
+                            data = b""
+                            while not data.endswith((b"\r\n\r\n", b"hi")):
+                                more = connection.recv(65536)
+                                if not more:
+                                    break
+                                data += more
+                            if not data:
+                                break
+                            seen[-1] += 1
+                            connection.sendall(answer)
+
+        thread = threading.Thread(target=run, daemon=True)
+        thread.start()
+        listeners.append((listener, thread))
+        return listener.getsockname(), seen
+
+    yield start
+    for listener, thread in listeners:
+        listener.shutdown(socket.SHUT_RDWR)
+        listener.close()
+        thread.join(10)
+
+
+@pytest.fixture
 def raw() -> Iterator[Callable[[bytes], tuple[tuple[str, int], list[bytes]]]]:
     """Servers that read one whole stream or head, and answer with given bytes."""
     listeners = []
@@ -150,17 +190,70 @@ def test_an_allowed_request_is_forwarded_in_origin_form(speak, outside, raw) -> 
         b"Connection: keep-alive, x-mine\r\nX-Mine: 1\r\nAccept: */*\r\n\r\n"
     )
     talk = speak(GOOD, sent)
-    assert talk.got == b"HTTP/1.1 200 OK\r\ncontent-length: 5\r\nConnection: close\r\n\r\nhello"
-    assert got == [b"GET /x?y HTTP/1.1\r\nHost: good.example\r\naccept: */*\r\nConnection: close\r\n\r\n"]
+    assert talk.got == b"HTTP/1.1 200 OK\r\ncontent-length: 5\r\n\r\nhello"
+    assert got == [b"GET /x?y HTTP/1.1\r\nHost: good.example\r\naccept: */*\r\n\r\n"]
     assert (talk.violations, outside.dialled) == ((), [(PUBLIC, 80)])
 
 
-def test_a_request_behind_the_first_one_is_never_forwarded(speak, outside, raw) -> None:
+def test_a_request_behind_the_first_one_is_judged_by_itself(speak, outside, raw) -> None:
     place, got = raw(OK)
     outside.serve("good.example", 80, place)
-    speak(GOOD, GET + GET.replace(b"/x", b"/second"))
-    speak(GOOD, GET + b"GET http://bad.example/ HTTP/1.1\r\nHost: bad.example\r\n\r\n")
-    assert [each.split(b" ")[1] for each in got] == [b"/x", b"/x"]
+    assert speak(GOOD, GET + GET.replace(b"/x", b"/second")).got.count(b"hello") == 2
+    other = speak(GOOD, GET + b"GET http://bad.example/ HTTP/1.1\r\nHost: bad.example\r\n\r\n")
+    assert (other.got.count(b"hello"), b"403 Refused by gateway" in other.got) == (1, True)
+    assert other.reported() == [("net", "bad.example:80", "")]
+    closed = speak(GOOD, GET.replace(b"\r\n\r\n", b"\r\nConnection: close\r\n\r\n") + GET)
+    assert (closed.got.count(b"hello"), b"Connection: close" in closed.got) == (1, True)
+    assert [each.split(b" ")[1] for each in got] == [b"/x", b"/second", b"/x", b"/x"]
+
+
+def test_a_request_that_changes_the_host_within_a_tunnel_is_refused(speak, outside, web) -> None:
+    outside.serve("good.example", 80, web())
+    inner = b"GET /x HTTP/1.1\r\nHost: good.example\r\n\r\n"
+    talk = speak(GOOD, inner + inner.replace(b"good", b"bad"), (WHO, 80))
+    assert (talk.got.count(b"hello"), talk.got.count(b"400 Bad Request")) == (1, 1)
+    assert talk.reported() == [("net", "good.example:80", "")]
+
+
+@pytest.mark.parametrize(
+    ("answer", "sent"),
+    [
+        (b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello", [3]),
+        (b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n0\r\n\r\n", [3]),
+        (b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\nConnection: Close\r\n\r\nhello", [1, 1, 1]),
+        (b"HTTP/1.0 200 OK\r\nContent-Length: 5\r\n\r\nhello", [1, 1, 1]),
+    ],
+    ids=["length", "chunks", "the server ends it", "an old server"],
+)
+def test_a_client_goes_on_whether_its_server_does_or_not(speak, outside, kept, answer: bytes, sent: list[int]) -> None:
+    place, seen = kept([answer] * 3)
+    outside.serve("good.example", 80, place)
+    assert speak(GOOD, GET * 3).got.count(b"hello") == 3
+    assert (seen, len(outside.dialled)) == (sent, len(sent))
+
+
+def test_an_answer_that_ends_with_its_connection_ends_the_clients(speak, outside, raw) -> None:
+    place, _got = raw(b"HTTP/1.1 200 OK\r\n\r\nhello")
+    outside.serve("good.example", 80, place)
+    assert speak(GOOD, GET * 2).got == b"HTTP/1.1 200 OK\r\nConnection: close\r\n\r\nhello"
+
+
+def test_a_kept_connection_that_has_ended_is_made_anew_and_nothing_is_sent_twice(speak, outside, kept) -> None:
+    place, seen = kept([b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello"])  # one answer, then the end
+    outside.serve("good.example", 80, place)
+    assert speak(GOOD, GET * 3).got.count(b"hello") == 3
+    assert seen == [1, 1, 1]
+    post = b"POST http://good.example/x HTTP/1.1\r\nHost: good.example\r\nContent-Length: 2\r\n\r\nhi"
+    talk = speak(GOOD, GET + post)
+    assert (seen[3], sum(seen[4:]) <= 1, talk.got.count(b"hello") >= 1) == (1, True, True)
+
+
+def test_an_answer_to_nothing_is_never_taken_for_one_to_the_next_request(speak, outside, kept) -> None:
+    two = b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhelloHTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nother"
+    place, seen = kept([two])
+    outside.serve("good.example", 80, place)
+    talk = speak(GOOD, GET * 2)
+    assert (talk.got.count(b"hello"), talk.got.count(b"other"), seen) == (2, 0, [1, 1])
 
 
 def test_a_denied_host_is_refused_in_words_and_never_resolved(speak, outside) -> None:
@@ -523,15 +616,7 @@ def test_a_header_is_added_outside_and_never_in_the_clear(
     talk = speak(WITH_SECRET, sent.encode(), trust=trust)
     assert talk.got.endswith(b"\r\n\r\nhello")
     assert outside.dialled == [(PUBLIC, 443)]
-    assert seen == [
-        {
-            "line": "GET /x HTTP/1.1",
-            "body": "",
-            "Host": "good.example",
-            "X-Api-Key": "Key s3cret",
-            "Connection": "close",
-        }
-    ]
+    assert seen == [{"line": "GET /x HTTP/1.1", "body": "", "Host": "good.example", "X-Api-Key": "Key s3cret"}]
     assert speak(GOOD, sent.encode(), trust=trust).status == 200  # the same without the injection
     assert "mine" in str(seen[1])
 
@@ -548,7 +633,8 @@ def test_a_header_is_added_to_encrypted_requests(speak, outside, web, maker, tru
             connection.sendall(TUNNEL % (443, 443))
             assert connection.recv(1000).startswith(b"HTTP/1.1 200 ")
         with trust().wrap_socket(connection, server_hostname="good.example") as secure:
-            secure.sendall(b"POST /x HTTP/1.1\r\nHost: good.example\r\nContent-Length: 2\r\n\r\nhi")
+            post = b"POST /x HTTP/1.1\r\nHost: good.example\r\nContent-Length: 2\r\n"
+            secure.sendall(post + b"\r\nhi" + post + b"Connection: close\r\n\r\nho")
             data = b""
             while more := secure.recv(1000):
                 data += more
@@ -556,7 +642,8 @@ def test_a_header_is_added_to_encrypted_requests(speak, outside, web, maker, tru
 
     talk = speak(WITH_SECRET, b"", (WHO, 443) if way == "dialled" else None, client, maker=maker, trust=trust)
     assert talk.got.endswith(b"\r\n\r\nhello")
-    assert (seen[0]["body"], seen[0]["X-Api-Key"]) == ("hi", "Key s3cret")
+    assert [(each["body"], each["X-Api-Key"]) for each in seen] == [("hi", "Key s3cret"), ("ho", "Key s3cret")]
+    assert outside.dialled == [(PUBLIC, 443)]
 
 
 @needs_certificates
