@@ -29,7 +29,7 @@ ldappasswd                                                      -w -s -a
 zip|unzip|zipcloak|zipnote                                      -P
 7z|7za|7zr|7zz                                                  -p+
 rar|unrar                                                       -p+ -hp+
-curl                                                            --oauth2-bearer --pass --proxy-pass --tlsauthtype :-E :--cert
+curl                                                            =-b =--cookie --oauth2-bearer --pass --proxy-pass --tlsauthtype :-E :--cert
 mongo|mongosh|mongodump|mongorestore|mongoexport|mongoimport|mongostat   -p
 mysql|mariadb|mysqldump|mysqladmin|mysqlimport|mysqlshow|mysqlcheck|mariadb-dump|mariadb-admin|mycli   -p+
 ssh-keygen                                                      -N -P
@@ -86,6 +86,51 @@ http|https|xh|xhs                                               :-a :--auth
 snmpwalk|snmpget|snmpset|snmpbulkwalk                           -A -X
 radtest                                                         2
 jenkins-cli|java                                                :-auth_
+ansible-vault encrypt_string                                    1
+mysqladmin                                                      password_
+redis-cli|keydb-cli|valkey-cli                                  AUTH_ auth_ requirepass_ masterauth_
+neo4j-admin                                                     set-initial-password_
+openssl passwd                                                  2
+openssl dgst|mac                                                -hmac_
+qpdf --encrypt                                                  1 2
+pdftk                                                           input_pw_ owner_pw_ user_pw_
+pdftotext|pdftoppm|pdfinfo|pdfimages|pdftohtml|pdftops|pdftocairo   -upw_ -opw_
+mutool                                                          -p_
+unar|lsar                                                       -p -password
+rclone config create|update|password                            pass_ password_ bearer_token_ secret_access_key_
+mc alias set                                                    4
+ncftp|ncftpget|ncftpput|ncftpls                                 -p
+net use                                                         3
+nmcli                                                           wifi-sec.psk_ 802-11-wireless-security.psk_ 802-1x.password_
+networksetup -setairportnetwork                                 3
+kadmin|kadmin.local                                             -w -pw_
+kadmin.local|kadmin                                             -pw_
+samba-tool user create|add                                      2
+dsconf|dsidm|dsctl                                              -w
+snmpwalk|snmpget|snmpset|snmpbulkwalk|snmptable                 -c
+racadm|psexec|PsExec.exe|twilio|snowsql                         -p
+sendemail|sendEmail                                             -xp_
+uv publish                                                      -p
+conan user                                                      -p
+conan remote login                                              -p
+cargo login                                                     2
+dotnet nuget add|update source                                  -p
+codecov|codecovcli                                              -t
+openai                                                          -k_
+llm keys set                                                    --value
+wandb login                                                     1
+kaggle config set                                               -v
+dvc remote modify                                               3
+airflow users create                                            -p
+drush user:password|user-password|upwd                          2
+vault operator unseal|rekey|generate-root                       1
+virsh secret-set-value                                          2 --base64
+bw login                                                        2
+bw unlock                                                       1
+schtasks                                                        /rp_
+ConvertTo-SecureString                                          1
+sonar-scanner|mvn|gradle|dotnet-sonarscanner                    -Dsonar.login=+
+ab                                                              :-A :-P =-C
 impacket-smbclient|psexec.py|secretsdump.py|wmiexec.py|mssqlclient.py   :1
 """
 # Programs that are told a password by what is piped into them.
@@ -93,10 +138,14 @@ BY_PIPE = (
     r"--password-stdin|--with-token|--token-stdin|--passphrase-fd[ =]?0|--stdin|-pass(?:in|out)?\s{1,3}+stdin|chpasswd|"
     r"secret\s{1,3}+(?:put|set|create)|secrets\s{1,3}+(?:versions|create)|smbpasswd|kinit|cryptsetup|"
     r"sudo\s{1,3}+-[A-RT-Za-z]{0,3}S|faillock|pass\s{1,3}+insert|secret-tool\s{1,3}+store|ecryptfs-|"
-    r"htpasswd\s{1,3}+-[A-Za-hj-z]{0,3}i"
+    r"htpasswd\s{1,3}+-[A-Za-hj-z]{0,3}i|(?<![\w./-])passwd(?![\w./-])|vncpasswd|--passwd-on-stdin|"
+    r"(?<![\w-])(?:bw unlock|lpass login|op signin|p4 login|az devops login|vercel env add|age -p|runas)(?!\w)"
 )
 # What stands in the text of each of those, in small letters, where no other trace does.
-PIPE_TRACES = ("stdin", "kinit", "cryptsetup", "sudo ", "pass", "secret", "ecryptfs", "faillock", "token")
+PIPE_TRACES = (
+    "stdin", "kinit", "cryptsetup", "sudo ", "pass", "secret", "ecryptfs", "faillock", "token", "bw unlock", "p4 login",
+    "op signin", "devops login", "env add", "age -p", "runas",
+)  # fmt: skip
 _BETWEEN = r"(?:\s{1,3}+-[^\s]++){0,3}\s{1,3}+"
 _SKIPPED = r"(?:\s{1,3}+-[^\s]*+){0,3}"
 _START = r"(?<![\w.+-])"

@@ -12,6 +12,7 @@ from __future__ import annotations
 from itertools import pairwise
 
 from gateway.audit import program_secrets
+from gateway.audit.issuers import FORMS
 from gateway.policy.variables import is_secret
 
 TYPE_CHECKING = False
@@ -19,74 +20,6 @@ if TYPE_CHECKING:
     import re
     from collections.abc import Callable, Iterable
 
-# Forms that issuers gave their tokens so that they can be found.
-_FORMS = (
-    ("github", r"gh[pousr]_[A-Za-z0-9]{16,255}+|github_pat_[A-Za-z0-9_]{20,255}+"),
-    ("gitlab", r"gl(?:pat|rt|dt|cbt|ptt|ft|imt|agent|soat|oas)-[A-Za-z0-9_.-]{16,255}+"),
-    ("anthropic", r"sk-ant-[A-Za-z0-9_-]{16,255}+"),
-    ("openai", r"sk-[A-Za-z0-9_-]{20,255}+"),
-    ("slack", r"xox[a-z]-[A-Za-z0-9-]{10,255}+|xapp-[A-Za-z0-9-]{10,255}+"),
-    ("slack", r"hooks\.slack\.com/(?:services|workflows|triggers)/[A-Za-z0-9/_-]{8,255}+"),
-    ("discord", r"discord(?:app)?\.com/api/webhooks/[A-Za-z0-9/_-]{8,255}+"),
-    ("aws", r"A(?:KIA|SIA|BIA|CCA|ROA)[A-Z2-7]{16}"),
-    ("google", r"AIza[A-Za-z0-9_-]{35}|ya29\.[A-Za-z0-9_-]{20,2048}+|GOCSPX-[A-Za-z0-9_-]{20,64}+"),
-    ("npm", r"npm_[A-Za-z0-9]{36}"),
-    ("pypi", r"pypi-[A-Za-z0-9_-]{32,512}+"),
-    ("rubygems", r"rubygems_[a-f0-9]{48}"),
-    ("hugging-face", r"hf_[A-Za-z0-9]{30,64}+"),
-    ("sendgrid", r"SG\.[A-Za-z0-9_-]{16,64}+\.[A-Za-z0-9_-]{16,128}+"),
-    ("mailgun", r"key-[a-f0-9]{32}"),
-    ("stripe", r"[srp]k_(?:live|test)_[A-Za-z0-9]{16,255}+|whsec_[A-Za-z0-9+/=]{16,255}+"),
-    ("square", r"sq0[a-z]{3}-[A-Za-z0-9_-]{22,64}+"),
-    ("shopify", r"shp(?:at|ca|pa|ss)_[a-fA-F0-9]{32}"),
-    ("digitalocean", r"do[opr]_v1_[a-f0-9]{64}"),
-    ("databricks", r"dapi[a-f0-9]{32}"),
-    ("docker", r"dckr_(?:pat|oat)_[A-Za-z0-9_-]{20,64}+"),
-    ("atlassian", r"ATATT3[A-Za-z0-9_=-]{20,512}+"),
-    ("linear", r"lin_(?:api|oauth)_[A-Za-z0-9]{20,64}+"),
-    ("figma", r"figd_[A-Za-z0-9_-]{20,64}+"),
-    ("notion", r"ntn_[A-Za-z0-9]{30,64}+"),
-    ("grafana", r"gl(?:sa|c)_[A-Za-z0-9_+/=]{20,512}+"),
-    ("new-relic", r"NRAK-[A-Z0-9]{27}"),
-    ("sentry", r"sntry[su]_[A-Za-z0-9_+/=-]{20,512}+"),
-    ("tailscale", r"tskey-[A-Za-z0-9-]{16,128}+"),
-    ("postman", r"PMAK-[A-Za-z0-9-]{30,128}+"),
-    ("groq", r"gsk_[A-Za-z0-9]{40,64}+"),
-    ("xai", r"xai-[A-Za-z0-9]{40,128}+"),
-    ("supabase", r"sb[ps]_[A-Za-z0-9_]{20,255}+|sb_(?:secret|publishable)_[A-Za-z0-9_-]{16,255}+"),
-    ("discord", r"[MNO][A-Za-z0-9_-]{23,27}+\.[A-Za-z0-9_-]{6}\.[A-Za-z0-9_-]{27,40}+|mfa\.[A-Za-z0-9_-]{60,100}+"),
-    ("vercel", r"vc[a-z]_[A-Za-z0-9]{20,64}+|vercel_blob_rw_[A-Za-z0-9_]{20,80}+"),
-    ("netlify", r"nf[pcou]_[A-Za-z0-9]{30,64}+"),
-    ("render", r"rnd_[A-Za-z0-9]{20,64}+"),
-    (
-        "fly",
-        r"fo1_[A-Za-z0-9_-]{30,255}+|FlyV1 fm[12][ar]?_[A-Za-z0-9+/=_,-]{30,2048}+|fm[12][ar]?_[A-Za-z0-9+/=_-]{60,2048}+",
-    ),
-    ("planetscale", r"pscale_(?:tkn|pw|oauth)_[A-Za-z0-9=._-]{20,64}+"),
-    ("doppler", r"dp\.(?:pt|st|sa|ct|scim|audit)\.[A-Za-z0-9._-]{30,80}+"),
-    ("terraform", r"[A-Za-z0-9]{14}\.atlasv1\.[A-Za-z0-9_-]{60,80}+"),
-    ("pulumi", r"pul-[a-f0-9]{40}"),
-    ("dynatrace", r"dt0[a-z]\d\d\.[A-Z0-9]{24}\.[A-Z0-9]{64}"),
-    ("circleci", r"CCIP(?:AT|RJ)_[A-Za-z0-9_]{20,100}+"),
-    ("buildkite", r"bk[a-z]{1,2}_[A-Za-z0-9]{36,64}+"),
-    ("sonar", r"sq[pua]_[a-f0-9]{40}"),
-    ("replicate", r"r8_[A-Za-z0-9]{32,64}+"),
-    ("perplexity", r"pplx-[A-Za-z0-9]{32,64}+"),
-    ("cloudflare", r"v1\.0-[a-f0-9]{24}-[a-f0-9]{146}"),
-    ("airtable", r"pat[A-Za-z0-9]{14}\.[a-f0-9]{64}"),
-    ("mapbox", r"[ps]k\.eyJ[A-Za-z0-9_-]{20,255}+\.[A-Za-z0-9_-]{16,64}+"),
-    ("twilio", r"SK[a-f0-9]{32}"),
-    ("brevo", r"xkeysib-[a-f0-9]{64}-[A-Za-z0-9]{16}"),
-    ("mailchimp", r"[a-f0-9]{32}-us[0-9]{1,2}"),
-    ("resend", r"re_[A-Za-z0-9]{8}_[A-Za-z0-9]{20,40}+"),
-    ("clerk", r"(?:clerk|dub|polar|unkey|inngest)_[a-z]{2,8}+_[A-Za-z0-9_-]{20,80}+"),
-    ("1password", r"ops_eyJ[A-Za-z0-9+/=_-]{100,4096}+"),
-    ("azure", r"[A-Za-z0-9_~.-]{3}8Q~[A-Za-z0-9_~.-]{34}"),
-    ("vault", r"hv[sbr]\.[A-Za-z0-9_-]{20,255}+"),
-    ("telegram", r"[0-9]{8,10}+:AA[A-Za-z0-9_-]{33}"),
-    ("age", r"AGE-SECRET-KEY-1[0-9A-Z]{50,64}+"),
-    ("jwt", r"eyJ[A-Za-z0-9_-]{8,8192}+\.[A-Za-z0-9_-]{8,8192}+(?:\.[A-Za-z0-9_-]{1,2048}+)?"),
-)
 # What stands before a value, and the value. Values are as shells, JSON and headers write them: quoted (perhaps without
 # an end), or up to where a word ends.
 _PLAIN = r"[^\s\"'&;|<>,}\\]++|\\[^\"'\s]"
@@ -101,15 +34,20 @@ _HEADER = r"(?i:(?<![\w-])((?:proxy-)?authorization|(?:set-)?cookie2?)(\s{0,3}+[
 _HEADER_VALUE = r"[^\"'\r\n]{1,8192}+"
 _BEARER = r"(?i:(?<![\w-])(bearer|token)(\s{1,3}+))"
 _BEARER_VALUE = r"[A-Za-z0-9+/=_.~-]{16,8192}+"
-_AUTHORITY = r"(://)([^\s/?#@:\"']{0,255}+:)"
+_AUTHORITY = r"(://|:pserver:|:sserver:)([^\s/?#@:\"']{0,255}+:)"
 _AUTHORITY_VALUE = r"[^\s/?#@\"']{1,1024}+(?=@)"
 _ALONE = r"(://)()"
 _ALONE_VALUE = r"[^\s/?#@:\"']{16,1024}+(?=@)"
 _USER = r"(?<![\w-])(-[uU]|--user|--proxy-user)(\s{0,3}+=?\s{0,3}+[\"']?[^\s:\"']{1,200}+:)"
 _PASS = r"(?<![\w-])(pass:)()"
+# Cookies as options, several in quotes; and passwords in SQL.
+_COOKIES = r"(?<![\w-])(-b|--cookie)([ =][\"'](?=[\w.-]{1,100}+=))"
+_COOKIE = r"(?<![\w-])(--cookie)([ =][\w.-]{1,100}+=)"
+_SQL = r"(?i:(?<![\w-])(password|identified\s{1,3}+by|secret|password\s{1,3}+for\s{1,3}+\S{1,100}+)(\s{1,3}+(?:=\s{0,3}+)?))(?=')"
+_SQL_VALUE = r"'[^']*+'"
 _WORD = r"[^\s\"']{1,1024}+"
 # What is written in front of a program that is told a secret by its input; and what `set NAME VALUE` sets.
-_PIPED = r"(?<![\w-])(echo|printf)((?:\s{1,3}-[neE]{1,3}+|\s{1,3}['\"]?%s(?:\\n)?['\"]?){0,3}\s{1,3})"
+_PIPED = r"(?<![\w-])(echo|printf|yes)((?:\s{1,3}-[neE]{1,3}+|\s{1,3}['\"]?(?:[\w@.+-]{1,64}+:)?%s(?:\\n)?['\"]?){0,3}\s{1,3})"
 _HERE = r"(<<<)(\s{0,3})"
 _SET = r"(?<![\w-])(?:set|add|put|config)(?:\s{1,3}+-{1,2}[\w-]{1,40}+){0,3}\s{1,3}+(?!(?:set|add|put|config)\s)[\"']?([\w./:@-]{1,200}+)[\"']?(\s{1,3}+)"
 _EXPANDS = r"\"?(?:\$(?!')|\{\{|<|%\()"  # what a shell or a template puts there
@@ -119,14 +57,14 @@ _PRIVATE = ("-----BEGIN ", "PRIVATE KEY", "-----END ")
 # with a digit does.
 _TRACES = (
     "token", "secret", "pass", "credential", "private", "cookie", "key", "_pat", "-pat", ".pat", "pwd", "auth", "dsn",
-    "connection", "-u", "bearer", "sig=", "sig:", "sig\"", "signature", "hooks", *program_secrets.PIPE_TRACES,
+    "connection", "-u", "-b '", "-b \"", "-b \\\"", "-b=", "identified", ":pserver:", ":sserver:", "bearer", "sig=", "sig:", "sig\"", "signature", "hooks", *program_secrets.PIPE_TRACES,
 )  # fmt: skip
 _WORDS = bytes(each if (chr(each).isalnum() and each < 128) or each in b"_.+-" else 32 for each in range(256))
 # What programs with places of their own begin with; in JSON, a letter of what stood before may be glued to it.
 _PROGRAMS = frozenset(f"{glued}{name}".encode() for name in program_secrets.names() for glued in ("", *"ntrbf"))
 _DIGITS = frozenset(b"0123456789")
 _HARMLESS = ("", "true", "false", "none", "null", "yes", "no", "on", "off")
-_ALSO_SECRET = ("pass", "auth", "sig", "signature", "x_amz_signature")
+_ALSO_SECRET = ("pass", "auth", "authkey", "sig", "signature", "x_amz_signature")
 _NOT_SECRET = ("_stdin", "_file", "_fd", "_env", "_path", "_dir", "_prompt", "_keyring")
 _NO_PASSWORDS = ("bypass", "compass", "surpass", "trespass", "overpass", "underpass", "firstpass", "onepass")
 _LONG = 16
@@ -160,12 +98,13 @@ def redact(text: str) -> tuple[str, list[str]]:
     if finder.any_form.search(work.text):
         for name, form in finder.forms:
             work.all(form, name)
-    for head, value, is_value_secret in finder.steps:
-        work.text = work.values(head, value, is_value_secret, work.text)
-    if finder.any_program.search(work.text):
+    work.text = work.values(*finder.cookies, _any, work.text)
+    if finder.any_program.search(work.text):  # before what is told by names alone, which knows no program's options
         for program, option in finder.programs:
             if program.search(work.text):
                 work.options(program, option, finder.value)
+    for head, value, is_value_secret in finder.steps:
+        work.text = work.values(head, value, is_value_secret, work.text)
     if finder.by_pipe.search(work.text):
         work.inputs()
     work.random(finder.random)
@@ -190,8 +129,8 @@ class _Finder:
     def __init__(self) -> None:
         import re  # few texts are looked at with it, and it takes longer to load than a call to judge
 
-        self.forms = [(name, re.compile(rf"(?<![A-Za-z0-9])(?:{form})")) for name, form in _FORMS]
-        self.any_form = re.compile("(?<![A-Za-z0-9])(?:" + "|".join(form for _name, form in _FORMS) + ")")
+        self.forms = [(name, re.compile(rf"(?<![A-Za-z0-9])(?:{form})")) for name, form in FORMS]
+        self.any_form = re.compile("(?<![A-Za-z0-9])(?:" + "|".join(form for _name, form in FORMS) + ")")
         self.steps = [
             (re.compile(head), re.compile(value), test)
             for head, value, test in (
@@ -201,11 +140,14 @@ class _Finder:
                 (_ASSIGNED, _VALUE, _named),
                 (_GIVEN, _VALUE, _given),
                 (_BEARER, _BEARER_VALUE, _with_digit),
+                (_COOKIE, _WORD, _any),
+                (_SQL, _SQL_VALUE, _any),
                 (_SET, _VALUE, _set),
                 (_USER, _WORD, _no_number),
                 (_PASS, _WORD, _any),
             )
         ]
+        self.cookies = re.compile(_COOKIES), re.compile(_HEADER_VALUE)
         self.value = re.compile(_VALUE)
         rows = list(program_secrets.rows())
         self.any_program = re.compile("|".join(dict.fromkeys(f"(?:{program})" for program, _place in rows)))

@@ -11,12 +11,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gateway.audit import secrets
+from gateway.audit import issuers, secrets
 from gateway.audit.redact import MOST_TEXT, Redactor
 
 A16 = "a1B2c3D4e5F6g7H8"
 A20, A32, A40 = A16 + "i9J0", A16 * 2, A16 * 2 + "k1L2m3N4"
 HEX32 = "0123456789abcdef" * 2
+UUID = "01234567-89ab-cdef-0123-456789abcdef"
 FORMS = {
     "github": ["ghp_" + A40, "github_pat_" + A32],
     "gitlab": ["glpat-" + A20],
@@ -47,6 +48,33 @@ FORMS = {
     "tailscale": ["tskey-" + A20],
     "postman": ["PMAK-" + A32],
     "groq": ["gsk_" + A40],
+    "fireworks": ["fw_" + A32],
+    "langsmith": ["lsv2_pt_" + HEX32 + "_" + HEX32[:10]],
+    "elevenlabs": ["sk_" + HEX32 + HEX32[:16]],
+    "firecrawl": ["fc-" + HEX32],
+    "e2b": ["e2b_" + HEX32 + HEX32[:8]],
+    "modal": ["ak-" + A20 + "kl", "as-" + A20 + "kl"],
+    "braintree": ["access_token$production$" + HEX32[:16] + "$" + HEX32],
+    "plaid": ["access-production-" + UUID],
+    "razorpay": ["rzp_live_" + A16],
+    "nuget": ["oy2" + HEX32 + HEX32[:11]],
+    "packagist": ["packagist_uut_" + HEX32 * 2],
+    "clojars": ["CLOJARS_" + HEX32 + HEX32[:28]],
+    "alibaba": ["LTAI" + A20],
+    "neon": ["napi_" + HEX32 * 2],
+    "prefect": ["pnu_" + HEX32 + "abcd"],
+    "honeycomb": ["hcaik_" + HEX32 + HEX32[:26]],
+    "infisical": ["st." + HEX32[:24] + "." + HEX32 + "." + HEX32],
+    "asana": ["1/1234567890123456:" + HEX32, "2/1234567890123456/1234567890123456:" + HEX32],
+    "clickup": ["pk_12345678_" + "ABCDEFGH12345678" * 2],
+    "hubspot": ["pat-na1-" + UUID],
+    "linkedin": ["WPL_AP1." + A16 + ".abcdefgh=="],
+    "twitch": ["oauth:" + HEX32[:30]],
+    "readme": ["rdme_" + HEX32 * 2],
+    "launchdarkly": ["sdk-" + UUID, "mob-" + UUID],
+    "opsgenie": ["GenieKey " + UUID],
+    "jenkins": ["11" + HEX32],
+    "shippo": ["shippo_live_" + HEX32 + HEX32[:8]],
     "xai": ["xai-" + A40],
     "vault": ["hvs." + A20],
     "telegram": ["123456789:AA" + A32 + "b"],
@@ -85,7 +113,7 @@ FORMS = {
 
 
 def test_every_known_form_has_an_example() -> None:
-    assert set(FORMS) == {name for name, _form in secrets._FORMS}
+    assert set(FORMS) == {name for name, _form in issuers.FORMS}
 
 
 @pytest.mark.parametrize(("name", "token"), [(name, each) for name, some in FORMS.items() for each in some])
@@ -239,7 +267,7 @@ def test_no_expression_can_go_back_over_what_it_took() -> None:
         finder.any_program,
     ]
     expressions += [each for head, value, _test in finder.steps for each in (head, value)]
-    expressions += [finder.piped, finder.here, *(each for pair in finder.programs for each in pair)]
+    expressions += [finder.piped, finder.here, *finder.cookies, *(each for pair in finder.programs for each in pair)]
     bounded = [each.pattern for each in expressions if repeats(parser.parse(each.pattern))]
     assert set(bounded) == {secrets._VALUE}  # where nothing that could fail follows a loop
 

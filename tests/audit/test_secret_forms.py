@@ -151,6 +151,74 @@ export GITHUB_TOKEN=S
 TOKEN="S" ./run
 mvn -Dpassword=S deploy
 ipmitool -H h -U me -P S power status
+ansible-vault encrypt_string 'S' --name x
+az devops login <<< S
+vercel env add K production <<< S
+p4 login <<< S
+cvs -d :pserver:me:S@h:/r login
+curl -b 'session=S' https://example.org
+curl -b 'lang=en; sid=S' https://example.org
+curl --cookie sid=S https://example.org
+ab -A me:S https://example.org/
+ab -C session=S https://example.org/
+psql -c "ALTER USER me PASSWORD 'S'"
+mysql -e "CREATE USER me IDENTIFIED BY 'S'"
+mysql -e "set password for me = 'S'"
+mysqladmin -u root password S
+redis-cli AUTH S
+redis-cli CONFIG SET requirepass S
+duckdb -c "CREATE SECRET (TYPE s3, KEY_ID 'x', SECRET 'S')"
+neo4j-admin dbms set-initial-password S
+printf 'me:%s' S | chpasswd
+echo -e "S\nS" | passwd me
+yes S | passwd me
+openssl passwd -1 -salt x S
+openssl dgst -hmac S a
+age -p <<< S
+qpdf --encrypt S S 256 -- a b
+pdftk a.pdf input_pw S output b.pdf
+pdftotext -upw S a.pdf
+mutool clean -p S a.pdf
+unar -p S x.rar
+rclone config create x webdav url u user me pass S
+mc alias set x https://example.org AK S
+ncftp -u me -p S h
+vncviewer -passwd <(vncpasswd -f <<< S) h
+nmcli con modify x wifi-sec.psk S
+networksetup -setairportnetwork en0 x S
+echo S | openconnect --passwd-on-stdin h
+kadmin -p me -w S -q x
+kadmin.local -q "addprinc -pw S me"
+samba-tool user create me S
+dsconf -w S h backend list
+snmpget -v 2c -c S h x
+racadm -r h -u me -p S get
+sendemail -xu me -xp S
+uv publish -u me -p S
+cargo login --registry r S
+dotnet nuget add source u -u me -p S
+conan user -p S -r x me
+sonar-scanner -Dsonar.login=S
+codecov -t S
+op signin --raw <<< S
+bw login me@x.org S
+bw unlock S
+lpass login me <<< S
+schtasks /create /ru me /rp S
+runas /user:me cmd <<< S
+tailscale up --authkey=S
+twilio login -u AC1 -p S
+openai api -k S completions
+llm keys set openai --value S
+wandb login S
+kaggle config set -n key -v S
+dvc remote modify x password S
+airflow users create -p S -u me
+drush user:password me "S"
+vault operator unseal S
+composer config --global --auth github-oauth.github.com S
+New-LocalUser -Password (ConvertTo-SecureString "S" -AsPlainText)
+virsh secret-set-value x --base64 S
 """.strip().splitlines()
 SECRET = "hunter2Xq9vvb"  # of no known form, and short enough to look like a word
 
@@ -159,6 +227,9 @@ NOT_FOUND = {
     "myprog hunter2Xq9vvb": "a positional argument of a program that nobody described",
     "x=hunter2Xq9vvb; login $x": "a name that says nothing, and a program that nobody described",
     "git remote add origin https://hunter2Xq9vvb@github.com/a/b": "a user's name looks the same; longer ones are found",
+    "gcloud auth activate-service-account --key-file <(echo hunter2Xq9vvb)": "what another program writes into a file",
+    "bundle config gems.contribsys.com hunter2Xq9vvb": "settings of any name, most of which are none",
+    "qemu-system-x86_64 --object secret,id=s,data=hunter2Xq9vvb": "a part of a list with its own grammar",
     "expect -c 'send hunter2Xq9vvb'": "typed into another program",
 }
 # Words in the same places that are none.
@@ -168,7 +239,8 @@ KEPT = (
     "aws configure set region eu-west-1", "kubectl create secret generic x --from-file=a", "tar -p -xf a", "echo hello | cat",
     "echo hello | docker build -", "net use", "cargo login", "vault kv get secret/x", "openssl enc -aes-256-cbc -in a -out b",
     "docker login -u me -p $PASS", "echo $TOKEN | docker login --password-stdin", "zip -P \"$PW\" x.zip a", "sort -k 2 f",
-    "ssh-keygen -t ed25519 -f k", "http https://example.org", "htpasswd -c f me", "security find-generic-password -s x",
+    "ssh-keygen -t ed25519 -f k", "http https://example.org", "git checkout -b x", "redis-cli GET auth", "passwd me", "netstat -p tcp", "mc alias list",
+    "git switch -c x", "cat /etc/passwd", "rclone copy a b", "the message -b and the env", "wandb sync d", "bw list items", "htpasswd -c f me", "security find-generic-password -s x",
 )  # fmt: skip
 
 
