@@ -10,7 +10,7 @@ import os
 from _thread import allocate_lock
 
 from gateway.approval.asking import Asking, Judgement
-from gateway.audit import calls
+from gateway.audit import calls, secrets
 from gateway.audit.log import log_of
 from gateway.calls.planner import Planner
 from gateway.model.decision import Decision
@@ -68,7 +68,7 @@ class Services:
         taken back."""
         self.saves_changes = saves_changes
         self._approvers = approver if isinstance(approver, (list, tuple)) else (approver,)
-        self._planner = Planner(judge, Surveyor(judge))
+        self._planner = Planner(judge, Surveyor(judge, secrets.holds))
         self._has_saved = False
         self.runner = runner or Runner(os.path.join(judge.places.state, "quarantine"))
         self.log = log or log_of(
@@ -189,7 +189,7 @@ class Services:
         planner = self._planner
         judge = planner.judge.renewed()
         if judge is not planner.judge:
-            planner = self._planner = Planner(judge, Surveyor(judge))
+            planner = self._planner = Planner(judge, Surveyor(judge, secrets.holds))
             if self._servers is not None:
                 self._servers.look_over_all()
         self._has_saved = False

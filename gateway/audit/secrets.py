@@ -90,6 +90,11 @@ def may_hold(text: str) -> bool:
     return not _DIGITS.isdisjoint(b"".join(long)) or _finder().any_form.search(b" ".join(long).decode()) is not None
 
 
+def holds(text: str) -> bool:
+    """Whether a text holds a secret."""
+    return may_hold(text) and bool(redact(text)[1])
+
+
 def redact(text: str) -> tuple[str, list[str]]:
     """The text with every secret replaced by a mark, and what was replaced."""
     work = _Work(text)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from gateway.audit import secrets
 from gateway.model.decision import Decision
 from gateway.model.limits import LIMITS
 from gateway.policy.wording import visible
@@ -32,7 +33,7 @@ def planned(judge: Judge, verdict: Verdict) -> dict[str, Any] | None:
         return None
     try:
         profile = profile_of(judge.loaded_for(verdict).settings)
-        return plan_data(plan_of(verdict, profile, Surveyor(judge).survey(verdict)))
+        return plan_data(plan_of(verdict, profile, Surveyor(judge, secrets.holds).survey(verdict)))
     except SandboxError as error:
         return {"error": error.reason, "remedy": error.remedy}
 

@@ -20,6 +20,7 @@ from gateway.sandbox.layers import is_cache, layer_of
 from gateway.sandbox.marks import COMPARED, PROGRAMS
 from gateway.sandbox.network import BY_PROFILE, network_of
 from gateway.sandbox.profile import OF_THE_KERNEL
+from gateway.sandbox.workspace_secrets import RULE as WORKSPACE_SECRETS
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -285,9 +286,13 @@ class _Planning:
         fixed: dict[str, Mount] = {}
         kept: dict[str, Mount] = {}
         held: set[str] = set()
-        for path in self.survey.own:
+        unnamed = [path for path in self.survey.secrets.files if path not in self.agreed.reads]
+        for path in (*self.survey.own, *unnamed):
             if path in granted or self._above(path) is not None:
-                hidden[path] = Mount(path, HIDDEN, True, OWN)
+                own = path in self.survey.own
+                hidden[path] = Mount(path, HIDDEN, own, OWN if own else WORKSPACE_SECRETS)
+        if not self.survey.secrets.whole:
+            self._withhold("all that git ignores", "there is too much of it to find every secret in it")
         for mark in self.survey.marks:
             path = mark.path
             mount = granted.get(path) or self._above(path)
@@ -330,9 +335,7 @@ class _Planning:
 
     def _is_held(self, path: str, fixed: dict[str, Mount]) -> bool:
         """Whether a path lies in something fixed, with nothing in between that was opened for the call."""
-        for above in _above_of(path, {*fixed, *self.opened}):
-            return above in fixed
-        return False
+        return next(_above_of(path, {*fixed, *self.opened}), "") in fixed
 
     def _left_of(self, mark: Mark) -> tuple[str, str]:
         """The rules that keep a name from being changed and from being lost, without those that the call itself was

@@ -15,7 +15,7 @@ from gateway.policy import paths
 from gateway.policy.confine import folder_of, grants_of
 from gateway.policy.hostrules import HostRules
 from gateway.policy.modes import CEILINGS
-from gateway.policy.path_protection import FREE, PathRules
+from gateway.policy.path_protection import FREE, PathRules, runs_unseen
 from gateway.sandbox.agreed import agreed_of
 from gateway.sandbox.base import SandboxError
 from gateway.sandbox.changes import Changes
@@ -26,10 +26,11 @@ from gateway.sandbox.repositories import obeyed_marks, repository_of
 from gateway.sandbox.roots import places_of
 from gateway.sandbox.system_view import SystemView, stamp
 from gateway.sandbox.toolchains import Toolchains
+from gateway.sandbox.workspace_secrets import Found, WorkspaceSecrets
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Callable, Iterable, Mapping
 
     from gateway.config.load import Loaded
     from gateway.host.base import Host
@@ -65,7 +66,8 @@ class Survey(Value):
     names. `roots`: by pattern of the profile, the paths it stands for, None where that cannot be told. `marks`: names
     on the disk that rules speak of, complete below `searched`; elsewhere only those that rules name from the top.
     `own`: the gateway's own folders. `refused`, `only`: what rules leave of the network. `variables`: the environment
-    that the call may inherit from. `layers`: where changes to caches are kept.
+    that the call may inherit from. `layers`: where changes to caches are kept. `secrets`: what the workspace holds of
+    them, looked for only where the call could carry them away.
     """
 
     home: str
@@ -83,12 +85,14 @@ class Survey(Value):
     only: tuple[Only, ...]
     variables: Mapping[str, str]
     layers: str = ""
+    secrets: Found = Found()
 
 
 class Surveyor:
     """Looks at the host for the calls of one gateway. Safe to use from several threads."""
 
-    def __init__(self, judge: Judge) -> None:
+    def __init__(self, judge: Judge, holds_secret: Callable[[str], bool]) -> None:
+        """`holds_secret`: whether a text does (`gateway.audit.secrets.holds`)."""
         self._judge = judge
         self._host: Host = judge.host
         self._lock = Lock()
@@ -98,6 +102,7 @@ class Surveyor:
         self._plain: dict[str, tuple[str, ...] | None] = {}
         self.listings = Listings(judge.host)
         self.system_view = SystemView(judge.host)
+        self.secrets = WorkspaceSecrets(judge.host, holds_secret)
         self.changes = Changes()
         self._watching = False  # from the first call on that may change something
 
@@ -141,7 +146,7 @@ class Surveyor:
     def _rules_of(self, loaded: Loaded, profile: Profile) -> tuple[PathRules, HostRules]:
         found = self._rules.get(loaded.policy.revision)
         if found is None:
-            found = PathRules(loaded.policy, self._hidden(profile)), HostRules(loaded.policy)
+            found = PathRules(loaded.policy, self.named(profile, "hide")), HostRules(loaded.policy)
             with self._lock:
                 if len(self._rules) >= 16:
                     self._rules.clear()
@@ -149,9 +154,9 @@ class Surveyor:
                 self._rules[loaded.policy.revision] = found
         return found
 
-    def _hidden(self, profile: Profile) -> object:
-        """The index over the profile's `hide` patterns; None without any."""
-        patterns = profile.sandbox.get("hide", ())
+    def named(self, profile: Profile, key: str) -> object:
+        """The index over the patterns that the profile has under `hide` or `show`; None without any."""
+        patterns = profile.sandbox.get(key, ())
         if not patterns:
             return None
         context = self._judge.context
@@ -224,6 +229,7 @@ class _Look:
         self.verdict = verdict
         self.context = verdict.context
         self.profile = profile.sandbox
+        self.shown = surveyor.named(profile, "show")
         self.protection = protection
         self.grants: Grants = grants_of(verdict, profile.sandbox)
         self.places: dict[str, Place] = {}
@@ -268,7 +274,14 @@ class _Look:
             only=only,
             variables=environment,
             layers=self.surveyor.layers,
+            secrets=self._secrets(),
         )
+
+    def _secrets(self) -> Found:
+        """The workspace's secrets, where the call reaches hosts and a rule lets run what nobody has seen."""
+        if self.grants.network == "off" or not self.grants.profiled or not runs_unseen(self.verdict):
+            return Found()
+        return self.surveyor.secrets.look(self.context.workspace, self.shown)
 
     def _own(self) -> tuple[str, ...]:
         """The gateway's own folders that are there, the session's with its outputs among them."""

@@ -21,6 +21,8 @@ SANDBOX = {
     "read": "paths that may be read: `~/x`, `./x`, `//x`, with `*` for whole names on the way, and `/**` at the end",
     "write": "paths that may be written, written like those of `read`",
     "hide": "path patterns of what must not be seen inside",
+    "show": "path patterns of secrets in the workspace (`*.pem`, `*.tfvars`, what git ignores) that calls see which "
+    "reach hosts, too; what rules deny stays hidden",
     "hosts": "hosts that may be reached, with a port other than 80 and 443 as `host:port`",
     "network": "off: none; listed: only `hosts`; open: any public one",
     "sockets": "paths of local sockets that may be connected to",
@@ -138,5 +140,6 @@ _CHECKS = {
     "write": _check_place,
     "sockets": _check_place,
     "hide": _check_pattern,
+    "show": _check_pattern,
     "hosts": _check_host,
 }

@@ -12,6 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gateway.api.gateway import Gateway
+from gateway.audit import secrets
 from gateway.config.layers import PolicyFile
 from gateway.config.load import Options, policy_from
 from gateway.config.shipped import load_tools
@@ -89,7 +90,7 @@ class Planner:
             loaded=policy_from(files, options, tools, place.home, verify=check_examples),
         )
         self.gateway.places = where.replace(cache=f"{place.home}/.cache/gateway")
-        self.surveyor = Surveyor(self.gateway)
+        self.surveyor = Surveyor(self.gateway, secrets.holds)
 
     def verdict(self, call: str):
         return self.gateway.check(parse_call_text(self.gateway.registry, call))
@@ -227,6 +228,7 @@ CALLS = {
             mounts=mounts(
                 Mount(ROOT, WRITE, True, SANDBOX),
                 *HELD,
+                Mount(f"{ROOT}/.envrc", HIDDEN, False, "workspace-secrets"),  # it reaches hosts, and nobody was asked
                 Mount(f"{HOME}/.cache", WRITE, True, SANDBOX),
                 Mount(f"{HOME}/.cache/gateway", HIDDEN, True, "gateway"),
                 Mount(f"{HOME}/other/notes.txt", READ, False, SANDBOX),
@@ -676,3 +678,43 @@ def test_where_there_can_be_no_plan_people_see_why(planner) -> None:
     }
     text = plan_text(found, Style())
     assert " ".join(text.split()) == f"no plan {found['error']} help {found['remedy']}"
+
+
+SECRETIVE = {
+    **WORLD,
+    "files": [*WORLD["files"], "certs/dev.pem", "prod.tfvars", ".gitignore", "run.log"],
+    "contents": {
+        f"{ROOT}/.gitignore": "*.log\n",
+        f"{ROOT}/run.log": "token=ghp_" + "aB3dE5fG7hI9jK1lM3nO5pQ7rS9tU1vW3x\n",
+    },
+}
+
+
+@pytest.mark.parametrize(
+    ("call", "told", "hidden"),
+    [
+        ("npm test", {}, ["certs/dev.pem", "prod.tfvars", "run.log"]),
+        ("npm test", {"hosts": []}, []),
+        ("npm test", {"show": ["certs/**", "*.log"]}, ["prod.tfvars"]),
+        ("npm test < prod.tfvars", {}, ["certs/dev.pem", "run.log"]),
+        ("make", {}, []),  # a person is asked, who sees what it is
+        ("curl https://registry.npmjs.org/x", {}, []),  # what it sends was predicted
+    ],
+    ids=lambda value: str(value),
+)
+def test_what_runs_unseen_and_reaches_hosts_without_a_question_sees_no_secrets_of_the_workspace(
+    planner, call: str, told: dict[str, Any], hidden: list[str]
+) -> None:
+    user = {**USER, "settings": {"sandbox": {**USER["settings"]["sandbox"], **told}}}
+    found = planner(user, scene=SECRETIVE).plan(f"Bash({call})").mounts
+    names = [f"{ROOT}/{name}" for name in ("certs/dev.pem", "prod.tfvars", "run.log")]
+    assert [
+        each.path.removeprefix(f"{ROOT}/") for each in found if each.path in names and each.access == HIDDEN
+    ] == hidden
+
+
+def test_a_call_whose_secrets_cannot_all_be_looked_for_says_so(planner, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("gateway.sandbox.workspace_secrets.MAX_FILES", 0)
+    assert ("all that git ignores", "there is too much of it to find every secret in it") in planner(
+        USER, scene=SECRETIVE
+    ).plan("Bash(npm test)").withheld

@@ -47,6 +47,7 @@ _SANDBOX: dict[str, tuple[str, str]] = {
     "read": ("[~/.cargo/bin/**]", "[//opt/tools, ./shared/**]"),
     "write": ("[./build]", "[~/.cache/pip, //srv/scratch/**]"),
     "hide": ("['*.pem']", "[./customers/**, ~/notes]"),
+    "show": ("['tests/certs/*.pem']", "[./dev.tfvars]"),
     "hosts": ("[pypi.org]", "['*.example.com', 'registry.example.com:8443']"),
     "network": ("listed", "'off'"),
     "sockets": ("[//run/postgresql/.s.PGSQL.5432]", "[~/.ssh/agent.sock]"),
