@@ -161,16 +161,23 @@ def remote(items: list[Item], parts: tuple[Part, ...], question: Pending, facts:
     for url in chosen:
         place = remote_of(url)
         if place is None:
-            items.append(template.replace(effect=Touch("read" if direction == "fetch" else "write", url, True)))
+            _serve(items, parts, question, template, url, direction)
         elif place[0] == "file":
-            path = "/" + url.split("://", 1)[1].lstrip("/")
-            items.append(template.replace(effect=Touch("read" if direction == "fetch" else "write", path, True)))
+            _serve(items, parts, question, template, "/" + url.split("://", 1)[1].lstrip("/"), direction)
         elif place[0] == "helper":
             add_code(items, parts, question, f"{url} runs a helper program")
         else:
             items.append(template.replace(effect=Connect(place[1], place[2], direction)))
             own = context.home + "/.ssh" if place[0] == "ssh" and context.home else ""
             items.append(template.replace(effect=Credential("git", own)))
+
+
+def _serve(
+    items: list[Item], parts: tuple[Part, ...], question: Pending, template: Item, path: str, direction: str
+) -> None:
+    """A remote on this machine, in whose repository git starts, too."""
+    items.append(template.replace(effect=Touch("read" if direction == "fetch" else "write", path, True)))
+    add_code(items, parts, question, "git starts in another repository, and does what that one says")
 
 
 def _unknown_host(item: Item, part: int, direction: str) -> bool:

@@ -10,7 +10,7 @@ from posixpath import dirname, normpath
 
 from gateway.model.facts import TEMPORARY
 from gateway.steering.git_config import INCLUDES, BadConfig, entries, name_of
-from gateway.steering.git_keys import is_usual, named
+from gateway.steering.git_keys import is_usual, named, reads
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -66,10 +66,11 @@ class _Look:
 
     def at_repository(self, files: Iterable[str]) -> str:
         """What the repository's own settings say that is not usual."""
-        roots = tuple(dict.fromkeys((self.top, *self.context.workspace)))
         for where, entry in self._settings(files):
-            if not is_usual(entry, self.git_folder, roots, self._is_safe):
+            if not is_usual(entry, self.git_folder, self.top, self._is_safe):
                 return f"{_shown(where, self.top)} sets {name_of(entry)}, which may start a program"
+            if reads(entry) and self._leads_away(entry[3] or ""):
+                return f"{_shown(where, self.top)} sets {name_of(entry)}, which may show another file"
         return ""
 
     def at_person(self, files: Iterable[str]) -> str:
@@ -88,7 +89,14 @@ class _Look:
 
     def _is_safe(self, path: str) -> bool:
         self.went_further = True
-        return not _may_write(_expanded(path, self.top, self.context.home), self.host, self.context)
+        return not _may_write(_joined(path, self.top, self.context.home), self.host, self.context)
+
+    def _leads_away(self, path: str) -> bool:
+        """Whether a file that git would read is another one than its name says."""
+        self.went_further = True
+        file = _joined(path, self.top, self.context.home)
+        fact = self.host.path(file)
+        return fact is None or fact.real.rpartition("/")[2] != file.rpartition("/")[2]
 
 
 def obeyed_in(top: str, common: str, theirs: tuple[str, ...], host: Host, context: Context) -> tuple[str, ...]:
@@ -113,9 +121,29 @@ def may_write(path: str, context: Context) -> bool:
 
 
 def _may_write(path: str, host: Host, context: Context) -> bool:
-    """The same of a name and of what it leads to."""
-    fact = host.path(path)
-    return fact is None or may_write(path, context) or may_write(fact.real, context)
+    """The same of a name, of each link and folder on the way to it, and of what it leads to. The path is as it was
+    written: behind a link, `..` is not the folder that the link lies in."""
+    place = ""
+    pending = path.split("/")[::-1]
+    while pending:
+        name = pending.pop()
+        if name in ("", "."):
+            continue
+        if name == "..":
+            place = place[: place.rfind("/")]
+            continue
+        here = f"{place}/{name}"
+        fact = host.path(here)
+        if fact is None:
+            return True
+        last = not any(each not in ("", ".") for each in pending)
+        if last and (may_write(here, context) or may_write(fact.real, context)):
+            return True
+        # What is only passed through may be a link when git passes; where `..` follows, it matters which one.
+        if (fact.real != here or ".." in pending) and here not in context.workspace and may_write(here, context):
+            return True
+        place = fact.real.rstrip("/")
+    return False
 
 
 def _settings(
@@ -146,9 +174,9 @@ def _settings(
             raise _Unclear(f"{file} includes {value[:100]}")
         if unclear:
             continue
-        included = _expanded(value, dirname(file), context.home)
+        included = _joined(value, dirname(file), context.home)
         if strict and _may_write(included, host, context):
-            raise _Unclear(f"{file} includes {included}, which calls may write")
+            raise _Unclear(f"{file} includes {normpath(included)}, which calls may write")
         yield from _settings(included, host, context, depth + 1, strict=strict)
 
 
@@ -164,10 +192,15 @@ def _entries(text: str) -> tuple[Entry, ...] | None:
     return _read[text]
 
 
-def _expanded(path: str, base: str, home: str) -> str:
+def _joined(path: str, base: str, home: str) -> str:
+    """An absolute path, as it was written."""
     if path.startswith("~/"):
-        return normpath(f"{home}/{path[2:]}")
-    return normpath(path if path.startswith("/") else f"{base}/{path}")
+        return f"{home}/{path[2:]}"
+    return path if path.startswith("/") else f"{base}/{path}"
+
+
+def _expanded(path: str, base: str, home: str) -> str:
+    return normpath(_joined(path, base, home))
 
 
 def _shown(file: str, top: str) -> str:

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from posixpath import normpath
-
-from gateway.model.facts import GitFact
+from gateway.model.facts import TEMPORARY, GitFact
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -170,13 +168,20 @@ def linked_folder(dot_git: str, host: Host) -> str:
     if not text.startswith("gitdir: "):
         return ""
     target = text[len("gitdir: ") :]
-    return normpath(target if target.startswith("/") else f"{dot_git[: -len('/.git')]}/{target}")
+    return _reached(target if target.startswith("/") else f"{dot_git[: -len('/.git')]}/{target}", host)
 
 
 def common_folder(git_folder: str, host: Host) -> str:
     """The folder from which git takes settings and hooks for one of its folders: `commondir` names another."""
     shared = host.read(f"{git_folder}/commondir").strip() if git_folder else ""
-    return normpath(shared if shared.startswith("/") else f"{git_folder}/{shared}") if shared else git_folder
+    return _reached(shared if shared.startswith("/") else f"{git_folder}/{shared}", host) if shared else git_folder
+
+
+def _reached(path: str, host: Host) -> str:
+    """Where a path leads as the kernel goes it: behind a link, `..` is not the folder that the link lies in. "" where
+    that cannot be told."""
+    fact = host.path(path)
+    return fact.real if fact is not None else ""
 
 
 def _is_own(top: str, context: Context) -> bool:
@@ -186,10 +191,16 @@ def _is_own(top: str, context: Context) -> bool:
 
 def _is_guarded(git_folder: str, common: str, context: Context) -> bool:
     """Whether policy speaks of the files in which git finds its settings, by their names."""
-    if common != git_folder and not git_folder.startswith(f"{common}/worktrees/"):
+    if not common or (common != git_folder and not git_folder.startswith(f"{common}/worktrees/")):
         return False
-    inside = any(place and f"{common}/".startswith(f"{place}/") for place in (context.root, *context.workspace))
-    return not inside or "/.git/" in f"{common}/"
+    temporary = (*context.temp, *TEMPORARY)
+    if _lies_in(common, (context.root, *context.workspace)) or _lies_in(context.root, temporary):
+        return "/.git/" in f"{common}/"
+    return not _lies_in(common, temporary)  # what lies there counts as written by calls, whatever it is called
+
+
+def _lies_in(path: str, places: tuple[str, ...]) -> bool:
+    return any(place and f"{path}/".startswith(f"{place}/") for place in places)
 
 
 _LINK = b"\0\0\xe0\0"  # the mode of what an index keeps of another repository
@@ -309,7 +320,7 @@ def _links(index: bytes) -> list[str] | None:
 def _is_quiet(folder: str, work_tree: str, host: Host) -> bool:
     """Whether a repository inside another one says nothing by which git may run something when it looks for changes."""
     from gateway.steering.git_config import BadConfig, entries
-    from gateway.steering.git_keys import is_harmless
+    from gateway.steering.git_keys import is_usual_inside
 
     if not host.is_missing(f"{folder}/commondir"):
         return False
@@ -318,6 +329,6 @@ def _is_quiet(folder: str, work_tree: str, host: Host) -> bool:
             found = entries(host.read(f"{folder}/{name}"))
         except BadConfig:
             return False
-        if not all(is_harmless(each, folder, (work_tree,)) for each in found):
+        if not all(is_usual_inside(each, folder, work_tree) for each in found):
             return False
     return True

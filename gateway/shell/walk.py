@@ -34,6 +34,8 @@ if TYPE_CHECKING:
     from gateway.shell.script import Script
     from gateway.shell.state import Ways
 
+_FEW = 20  # times that a variable is read, so that doubled each time it would still be small
+
 
 def read(text: str, *, cwds: tuple[str, ...], home: str, variables: Mapping[str, str]) -> Script:
     """As `reading.read`, for any text."""
@@ -111,7 +113,7 @@ class Walk(WalkState):
             if odd:
                 self.unknown(f"a letter that does not look like one, {odd[1]}", start + odd[0], start + odd[0] + 1)
         root = flat(shape) or self.structure(shape, start)
-        if "&" in shape or "|" in shape or ("done" in shape and "=" in shape):
+        if "&" in shape or "|" in shape or "=" in shape:
             self.search_for_bombs(root, self.text[start:end])
         ways = flow.lines(self, root, self.state)
         for region in regions:
@@ -124,11 +126,12 @@ class Walk(WalkState):
 
     def search_for_bombs(self, root: Node, text: str) -> None:
         """What of a piece, which is this text, would start processes without end, or fill the memory."""
-        if "()" in text or "function" in text or "while" in text or "until" in text or "for" in text:
-            from gateway.shell.bombs import bombs  # lazy: few texts loop
+        loops = "()" in text or "function" in text or "while" in text or "until" in text or "for" in text
+        if loops or text.count("$") > _FEW:
+            from gateway.shell.bombs import bombs, explosions  # lazy: few texts loop
             from gateway.shell.script import Unknown
 
-            for kind, start, end in bombs(root, text):
+            for kind, start, end in (*bombs(root, text), *explosions(root, text)):
                 self.bombs.append(Unknown(kind, start + self.offset, end + self.offset))
 
     def statement(self, node: Node, state: State) -> Ways:

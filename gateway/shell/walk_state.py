@@ -145,16 +145,21 @@ class WalkState(Found):
     def variable(self, name: str, start: int, end: int) -> str:
         """The value of a variable that a word reads, with `HOLE` for what is not known."""
         self.read_variable(name, start, end)
-        if name == "PWD" and self.own_pwd:
-            return self.state.cwds[0] if len(self.state.cwds) == 1 else HOLE
-        if name == "OLDPWD" and self.own_pwd:
-            return self.state.old[0] if len(self.state.old) == 1 else HOLE
+        if name == "PWD":
+            return self.folder(self.state.cwds)
+        if name == "OLDPWD":
+            return self.folder(self.state.old)
         if name == "_":
             return HOLE
         value = self.state.values.get(name)
         if isinstance(value, Elements):
             return value.texts[0] if value.texts else ""
         return text_of(value)
+
+    def folder(self, known: tuple[str, ...]) -> str:
+        """What `PWD` or `OLDPWD` holds, `~+` or `~-` stands for: where the text assigns to them, what it says or what
+        a later `cd` has put there."""
+        return known[0] if len(known) == 1 and self.own_pwd else HOLE
 
     def glob_of(self, name: str) -> str:
         """The glob, as text and pattern, of which a variable holds a match in this folder; "" if it holds none."""
@@ -241,9 +246,9 @@ class WalkState(Found):
         if not name:
             return text_of(self.state.values.get("HOME"))
         if name == "+":
-            return self.state.cwds[0] if len(self.state.cwds) == 1 else HOLE
+            return self.folder(self.state.cwds)
         if name == "-":
-            return self.state.old[0] if len(self.state.old) == 1 else HOLE
+            return self.folder(self.state.old)
         return HOLE
 
     def splits_plainly(self) -> bool:

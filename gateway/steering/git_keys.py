@@ -74,6 +74,14 @@ _EXTENSIONS = _names(
 _UPDATES = ("checkout", "rebase", "merge", "none")
 _BOOLEANS = frozenset(("true", "false", "yes", "no", "on", "off", "1", "0", ""))
 
+# Commands that not every git has: it runs an alias of such a name. Of all others its own holds.
+NOT_ALWAYS = _names(
+    "absorb annex archimport backfill branchless bug bugreport citool cliff cola crypt cvsexportcommit cvsimport "
+    "cvsserver diagnose diff-pairs extras filter-repo flow for-each-repo format-rev gitk gitweb gui history hook "
+    "imerge instaweb last-modified lfs machete maintenance mergetool-lib p4 quiltimport range-diff refs replay "
+    "repo restore revise scalar secret send-email sh-i18n sh-setup sizer sparse-checkout stack standup subrepo "
+    "subtree summary svn switch town url-parse version"
+)
 # What a person's tools keep in the settings of a repository: read by those tools alone, which ask for themselves.
 _OF_TOOLS = _names("alias gitflow gui gitg gitk vscode github gitlab git-town branchless")
 _LFS = {
@@ -102,7 +110,7 @@ _SSH_OPTIONS = (
 _BY_NAME = _names("diff difftool merge mergetool")
 _PLAIN = {
     "user": _names("signingkey"),
-    "commit": _names("gpgsign template"),
+    "commit": _names("gpgsign"),
     "tag": _names("gpgsign"),
     "push": _names("default recursesubmodules gpgsign"),
     "merge": _names("tool guitool"),
@@ -112,18 +120,18 @@ _PLAIN = {
     "gpg": _names("format mintrustlevel"),
     "credential": _names("username usehttppath interactive"),
     "http": _names("postbuffer sslverify version lowspeedlimit lowspeedtime maxrequests extraheader sslcainfo"),
-    "core": _names("excludesfile attributesfile notesref"),
+    "core": _names("notesref"),
     "init": _names("defaultbranch"),
     "maintenance": _names("auto strategy autodetach"),
-    "format": _names("pretty signoff attach subjectprefix to cc outputdirectory numbered"),
-    "blame": _names("ignorerevsfile coloring date showroot markignoredlines markunblamablelines"),
+    "format": _names("pretty signoff attach subjectprefix to cc numbered"),
+    "blame": _names("coloring date showroot markignoredlines markunblamablelines"),
     "grep": _names("linenumber patterntype column extendedregexp fullname threads"),
     "versionsort": _names("suffix prereleasesuffix"),
     "stash": _names("showpatch showstat showincludeuntracked useautostash"),
     "notes": _names("displayref rewriteref mergestrategy rewritemode"),
     "lfs": _names(
         "url pushurl concurrenttransfers activitytimeout dialtimeout batch allowincompletepush fetchinclude "
-        "fetchexclude storage"
+        "fetchexclude"
     ),
     "protocol": _names("version"),
     "receive": _names("denycurrentbranch denynonfastforwards denydeletes fsckobjects"),
@@ -137,7 +145,7 @@ def is_harmless(entry: Entry, inside: str, roots: tuple[str, ...]) -> bool:
     `roots`: where a work tree that it names may lie."""
     section, subsection, key, value = entry
     if section == "core" and key == "worktree":
-        path = normpath(f"{inside}/{value}" if value and not value.startswith("/") else value or "/")
+        path = work_tree_of(value, inside)
         return any((path + "/").startswith(root.rstrip("/") + "/") for root in roots)
     if section == "core" and key == "fsmonitor":  # git's own daemon, or none
         return (value or "true").lower() in _BOOLEANS
@@ -154,13 +162,38 @@ def is_harmless(entry: Entry, inside: str, roots: tuple[str, ...]) -> bool:
     return section in _SECTIONS and (not subsection or section in _SUBSECTIONS) and key not in _UNSAFE_KEYS
 
 
-def is_usual(entry: Entry, inside: str, roots: tuple[str, ...], is_safe: Callable[[str], bool]) -> bool:
+def work_tree_of(value: str | None, inside: str) -> str:
+    """The folder that `core.worktree` names, "" where `..` stands behind a name, which may be a link's."""
+    names = (value or "/").split("/")
+    passed = next((at for at, name in enumerate(names) if name not in ("", ".", "..")), len(names))
+    if ".." in names[passed:]:
+        return ""
+    return normpath(f"{inside}/{value}" if value and not value.startswith("/") else value or "/")
+
+
+def is_usual_inside(entry: Entry, inside: str, top: str) -> bool:
+    """Whether a repository inside of another one may say it, whose work tree is `top`: what is harmless there, and
+    nothing that moves the work tree, because what git keeps for paths would then count elsewhere."""
+    section, _, key, value = entry
+    if section == "core" and key == "worktree":
+        return work_tree_of(value, inside) == top
+    return is_harmless(entry, inside, (top,))
+
+
+def is_usual(entry: Entry, inside: str, top: str, is_safe: Callable[[str], bool]) -> bool:
     """Whether the own repository of a project may say it, in files that no call can write: what is harmless, what tools
-    of its person keep there, and programs of the search path that are known to be what they are called. `is_safe`:
-    whether no call may write what lies under a path, as it is written; `inside`, `roots`: as in `is_harmless`."""
-    if is_harmless(entry, inside, roots):
-        return True
+    of its person keep there, and programs of the search path that are known to be what they are called. `top`: its work
+    tree, which nothing may move elsewhere; `is_safe`: whether no call may write what lies under a path, as it is
+    written; `inside`: as in `is_harmless`."""
     section, subsection, key, value = entry
+    if is_usual_inside(entry, inside, top):
+        return True
+    if section == "core" and key == "worktree":
+        return False
+    if section == "alias":
+        return (subsection or key).lower() not in NOT_ALWAYS
+    if reads(entry):
+        return value is not None and value.rpartition("/")[2].startswith(".git")
     if section in _OF_TOOLS or (key in _PLAIN.get(section, ()) and not (subsection and section in _BY_NAME)):
         return True
     if value is None or section in INCLUDES:
@@ -189,6 +222,17 @@ def is_usual(entry: Entry, inside: str, roots: tuple[str, ...], is_safe: Callabl
     if section == "core" and key == "sshcommand":
         return first in ("ssh", "/usr/bin/ssh") and _is_plain_ssh(rest)
     return False
+
+
+# What git itself shows a part of, or writes into a commit, where it is no file of its own.
+_SHOWN_FILES = frozenset(
+    (("blame", "ignorerevsfile"), ("commit", "template"), ("core", "excludesfile"), ("core", "attributesfile"))
+)
+
+
+def reads(entry: Entry) -> bool:
+    """Whether it names a file that git may show."""
+    return (entry[0], entry[2]) in _SHOWN_FILES and not entry[1]
 
 
 def _words(value: str) -> list[str] | None:
@@ -244,11 +288,19 @@ _INTERPRETERS = (
 )
 
 
+# Programs that take what they run from files of the folder they start in.
+_OF_PROJECTS = _names(
+    "make gmake npm npx pnpm pnpx yarn bun bunx cargo go just task rake bundle rails composer mvn gradle ant sbt lein "
+    "mix poetry pipenv pdm hatch uv uvx rye tox nox invoke inv fab doit scons cmake ninja meson bazel buck2 pants nx "
+    "turbo lerna grunt gulp mise direnv devbox nix nix-shell docker-compose vagrant pre-commit lefthook husky dotnet"
+)
+
+
 def named(entry: Entry, top: str, home: str) -> list[str] | None:
     """The files and folders that an entry of the person's own settings names, absolute; those that lie relative to the
     work tree `top` among them. Nothing for an entry that starts nothing. None where it cannot be told what it names."""
     section, _, key, value = entry
-    if value is None or is_harmless(entry, "/", ()) or key in _PLAIN.get(section, ()):
+    if value is None or is_harmless(entry, "/", ()) or key in _PLAIN.get(section, ()) or reads(entry):
         return []
     if section in _OF_TOOLS:
         return []
@@ -264,8 +316,9 @@ def named(entry: Entry, top: str, home: str) -> list[str] | None:
         words = value.split()
     if not words:
         return []
-    found = []
-    script = words[0].rpartition("/")[2].startswith(_INTERPRETERS)
+    program = words[0].rpartition("/")[2]
+    found = [top] if program in _OF_PROJECTS else []
+    script = program.startswith(_INTERPRETERS)
     for at, word in enumerate(words):
         _, equals, given = word.partition("=")
         for each in {word, given} if equals else {word}:

@@ -4,6 +4,7 @@ leaves a mark."""
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
 from pathlib import Path
 from typing import NamedTuple
@@ -132,6 +133,13 @@ OBEYED: dict[str, tuple[str, dict[str, str], list[str]]] = {
     "a template": ("[init]\ntemplateDir = t", {}, []),
     "a hook by its name": ('[hook "x"]\ncommand = ./run\nevent = pre-commit', {}, []),
     "another work tree": ("[core]\nworktree = /", {}, []),
+    "a folder as its work tree": ("[core]\nworktree = ../sub", {}, []),
+    "its work tree by a way that may be a link's": ("[core]\nworktree = ../sub/..", {}, []),
+    "an alias for what git may not have": ("[alias]\nrefs = !./run", {}, []),
+    "an alias in the new form": ('[alias "Refs"]\ncommand = !./run', {}, []),
+    "commits to pass over from a file of secrets": ("[blame]\nignoreRevsFile = .env", {}, []),
+    "a template that is a key": ("[commit]\ntemplate = ~/.ssh/id_rsa", {}, []),
+    "where patches go": ("[format]\noutputDirectory = /home/dev/.config", {}, []),
     "a key of a later git": ("[core]\nmadeup = ./run", {}, []),
     "a section of a later git": ("[madeup]\ncommand = ./run", {}, []),
     "what git cannot read": ("[open", {}, []),
@@ -172,6 +180,8 @@ FREE = {
     "helper = !gh auth git-credential",
     "a token of a runner": '[http "https://h/"]\nextraheader = AUTHORIZATION: basic x',
     "aliases": "[alias]\nst = status",
+    "files of git's own": "[blame]\nignoreRevsFile = .git-blame-ignore-revs\n[commit]\ntemplate = .gitmessage\n"
+    "[core]\nexcludesFile = ~/.gitignore",
     "names of functions": '[diff "x"]\nxfuncname = ^class',
     "an include of its own": "[include]\npath = more",
     "how it looks": '[color]\nui = auto\n[color "branch"]\ncurrent = green\n[push]\ndefault = simple',
@@ -206,6 +216,9 @@ OF_PERSON: dict[str, tuple[str, dict[str, str], list[str]]] = {
     "a program of the project": ("[diff]\nexternal = ./run", {}, ["diff"]),
     "a script of the project": ("[diff]\nexternal = sh ./run", {}, ["diff"]),
     "a script beside the work": ("[diff]\nexternal = sh run.sh", {"run.sh": "echo > mark"}, ["diff"]),
+    "a program that takes what it runs from files of the project": (
+        "[diff]\nexternal = make -s diff", {"Makefile": "%:;\ndiff:\n\t@echo x > mark\n"}, ["diff"],
+    ),
     "an option that names one": ("[core]\neditor = env X=./run ./run", {}, ["commit", "--amend", "-a"]),
 }  # fmt: skip
 
@@ -254,6 +267,93 @@ def test_what_git_obeys_inside_the_work_tree_is_named(place: Place) -> None:
         Context(root, root, str(place.home), (root,)),
     )
     assert found == (f"{root}/tools/diff.sh", f"{root}/git.inc", f"{root}/scripts/hooks")
+
+
+def test_dots_behind_a_link_lead_where_the_kernel_goes(place: Place) -> None:
+    """Of a path in its settings git asks the kernel: behind a link, `..` is not the folder that the link lies in."""
+    place.write("a/b/c/keep", "")
+    place.write("a/git.inc", "[diff]\nexternal = ./run")
+    (place.root / "l").symlink_to("a/b/c")
+    with (place.root / ".git" / "config").open("a", encoding="utf-8") as config:
+        config.write("[include]\npath = ../l/../../git.inc\n")
+    place.git("diff")
+    assert (place.is_marked, place.fact().own) == (True, False)
+
+
+@pytest.mark.parametrize(
+    ("hooks", "safe"),
+    [
+        ("ROOT/l/../../hk", False),  # which is a/hk in the project
+        ("ROOT/a/../../hk", False),  # beside the project, as long as `a` is no link
+        ("ROOT/../hk", True),
+        ("../hk", True),
+        (".git/../../hk", True),
+        (".git/../hk", False),
+        ("~/hk", True),
+        ("~/to-the-project/hk", False),
+    ],
+)
+def test_a_way_counts_by_all_that_calls_may_write_on_it(place: Place, hooks: str, safe: bool) -> None:
+    place.write("a/b/c/keep", "")
+    (place.root / "l").symlink_to("a/b/c")
+    (place.home / "to-the-project").symlink_to(place.root)
+    with (place.root / ".git" / "config").open("a", encoding="utf-8") as config:
+        config.write(f"[core]\nhooksPath = {hooks.replace('ROOT', str(place.root))}\n")
+    assert place.fact().own == safe
+
+
+@pytest.mark.parametrize("file", ["gitdir: l/../x/.git", "gitdir: ./l/../x/.git/"])
+def test_a_git_file_is_followed_as_git_follows_it(place: Place, file: str) -> None:
+    """One repository without settings lies where the text leads, another one where the kernel does."""
+    place.write("sub/deep/keep", "")
+    place.write("sub/x/keep", "")
+    (place.root / "x").mkdir()
+    (place.root / "l").symlink_to("sub/deep")
+    (place.root / ".git").rename(place.root / "x" / ".git")
+    shutil.copytree(place.root / "x" / ".git", place.root / "sub" / "x" / ".git")
+    with (place.root / "sub" / "x" / ".git" / "config").open("a", encoding="utf-8") as config:
+        config.write("[diff]\nexternal = ./run\n")
+    place.write(".git", f"{file}\n")
+    place.git("diff")
+    assert (place.is_marked, place.fact().own) == (True, False)
+
+
+def test_a_repository_in_a_temporary_folder_is_nobodys(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
+    from gateway.host import repository
+
+    away = place.root.parent / "away" / "its"
+    away.parent.mkdir()
+    (place.root / ".git").rename(away)
+    (place.root / ".git").symlink_to(away)
+    monkeypatch.setattr(repository, "TEMPORARY", ())
+    assert place.fact().own
+    monkeypatch.setattr(repository, "TEMPORARY", (str(away.parent),))
+    assert not place.fact().own
+
+
+def test_a_file_of_git_that_is_a_link_is_not_shown(place: Place) -> None:
+    place.write(".env", "TOKEN=abc\n")
+    (place.root / ".git-blame-ignore-revs").symlink_to(".env")
+    with (place.root / ".git" / "config").open("a", encoding="utf-8") as config:
+        config.write("[blame]\nignoreRevsFile = .git-blame-ignore-revs\n")
+    assert b"TOKEN=abc" in place.git("blame", "a.txt").stderr
+    assert not place.fact().own
+
+
+def test_no_described_command_of_git_may_be_an_alias_unnoticed(place: Place) -> None:
+    """Git runs an alias of a name where it knows none itself: every command that this git lacks is on the list."""
+    from gateway.config.compiling import shipped_sources
+    from gateway.spec.commands import compile_description
+    from gateway.steering.git_keys import NOT_ALWAYS
+
+    described = next(
+        found
+        for each in shipped_sources()
+        if each.path.endswith("/git.yaml")
+        if "git" in (found := compile_description(each.content, each.path, parts=each.parts))["names"]
+    )
+    own = set(place.git("--list-cmds=builtins,main").stdout.decode().split())
+    assert {name for name in described["subcommands"] if "*" not in name} - own - NOT_ALWAYS == set()
 
 
 def test_a_folder_with_a_shared_one_is_a_repository_as_git_sees_it(place: Place) -> None:

@@ -24,7 +24,7 @@ MODULES = {
     "finders": "finder",
     "filters": "curl date find keypair ln own_environment page parents parted ps split strings tar tree unzip",
     "gateway": "policy_files policy_folder",
-    "git": "git git_clone git_config git_fetch git_push starts_git",
+    "git": "git git_clone git_config git_fetch git_push git_ref starts_git",
     "javascript.code": "node",
     "jq": "jq",
     "namepatterns": "grep_names rg_names",

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from gateway.commands.handing import shell_text
 from gateway.commands.places import remote
 from gateway.commands.special.pathspecs import lines, whole, widen
@@ -15,31 +17,27 @@ if TYPE_CHECKING:
     from gateway.commands.findings import Findings
     from gateway.commands.invocation import Invocation
 
-# Settings that only change how git shows or names things. Any other may name a program to run.
-_HARMLESS_SETTINGS = (
-    "color.", "column.", "advice.", "user.name", "user.email", "core.quotepath", "core.abbrev", "core.autocrlf",
+# Settings that only change how git shows or names things, whole, or all of a section. Any other may name a program to
+# run: a driver's name may begin like a key.
+_SECTIONS = ("color.", "column.", "advice.", "status.", "versionsort.")
+_HARMLESS_SETTINGS = frozenset((
+    "user.name", "user.email", "core.quotepath", "core.abbrev", "core.autocrlf",
     "core.eol", "core.ignorecase", "core.precomposeunicode", "core.longpaths", "core.safecrlf", "log.date",
     "log.decorate", "log.showsignature", "log.abbrevcommit", "init.defaultbranch", "diff.renames", "diff.renamelimit",
     "diff.algorithm", "diff.context", "diff.noprefix", "diff.mnemonicprefix", "diff.wserrorhighlight",
     "grep.linenumber", "grep.patterntype", "merge.conflictstyle", "merge.renamelimit", "pull.rebase", "pull.ff",
-    "push.autosetupremote", "status.", "gc.auto", "gc.autodetach", "maintenance.auto", "branch.sort",
-    "tag.sort", "versionsort.", "commit.gpgsign=false", "tag.gpgsign=false", "fetch.prune", "rerere.enabled", "pager.",
-)  # fmt: skip
+    "push.autosetupremote", "gc.auto", "gc.autodetach", "maintenance.auto", "branch.sort",
+    "tag.sort", "commit.gpgsign=false", "tag.gpgsign=false", "fetch.prune", "rerere.enabled", "core.pager=cat",
+    "core.pager=",
+))  # fmt: skip
 
 
 def harmless_setting(text: str) -> bool:
     """Whether `git -c TEXT` can't make git run, fetch or reveal anything."""
-    name, equals, value = text.partition("=")
-    if HOLE in name:
-        return False
-    whole = f"{name.lower()}{equals}{value.lower()}"
-    if name.lower().startswith("pager."):
-        return value.lower() in ("false", "0", "no", "off", "cat")
-    return name.lower().startswith(_HARMLESS_SETTINGS) or whole in (
-        "core.pager=cat",
-        "core.pager=",
-        *_HARMLESS_SETTINGS,
-    )
+    name, equals, value = text.lower().partition("=")
+    if name.startswith("pager."):
+        return value in ("false", "0", "no", "off", "cat")
+    return name in _HARMLESS_SETTINGS or f"{name}{equals}{value}" in _HARMLESS_SETTINGS or name.startswith(_SECTIONS)
 
 
 def _git(findings: Findings, run: Invocation) -> None:
@@ -93,6 +91,13 @@ def _starts_git(findings: Findings, run: Invocation) -> None:
             findings.ask("git", run.part, cwd, "there", run.words[0].start, run.words[-1].end)
 
 
+def _serve(findings: Findings, run: Invocation, word: Word, direction: str) -> None:
+    """A repository on this machine: git starts there, too, and obeys what that one says: its settings to fetch what it
+    lacks, its hooks when it gets something."""
+    findings.touch("read" if direction == "fetch" else "write", word, run.cwds, run.part, True)
+    findings.code(run, "git starts in another repository, and does what that one says")
+
+
 def _contact(findings: Findings, run: Invocation, word: Word | None, direction: str) -> str:
     """The connection to a remote given by its name, URL or path. Returns its name for a push."""
     start, end = (word.start, word.end) if word is not None else (run.words[0].start, run.words[-1].end)
@@ -102,15 +107,16 @@ def _contact(findings: Findings, run: Invocation, word: Word | None, direction: 
         if place[0] == "helper":
             findings.code(run, f"{text.replace(HOLE, '?')} runs a helper program")
         elif place[0] == "file":
-            path = Word("/" + text.split("://", 1)[1].lstrip("/"), start, end)
-            findings.touch("read" if direction == "fetch" else "write", path, run.cwds, run.part, True)
+            _serve(findings, run, Word("/" + text.split("://", 1)[1].lstrip("/"), start, end), direction)
         else:
             findings.connect(place[1], place[2], direction, word or run.words[0], run.part)
             own = findings.home + "/.ssh" if place[0] == "ssh" and findings.home else ""
             findings.add(Credential("git", own), start, end, run.part)
         return text
+    if word is not None and text == "." and direction == "fetch":
+        return text  # the repository itself, of which is asked anyway
     if word is not None and ("/" in text or text[:1] == ".") and HOLE not in text:
-        findings.touch("read" if direction == "fetch" else "write", word, run.cwds, run.part, True)
+        _serve(findings, run, word, direction)
         return text
     findings.connect(HOLE, 0, direction, word or run.words[0], run.part)
     if HOLE not in text:
@@ -190,7 +196,7 @@ def _clone(findings: Findings, run: Invocation) -> None:
     source = run.operands[0]
     place = remote(source.text)
     if place is None and HOLE not in source.text:
-        findings.touch("read", source, run.cwds, run.part, True)
+        _serve(findings, run, source, "fetch")
     else:
         _contact(findings, run, source, "fetch")
     if len(run.operands) > 1:
@@ -208,6 +214,8 @@ def _config(findings: Findings, run: Invocation) -> None:
     """`git config`: shows settings, or changes them in the repository's, the user's or the system's file."""
     operands = [word.text for word in run.operands]
     verb = operands[0] if operands else ""
+    if "--includes" in run.options:
+        findings.code(run, "git config shows every file that is included")
     shows = not run.options.isdisjoint(_SHOWN) or verb in ("list", "get") or (len(operands) == 1 and verb != "edit")
     if shows and run.options.isdisjoint(("--unset", "--unset-all", "--remove-section", "-e")):
         return
@@ -225,6 +233,18 @@ def _config(findings: Findings, run: Invocation) -> None:
     findings.touch("write", run.words[0].replace(text=target, start=start, end=end), run.cwds, run.part)
 
 
+# A ref lies in a file of its name. Of these names git makes none outside of its folder for refs.
+_REF = re.compile(r"HEAD|[A-Z_]+_HEAD|AUTO_MERGE|refs/(?!(?:[^/]*/)*\.)[^\\]+")
+
+
+def _ref(findings: Findings, run: Invocation) -> None:
+    """`git symbolic-ref` and `update-ref` write the file that is named like the ref, wherever that lies."""
+    writes = len(run.operands) > 1 or not run.options.isdisjoint(("-d", "--delete"))
+    name = run.operands[0].text if run.operands else ""
+    if writes and (HOLE in name or not _REF.fullmatch(name)):
+        findings.code(run, f"{name.replace(HOLE, '?')} is a file that git writes as a ref")
+
+
 HOOKS: dict[str, Callable[[Findings, Invocation], None]] = {
     "git": _git,
     "starts_git": _starts_git,
@@ -232,4 +252,5 @@ HOOKS: dict[str, Callable[[Findings, Invocation], None]] = {
     "git_push": _push,
     "git_clone": _clone,
     "git_config": _config,
+    "git_ref": _ref,
 }
