@@ -105,23 +105,24 @@ def find_files(
 
 
 class LayerFolder(Value):
-    """Where a layer's `policy.yaml` and `policy.d` lie; `base` and `root` as in `PolicyFile`."""
+    """Where a layer's `policy.yaml` and `policy.d` lie; `base` and `root` as in `PolicyFile`. `instead`: a folder that
+    people take for it, "" for none."""
 
     layer: str
     path: str
     base: str
     root: str
+    instead: str = ""
 
 
 def layer_folders(places: Places, root: str, others: Iterable[str] = ()) -> list[LayerFolder]:
     """The folders of the layers between `builtin` and the session, upper ones first."""
+    projects = tuple(dict.fromkeys((root, *others)))
+    at_home = "" if places.home in projects else os.path.join(places.home, ".gateway")
     return [
         LayerFolder("enterprise", places.enterprise, root, places.enterprise),
-        LayerFolder("user", places.config, root, places.config),
-        *(
-            LayerFolder("project", os.path.join(project, ".gateway"), project, project)
-            for project in dict.fromkeys((root, *others))
-        ),
+        LayerFolder("user", places.config, root, places.config, at_home),
+        *(LayerFolder("project", os.path.join(project, ".gateway"), project, project) for project in projects),
         LayerFolder("local", local_folder(places, root), root, root),
     ]
 
@@ -139,13 +140,15 @@ def read_layer(folder: LayerFolder) -> list[PolicyFile]:
 
 
 def passed_over(folders: Iterable[LayerFolder]) -> list[Problem]:
-    """What lies in projects and looks like policy under a name that is not read: nobody but who wrote it is hurt by
-    that, so it is told, and no error that every call in the project would end at. Raises ConfigError."""
+    """What lies in projects or beside a layer's folder, and looks like policy under a name that is not read: nobody but
+    who wrote it is hurt by that, so it is told, and no error that every call would end at. Raises ConfigError."""
     return [
         problem
         for folder in folders
-        if folder.layer == PROJECT
-        for problem in (*misnamed(folder.path), *beside(folder.path))
+        for problem in (
+            *(misnamed(folder.path) if folder.layer == PROJECT else ()),
+            *(beside(folder.path, folder.instead) if folder.layer != "local" else ()),
+        )
     ]
 
 

@@ -47,13 +47,19 @@ def misnamed(folder: str) -> list[Problem]:
     return found
 
 
-def beside(folder: str) -> list[Problem]:
-    """What lies beside a project's folder of policy under a name that looks like its own."""
+def beside(folder: str, instead: str = "") -> list[Problem]:
+    """What lies beside a layer's folder under a name that looks like its own. `instead`: one more folder that people
+    take for it, if it holds policy."""
     where, name = os.path.split(folder)
+    plain = name.lstrip(".")
     paths = [folder + ending for ending in _FOR_FOLDER]
-    paths += [os.path.join(where, each) for each in (name.upper(), f".{name[1:].capitalize()}")]
+    paths += [os.path.join(where, each) for each in (name.upper(), name[: -len(plain)] + plain.capitalize())]
+    if instead and any(meant(each, (POLICY, DROP_INS)) for each in _listed(instead) or ()):
+        paths.append(instead)
+    is_project = name != plain
+    holds = f"a project's policy is `{name}/{POLICY}`" if is_project else f"policy is `{folder}/{POLICY}`"
     return [
-        Problem(f"is not read: a project's policy is `{name}/{POLICY}`", file=path)
+        Problem(f"is not read: {holds}", file=path)
         for path in dict.fromkeys(paths)
         if os.path.lexists(path) and not _is_same(path, folder)
     ]
@@ -65,7 +71,7 @@ def meant(name: str, expected: Iterable[str]) -> str:
         return name
     for each in expected:
         stem, _dot, ending = each.partition(".")
-        given, _dot, other = name.casefold().lstrip(".").partition(".")
+        given, _dot, other = name.casefold().strip().lstrip(".").partition(".")
         endings = ("", "d") if ending == "d" else _ENDINGS if ending else ("",)
         if other in endings and _is_close(given, stem, "d" if ending == "d" else ""):
             return each
@@ -79,7 +85,7 @@ def _in_whole(folder: str) -> list[Problem]:
     found = []
     for name in sorted(names):
         path = os.path.join(folder, name)
-        if not name.endswith(_ENDING) and name.casefold().endswith(_TEXT_ENDINGS):
+        if not name.endswith(_ENDING) and name.casefold().strip().endswith(_TEXT_ENDINGS):
             found.append(Problem(f"is not read: its name must end with `{_ENDING}`", file=path, remedy="rename it"))
         elif not name.startswith(".") and os.path.isdir(path) and _holds_yaml(path):
             remedy = f"put its files into {os.path.basename(folder)} itself"

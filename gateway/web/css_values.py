@@ -23,7 +23,7 @@ _SIZES = {
     "larger": 19.0,
 }
 _NUMBER = re.compile(r"([+-]?(?:\d{1,12}\.?\d{0,12}|\.\d{1,12})(?:e[+-]?\d{1,3})?)\s?(%|[a-z]{0,4})")
-_CALC = re.compile(r"(?:calc|min|max|clamp)\((.{0,200})\)")
+_CALC = re.compile(r"(calc|min|max|clamp)\((.{0,200})\)")
 _COLOURS = {
     "black": 0x000000, "white": 0xFFFFFF, "red": 0xFF0000, "green": 0x008000, "blue": 0x0000FF, "gray": 0x808080,
     "grey": 0x808080, "silver": 0xC0C0C0, "lightgray": 0xD3D3D3, "lightgrey": 0xD3D3D3, "gainsboro": 0xDCDCDC,
@@ -34,7 +34,7 @@ _COLOURS = {
     "purple": 0x800080, "teal": 0x008080, "orange": 0xFFA500, "pink": 0xFFC0CB, "darkgray": 0xA9A9A9,
     "darkgrey": 0xA9A9A9, "dimgray": 0x696969, "dimgrey": 0x696969, "canvas": 0xFFFFFF, "canvastext": 0x000000,
 }  # fmt: skip
-_FUNCTION = re.compile(r"(rgba?|hsla?|hwb)\(([^()]{0,80})\)")
+_FUNCTION = re.compile(r"(rgba?|hsla?|hwb|oklch|oklab|lch|lab)\(([^()]{0,80})\)")
 _HEX = re.compile(r"#([0-9a-f]{3,4}|[0-9a-f]{6}|[0-9a-f]{8})\b")
 
 Colour = tuple[float, float, float, float]
@@ -47,14 +47,41 @@ def length(value: str) -> float | None:
         return _SIZES[value]
     inner = _CALC.fullmatch(value)
     if inner is not None:
-        parts = [
-            each for each in (length(part) for part in re.split(r"[,\s]\s*[*+/]?\s*", inner[1])) if each is not None
-        ]
-        return min(parts, key=abs, default=None)
+        return _calculated(inner[1], inner[2])
+    return _plain_length(value)
+
+
+def _plain_length(value: str) -> float | None:
     found = _NUMBER.fullmatch(value)
     if found is None or found[2] not in _UNITS:
         return None
     return float(found[1]) * _UNITS[found[2]]
+
+
+def _calculated(function: str, inner: str) -> float | None:
+    """What a function makes of lengths, None where that is not known."""
+    found = [_sum(part) for part in inner.replace("calc(", "").replace("(", "").replace(")", "").split(",")]
+    known = [each for each in found if each is not None]
+    if len(known) < len(found) or (function == "clamp" and len(known) != 3):
+        return None
+    if function == "clamp":
+        return max(known[0], min(known[1:]))
+    return max(known) if function == "max" else min(known)
+
+
+def _sum(text: str) -> float | None:
+    total = 0.0
+    words = ["+", *re.split(r"\s+([+-])\s+", text.strip())]
+    for sign, term in zip(words[::2], words[1::2], strict=False):
+        product = 1.0
+        factors = ["*", *re.split(r"\s*([*/])\s*", term)]
+        for mark, factor in zip(factors[::2], factors[1::2], strict=False):
+            value = _plain_length(factor)
+            if value is None or (mark == "/" and not value):
+                return None
+            product = product / value if mark == "/" else product * value
+        total += -product if sign == "-" else product
+    return total
 
 
 def lengths(value: str) -> list[float]:
@@ -64,7 +91,8 @@ def lengths(value: str) -> list[float]:
 
 def share(value: str) -> float | None:
     """A number, or a percentage as its hundredth; None for what is neither."""
-    found = _NUMBER.fullmatch(value.strip())
+    inner = _CALC.fullmatch(value.strip())
+    found = _NUMBER.fullmatch((inner[2] if inner else value).strip())
     if found is None or found[2] not in ("", "%"):
         return None
     return float(found[1]) / (100 if found[2] else 1)
@@ -102,6 +130,8 @@ def _made(function: str, words: list[str]) -> Colour | None:
             return None
         red, green, blue = (min(max(part or 0.0, 0.0), 255.0) for part in parts)
         return red, green, blue, clear
+    if "l" in function and function[-1] in "bh" and function not in ("hsl", "hwb"):
+        return _by_lightness(function, words, clear)
     turn = share(words[0].removesuffix("deg"))
     second, third = share(words[1]), share(words[2])
     if turn is None or second is None or third is None or clear is None:
@@ -117,6 +147,17 @@ def _made(function: str, words: list[str]) -> Colour | None:
     else:
         red, green, blue = colorsys.hls_to_rgb(hue, min(max(third, 0.0), 1.0), min(max(second, 0.0), 1.0))
     return red * 255, green * 255, blue * 255, clear
+
+
+def _by_lightness(function: str, words: list[str], clear: float | None) -> Colour | None:
+    """A colour of the kinds that begin with a lightness, as the grey of it: near white and black they are that."""
+    light = share(words[0])
+    if light is None or clear is None:
+        return None
+    if not words[0].endswith("%") and not function.startswith("ok"):
+        light /= 100
+    grey = min(max(light, 0.0), 1.0) * 255
+    return grey, grey, grey, clear
 
 
 def contrast(one: Colour, other: Colour) -> float:

@@ -13,6 +13,11 @@ from gateway.web.css_values import colour, contrast, length, lengths, share
 _COMMENT = re.compile(r"/\*.*?(?:\*/|$)", re.DOTALL)
 _ESCAPE = re.compile(r"\\([0-9a-f]{1,6})\s?")
 _CALL = re.compile(r"([a-z0-9-]{1,20})\(([^()]{0,200})\)")
+_VARIABLE = re.compile(r"var\(\s*(--[\w-]+)\s*(?:,([^()]*))?\)")
+_CLEAR_MASK = re.compile(
+    r"(?:transparent|#0{4}|#0{8}|rgba?\(0[ ,]+0[ ,]+0[ ,/]+0\)|[\s,()/]|linear-gradient|radial-gradient)+"
+)
+_EDGE_ON = ("90deg", "270deg", "-90deg", "0.25turn", ".25turn", "100grad")
 WHITE = (255.0, 255.0, 255.0, 1.0)
 # What nobody reads: a font of fewer pixels, of less opacity, of less contrast; a box of fewer pixels; what lies further
 # away than a page is large.
@@ -29,6 +34,17 @@ def declared(declarations: str) -> dict[str, str]:
     return found
 
 
+def _resolved(found: dict[str, str]) -> dict[str, str]:
+    """Declarations with the variables that they set themselves put in."""
+    own = {name: value for name, value in found.items() if name.startswith("--")}
+    if not own:
+        return found
+    return {
+        name: _VARIABLE.sub(lambda each: own.get(each[1], each[2] or ""), value) if "var(" in value else value
+        for name, value in found.items()
+    }
+
+
 def plain(declarations: str) -> str:
     """Declarations in small letters, without comments, every escaped character as itself."""
     text = declarations.lower()
@@ -42,7 +58,7 @@ def is_hiding(
 ) -> bool | None:
     """Whether style declarations hide an element; None if they say nothing of it. Not `strict`: what scripts often undo
     as soon as a page is there does not count. `behind`: the colour that is behind the element, where that is known."""
-    found = declared(declarations)
+    found = _resolved(declared(declarations))
     display, visibility = found.get("display"), found.get("visibility")
     if display == "none" or visibility in ("hidden", "collapse") or found.get("content-visibility") == "hidden":
         return True
@@ -92,6 +108,11 @@ def _is_away(found: dict[str, str]) -> bool:
         return True
     if placed and any((length(found.get(side, "")) or 0.0) > 10 * AWAY for side in sides):
         return True
+    whole = (share(found[side]) for side in sides if found.get(side, "").endswith("%"))
+    if placed and any(each is not None and abs(each) > 1.5 for each in whole):
+        return True
+    if found.get("text-indent") == "100%" and "nowrap" in found.get("white-space", "") and found.get("overflow"):
+        return True
     if placed and any(abs(each) > AWAY for each in lengths(found.get("inset", ""))):
         return True
     index = share(found.get("z-index", ""))
@@ -119,9 +140,13 @@ def _is_cut(found: dict[str, str]) -> bool:
             inner.split("at")[0].split()[0] if inner.split() else "", LEAST_BOX
         ):
             return True
+        edges = lengths(inner) if name == "rect" else []
+        if len(edges) == 4 and (edges[2] - edges[0] < LEAST_BOX or edges[1] - edges[3] < LEAST_BOX):
+            return True
         if name == "polygon" and len(set(inner.replace(",", " ").split())) <= 1:
             return True
-    return False
+    mask = found.get("mask-image") or found.get("mask") or found.get("-webkit-mask-image") or found.get("-webkit-mask")
+    return bool(mask) and "gradient" in str(mask) and _CLEAR_MASK.fullmatch(str(mask)) is not None
 
 
 def _is_turned(found: dict[str, str]) -> bool:
@@ -132,7 +157,7 @@ def _is_turned(found: dict[str, str]) -> bool:
     zoom = share(found.get("zoom", ""))
     if zoom is not None and zoom < LEAST_SCALE:
         return True
-    if any(abs(each) > 10 * AWAY for each in lengths(found.get("translate", ""))):
+    if any(each < -AWAY or each > 10 * AWAY for each in lengths(found.get("translate", ""))):
         return True
     for name, inner in _CALL.findall(found.get("transform", "")):
         values = [share(word) for word in re.split(r"[\s,]+", inner.strip())]
@@ -142,8 +167,13 @@ def _is_turned(found: dict[str, str]) -> bool:
             return True
         if name.startswith("translate") and any(each < -AWAY or each > 10 * AWAY for each in lengths(inner)):
             return True
-        if name in ("rotatex", "rotatey") and inner.strip() in ("90deg", "270deg", "-90deg", "0.25turn", "100grad"):
+        if name in ("rotatex", "rotatey", "skew", "skewx", "skewy") and inner.strip() in _EDGE_ON:
             return True
+        if name in ("rotatex", "rotatey") and found.get("backface-visibility") == "hidden" and "180" in inner:
+            return True
+    rotated = found.get("rotate", "").split()
+    if len(rotated) == 2 and rotated[0] in "xy" and rotated[1] in _EDGE_ON:
+        return True
     return any(
         name == "opacity" and (shown := share(inner)) is not None and shown < LEAST_OPACITY
         for name, inner in _CALL.findall(found.get("filter", ""))

@@ -69,6 +69,13 @@ _SIMPLE = re.compile(r"([a-z][a-z0-9]*)?((?:[.#][\w-]+){0,4})")
 _COMMENT = re.compile(r"/\*.*?(?:\*/|$)", re.DOTALL)
 
 
+# What stands before a block whose rules hold wherever a page is read; and selectors that stand for what they name.
+_EVERYWHERE = re.compile(
+    r"@(?:media\s+(?:only\s+)?(?:screen|all)|layer\s+[\w.-]+|supports\s*\([^{}()]{1,200}\))\s*\{", re.IGNORECASE
+)
+_ALSO = re.compile(r":(?:is|where)\(([^(),]{1,200})\)")
+
+
 class Styles:
     """What style sheets of the page itself hide by a tag, a class or an id."""
 
@@ -76,14 +83,14 @@ class Styles:
         self._rules: dict[str, list[tuple[str, frozenset[str], bool]]] = {}
 
     def add(self, sheet: str) -> None:
-        """Takes the rules that hold everywhere: not those of a `@media` block."""
-        for rule in _without_blocks(_COMMENT.sub(" ", sheet)).split("}"):
+        """Takes the rules that hold on every screen: not those of other `@media` blocks."""
+        for rule in _without_blocks(_EVERYWHERE.sub(" ", _COMMENT.sub(" ", sheet))).split("}"):
             selectors, _brace, declarations = rule.partition("{")
             hiding = is_hiding(declarations, strict=False)
             if hiding is None:
                 continue
             for selector in selectors.rpartition(";")[2].lower().split(","):
-                simple = _SIMPLE.fullmatch(selector.strip())
+                simple = _SIMPLE.fullmatch(_ALSO.sub(r"\1", selector.strip()))
                 if simple is None or not selector.strip() or simple[1] in ("html", "body"):
                     continue
                 marks = frozenset(re.findall(r"[.#][\w-]+", simple[2]))

@@ -17,7 +17,7 @@ FILES = (
     "Tools.yaml", "tools.json", "policies.d/a.yaml", "policy.D/a.yaml", "Policy.d/a.yaml", "policy-d/a.yaml",
     "policyd/a.yaml", "policies/a.yaml", "policy.d/a.yml", "policy.d/a.YAML", "policy.d/a.Yml", "policy.d/sub/a.yaml",
     "policy.d/a.tests.yml", "policy.d/a.yaml.txt", "command/a.yaml", "Commands/a.yaml", "commands/a.yml",
-    "commands/sub/a.yaml",
+    "commands/sub/a.yaml", "policy.yaml ", " policy.yaml", "policy.yaml\n", "policy.d/a.yaml ",
 )  # fmt: skip
 # What people put aside, write down, or have for other ends.
 OTHERS = (
@@ -104,6 +104,26 @@ def test_a_projects_folder_that_is_none_is_told(here: Places, name: str, kind: s
     path.write_text("version: 1\n", encoding="utf-8") if kind == "file" else path.symlink_to("missing")
     found = passed_over(layer_folders(here, root(here)))
     assert [each.file for each in found] == [str(Path(root(here), name.partition("/")[0]))]
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["config.yaml", "config.yml", "Config/policy.yaml", "CONFIG/policy.yaml", "configs/policy.yaml", "config.d/a.yaml",
+     "home/.gateway/policy.yaml", "home/.gateway/policy.yml", "home/.gateway/policy.d/a.yaml", "etc/gateway.yaml"],
+)  # fmt: skip
+def test_what_lies_beside_a_layers_folder_is_told(here: Places, tmp_path: Path, name: str) -> None:
+    put(str(tmp_path), name)
+    found = passed_over(layer_folders(here, root(here)))
+    parts = name.split("/")
+    wanted = tmp_path.joinpath(*parts[: 2 if parts[0] in ("home", "etc") else 1])
+    assert [each.file for each in found] == [str(wanted)]
+    assert find_files(here, root(here))
+
+
+def test_a_home_that_is_the_project_has_its_policy_where_it_is_read(here: Places) -> None:
+    put(f"{here.home}/.gateway", "policy.yaml")
+    assert passed_over(layer_folders(here, here.home)) == []
+    assert passed_over(layer_folders(here, root(here))) != []
 
 
 @pytest.mark.parametrize("name", ["enterprise.yml", "User.yaml", "users.yaml", "project.json", "locals.yaml"])

@@ -102,6 +102,10 @@ HIDDEN = [
     "<style>/* } */ .x{color:red} .x{display:none}</style><p class=x>IGNORE</p>",
     "<style>@import 'y'; @media print{.y{display:block}} .x{display:none}</style><p class=x>IGNORE</p>",
     "<p class=x>IGNORE</p><style>.x{display:none}</style>",
+    "<style>@media screen{.x{display:none}}</style><p class=x>IGNORE</p>",
+    "<style>@layer a { .x{display:none} } .y{color:red}</style><p class=x>IGNORE</p>",
+    "<style>@supports (display:grid){.x{display:none}}</style><p class=x>IGNORE</p>",
+    "<style>:is(.x), b{display:none}</style><p class=x>IGNORE</p>",
     "<p class=x>IGNORE</p><style media=screen>.x{display:none}</style><!-- <style>.x{display:block}</style> -->",
     "<style>.x{display:none}</style><noscript><style>.x{display:block}</style></noscript><p class=x>IGNORE</p>",
     "<style>.x{display:none}</style><script>'<style>.x{display:block}</style>'</script><p class=x>IGNORE</p>",
@@ -269,6 +273,11 @@ HIDING = [
     "height:0;overflow:hidden", "width:1px;height:1px;overflow:hidden", "max-height:.5px;overflow:clip",
     "height:0;overflow-y:hidden", "filter:opacity(1%)", "zoom:.01", "translate:-9999px", "font-size:calc(.1px)",
     "-webkit-text-fill-color:transparent", "color:/**/#fff;background:#ff/**/f;background:white", "display:none!important",
+    "font-size:calc(1px*0)", "font-size:calc(0 * 1em)", "opacity:calc(0)", "--c:white;color:var(--c);background:white",
+    "--d:none;display:var(--d)", "mask:linear-gradient(transparent,transparent)", "mask-image:linear-gradient(#0000,#0000)",
+    "translate: 0 -200vh", "rotate:y 90deg", "clip-path:rect(0 0 0 0)", "color:oklch(100% 0 0);background:white",
+    "color:lab(100% 0 0);background:#fff", "backface-visibility:hidden;transform:rotateY(180deg)", "transform:skewX(90deg)",
+    "text-indent:100%;white-space:nowrap;overflow:hidden", "position:absolute;right:200%", "position:fixed;left:-300%",
 ]  # fmt: skip
 SHOWN = [
     "opacity:.5", "color:#333;background:#fff", "color:white;background:#0057b8", "font-size:10px", "font:bold 12px/1.5 arial",
@@ -276,6 +285,9 @@ SHOWN = [
     "margin-left:-20px", "text-indent:2em", "overflow:hidden", "height:100%;overflow:hidden", "clip-path:circle(50%)",
     "clip-path:inset(5%)", "z-index:10", "color:red", "color:var(--ink)", "font-size:var(--small)", "zoom:1", "scale:1",
     "color:rgba(0,0,0,.6)", "color:#777", "background:url(x.png);color:#fff", "letter-spacing:-.5px", "width:1px",
+    "position:absolute;top:100%", "position:absolute;right:-100%", "mask:linear-gradient(black,transparent)", "rotate:5deg",
+    "font-size:calc(1rem + 0px)", "font-size:calc(1rem * 1.05)", "color:oklch(40% .1 200);background:white", "translate:-50% -50%",
+    "--gap:0;color:red", "backface-visibility:hidden", "clip-path:rect(0 100px 50px 0)", "transform:skewX(10deg)",
 ]  # fmt: skip
 
 
