@@ -121,7 +121,7 @@ def layer_folders(places: Places, root: str, others: Iterable[str] = ()) -> list
     at_home = "" if places.home in projects else os.path.join(places.home, ".gateway")
     return [
         LayerFolder("enterprise", places.enterprise, root, places.enterprise),
-        LayerFolder("user", places.config, root, places.config, at_home),
+        LayerFolder("user", places.config, root, places.config, instead=at_home),
         *(LayerFolder("project", os.path.join(project, ".gateway"), project, project) for project in projects),
         LayerFolder("local", local_folder(places, root), root, root),
     ]
