@@ -34,11 +34,13 @@ class Mount(Value):
 class Endpoint(Value):
     """Hosts and a port that may, or must not, be reached. `host`: a host pattern as policies write it: a name,
     `*.suffix` (not the suffix itself), an address, a network, a group (`metadata`), or `*`. `port` 0: the ports of the
-    web, 80 and 443, and those that `Network.ports` names; in a deny, every port."""
+    web, 80 and 443, and those that `Network.ports` names; in a deny, every port. `access`: `read` where requests may
+    only read, which is one host's and the web's; "" for any."""
 
     host: str
     port: int = 0
     rule: str = ""
+    access: str = ""
 
 
 class Injection(Value):

@@ -121,6 +121,7 @@ def _mount(mount: dict[str, Any]) -> str:
 
 def _endpoint(endpoint: dict[str, Any]) -> str:
     place = f"{visible(endpoint['host'])}:{endpoint['port']}" if endpoint["port"] else visible(endpoint["host"])
+    place += " (only to read)" if endpoint["access"] else ""
     return f"{place}  {endpoint['rule']}" if endpoint["rule"] else place
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from gateway.model.plan import Endpoint, Network
+from gateway.model.plan import READ, Endpoint, Network
 from gateway.policy.hostrules import within
 from gateway.policy.hosts import host_and_port
 from gateway.sandbox.profile import injections_of
@@ -30,7 +30,8 @@ def network_of(
         for text in profile.sandbox.get("hosts", ()):
             host, port = host_and_port(text)
             if not any(each.host == host and each.port == port for each in asked):
-                asked[Endpoint(host, port, BY_PROFILE)] = None
+                access = READ if text in profile.sandbox.get("reads", ()) else ""
+                asked[Endpoint(host, port, BY_PROFILE, access)] = None
     mode = grants.network
     if mode == "open" and only:
         # Everything, held to lists, is the first list held to the others.

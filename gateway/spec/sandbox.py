@@ -23,7 +23,8 @@ SANDBOX = {
     "hide": "path patterns of what must not be seen inside",
     "show": "path patterns of secrets in the workspace (`*.pem`, `*.tfvars`, what git ignores) that calls see which "
     "reach hosts, too; what rules deny stays hidden",
-    "hosts": "hosts that may be reached, with a port other than 80 and 443 as `host:port`",
+    "hosts": "hosts that may be reached, with a port other than 80 and 443 as `host:port`; `{host, access: read}` for "
+    "one that may only be read from",
     "network": "off: none; listed: only `hosts`; open: any public one",
     "sockets": "paths of local sockets that may be connected to",
     "env": "globs over names of environment variables that are passed on; what looks like a secret only by its name",
@@ -38,6 +39,11 @@ INJECT = {
     "source": "where the value is taken from: `env:NAME` or `file:PATH`",
     "template": "the header's value, with `{}` where the secret goes",
 }
+READ_HOST = {
+    "host": "one host's name",
+    "access": "read: only requests that read are let through, and of these only what reading takes",
+}
+ACCESS = ("read",)
 _TOKEN = frozenset("abcdefghijklmnopqrstuvwxyz0123456789-_")
 
 
@@ -62,6 +68,8 @@ def read_sandbox(node: Node, complaints: Complaints) -> dict[str, Any]:
                     )
         elif name == "inject":
             found[name] = [_injection(item, complaints) for item in read.sequence(value, what, complaints)]
+        elif name == "hosts":
+            found |= _hosts(value, complaints)
         else:
             found[name] = read.texts(value, what, complaints, empty=True)
             check = _CHECKS.get(name)
@@ -69,6 +77,42 @@ def read_sandbox(node: Node, complaints: Complaints) -> dict[str, Any]:
                 if item.value.__class__ is str and item.value:
                     check(item, what, complaints)  # type: ignore[misc]
     return found
+
+
+def _hosts(node: Node, complaints: Complaints) -> dict[str, list[str]]:
+    """All of them by name, and below `reads` those that may only be read from."""
+    every: list[str] = []
+    reads: list[str] = []
+    if not any(item.value.__class__ is dict for item in (node.value if node.value.__class__ is list else ())):
+        every = read.texts(node, "`hosts`", complaints, empty=True)
+        for item in node.value if node.value.__class__ is list else ():
+            if item.value.__class__ is str and item.value:
+                _check_host(item, "`hosts`", complaints)
+        return {"hosts": every}
+    for item in read.sequence(node, "`hosts`", complaints):
+        if item.value.__class__ is not dict:
+            host = read.text(item, "an entry of `hosts`", complaints)
+            if host:
+                _check_host(item, "`hosts`", complaints)
+        else:
+            given = read.known_keys(item, "an entry of `hosts`", READ_HOST, complaints)
+            for name in READ_HOST:
+                if name not in given:
+                    complaints.at(item, f"an entry of `hosts` must have `{name}`")
+            host = read.text(given["host"], "`host`", complaints) if "host" in given else ""
+            if "access" in given:
+                read.choice(given["access"], "`access`", ACCESS, complaints)
+            if host and not (_is_single(host) and not host.startswith("*")):
+                complaints.at(
+                    given["host"],
+                    f"`host` must be one host's name (got `{host}`)",
+                    "name each host, without `*` and port",
+                )
+            reads.append(host)
+        if host in every:
+            complaints.at(item, f"`hosts` must name a host once (got `{host}` twice)")
+        every.append(host)
+    return {"hosts": every} | ({"reads": reads} if reads else {})
 
 
 def _injection(node: Node, complaints: Complaints) -> dict[str, str]:
@@ -141,5 +185,4 @@ _CHECKS = {
     "sockets": _check_place,
     "hide": _check_pattern,
     "show": _check_pattern,
-    "hosts": _check_host,
 }

@@ -434,6 +434,13 @@ def test_permits_and_headers_come_with_a_rule_only(planner) -> None:
     assert (by_person.permits, by_person.network.inject, by_person.weaker) == ((), (), ("landlock",))
 
 
+def test_a_host_of_the_profile_that_may_only_be_read_from_is_planned_as_that(planner) -> None:
+    found = planner(profile(hosts=["a.org", {"host": "registry.npmjs.org", "access": "read"}])).plan("Bash(npm test)")
+    assert found.network.allow == (
+        Endpoint("a.org", 0, "sandbox"), Endpoint("registry.npmjs.org", 0, "sandbox", "read"),
+    )  # fmt: skip
+
+
 def test_a_person_who_agrees_to_the_rest_of_a_line_leaves_a_rule_its_profile(planner) -> None:
     opened = planner()
     alone, both = opened.plan("Bash(npm test)"), opened.plan("Bash(npm test; rm build/app.js)")

@@ -25,6 +25,15 @@ MISTAKES = [
     ("permit: [all]", "`permit` must be"),
     ("set: {PATH: /x}", "`set` must not hold `PATH`"),
     ("set: {BASH_ENV: /x}", "`set` must not hold `BASH_ENV`"),
+    ("hosts: [{host: a.org}]", "an entry of `hosts` must have `access`"),
+    ("hosts: [{access: read}]", "an entry of `hosts` must have `host`"),
+    ("hosts: [{host: a.org, access: write}]", "`access` must be `read`"),
+    ("hosts: [{host: '*.a.org', access: read}]", "`host` must be one host's name"),
+    ("hosts: [{host: 'a.org:8443', access: read}]", "`host` must be one host's name"),
+    ("hosts: [{host: localhost, access: read}]", "`host` must be one host's name"),
+    ("hosts: [a.org, {host: a.org, access: read}]", "`hosts` must name a host once"),
+    ("hosts: [{host: a.org, access: read, port: 1}]", "an entry of `hosts` must not have the key `port`"),
+    ("hosts: [{host: a.org, access: read}, 'http://b']", "each entry of `hosts` must be a host"),
     ("inject: [{host: a.org, header: X}]", "an entry of `inject` must have `source`"),
     ("inject: [{host: '*', header: X, source: 'env:A'}]", "`host` must be one host's name"),
     ("inject: [{host: a.org, header: 'X Y', source: 'env:A'}]", "`header` must be a header's name"),
@@ -86,3 +95,9 @@ def test_every_key_is_documented() -> None:
 def test_every_limit_of_the_sandbox_has_its_field_and_what_keeps_it() -> None:
     assert [each.field for each in LIMITS.values() if each.field] == list(Limits._fields)
     assert [each.resource for each in LIMITS.values() if each.resource and not hasattr(resource, each.resource)] == []
+
+
+def test_hosts_that_may_only_be_read_from_stand_among_the_others(tools) -> None:
+    text = "version: 1\nsettings: {sandbox: {hosts: [a.org, {host: pypi.org, access: read}, '*.b.org']}}"
+    found = parse_policy(text, "p.yaml", tools)["settings"]["sandbox"]
+    assert found == {"hosts": ["a.org", "pypi.org", "*.b.org"], "reads": ["pypi.org"]}

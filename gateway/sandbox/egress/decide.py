@@ -8,6 +8,7 @@ from __future__ import annotations
 from functools import lru_cache
 
 from gateway.core.value import Value
+from gateway.model.plan import READ
 from gateway.policy import hosts
 from gateway.policy.addresses import network as network_in
 from gateway.sandbox.egress.addresses import PUBLIC, Host, kind_of, text_at
@@ -51,6 +52,9 @@ class Rules:
             if each.host.lower() == "metadata"
             or ("*" not in each.host and hosts.lookup_possible(metadata, each.host)[0])
         )
+        for granted in network.allow:
+            if granted.access not in ("", READ) or (granted.access and (granted.port or not _is_one(granted.host))):
+                raise ValueError(f"only one host can be granted to read (got `{granted.host}`)")
         for each in network.inject:
             if set(each.host) <= {"*", "."}:
                 raise ValueError("a header must name the hosts it is for (got `*`)")
@@ -66,6 +70,8 @@ class Rules:
             return denied
         if not 0 < port < 65536:
             return Ruling(False, "", "there is no such port")
+        if port not in WEB and self.reads_only(host):
+            return Ruling(False, "", f"this host may only be read from, over the web, and not on port {port}")
         found = self._granted(self._allow, host.text, port)
         if found is not None:
             return Ruling(True, found.rule)
@@ -122,6 +128,11 @@ class Rules:
         """The headers that requests to a host get."""
         return tuple(self.network.inject[at] for at in hosts.lookup_possible(self._inject, host.text)[0])
 
+    def reads_only(self, host: Host) -> bool:
+        """Whether requests to a host may only read: nothing that grants it says otherwise."""
+        granted = [self.network.allow[at] for at in hosts.lookup_possible(self._allow, host.text)[0]]
+        return any(each.access == READ for each in granted) and all(each.access == READ for each in granted)
+
     def _denied(self, text: str, port: int) -> Ruling | None:
         for at in hosts.lookup(self._deny, text):
             each = self.network.deny[at]
@@ -139,6 +150,8 @@ class Rules:
         return bool(hosts.lookup_possible(self._allow, text)[0])
 
     def _covers(self, each: Endpoint, port: int) -> bool:
+        if each.access == READ:
+            return port in WEB
         return each.port == port or (not each.port and port in self._web)
 
 
@@ -146,6 +159,10 @@ class Rules:
 def rules_of(network: Network) -> Rules:
     """The rules of a network, indexed once. Raises ValueError."""
     return Rules(network)
+
+
+def _is_one(host: str) -> bool:
+    return not {"*", "/"} & set(host) and "." in host
 
 
 def _index(endpoints: tuple[Endpoint, ...]) -> Index:

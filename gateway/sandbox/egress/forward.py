@@ -14,6 +14,8 @@ from gateway.sandbox.egress.streams import StreamError, relay
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from gateway.sandbox.egress.http import Request
     from gateway.sandbox.egress.streams import Stream
 
@@ -93,9 +95,19 @@ def request_head(request: Request, host: bytes, added: tuple[tuple[bytes, bytes]
     return b"\r\n".join(lines) + b"\r\n\r\n"
 
 
-async def exchange(client: Stream, server: Stream, request: Request, head: bytes, *, used: bool = False) -> Goes:
+async def exchange(
+    client: Stream,
+    server: Stream,
+    request: Request,
+    head: bytes,
+    *,
+    used: bool = False,
+    body: bytes | None = None,
+    told: Callable[[tuple[tuple[bytes, bytes], ...]], None] = lambda _fields: None,
+) -> Goes:
     """Sends the request, its body included, and carries the answer back: which connections go on. `used`: the server's
-    has carried one before. Raises http.HttpError or StreamError when either side breaks the protocol; then the
+    has carried one before; `body`: what is sent as the body, where it was read already; `told` gets the fields of the
+    answer. Raises http.HttpError or StreamError when either side breaks the protocol; then the
     connection must be cut; and Unanswered."""
     try:
         await server.send(head)
@@ -103,10 +115,10 @@ async def exchange(client: Stream, server: Stream, request: Request, head: bytes
         if used and repeats(request):
             raise Unanswered from error
         raise
-    if request.expects and request.length:
+    if request.expects and request.length and body is None:
         await client.send(b"HTTP/1.1 100 Continue\r\n\r\n")
-    upload = asyncio.ensure_future(_upload(client, server, request))
-    answer = asyncio.ensure_future(_answer(client, server, request, upload, used=used))
+    upload = asyncio.ensure_future(_upload(client, server, request, body))
+    answer = asyncio.ensure_future(_answer(client, server, request, upload, told, used=used))
     try:
         await asyncio.wait((upload, answer), return_when=asyncio.FIRST_COMPLETED)
         if upload.done() and isinstance(upload.exception(), (http.HttpError, StreamError)):
@@ -119,10 +131,13 @@ async def exchange(client: Stream, server: Stream, request: Request, head: bytes
         await asyncio.gather(upload, answer, return_exceptions=True)
 
 
-async def _upload(client: Stream, server: Stream, request: Request) -> bool:
+async def _upload(client: Stream, server: Stream, request: Request, body: bytes | None) -> bool:
     """Whether all of the body was read and sent."""
     try:
-        await copy_body(client, server, request.length)
+        if body is None:
+            await copy_body(client, server, request.length)
+        else:
+            await server.send(body)
     except OSError:
         return False
     return True
@@ -133,7 +148,13 @@ def _is_whole(upload: asyncio.Future[bool]) -> bool:
 
 
 async def _answer(
-    client: Stream, server: Stream, request: Request, upload: asyncio.Future[bool], *, used: bool
+    client: Stream,
+    server: Stream,
+    request: Request,
+    upload: asyncio.Future[bool],
+    told: Callable[[tuple[tuple[bytes, bytes], ...]], None],
+    *,
+    used: bool,
 ) -> Goes:
     while True:
         try:
@@ -155,6 +176,7 @@ async def _answer(
         if status >= 200:
             break
         await client.send(_response_head(head, b""))
+    told(head.fields)
     # An answer that comes before all of the request was read may be the last that the server says.
     kept = keeps(request) and length is not None and (not request.length or _is_whole(upload))
     server_keeps = kept and head.start[0] == b"HTTP/1.1" and b"close" not in _named(head.fields)

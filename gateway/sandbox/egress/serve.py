@@ -5,47 +5,26 @@ from __future__ import annotations
 import asyncio
 import contextlib
 
-from gateway.sandbox.egress import forward, http, socks, tls
+from gateway.sandbox.egress import forward, http, reading, socks, tls
 from gateway.sandbox.egress.authority import AuthorityError
 from gateway.sandbox.egress.dial import Refused, Unreachable
 from gateway.sandbox.egress.inject import InjectionError, headers_of
 from gateway.sandbox.egress.loop import in_thread
 from gateway.sandbox.egress.report import what_to_do
-from gateway.sandbox.egress.streams import Plain, Stream, StreamError, Tls, is_readable, relay
+from gateway.sandbox.egress.streams import Plain, Stream, StreamError, Tls, relay
 from gateway.sandbox.egress.surroundings import CERTIFICATES
+from gateway.sandbox.egress.way_out import HANDSHAKE_SECONDS, WayOut
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     import socket
-    import ssl
     from collections.abc import Awaitable, Callable
 
-    from gateway.model.plan import Injection
     from gateway.sandbox.egress.addresses import Host
-    from gateway.sandbox.egress.authority import Authority
-    from gateway.sandbox.egress.decide import Rules
-    from gateway.sandbox.egress.dial import Dialler
     from gateway.sandbox.egress.http import Request
-    from gateway.sandbox.egress.report import Report
+    from gateway.sandbox.egress.outside import Outside
 
-HANDSHAKE_SECONDS = 30.0
 HTTP_PORT, TLS_PORT = 80, 443
-
-
-class Outside:
-    """What all connections of a call share. `named`: what stands behind an address inside the sandbox."""
-
-    def __init__(
-        self,
-        rules: Rules,
-        dialler: Dialler,
-        report: Report,
-        authority: Authority | None,
-        trust: Callable[[], ssl.SSLContext],
-        named: Callable[[str], Host | None],
-    ) -> None:
-        self.rules, self.dialler, self.report, self.authority, self.trust = rules, dialler, report, authority, trust
-        self.named = named
 
 
 class Connection:
@@ -56,7 +35,7 @@ class Connection:
         self._plain = Plain(client)
         self._client = Stream(self._plain)
         self._servers: list[socket.socket] = []
-        self._kept: tuple[tuple[Host, int, bool], Stream, socket.socket] | None = None
+        self._way_out = WayOut(outside)
 
     async def run(self, dialled: tuple[Host, int] | None) -> None:
         """`dialled`: by a tool that knows no proxy; None: the client speaks to the proxy."""
@@ -71,6 +50,7 @@ class Connection:
         except (Unreachable, StreamError, TimeoutError, OSError):
             self._plain.abort()  # the client sees a broken connection, as it would without us
         finally:
+            self._way_out.close()
             for each in self._servers:
                 each.close()
 
@@ -152,12 +132,14 @@ class Connection:
 
     def _reads(self, host: Host, port: int) -> bool:
         """Whether requests to this port are read here, each dialled by itself."""
-        return port == HTTP_PORT or bool(self._intercepted(host, port))
+        return port == HTTP_PORT or self._ends_tls(host, port)
 
-    def _intercepted(self, host: Host, port: int) -> tuple[Injection, ...]:
-        if port != TLS_PORT or self._outside.authority is None:
-            return ()
-        return self._outside.rules.injections(host)
+    def _ends_tls(self, host: Host, port: int) -> bool:
+        """Whether the client's TLS is answered here: a header is added, or only reading is let through."""
+        rules = self._outside.rules
+        if port != TLS_PORT:
+            return False
+        return rules.reads_only(host) or (self._outside.authority is not None and bool(rules.injections(host)))
 
     def _meant(self, host: Host) -> Host:
         """Clients that look names up before they ask the proxy name an address of ours."""
@@ -228,18 +210,20 @@ class Connection:
     async def _take_over(self, host: Host, port: int) -> None:
         """Answers the client's TLS handshake in the host's stead, so that a header can be added."""
         authority = self._outside.authority
-        assert authority is not None
+        why = "a header must be added" if self._outside.rules.injections(host) else "this host may only be read from"
+        if authority is None:
+            raise Refused(host.at(port), "", f"{why}, and there can be no certificates for that here")
         await self._check_name(host, port)
         try:
             context = await in_thread(authority.context, host.text)
         except AuthorityError as error:
-            raise Refused(host.at(port), "", f"a header must be added, and cannot be: {error}") from None
+            raise Refused(host.at(port), "", f"{why}, and its requests cannot be looked at: {error}") from None
         inner = Tls(self._plain, context, None, self._client.rest())
         try:
             async with asyncio.timeout(HANDSHAKE_SECONDS):
                 await inner.handshake()
-        except OSError as error:  # ssl.SSLError is one
-            reason = f"the client does not trust the certificate that adding a header takes ({_reason(error)})"
+        except (OSError, StreamError) as error:  # ssl.SSLError is one; some clients only hang up
+            reason = f"{why}, and the client does not trust the certificate that this takes ({_reason(error)})"
             remedy = (
                 f"have the client trust {CERTIFICATES}, or send a plain request for http://{host.text}/ to the proxy"
             )
@@ -275,9 +259,13 @@ class Connection:
         """Forwards one request to the host it was judged for: whether the client's connection may carry another."""
         outside, client = self._outside, self._client
         injections = outside.rules.injections(host)
-        if injections and not secure and port == HTTP_PORT:
-            secure, port = True, TLS_PORT  # what is added never travels in the clear where the web has TLS
+        reads_only = outside.rules.reads_only(host)
+        if (injections or reads_only) and not secure and port == HTTP_PORT:
+            secure, port = True, TLS_PORT  # what is added, or asked for, never travels in the clear where there is TLS
+        body: bytes | None = None
         try:
+            if reads_only:
+                request, body = await self._only_reading(request, host, port)
             if injections and request.method == b"TRACE":
                 reason = "TRACE would show the header that is added for this host"
                 raise Refused(host.at(port), "", reason, "use another method")
@@ -285,12 +273,7 @@ class Connection:
             ruling = outside.rules.name(host, port)
             if not ruling.allowed:
                 raise Refused(host.at(port), ruling.rule, ruling.reason)
-            server = self._kept_for(host, port, secure)
-            if server is not None:
-                with contextlib.suppress(forward.Unanswered):
-                    return await self._exchanged(server, request, head, used=True)
-            server = await self._way_out(host, port, secure)
-            return await self._exchanged(server, request, head, used=False)
+            return await self._way_out.carry(client, request, head, body, (host, port, secure))
         except (Refused, Unreachable) as error:
             await self._explain(error)
         except InjectionError as error:
@@ -304,46 +287,26 @@ class Connection:
                 await forward.refuse(client, 502, "Bad Gateway", text)
         return False
 
-    async def _way_out(self, host: Host, port: int, secure: bool) -> Stream:
-        """A new connection to a host, kept for what comes next."""
+    async def _only_reading(self, request: Request, host: Host, port: int) -> tuple[Request, bytes | None]:
+        """The request, and its body if it has one, as it may be sent to a host that may only be read from. Raises
+        Refused."""
         outside = self._outside
-        self._close_kept()
-        found = await outside.dialler.dial(outside.rules, host, port)
-        self._servers.append(found)
-        server = Stream(Plain(found))
-        if secure:
-            inner = Tls(server.pipe, await in_thread(outside.trust), host.text)
-            async with asyncio.timeout(HANDSHAKE_SECONDS):
-                await inner.handshake()
-            server = Stream(inner)
-        self._kept = (host, port, secure), server, found
-        return server
-
-    def _kept_for(self, host: Host, port: int, secure: bool) -> Stream | None:
-        """The connection that carried the last request, where it leads to the same place and nothing has come on it
-        since: neither its end, nor an answer to nothing."""
-        if self._kept is None or self._kept[0] != (host, port, secure):
-            return None
-        _to, server, found = self._kept
-        return None if server.seen() or is_readable(found) else server
-
-    async def _exchanged(self, server: Stream, request: Request, head: bytes, *, used: bool) -> bool:
-        """Sends a request and carries the answer back: whether the client's connection goes on."""
-        goes = forward.Goes(client=False, server=False)
         try:
-            self._client.answered = False
-            goes = await forward.exchange(self._client, server, request, head, used=used)
-        finally:
-            if not goes.server:
-                self._close_kept()
-        return goes.client
-
-    def _close_kept(self) -> None:
-        if self._kept is not None:
-            _to, _server, found = self._kept
-            self._kept = None
-            self._servers.remove(found)
-            found.close()
+            found = reading.reading(request, outside.tags)
+            body = None
+            if found.has_body:
+                async with asyncio.timeout(forward.HEAD_SECONDS):
+                    body = reading.body_of(request, await self._client.exactly(request.length))
+            outside.spend(found.chosen + len(body or b""))
+        except reading.NotReadingError as error:
+            reason = f"this host may only be read from, and the request is refused: {error}"
+            rule = outside.rules.name(host, port).rule
+            raise Refused(host.at(port), rule, reason, "read what is needed by GET, or ask for a rule") from None
+        if body is None:
+            return found.request, None
+        fields = tuple(each for each in found.request.fields if each[0] != b"content-length")
+        fields += ((b"content-length", b"%d" % len(body)),)
+        return found.request.replace(fields=fields, length=len(body)), body
 
     async def _explain(self, error: Refused | Unreachable) -> None:
         if isinstance(error, Unreachable):

@@ -23,8 +23,8 @@ if TYPE_CHECKING:
     from gateway.model.result import Violation
     from gateway.sandbox.egress.dial import Dialler, Resolve, Route
     from gateway.sandbox.egress.names import Names
+    from gateway.sandbox.egress.outside import Outside
     from gateway.sandbox.egress.report import Report
-    from gateway.sandbox.egress.serve import Outside
 
 
 class Egress:
@@ -109,7 +109,8 @@ class Egress:
         self.close()
 
     def _intercepts(self, network: Network) -> bool:
-        return bool(network.inject) and network.mode != "off" and authority.available()
+        looks = bool(network.inject) or any(each.access for each in network.allow)
+        return looks and network.mode != "off" and authority.available()
 
     def _dial(self) -> Dialler:
         """Shared, so that a name is not resolved anew for every call. Made in the thread, when it is needed."""
@@ -120,7 +121,7 @@ class Egress:
         return self._dialler
 
     def _outside(self, network: Network, report: Report, names: Names) -> Outside:
-        from gateway.sandbox.egress.serve import Outside
+        from gateway.sandbox.egress.outside import Outside
 
         certificates = self._authority if self._intercepts(network) else None
         return Outside(rules_of(network), self._dial(), report, certificates, self._certificates, names.host_at)

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from gateway.sandbox.egress.dial import Dialler
     from gateway.sandbox.egress.listeners import Namespaces
     from gateway.sandbox.egress.loop import Loop
-    from gateway.sandbox.egress.serve import Outside
+    from gateway.sandbox.egress.outside import Outside
 
 MAX_CONNECTIONS = 256
 MAX_QUERIES = 64

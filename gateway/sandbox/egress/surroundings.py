@@ -24,8 +24,14 @@ _VARIABLES = tuple(
 )  # fmt: skip
 # Each replaces the certificates a program trusts, but NODE_EXTRA_CA_CERTS, which adds to them: the file holds all.
 _TRUST = (
-    "AWS_CA_BUNDLE", "CARGO_HTTP_CAINFO", "CURL_CA_BUNDLE", "DENO_CERT", "GIT_SSL_CAINFO", "NODE_EXTRA_CA_CERTS",
-    "PIP_CERT", "REQUESTS_CA_BUNDLE", "SSL_CERT_FILE",
+    "AWS_CA_BUNDLE", "CARGO_HTTP_CAINFO", "CLOUDSDK_CORE_CUSTOM_CA_CERTS_FILE", "CURL_CA_BUNDLE", "DENO_CERT",
+    "GIT_SSL_CAINFO", "NIX_SSL_CERT_FILE", "NODE_EXTRA_CA_CERTS", "NPM_CONFIG_CAFILE", "PIP_CERT", "REQUESTS_CA_BUNDLE",
+    "SSL_CERT_FILE", "YARN_HTTPS_CA_FILE_PATH",
+)  # fmt: skip
+# Where systems keep the certificates that programs trust which heed none of these (wget, apt).
+_BUNDLES = (
+    "/etc/ssl/certs/ca-certificates.crt", "/etc/pki/tls/certs/ca-bundle.crt", "/etc/ssl/ca-bundle.pem",
+    "/etc/ssl/cert.pem",
 )  # fmt: skip
 # The name that sandboxes give themselves; others keep the host's.
 HOSTNAME, OWN_ADDRESS = "sandbox", "127.0.1.1"
@@ -68,6 +74,8 @@ def files(network: Network, certificates: bytes) -> tuple[tuple[str, bytes], ...
             found.append((real, content))
     if certificates:
         found.append((CERTIFICATES, certificates))
+        bundles = {real for path in _BUNDLES if os.path.isfile(real := os.path.realpath(path))}
+        found += [(real, certificates) for real in bundles]
     return tuple(sorted(found))
 
 

@@ -48,7 +48,7 @@ _SANDBOX: dict[str, tuple[str, str]] = {
     "write": ("[./build]", "[~/.cache/pip, //srv/scratch/**]"),
     "hide": ("['*.pem']", "[./customers/**, ~/notes]"),
     "show": ("['tests/certs/*.pem']", "[./dev.tfvars]"),
-    "hosts": ("[pypi.org]", "['*.example.com', 'registry.example.com:8443']"),
+    "hosts": ("['*.example.com', 'registry.example.com:8443']", "[{host: pypi.org, access: read}]"),
     "network": ("listed", "'off'"),
     "sockets": ("[//run/postgresql/.s.PGSQL.5432]", "[~/.ssh/agent.sock]"),
     "env": ("[CI]", "['NPM_CONFIG_*', EDITOR]"),

@@ -81,13 +81,13 @@ TRICKS = (
         'talk(get("in.below.example", "http://in.below.example/"))',
         "in.below.example",
     ),
-)
-# No honest client needs these to work: they are refused, or not listened to any more, whatever is allowed.
-MALFORMED = (
     _trick(
         "another host follows on the same connection",
         'talk(get("good.example", "http://good.example/").replace(b"close", b"keep-alive"), get("evil.example", "http://evil.example/"))',
     ),
+)
+# No honest client needs these to work: they are refused, whatever is allowed.
+MALFORMED = (
     _trick("another host has a dot at its end", 'talk(get("evil.example.", "http://evil.example./"))'),
     _trick(
         "another host stands in the line and a good one in the header",

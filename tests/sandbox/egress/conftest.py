@@ -159,7 +159,7 @@ def web() -> Iterator[Callable[..., tuple[str, int]]]:
                 self.end_headers()
                 self.wfile.write(answer)
 
-            do_POST = do_GET  # noqa: N815
+            do_POST = do_PUT = do_GET  # noqa: N815
 
             def log_message(self, *_arguments: object) -> None:
                 pass

@@ -9,6 +9,7 @@ import subprocess
 import sys
 import threading
 from collections.abc import Callable, Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import TYPE_CHECKING
 
 import pytest
@@ -253,6 +254,113 @@ def test_clients_trust_what_adding_a_header_takes(secure, outside, web, tmp_path
     found = box.run("sh", "-c", command)
     assert {each["Authorization"] for each in seen} == {"Bearer s3cret"}, found
     assert box.violations == ()
+
+
+READS = Network("listed", (Endpoint("good.example", 0, "reads", "read"),))
+READERS = [
+    *SECURE_CLIENTS[:-1],
+    pytest.param("wget -qO- https://good.example/", id="wget", marks=needs("wget")),
+    pytest.param("curl -sS -d secret https://good.example/", id="curl sends", marks=needs("curl")),
+    pytest.param("curl -sS -T /etc/hostname https://good.example/", id="curl uploads", marks=needs("curl")),
+    pytest.param("wget -qO- --post-data=secret https://good.example/", id="wget sends", marks=needs("wget")),
+]
+
+
+@pytest.mark.parametrize("command", READERS)
+def test_clients_read_from_a_host_that_may_only_be_read_from(
+    secure, outside, web, tmp_path, request: pytest.FixtureRequest, command: str
+) -> None:
+    egress, made, _path = secure
+    seen: list[dict[str, str]] = []
+    outside.serve("good.example", 443, web("the page", made.context("good.example"), seen))
+    sends = request.node.callspec.id.endswith(("sends", "uploads"))
+    box = Sandbox(egress, READS, tmp_path)
+    found = box.run("sh", "-c", command)
+    assert ("the page" in found.stdout, len(seen)) == ((False, 0) if sends else (True, 1)), found
+    assert [each.rule for each in box.violations] == (["reads"] if sends else [])
+    assert {each["user-agent"] for each in seen} <= {"gateway"}
+    full = Sandbox(egress, GOOD, tmp_path)
+    told = full.run("sh", "-c", f"cat > /tmp/ca.pem <<'END'\n{made.certificate().decode()}END\n"
+                    "export SSL_CERT_FILE=/tmp/ca.pem CURL_CA_BUNDLE=/tmp/ca.pem NODE_EXTRA_CA_CERTS=/tmp/ca.pem\n"
+                    + command.replace("wget ", "wget --ca-certificate=/tmp/ca.pem "))  # fmt: skip
+    assert ("the page" in told.stdout, full.violations) == (True, ()), told
+
+
+@needs("git")
+def test_git_fetches_from_a_host_that_may_only_be_read_from_and_cannot_push(secure, outside, tmp_path: Path) -> None:
+    egress, made, _path = secure
+    environment = {"HOME": str(tmp_path), "PATH": os.environ["PATH"], "GIT_CONFIG_GLOBAL": "/dev/null"}
+    said: list[str] = []
+
+    def git(*words: str) -> str:
+        done = subprocess.run(
+            ["git", "-c", "user.name=a", "-c", "user.email=a@b", *words], cwd=tmp_path, env=environment, check=True,
+            capture_output=True, text=True,
+        )  # fmt: skip
+        return done.stdout
+
+    git("init", "-q", "-b", "main", "work")
+    git("-C", "work", "commit", "-q", "--allow-empty", "-m", "first")
+    git("clone", "-q", "--bare", "work", "repo.git")
+    git("-C", "repo.git", "config", "http.receivepack", "true")
+
+    class Handler(BaseHTTPRequestHandler):
+        protocol_version = "HTTP/1.1"
+
+        def do_GET(self) -> None:
+            said.append(self.requestline + " " + self.headers.get("User-Agent", ""))
+            path, _, query = self.path.partition("?")
+            given = {
+                **environment, "GIT_PROJECT_ROOT": str(tmp_path), "GIT_HTTP_EXPORT_ALL": "1", "PATH_INFO": path,
+                "QUERY_STRING": query, "REQUEST_METHOD": self.command, "REMOTE_ADDR": "x", "REMOTE_USER": "x",
+                "CONTENT_TYPE": self.headers.get("Content-Type", ""),
+                "CONTENT_LENGTH": self.headers.get("Content-Length", ""),
+                "HTTP_CONTENT_ENCODING": self.headers.get("Content-Encoding", ""),
+                "GIT_PROTOCOL": self.headers.get("Git-Protocol", ""),
+            }  # fmt: skip
+            body = self.rfile.read(int(self.headers.get("Content-Length", 0)))
+            done = subprocess.run(["git", "http-backend"], input=body, env=given, capture_output=True, check=False)
+            head, _, answer = done.stdout.partition(b"\r\n\r\n")
+            fields = dict(line.split(": ", 1) for line in head.decode().split("\r\n") if line)
+            self.send_response(int(fields.pop("Status", "200").split(" ")[0]))
+            for name, value in fields.items():
+                self.send_header(name, value)
+            self.send_header("Content-Length", str(len(answer)))
+            self.end_headers()
+            self.wfile.write(answer)
+
+        do_POST = do_GET  # noqa: N815
+
+        def log_message(self, *_arguments: object) -> None:
+            pass
+
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    server.socket = made.context("good.example").wrap_socket(
+        server.socket, server_side=True, do_handshake_on_connect=False
+    )
+    threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True).start()
+    try:
+        outside.serve("good.example", 443, server.server_address[:2])
+        script = (
+            "git clone -q https://good.example/repo.git x && git -C x log --format=%s && cd x && "
+            "git -c user.name=a -c user.email=a@b commit -q --allow-empty -m secret && git push -q origin main"
+        )
+        box = Sandbox(egress, READS, tmp_path)
+        found = box.run("sh", "-c", script)
+        assert (found.stdout, found.returncode != 0) == ("first\n", True), found
+        assert [each.rule for each in box.violations] == ["reads"]
+        assert [line.split(" ")[0] for line in said] == ["GET", "POST", "POST"]
+        assert {line.rpartition(" ")[2] for line in said} == {"gateway"}
+        assert git("-C", "repo.git", "log", "--format=%s") == "first\n"
+        full = Sandbox(egress, GOOD, tmp_path)
+        script = (
+            f"cat > /tmp/ca.pem <<'END'\n{made.certificate().decode()}END\nexport GIT_SSL_CAINFO=/tmp/ca.pem\n" + script
+        )
+        assert full.run("sh", "-c", script).returncode == 0
+        assert git("-C", "repo.git", "log", "--format=%s") == "secret\nfirst\n"
+    finally:
+        server.shutdown()
+        server.server_close()
 
 
 @needs("curl")

@@ -21,6 +21,7 @@ from gateway.sandbox.egress.addresses import Host
 from gateway.sandbox.egress.authority import Authority
 from gateway.sandbox.egress.decide import Rules
 from gateway.sandbox.egress.dial import Dialler
+from gateway.sandbox.egress.outside import Outside as Shared
 from gateway.sandbox.egress.report import Report
 
 from .conftest import PUBLIC, Outside
@@ -79,7 +80,7 @@ def speak(outside: Outside) -> Callable[..., Talk]:
 
         async def serve() -> None:
             async with asyncio.timeout(20):
-                shared = serving.Outside(
+                shared = Shared(
                     Rules(network), Dialler(outside.resolve, outside.route), report, maker, trust, named.get
                 )
                 await serving.Connection(shared, theirs).run(dialled)
@@ -98,11 +99,13 @@ def speak(outside: Outside) -> Callable[..., Talk]:
 
 
 @pytest.fixture
-def kept() -> Iterator[Callable[[list[bytes]], tuple[tuple[str, int], list[int]]]]:
+def kept() -> Iterator[Callable[..., tuple[tuple[str, int], list[int]]]]:
     """Servers that answer the requests of a connection one after another, then end it; how many each was sent."""
     listeners = []
 
-    def start(answers: list[bytes]) -> tuple[tuple[str, int], list[int]]:
+    def start(
+        answers: list[bytes], context: ssl.SSLContext | None = None, got: list[bytes] | None = None
+    ) -> tuple[tuple[str, int], list[int]]:
         listener = socket.create_server(("127.0.0.1", 0))
         seen: list[int] = []
 
@@ -110,6 +113,8 @@ def kept() -> Iterator[Callable[[list[bytes]], tuple[tuple[str, int], list[int]]
             with contextlib.suppress(OSError):
                 while True:
                     connection, _from = listener.accept()
+                    if context is not None:
+                        connection = context.wrap_socket(connection, server_side=True)
                     seen.append(0)
                     with connection, contextlib.suppress(OSError):
                         connection.settimeout(10)
@@ -123,6 +128,8 @@ def kept() -> Iterator[Callable[[list[bytes]], tuple[tuple[str, int], list[int]]
                             if not data:
                                 break
                             seen[-1] += 1
+                            if got is not None:
+                                got.append(data)
                             connection.sendall(answer)
 
         thread = threading.Thread(target=run, daemon=True)
@@ -714,3 +721,138 @@ def test_trace_would_show_the_header(speak, outside) -> None:
     outside.names["good.example"] = [PUBLIC]
     talk = speak(WITH_SECRET, GET.replace(b"GET", b"TRACE"))
     assert (talk.status, outside.dialled) == (403, [])
+
+
+READS = Network("listed", (Endpoint("good.example", 0, "reads", "read"),))
+
+
+def inside_tls(trust: Callable[[], ssl.SSLContext], *requests: bytes) -> Callable[[socket.socket], bytes]:
+    """A client that speaks TLS at once and reads until as many answers have come."""
+
+    def client(connection: socket.socket) -> bytes:
+        with trust().wrap_socket(connection, server_hostname="good.example") as secure:
+            data = b""
+            for request in requests:
+                secure.sendall(request)
+                answers = data.count(b"hello")
+                while data.count(b"hello") == answers:
+                    more = secure.recv(65536)
+                    if not more:  # refused
+                        return data
+                    data += more
+            return data
+
+    return client
+
+
+@needs_certificates
+@pytest.mark.parametrize("way", ["CONNECT", "dialled", "proxy"])
+def test_a_host_that_may_only_be_read_from_gets_what_reading_takes(speak, outside, web, maker, trust, way: str) -> None:
+    seen: list[dict[str, str]] = []
+    outside.serve("good.example", 443, web(context=maker.context("good.example"), seen=seen))
+    fields = b"Host: good.example\r\nUser-Agent: secret\r\nCookie: a=secret\r\nAccept: */*\r\n"
+    if way == "proxy":
+        talk = speak(
+            READS, b"GET http://good.example/x?secret HTTP/1.1\r\n" + fields + b"\r\n", maker=maker, trust=trust
+        )
+    else:
+        inner = inside_tls(trust, b"GET /x?secret HTTP/1.1\r\n" + fields + b"\r\n")
+
+        def client(connection: socket.socket) -> bytes:
+            if way == "CONNECT":
+                connection.sendall(TUNNEL % (443, 443))
+                assert connection.recv(1000).startswith(b"HTTP/1.1 200 ")
+            return inner(connection)
+
+        talk = speak(READS, b"", (WHO, 443) if way == "dialled" else None, client, maker=maker, trust=trust)
+    assert b"hello" in talk.got
+    assert seen == [
+        {"line": "GET /x HTTP/1.1", "body": "", "Host": "good.example", "accept": "*/*", "user-agent": "gateway"}
+    ]
+    assert (talk.violations, outside.dialled) == ((), [(PUBLIC, 443)])
+
+
+@needs_certificates
+@pytest.mark.parametrize(
+    "sent",
+    [
+        b"POST /x HTTP/1.1\r\nHost: good.example\r\nContent-Length: 6\r\n\r\nsecret",
+        b"DELETE /x HTTP/1.1\r\nHost: good.example\r\n\r\n",
+        b"GET /exec HTTP/1.1\r\nHost: good.example\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n",
+        b"GET /a/%2e%2e/b HTTP/1.1\r\nHost: good.example\r\n\r\n",
+        b"CONNECT good.example:443 HTTP/1.1\r\nHost: good.example:443\r\n\r\n",
+        b"GET https://bad.example/ HTTP/1.1\r\nHost: bad.example\r\n\r\n",
+        b"GET /x HTTP/1.1\r\nHost: bad.example\r\n\r\n",
+        b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n",
+        b"GET /" + b"a" * 2000 + b" HTTP/1.1\r\nHost: good.example\r\n\r\n",
+        b"GET /x/info/refs?service=git-receive-pack HTTP/1.1\r\nHost: good.example\r\n\r\n",
+    ],
+)
+def test_what_does_more_than_read_is_refused_before_the_host_is_dialled(
+    speak, outside, web, maker, trust, sent: bytes
+) -> None:
+    seen: list[dict[str, str]] = []
+    outside.serve("good.example", 443, web(context=maker.context("good.example"), seen=seen))
+    client = inside_tls(trust, sent)
+    talk = speak(READS, b"", (WHO, 443), client, maker=maker, trust=trust)
+    assert (talk.status in (400, 403), seen, outside.dialled) == (True, [], [])
+    assert len(talk.violations) == 1
+    # The twin: where the host may be used in full, what is a whole request arrives.
+    full = speak(GOOD, b"", (WHO, 443), client, maker=maker, trust=trust)
+    assert full.violations == ()
+
+
+@needs_certificates
+def test_plain_text_on_the_port_of_tls_and_other_ports_are_refused(speak, outside, maker, trust) -> None:
+    outside.names["good.example"] = [PUBLIC]
+    plain = speak(READS, b"GET /x HTTP/1.1\r\nHost: good.example\r\n\r\n", (WHO, 443), maker=maker, trust=trust)
+    other = speak(READS.replace(mode="open"), b"secret", (WHO, 22), maker=maker, trust=trust)
+    assert [each.target for talk in (plain, other) for each in talk.violations] == [
+        "good.example:443",
+        "good.example:22",
+    ]
+    assert outside.dialled == []
+
+
+def test_without_certificates_such_a_host_is_not_reached(speak, outside) -> None:
+    outside.names["good.example"] = [PUBLIC]
+    talk = speak(READS, hello("good.example"), (WHO, 443))
+    assert ["there can be no certificates" in each.hint for each in talk.violations] == [True]
+    assert outside.dialled == []
+
+
+@needs_certificates
+def test_a_client_that_only_hangs_up_on_our_certificate_is_told_of_too(speak, outside, maker, trust) -> None:
+    outside.names["good.example"] = [PUBLIC]
+
+    def client(connection: socket.socket) -> bytes:
+        connection.sendall(hello("good.example"))
+        connection.recv(100_000)
+        connection.shutdown(socket.SHUT_RDWR)
+        return b""
+
+    talk = speak(READS, b"", (WHO, 443), client, maker=maker, trust=trust)
+    assert ["does not trust the certificate" in each.hint for each in talk.violations] == [True]
+
+
+@needs_certificates
+def test_what_the_requests_of_a_call_may_say_is_bounded(speak, outside, web, maker, trust, monkeypatch) -> None:
+    monkeypatch.setattr("gateway.sandbox.egress.reading.MAX_OUT", 100)
+    seen: list[dict[str, str]] = []
+    outside.serve("good.example", 443, web(context=maker.context("good.example"), seen=seen))
+    request = b"GET /" + b"a" * 30 + b" HTTP/1.1\r\nHost: good.example\r\n\r\n"
+    talk = speak(READS, b"", (WHO, 443), inside_tls(trust, *[request] * 4), maker=maker, trust=trust)
+    assert (len(seen), b"403 Refused by gateway" in talk.got) == (2, True)
+
+
+@needs_certificates
+def test_tags_pass_only_if_the_host_has_given_them(speak, outside, kept, maker, trust) -> None:
+    made = b'HTTP/1.1 200 OK\r\nContent-Length: 5\r\nETag: "given"\r\n\r\nhello'
+    sent: list[bytes] = []
+    place, _seen = kept([made] * 3, context=maker.context("good.example"), got=sent)
+    outside.serve("good.example", 443, place)
+    ask = b"GET /x HTTP/1.1\r\nHost: good.example\r\nIf-None-Match: %s\r\n\r\n"
+    speak(READS, b"", (WHO, 443), inside_tls(trust, *(ask % tag for tag in (b'"given"', b'"secret"', b'"given"'))),
+          maker=maker, trust=trust)  # fmt: skip
+    assert [b'"given"' in each for each in sent] == [False, False, True]
+    assert not any(b"secret" in each for each in sent)

@@ -1,0 +1,135 @@
+"""Requests to a host that may only be read from: what is let through, and in which form. Pure.
+
+GET and HEAD, and what git needs to fetch. A path is held to a grammar that servers cannot read in two ways; of the
+header only what reading takes passes, each field by a grammar of its own; a query is dropped. What is left to choose is
+counted, because names and order of what is asked for are always words to whoever reads the host's log.
+"""
+
+from __future__ import annotations
+
+import re
+
+from gateway.core.value import Value
+from gateway.sandbox.egress.git_requests import GitError, rewritten
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from gateway.sandbox.egress.http import Request
+
+MAX_PATH = 1024
+MAX_BODY = 1 << 20
+MAX_OUT = 256 << 10
+"""Bytes that the requests of one call may choose: paths, fields and bodies together."""
+USER_AGENT = b"gateway"
+
+_SEGMENT = re.compile(rb"(?:[A-Za-z0-9._~!$&'()*+,=:@-]|%(?:2[0-9A-CF]|[3-6][0-9A-F]|7[0-9A-E]|[C-F89AB][0-9A-F]))*")
+_SLASH = re.compile(rb"%2[Ff]")
+_HIDDEN = re.compile(rb"%(?:2[Ee5]|5[Cc]|3[BFbf]|23)")  # dots, and what cuts a path, spelled otherwise
+_DATE = rb"[A-Z][a-z]{2}, \d\d [A-Z][a-z]{2} \d{4} \d\d:\d\d:\d\d GMT"
+_MEDIA = rb"(?:[A-Za-z0-9*][A-Za-z0-9*+.-]{0,63})/(?:[A-Za-z0-9*][A-Za-z0-9*+.-]{0,63})"
+_WEIGHT = rb"(?: ?; ?(?:q=[01](?:\.\d{1,3})?|charset=utf-8|version=[0-9.]{1,8}))*"
+_KEPT: dict[bytes, re.Pattern[bytes]] = {
+    b"accept": re.compile(_MEDIA + _WEIGHT + rb"(?: ?, ?" + _MEDIA + _WEIGHT + rb"){0,9}"),
+    b"accept-encoding": re.compile(rb"(?:[a-z*]{1,10}" + _WEIGHT + rb")(?: ?, ?[a-z*]{1,10}" + _WEIGHT + rb"){0,5}"),
+    b"range": re.compile(rb"bytes=\d{1,12}-\d{0,12}|bytes=-\d{1,12}"),
+    b"if-modified-since": re.compile(_DATE),
+    b"git-protocol": re.compile(rb"version=[12]"),
+}
+# Tags that the host itself has given: anything else would be a text of the client's own.
+_TAGS = (b"if-none-match", b"if-range")
+_TAG = re.compile(rb'(?:W/)?"[!#-~]{1,128}"')
+_REFS, _FETCH = b"/info/refs", b"/git-upload-pack"
+_REFS_QUERY = b"service=git-upload-pack"
+_FETCH_TYPE = b"application/x-git-upload-pack-request"
+
+
+class NotReadingError(ValueError):
+    """A request that could do more than read, or say more than it needs to; the message says why."""
+
+
+class Reading(Value):
+    """A request as it may be sent. `has_body`: the whole of it must be read and given to `body_of` first."""
+
+    request: Request
+    has_body: bool = False
+
+    @property
+    def chosen(self) -> int:
+        """How many bytes of it the client has chosen, its body apart."""
+        return len(self.request.path) + sum(len(value) for _name, value in self.request.fields)
+
+
+def reading(request: Request, tags: frozenset[bytes] | set[bytes] = frozenset()) -> Reading:
+    """The request without what reading does not need. `tags`: the entity tags that the host has given. Raises
+    NotReadingError."""
+    path, mark, query = request.path.partition(b"?")
+    if request.upgrade or request.expects or any(name == b"upgrade" for name, _value in request.fields):
+        raise NotReadingError("it asks to change to another protocol, or for leave to send a body")
+    _check_path(path)
+    if request.method == b"POST" and path.endswith(_FETCH) and not mark:
+        return Reading(_git(request), has_body=True)
+    if request.method not in (b"GET", b"HEAD"):
+        raise NotReadingError(f"{request.method.decode('ascii')} is no way to read")
+    if request.length:
+        raise NotReadingError("a request that reads has no body")
+    if path.endswith(_REFS):
+        if query != _REFS_QUERY:
+            raise NotReadingError("git may only fetch from this host")
+        path += b"?" + query
+    return Reading(request.replace(path=path, fields=_fields(request, tags)))
+
+
+def body_of(request: Request, body: bytes) -> bytes:
+    """What a request with a body may send instead of it. Raises NotReadingError."""
+    encodings = [value.lower() for name, value in request.fields if name == b"content-encoding"]
+    try:
+        return rewritten(body, compressed=encodings == [b"gzip"], most=MAX_BODY)
+    except GitError as error:
+        raise NotReadingError(str(error)) from None
+
+
+def tag_of(fields: tuple[tuple[bytes, bytes], ...]) -> bytes:
+    """The entity tag of an answer, b"" for none."""
+    found = [value for name, value in fields if name == b"etag"]
+    return found[0] if len(found) == 1 and _TAG.fullmatch(found[0]) else b""
+
+
+def _check_path(path: bytes) -> None:
+    if len(path) > MAX_PATH:
+        raise NotReadingError(f"the path has more than {MAX_PATH:,} bytes")
+    segments = path.split(b"/")[1:]
+    for at, segment in enumerate(segments):
+        if not segment and at < len(segments) - 1:
+            raise NotReadingError("the path has an empty part")
+        if segment in (b".", b".."):
+            raise NotReadingError("the path has a part `.` or `..`")
+        if not _SEGMENT.fullmatch(segment.upper() if b"%" in segment else segment):
+            raise NotReadingError("the path has characters that servers read in different ways")
+        parts = _SLASH.split(segment)
+        if len(parts) > 1 and not (len(parts) == 2 and parts[0][:1] == b"@" and parts[1].strip(b".")):
+            raise NotReadingError("the path spells a slash otherwise, which only a scope of npm does (`@a%2fb`)")
+        if any(_HIDDEN.search(part) for part in parts):
+            raise NotReadingError("the path spells a dot or a mark otherwise")
+
+
+def _fields(request: Request, tags: frozenset[bytes] | set[bytes]) -> tuple[tuple[bytes, bytes], ...]:
+    kept: dict[bytes, bytes] = {}
+    for name, value in request.fields:
+        grammar = _KEPT.get(name)
+        fits = grammar.fullmatch(value) is not None if grammar is not None else name in _TAGS and value in tags
+        if fits:
+            kept.setdefault(name, value)
+    return (*kept.items(), (b"user-agent", USER_AGENT))
+
+
+def _git(request: Request) -> Request:
+    if [value for name, value in request.fields if name == b"content-type"] != [_FETCH_TYPE]:
+        raise NotReadingError("a POST to this place is a fetch of git, and this is none")
+    encodings = [value.lower() for name, value in request.fields if name == b"content-encoding"]
+    if encodings not in ([], [b"gzip"]):
+        raise NotReadingError("the body is compressed in a way that is not read")
+    if not 0 < request.length <= MAX_BODY:
+        raise NotReadingError(f"the body has no length, or more than {MAX_BODY:,} bytes")
+    kept = _fields(request, frozenset())
+    fields = (*kept, (b"content-type", _FETCH_TYPE), *(((b"content-encoding", b"gzip"),) if encodings else ()))
+    return request.replace(fields=fields)
