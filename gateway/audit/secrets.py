@@ -12,7 +12,6 @@ from __future__ import annotations
 from itertools import pairwise
 
 from gateway.audit import program_secrets
-from gateway.audit.issuers import FORMS
 from gateway.policy.variables import is_secret
 
 TYPE_CHECKING = False
@@ -133,6 +132,8 @@ class _Finder:
 
     def __init__(self) -> None:
         import re  # few texts are looked at with it, and it takes longer to load than a call to judge
+
+        from gateway.audit.issuers import FORMS  # lazy: likewise
 
         self.forms = [(name, re.compile(rf"(?<![A-Za-z0-9])(?:{form})")) for name, form in FORMS]
         self.any_form = re.compile("(?<![A-Za-z0-9])(?:" + "|".join(form for _name, form in FORMS) + ")")
