@@ -1,8 +1,8 @@
-"""What a call that runs code would run, by content: the files that its words name, and those in which the programs that
-it starts look up what to do.
+"""What a call that runs code or sends something would run or send, by content: the files that its words name, that it
+reads by redirects, and in which the programs that it starts look up what to do.
 
-A yes to `bash x.sh` or `npm test` is one to what they say when they are shown. What these name in turn, and what they
-load, is not followed: the sandbox holds that.
+A yes to `bash x.sh`, `cat x.sh | bash` or `npm test` is one to what they say when they are shown, whichever part of the
+call hands it on. What these name in turn, and what they load, is not followed: the sandbox holds that.
 """
 
 from __future__ import annotations
@@ -47,19 +47,22 @@ def _files(verdict: Verdict) -> list[str]:
 def _named(verdict: Verdict) -> Iterator[str]:
     items, parts, context = verdict.analysis.items, verdict.analysis.parts, verdict.context
     running = {item.part for item in items if item.effect.kind in ("code", "opaque")}
+    if not running and not any(_sends(item.effect) for item in items):
+        return
     for item in items:
         effect: Any = item.effect
-        if item.part in running and effect.kind == "read" and HOLE not in effect.path:
+        if effect.kind == "read" and HOLE not in effect.path:
             yield effect.real or effect.path
     folders: dict[str, None] = {}
-    for at in sorted(each for each in running if each >= 0):
-        for folder in parts[at].cwds or (context.cwd,):
-            folders[folder] = None
-            for path in _words(parts[at].argv, folder):
-                if os.path.isdir(path):
-                    folders[path] = None
-                else:
+    for at, part in enumerate(parts):
+        for folder in part.cwds or (context.cwd,):
+            if at in running:
+                folders[folder] = None
+            for path in _words(part.argv, folder):
+                if not os.path.isdir(path):
                     yield path
+                elif at in running:
+                    folders[path] = None
     for folder in _with_parents(folders, context.root):
         for name in MANIFESTS:
             path = f"{folder}/{name}"
@@ -67,9 +70,14 @@ def _named(verdict: Verdict) -> Iterator[str]:
                 yield path
 
 
+def _sends(effect: Any) -> bool:
+    return effect.kind == "connect" and (effect.direction != "fetch" or bool(effect.sends))
+
+
 def _words(argv: Iterable[str], folder: str) -> Iterator[str]:
     for word in list(argv)[:_MOST_WORDS]:
-        for each in dict.fromkeys((word, word.partition("=")[2])):
+        glued = word[2:] if word[:1] == "-" and word[1:2] != "-" else word[1:] if word[:1] == "@" else ""
+        for each in dict.fromkeys((word, word.partition("=")[2], glued)):
             if each and HOLE not in each and "\0" not in each and len(each) < _LONGEST:
                 path = os.path.join(folder, each)
                 if os.path.exists(path):

@@ -25,22 +25,24 @@ _WHY = (
     "gateway refused this call: its hook did not run to its end, or could not be started. "
     "`gateway doctor` looks for the reason."
 )
-# Signals do not end the shell, nor do options that a variable gives it (`SHELLOPTS`), whose trace may go to standard
-# output. Nothing is written before the whole answer is there; what cannot be written is refused.
+# What it says when it ends is the refusal, until there is an answer: so whatever ends it says no, also that no process
+# can be started any more. Signals do not end it, nor do options that a variable gives it (`SHELLOPTS`), whose trace may
+# go to standard output. Nothing is written before the whole answer is there; what cannot be written is refused.
 _SCRIPT = """\
 { set +efuvx; } >/dev/null 2>&1
 trap '' HUP INT QUIT ILL TRAP ABRT BUS FPE USR1 SEGV USR2 PIPE ALRM TERM XCPU XFSZ VTALRM PROF SYS
-out=$("$@") && end=0 || end=$?
-case $end in
-80) end=0 ;;
-82) end=2 ;;
-*) out=@OUT@ end=@STATUS@
-printf '%s\\n' @ERROR@ >&2 ;;
-esac
+out=@OUT@ end=@STATUS@ why=@ERROR@
+trap 'case $why in ?*) printf "%s\\n" "$why" >&2 ;; esac
 case $out in ?*)
-printf '%s\\n' "$out" || { end=2; printf '%s\\n' 'gateway refused this call: its answer cannot be written.' >&2; } ;;
+printf "%s\\n" "$out" || { end=2; printf "%s\\n" "gateway refused this call: its answer cannot be written." >&2; } ;;
 esac
-exit $end"""
+exit $end' EXIT
+got=$("$@") && code=0 || code=$?
+case $code in
+80) out=$got end=0 why= ;;
+82) out=$got end=2 why= ;;
+esac
+exit"""
 
 
 def hook_lines(agent: str, options: Sequence[str] = ()) -> Callable[[str], list[str]]:

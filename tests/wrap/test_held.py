@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+from fuzzing import THOROUGH
 from hooking import World, before, lets_run, reason_in
 from patience import patience
 
@@ -255,6 +256,26 @@ def test_a_limit_of_the_system_is_a_refusal(world: World, agent: str, limit: str
             pytest.skip("this system starts more processes than it is told to")
     answer = answered(world, line, said(world, agent, "rm -rf /"))
     assert not lets_run(agent, *answer), answer
+
+
+@pytest.mark.parametrize("shell", ["sh", "bash"])
+@pytest.mark.parametrize("agent", HELD)
+def test_a_user_who_can_start_no_process_more_is_refused(agent: str, shell: str) -> None:
+    """As after a call that has filled the table of processes. Bash tries for 15 seconds, and ends."""
+    if os.geteuid() != 0 or shutil.which("setpriv") is None or shutil.which(shell) is None:
+        pytest.skip("this is tried by root as another user, where it can become one")
+    if shell == "bash" and (agent != HELD[0] or not THOROUGH):
+        pytest.skip("bash takes 15 seconds, so one of them is tried in long runs")
+    start = ["/bin/sh"] if shell == "sh" else [str(shutil.which("bash")), "--posix"]
+    user = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", "prlimit", "--nproc=1"]
+    done = subprocess.run(
+        [*user, *start, *held(agent, BEFORE[agent], ["/bin/true"])[1:]], input=b"", capture_output=True, cwd="/",
+        timeout=patience(60), check=False,
+    )  # fmt: skip
+    wanted = dialect_of(agent).refuse(BEFORE[agent], "")  # type: ignore[union-attr]
+    assert (done.returncode, b"its hook did not run to its end" in done.stderr) == (wanted.status, True), done
+    assert not lets_run(agent, done.stdout, done.stderr, done.returncode)
+    assert b"its hook did not run to its end" in done.stdout
 
 
 # What a shell takes from the variables that it is started with.
