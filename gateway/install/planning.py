@@ -43,7 +43,7 @@ def to_put(targets: Sequence[Target], receipt: Mapping[str, Kept], stay: Sequenc
             if before is not None and not before.startswith(OWN_MARK) and before != target.content:
                 problem = Problem("must not be anybody else's file", file=target.path, remedy="move it away")
                 raise ConfigError(problem)
-            after, now = target.content, old.replace(content=_digest(target.content))
+            after, now = target.content, old.replace(content=digest(target.content))
         else:
             after, made = put(target, before or "", old.made)
             now = old.replace(made=made)
@@ -98,7 +98,7 @@ def _recognised(target: Target) -> Kept | None:
     if text is None:
         return None
     if target.form == TEXT:
-        return Kept(TEXT, created=True, content=_digest(text)) if text.startswith(OWN_MARK) else None
+        return Kept(TEXT, created=True, content=digest(text)) if text.startswith(OWN_MARK) else None
     made = own_pieces(target.form, text, target.path, target)
     return Kept(target.form, made) if made.pieces else None
 
@@ -109,7 +109,7 @@ def _taken(path: str, kept: Kept) -> tuple[list[files.Change], tuple[str, ...]]:
     if text is None:
         return [], ()
     if kept.form == TEXT:
-        if _digest(text) == kept.content:
+        if digest(text) == kept.content:
             return [files.Change(path, real, text, None)], ()
         if not text.startswith(OWN_MARK):
             return [], (f"{path} was replaced by somebody and stays",)
@@ -135,7 +135,8 @@ def _is_empty(form: str, text: str, path: str) -> bool:
     )
 
 
-def _digest(text: str) -> str:
+def digest(text: str) -> str:
+    """What a file that is wholly ours is known by."""
     return hashlib.sha256(text.encode("utf-8")).hexdigest()
 
 

@@ -99,7 +99,7 @@ def test_a_dry_run_shows_the_change_and_makes_none(person) -> None:
     assert (done.returncode, person.files()) == (0, {})
     assert b"+++ " in done.stdout
     assert b'+    "PreToolUse": [' in done.stdout
-    assert not (person.home / ".local").exists()
+    assert not (person.home / ".local" / "state" / "gateway" / "init").exists()
 
 
 def test_without_a_person_at_a_terminal_nothing_is_changed(person) -> None:
@@ -243,7 +243,8 @@ def test_json_tells_what_was_changed(person) -> None:
     assert {name: found[name] for name in ("agent", "level", "status", "made")} == {
         "agent": "gemini", "level": "user", "status": 0, "made": True,
     }  # fmt: skip
-    assert [each["path"] for each in found["changes"]] == [str(person.home / ".gemini/settings.json")]
+    own = person.home / ".config" / "gateway" / "policy.yaml"
+    assert [each["path"] for each in found["changes"]] == [str(person.home / ".gemini/settings.json"), str(own)]
     assert '"timeout": 30000' in found["changes"][0]["diff"]
 
 
@@ -363,3 +364,34 @@ def test_a_file_of_ours_takes_the_place_of_nobodys(theirs: str | None, status: i
     done = person("init", "opencode", "--yes")
     assert (done.returncode, b"anybody else's" in done.stderr) == (status, bool(status))
     assert path.read_text(encoding="utf-8").startswith(theirs or "// Written by `gateway init")
+
+
+def test_a_user_without_a_policy_gets_one_and_is_told_what_it_means(person) -> None:
+    policy = person.home / ".config" / "gateway" / "policy.yaml"
+    done = person("init", "claude", "--yes", "--edits", "accept", "--preset", "python")
+    assert done.returncode == 0
+    text = policy.read_text(encoding="utf-8")
+    assert "extends: [daily, python]\nsettings:\n  guarded: " in text
+    assert "mode: accept_edits" in text
+    told = [line for line in done.stdout.decode().splitlines() if line.startswith("- ")]
+    assert told
+    assert len(told) < 12
+    policy.write_text(text + "rules: []\n", encoding="utf-8")
+    assert b"change no policy that you have" in person("init", "claude", "--yes", "--edits", "follow").stdout
+    gone = person("init", "claude", "--undo", "--yes")
+    assert (gone.returncode, policy.read_text(encoding="utf-8")) == (0, text + "rules: []\n")
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["--preset", "cobol"], "--preset must be one of python, node, systems (got `cobol`)"),
+        (["--edits", "all"], "--edits must be one of accept, follow (got `all`)"),
+        (["--edits", "accept", "--project"], "are for your own policy"),
+        (["--preset", "node", "--undo"], "are for your own policy"),
+    ],
+)
+def test_what_a_policy_cannot_be_asked_for_is_told(person, words: list[str], said: str) -> None:
+    done = person("init", "claude", "--yes", *words)
+    assert (done.returncode, person.files()) == (2, {})
+    assert said in done.stderr.decode().replace("\n", " ")

@@ -18,7 +18,7 @@ from gateway.policy.table import TEXT
 from gateway.spec.tools import compile_tools
 from gateway.tools.registry import Registry
 
-PRESETS = ("builtin", "guard", "daily", "ci", "enterprise", "project.example")
+PRESETS = ("builtin", "guard", "daily", "ci", "enterprise", "python", "node", "systems", "project.example")
 SHIPPED = Path(__file__).parents[2] / "policies"
 
 

@@ -51,6 +51,9 @@ def doctor(
     By what, and what would be better; and whether the hooks in agents' settings answer: each is run as it stands there,
     with calls that must be refused and calls that may run.
 
+    With --agent one contained call is made in a project that is thrown away, and taken back, and it is said how many of
+    typical commands would ask.
+
     With --live each agent's own program is run once, in a home and a project that are thrown away, against a model on
     this machine that has it read a secret file: the hooks that stand in its settings must refuse that.
 
@@ -59,6 +62,7 @@ def doctor(
     from gateway.config.load import project_root
     from gateway.core.places import places
     from gateway.frontends.doctor_agents import agent_findings, folder_findings
+    from gateway.frontends.doctor_contained import contained_findings
     from gateway.frontends.doctor_installation import installation_findings
     from gateway.frontends.session import folder
 
@@ -76,7 +80,7 @@ def doctor(
     own = installation_findings(where, here, root, environment)
     found = agent_findings(where, root, environment, agent or "", live=live)
     if agent:
-        findings = (*(each for each in own if each.state == BROKEN), *found)
+        findings = (*(each for each in own if each.state == BROKEN), *found, *contained_findings(agent, where, root))
     else:
         findings = (
             *sandbox_findings(_permitted(root)),

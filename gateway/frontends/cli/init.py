@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from gateway.agents import AGENTS
+from gateway.agents import AGENTS, dialect_of
 from gateway.config.load import project_root
 from gateway.core.errors import ConfigError, GatewayError, Problem
 from gateway.core.places import places
@@ -17,7 +17,7 @@ from gateway.frontends.jsontext import pretty
 from gateway.frontends.opened import FOLDER
 from gateway.frontends.output import write
 from gateway.frontends.session import folder
-from gateway.install import apart, files, own_copy, planning
+from gateway.install import apart, files, own_copy, planning, user_policy
 from gateway.install.agents import agent_named
 from gateway.install.base import MANAGED, PROJECT, SERVER, USER, Site, shell_line
 from gateway.install.hook_lines import hook_lines, server_line
@@ -25,6 +25,7 @@ from gateway.install.own_hooks import is_own
 from gateway.install.pieces import TEXT, Entry, Member, Target
 from gateway.install.receipts import Receipts
 from gateway.policy.wording import visible
+from gateway.render.settings_diff import brief, difference, shown
 from gateway.render.style import is_terminal, style_for
 
 if TYPE_CHECKING:
@@ -33,7 +34,6 @@ if TYPE_CHECKING:
     from gateway.install.base import Agent
     from gateway.install.planning import Plan
     from gateway.install.receipts import Kept
-    from gateway.render.style import Style
 
 DONE, DECLINED, UNTRUSTED = 0, 1, 3
 
@@ -50,6 +50,13 @@ def init(
         bool,
         typer.Option("--native", help="Say the policy's deny rules in the agent's own rules, too, as a second net."),
     ] = False,
+    preset: Annotated[
+        list[str] | None,
+        typer.Option("--preset", metavar="NAME", help=f"For a trade, in your policy: {', '.join(user_policy.TRADES)}."),
+    ] = None,
+    edits: Annotated[
+        str, typer.Option("--edits", metavar="MODE", help="Let edits and contained work run unasked: accept or follow.")
+    ] = "",
     install_apart: Annotated[
         bool,
         typer.Option("--install-apart", help="Copy this gateway to a place of its own first, and guard from there."),
@@ -80,6 +87,15 @@ def init(
         raise ConfigError(Problem("--undo and --install-apart must not be given together"))
     if json and not (yes or dry_run):
         raise ConfigError(Problem("--json must be given with --yes or --dry-run"))
+    for each in preset or ():
+        if each not in user_policy.TRADES:
+            raise ConfigError(Problem(f"--preset must be one of {', '.join(user_policy.TRADES)} (got `{each}`)"))
+    if edits not in ("", *user_policy.EDITS):
+        raise ConfigError(Problem(f"--edits must be one of {', '.join(user_policy.EDITS)} (got `{edits}`)"))
+    if (preset or edits) and (project or managed or undo):
+        raise ConfigError(
+            Problem("--preset and --edits are for your own policy: use them without --project and the like")
+        )
     level = MANAGED if managed else PROJECT if project else USER
     if level not in found.LEVELS:
         remedy = f"use {' or '.join(_option(each) for each in found.LEVELS)}"
@@ -93,7 +109,8 @@ def init(
         if inside is not None:
             raise ConfigError(inside)
     site = Site(level, where.home, root, dict(os.environ))
-    return _Init(found, site, Receipts(where.state), how).run(undo, mcp, native)
+    wish = user_policy.Wish(tuple(dict.fromkeys(preset or ())), edits)
+    return _Init(found, site, Receipts(where.state), how, wish).run(undo, mcp, native)
 
 
 class _How(Value):
@@ -149,12 +166,14 @@ def _agreed(how: _How, question: str) -> bool:
 class _Init:
     """One run of the command."""
 
-    def __init__(self, agent: Agent, site: Site, receipts: Receipts, how: _How) -> None:
+    def __init__(self, agent: Agent, site: Site, receipts: Receipts, how: _How, wish: user_policy.Wish) -> None:
         self.agent, self.site, self.receipts = agent, site, receipts
+        self.wish = wish
         self.how, self.dry_run = how, how.dry_run
         self.style = style_for(sys.stdout)
         self.changed: list[files.Change] = []
         self.notes: list[str] = []
+        self.meaning: list[str] = []
 
     def run(self, undo: bool, mcp: bool, native: bool) -> int:
         kept = self.receipts.read(self.agent.NAME, self.site.level, self.site.place)
@@ -172,6 +191,7 @@ class _Init:
         codex = self.agent.NAME == "codex" and self.site.level != MANAGED
         targets += put_before(kept, targets, mcp, native)
         stay = [path for path, each in kept.items() if each.form == TEXT and not native]
+        targets += self._policy(kept, stay)
         plan = planning.to_put((*targets, *(_trust_of(kept) if codex else ())), kept, stay)
         if not self._make(plan, "nothing to change: the gateway is in these settings already"):
             return DECLINED
@@ -185,6 +205,9 @@ class _Init:
             *self.agent.hooks(self.site, hook_lines(self.agent.NAME)),
             self.agent.server(self.site, server_line()),
         ]
+        if user_policy.is_changed(places(), kept):
+            kept = {path: each for path, each in kept.items() if path != user_policy.path_of(places())}
+            self.notes.append(f"{user_policy.path_of(places())} was changed since: it is yours, and stays")
         if not kept:
             targets = targets[:-1]  # a server of that name may be anybody's
         plan = planning.to_take(targets, kept)
@@ -195,6 +218,21 @@ class _Init:
         for each in plan.notes:
             self._say(f"note: {visible(each)}\n")
         return DONE
+
+    def _policy(self, kept: Mapping[str, Kept], stay: list[str]) -> list[Target]:
+        """The user's policy, where there is none yet, and what it means."""
+        if self.site.level != USER:
+            return []
+        holds = user_policy.cannot_hold()
+        wish = self.wish.replace(guarded=not holds)
+        found = user_policy.target(places(), wish, kept)
+        if found is None:
+            stay.append(user_policy.path_of(places()))
+            if self.wish.trades or self.wish.edits:
+                self.notes.append("--preset and --edits change no policy that you have: say it there, under `extends`")
+        rewrites = bool(getattr(dialect_of(self.agent.NAME), "REWRITES", ()))
+        self.meaning = user_policy.told(self.agent.TITLE, rewrites, holds, None if found is None else found.content)
+        return [] if found is None else [found]
 
     def _native(self) -> list[Target]:
         from gateway.config.load import Options
@@ -280,6 +318,8 @@ class _Init:
         place, tree = apart.in_working_tree(self.site.home, sys.executable)
         own = (f"this gateway lies in the git working tree {tree}: let no agent work there ({place})",) if tree else ()
         remarks = (*self.agent.remarks(self.site), *own, *self.notes)
+        for each in self.meaning:
+            self._say(f"- {visible(each)}\n")
         self.notes = list(remarks)
         for each in remarks:
             self._say(f"note: {visible(each)}\n")
@@ -296,46 +336,8 @@ class _Init:
         ]
         return {
             "agent": self.agent.NAME, "level": self.site.level, "status": status, "made": not self.dry_run,
-            "changes": changes, "notes": self.notes,
+            "changes": changes, "notes": self.notes, "means": self.meaning,
         }  # fmt: skip
-
-
-def difference(change: files.Change) -> list[str]:
-    """The change of a file as lines of a unified diff."""
-    import difflib
-
-    before = "/dev/null" if change.before is None else change.path
-    after = "/dev/null" if change.after is None else change.path
-    old, new = (change.before or "").splitlines(True), (change.after or "").splitlines(True)
-    return [
-        line if line.endswith("\n") else line + "\n\\ no newline at the end\n"
-        for line in difflib.unified_diff(old, new, before, after)
-    ]
-
-
-def brief(changes: Sequence[files.Change]) -> str:
-    """The changes in a line for each file: where it leads, and how many lines come and go."""
-    lines = []
-    for change in changes:
-        signs = [line[:1] for line in difference(change)[2:]]
-        leads = f", which leads to {visible(change.real)}" if change.real != change.path else ""
-        numbers = f"{signs.count('+')} lines more, {signs.count('-')} less"
-        lines.append(f"{visible(change.path)}{leads}: {numbers}; --diff shows them\n")
-    return "".join(lines)
-
-
-def shown(changes: Sequence[files.Change], style: Style) -> str:
-    """The changes for people, with everything in them visible."""
-    colours = {"+": "allow", "-": "deny", "@": "strong"}
-    lines = []
-    for change in changes:
-        if change.real != change.path:
-            lines.append(f"{visible(change.path)} leads to {visible(change.real)}\n")
-        for line in difference(change):
-            text = visible(line.rstrip("\n").expandtabs(4))
-            colour = colours.get(line[:1], "")
-            lines.append((style.paint(text, colour) if colour else text) + "\n")
-    return "".join(lines)
 
 
 def put_before(kept: Mapping[str, Kept], wanted: Sequence[Target], mcp: bool, native: bool) -> list[Target]:
