@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from gateway.core.value import Value
-from gateway.frontends.service import thin
+from gateway.frontends.service import wire
 from gateway.install.canary import BEFORE
 from gateway.install.hook_lines import held, hook_lines, unheld
 
@@ -283,6 +283,7 @@ def _cut(name: str, size: int) -> Callable[[Path], object]:
 _UPGRADES = {
     "no thin client": _half_installed(lambda package: (package / "frontends/service/client.py").unlink()),
     "half of the thin client": _half_installed(_cut("frontends/service/thin.py", 9000)),
+    "half of its words to the service": _half_installed(_cut("frontends/service/wire.py", 3000)),
     "a module that is missing": _half_installed(lambda package: (package / "judge/judge.py").unlink()),
     "half of a module": _half_installed(_cut("frontends/hook.py", 4000)),
     "no policies of its own": _half_installed(lambda package: (package.parent / "policies").unlink()),
@@ -295,20 +296,20 @@ _UPGRADES = {
 def hostile_service(home: Path, says: str) -> Iterator[None]:
     """Somebody who listens where the warm service would. `says`: how it answers."""
     environment = {b"HOME": os.fsencode(home)}
-    place, told = thin.folder(environment), thin.identity(environment)
+    place, told = wire.folder(environment), wire.identity(environment)
     assert told is not None
     os.makedirs(place, 0o700, exist_ok=True)
     os.chmod(place, 0o700)
-    path, number = thin.address(place, thin.name_of(told))
+    path, number = wire.address(place, wire.name_of(told))
     listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
     listener.bind(path)
     if number >= 0:
         os.close(number)
     listener.listen(64)
     ended = threading.Event()
+    kept: list[socket.socket] = []
 
     def serve() -> None:
-        kept = []
         while not ended.is_set():
             try:
                 connection, _ = listener.accept()
@@ -317,7 +318,7 @@ def hostile_service(home: Path, says: str) -> Iterator[None]:
             kept.append(connection)
             with contextlib.suppress(OSError):
                 if says == "allows":
-                    connection.sendall(thin.framed((thin.ANSWER, b"\0", _ALLOWS.encode(), b"")))
+                    connection.sendall(wire.framed((wire.ANSWER, b"\0", _ALLOWS.encode(), b"")))
                 elif says == "noise":
                     connection.sendall(os.urandom(1 << 16))
                 if says != "nothing":
@@ -333,6 +334,8 @@ def hostile_service(home: Path, says: str) -> Iterator[None]:
             listener.shutdown(socket.SHUT_RDWR)
         listener.close()
         thread.join(5)
+        for connection in kept:
+            connection.close()
         with contextlib.suppress(OSError):
             os.unlink(path)
 

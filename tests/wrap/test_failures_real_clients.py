@@ -45,12 +45,12 @@ def place(agent: str, request: pytest.FixtureRequest, tmp_path: Path) -> Iterato
 
 
 def ran(found: Client, line: list[str], *commands: str) -> bool:
-    """Whether any of these commands ran. The client must have asked its model and come to its end."""
+    """Whether any of these commands ran. The client must have come to its end, and made the calls unless it failed."""
     agent = found.agent
     given = [shell(agent, each) for each in commands or (TOUCH,)]
     done = found.run({BEFORE[agent]: line}, [given], mode=UNGUARDED.get(agent, ""))
     assert not done.late, done
-    assert done.results, done
+    assert done.results or done.status, done
     return any(each.name.startswith("made") for each in found.project.iterdir())
 
 
