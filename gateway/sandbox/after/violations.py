@@ -301,7 +301,7 @@ def _is_host(name: str, pattern: str) -> bool:
 
 # What programs say whose system calls the filter refuses, and what lets them be made.
 _FILTERED = (
-    ("ptrace", ("ptrace", "could not trace the inferior", "personality set failed"), "debuggers and tracers"),
+    ("ptrace", ("ptrace", "could not trace the inferior", "personality set failed"), "debuggers and leak checks"),
     ("perf", ("perf_event_open", "perf_event_paranoid"), "profilers"),
     (
         "namespaces",
@@ -311,11 +311,15 @@ _FILTERED = (
 )
 
 
+# LeakSanitizer names no system call that failed, only what it takes for the cause.
+_REFUSED = ("not permitted", "eperm", "inferior", "does not work under ptrace")
+
+
 def _of_filter(plan: SandboxPlan, lower: str) -> Iterator[Violation]:
     """What a program was kept from asking of the kernel, and what of the policy would let it."""
     for permit, phrases, kind in _FILTERED:
         if permit not in plan.permits and any(each in lower for each in phrases):
-            if permit != "namespaces" and not any(each in lower for each in ("not permitted", "eperm", "inferior")):
+            if permit != "namespaces" and not any(each in lower for each in _REFUSED):
                 continue
             hint = f"calls may not use {permit}; for {kind} a rule's calls get it by `sandbox: {{permit: [{permit}]}}`"
             yield Violation("kernel", permit, rule="", source="output", hint=hint, certain=False)

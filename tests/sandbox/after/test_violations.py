@@ -257,6 +257,7 @@ def test_odd_output_does_no_harm(text: str) -> None:
         ("strace: ptrace(PTRACE_TRACEME, ...): Operation not permitted", "ptrace"),
         ("warning: Could not trace the inferior process.\nwarning: ptrace: Operation not permitted", "ptrace"),
         ("error: personality set failed: Operation not permitted", "ptrace"),
+        ("==21==HINT: LeakSanitizer does not work under ptrace (strace, gdb, etc)", "ptrace"),
         ("perf_event_open(..., PERF_FLAG_FD_CLOEXEC) failed: Operation not permitted", "perf"),
         ("unshare: unshare failed: Operation not permitted", "namespaces"),
         ("bwrap: No permissions to create new namespace, likely because the kernel does not allow it", "namespaces"),
