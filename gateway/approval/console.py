@@ -1,4 +1,5 @@
-"""The person at the terminal is asked. Silence, end of input, a time-out or anything that is no answer means no.
+"""The person at the terminal is asked. Silence, end of input and a time-out mean no; a key that is no answer is asked
+about again, and means no at last.
 
 The question and the answer go over the terminal itself, whatever standard input and output are. What was typed before
 the question stood there is thrown away: nobody answers a question that was not shown.
@@ -7,9 +8,10 @@ the question stood there is thrown away: nobody answers a question that was not 
 from __future__ import annotations
 
 import termios
+from time import monotonic
 
 from gateway.approval.base import Answer, no
-from gateway.approval.terminal import SECONDS, at_terminal, forget_input, typed_line, user, write
+from gateway.approval.terminal import PASTED, SECONDS, at_terminal, forget_input, typed_line, user, write
 from gateway.model.grant import ALWAYS, ONCE, SESSION
 
 TYPE_CHECKING = False
@@ -20,6 +22,7 @@ if TYPE_CHECKING:
 
     Show = Callable[[Question, int], str]
 
+_TRIES = 3
 _YES = {"y": ONCE, "yes": ONCE, "s": SESSION, "a": ALWAYS}
 _CHOICES = ((ONCE, "y", "once"), (SESSION, "s", "for this session"), (ALWAYS, "a", "always: save the rule shown above"))
 
@@ -56,24 +59,45 @@ class Console:
 
     def _dialog(self, question: Question, reading: int, writing: int) -> Answer:
         text = self._show(question, writing) + _choices(question)
-        forget_input(reading)
-        write(writing, text)
-        line = typed_line(reading, self._seconds, question.cancelled)
-        if line is None:
-            write(writing, "\n")
-            return no(self._by, "no answer came")
-        if line in ("N", "n", "no"):
-            return no(self._by, scope=SESSION if line == "N" and SESSION in question.may else ONCE)
+        end = monotonic() + self._seconds
+        for _ in range(_TRIES):
+            forget_input(reading)
+            write(writing, text)
+            line = typed_line(reading, end - monotonic(), question.cancelled)
+            if line is None:
+                write(writing, "\n")
+                return no(self._by, "no answer came")
+            answer = self._understood(line, question)
+            if answer is not None:
+                return answer
+            text = f"That is none of the answers, and nothing has run. {_prompt(question)}"
+        return no(self._by, "there was no clear answer")
+
+    def _understood(self, line: str, question: Question) -> Answer | None:
+        """The answer that a line is; None for one that may be meant otherwise."""
+        word, _, reason = line.partition(" ")
+        if word in ("N", "n", "no"):
+            scope = SESSION if word == "N" and SESSION in question.may else ONCE
+            return no(self._by, reason.strip(), scope=scope)
+        if line in ("", PASTED):
+            return no(self._by, "that was none of the answers" if line else "")
         scope = _YES.get(line, "")
         if scope not in question.may:
-            return no(self._by, "" if not line else "that was none of the answers")
+            return None
         return Answer(True, scope, self._by, question.always if scope == ALWAYS else "")
 
 
-def _choices(question: Question) -> str:
+def _offered(question: Question) -> list[tuple[str, str]]:
     offered = [(key, what) for scope, key, what in _CHOICES if scope in question.may]
-    offered.append(("n", "no"))
+    offered.append(("n", "no; what you write behind it is told to the model"))
     if SESSION in question.may:
         offered.append(("N", "no, and not again in this session"))
-    lines = [f"  {key}  {what}\n" for key, what in offered]
-    return "\n" + "".join(lines) + f"Run it? [{'/'.join(key for key, _ in offered)}] "
+    return offered
+
+
+def _prompt(question: Question) -> str:
+    return f"Run it? [{'/'.join(key for key, _ in _offered(question))}] "
+
+
+def _choices(question: Question) -> str:
+    return "\n" + "".join(f"  {key}  {what}\n" for key, what in _offered(question)) + _prompt(question)

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 TERMINAL = "/dev/tty"
 SECONDS = 300.0
 MOST_TYPED = 256
+PASTED = "?"
 _LOOK_EVERY = 0.5
 
 # One question at a time on a terminal, whoever asks.
@@ -46,8 +47,8 @@ def at_terminal(does: Callable[[int, int], T], streams: tuple[int, int] | None =
 
 
 def typed_line(reading: int, seconds: float, cancelled: Callable[[], bool], most: int = MOST_TYPED) -> str | None:
-    """What is typed up to the end of the line; None for silence and for the end of input, "?" for a text that was
-    pasted, whose first line may look like an answer."""
+    """What is typed up to the end of the line; None for silence and for the end of input, `PASTED` for a text that
+    was pasted, whose first line may look like an answer."""
     end = monotonic() + seconds
     typed = b""
     while b"\n" not in typed:
@@ -66,7 +67,7 @@ def typed_line(reading: int, seconds: float, cancelled: Callable[[], bool], most
     line, _, more = typed.partition(b"\n")
     if more or select.select([reading], [], [], 0)[0]:
         forget_input(reading)
-        return "?"
+        return PASTED
     return line.decode("utf-8", "replace").strip()
 
 

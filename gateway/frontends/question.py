@@ -31,7 +31,7 @@ def question_text(question: Question, style: Style) -> str:
     sections.append(_titled("changed by code, and run later", question.by_code, style))
     if question.plan is not None:
         sections.append(summary_text(question.plan, style))
-    else:
+    elif verdict.analysis.parts or verdict.analysis.tokens:  # else no command runs, and there is nothing to confine
         sections.append(_titled("runs", ["without the sandbox"], style))
     if ALWAYS in question.may:
         file = visible(question.file)
@@ -59,13 +59,62 @@ def _call(verdict: Verdict, style: Style) -> str:
             lines.append("in the background")
         elif len(lines) == 1 and columns_of(visible(lines[0])) <= style.width - 2 and not findings(call.shown):
             return ""
+        marked = [("|", line) for line in lines]
     else:
-        lines = pretty(call.input).split("\n")
+        marked = _change(verdict) or [("|", line) for line in pretty(call.input).split("\n")]
     shown = [style.paint("the whole call", "strong")]
-    for line in lines:  # each with a mark, so that no line of a call looks like one of ours
-        first, *rest = wrapped(with_escapes(visible(line)), style.width - 4)
-        shown += [f"  | {first}", *(f"  : {more}" for more in rest)]
+    for mark, line in marked:  # each with a mark, so that no line of a call looks like one of ours
+        paint = {"-": "deny", "+": "allow"}.get(mark)
+        for at, part in enumerate(_indented(with_escapes(visible(line)), style.width - 4)):
+            text = f"{mark if not at else ':'} {part}"
+            shown.append(f"  {style.paint(text, paint) if paint else text}")
     return "\n".join(shown) + "\n"
+
+
+def _indented(line: str, width: int) -> list[str]:
+    """A line in as many as it takes, each as far from the margin as the line is."""
+    words = line.lstrip(" ")
+    margin = " " * min(len(line) - len(words), width // 2)
+    return [margin + part for part in wrapped(words, width - len(margin))]
+
+
+def _change(verdict: Verdict) -> list[tuple[str, str]]:
+    """The text that the tools Write and Edit are to write, as people read changes: the file, and each line with `-`
+    for what goes, `+` for what comes and `|` for what stays. Nothing for other calls, and for a change that lines do
+    not show."""
+    given = verdict.call.input
+    if verdict.call.tool == "Write":
+        return [("|", _to_be_written(verdict)), *(("+", line) for line in given["content"].split("\n"))]
+    if verdict.call.tool != "Edit":
+        return []
+    edits = given.get("edits") or (given,)
+    found = [("|", given["file_path"])]
+    for each in edits:
+        lines = _difference(each["old_string"], each["new_string"])
+        if not lines:
+            return []
+        times = "wherever it stands" if each.get("replace_all") else "once"
+        found += [("|", f"{times}:"), *lines]
+    return found
+
+
+def _to_be_written(verdict: Verdict) -> str:
+    path: str = verdict.call.input["file_path"]
+    fact = verdict.facts.paths.get(path)
+    return f"{path}, in the place of the file that is there:" if fact is not None and fact.kind == "file" else path
+
+
+def _difference(old: str, new: str) -> list[tuple[str, str]]:
+    from difflib import SequenceMatcher
+
+    before, after = old.split("\n"), new.split("\n")
+    found: list[tuple[str, str]] = []
+    for what, begin, end, start, stop in SequenceMatcher(None, before, after, autojunk=False).get_opcodes():
+        if what == "equal":
+            found += [("|", line) for line in before[begin:end]]
+        else:
+            found += [*(("-", line) for line in before[begin:end]), *(("+", line) for line in after[start:stop])]
+    return found if any(mark != "|" for mark, _ in found) else []
 
 
 def _asked(verdict: Verdict, said: str, style: Style) -> str:

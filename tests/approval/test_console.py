@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 import pty
 import select
@@ -25,9 +26,10 @@ ALL = ("once", "session", "always")
 
 
 class Person:
-    """Sits at the other end of a terminal: reads what is shown, and types when the question stands there."""
+    """Sits at the other end of a terminal: reads what is shown, and types when the question stands there: each time the
+    next of these, the last one again and again."""
 
-    def __init__(self, types: bytes | None) -> None:
+    def __init__(self, *types: bytes | None) -> None:
         self.master, self.slave = pty.openpty()
         self.types = types
         self.seen = b""
@@ -35,19 +37,24 @@ class Person:
         self._thread.start()
 
     def _sit(self) -> None:
-        while b"Run it?" not in self.seen or not self.seen.endswith(b"] "):
-            self.seen += os.read(self.master, 4096)
-        if self.types is None:
-            os.close(self.master)
-            self.master = -1
-        else:
-            os.write(self.master, self.types)
+        for asked in itertools.count(1):
+            while self.seen.count(b"Run it?") < asked or not self.seen.endswith(b"] "):
+                try:
+                    self.seen += os.read(self.master, 4096)
+                except OSError:
+                    return  # the other end is closed
+            types = self.types[min(asked, len(self.types)) - 1]
+            if types is None:
+                os.close(self.master)
+                self.master = -1
+                return
+            os.write(self.master, types)
 
     def leave(self) -> None:
+        os.close(self.slave)
         self._thread.join()
-        for descriptor in (self.master, self.slave):
-            if descriptor >= 0:
-                os.close(descriptor)
+        if self.master >= 0:
+            os.close(self.master)
 
 
 @pytest.fixture
@@ -55,8 +62,8 @@ def ask(judged) -> Iterator:
     """Asks a person who types this; gives the answer and what was on the screen."""
     people = []
 
-    def asked(types: bytes | None, may: tuple[str, ...] = ALL, *, before: bytes = b"", seconds: float = 60.0):
-        person = Person(types)
+    def asked(*types: bytes | None, may: tuple[str, ...] = ALL, before: bytes = b"", seconds: float = 60.0):
+        person = Person(*types)
         people.append(person)
         if before:
             os.write(person.master, before)
@@ -73,6 +80,10 @@ def ask(judged) -> Iterator:
         person.leave()
 
 
+NO = "no; what you write behind it is told to the model"
+UNCLEAR = no("ann", "there was no clear answer")
+
+
 def yes(scope: str, rule: str = "") -> Answer:
     return Answer(True, scope, "ann", rule)
 
@@ -86,22 +97,36 @@ def yes(scope: str, rule: str = "") -> Answer:
         pytest.param(b"s\n", ALL, yes("session"), id="for the session"),
         pytest.param(b"a\n", ALL, yes("always", RULE), id="always"),
         pytest.param(b"n\n", ALL, no("ann"), id="no"),
+        pytest.param(b"n use the other file\n", ALL, no("ann", "use the other file"), id="no, and why"),
+        pytest.param(b"N it is not yours\n", ALL, no("ann", "it is not yours", "session"), id="never, and why"),
+        pytest.param(b"nope\n", ALL, UNCLEAR, id="another word for no"),
+        pytest.param(b"y n\n", ALL, UNCLEAR, id="both"),
         pytest.param(b"N\n", ALL, no("ann", scope="session"), id="no for the session"),
         pytest.param(b"N\n", ("once",), no("ann"), id="no for the session where there is none"),
         pytest.param(b"\n", ALL, no("ann"), id="nothing but the key"),
         pytest.param(b"\x04", ALL, no("ann", "no answer came"), id="the end of input"),
         pytest.param(None, ALL, no("ann", "the terminal is gone"), id="the terminal is closed"),
-        pytest.param(b"a\n", ("once",), no("ann", "that was none of the answers"), id="always where it is not offered"),
-        pytest.param(b"s\n", ("once",), no("ann", "that was none of the answers"), id="a session where there is none"),
-        pytest.param(b"Y\n", ALL, no("ann", "that was none of the answers"), id="another letter"),
-        pytest.param(b"yy\n", ALL, no("ann", "that was none of the answers"), id="a key twice"),
+        pytest.param(b"a\n", ("once",), UNCLEAR, id="always where it is not offered"),
+        pytest.param(b"s\n", ("once",), UNCLEAR, id="a session where there is none"),
+        pytest.param(b"Y\n", ALL, UNCLEAR, id="another letter"),
+        pytest.param(b"yy\n", ALL, UNCLEAR, id="a key twice"),
         pytest.param(b"y\nrm -rf /\n", ALL, no("ann", "that was none of the answers"), id="a text that was pasted"),
-        pytest.param(b"\xff\xfe\n", ALL, no("ann", "that was none of the answers"), id="no text"),
-        pytest.param(b"y" * 300 + b"\n", ALL, no("ann", "that was none of the answers"), id="far too much"),
+        pytest.param(b"\xff\xfe\n", ALL, UNCLEAR, id="no text"),
+        pytest.param(b"y" * 300 + b"\n", ALL, UNCLEAR, id="far too much"),
     ],
 )
 def test_an_answer_is_one_of_the_keys_and_everything_else_is_a_no(ask, types: bytes, may, expected: Answer) -> None:
-    assert ask(types, may)[0] == expected
+    assert ask(types, may=may)[0] == expected
+
+
+def test_a_wrong_key_is_asked_about_again(ask) -> None:
+    answer, person = ask(b"x\n", b"yy\n", b"y\n")
+    assert answer == yes("once")
+    assert person.seen.count(b"That is none of the answers, and nothing has run. Run it? [y/s/a/n/N] ") == 2
+
+
+def test_what_is_typed_behind_a_wrong_key_is_not_its_answer(ask) -> None:
+    assert ask(b"x\ny\n")[0] == no("ann", "that was none of the answers")
 
 
 def test_silence_is_a_no(ask) -> None:
@@ -113,13 +138,13 @@ def test_what_was_typed_before_the_question_is_no_answer(ask) -> None:
 
 
 def test_only_the_answers_that_are_possible_are_shown(ask) -> None:
-    shown = [ask(b"n\n", may)[1].seen.replace(b"\r\n", b"\n").decode() for may in (ALL, ("once",))]
+    shown = [ask(b"n\n", may=may)[1].seen.replace(b"\r\n", b"\n").decode() for may in (ALL, ("once",))]
     expected = (
-        "the question\n\n  y  once\n  s  for this session\n  a  always: save the rule shown above\n  n  no\n"
+        f"the question\n\n  y  once\n  s  for this session\n  a  always: save the rule shown above\n  n  {NO}\n"
         "  N  no, and not again in this session\nRun it? [y/s/a/n/N] "
     )
     assert shown[0].endswith(expected)
-    assert shown[1].endswith("the question\n\n  y  once\n  n  no\nRun it? [y/n] ")
+    assert shown[1].endswith(f"the question\n\n  y  once\n  n  {NO}\nRun it? [y/n] ")
 
 
 def test_a_call_that_was_cancelled_is_not_waited_for(judged) -> None:

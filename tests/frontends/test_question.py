@@ -34,6 +34,27 @@ SHOWN: dict[str, tuple[Any, Any]] = {
     "confusable": ("mkdir \u0441url; touch na\u00efve", None),
     "lines": ("mkdir one &&\n  mkdir two   # both\nrm three", None),
     "many": ("mkdir " + " ".join(f"a/very/long/path/to/a/folder/number/{n}" for n in range(15)), None),
+    "edit": (
+        RawCall(
+            "Edit",
+            {"file_path": "src/a.py", "old_string": "one\ntwo\nthree", "new_string": "one\n2\u202e\nthree\nfour"},
+        ),
+        None,
+    ),
+    "edits": (
+        RawCall(
+            "Edit",
+            {
+                "file_path": "src/a.py",
+                "edits": [
+                    {"old_string": "a", "new_string": "b", "replace_all": True},
+                    {"old_string": "c\nd", "new_string": "d"},
+                ],
+            },
+        ),
+        None,
+    ),
+    "server": (RawCall("mcp__notes__add", {"title": "x", "tags": [1, "1"]}), None),
     "fields": (RawCall("Write", {"file_path": "notes/p\u0430ss.txt", "content": "one\ntwo\u202e"}), None),
 }
 
@@ -77,6 +98,11 @@ def test_every_effect_that_is_asked_about_stands_there_in_full(guard) -> None:
 def test_a_call_that_runs_without_the_sandbox_says_so(guard) -> None:
     verdict = guard(confined=False).check(RawCall("Bash", {"command": "make a"}))
     assert question_text(Question(verdict, None), Style(100)).endswith("runs\n  without the sandbox\n")
+
+
+def test_a_tool_that_runs_no_command_says_nothing_of_the_sandbox(guard) -> None:
+    verdict = guard().check(RawCall("Write", {"file_path": "x", "content": "1"}))
+    assert "without the sandbox" not in question_text(Question(verdict, None), Style(100))
 
 
 def test_what_code_has_changed_and_the_call_hands_on_is_named(guard) -> None:
