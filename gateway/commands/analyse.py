@@ -31,9 +31,9 @@ if TYPE_CHECKING:
 
 MAX_DEPTH = 16
 MAX_HANDED_ON = 64_000  # characters of all texts that commands hand on, once in each shell that reads them
-MAX_CRUDE_COMMANDS = 64  # half as many in a text that a command of this one hands on, and so forth
-MIN_CRUDE_COMMANDS = 4
-MAX_CRUDE_WORDS = 64
+MAX_FALLBACK_COMMANDS = 64  # half as many in a text that a command of this one hands on, and so forth
+MIN_FALLBACK_COMMANDS = 4
+MAX_FALLBACK_WORDS = 64
 MAX_HELD = 32  # commands that variables hold
 NOTHING: frozenset[int] = frozenset()
 # What these read from a pipe changes nothing of what they do.
@@ -235,7 +235,7 @@ def _run_script(findings: _Analyst, script: Script, via: tuple[str, ...]) -> Non
     if script.tokens:
         findings.tokens += tuple(script.tokens)
         if script.unknowns:
-            _crude_commands(findings, script.tokens, script.unknowns[0], via)
+            _fallback_commands(findings, script.tokens, script.unknowns[0], via)
 
 
 def _sends_something(items: list[Item], first: int) -> bool:
@@ -246,7 +246,7 @@ def _sends_something(items: list[Item], first: int) -> bool:
     return False
 
 
-def _crude_commands(findings: _Analyst, tokens: tuple[str, ...], unknown: Unknown, via: tuple[str, ...]) -> None:
+def _fallback_commands(findings: _Analyst, tokens: tuple[str, ...], unknown: Unknown, via: tuple[str, ...]) -> None:
     """What the words of a refused text would do if a command started at each program among them.
 
     This can only make the verdict stricter: the refused text stands beside it as `Opaque`, and what is found here
@@ -255,7 +255,7 @@ def _crude_commands(findings: _Analyst, tokens: tuple[str, ...], unknown: Unknow
     outer = findings.span
     findings.span = outer or (unknown.start, unknown.end)
     outermost = findings.begin_guessing()
-    most = max(MAX_CRUDE_COMMANDS >> len(via), MIN_CRUDE_COMMANDS)
+    most = max(MAX_FALLBACK_COMMANDS >> len(via), MIN_FALLBACK_COMMANDS)
     tried = 0
     for at, token in enumerate(tokens):
         if tried >= most or (findings.has_guessed_enough and not outermost):
@@ -263,7 +263,7 @@ def _crude_commands(findings: _Analyst, tokens: tuple[str, ...], unknown: Unknow
         base = token[token.rfind("/") + 1 :]
         if base and findings.lookup(base) is not None:
             tried += 1
-            texts = [text for text in tokens[at : at + MAX_CRUDE_WORDS] if text]
+            texts = [text for text in tokens[at : at + MAX_FALLBACK_WORDS] if text]
             if not findings.tries(*texts) and not outermost:
                 continue
             texts = [findings.home + text[1:] if text == "~" or text.startswith("~/") else text for text in texts]

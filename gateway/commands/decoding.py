@@ -1,4 +1,4 @@
-"""What programs print that take a text back from another form: the 64 signs of mail."""
+"""What programs print that take a text back from another form: Base64."""
 
 from __future__ import annotations
 

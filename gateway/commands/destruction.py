@@ -8,7 +8,7 @@ that the unknown program raises is enough. Reading (`$LS /`) looks like no delet
 
 from __future__ import annotations
 
-from gateway.commands.parts import crude_words
+from gateway.commands.parts import guessed_words
 from gateway.commands.places import absolute, escaped, literal_folder
 from gateway.model.effect import HOLE
 
@@ -40,7 +40,7 @@ def critical(path: str, home: str, cwd: str) -> bool:
 
 def note_deletions(findings: Findings, words: tuple[Word, ...], cwds: tuple[str, ...], part: int) -> None:
     """Adds the deletions that the words of an unknown program read like, of critical places alone."""
-    options, operands = crude_words(tuple([word.text for word in words]))
+    options, operands = guessed_words(tuple([word.text for word in words]))
     deletes = not options.isdisjoint(_NEVER_HARMLESS) or (
         not options.isdisjoint(_TREES) and not options.isdisjoint(_FORCED)
     )

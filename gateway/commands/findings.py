@@ -72,7 +72,7 @@ class Findings:
         self.shadowed: frozenset[str] = frozenset()  # programs whose names the text gives another meaning
         self.handed_on = 0
         self.span: tuple[int, int] | None = None
-        self.moves: tuple[int, int] | None = None  # where HOME or its kin is set
+        self.moves: tuple[int, int] | None = None  # where HOME or an XDG folder is set
         self.pipes: Pipes | None = None
         self.tried: set[tuple[str, ...]] | None = None  # while commands are guessed: those that were
 

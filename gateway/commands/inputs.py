@@ -1,4 +1,4 @@
-"""xargs, `find -exec` and their kin: the words that input or a search adds to a command, known ones, names of files, or
+"""xargs, `find -exec` and the like: the words that input or a search adds to a command, known ones, names of files, or
 anything."""
 
 from __future__ import annotations

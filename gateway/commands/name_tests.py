@@ -1,4 +1,4 @@
-"""Which names a command looks for: what the tests and patterns of `find` say, and those of its kin."""
+"""Which names a command looks for: what the tests and patterns of `find` say, and those of programs like it."""
 
 from __future__ import annotations
 

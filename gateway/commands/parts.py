@@ -40,7 +40,7 @@ def undescribed(
 ) -> Part:
     """The part of a command whose words nobody reads by a description; "" is a program of which not even the name is
     known."""
-    options, operands = crude_words(argv)
+    options, operands = guessed_words(argv)
     return Part(
         argv, start, end, program, subcommands=(), operands=operands, options=options, described=described,
         literal=literal, direct=direct, trusted=trusted, via=via, cwds=cwds,
@@ -96,7 +96,7 @@ def leave_out(findings: Findings, run: Invocation, what: str, unless: list[str])
             findings.items[at] = item.replace(effect=effect.replace(skips=what))
 
 
-def crude_words(argv: tuple[str, ...]) -> tuple[frozenset[str], tuple[str, ...]]:
+def guessed_words(argv: tuple[str, ...]) -> tuple[frozenset[str], tuple[str, ...]]:
     """Options and operands of a program that nobody described: every spelling that could be meant."""
     options: set[str] = set()
     operands: list[str] = []

@@ -1,6 +1,6 @@
 """Two products from one repository. `agent-gateway` decides, confines and records calls, for hooks, MCP and the
 library; `agent-gateway[agent]` adds an agent of its own and the tools that need what only few users want installed:
-pages of the web as Markdown, pictures, PDFs, notebooks, calls for later, search with ripgrep."""
+pages of the web as Markdown, pictures, PDFs, notebooks, scheduled calls, search with ripgrep."""
 
 from __future__ import annotations
 

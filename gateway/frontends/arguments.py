@@ -107,7 +107,7 @@ RUN = Command(
         Option("--tool", "The call's tool, together with --input.", "NAME"),
         Option("--input", "The call's whole input as a JSON object; - reads it from standard input.", "JSON"),
         JSON,
-        Option("--full", "Show everything, not what fits a glance."),
+        Option("--full", "Show everything, however long."),
         Option("--theme", "Colours on a terminal: dark, light or contrast.", "NAME"),
         Option("--width", "Columns to write, instead of the terminal's.", "COLUMNS"),
         POLICIES,

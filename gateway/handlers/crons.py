@@ -22,7 +22,7 @@ _ZONES = "/zoneinfo/"
 
 
 def create(call: Call, work: Work) -> Output:
-    """Keeps a call for later."""
+    """Keeps a scheduled call."""
     fields, context = call.input, work.context
     kind = COMMAND if fields.get("command") else PROMPT
     may = work.session.may
@@ -40,13 +40,13 @@ def create(call: Call, work: Work) -> Output:
 
 
 def show(_call: Call, work: Work) -> Output:
-    """The calls for later of this project."""
+    """The scheduled calls of this project."""
     root = work.context.root or work.context.cwd
     with told():
         crons = Crons(work.judge.places.state)
         jobs = crons.jobs(root)
         runs = crons.runs(root=root)
-    lines = [line(job) for job in jobs] or ["There are no calls for later."]
+    lines = [line(job) for job in jobs] or ["There are no scheduled calls."]
     if runs:
         lines += ["", "Last:", *map(run_line, runs)]
     found = {"jobs": [data(job) for job in jobs], "runs": [each.as_dict() for each in runs]}
@@ -75,7 +75,7 @@ def moment(seconds: float | None) -> str:
 
 
 def line(job: Job) -> str:
-    """A call for later on one line."""
+    """A scheduled call on one line."""
     said = f"{job.id}  {job.schedule} ({job.zone})  {job.kind}: {' '.join(job.text.split())[:200]}"
     return f"{said}  {f'[{job.name}] ' if job.name else ''}next {moment(job.next())}"
 
@@ -87,5 +87,5 @@ def run_line(run: Run) -> str:
 
 
 def data(job: Job) -> dict[str, Any]:
-    """A call for later as data."""
+    """A scheduled call as data."""
     return {**job.as_dict(), "rules": list(job.rules), "next": job.next()}

@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 from posixpath import normpath
 
-from gateway.host.project_files import STAND_INS, chosen_by_place, texts_above, with_installed
+from gateway.host.project_files import SHIMS, chosen_by_place, texts_above, with_installed
 from gateway.host.repository import git_fact, nests
 from gateway.model.effect import HOLE
 from gateway.model.facts import NO_FACTS, TEMPORARY, Facts, PathFact, Wanted
@@ -136,7 +136,7 @@ def _below_missing(path: str, missing: dict[str, str]) -> PathFact | None:
 def _programs(
     names: tuple[str, ...], host: Host, context: Context, search_path: str
 ) -> tuple[dict[str, str], frozenset[str], frozenset[str]]:
-    """What the search path gives for names, which of these the agent could have put there, and which are stand-ins.
+    """What the search path gives for names, which of these the agent could have put there, and which are shims.
 
     A bare name is only looked up where a folder of the search path can be written by the agent, or starts what the
     project's files choose: nothing else about it matters. For a program given by path it is told whether the search
@@ -153,7 +153,7 @@ def _programs(
         found = host.program(base, search_path)
         programs[base] = name if base is not name and found and _is_same(found, name, host) else found
         fact = host.path(found) if found else None
-        standing = any(folder in found for folder in STAND_INS)
+        standing = any(folder in found for folder in SHIMS)
         if standing:
             chosen.append(base)
         if found and (
@@ -182,14 +182,14 @@ def _is_same(one: str, other: str, host: Host) -> bool:
 
 def _suspect(search_path: str, own: tuple[str, ...]) -> tuple[tuple[str, ...], bool, str]:
     """The folders, each with a slash, in which a program may be anything by the time it runs; whether a program is
-    searched for in one of them; and those of the search path that hold version managers' stand-ins. Kept: the same few
+    searched for in one of them; and those of the search path that hold version managers' shims. Kept: the same few
     session after session."""
     found = _SUSPECTED.get((search_path, own))
     if found is None:
         writable = tuple([f"{folder}/" for folder in (*own, *TEMPORARY)])
         folders = search_path.split(":")
         suspect = any((folder + "/").startswith(writable) or folder[:1] != "/" for folder in folders)
-        stand_ins = ":".join(dict.fromkeys(folder for folder in folders if (folder + "/").endswith(STAND_INS)))
+        stand_ins = ":".join(dict.fromkeys(folder for folder in folders if (folder + "/").endswith(SHIMS)))
         if len(_SUSPECTED) >= _MOST_KEPT:
             _SUSPECTED.clear()
         found = _SUSPECTED[search_path, own] = (writable, suspect, stand_ins)

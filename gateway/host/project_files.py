@@ -11,8 +11,8 @@ if TYPE_CHECKING:
     from gateway.model.context import Context
 
 MAX_FOLDERS = 64
-# What version managers obey, each through a folder of stand-ins for the programs they manage.
-STAND_INS = ("/shims/", "/.volta/bin/")
+# What version managers obey, each through a folder of shims, small programs in the place of those that they manage.
+SHIMS = ("/shims/", "/.volta/bin/")
 
 
 def texts_above(

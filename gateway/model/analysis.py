@@ -37,7 +37,7 @@ class Analysis(Value):
 
     `parts` in order of their place in the text, at any depth. `items` hold everything the text does; what is
     not understood is among them as `Opaque` or `Code` with a reason. `tokens`: when the text could not be
-    parsed or a bound was hit, its words by a crude split, for the deny and ask lanes; else ().
+    parsed or a bound was hit, its fallback tokens, for the deny and ask lanes; else ().
     `wanted`: what the host should be asked before the items are settled. `pending`: what settling turns the
     answers into, beside the paths and globs of the items themselves. `secrets`: words, or parts of them, of which
     descriptions say that they are login material.

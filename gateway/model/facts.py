@@ -84,7 +84,7 @@ class Facts(Value):
     of globs. `settings`: the files that were found, each with its text, and behind them what is installed of what they
     choose from; None where one of them cannot be read. `nests`: whether a repository that git may be made to look into
     lies inside the work tree and has settings by which git may run something; None where a bound was hit. `chosen`:
-    names that a version manager's stand-in starts, which the project's files choose. `searched`: folders of PATH that
+    names that a version manager's shim starts, which the project's files choose. `searched`: folders of PATH that
     the agent can write. `wanders`: PATH holds folders that depend on where one stands."""
 
     paths: Mapping[str, PathFact] = {}

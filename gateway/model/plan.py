@@ -1,4 +1,4 @@
-"""What one call can see and do while it runs: the promise that a sandbox keeps.
+"""The sandbox plan: all that one call can see and do while it runs.
 
 A plan is made by `gateway.sandbox.plan` from a verdict, and kept by a backend. It is plain data: the same verdict,
 policy and survey of the host give the same plan, whatever backend there is.
@@ -67,7 +67,7 @@ class Network(Value):
 
 
 class SandboxPlan(Value):
-    """The whole promise.
+    """The sandbox plan of one call.
 
     `mounts`: sorted by path; the deepest one that holds a path decides; what no mount holds does not exist.
     `links`: links outside of every mount: those of the top folder as the host has them (`/bin` to `usr/bin`), and

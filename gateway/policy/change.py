@@ -125,7 +125,10 @@ def _named(verdict: Verdict, reasons: list[Reason]) -> str:
     rule = first.rule
     asked = verdict.decision is Decision.ASK
     if len(reasons) > 1:
-        return f"{_listed(_place(reason.rule) for reason in reasons)} would all have to except it"
+        named = _listed(_place(reason.rule) for reason in reasons)
+        if asked:
+            return f"a person's agreement; without one, each of {named} would need an `except:` that holds for it"
+        return f"{named} would all have to except it"
     if rule.lane == "require":
         return f"{_place(rule)} must be met: {visible(first.note)}"
     if rule.lane == "ask" and first.decision is Decision.DENY:

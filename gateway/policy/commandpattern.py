@@ -13,7 +13,7 @@ from __future__ import annotations
 from gateway.model.effect import HOLE
 from gateway.policy import automaton, globs
 from gateway.policy.answers import NO
-from gateway.policy.commandreading import SEPARATOR, crude_words, judge, option_test, read, wrap_atoms
+from gateway.policy.commandreading import SEPARATOR, fallback_words, judge, option_test, read, wrap_atoms
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -112,9 +112,9 @@ def matches_deny(pattern: Pattern, part: Part) -> int:
 
 
 def matches_tokens(pattern: Pattern, tokens: Sequence[str]) -> bool:
-    """Whether the crude words of a text that could not be parsed may hold the command: its words in this order at any
-    place, with anything between them, and its options anywhere after the program."""
-    words = crude_words(tuple(tokens))
+    """Whether the fallback tokens of a text may hold the command: its words in this order at any place, with anything
+    between them, and its options anywhere after the program."""
+    words = fallback_words(tuple(tokens))
     first, *others = pattern["loose"]
     # After the first place where the program stands comes everything that comes after a later one.
     start = next((i for i, word in enumerate(words) if _is_program(first, word)), len(words))

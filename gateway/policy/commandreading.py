@@ -51,7 +51,7 @@ class Reading(Value):
 
 # Many patterns are tried on one command in a row: the last one's readings are remembered.
 _latest: list[tuple[Part, Reading] | None] = [None]
-_latest_crude: list[tuple[tuple[str, ...], list[str]] | None] = [None]
+_latest_fallback: list[tuple[tuple[str, ...], list[str]] | None] = [None]
 
 
 def read(part: Part) -> Reading:
@@ -105,14 +105,14 @@ def option_test(option: list[Any], options: frozenset[str], after: Sequence[str]
     return False
 
 
-def crude_words(tokens: tuple[str, ...]) -> list[str]:
+def fallback_words(tokens: tuple[str, ...]) -> list[str]:
     """The words in the tokens of a text that could not be parsed, without quotes, split at everything that may end a
     word of the shell."""
-    latest = _latest_crude[0]
+    latest = _latest_fallback[0]
     if latest is not None and latest[0] is tokens:
         return latest[1]
     words = " ".join(tokens).translate(_QUOTES).translate(_BREAKS).split()
-    _latest_crude[0] = (tokens, words)
+    _latest_fallback[0] = (tokens, words)
     return words
 
 

@@ -1,4 +1,4 @@
-"""Deny and ask rules on a text that could not be parsed: its crude words are still tried, as commands and as
+"""Deny and ask rules on a text that could not be parsed: its fallback tokens are still tried, as commands and as
 paths. A bound that is hit, or a form of the shell that is not understood, never weakens a deny."""
 
 from __future__ import annotations
@@ -104,7 +104,7 @@ def _command_clauses(policy: Policy, words: frozenset[str]) -> dict[int, None]:
 
 
 def _holds(name: str, argument: Any, tokens: tuple[str, ...], subject: Subject) -> bool:
-    """Whether a predicate holds for crude words; what words cannot tell counts as holding."""
+    """Whether a predicate holds for fallback tokens; what they cannot tell counts as holding."""
     if name == "command":
         return any(commandpattern.matches_tokens(compiled_command(pattern), tokens) for pattern in argument)
     if name == "exec":

@@ -47,7 +47,7 @@ def private_for(plan: SandboxPlan) -> Iterator[str]:
 
 
 def start_folder(plan: SandboxPlan, private: str) -> str:
-    """Where the command starts: the stand-in where the plan says a private folder."""
+    """Where the command starts: the placeholder directory where the plan says a private folder."""
     if plan.cwd in plan.private and all(mount.path != plan.cwd for mount in plan.mounts):
         return f"{private}/{private_folders(plan)[plan.private.index(plan.cwd)]}"
     return plan.cwd

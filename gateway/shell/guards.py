@@ -1,5 +1,5 @@
 """What makes a text unreadable before any grammar is asked, and the bounds. A bound that is hit never hides a word:
-the caller falls back to the crude tokens of the whole text."""
+the caller falls back to the tokens of the whole text."""
 
 from __future__ import annotations
 

@@ -65,9 +65,9 @@ class Script(Value):
 
     `commands`, `redirects` and `assignments` come from any depth (substitutions, function bodies, both branches of an
     `if`), in the order of their start. `shadowed`: names that this text makes functions or aliases. `reads_env`:
-    variables expanded that the text did not set itself; `expansions`: where any variable is. `tokens`: the words by a
-    crude split when there are `unknowns`, else (). `final_cwds`: the folders the shell may be in at the end, () when
-    unknown. `flows`: the unknown parts of words. `bombs`: what starts processes without end, each with the kind of
+    variables expanded that the text did not set itself; `expansions`: where any variable is. `tokens`: the
+    fallback tokens when there are `unknowns`, else (). `final_cwds`: the folders the shell may be in at the end, ()
+    when unknown. `flows`: the unknown parts of words. `bombs`: what starts processes without end, each with the kind of
     `gateway.shell.bombs` as its reason.
     """
 

@@ -1,4 +1,4 @@
-"""The words of a text that can't be read: a crude split, for the deny and ask lanes only.
+"""The words of a text that can't be read: the fallback tokens, for the deny and ask lanes only.
 
 Quotes, backslashes and invisible characters are dropped, every operator separates, and so do the openings of
 substitutions; what stands inside quotes and substitutions is split like the rest. Too many tokens rather than too few.
@@ -17,7 +17,7 @@ _INVISIBLE = (0xAD, 0x34F, 0x61C, 0x180E, 0xFEFF, *range(0x200B, 0x2010), *range
 _CONTROL = (*range(9), 11, 12, *range(14, 32), *range(127, 160))
 _DROPPED = dict.fromkeys((*map(ord, "'\"\\"), *_CONTROL, *_INVISIBLE))
 _SEPARATORS = dict.fromkeys((*map(ord, ";&|()<>`\r\n\t{}\u00a0\u2028\u2029\u202f\u3000"), *range(0x2000, 0x200B)), " ")
-_CRUDE: dict[int, str | None] = {**_DROPPED, **_SEPARATORS}
+_SIMPLIFIED: dict[int, str | None] = {**_DROPPED, **_SEPARATORS}
 _ANSI = re.compile(r"\$'((?:[^'\\]|\\.)*)'", re.DOTALL)
 
 
@@ -26,8 +26,8 @@ def tokens(text: str) -> tuple[str, ...]:
     text = text.replace("\\\n", "")
     if "$'" in text:
         text = _ANSI.sub(_decoded, text)
-    crude = text.translate(_CRUDE)
-    found = [word for word in crude.replace("$ ", " ").split() if word != "$"]
+    simplified = text.translate(_SIMPLIFIED)
+    found = [word for word in simplified.replace("$ ", " ").split() if word != "$"]
     if len(found) > MAX_TOKENS:
         found = list(dict.fromkeys(found))
     return tuple(found)

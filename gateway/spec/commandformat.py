@@ -1,7 +1,7 @@
 """The one form in which descriptions of programs are written: text → text.
 
-Lines end within 100 columns wherever YAML lets them be broken, the words of flags and their kin are sorted, and what
-needs no quotes has none. A mapping or list that stood on one line stays there if it fits. Everything else stays as
+Lines end within 100 columns wherever YAML lets them be broken, the words of flags and of keys like it are sorted, and
+what needs no quotes has none. A mapping or list that stood on one line stays there if it fits. Everything else stays as
 its author ordered it. What a description means is the same before and after, its comments are kept in their order,
 and a formatted text is formatted already.
 """

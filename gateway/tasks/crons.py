@@ -1,4 +1,4 @@
-"""Calls for later, of all projects of a user, and what became of them.
+"""Scheduled calls, of all projects of a user, and what became of them.
 
 What is due is claimed before it begins, and a claim is never taken back. So nothing is fired twice, whatever is killed
 at whatever moment: of what was claimed and never heard of again nobody knows whether it has done its work, and that is
@@ -49,7 +49,7 @@ _RUN = "id, job, name, root, due, began, ended, outcome, reason, record"
 
 
 class Job(Value):
-    """A call for later. `kind`: command or prompt; `root`, `cwd`: the project and the folder; `mode`, `rules`, `agent`,
+    """A scheduled call. `kind`: command or prompt; `root`, `cwd`: the project and the folder; `mode`, `rules`, `agent`,
     `depth`: of whoever made it, who can have nothing done later that they may not do; `seen`: until when it was looked
     at whether it is due."""
 
@@ -108,10 +108,10 @@ class Crons:
         now = self._now()
         with self._database.changing() as database:
             if database.execute("SELECT count(*) FROM jobs").fetchone()[0] >= MOST_JOBS:
-                raise StoreError(f"there are {MOST_JOBS} calls for later", "delete what is needed no longer")
+                raise StoreError(f"there are {MOST_JOBS} scheduled calls", "delete what is needed no longer")
             same = "SELECT id FROM jobs WHERE root = ? AND name = ?"
             if given["name"] and database.execute(same, (given["root"], given["name"])).fetchone():
-                raise StoreError(f"there is a call for later `{given['name']}` already", "choose another name")
+                raise StoreError(f"there is a scheduled call `{given['name']}` already", "choose another name")
             job = Job(id=os.urandom(4).hex(), created=now, seen=now, **given)
             values = (*job.as_dict().values(),)
             values = tuple(json.dumps(value) if isinstance(value, tuple) else value for value in values)
@@ -126,8 +126,8 @@ class Crons:
             found = [_job(row) for row in database.execute(query, (name, name, root)).fetchall()]
             if len(found) != 1:
                 if found:
-                    raise StoreError(f"there are {len(found)} calls for later `{name}`", "say the id of one")
-                raise StoreError(f"there is no call for later `{name}`", "see those that are there")
+                    raise StoreError(f"there are {len(found)} scheduled calls `{name}`", "say the id of one")
+                raise StoreError(f"there is no scheduled call `{name}`", "see those that are there")
             database.execute("DELETE FROM jobs WHERE id = ?", (found[0].id,))
             return found[0]
 

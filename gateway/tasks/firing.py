@@ -1,4 +1,4 @@
-"""What fires calls for later: one process for each state folder, which judges each call when it fires.
+"""What fires scheduled calls: one process for each state folder, which judges each call when it fires.
 
 Nobody is there to be asked then, so what policy asks about is refused. A call fires by the policy as it is by then, in
 the mode and under the rules of whoever made it as far as they are stricter.

@@ -112,4 +112,4 @@ def test_a_check_that_was_kept_for_later_fires_and_says_what_it_found(tmp_path: 
 def test_nothing_of_it_is_kept_where_nobody_trusts_the_project(tmp_path: Path) -> None:
     world = World("scheduled-check", tmp_path)
     assert world.agent("Watch the links.").returncode == 1
-    assert world.gateway("cron", "list", "--cwd", str(world.project)).stdout == "there are no calls for later\n"
+    assert world.gateway("cron", "list", "--cwd", str(world.project)).stdout == "there are no scheduled calls\n"

@@ -26,7 +26,7 @@ def place(tmp_path: Path) -> Path:
 
 
 def add(place: Path, *, ago: float = 0.0, **given: Any) -> str:
-    """A call for later that was made that long ago."""
+    """A scheduled call that was made that long ago."""
     import time
 
     project = str(place / "home" / "project")
@@ -47,7 +47,7 @@ def cron(gateway: Any, place: Path) -> Any:
 
 
 def test_calls_for_later_are_listed_and_removed(cron: Any, place: Path) -> None:
-    assert cron("list").stdout == b"there are no calls for later\n"
+    assert cron("list").stdout == b"there are no scheduled calls\n"
     job = add(place)
     assert cron("list").stdout.startswith(f"{job}  * * * * * (UTC)  command: ls .  [look] next ".encode())
     assert f"in {place}/home/project".encode() in cron("list", "--all").stdout
@@ -55,7 +55,7 @@ def test_calls_for_later_are_listed_and_removed(cron: Any, place: Path) -> None:
     assert (found["id"], found["text"], found["root"]) == (job, "ls .", f"{place}/home/project")
     assert cron("remove", "look").stdout == f"{job} is removed\n".encode()
     gone = cron("remove", "look")
-    assert (gone.returncode, b"there is no call for later `look`" in gone.stderr) == (2, True)
+    assert (gone.returncode, b"there is no scheduled call `look`" in gone.stderr) == (2, True)
 
 
 def test_what_is_due_fires_once(cron: Any, place: Path) -> None:

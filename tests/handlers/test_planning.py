@@ -407,8 +407,8 @@ def test_a_call_for_later_is_kept_shown_and_removed(desk: Desk) -> None:
     shown = desk.said("CronList")
     assert shown.startswith(f"{job['id']}  0 9 * * * (UTC)  command: make  [nightly] next ")
     assert "is gone" in desk.said("CronDelete", id="nightly")
-    assert desk.said("CronList") == "There are no calls for later."
-    assert "There is no call for later `nightly`." in desk.said("CronDelete", id="nightly")
+    assert desk.said("CronList") == "There are no scheduled calls."
+    assert "There is no scheduled call `nightly`." in desk.said("CronDelete", id="nightly")
 
 
 def test_a_schedule_that_is_none_is_said(desk: Desk) -> None:

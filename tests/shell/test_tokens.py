@@ -1,4 +1,4 @@
-"""The crude split of texts that can't be read."""
+"""The fallback tokens of texts that can't be read."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Calls for later: what is due is claimed once, what was missed is counted, what was never heard of again unknown."""
+"""Scheduled calls: what is due is claimed once, what was missed is counted, what was never heard of again unknown."""
 
 from __future__ import annotations
 
@@ -51,11 +51,11 @@ def test_names_are_each_projects_own(crons: Crons) -> None:
     named = {**GIVEN, "name": "nightly"}
     first = crons.create(**named)
     other = crons.create(**{**named, "root": "/q"})
-    with pytest.raises(StoreError, match="there is a call for later `nightly` already"):
+    with pytest.raises(StoreError, match="there is a scheduled call `nightly` already"):
         crons.create(**named)
-    with pytest.raises(StoreError, match="there are 2 calls for later `nightly`"):
+    with pytest.raises(StoreError, match="there are 2 scheduled calls `nightly`"):
         crons.delete("nightly")
-    with pytest.raises(StoreError, match="there is no call for later `nightly`"):
+    with pytest.raises(StoreError, match="there is no scheduled call `nightly`"):
         crons.delete("nightly", "/r")
     assert crons.delete("nightly", "/q") == other
     assert crons.delete(first.id, "/p") == first

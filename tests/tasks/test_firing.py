@@ -1,4 +1,4 @@
-"""Calls for later fire when they are due, judged by the policy of that moment, and never twice."""
+"""Scheduled calls fire when they are due, judged by the policy of that moment, and never twice."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""nc, socat and their kin: connections that carry anything, and programs that are joined to them."""
+"""nc, socat and the like: connections that carry anything, and programs that are joined to them."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _RUNS_FOR_ALL = frozenset(("-e", "--exec", "--sh-exec", "--lua-exec"))
 
 
 def _raw(findings: Findings, run: Invocation) -> None:
-    """nc and its kin, which join a program to what they connect to, if they are told to."""
+    """nc and the like, which join a program to what they connect to, if they are told to."""
     words = [word.text for word in run.words[1:]]
     start, end = run.words[0].start, run.words[-1].end
     if run.words[0].text.rpartition("/")[2] == "socat":

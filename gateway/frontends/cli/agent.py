@@ -26,6 +26,7 @@ from gateway.core.cancel import Cancel
 from gateway.core.errors import ConfigError, GatewayError, Problem
 from gateway.frontends.approvers import approvers, person
 from gateway.frontends.arguments import Request
+from gateway.frontends.cli.numbers import at_least
 from gateway.frontends.conversation import Events, Quiet, Shown
 from gateway.frontends.opened import FOLDER, POLICY_FOLDER, READS
 from gateway.frontends.output import write
@@ -59,12 +60,12 @@ def agent(
         READS,
     ] = "",
     as_json: Annotated[bool, typer.Option("--json", help="Print every event as a line of JSON.")] = False,
-    full: Annotated[bool, typer.Option(help="Show everything, not what fits a glance.")] = False,
+    full: Annotated[bool, typer.Option("--full", help="Show everything, however long.")] = False,
     max_turns: Annotated[
-        int, typer.Option(metavar="N", help="Replies of the model that a task may take.", min=1)
+        int, typer.Option(metavar="N", help="Replies of the model that a task may take.", parser=at_least(1))
     ] = TURNS,
     max_tokens: Annotated[
-        int, typer.Option(metavar="N", help="Tokens, read and written, 0 for any number.", min=0)
+        int, typer.Option(metavar="N", help="Tokens, read and written, 0 for any number.", parser=at_least(0))
     ] = 0,
     answer_schema: Annotated[
         str,

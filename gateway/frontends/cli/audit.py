@@ -18,6 +18,7 @@ from gateway.audit.verify import verify as verify_record
 from gateway.core.errors import ConfigError, Problem
 from gateway.core.places import places
 from gateway.frontends.audit_text import call_text, record_line, stats_text, verified_text
+from gateway.frontends.cli.numbers import at_least
 from gateway.frontends.durations import seconds_of
 from gateway.frontends.jsontext import dumps, pretty
 from gateway.frontends.opened import RECORD
@@ -57,7 +58,9 @@ def _folder(given: str | None) -> str:
 
 @app.command()
 def tail(
-    number: Annotated[int, typer.Option("-n", "--number", metavar="N", min=0, help="How many records.")] = 20,
+    number: Annotated[
+        int, typer.Option("-n", "--number", metavar="N", parser=at_least(0), help="How many records.")
+    ] = 20,
     follow: Annotated[bool, typer.Option("-f", "--follow", help="Go on with what comes.")] = False,
     json: _Json = False,
     folder: _Folder = None,
@@ -181,7 +184,9 @@ def grep(
         str, typer.Option("--since", metavar="TIME", help="From then on: 2h, 3d, 2026-01-31 or 2026-01-31T10:00, UTC.")
     ] = "",
     until: Annotated[str, typer.Option("--until", metavar="TIME", help="Up to then.")] = "",
-    number: Annotated[int, typer.Option("-n", "--number", metavar="N", min=0, help="The last N only; 0: all.")] = 0,
+    number: Annotated[
+        int, typer.Option("-n", "--number", metavar="N", parser=at_least(0), help="The last N only; 0: all.")
+    ] = 0,
     json: _Json = False,
     folder: _Folder = None,
 ) -> int:

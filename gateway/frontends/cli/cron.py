@@ -1,4 +1,4 @@
-"""`gateway cron`: fires calls for later, and shows and removes them."""
+"""`gateway cron`: fires scheduled calls, and shows and removes them."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 app = typer.Typer(
     name="cron",
-    help="Fire calls for later, show and remove them.",
+    help="Fire scheduled calls, show and remove them.",
     no_args_is_help=True,
     rich_markup_mode=None,
     add_completion=False,
@@ -44,7 +44,7 @@ _All = Annotated[bool, typer.Option("--all", help="Those of every project.")]
 
 @app.command("list")
 def list_jobs(json: _Json = False, cwd: _Cwd = None, all_: _All = False) -> int:
-    """List the calls for later of this project, when each is due next, and what became of the last ones."""
+    """List the scheduled calls of this project, when each is due next, and what became of the last ones."""
     try:
         crons = Crons(places().state)
         root = "" if all_ else _root(cwd)
@@ -55,7 +55,7 @@ def list_jobs(json: _Json = False, cwd: _Cwd = None, all_: _All = False) -> int:
         write(pretty({"jobs": [data(job) for job in jobs], "runs": [run.as_dict() for run in runs]}) + "\n")
         return 0
     lines = [visible(line(job) + (f"  in {job.root}" if all_ else "")) for job in jobs]
-    write("\n".join(lines or ["there are no calls for later"]) + "\n")
+    write("\n".join(lines or ["there are no scheduled calls"]) + "\n")
     if runs:
         write("last:\n" + "".join(f"  {visible(run_line(run))}\n" for run in runs))
     return 0
@@ -67,7 +67,7 @@ def remove(
     cwd: _Cwd = None,
     all_: _All = False,
 ) -> int:
-    """Remove a call for later. What runs at the moment runs on."""
+    """Remove a scheduled call. What runs at the moment runs on."""
     try:
         job = Crons(places().state).delete(name, "" if all_ else _root(cwd))
     except StoreError as error:
@@ -85,7 +85,7 @@ def run(
         str, typer.Option(help="Play a conversation from a YAML file instead of asking a model.", metavar="FILE"), READS
     ] = "",
 ) -> int:
-    """Fire the calls for later of all projects when they are due, until it is ended.
+    """Fire the scheduled calls of all projects when they are due, until it is ended.
 
     Each is judged when it fires, by the policy of its project as it is then; nobody is asked. There is one such process
     for each state folder.

@@ -31,7 +31,7 @@ app = typer.Typer(
 )
 pins_app = typer.Typer(
     name="pins",
-    help="Shows what MCP servers said of their tools when they were first seen, and accepts what has changed since.",
+    help="Show what MCP servers said of their tools when they were first seen, and accept what has changed since.",
     no_args_is_help=True,
     rich_markup_mode=None,
     add_completion=False,

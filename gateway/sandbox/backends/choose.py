@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from gateway.model.plan import SandboxPlan
     from gateway.sandbox.base import Backend, Probe
 
-# Backends that hold less than the full promise: each runs only where policy names it.
+# Backends that hold less than the whole plan: each runs only where policy names it.
 WEAKER = ("landlock", "none")
 # Those that hold all of it, best first.
 BEST = {"linux": ("namespaces", "bubblewrap"), "darwin": ("seatbelt",)}

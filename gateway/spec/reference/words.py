@@ -232,7 +232,7 @@ EFFECTS: dict[str, Entry] = {
         ("ask: {effect: system, action: service}", "systemctl restart nginx", "systemctl status nginx"),
     ),
     "session": entry(
-        "the session itself changes: its list of tasks, its mode, its calls for later",
+        "the session itself changes: its list of tasks, its mode, its scheduled calls",
         ("deny: {effect: session, what: '*cron*'}", "CronCreate(a: b)", "Read(README.md)"),
         ("ask: {effect: session, tool: EnterPlanMode}", "EnterPlanMode", "Read(README.md)"),
     ),
