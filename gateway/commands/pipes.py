@@ -120,11 +120,11 @@ class Pipes:
                 if not (result.below and one.below) or result.cwds != one.cwds:
                     return None
                 result = Printed(
-                    None,
-                    tuple(dict.fromkeys((*result.below, *one.below))),
-                    tuple(dict.fromkeys((*result.asks, *one.asks))),
-                    one.cwds,
-                    one.skips if one.skips == result.skips else "",
+                    text=None,
+                    below=tuple(dict.fromkeys((*result.below, *one.below))),
+                    asks=tuple(dict.fromkeys((*result.asks, *one.asks))),
+                    cwds=one.cwds,
+                    skips=one.skips if one.skips == result.skips else "",
                 )
         return result
 

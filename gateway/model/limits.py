@@ -62,37 +62,84 @@ class Limit(Value):
 _TREE = "of the whole tree of processes, by a control group where there is one, else looked at while it runs"
 _ONE = "of each process"
 LIMITS: dict[str, Limit] = {
-    "seconds": Limit("wall time of one call", "s", "of the whole tree of processes", 120, "seconds", word="s"),
+    "seconds": Limit(
+        "wall time of one call", "s", kept="of the whole tree of processes", usual=120, field="seconds", word="s"
+    ),
     "cpu_seconds": Limit(
-        "processor time of one call", "s", _TREE, 0, "cpu_seconds", 1, "RLIMIT_CPU", ("t", 1), "s of processor",
+        "processor time of one call",
+        "s",
+        kept=_TREE,
+        field="cpu_seconds",
+        resource="RLIMIT_CPU",
+        letter=("t", 1),
+        word="s of processor",
         status=152,
     ),
     "memory_mb": Limit(
-        "memory of one call's processes together", "MB", _TREE, 4096, "memory", MEGABYTE, word="MB memory",
+        "memory of one call's processes together",
+        "MB",
+        kept=_TREE,
+        usual=4096,
+        field="memory",
+        factor=MEGABYTE,
+        word="MB memory",
         phrase="cannot allocate memory",
     ),
     "processes": Limit(
-        "processes of one call at a time", "processes", _TREE, 512, "processes", word="processes",
+        "processes of one call at a time",
+        "processes",
+        kept=_TREE,
+        usual=512,
+        field="processes",
+        word="processes",
         phrase="fork: retry: resource temporarily unavailable",
     ),
     "files": Limit(
-        "open files of one process", "files", _ONE, 4096, "files", 1, "RLIMIT_NOFILE", ("n", 1), "open files",
+        "open files of one process",
+        "files",
+        kept=_ONE,
+        usual=4096,
+        field="files",
+        resource="RLIMIT_NOFILE",
+        letter=("n", 1),
+        word="open files",
         phrase="too many open files",
     ),
     "file_mb": Limit(
-        "size of one file that is written", "MB", _ONE, 2048, "file_size", MEGABYTE, "RLIMIT_FSIZE", ("f", 512),
-        "MB a file", status=153,
+        "size of one file that is written",
+        "MB",
+        kept=_ONE,
+        usual=2048,
+        field="file_size",
+        factor=MEGABYTE,
+        resource="RLIMIT_FSIZE",
+        letter=("f", 512),
+        word="MB a file",
+        status=153,
     ),
     "disk_mb": Limit(
-        "growth of what one call may write", "MB", "looked at while it runs", 4096, "disk", MEGABYTE, word="MB disk"
+        "growth of what one call may write",
+        "MB",
+        kept="looked at while it runs",
+        usual=4096,
+        field="disk",
+        factor=MEGABYTE,
+        word="MB disk",
     ),
     "output_mb": Limit(
-        "what is kept of each of a call's two outputs", "MB", "of each output: its beginning and end stay", 8, "output",
-        MEGABYTE, word="MB output",
+        "what is kept of each of a call's two outputs",
+        "MB",
+        kept="of each output: its beginning and end stay",
+        usual=8,
+        field="output",
+        factor=MEGABYTE,
+        word="MB output",
     ),
-    "output_characters": Limit("what a model is shown of one result", "characters", "read, and kept by nothing yet"),
-    "concurrent_calls": Limit("calls that run at the same time", "calls", "of one process of the gateway"),
-}  # fmt: skip
+    "output_characters": Limit(
+        "what a model is shown of one result", "characters", kept="read, and kept by nothing yet"
+    ),
+    "concurrent_calls": Limit("calls that run at the same time", "calls", kept="of one process of the gateway"),
+}
 
 
 def limits_of(given: Mapping[str, Any]) -> Limits:

@@ -70,18 +70,20 @@ class Found:
             else ()
         )
         return Script(
-            commands,
-            redirects,
-            assignments,
-            unknowns,
-            frozenset(self.shadowed) if self.shadowed else NOTHING,
-            tuple(sorted({each for each in self.env if each[0]}, key=lambda each: each[1:])) if self.env else (),
-            tokens(text) if unknowns else (),
-            final,
-            tuple(self.functions_found),
-            tuple(sorted({each[1:] for each in self.env})) if self.env else (),
-            tuple(self.flows),
-            tuple(dict.fromkeys(self.bombs)),
+            commands=commands,
+            redirects=redirects,
+            assignments=assignments,
+            unknowns=unknowns,
+            shadowed=frozenset(self.shadowed) if self.shadowed else NOTHING,
+            reads_env=tuple(sorted({each for each in self.env if each[0]}, key=lambda each: each[1:]))
+            if self.env
+            else (),
+            tokens=tokens(text) if unknowns else (),
+            final_cwds=final,
+            functions=tuple(self.functions_found),
+            expansions=tuple(sorted({each[1:] for each in self.env})) if self.env else (),
+            flows=tuple(self.flows),
+            bombs=tuple(dict.fromkeys(self.bombs)),
         )
 
 

@@ -51,7 +51,9 @@ def define(walk: WalkState, node: Node, state: State) -> Ways:
     if follow:
         del walk.unknowns[unknowns:]
         walk.cut(marks)
-        walk.bodies[name] = Body(body, walk.text, walk.regions, walk.offset, walk.loose, walk.timed)
+        walk.bodies[name] = Body(
+            body, text=walk.text, regions=walk.regions, offset=walk.offset, loose=walk.loose, timed=walk.timed
+        )
         walk.functions[name] = (moved, wild)
         return state, state
     walk.volatile |= written

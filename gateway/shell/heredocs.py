@@ -54,7 +54,7 @@ def read_mark(source: FoldedText, at: int) -> Mark:
             at += 1
     if at == begin:
         raise Refused("a here-document without a mark", start, at)
-    return Mark(start, at, "".join(word), quoted, strip)
+    return Mark(start, at, word="".join(word), quoted=quoted, strip=strip)
 
 
 def read_body(source: FoldedText, at: int, mark: Mark) -> tuple[int, int, int]:

@@ -260,7 +260,7 @@ class _Lexer(FoldedText):
         match = _BACKTICK_END.match(self.text, at + 1)
         if not match:
             raise Refused("a backtick is not closed", at, len(self.text))
-        found.append(Region("backtick", at, match.end(), at + 1, match.end() - 1, quoted))
+        found.append(Region("backtick", at, match.end(), inner=at + 1, stop=match.end() - 1, quoted=quoted))
         return match.end()
 
     def dollar(self, at: int, quoted: bool, found: list[Region], pending: list[_Waiting]) -> int:
@@ -302,7 +302,7 @@ class _Lexer(FoldedText):
             end = stop + 1
         self.depth -= 1
         children.sort(key=_start)
-        found.append(Region(kind, at, end, inner, stop, quoted, tuple(children)))
+        found.append(Region(kind, at, end, inner=inner, stop=stop, quoted=quoted, children=tuple(children)))
         return end
 
     def process(self, at: int, found: list[Region]) -> int:
@@ -331,7 +331,7 @@ class _Lexer(FoldedText):
             stop = self.command(at + 1, ")", children, [], words=True)
             self.depth -= 1
             children.sort(key=_start)
-            found.append(Region("array", at, stop + 1, at + 1, stop, False, tuple(children)))
+            found.append(Region("array", at, stop + 1, inner=at + 1, stop=stop, quoted=False, children=tuple(children)))
             return stop + 1
         if follower == "(" and self.in_command_position(at, begin, "for"):
             return self.nested("compute", at, at + 2, False, found)
@@ -365,7 +365,17 @@ class _Lexer(FoldedText):
                 self.depth -= 1
                 children.sort(key=_start)
             found.append(
-                Region("heredoc", mark.start, mark.end, begin, line, mark.quoted, tuple(children), at, mark.strip)
+                Region(
+                    "heredoc",
+                    mark.start,
+                    mark.end,
+                    inner=begin,
+                    stop=line,
+                    quoted=mark.quoted,
+                    children=tuple(children),
+                    after=at,
+                    strip=mark.strip,
+                )
             )
         pending.clear()
         return at

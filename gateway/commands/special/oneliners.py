@@ -33,17 +33,17 @@ class Language(Value):
 
 
 _RUBY = Language(
-    words("puts print p true false nil RUBY_VERSION RUBY_PLATFORM RUBY_ENGINE RUBY_PATCHLEVEL and or not"),
-    words(
+    words=words("puts print p true false nil RUBY_VERSION RUBY_PLATFORM RUBY_ENGINE RUBY_PATCHLEVEL and or not"),
+    methods=words(
         "upcase downcase capitalize reverse length size to_s to_i to_f to_a sum max min sort uniq first last "
         "strip chars bytes lines split join abs round floor ceil even odd include start_with end_with count tr "
         "squeeze rjust ljust center succ pred chomp hex oct ord chr digits gcd lcm now year month day sqrt cbrt "
         "sin cos log PI E keys values empty flatten compact rotate take drop zip tally minmax divmod fdiv pow "
         "bit_length inspect"
     ),
-    frozenset(("Math", "Time")),
-    "+-*()[]{},;.=<>! \t\n&|",
-    ("#", "\\"),
+    modules=frozenset(("Math", "Time")),
+    signs="+-*()[]{},;.=<>! \t\n&|",
+    forbidden=("#", "\\"),
 )
 _PHP_WORDS = words(
     "echo print true false null PHP_VERSION PHP_OS PHP_EOL PHP_INT_MAX PHP_INT_SIZE PHP_OS_FAMILY PHP_BINARY "
@@ -63,17 +63,22 @@ _PHP_FUNCTIONS = words(
     "ctype_digit"
 )
 _PHP = Language(
-    _PHP_WORDS | _PHP_FUNCTIONS, frozenset(), frozenset(), "+-*%()[],;.=<>! \t\n&|:", ("$", "\\"), _PHP_FUNCTIONS
+    words=_PHP_WORDS | _PHP_FUNCTIONS,
+    methods=frozenset(),
+    modules=frozenset(),
+    signs="+-*%()[],;.=<>! \t\n&|:",
+    forbidden=("$", "\\"),
+    called=_PHP_FUNCTIONS,
 )
 _LUA = Language(
-    words("print tostring tonumber type _VERSION nil true false and or not"),
-    words(
+    words=words("print tostring tonumber type _VERSION nil true false and or not"),
+    methods=words(
         "abs ceil floor max min sqrt pi huge random fmod exp log sin cos tan maxinteger mininteger tointeger "
         "format upper lower rep reverse len sub byte char find concat unpack"
     ),
-    frozenset(("math", "string", "table", "utf8")),
-    "+*/%^#(){},;.=<>~ \t\n",
-    ("\\",),
+    modules=frozenset(("math", "string", "table", "utf8")),
+    signs="+*/%^#(){},;.=<>~ \t\n",
+    forbidden=("\\",),
 )
 LANGUAGES = {"ruby": _RUBY, "php": _PHP, "lua": _LUA}
 
