@@ -111,7 +111,7 @@ class _Running:
         command = Command(self._words(text, exported, told is not None), ways, report and isinstance(text, str), told)
         saving = recording_of(life, verdict, plan)
         try:
-            return life.services.runner.run(
+            result = life.services.runner.run(
                 plan,
                 command,
                 life.planner.protection(verdict),
@@ -120,6 +120,7 @@ class _Running:
                 started=started,
                 saving=saving,
             )
+            return result if saving is None else result.replace(lost=saving.lost)
         finally:
             if saving is not None:
                 saving.close()

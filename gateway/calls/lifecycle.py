@@ -13,6 +13,7 @@ from gateway.calls.containing import FIRST, is_first
 from gateway.calls.handlers import check, handler
 from gateway.calls.hooks.run import ask_before, hooks_of, tell_after
 from gateway.calls.output import Crowded, Done, Failure, Output
+from gateway.calls.planner import asks_to_leave
 from gateway.calls.refusal import Refused, exited, never_judged, refused, said
 from gateway.calls.saving import cannot_undo, written_by
 from gateway.core.cancel import NEVER
@@ -208,7 +209,7 @@ class Life:
         verdict = self.verdict = self.planner.judge.check(self.raw, self.context, contains=contains)
         if verdict.decision is Decision.DENY:
             raise Refused(refused(message(verdict)))
-        if not verdict.context.confined and self._starts(verdict):
+        if not verdict.context.confined and self._starts(verdict) and not asks_to_leave(verdict):
             raise Refused(refused(f"{message(verdict)} {UNCONFINED_RUN}"))
         if self.beside and not self.is_safe(verdict):
             raise Crowded

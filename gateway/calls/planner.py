@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 from gateway.core.value import Value
+from gateway.judge.pipeline import TEMP
+from gateway.model.effect import LEAVE
+from gateway.model.plan import Network
 from gateway.sandbox.base import Names
 from gateway.sandbox.marks import COMPARED, DEEP, PROGRAMS
 from gateway.sandbox.plan import plan_of
@@ -16,10 +19,22 @@ if TYPE_CHECKING:
     from gateway.judge.judge import Judge
     from gateway.model.plan import SandboxPlan
     from gateway.model.verdict import Verdict
+    from gateway.sandbox.profile import Profile
     from gateway.sandbox.survey import Surveyor
 
 # What a tool may ask for where no policy limits the time of a call; without asking it gets what the plan says.
 MOST_SECONDS = 600.0
+
+
+def asks_to_leave(verdict: Verdict) -> bool:
+    """Whether a call asks to run without the sandbox. Where its verdict lets it run, it may: a person or a rule that
+    names this has said so."""
+    return any(getattr(item.effect, "action", "") == LEAVE for item in verdict.analysis.items)
+
+
+def confined(verdict: Verdict) -> Verdict:
+    """The verdict as that on a call in the sandbox: what is looked at before one that leaves it is the same."""
+    return verdict.replace(context=verdict.context.replace(confined=True, temp=TEMP))
 
 
 class Planner(Value):
@@ -33,6 +48,12 @@ class Planner(Value):
         if environment is not None:  # programs are found where they were looked for when the call was judged
             environment = {**environment, "PATH": self.judge.search_path}
         profile = profile_of(self.judge.loaded_for(verdict).settings)
+        if asks_to_leave(verdict):
+            plan = self._planned(confined(verdict), profile, environment)
+            return plan.replace(private=(), network=Network(), weaker=(), layers=(), free=True)
+        return self._planned(verdict, profile, environment)
+
+    def _planned(self, verdict: Verdict, profile: Profile, environment: Mapping[str, str] | None) -> SandboxPlan:
         return plan_of(verdict, profile, self.surveyor.survey(verdict, environment))
 
     def limits_seconds(self, verdict: Verdict) -> bool:

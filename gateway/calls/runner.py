@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import threading
+from contextlib import suppress
 
 from gateway.calls.lifecycle import Life
 from gateway.calls.output import Progress
@@ -10,6 +12,8 @@ from gateway.calls.schedule import Turn
 from gateway.calls.session import Session
 from gateway.core.async_threads import ended, lasting, on_thread
 from gateway.core.cancel import Cancel
+from gateway.core.room_names import of_process
+from gateway.sandbox.rooms import FOLDER, end, furnished
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -21,6 +25,7 @@ if TYPE_CHECKING:
     from gateway.calls.ports import Serves
     from gateway.judge.judge import Judge
     from gateway.model.call import RawCall
+    from gateway.model.context import Context
 
 WIDTH = 10
 WIDTH_VARIABLE = "GATEWAY_MAX_CONCURRENCY"
@@ -48,7 +53,27 @@ class Calls:
         from gateway.approval.grants import Grants
 
         how.setdefault("person", self.services.person)
-        return Session(self._judge.context, grants=Grants(), **how)
+        context = self._judge.context
+        if context.confined:
+            context = self._with_room(context)
+        session = Session(context, grants=Grants(), **how)
+        if context.room and not self._judge.context.room:
+            session.ends_with_it(lambda: self._ended(context.room))
+        return session
+
+    def _with_room(self, context: Context) -> Context:
+        """With what the session's calls share, unless nothing can be kept for them."""
+        room = context.room or of_process(os.getpid(), anew=True)
+        rooms = f"{self._judge.places.state}/{FOLDER}"
+        try:
+            return context.replace(room=room, shared=furnished(rooms, room, context.workspace)) if room else context
+        except OSError:
+            return context.replace(room="")
+
+    def _ended(self, room: str) -> None:
+        """What they shared goes with the session; what cannot be removed now goes when somebody looks again."""
+        with suppress(OSError):
+            end(f"{self._judge.places.state}/{FOLDER}", room)
 
     def _own(self, session: Session | None) -> Session:
         """The session, or the one of all calls that name none."""

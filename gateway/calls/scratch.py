@@ -10,17 +10,16 @@ import fcntl
 import os
 import stat
 import threading
-from functools import lru_cache
 
 from gateway.calls.output import Failure
+from gateway.core import temporary
+from gateway.core.temporary import DIGITS
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
 PREFIX = "gateway-"
-_DIGITS = 24
-_USUAL = ("/tmp", "/var/tmp")
 _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 
 _lock = threading.Lock()
@@ -28,19 +27,8 @@ _swept: set[str] = set()
 
 
 def reserved(outside: Iterable[str]) -> str:
-    """A path that nobody can foresee, for a folder to be made when it is needed: in the system's temporary folder, or,
-    where that lies in a tree of `outside`, which commands may write, in another one."""
-    trees = tuple(each.rstrip("/") + "/" for each in outside)
-    usable = _places(os.environ.get("TMPDIR", ""))
-    place = next((each for each in usable if not (each + "/").startswith(trees)), usable[-1])
-    return os.path.join(place, PREFIX + os.urandom(_DIGITS // 2).hex())
-
-
-@lru_cache(maxsize=4)
-def _places(wanted: str) -> tuple[str, ...]:
-    """Temporary folders that are there, the one that is wanted first."""
-    found = (os.path.realpath(each) for each in (wanted, *_USUAL) if each.startswith("/"))
-    return tuple(each for each in found if os.path.isdir(each)) or _USUAL[:1]
+    """A path that nobody can foresee, for a folder to be made when it is needed."""
+    return temporary.reserved(PREFIX, outside)
 
 
 class Scratch:
@@ -86,7 +74,7 @@ def sweep(place: str) -> None:
     except OSError:  # it can be used without being listed
         return
     for name in names:
-        if name.startswith(PREFIX) and len(name) == len(PREFIX) + _DIGITS:
+        if name.startswith(PREFIX) and len(name) == len(PREFIX) + DIGITS:
             _sweep_one(os.path.join(place, name))
 
 

@@ -76,7 +76,7 @@ class Session:
         self._scratch: Scratch | None = None
         self._end: finalize[..., Session] | None = None
         self._closed = False
-        self._with_it: list[Callable[[], None]] = []
+        self._with_it: list[Callable[[], object]] = []
         self._for_now: tuple[str, ...] = ()
 
     @property
@@ -165,7 +165,7 @@ class Session:
             rules = tuple(text for text in self._context.rules if text not in passing)
             self._context = self._context.replace(rules=rules)
 
-    def ends_with_it(self, end: Callable[[], None]) -> None:
+    def ends_with_it(self, end: Callable[[], object]) -> None:
         """Has this called when the session is closed. Raises GatewayError where it has been."""
         with self._lock:
             self._check_open()

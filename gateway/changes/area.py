@@ -15,8 +15,12 @@ class Area:
     """Folders that are saved, without what is held, hidden or elsewhere below them, and single files. `roots`: all of
     these folders, and those that the files lie in."""
 
-    def __init__(self, roots: Iterable[str], others: Iterable[str] = (), files: Iterable[str] = ()) -> None:
-        """`others`: paths that are not saved, with all below, unless a root or a file lies deeper."""
+    def __init__(
+        self, roots: Iterable[str], others: Iterable[str] = (), files: Iterable[str] = (), gone: Iterable[str] = ()
+    ) -> None:
+        """`others`: paths that are not saved, with all below, unless a root or a file lies deeper; `gone`: those of
+        them that are gone with the call."""
+        self._gone = tuple(f"{each}/" for each in gone)
         folders = {root.rstrip("/") for root in roots}
         self._files = {file: file.rpartition("/")[0] for file in files}
         self.roots = tuple(sorted(folders | set(self._files.values())))
@@ -29,6 +33,11 @@ class Area:
         if path in self._files:
             return self._files[path]
         return "" if path in self._is_saved else self.below(path.rpartition("/")[0])
+
+    def is_lost(self, path: str) -> bool:
+        """Whether somebody may miss what is written there once the call is over: no hidden file of a tool."""
+        above = next((each for each in self._gone if path.startswith(each)), "")
+        return bool(above) and "/." not in path[len(above) - 1 :] and not self.root(path)
 
     def below(self, folder: str) -> str:
         """The same for whatever lies in a folder."""
@@ -55,7 +64,9 @@ def area_of(plan: SandboxPlan, temp: Iterable[str] = ()) -> Area:
     roots = [mount.path for mount in written if mount.folder]
     files = [mount.path for mount in written if not mount.folder and mount.path.rpartition("/")[0]]
     others = [mount.path for mount in plan.mounts if mount not in written]
-    return Area(roots, (*others, *plan.private, *plan.held), files)
+    kept = dict(plan.shared)
+    gone = [path for path in plan.private if path not in kept]
+    return Area(roots, (*others, *plan.private, *plan.held), files, gone)
 
 
 def _is_some(path: str) -> bool:

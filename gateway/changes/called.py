@@ -11,6 +11,7 @@ import errno
 import os
 import struct
 
+from gateway.changes.seen import Seen
 from gateway.sandbox.syscalls import ABSENT, MACHINES, NUMBERS
 
 TYPE_CHECKING = False
@@ -33,6 +34,9 @@ _FAILS_TOO = frozenset(
     )
 )  # fmt: skip
 _UNIX = 1
+_MOST_LINKS = 40
+_OF_PROCESSES = ("/proc/", "/dev/")
+_MEMORY = "/dev/shm/"
 
 
 class _Piece(ctypes.Structure):
@@ -80,6 +84,8 @@ class Calls:
         self._saver = saver
         self._memory = Memory()
         self._folders: dict[str, str] = {}
+        self._seen: Seen | None = None
+        self._pid = 0
         column = MACHINES[os.uname().machine][1]
         if os.uname().machine == "aarch64":
             self._no_follow = _AARCH64_NOFOLLOW
@@ -142,7 +148,7 @@ class Calls:
     def _name(self, pid: int, folder: int, address: int) -> None:
         path = self._path(pid, folder, self._memory.text(pid, address))
         if path:
-            if os.path.islink(path):
+            if self._is_link(path):
                 self._folders.clear()
             self._saver.name(path)
 
@@ -155,7 +161,7 @@ class Calls:
         one = self._path(pid, _number(given[0]), self._memory.text(pid, given[1]))
         other = self._path(pid, _number(given[2]), self._memory.text(pid, given[3]))
         for path in (one, other):
-            if path and (os.path.isdir(path) or os.path.islink(path)):
+            if path and (os.path.isdir(path) or self._is_link(path)):
                 self._folders.clear()
         if one or other:
             self._saver.move(one, other)
@@ -169,7 +175,7 @@ class Calls:
             one = self._led(one) if one and given[4] & _FOLLOW else one
         if one:
             self._saver.link(one)
-            if os.path.islink(one):
+            if self._is_link(one):
                 self._folders.clear()
         self._name(pid, _number(given[2]), given[3])
 
@@ -200,53 +206,59 @@ class Calls:
                 return ""
             base = os.readlink(f"/proc/{pid}/cwd") if folder == _HERE else self._descriptor(pid, folder)
             path = f"{base.rstrip('/')}/{path}"
-        elif path.startswith(("/proc/", "/dev/")):
-            path = self._of_process(pid, path)
-            if not path:
+        if self._seen is None:
+            self._seen = Seen(pid)
+        self._pid = pid
+        if path.startswith(_OF_PROCESSES) and not path.startswith(_MEMORY):
+            path = self._seen.way(pid, path)
+            if path.startswith(_OF_PROCESSES) and not path.startswith(_MEMORY):
                 return ""
         path = path.rstrip("/")
         above, _slash, name = path.rpartition("/")
         if name in ("", ".", ".."):
-            path = os.path.realpath(path)
-            above, _slash, name = path.rpartition("/")
+            above, _slash, name = self._folder(path).rpartition("/")
         real = self._folders.get(above)
         if real is None:
-            descriptor = os.open(above or "/", os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC)
-            try:
-                real = os.readlink(f"/proc/self/fd/{descriptor}").rstrip("/")
-            finally:
-                os.close(descriptor)
-            self._folders[above] = real
+            real = self._folder(above)
+            if self._saver.area.below(above):  # elsewhere nobody tells when it comes to lead somewhere else
+                self._folders[above] = real
         path = f"{real}/{name}"
-        return path if self._saver.area.root(path) or os.path.islink(path) else ""
+        area = self._saver.area
+        return path if area.root(path) or area.is_lost(path) or self._is_link(path) else ""
+
+    def _folder(self, path: str) -> str:
+        """Where a folder lies. Raises OSError where there is none."""
+        assert self._seen is not None
+        try:
+            return self._seen.folder(path)
+        except FileNotFoundError:  # or it is another one for each process
+            found = self._seen.way(self._pid, path)
+            return found if f"{found}/".startswith(_OF_PROCESSES) else self._seen.folder(found)
+
+    def _is_link(self, path: str) -> bool:
+        """Whether a name is a link, as the call sees it."""
+        if self._saver.area.root(path) or self._seen is None:
+            return os.path.islink(path)
+        return bool(self._seen.target(path))
 
     def _led(self, path: str) -> str:
-        """Where a name leads that may be a link."""
-        return os.path.realpath(path) if os.path.islink(path) else path
+        """Where a name leads that may be a link. Raises OSError where nobody can tell."""
+        for _ in range(_MOST_LINKS):
+            target = self._seen.target(path) if self._seen is not None and self._is_link(path) else ""
+            if not target or self._seen is None:
+                return path
+            above, _slash, name = path.rpartition("/")
+            above, _slash, name = os.path.join(above or "/", target).rstrip("/").rpartition("/")
+            if name in ("", ".", ".."):
+                return self._folder(f"{above}/{name}")
+            path = f"{self._folder(above)}/{name}"
+            if path.startswith(_OF_PROCESSES):
+                path = self._seen.way(self._pid, path)
+        raise OSError(errno.ELOOP, os.strerror(errno.ELOOP))
 
     def _descriptor(self, pid: int, number: int) -> str:
         """The path of what a process has open."""
         return os.readlink(f"/proc/{pid}/fd/{number}")
-
-    def _of_process(self, pid: int, path: str) -> str:
-        """What a name in /proc or /dev stands for, where that may be a file that is saved."""
-        for start in ("/proc/self/", "/proc/thread-self/", "/dev/"):
-            if path.startswith(start):
-                first, _slash, rest = path[len(start) :].partition("/")
-                break
-        else:
-            first, _slash, rest = path[len("/proc/") :].partition("/")[2].partition("/")
-        if first in ("cwd", "root"):
-            return f"{os.readlink(f'/proc/{pid}/cwd') if first == 'cwd' else ''}/{rest}"
-        number = {"stdin": "0", "stdout": "1", "stderr": "2"}.get(first, "")
-        if first == "fd":
-            number, _slash, rest = rest.partition("/")
-        if not number.isdigit():
-            return ""
-        found = self._descriptor(pid, int(number))
-        if not found.startswith("/"):
-            return ""
-        return f"{found}/{rest}" if rest else found
 
 
 def _number(argument: int) -> int:

@@ -85,6 +85,11 @@ class Recording:
         """What the call was not let change, with the reason."""
         return dict(self._saver.missed) if self._must else {}
 
+    @property
+    def lost(self) -> tuple[str, ...]:
+        """Files that it wrote where all is gone with it."""
+        return tuple(self._saver.lost)
+
     def happened(self, folder: str, name: str, _concerned: bool) -> None:
         """A name came, went or was replaced, by whomever."""
         if len(self._seen) < _MOST_SEEN:

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 
 MOST_COPIED = 256 << 20  # bytes of one file that is written in place
 MOST_NAMES = 400_000
+_MOST_LOST = 100
 _CLONE = 0x40049409
 _READ = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
 _NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
@@ -52,9 +53,11 @@ class Saver:
         self._first: dict[Inode, Stamp] = {}
         self._is_new: dict[str, bool] = {}
         self._is_mixed = False
+        self.lost: dict[str, None] = {}  # what was written and is gone with the call
 
     def name(self, path: str) -> None:
         """A name is about to come, go or lead elsewhere."""
+        self.lost.pop(path, None)
         if not self.area.root(path) or self._is_all_new(path):
             return
         found = _look(path)
@@ -64,6 +67,8 @@ class Saver:
 
     def content(self, path: str) -> None:
         """The file under a name is about to be written, or made."""
+        if self.area.is_lost(path) and len(self.lost) < _MOST_LOST:
+            self.lost[path] = None
         if not self.area.root(path) or self._is_all_new(path):
             return
         found = _look(path)

@@ -21,6 +21,7 @@ import time
 from contextlib import contextmanager, suppress
 
 from gateway.changes.state import read, written
+from gateway.core import processes
 from gateway.core.errors import StoreError
 from gateway.core.plainjson import decoder, encoder
 from gateway.core.value import Value
@@ -100,7 +101,7 @@ class Store:
                 made = ChangeSet(
                     number, os.urandom(6).hex(), call[:500], tool[:100], session=session[:200], project=project,
                     time=time.time(), state=RUNNING, roots=tuple(roots),
-                    owner=(os.getpid(), _started(os.getpid())), key=key, named=tuple(named),
+                    owner=(os.getpid(), processes.started(os.getpid())), key=key, named=tuple(named),
                 )  # fmt: skip
                 os.mkdir(self.path(number), 0o700)
                 os.mkdir(self.path(number, "old"), 0o700)
@@ -242,7 +243,7 @@ class Store:
     def has_owner(self, each: ChangeSet) -> bool:
         """Whether the gateway that made it lives."""
         pid, started = each.owner
-        return pid > 0 and _started(pid) == started
+        return pid > 0 and processes.started(pid) == started
 
     def _lines(self, number: int, name: str) -> Iterable[Any]:
         try:
@@ -353,25 +354,6 @@ _PATIENCE = 10.0
 _MOST_WAITING = 50
 _LOOKS = 600.0  # seconds between two looks for what may go
 _LATER = "try again when it has ended"
-
-
-def _started(pid: int) -> int:
-    """When a process started, in the system's ticks; 0 where it has ended, -1 where nobody tells."""
-    try:
-        with open(f"/proc/{pid}/stat", "rb") as file:
-            return int(file.read().rpartition(b")")[2].split()[19])
-    except FileNotFoundError:
-        if os.path.exists("/proc/self/stat"):
-            return 0
-    except OSError:
-        return 0
-    try:
-        os.kill(pid, 0)
-    except ProcessLookupError:
-        return 0
-    except PermissionError:
-        return -1
-    return -1
 
 
 def size_of(folder: str) -> int:

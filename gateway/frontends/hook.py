@@ -128,12 +128,6 @@ def answer(
         return universal_refusal("gateway refused this call because of an internal error.")
 
 
-def _writes_by_itself(verdict: Verdict) -> bool:
-    """Whether a call writes files that are known by name, and is no command, which may write others as well."""
-    items = verdict.analysis.items
-    return not verdict.analysis.parts and any(item.effect.kind in ("write", "delete") for item in items)
-
-
 def _lines(error: GatewayError) -> str:
     from gateway.frontends.output import safe_lines
 
@@ -229,10 +223,10 @@ class _Judging:
         )  # fmt: skip
         if problem:
             return Answer(DENY, problem)
-        if decision != DENY and changed is None and self.event.kind == BEFORE and _writes_by_itself(verdict):
+        if decision != DENY and changed is None and self.event.kind == BEFORE and not verdict.analysis.parts:
             from gateway.frontends.hook_changes import about_to_run
 
-            about_to_run(self.gateway, self.event, verdict)
+            about_to_run(self.gateway, self.event, verdict, certainly=decision in (ALLOW, SILENCE))
         return Answer(decision, said, changed)
 
     def refusal_of_prompt(self, *, typed: bool) -> str:
@@ -326,23 +320,23 @@ class _Judging:
             raise Misfit("the folder that the call works in must be text")
         return context.replace(cwd=os.path.realpath(absolute(folder, context.cwd, context.home)))
 
-    def _guarded(self) -> tuple[Mapping[str, Any], Verdict] | None:
+    def _guarded(self) -> tuple[Mapping[str, Any] | None, Verdict] | None:
         """The confined form of a shell command that may run, where a setting wants it and it can be had: judged as what
         it is, a call in the sandbox. None where the agent itself runs it."""
         text = self.event.input.get("command")
-        if self.event.kind != BEFORE or text.__class__ is not str or self.event.tool not in self.dialect.REWRITES:
-            return None
-        if not self.gateway.loaded.guarded:
+        rewrites = self.event.kind == BEFORE and self.event.tool in self.dialect.REWRITES
+        if text.__class__ is not str or not rewrites or not self.gateway.loaded.guarded:
             return None
         from gateway.agents.guarded import rewritten, unavailable
 
         if unavailable(self.gateway):
             return None
-        verdict = self._judged(self.context.replace(confined=True, temp=TEMP))
+        verdict = self._judged(self._confined())
+        if not verdict.context.confined:
+            return None, verdict  # it asks to leave the sandbox
         shows = self.event.agent == "claude" and self._where_policy_asks(verdict)[0] == ASK
-        changed = rewritten(
-            self.gateway, verdict, text, agent=self.event.agent, session=self.event.session, asked=shows
-        )
+        agent, session = self.event.agent, self.event.session
+        changed = rewritten(self.gateway, verdict, text, agent=agent, session=session, asked=shows)
         return None if changed is None else ({**self.event.input, "command": changed}, verdict)
 
     def _inner(self) -> Verdict | None:
@@ -357,7 +351,13 @@ class _Judging:
         if found is None or found.ticket is None:
             return None
         self.event = self.event.replace(input={**self.event.input, "command": found.text})
-        return self._judged(self.context.replace(confined=True, temp=TEMP))
+        return self._judged(self._confined())
+
+    def _confined(self) -> Context:
+        """The circumstances of a command that runs in the sandbox, as one of the client's session."""
+        from gateway.core.room_names import of_client  # lazy: most hooks rewrite nothing
+
+        return self.context.replace(confined=True, temp=TEMP, room=of_client(self.event.agent, self.event.session))
 
     # --------------------------------------------------------------------------------------------- answering
 

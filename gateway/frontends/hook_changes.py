@@ -13,6 +13,7 @@ from contextlib import suppress
 from gateway.config.layers import local_folder
 from gateway.core.errors import GatewayError
 from gateway.core.plainjson import spaced
+from gateway.model.effect import HOLE, Touch
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -21,9 +22,13 @@ if TYPE_CHECKING:
     from gateway.model.verdict import Verdict
 
 
-def about_to_run(gateway: Judge, event: Event, verdict: Verdict) -> None:
-    """A call that writes files may run, or its client asks whether it may. Never raises: what cannot be saved cannot be
-    undone."""
+def about_to_run(gateway: Judge, event: Event, verdict: Verdict, *, certainly: bool) -> None:
+    """A call that is no command may run, or, unless `certainly`, its client asks whether it may: what it writes is
+    saved, and what it writes in the real temporary folder will be in that of the session's confined calls. Never
+    raises: what cannot be saved cannot be undone."""
+    if not any(item.effect.kind in ("write", "delete") for item in verdict.analysis.items):
+        return
+    _appears(gateway, event, verdict, certainly=certainly)
     with suppress(GatewayError, OSError):
         from gateway.calls.saving import written_paths
         from gateway.changes.recording import Of, Written
@@ -40,8 +45,37 @@ def about_to_run(gateway: Judge, event: Event, verdict: Verdict) -> None:
         Written(of, paths, context.workspace).leave()
 
 
+def _appears(gateway: Judge, event: Event, verdict: Verdict, *, certainly: bool) -> None:
+    with suppress(GatewayError, OSError):
+        from gateway.core.room_names import of_client
+        from gateway.sandbox import rooms
+
+        paths = [path for path in _temporary(verdict) if rooms.is_temporary(path)]
+        name = of_client(event.agent, event.session)
+        if paths and name:
+            call = "" if certainly else _key(event)
+            rooms.note(f"{gateway.places.state}/{rooms.FOLDER}", name, paths, call=call)
+
+
+def _temporary(verdict: Verdict) -> list[str]:
+    """What it writes, by the resolved folders that it lies in."""
+    found = []
+    for item in verdict.analysis.items:
+        effect = item.effect
+        if isinstance(effect, Touch) and effect.kind == "write" and not effect.tree and HOLE not in effect.path:
+            folder, _slash, name = effect.path.rpartition("/")
+            found.append(f"{os.path.realpath(folder or '/').rstrip('/')}/{name}")
+    return found
+
+
 def has_run(gateway: Judge, event: Event) -> None:
     """A call has ended. Never raises."""
+    with suppress(OSError):
+        from gateway.core.room_names import of_client
+        from gateway.sandbox import rooms
+
+        name = of_client(event.agent, event.session)
+        rooms.done(f"{gateway.places.state}/{rooms.FOLDER}", name, _key(event))
     root = gateway.context.root or gateway.context.cwd
     folder = local_folder(gateway.places, root)
     if not os.path.isdir(os.path.join(folder, "changes")):

@@ -204,6 +204,10 @@ def _open(asked: Asked, front: str, servers: tuple[tuple[str, str, str], ...] = 
 
     request = Request(policies=asked.policies, cwd=asked.cwd, mode=asked.mode, trust_project=asked.trust_project)
     gateway = open_gateway(request, servers=servers, approver=Elicitation(_question, elicited), front=front)
+    if asked.http is None:
+        from gateway.core.room_names import of_process
+
+        gateway.context = gateway.context.replace(room=of_process(os.getppid()))  # the client at the other end
     held.append(gateway)
     return gateway
 

@@ -7,6 +7,7 @@ import os
 from gateway.agents.tickets import TicketError, Tickets
 from gateway.approval.digests import identity
 from gateway.approval.grants import Grants
+from gateway.calls.containing import cannot_contain
 from gateway.config.load import Options
 from gateway.core.errors import ConfigError, Problem
 from gateway.core.places import places
@@ -56,7 +57,7 @@ def admitted(request: Request, text: str) -> Admitted:
     options = Options(
         context.cwd, ticket.policies, context.mode, ticket.trust, root=context.root, binding=True
     )  # the real enterprise layer holds in any case
-    gateway = Judge(options, where=where)
+    gateway = Judge(options, where=where, contains=cannot_contain)
     verdict = gateway.check(RawCall("Bash", {"command": text}), context)
     grants = Grants()
     front = f"exec:{ticket.agent}"

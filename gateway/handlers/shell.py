@@ -95,8 +95,8 @@ def run_of(work: Work) -> Callable[..., Result]:
 
 
 def _check_confined(work: Work) -> None:
-    """Asking to run without the sandbox is a request that was judged as such; nothing here can grant it."""
-    if work.run is None or work.plan is None or not work.verdict.context.confined:
+    """Asking to run without the sandbox is a request that was judged as such: what it was granted is in the plan."""
+    if work.run is None or work.plan is None or not (work.verdict.context.confined or work.plan.free):
         raise Failure(
             "The command would run without the sandbox, which is not done here.",
             "Leave out `dangerously_disable_sandbox`, or ask the person to run it.",
@@ -127,7 +127,8 @@ class Report:
         self.result = result
         self.changed = changed
         self.cwd = work.context.cwd
-        self.lost = thrown_away(work.verdict, work.plan) if result.ended not in ("refused", "failed") else ()
+        has_run = result.ended not in ("refused", "failed")
+        self.lost = said_of(thrown_away(work.verdict, work.plan, result.lost), work.plan) if has_run else ""
         single = work.session.single
         said = decoded(result.stdout)
         errors = decoded(result.stderr)
@@ -161,7 +162,7 @@ class Report:
         if self.changed.paths:
             told.append(self._changes())
         if self.lost:
-            told.append(f"[{said_of(self.lost)}]")
+            told.append(f"[{self.lost}]")
         if self.result.cwd and self.result.cwd != self.cwd:
             told.append(visible(f"[The working directory is now {self.result.cwd}]"))
         return "\n".join(told) or "(no output)"

@@ -69,7 +69,8 @@ def git_fact(folder: str, host: Host, context: Context) -> GitFact:
     prefix = "ref: refs/heads/"
     common = common_folder(git_folder, host)
     branch = head[len(prefix) :] if head.startswith(prefix) else ""
-    own = _is_own(top, context) and _is_guarded(git_folder, common, context) and _keeps_quiet(top, git_folder, host)
+    own = _is_own(top, context) or _is_worktree(top, git_folder, common, host, context)
+    own = own and _is_guarded(git_folder, common, context) and _keeps_quiet(top, git_folder, host)
     from gateway.host.git_settings import objection  # lazy: few calls are git's
 
     why = ""
@@ -187,6 +188,18 @@ def _reached(path: str, host: Host) -> str:
 def _is_own(top: str, context: Context) -> bool:
     """The project's own repository: its work tree holds the project root, or is one of the workspace's folders."""
     return bool(context.root) and ((context.root + "/").startswith(top + "/") or top in context.workspace)
+
+
+def _is_worktree(top: str, git_folder: str, common: str, host: Host, context: Context) -> bool:
+    """Whether a work tree is another one of the project's own repository, as both say of each other."""
+    if not common or common == git_folder or not context.root:
+        return False
+    first = work_tree(context.root, host)
+    fact = host.path(f"{first}/.git") if first else None
+    if fact is None or host.read(f"{git_folder}/gitdir").strip() != f"{top}/.git":
+        return False
+    folder = fact.real if fact.kind == "dir" else linked_folder(f"{first}/.git", host)
+    return common == common_folder(folder, host)
 
 
 def _is_guarded(git_folder: str, common: str, context: Context) -> bool:

@@ -13,8 +13,9 @@ from gateway.host.observe import observe
 from gateway.host.repository import git_fact
 from gateway.model.analysis import Analysis
 from gateway.model.context import Context
-from gateway.model.effect import HOLE, PATH_KINDS, Item, Opaque
+from gateway.model.effect import HOLE, LEAVE, PATH_KINDS, Item, Opaque, System
 from gateway.model.facts import Wanted
+from gateway.policy.modes import SYSTEM_VIEW
 from gateway.tools.canonical import canonicalise
 from gateway.tools.effects import effects_of
 
@@ -57,16 +58,28 @@ class Pipeline:
     def understand(self, tool: Tool, raw: RawCall, context: Context, *, shell: str = "bash") -> Understood:
         """What a call of this tool does. `shell`: what shell texts are read by. Raises CallError."""
         call = canonicalise(tool, raw, context)
-        if call.input.get(UNCONFINED_REQUEST) is True:
+        leaves = call.input.get(UNCONFINED_REQUEST) is True
+        if leaves:
             context = context.replace(confined=False, temp=())  # judged as what it asks for; never a switch
         items, text = effects_of(tool, call, context)
+        if leaves:
+            items += (Item(System(LEAVE, "")),)
+        host = self._host
         if text is None:
-            # No sandbox makes temporary folders this call's own: it works on those that everybody uses.
-            context = context.replace(temp=(context.scratch,) if context.scratch else ())
-            analysis = Analysis((), items, (), Wanted(_paths(items)))
+            # No sandbox makes temporary folders this call's own: it works on those that everybody uses, but for what
+            # lies in its session's.
+            paths = _paths(items)
+            temp: tuple[str, ...] = (context.scratch,) if context.scratch else ()
+            if context.shared and context.confined:
+                from gateway.host.room_view import RoomView  # lazy: those of somebody else's tools have none
+
+                host = view = RoomView(host, context.shared, (*context.workspace, context.scratch))
+                temp += TEMP if view.are_own(paths) else ()
+            context = context.replace(temp=temp)
+            analysis = Analysis((), items, (), Wanted(paths))
         else:
             analysis = self._analysed(text, items, context, shell)
-        facts = observe(analysis.wanted, self._host, context, search_path=self._search_path)
+        facts = observe(analysis.wanted, host, context, search_path=self._search_path)
         return Understood(call, settle(analysis, facts, context), facts, context)
 
     def _analysed(self, text: str, items: tuple[Item, ...], context: Context, shell: str) -> Analysis:
@@ -126,8 +139,9 @@ def branch_of(root: str, host: Host, home: str) -> str:
 
 
 def is_workspace(folder: str, home: str) -> bool:
-    """Whether a folder may be a workspace: never `/`, HOME or an ancestor of HOME."""
-    return folder != "/" and not (home + "/").startswith(folder + "/")
+    """Whether a folder may be a workspace: never `/`, HOME or an ancestor of HOME, nor a folder that programs of the
+    system lie in, though one that lies there may be."""
+    return folder not in ("/", "/usr/local", *SYSTEM_VIEW) and not (home + "/").startswith(folder + "/")
 
 
 def _read_otherwise(text: str, shell: str) -> tuple[Item, ...]:

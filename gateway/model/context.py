@@ -14,7 +14,9 @@ class Context(Value):
     call. `confined`: the call will run in the sandbox. `branch`: HEAD of the project, "" when unknown. `scratch`: the
     session's folder for outputs too long to show, which is its own wherever a call runs; "" for none. `rules`: those of
     the session, each the text of a policy file that holds nothing else. `contained`: the call is judged as one by
-    exactly the contained plan, which only `gateway.policy.contain` says.
+    exactly the contained plan, which only `gateway.policy.contain` says. `room`: the name of what confined calls of the
+    session share, a temporary folder and a loopback (`gateway.sandbox.rooms`); "" where each has its own. `shared`:
+    where the session's own tools find that folder, for each name that it has inside; () for tools of somebody else.
     """
 
     cwd: str
@@ -32,3 +34,5 @@ class Context(Value):
     scratch: str = ""
     rules: tuple[str, ...] = ()
     contained: bool = False
+    room: str = ""
+    shared: tuple[tuple[str, str], ...] = ()

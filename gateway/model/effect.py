@@ -175,6 +175,9 @@ class Process(Effect):
         return f"{self.action} {self.who}"
 
 
+LEAVE = "leave-sandbox"  # `System.action` of a call that asks to run without the sandbox
+
+
 class System(Effect):
     """A change beyond files. `action`: install, service, mount, user, clock, power, network, kernel, privilege, …"""
 

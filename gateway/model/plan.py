@@ -80,9 +80,12 @@ class SandboxPlan(Value):
     was predicted or asked for and is not granted, each with the reason, for people. `files`: resolved paths at
     which the call sees this content, read-only, instead of what the host has there (`resolv.conf`: what
     `Egress.files` gives). `layers`: writable folders that are not written: what the call changes in one is kept in
-    a folder of its project's own, which is laid over it (`gateway.sandbox.layers`). `contained`: the call can change
-    nothing but the workspace, temporary folders and such layers, reach nothing but the loopback of the sandbox, and is
-    lent no login.
+    a folder of its project's own, which is laid over it (`gateway.sandbox.layers`). `shared`: private folders that are
+    not the call's alone but its session's, each with where that keeps it (`gateway.sandbox.rooms`). `given`: what is
+    moved from such a folder to the host's, where nothing has this name, when the call has ended. `loopback`: the
+    session's room, whose loopback the call is in, "" for one of its own. `free`: nothing holds the call,
+    which was let run without the sandbox. `contained`: the call can change nothing but the workspace, temporary folders
+    and such layers, reach nothing but the loopback of the sandbox, and is lent no login.
     """
 
     mounts: tuple[Mount, ...]
@@ -100,3 +103,7 @@ class SandboxPlan(Value):
     files: tuple[tuple[str, bytes], ...] = ()
     layers: tuple[tuple[str, str], ...] = ()
     contained: bool = False
+    shared: tuple[tuple[str, str], ...] = ()
+    given: tuple[str, ...] = ()
+    loopback: str = ""
+    free: bool = False

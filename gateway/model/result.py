@@ -32,7 +32,8 @@ class Result(Value):
     built: `reason` says why, nothing ran) or started (it runs on in the background, and its end follows in the record).
     `status`: the command's own exit status, 128 + n after signal n, 126 when nothing ran. `truncated`: bytes of each
     stream that were not kept. `backend` held it; `degraded`: what that form does not hold by itself. `cwd`: where a
-    session's shell ended, "" when unknown; `exported`: its exported variables, None when unknown or nobody asked."""
+    session's shell ended, "" when unknown; `exported`: its exported variables, None when unknown or nobody asked.
+    `lost`: files that it was seen to write in folders that are gone with it."""
 
     ended: str
     status: int
@@ -46,3 +47,4 @@ class Result(Value):
     seconds: float = 0.0
     cwd: str = ""
     exported: Mapping[str, str] | None = None
+    lost: tuple[str, ...] = ()

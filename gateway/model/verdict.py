@@ -20,6 +20,7 @@ class Reason(Value):
 
     `item`: index into the analysis' items. `certain`: False when it holds only if an unknown part takes the
     right value. `note`: what the rule adds beyond its text ("would match if ...", the ceiling of a mode, ...).
+    `named`: the rule names the path, of a write in a temporary folder.
     """
 
     rule: Rule
@@ -27,6 +28,7 @@ class Reason(Value):
     item: int
     certain: bool = True
     note: str = ""
+    named: bool = False
 
 
 class Outcome(Value):

@@ -150,7 +150,8 @@ class Contact(Value):
 class Grants(Value):
     """What a verdict lets a confined call do, before anybody looks where it lies: the one derivation behind what is
     shown and what is enforced. What is not fully known is not granted, but left in `unknown`. `profiled`: the sandbox
-    profile holds on top. `network`: off, listed or open."""
+    profile holds on top. `network`: off, listed or open. `given`: what a rule by its name lets be written in the real
+    temporary folder, of which a call has one of its own."""
 
     kind: str
     profiled: bool = False
@@ -160,6 +161,7 @@ class Grants(Value):
     network: str = "off"
     credentials: tuple[Reach, ...] = ()
     unknown: tuple[str, ...] = ()
+    given: tuple[Reach, ...] = ()
 
 
 def grants_of(verdict: Verdict, profile: Mapping[str, Any]) -> Grants:
@@ -184,6 +186,8 @@ def grants_of(verdict: Verdict, profile: Mapping[str, Any]) -> Grants:
         return (path + "/").startswith(temp) and not (path + "/").startswith(workspace)
 
     may_write = context.mode not in CEILINGS
+    named = {outcome.reason.item for outcome in verdict.outcomes if outcome.reason.named and not verdict.contained}
+    given: dict[Reach, None] = {}
     for number, item in enumerate(verdict.analysis.items):
         effect: Any = item.effect
         kind = effect.kind
@@ -199,7 +203,10 @@ def grants_of(verdict: Verdict, profile: Mapping[str, Any]) -> Grants:
                         None
                     )
             elif may_write and path not in HARMLESS_SINKS:
-                reached = _written(effect, item.part < 0, facts, rules.get(number, ""))
+                rule, real = rules.get(number, ""), effect.real or path
+                if number in named and is_own(path) and is_own(real):
+                    given[Reach(real, path, real=effect.real, tree=effect.tree, kind=kind, rule=rule)] = None
+                reached = _written(effect, item.part < 0, facts, rule)
                 writes.update(dict.fromkeys([each for each in reached if not is_own(each.path)]))
         elif kind == "connect" and effect.direction != "listen":
             if HOLE in effect.host:
@@ -214,7 +221,7 @@ def grants_of(verdict: Verdict, profile: Mapping[str, Any]) -> Grants:
     who, profiled = _who(verdict, rules)
     network = "listed" if contacts else "off"
     if verdict.contained:
-        network, contacts = "off", {}  # what is left of hosts is its own loopback
+        network, contacts = "off", {}  # what is left of hosts is its session's loopback
     elif profiled:
         asked = profile.get("network") or ("listed" if profile.get("hosts") else "off")
         if asked == "open" or (asked == "listed" and profile.get("hosts")):
@@ -230,6 +237,7 @@ def grants_of(verdict: Verdict, profile: Mapping[str, Any]) -> Grants:
         network=network,
         credentials=tuple(credentials),
         unknown=tuple(unknown),
+        given=tuple(given),
     )
 
 

@@ -17,7 +17,6 @@ from gateway.policy.resolve import resolve
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from typing import Any
 
     from gateway.model.analysis import Analysis
     from gateway.model.call import Call
@@ -48,7 +47,7 @@ def decide(
         return verdict
     if not (tool.shell and context.confined) or context.mode in CEILINGS:
         return verdict
-    if any(leaves(item.effect, regions) for item in analysis.items) or _finds_nobody(analysis) or cannot():
+    if any(leaves(item.effect, regions) for item in analysis.items) or cannot():
         return verdict
     contained = resolve(policy, call, tool, analysis, context.replace(contained=True), facts, regions)
     if contained.decision is not Decision.ALLOW:
@@ -56,14 +55,3 @@ def decide(
     if contained.changes == KEEP:
         return contained
     return verdict.replace(changes=ASK) if verdict.decision is Decision.ASK and contained.changes == ASK else verdict
-
-
-def _finds_nobody(analysis: Analysis) -> bool:
-    """Whether a call connects to a loopback on which nobody answers: it has one of its own, and starts no server there.
-    The one that is meant is the machine's, which is asked about."""
-    effects: list[Any] = [item.effect for item in analysis.items]
-    connects = any(effect.kind == "connect" and effect.direction != "listen" for effect in effects)
-    return connects and not any(
-        effect.kind in ("code", "opaque") or (effect.kind == "connect" and effect.direction == "listen")
-        for effect in effects
-    )

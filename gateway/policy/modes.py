@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from gateway.core.value import Value
 from gateway.model.decision import Decision
-from gateway.model.effect import HOLE
+from gateway.model.effect import HOLE, LEAVE
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -41,16 +41,17 @@ _ROWS = (
     "code",
     "loose_code",
     "deep",
+    "leave",
 )
 _TABLE = {
-    #               near_read far_read near_write near_delete far_write fetch send code loose_code deep
-    "default":      (_A, _Q, _Q, _Q, _Q, _Q, _Q, _Q, _Q, _Q),
-    "accept_edits": (_A, _Q, _A, _Q, _Q, _Q, _Q, _Q, _Q, _Q),
-    "plan":         (_A, _Q, _D, _D, _D, _Q, _D, _Q, _D, _D),
-    "read_only":    (_A, _Q, _D, _D, _D, _Q, _D, _Q, _D, _D),
-    "auto":         (_A, _Q, _Q, _Q, _Q, _Q, _Q, _Q, _Q, _Q),
-    "dont_ask":     (_A, _D, _D, _D, _D, _D, _D, _D, _D, _D),
-    "bypass":       (_A, _A, _A, _A, _A, _A, _A, _A, _A, _A),
+    #               near_read far_read near_write near_delete far_write fetch send code loose_code deep leave
+    "default":      (_A, _Q, _Q, _Q, _Q, _Q, _Q, _Q, _Q, _Q, _Q),
+    "accept_edits": (_A, _Q, _A, _Q, _Q, _Q, _Q, _Q, _Q, _Q, _Q),
+    "plan":         (_A, _Q, _D, _D, _D, _Q, _D, _Q, _D, _D, _D),
+    "read_only":    (_A, _Q, _D, _D, _D, _Q, _D, _Q, _D, _D, _D),
+    "auto":         (_A, _Q, _Q, _Q, _Q, _Q, _Q, _Q, _Q, _Q, _D),
+    "dont_ask":     (_A, _D, _D, _D, _D, _D, _D, _D, _D, _D, _D),
+    "bypass":       (_A, _A, _A, _A, _A, _A, _A, _A, _A, _A, _Q),
 }  # fmt: skip
 _DECISIONS = {mode: dict(zip(_ROWS, row, strict=True)) for mode, row in _TABLE.items()}
 
@@ -62,16 +63,19 @@ _UNCHANGING = ("", "near_read", "far_read")
 
 
 class Regions(Value):
-    """Folders, each with a trailing slash, that make a path near: workspace and own temporary folders."""
+    """Folders, each with a trailing slash, that make a path near: workspace and own temporary folders. `temp`: only
+    the latter."""
 
     writable: tuple[str, ...]
     readable: tuple[str, ...]
+    temp: tuple[str, ...] = ()
 
 
 def regions_of(context: Context) -> Regions:
     """The regions of a session. Own temporary folders count only with the sandbox, which makes them private."""
-    writable = tuple(_folder(path) for path in (*context.workspace, *context.temp))
-    return Regions(writable, writable + tuple(_folder(path) for path in SYSTEM_VIEW))
+    workspace, temp = tuple(map(_folder, context.workspace)), tuple(map(_folder, context.temp))
+    writable = workspace + temp
+    return Regions(writable, writable + tuple(map(_folder, SYSTEM_VIEW)), temp=temp)
 
 
 def _folder(path: str) -> str:
@@ -104,6 +108,8 @@ def classify(effect: Effect, regions: Regions, confined: bool) -> str:
         return "code" if confined else "loose_code"
     if kind in ("use", "exec", "session"):
         return ""
+    if kind == "system" and effect.action == LEAVE:  # type: ignore[attr-defined]
+        return "leave"  # nobody but a person, or a rule that names it, lets a call run without the sandbox
     return "deep"
 
 

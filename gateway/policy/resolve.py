@@ -10,7 +10,7 @@ from __future__ import annotations
 from gateway.core.value import Value
 from gateway.model.changes import KEEP, NONE, mildest, strictest
 from gateway.model.decision import LAYERS, Decision
-from gateway.model.effect import BROUGHT, PATH_KINDS
+from gateway.model.effect import BROUGHT, LEAVE, PATH_KINDS
 from gateway.model.verdict import Outcome, Reason, Verdict
 from gateway.policy.answers import NO, YES
 from gateway.policy.candidates import BOTH, TARGET, WITHOUT_COVER, WRITTEN, Finder
@@ -22,6 +22,7 @@ from gateway.policy.table import (
     EXCEPT,
     EXPIRES,
     LANE,
+    LAYER,
     LEVEL,
     REST,
     SILENCES,
@@ -46,6 +47,7 @@ if TYPE_CHECKING:
     from gateway.policy.table import Policy
 
 _CONTAINED = ["contained", True]
+_LETTING_OUT = ("enterprise", "user")  # layers whose rules may let a call run without the sandbox
 _NAMES_PROGRAM = ("command", "exec", "program")
 _USER = LAYERS.index("user")
 _ALLOW, _ASK, _DENY = Decision.ALLOW, Decision.ASK, Decision.DENY
@@ -225,11 +227,15 @@ class _Resolution(Finder):
                 if (
                     carrier
                     or not covers
-                    or not self._may_cover(item, tests, of_part)
+                    or not self._may_cover(item, tests, of_part, row[LAYER])
                     or self.answer_for(tests, True) is not YES
                 ):
                     continue
-                reason = Reason.make((policy.rule(rule), _ALLOW, number, True, ""))
+                effect: Any = item.effect
+                named = (
+                    effect.kind == "write" and effect.path.startswith(self.regions.temp) and clause in policy.paths[3]
+                )
+                reason = Reason.make((policy.rule(rule), _ALLOW, number, True, "", named))
                 if self.context.contained and covers == BOTH and not row[LEVEL]:
                     self.gives = self.gives or _CONTAINED in tests
                     changes = (row[REST] and row[REST][CHANGES]) or KEEP
@@ -244,7 +250,7 @@ class _Resolution(Finder):
                     continue
                 if answer is YES:
                     decision = _DENY if row[LANE] == "deny" else _ASK
-                    reason = Reason.make((policy.rule(rule), decision, number, True, ""))
+                    reason = Reason.make((policy.rule(rule), decision, number, True, "", False))
                 else:
                     reason = Reason(policy.rule(rule), _ASK, number, False, "may match: the target is not fully known")
             if not (reason.certain or reason.rule.lock) and self.context.contained and is_unknown(item.effect):
@@ -270,13 +276,15 @@ class _Resolution(Finder):
             self.lost.append(ends[TARGET])
         return None if best is None else Outcome.make((best.decision, best))
 
-    def _may_cover(self, item: Item, tests: list[list[Any]], of_part: list[list[Any]]) -> bool:
+    def _may_cover(self, item: Item, tests: list[list[Any]], of_part: list[list[Any]], layer: int) -> bool:
         """What an allow rule can cover at all.
 
         Nothing but the bare tool covers `opaque`, and that of a shell only when it runs confined. `code` needs a
         rule that names the program, or confinement. A bare shell covers what its commands do, not redirects.
         """
         kind = item.effect.kind
+        if kind == "system" and item.effect.action == LEAVE:  # type: ignore[attr-defined]
+            return LAYERS[layer] in _LETTING_OUT and any(name == "action" for name, _ in tests)
         if self.context.contained and _CONTAINED in tests:
             return fits(item.effect, self.regions)
         if not self.tool.shell:

@@ -6,7 +6,7 @@ all. `visible` writes them as escapes, so that what is shown is what would run.
 
 from __future__ import annotations
 
-from gateway.model.effect import HOLE
+from gateway.model.effect import HOLE, LEAVE
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -111,7 +111,7 @@ _PHRASES: dict[str, Any] = {
     "credential": lambda e: f"lets {quote(e.program)} use the login material {quote(e.path)}",
     "env": _env,
     "process": lambda e: f"affects other processes: {quote(e.target)}",
-    "system": lambda e: f"changes the system: {quote(e.target)}",
+    "system": lambda e: "runs without the sandbox" if e.action == LEAVE else f"changes the system: {quote(e.target)}",
     "session": lambda e: f"changes the session: {quote(e.what)}",
 }
 

@@ -55,6 +55,7 @@ def plan_data(plan: SandboxPlan) -> dict[str, Any]:
         },
         "limits": plan.limits.as_dict(),
         "contained": plan.contained,
+        "free": plan.free,
         "layers": [path for path, _folder in plan.layers],
         "watched": list(plan.watched),
         "held": list(plan.held),

@@ -21,6 +21,11 @@ COMPARED = "compared"
 DEEP = "deep"
 # Stands for a rule: programs of environments change by calls that install, and by no others.
 PROGRAMS = "programs-of-environments"
+# Subcommands of packagers that change these programs.
+INSTALLS = frozenset(
+    ("install", "i", "ci", "add", "sync", "update", "upgrade", "up", "remove", "rm", "uninstall", "un", "rebuild",
+     "link", "dedupe", "prune", "develop")
+)  # fmt: skip
 _ENVIRONMENTS = (".venv", "venv")
 
 

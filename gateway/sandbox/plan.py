@@ -17,27 +17,24 @@ from gateway.policy.variables import environment_of
 from gateway.sandbox.agreed import agreed_of
 from gateway.sandbox.base import SandboxError
 from gateway.sandbox.layers import is_cache, layer_of
-from gateway.sandbox.marks import COMPARED, PROGRAMS
+from gateway.sandbox.marks import COMPARED, INSTALLS, PROGRAMS
+from gateway.sandbox.nested_paths import above_of, is_below, is_inside
 from gateway.sandbox.network import BY_PROFILE, network_of
 from gateway.sandbox.profile import OF_THE_KERNEL
+from gateway.sandbox.rooms import ONCE, shared_by
 from gateway.sandbox.workspace_secrets import RULE as WORKSPACE_SECRETS
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-    from typing import Any
+    from collections.abc import Iterator
 
     from gateway.model.verdict import Verdict
     from gateway.policy.confine import Reach
     from gateway.sandbox.marks import Mark
     from gateway.sandbox.profile import Profile
-    from gateway.sandbox.survey import Place, Survey
+    from gateway.sandbox.surveyed import Place, Survey
 
 MAX_MOUNTS = 1_000
-_INSTALLS = frozenset(
-    ("install", "i", "ci", "add", "sync", "update", "upgrade", "up", "remove", "rm", "uninstall", "un", "rebuild",
-     "link", "dedupe", "prune", "develop")
-)  # fmt: skip
 OWN = "gateway"
 _STRENGTH = {READ: 0, WRITE: 1}
 
@@ -69,6 +66,7 @@ class _Planning:
         self.withheld: dict[tuple[str, str], None] = {}
         self.agreed = agreed_of(verdict)
         self.caches: dict[str, None] = {}
+        self.given: dict[str, None] = {}
 
     def plan(self) -> SandboxPlan:
         context, survey, sandbox = self.context, self.survey, self.profile.sandbox
@@ -86,6 +84,7 @@ class _Planning:
         if len(self.mounts) > MAX_MOUNTS:
             raise SandboxError(f"the plan would need more than {MAX_MOUNTS:,} mounts", "work in a smaller folder")
         search_path = tuple(each for each in survey.search_path if self._is_visible(each))
+        room = context.room or (ONCE if self.given else "")
         return SandboxPlan(
             tuple(self.mounts[path] for path in sorted(self.mounts)),
             tuple(sorted(self.links.items())),
@@ -103,6 +102,9 @@ class _Planning:
             withheld=tuple(self.withheld),
             layers=self._layers(),
             contained=self.contained,
+            shared=shared_by(survey.rooms, room if self.may_write else "", private),
+            given=tuple(self.given),
+            loopback=f"{survey.rooms}/{context.room}" if context.room and network.mode == "off" else "",
         )
 
     def _withhold(self, what: str, why: str) -> None:
@@ -133,6 +135,10 @@ class _Planning:
         for repository in self.survey.repositories:
             for folder in repository.folders:
                 self._grant(folder, READ)
+        for path in self.survey.brought:
+            place = self.survey.places[path]
+            if not place.standing.hidden:
+                self._grant(path, WRITE if self.may_write else READ, folder=place.kind == "dir")
 
     def _predicted(self) -> None:
         """What the call was predicted to read and change, and its own login material."""
@@ -146,6 +152,8 @@ class _Planning:
                 self._write(each, self.survey.places[each.path])
             for folder in folders or ():
                 self._open(folder, each.rule)
+        for each in self.grants.given:
+            self._give(each, self.survey.places[each.path])
         for each in self.grants.credentials:
             place = self.survey.places[each.path]
             if place.kind in ("dir", "file", "other") and not self._is_home_or_above(place.real):
@@ -157,7 +165,7 @@ class _Planning:
 
     def _read(self, reach: Reach, place: Place) -> None:
         what = f"{reach.kind} {reach.named}"
-        if place.kind == "missing" or _is_below(place.real, OF_THE_KERNEL):
+        if place.kind == "missing" or is_below(place.real, OF_THE_KERNEL):
             return  # there is nothing, or the call has one of its own
         hidden = place.standing.hidden or (place.below.hidden if place.kind == "dir" else "")
         if place.kind == "unknown":
@@ -170,13 +178,22 @@ class _Planning:
             self._grant(place.real, READ, folder=place.kind == "dir", rule=reach.rule)
             self._link(reach.named, reach.real)
 
+    def _give(self, reach: Reach, place: Place) -> None:
+        """A target in the real temporary folder, which is never granted as a whole."""
+        if place.kind == "file" or (place.kind == "dir" and reach.tree):
+            self._grant(place.real, WRITE, folder=place.kind == "dir", rule=reach.rule)
+        elif place.kind == "missing" and place.near in self.context.temp:
+            self.given[place.real] = None
+        elif place.kind == "missing" and place.near:
+            self._open(place.near, reach.rule)
+
     def _write(self, reach: Reach, place: Place) -> None:
         what = f"{reach.kind} {reach.named}"
         if reach.alone and place.kind == "file":
             self._grant(place.real, WRITE, folder=False, rule=reach.rule)
             self._link(reach.named, reach.real)
             return
-        if not place.near or _is_below(place.near, OF_THE_KERNEL):
+        if not place.near or is_below(place.near, OF_THE_KERNEL):
             self._withhold(what, "nobody can tell where it leads" if not place.near else "it is the sandbox's own")
         elif self._is_home_or_above(place.near):
             raise SandboxError(
@@ -219,7 +236,7 @@ class _Planning:
             rule = below.fixed or below.kept if folder else standing.fixed or standing.kept
         if rule:
             self._withhold(f"setting `{pattern}`", f"rule `{rule}` forbids it")
-        elif self._is_home_or_above(place.real) or _is_below(place.real, OF_THE_KERNEL):
+        elif self._is_home_or_above(place.real) or is_below(place.real, OF_THE_KERNEL):
             self._withhold(f"setting `{pattern}`", f"`{place.real}` is never granted as a whole")
         elif self._is_astray(path, place.real):
             self._withhold(f"setting `{pattern}`", f"a link in a folder that calls may change leads to `{place.real}`")
@@ -231,7 +248,7 @@ class _Planning:
 
     def _is_layered(self, place: Place) -> bool:
         """Whether what a call changes in a folder is kept apart from what the person has there."""
-        inside = _is_below(place.real, self.context.workspace)
+        inside = is_below(place.real, self.context.workspace)
         return place.kind == "dir" and not inside and is_cache(place.real, self.context.home)
 
     def _layers(self) -> tuple[tuple[str, str], ...]:
@@ -316,13 +333,13 @@ class _Planning:
             if not self._is_held(path, fixed) and not any(each.startswith(path + "/") for each in outer):
                 self.mounts[path] = mount
         self.mounts.update(outer)
-        self.mounts.update({path: mount for path, mount in hidden.items() if not _is_inside(path, hidden)})
-        for path in [each for each in self.mounts if _is_inside(each, hidden) and each not in self.secret]:
+        self.mounts.update({path: mount for path, mount in hidden.items() if not is_inside(path, hidden)})
+        for path in [each for each in self.mounts if is_inside(each, hidden) and each not in self.secret]:
             if path in granted:
-                self._withhold(f"`{path}`", f"it lies in `{next(_above_of(path, hidden))}`, which is hidden")
+                self._withhold(f"`{path}`", f"it lies in `{next(above_of(path, hidden))}`, which is hidden")
             del self.mounts[path]
         writable = [path for path, mount in granted.items() if mount.access == WRITE and mount.folder]
-        watched = [path for path in writable if _is_below(path, self.survey.searched)]
+        watched = [path for path in writable if is_below(path, self.survey.searched)]
         return tuple(sorted(watched)), tuple(sorted(each for each in held if not self._is_held(each, fixed)))
 
     def _installs(self, path: str) -> bool:
@@ -331,11 +348,11 @@ class _Planning:
         if any(each.tree and f"{path}/".startswith(f"{each.path}/") for each in self.grants.writes):
             return True
         parts = self.verdict.analysis.parts
-        return any("package" in part.classes and not _INSTALLS.isdisjoint(part.subcommands) for part in parts)
+        return any("package" in part.classes and not INSTALLS.isdisjoint(part.subcommands) for part in parts)
 
     def _is_held(self, path: str, fixed: dict[str, Mount]) -> bool:
         """Whether a path lies in something fixed, with nothing in between that was opened for the call."""
-        return next(_above_of(path, {*fixed, *self.opened}), "") in fixed
+        return next(above_of(path, {*fixed, *self.opened}), "") in fixed
 
     def _left_of(self, mark: Mark) -> tuple[str, str]:
         """The rules that keep a name from being changed and from being lost, without those that the call itself was
@@ -365,35 +382,18 @@ class _Planning:
             raise SandboxError(
                 f"the working directory `{context.cwd}` is hidden by rule `{mount.rule}`", "start elsewhere"
             )
-        if mount is None and context.cwd not in found and context.cwd != "/":
+        is_shared = bool(context.room) and self.may_write and is_below(context.cwd, found)
+        if mount is None and context.cwd not in found and context.cwd != "/" and not is_shared:
             found.append(context.cwd)
         return tuple(sorted(found))
 
     def _is_visible(self, path: str) -> bool:
         """Whether the call sees a path, by itself or through a link."""
         for _ in range(8):
-            link = next(_above_of(path, self.links, itself=True), None)
+            link = next(above_of(path, self.links, itself=True), None)
             if link is None:
                 break
             target = self.links[link]
             path = (target if target.startswith("/") else "/" + target) + path[len(link) :]
         mount = self.mounts.get(path) or self._above(path)
         return mount is not None and mount.access != HIDDEN
-
-
-def _is_below(path: str, folders: Iterable[str]) -> bool:
-    return any((path + "/").startswith(folder + "/") for folder in folders)
-
-
-def _is_inside(path: str, folders: Iterable[str]) -> bool:
-    """Whether a path lies in one of some folders, strictly."""
-    return next(_above_of(path, folders), None) is not None
-
-
-def _above_of(path: str, folders: Any, *, itself: bool = False) -> Iterator[str]:
-    if itself and path in folders:
-        yield path
-    while path not in ("/", ""):
-        path = folder_of(path)
-        if path in folders:
-            yield path

@@ -190,11 +190,15 @@ class _Life:
         self.protection = protection
 
     def run(self, started: Callable[[Running], None] | None) -> Result:
-        if not self.plan.layers:
-            return self._held(started)
-        from gateway.sandbox.overlays import kept_apart
+        with ExitStack() as stack:
+            if self.plan.layers:
+                from gateway.sandbox.overlays import kept_apart
 
-        with kept_apart(self.plan, self.choice.backend) as self.plan:
+                self.plan = stack.enter_context(kept_apart(self.plan, self.choice.backend))
+            if self.plan.shared or self.plan.loopback:
+                from gateway.sandbox.rooms import entered
+
+                self.plan = stack.enter_context(entered(self.plan))
             return self._held(started)
 
     def _held(self, started: Callable[[Running], None] | None) -> Result:
@@ -300,8 +304,10 @@ class _Life:
                     leaf = None
             limits.apply(running.root, plan.limits, processes=self.choice.backend.whole)
             writable = tuple(mount.path for mount in plan.mounts if mount.access == WRITE)
-            writable += tuple(folder for _path, folder in plan.layers)
-            watcher = Watcher(running, plan.limits, writable, (*plan.private, "/dev/shm"), leaf)
+            writable += tuple(folder for _path, folder in (*plan.layers, *plan.shared))
+            kept = dict(plan.shared)
+            memory = [path for path in plan.private if path not in kept]
+            watcher = Watcher(running, plan.limits, writable, (*memory, "/dev/shm"), leaf)
             stack.callback(watcher.stop)
             if started is not None:
                 started(running)

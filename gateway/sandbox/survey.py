@@ -9,21 +9,23 @@ from __future__ import annotations
 
 from threading import Lock
 
-from gateway.core.value import Value
 from gateway.model.decision import Decision
 from gateway.policy import paths
 from gateway.policy.confine import folder_of, grants_of
 from gateway.policy.hostrules import HostRules
 from gateway.policy.modes import CEILINGS
-from gateway.policy.path_protection import FREE, PathRules, runs_unseen
+from gateway.policy.path_protection import PathRules, runs_unseen
+from gateway.sandbox import rooms
 from gateway.sandbox.agreed import agreed_of
 from gateway.sandbox.base import SandboxError
 from gateway.sandbox.changes import Changes
+from gateway.sandbox.denied_programs import DeniedPrograms
 from gateway.sandbox.index import Listings, Tree, anchored
 from gateway.sandbox.layers import FOLDER
 from gateway.sandbox.profile import OF_THE_KERNEL, profile_of
 from gateway.sandbox.repositories import obeyed_marks, repository_of
 from gateway.sandbox.roots import places_of
+from gateway.sandbox.surveyed import Place, Survey
 from gateway.sandbox.system_view import SystemView, stamp
 from gateway.sandbox.toolchains import Toolchains
 from gateway.sandbox.workspace_secrets import Found, WorkspaceSecrets
@@ -37,55 +39,14 @@ if TYPE_CHECKING:
     from gateway.judge.judge import Judge
     from gateway.model.verdict import Verdict
     from gateway.policy.confine import Grants
-    from gateway.policy.hostrules import Only, Refused
-    from gateway.policy.path_protection import Protection, Standing
+    from gateway.policy.path_protection import Protection
+    from gateway.policy.table import Policy
     from gateway.sandbox.marks import Mark
     from gateway.sandbox.profile import Profile
     from gateway.sandbox.repositories import Repository
 
 MAX_TREES = 64
 _TEMPORARY = ("/tmp/", "/var/tmp/", "/dev/shm/", "/private/tmp/")
-
-
-class Place(Value):
-    """Where a path leads. `kind`: dir, file, other, missing or unknown; `near`: the nearest folder that is there, ""
-    where nobody can tell; `standing`: how it stands with the rules, `below`: how all that lies in it does."""
-
-    real: str
-    kind: str
-    near: str
-    standing: Standing = FREE
-    below: Standing = FREE
-
-
-class Survey(Value):
-    """What was found, for one call.
-
-    `system`: folders of the system view; `links`: links of the top folder. `tools`: folders that programs on the search
-    path need; `search_path`: its entries that are there. `places`: by path, for all that the call or the profile
-    names. `roots`: by pattern of the profile, the paths it stands for, None where that cannot be told. `marks`: names
-    on the disk that rules speak of, complete below `searched`; elsewhere only those that rules name from the top.
-    `own`: the gateway's own folders. `refused`, `only`: what rules leave of the network. `variables`: the environment
-    that the call may inherit from. `layers`: where changes to caches are kept. `secrets`: what the workspace holds of
-    them, looked for only where the call could carry them away.
-    """
-
-    home: str
-    system: tuple[str, ...]
-    links: tuple[tuple[str, str], ...]
-    tools: tuple[str, ...]
-    search_path: tuple[str, ...]
-    places: Mapping[str, Place]
-    roots: Mapping[str, tuple[str, ...] | None]
-    repositories: tuple[Repository, ...]
-    marks: tuple[Mark, ...]
-    searched: tuple[str, ...]
-    own: tuple[str, ...]
-    refused: tuple[Refused, ...]
-    only: tuple[Only, ...]
-    variables: Mapping[str, str]
-    layers: str = ""
-    secrets: Found = Found()
 
 
 class Surveyor:
@@ -102,6 +63,7 @@ class Surveyor:
         self._plain: dict[str, tuple[str, ...] | None] = {}
         self.listings = Listings(judge.host)
         self.system_view = SystemView(judge.host)
+        self.denied = DeniedPrograms(judge.host)
         self.secrets = WorkspaceSecrets(judge.host, holds_secret)
         self.changes = Changes()
         self._watching = False  # from the first call on that may change something
@@ -115,7 +77,7 @@ class Surveyor:
         profile = profile_of(loaded.settings)
         path_rules, host_rules = self._rules_of(loaded, profile)
         with self._lock:
-            look = _Look(self, verdict, profile, path_rules.in_force(verdict.context, verdict))
+            look = _Look(self, verdict, profile, path_rules.in_force(verdict.context, verdict), loaded.policy)
             return look.survey(host_rules, self._judge.environment if environment is None else environment)
 
     def protection(self, verdict: Verdict) -> Protection:
@@ -209,9 +171,9 @@ class Surveyor:
         return self._host
 
     @property
-    def layers(self) -> str:
-        """Where changes to caches are kept."""
-        return f"{self._judge.places.state}/{FOLDER}"
+    def state(self) -> str:
+        """Where the gateway keeps what lasts."""
+        return self._judge.places.state
 
     @property
     def own(self) -> tuple[str, ...]:
@@ -223,8 +185,10 @@ class Surveyor:
 class _Look:
     """The look for one call; one use."""
 
-    def __init__(self, surveyor: Surveyor, verdict: Verdict, profile: Profile, protection: Protection) -> None:
-        self.surveyor = surveyor
+    def __init__(
+        self, surveyor: Surveyor, verdict: Verdict, profile: Profile, protection: Protection, policy: Policy
+    ) -> None:
+        self.surveyor, self.policy = surveyor, policy
         self.host = surveyor.host
         self.verdict = verdict
         self.context = verdict.context
@@ -241,9 +205,11 @@ class _Look:
         system, links = self.surveyor.system_view.look()
         roots = self._roots()
         repositories = self._repositories()
-        named = [each.path for each in (*self.grants.reads, *self.grants.writes, *self.grants.credentials)]
-        named += [each.named for each in self.grants.writes]
-        for path in (*context.workspace, context.cwd, context.home, *named):
+        grants = self.grants
+        named = [each.path for each in (*grants.reads, *grants.writes, *grants.credentials, *grants.given)]
+        named += [each.named for each in grants.writes]
+        shown = rooms.brought(f"{self.surveyor.state}/{rooms.FOLDER}", context.room)
+        for path in (*context.workspace, context.cwd, context.home, *named, *shown):
             self._place(path)
         for found in roots.values():
             for path in found or ():
@@ -257,6 +223,8 @@ class _Look:
         for path in (*system, *tools):
             self._place(path)
         self._mark(system, tools, roots, repositories)
+        if self.verdict.contained:
+            self._add(self.surveyor.denied.look(self.policy, search_path))
         refused, only = host_rules.in_force(self.verdict)
         return Survey(
             context.home,
@@ -273,8 +241,10 @@ class _Look:
             refused=refused,
             only=only,
             variables=environment,
-            layers=self.surveyor.layers,
+            layers=f"{self.surveyor.state}/{FOLDER}",
             secrets=self._secrets(),
+            rooms=f"{self.surveyor.state}/{rooms.FOLDER}",
+            brought=shown,
         )
 
     def _secrets(self) -> Found:

@@ -31,7 +31,7 @@ def decided(guard):
         ("$x y", "allow", "keep"),
         ("rm -rf build", "allow", "keep"),
         ("python src/main.py > out.txt", "allow", "keep"),
-        ("curl http://localhost:8000/", "ask", "none"),
+        ("curl http://localhost:8000/", "allow", "keep"),
         ("./run.sh & curl http://localhost:8000/", "allow", "keep"),
         ("cat README.md", "allow", "none"),
         ("python src/main.py; curl https://example.com/", "ask", "none"),

@@ -16,6 +16,7 @@ from gateway.model.context import Context
 from gateway.model.decision import MODES, REVIEWS, Decision
 from gateway.model.effect import (
     HOLE,
+    LEAVE,
     Code,
     Connect,
     Credential,
@@ -49,6 +50,7 @@ TABLE: dict[str, tuple[Effect, tuple[str, ...]]] = {
     "read, list elsewhere": (Touch("read", f"{HOME}/other/a"), (Q, Q, Q, Q, Q, D, A)),
     "read of an unknown path": (Touch("read", HOLE), (Q, Q, Q, Q, Q, D, A)),
     "read through a link that leads elsewhere": (Touch("read", f"{ROOT}/a", real=f"{HOME}/b"), (Q, Q, Q, Q, Q, D, A)),
+    "write in the session's own temporary folder": (Touch("write", "/tmp/x"), (Q, A, D, D, Q, D, A)),
     "write inside the workspace": (Touch("write", f"{ROOT}/a"), (Q, A, D, D, Q, D, A)),
     "write through a link that leads elsewhere": (Touch("write", f"{ROOT}/a", real=f"{HOME}/b"), (Q, Q, D, D, Q, D, A)),
     "write to `/dev/null` and its like": (Touch("write", "/dev/null"), (A, A, A, A, A, A, A)),
@@ -64,6 +66,7 @@ TABLE: dict[str, tuple[Effect, tuple[str, ...]]] = {
     "code": (Code("make", ("make",), "it runs a Makefile"), (Q, Q, Q, Q, Q, D, A)),
     "opaque": (Opaque("an unknown program"), (Q, Q, D, D, Q, D, A)),
     "system": (System("install", "vim"), (Q, Q, D, D, Q, D, A)),
+    "leaving the sandbox": (System(LEAVE, ""), (Q, Q, D, D, D, D, Q)),
     "process beyond own children": (Process("signal", "1"), (Q, Q, D, D, Q, D, A)),
     "environment of loaders, set": (Env("LD_PRELOAD", "set"), (Q, Q, D, D, Q, D, A)),
     "session, of a tool of that level": (SessionChange("task list"), (A, A, A, A, A, A, A)),
@@ -71,6 +74,7 @@ TABLE: dict[str, tuple[Effect, tuple[str, ...]]] = {
 # The same without a sandbox, where that differs. Temporary folders are then everybody's.
 UNCONFINED: dict[str, tuple[str, ...]] = {
     "read, list in the session's own temporary folder": (Q, Q, Q, Q, Q, D, A),
+    "write in the session's own temporary folder": (Q, Q, D, D, Q, D, A),
     "code": (Q, Q, D, D, Q, D, A),
 }
 # Rules that stand against a mode, and what becomes of their effect in each mode.

@@ -12,6 +12,7 @@ import signal
 from gateway.agents.tickets import TicketError
 from gateway.api.executor import Executor
 from gateway.core.errors import ConfigError, GatewayError, Problem
+from gateway.core.room_names import of_process
 from gateway.frontends.approvers import approvers
 from gateway.frontends.output import complain, safe_lines, tell
 from gateway.frontends.session import check_options, open_judge
@@ -64,9 +65,11 @@ def _run(request: Request, text: str, seconds: float | None, target: int, left: 
             if script:
                 _check_script(judge, script)
             with Executor(judge, approver=approvers(), front="exec") as executor:
+                # What stands where a program wants its shell shares a session with whatever that program starts so.
+                room = of_process(os.getppid()) if request.as_shell else ""
                 done = executor.run(
-                    text, ways=_ways(), seconds=seconds, started=_pass_signals_on, report=target >= 0,
-                    lasting=request.as_shell,
+                    text, context=judge.context.replace(room=room), ways=_ways(), seconds=seconds,
+                    started=_pass_signals_on, report=target >= 0, lasting=request.as_shell,
                 )  # fmt: skip
     except TicketError as error:
         tell(f"gateway: refused: {visible(str(error))}\n")
@@ -236,7 +239,8 @@ def _tell(done: Execution) -> None:
     lines += map(_violation, result.violations)
     if result.degraded and result.violations:
         lines.append(f"held by the weaker form `{result.backend}`: {'; '.join(result.degraded)}")
-    if result.ended not in ("refused", "failed") and (lost := said_of(thrown_away(done.verdict, done.plan))):
+    lost = said_of(thrown_away(done.verdict, done.plan, result.lost), done.plan)
+    if lost and result.ended not in ("refused", "failed"):
         lines.append(lost)
     for line in lines:
         tell(f"gateway: {visible(line)}\n")

@@ -185,7 +185,8 @@ def _of_path(
     if private:
         known = exists(path)
         if error in (_MISSING, _DENIED) and path != private and (known or (there and dirname(path) != private)):
-            hint = f"this call has a {private} of its own, which starts empty"
+            whose = "this session" if private in dict(plan.shared) else "this call"
+            hint = f"{whose} has a {private} of its own, which starts empty"
             return Violation("read" if known else "write", path, rule="", source="output", hint=hint, certain=False)
         return None
     if error == _MISSING and not there:

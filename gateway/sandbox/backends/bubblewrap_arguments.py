@@ -88,12 +88,13 @@ def encoded(plan: SandboxPlan, given: Given, made: tuple[Step, ...] | None = Non
     empty = [step for step in made if step.kind == PRIVATE and not _holds(step.path, shown)]
     shared = ("--perms", "1777", "--size", size, "--tmpfs", "/dev/shm")
     words += ("--dev", "/dev", *(shared if in_devices else ("--remount-ro", "/dev")))
-    words += _mounted([step for step in made if step not in empty], given.sources, size)
+    elsewhere = dict(plan.shared)
+    words += _mounted([step for step in made if step not in empty], given.sources, size, elsewhere)
     for (path, _content), descriptor in zip(plan.files, given.contents, strict=True):
         words += ("--perms", "0444", "--ro-bind-data", descriptor, path)
     if not in_devices:
         words += shared
-    words += _mounted(empty, (), size)
+    words += _mounted(empty, (), size, elsewhere)
     for path, target in inside:  # a private folder is empty when it is mounted
         words += ("--symlink", target, path)
     if not NEED_PROC.isdisjoint(plan.permits):
@@ -120,11 +121,15 @@ def _holds(folder: str, paths: Iterable[str]) -> bool:
     return any(path.startswith(f"{folder.rstrip('/')}/") and path != folder for path in paths)
 
 
-def _mounted(made: Iterable[Step], sources: tuple[int | str, ...], size: int) -> list[str | int]:
+def _mounted(
+    made: Iterable[Step], sources: tuple[int | str, ...], size: int, elsewhere: dict[str, str]
+) -> list[str | int]:
     words: list[str | int] = []
     places = iter(sources)
     for step in made:
-        if step.kind == PRIVATE:
+        if step.kind == PRIVATE and step.path in elsewhere:
+            words += ("--bind", elsewhere[step.path], step.path)
+        elif step.kind == PRIVATE:
             words += ("--perms", "1777" if step.path == "/tmp" else "0700", "--size", size, "--tmpfs", step.path)
         elif step.kind == COVER:
             words += ("--perms", "0111", "--size", COVER_SIZE, "--tmpfs", step.path)

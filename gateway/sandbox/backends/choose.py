@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
 # Backends that hold less than the whole plan: each runs only where policy names it.
 WEAKER = ("landlock", "none")
+_FREE = "none"
 # Those that hold all of it, best first.
 BEST = {"linux": ("namespaces", "bubblewrap"), "darwin": ("seatbelt",)}
 
@@ -91,10 +92,12 @@ def try_again() -> None:
 def choose(plan: SandboxPlan, offered: Sequence[Backend] = ()) -> Choice:
     """The backend for a plan. Raises SandboxError, with every reason, when there is none."""
     passed: list[Passed] = []
+    if plan.free:
+        offered = [each for each in backends() if each.name == _FREE]
     for backend in offered or backends():
         why = ""
         remedy = ""
-        if backend.name in WEAKER and backend.name not in plan.weaker:
+        if backend.name in WEAKER and backend.name not in plan.weaker and not plan.free:
             why = f"policy does not permit the weaker form `{backend.name}`"
         else:
             probe = backend.probe()

@@ -87,8 +87,11 @@ class Launcher:
             talk.close()
             raise
 
-    def order(self, order: dict[str, Any], streams: Streams, keep: Sequence[int]) -> socket.socket:
-        """Hands an order on: what its call is spoken of on from now. Raises SandboxError."""
+    def order(
+        self, order: dict[str, Any], streams: Streams, keep: Sequence[int], room: Sequence[int] = ()
+    ) -> socket.socket:
+        """Hands an order on: what its call is spoken of on from now. `room`: descriptors of the user namespace and the
+        network that the call is to be in. Raises SandboxError."""
         targets = [0, 1, 2, *keep]
         if len(set(targets)) != len(targets) or len(targets) > 200:
             raise SandboxError("descriptors to keep must be different from each other and from 0, 1 and 2")
@@ -97,8 +100,8 @@ class Launcher:
         try:
             memory = os.memfd_create("gateway-order", os.MFD_CLOEXEC)
             _write(memory, marshal.dumps(order | {"targets": targets, "umask": _umask()}))
-            given = [theirs.fileno(), memory, streams.stdin, streams.stdout, streams.stderr, *keep]
-            self._send(array.array("i", given))
+            given = [theirs.fileno(), memory, streams.stdin, streams.stdout, streams.stderr, *keep, *room]
+            self._send(array.array("i", given), b"room" if room else b"call")
         except BaseException:
             ours.close()
             raise
@@ -107,6 +110,22 @@ class Launcher:
             if memory >= 0:
                 os.close(memory)
         return ours
+
+    def holder(self, lock: int) -> int:
+        """A new holder of a session's loopback (`gateway.sandbox.launched.holder`): its pid. Raises SandboxError."""
+        ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        with ours:
+            with theirs:
+                self._send(array.array("i", [theirs.fileno(), lock]), b"hold")
+            ours.settimeout(_PATIENCE)
+            try:
+                said = ours.recv(4096)
+            except OSError as error:
+                raise SandboxError(f"the session's loopback cannot be made: {error}", _AGAIN) from error
+        word, _, rest = said.partition(b" ")
+        if word != b"made" or not rest.isdigit():
+            raise SandboxError(f"the session's loopback cannot be made: {rest.decode('utf-8', 'replace')}")
+        return int(rest)
 
     def after_fork(self) -> None:
         """In the new process: whoever held the lock is not there."""
@@ -117,13 +136,13 @@ class Launcher:
         with self._lock:
             self._forget()
 
-    def _send(self, given: array.array[int]) -> None:
+    def _send(self, given: array.array[int], what: bytes) -> None:
         rights = [(socket.SOL_SOCKET, socket.SCM_RIGHTS, given)]
         with self._lock:
             for attempt in (1, 2):
                 orders = self._running()
                 try:
-                    orders.sendmsg([b"call"], rights)
+                    orders.sendmsg([what], rights)
                     return
                 except OSError as error:
                     if not _lost(orders, error):  # others' calls go on

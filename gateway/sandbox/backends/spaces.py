@@ -12,6 +12,7 @@ import threading
 import weakref
 
 from gateway.sandbox.backends.spaces_order import order_of
+from gateway.sandbox.backends.spaces_room import loopback_of
 from gateway.sandbox.backends.spaces_running import Held
 from gateway.sandbox.base import Probe, SandboxError
 from gateway.sandbox.filter_here import changes_here, filter_here
@@ -99,8 +100,15 @@ class Spaces:
 
         told = changes_here() if tells else b""
         order = order_of(plan, argv, filter_here(plan.permits), terminal=streams.terminal, told=told)
-        talk = (self._launcher or IN_SPACES).order(order, streams, keep)
-        return Held(talk, steps(plan.mounts, plan.private), self._forget, leads=not streams.terminal)
+        launcher = self._launcher or IN_SPACES
+        made = steps(plan.mounts, plan.private)
+        room = loopback_of(plan.loopback, launcher) if plan.loopback else ()
+        try:
+            talk = launcher.order(order, streams, keep, room)
+        finally:
+            for each in room:
+                os.close(each)
+        return Held(talk, made, self._forget, leads=not streams.terminal)
 
     def _forget(self) -> None:
         """What could not be built now is tried again by who asks next."""

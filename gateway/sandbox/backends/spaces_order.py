@@ -59,7 +59,7 @@ def _root_of(plan: SandboxPlan) -> dict[str, Any]:
     links = [(os.fsencode(path), os.fsencode(target), path.startswith(private)) for path, target in plan.links]
     sealed = [step.path for step in made if step.kind == COVER] + (["/dev"] if in_devices else [])
     return {
-        "steps": _steps(made, size, dict(plan.layers)),
+        "steps": _steps(made, size, dict(plan.layers), dict(plan.shared)),
         "links": [(path, target) for path, target, late in links if not late],
         "late_links": [(path, target) for path, target, late in links if late],
         "files": [(os.fsencode(path), content) for path, content in plan.files],
@@ -71,8 +71,11 @@ def _root_of(plan: SandboxPlan) -> dict[str, Any]:
     }
 
 
-def _steps(made: Sequence[Step], size: int, layers: dict[str, str]) -> list[tuple[str, bytes, bool, Any]]:
-    """With layers: such a folder is made of two, and whatever is shown writable in it comes from what was made."""
+def _steps(
+    made: Sequence[Step], size: int, layers: dict[str, str], shared: dict[str, str]
+) -> list[tuple[str, bytes, bool, Any]]:
+    """With layers: such a folder is made of two, and whatever is shown writable in it comes from what was made. With
+    folders of the session: such a one is shown from where that keeps it."""
     found = []
     laid: set[str] = set()
     for step in made:
@@ -84,6 +87,8 @@ def _steps(made: Sequence[Step], size: int, layers: dict[str, str]) -> list[tupl
                 kind, how = "layer", (layer + b"/upper", layer + b"/work", how)
             elif any(f"{step.path}/".startswith(f"{each}/") for each in laid):
                 kind = "again"
+        elif step.kind == PRIVATE and step.path in shared:
+            kind, how = "elsewhere", (os.fsencode(shared[step.path]), _NO_SETUID | _NO_DEVICES)
         found.append((kind, path, folder, how))
     return found
 

@@ -34,7 +34,7 @@ class Unconfined:
 
     def missing(self, plan: SandboxPlan) -> tuple[str, ...]:
         """Nothing is kept, so everything is missing unless policy says that this will do."""
-        return () if self.name in plan.weaker else ("policy does not permit the weaker form `none`",)
+        return () if plan.free or self.name in plan.weaker else ("policy does not permit the weaker form `none`",)
 
     def start(
         self, plan: SandboxPlan, argv: Sequence[str | bytes], streams: Streams, keep: Sequence[int] = ()

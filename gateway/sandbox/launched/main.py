@@ -8,6 +8,7 @@ import gc
 import os
 import select
 
+from gateway.sandbox.launched.holder import held
 from gateway.sandbox.launched.kernel import (
     SETFCAP,
     SUBREAPER,
@@ -25,6 +26,8 @@ from gateway.sandbox.launched.supervisor import drain, supervise, wakes
 LANDLOCK, FREE, SPACES = "landlock", "free", "spaces"
 _IDLE_MS = 60_000
 _LEAST = 5  # descriptors of an order: what it is spoken of on, the order, the command's 0, 1 and 2
+# What an order is for: a call; one in a session's room, whose user namespace and network come last; a room's holder.
+CALL, IN_ROOM, HOLDER = b"call", b"room", b"hold"
 # What is sent to the gateway's whole process group: the gateway decides what becomes of its calls then.
 _FOR_THE_GATEWAY = (
     *(_signal.SIGINT, _signal.SIGQUIT, _signal.SIGHUP, _signal.SIGTSTP, _signal.SIGTTIN, _signal.SIGTTOU),
@@ -82,15 +85,22 @@ class Launcher:
 
     def _take(self) -> bool:
         """One order; False when there will be none any more."""
-        given = received(self.orders)
-        if given is None:
+        said, given = received(self.orders)
+        if not said:
             return False
         talk = -1
+        room: tuple[int, ...] = ()
         try:
+            if said == HOLDER and len(given) == 2:  # what it is spoken of on, and what tells that nobody is left
+                _say(given[0], b"made %d" % held(given[1]))
+                return True
             if len(given) < _LEAST:
                 raise Refused("the launcher has no descriptor left")
+            if said == IN_ROOM:
+                *given, user, network = given
+                room = user, network
             if self.nursery is not None:
-                pid = self.nursery.hand(given)
+                pid = self.nursery.hand(given, room)
                 talk = os.dup(given[0])
                 _say(talk, b"made %d" % pid)
             else:
@@ -102,8 +112,9 @@ class Launcher:
         except (OSError, Refused) as error:
             if given:
                 _say(given[0], f"failed {error}".encode("utf-8", "backslashreplace"))
-        for descriptor in given:
-            os.close(descriptor)
+        finally:
+            for descriptor in (*given, *room):
+                os.close(descriptor)
         if self.nursery is not None:
             self.nursery.prepare()
         return True
@@ -143,18 +154,21 @@ class Nursery:
     def __init__(self) -> None:
         self.ready: Waiting | None = None
         self._asked = False
+        self._room: tuple[int, ...] = ()  # where the next one is made
         self._life, self._our_life = os.pipe()  # ends when this process does: nobody else keeps the second
         self.mounts = os.open("/proc/self/mountinfo", os.O_RDONLY | os.O_CLOEXEC)
         self._changes = select.poll()
         self._changes.register(self.mounts, select.POLLPRI)
 
-    def hand(self, given: list[int]) -> int:
-        """Gives an order to a process 1: its pid. Raises OSError and Refused."""
-        if self._changes.poll(0):
+    def hand(self, given: list[int], room: tuple[int, ...] = ()) -> int:
+        """Gives an order to a process 1: its pid. `room`: the user namespace and network that it is to have. Raises
+        OSError and Refused."""
+        if self._changes.poll(0) or not _is_same(room, self._room):
             self.rest()
+            self._room = tuple(map(os.dup, room))
         for waiting in (self.ready, None):
             self.ready = None
-            one = waiting or enter(self._life)
+            one = waiting or enter(self._life, self._room)
             try:
                 one.give(given)
             except BrokenPipeError:
@@ -170,7 +184,7 @@ class Nursery:
         """Makes one for the next order, unless the one before was the first for a while."""
         if self._asked and self.ready is None:
             try:
-                self.ready = enter(self._life)
+                self.ready = enter(self._life, self._room)
             except (OSError, Refused):
                 self.ready = None  # the next order will tell why
         self._asked = True
@@ -178,9 +192,17 @@ class Nursery:
     def rest(self) -> None:
         """Keeps none: nobody has asked for a while, or it would show what is not there any more."""
         self._asked = False
+        for descriptor in self._room:
+            os.close(descriptor)
+        self._room = ()
         if self.ready is not None:
             self.ready.close()
             self.ready = None
+
+
+def _is_same(room: tuple[int, ...], other: tuple[int, ...]) -> bool:
+    """Whether descriptors are of the same namespaces. One that is held open is no other's meanwhile."""
+    return len(room) == len(other) and all(map(os.path.sameopenfile, room, other))
 
 
 def _say(talk: int, what: bytes) -> None:

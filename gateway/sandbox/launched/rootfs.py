@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from typing import Any
 
 # Kinds of steps, as `gateway.sandbox.backends.spaces_order` gives them.
-BIND, MASK, MEMORY, LAYER, AGAIN = "bind", "mask", "memory", "layer", "again"
+BIND, ELSEWHERE, MASK, MEMORY, LAYER, AGAIN = "bind", "elsewhere", "mask", "memory", "layer", "again"
 
 _READ_ONLY, _NO_SETUID, _NO_DEVICES, _NO_EXECUTE = 1, 2, 4, 8  # as flags of mounts, and as their attributes
 _RECURSIVE, _PRIVATE, _SLAVE, _DETACH = 0x4000, 0x40000, 0x80000, 2
@@ -105,6 +105,9 @@ class Root:
                 self._memory(path, *how)
             elif kind == BIND:
                 self._attach(_copied(self._source(path, folder), path, how), path, folder)
+            elif kind == ELSEWHERE:  # a folder of the host's, shown at another path
+                source, attributes = how
+                self._attach(_copied(self._source(source, folder), path, attributes), path, folder)
             elif kind == LAYER:
                 self._layer(path, *how)
             elif kind == AGAIN:  # of what was made, not of the host's

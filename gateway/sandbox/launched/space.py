@@ -6,6 +6,10 @@ command.
                    │
                    └─ says "ready", waits for "go", says how the command ended
 
+A call of a session shares that one's network, which its room's holder has (`gateway.sandbox.launched.holder`): then
+process 1 comes from a process that has gone into the holder's namespaces for it. It has no rights over them: its own
+user namespace lies below the one that owns them.
+
 When the command has ended it ends whatever is left, tells, and goes. It goes with the launcher, however that ends; and
 with process 1 the kernel ends every process of its namespace.
 """
@@ -39,11 +43,13 @@ from gateway.sandbox.launched.rootfs import Root
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from typing import Any
 
-_USER = 0x10000000
+USER, NETWORK = 0x10000000, 0x40000000
+_PARENT = 0x8000  # a child of the parent of whoever makes it
 # Mounts, control groups, names, messages, users, processes, network.
-_SPACES = 0x20000 | 0x2000000 | 0x4000000 | 0x8000000 | _USER | 0x20000000 | 0x40000000
+_SPACES = 0x20000 | 0x2000000 | 0x4000000 | 0x8000000 | USER | 0x20000000 | NETWORK
 _NAME = b"sandbox"
 _MSG_CMSG_CLOEXEC = 0x40000000
 _MOST_DESCRIPTORS = 250
@@ -70,25 +76,53 @@ class Waiting:
         self._hand.close()
 
 
-def enter(life: int) -> Waiting:
-    """A new process 1. Raises Refused when the kernel will not have it. `life`: comes to its end with this process."""
-    machine = os.uname().machine
-    if machine not in CLONE:
-        raise Refused(f"namespaces are not known for {machine}")
+def enter(life: int, room: Sequence[int] = ()) -> Waiting:
+    """A new process 1. Raises Refused when the kernel will not have it. `life`: comes to its end with this process;
+    `room`: descriptors of a user namespace and the network that it owns, to have that network instead of a new one."""
+    maps = Maps.ours()
     hand, theirs = _pair()
-    nothing = ctypes.c_void_p(0)
-    flags = ctypes.c_ulong(_SPACES | _signal.SIGCHLD)
-    maps = Maps(machine, os.geteuid(), os.getegid())  # inside it is nobody until it has said who it is
     try:
-        pid = call("namespaces", CLONE[machine], flags, nothing, nothing, nothing, nothing)
+        pid = _within(room, theirs, life, maps) if room else _cloned(_SPACES, theirs, life, maps, alone=True)
     except Refused:
         hand.close()
-        theirs.close()
         raise
-    if pid == 0:
-        _live(theirs, life, maps)
-    theirs.close()
+    finally:
+        theirs.close()
     return Waiting(pid, hand)
+
+
+def _cloned(spaces: int, theirs: _socket.socket, life: int, maps: Maps, *, alone: bool) -> int:
+    """`alone`: its network is its own. Raises Refused."""
+    nothing = ctypes.c_void_p(0)
+    flags = ctypes.c_ulong(spaces | _signal.SIGCHLD)
+    pid = call("namespaces", CLONE[maps.machine], flags, nothing, nothing, nothing, nothing)
+    if pid == 0:
+        _live(theirs, life, maps, alone=alone)
+    return pid
+
+
+def _within(room: Sequence[int], theirs: _socket.socket, life: int, maps: Maps) -> int:
+    """The same from a process in between, since none returns from a user namespace. Raises Refused."""
+    reading, writing = os.pipe()
+    between = os.fork()
+    if between == 0:
+        try:
+            try:
+                for descriptor, kind in zip(room, (USER, NETWORK), strict=True):
+                    checked("the session's loopback", libc.setns(ctypes.c_int(descriptor), ctypes.c_int(kind)))
+                said = b"%d" % _cloned(_SPACES & ~NETWORK | _PARENT, theirs, life, maps, alone=False)
+            except Refused as error:
+                said = str(error).encode("utf-8", "backslashreplace")
+            os.write(writing, said)
+        finally:
+            os._exit(0)
+    os.close(writing)
+    said = os.read(reading, _MOST_SAID)
+    os.close(reading)
+    os.waitpid(between, 0)
+    if not said.isdigit():
+        raise Refused(said.decode("utf-8", "replace") or "the process in between has ended")
+    return int(said)
 
 
 def _pair() -> tuple[_socket.socket, _socket.socket]:
@@ -107,6 +141,14 @@ class Maps:
             ("gid_map", b"%d %d 1" % (group, group)),
         )
 
+    @classmethod
+    def ours(cls) -> Maps:
+        """Of this process. Raises Refused for a machine that nobody knows."""
+        machine = os.uname().machine
+        if machine not in CLONE:
+            raise Refused(f"namespaces are not known for {machine}")
+        return cls(machine, os.geteuid(), os.getegid())  # inside it is nobody until it has said who it is
+
     def write(self, process: int) -> None:
         """Once in each user namespace. `process`: this one's folder in a /proc."""
         for name, said in self._said:
@@ -118,8 +160,8 @@ class Maps:
             os.close(file)
 
 
-def _live(hand: _socket.socket, life: int, maps: Maps) -> None:
-    """The whole life of process 1: never returns."""
+def _live(hand: _socket.socket, life: int, maps: Maps, *, alone: bool) -> None:
+    """The whole life of process 1: never returns. `alone`: its network is its own."""
     status = _NOT_RUN  # of whatever ends it but what it says itself
     try:
         _signal.set_wakeup_fd(-1)
@@ -128,10 +170,10 @@ def _live(hand: _socket.socket, life: int, maps: Maps) -> None:
         problem = ""
         made = None
         try:
-            made = _Made(maps)
+            made = _Made(maps, alone=alone)
         except (Refused, OSError) as error:
             problem = str(error)
-        given = received(hand)
+        _said, given = received(hand)
         if not given:
             return  # there will be no order, or nothing to answer on
         talk = _socket.socket(fileno=given[0])
@@ -163,9 +205,9 @@ def _live(hand: _socket.socket, life: int, maps: Maps) -> None:
         os._exit(status)
 
 
-def received(orders: _socket.socket) -> list[int] | None:
-    """The descriptors of the next order on a socket, None when there will be no order. Where not all of them can be had
-    the first alone, what is spoken on, or none."""
+def received(orders: _socket.socket) -> tuple[bytes, list[int]]:
+    """What the next order on a socket is, nothing when there will be none, and its descriptors. Where not all of them
+    can be had the first alone, what is spoken on, or none."""
     space = _socket.CMSG_SPACE(4 * _MOST_DESCRIPTORS)
     said, ancillary, flags, _address = orders.recvmsg(16, space, _MSG_CMSG_CLOEXEC)
     given = [
@@ -177,20 +219,21 @@ def received(orders: _socket.socket) -> list[int] | None:
         for descriptor in given[1:]:
             os.close(descriptor)
         del given[1:]
-    return given if said else None
+    return said, given
 
 
 class _Made:
     """What every sandbox has, and what is needed to make the rest."""
 
-    def __init__(self, maps: Maps) -> None:
+    def __init__(self, maps: Maps, *, alone: bool) -> None:
         self._maps = maps
         os.umask(0)
         self._host = os.open("/proc/self", os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC)
         maps.write(self._host)
         self._most = os.open("/proc/sys/user/max_user_namespaces", os.O_WRONLY | os.O_CLOEXEC)
         checked("the name of the machine", libc.sethostname(_NAME, ctypes.c_size_t(len(_NAME))))
-        _loopback()
+        if alone:
+            loopback()
         self._root = Root(maps.machine)
         self._root.begin()
 
@@ -202,9 +245,9 @@ class _Made:
             # One more within the one that owns all of this, and then none: neither this process nor any that it starts
             # could have rights over what was built, were a capability to come back.
             os.write(self._most, b"1")
-            checked("a user namespace", libc.unshare(ctypes.c_int(_USER)))
+            checked("a user namespace", libc.unshare(ctypes.c_int(USER)))
             self._maps.write(self._host)
-            if libc.unshare(ctypes.c_int(_USER)) == 0:
+            if libc.unshare(ctypes.c_int(USER)) == 0:
                 raise Refused("user namespaces cannot be switched off")
         os.umask(order["umask"])
 
@@ -251,7 +294,7 @@ def _at_its_end(life: int) -> bool:
         return False
 
 
-def _loopback() -> None:
+def loopback() -> None:
     """The interface to itself, the only one, is up."""
     any_socket = _socket.socket(_socket.AF_INET, _socket.SOCK_DGRAM | _socket.SOCK_CLOEXEC)
     fcntl.ioctl(any_socket.fileno(), _SET_FLAGS, b"lo".ljust(16, b"\0") + _UP.to_bytes(2, sys.byteorder) + bytes(22))
