@@ -3,6 +3,8 @@ was not judged, approved and recorded."""
 
 from __future__ import annotations
 
+import os
+import tempfile
 import threading
 from typing import Any
 
@@ -316,7 +318,8 @@ def test_a_long_result_lies_in_a_file_that_the_model_may_read(ground) -> None:
         assert kept in done.text
         assert len(done.text) < 4_000
         assert gateway.check(RawCall("Read", {"file_path": kept}), session.context).decision is Decision.ALLOW
-        other = gateway.check(RawCall("Read", {"file_path": folder + "-other/x"}), session.context)
+        with tempfile.TemporaryDirectory(prefix=f"{os.path.basename(folder)}-") as somebody_elses:
+            other = gateway.check(RawCall("Read", {"file_path": somebody_elses}), session.context)
         assert other.decision is Decision.ASK
         with open(kept, encoding="utf-8") as file:
             assert file.read() == "x" * 40_000
@@ -355,6 +358,7 @@ def test_what_is_found_on_the_way_is_shown_only_where_it_may_be_read(ground) -> 
     (ground.project / ".env").write_text("KEY=1\n", encoding="utf-8")
     (ground.project / "link").symlink_to(ground.project / ".env")
     (ground.project / "a.txt").write_text("a\n", encoding="utf-8")
+    (ground.top / "x").write_text("x\n", encoding="utf-8")  # what is not there would be in the session's own folder
     found: dict[str, bool] = {}
 
     def does(_call: Any, work: Any) -> Output:
@@ -372,6 +376,7 @@ def test_what_is_found_on_the_way_is_shown_only_where_it_may_be_read(ground) -> 
 def test_a_tree_that_a_person_agreed_to_is_shown_except_for_what_is_denied(ground, agreed: bool) -> None:
     outside = ground.top / "outside"
     outside.mkdir()
+    (ground.top / "b").write_text("b\n", encoding="utf-8")
     found: list[bool] = []
 
     def does(_call: Any, work: Any) -> Output:
