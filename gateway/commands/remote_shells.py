@@ -22,7 +22,9 @@ _SHELLS = frozenset(
 )
 # These, too, run what they read where they are given no program.
 READERS = _SHELLS | {"python", "perl", "ruby", "php", "node", "lua", "tclsh", "cmd"}
-_RAW = frozenset(("nc", "ncat", "netcat", "socat", "telnet", "cryptcat", "openssl", "websocat"))
+_RAW = frozenset(
+    ("nc", "nc.traditional", "nc.openbsd", "ncat", "netcat", "socat", "telnet", "cryptcat", "openssl", "websocat")
+)
 _LINES = frozenset(("read", "mapfile", "readarray"))
 _OWN_STREAMS = frozenset(("0", "1", "2", "-"))
 

@@ -36,7 +36,7 @@ MODULES = {
     "requests": "go_modules httpie looked_up media pegged resolved service sysctl yq",
     "sed": "sed",
     "sql.servers": "mysql psql",
-    "shells": "each_shell env eval flock npx script shell source ssh su sudo trap uv_run watch wrapped",
+    "shells": "each_shell env eval flock later npx script shell source ssh su sudo trap uv_run watch wrapped",
     "signals": "pkill",
     "sql.sqlite": "duckdb sqlite",
 }

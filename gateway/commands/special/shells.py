@@ -101,6 +101,11 @@ def _standard_input(findings: Findings, run: Invocation, start: int, end: int) -
         findings.opaque(f"{run.name} runs text that is not known before the run", start, end, run.part)
 
 
+def _later(findings: Findings, run: Invocation) -> None:
+    """Commands that a shell runs at another time."""
+    _standard_input(findings, run, run.words[0].start, run.words[-1].end)
+
+
 def _eval(findings: Findings, run: Invocation) -> None:
     if run.operands:
         shell_text(findings, run, run.operands, "eval")
@@ -309,6 +314,7 @@ def _ssh(findings: Findings, run: Invocation) -> None:
 
 HOOKS: dict[str, Callable[[Findings, Invocation], None]] = {
     "shell": _shell,
+    "later": _later,
     "eval": _eval,
     "trap": _trap,
     "source": _source,
