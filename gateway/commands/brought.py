@@ -41,8 +41,20 @@ class Tree(Value):
 def mark(items: list[Item], parts: tuple[Part, ...]) -> list[Tree]:
     """Marks the trees that are written with names which come from elsewhere: what lies there now says nothing of them.
     Where a part also runs code that nobody sees, that `Code` is what is judged: who lets it run has let it write."""
-    runs = {item.part for item in items if isinstance(item.effect, Code)}
-    connected = {item.part for item in items if isinstance(item.effect, Connect)} - runs
+    runs: set[int] = set()
+    connected: set[int] = set()
+    writes = False
+    for item in items:
+        effect = item.effect
+        if isinstance(effect, Touch):
+            writes = writes or (effect.tree and effect.kind == "write")
+        elif isinstance(effect, Code):
+            runs.add(item.part)
+        elif isinstance(effect, Connect):
+            connected.add(item.part)
+    if not writes and not (runs and len(parts) > 1):
+        return []
+    connected -= runs
     found = [
         # Code that speaks of links may make them wherever it stands.
         Tree(cwd, part, False)

@@ -59,7 +59,8 @@ _FAMILIES = (
     _family("crontab", "-l -r", 1),
     _family(
         "ipython irb pry ghci jshell iex rails-console vi vim nvim view ex ed red nano pico emacs joe micro less more "
-        "most man info screen tmux zellij script expect telnet nc nc.traditional nc.openbsd ncat netcat socat ftp sftp lftp login newgrp rlwrap "
+        "most man info screen tmux zellij script expect telnet nc nc.traditional nc.openbsd ncat netcat socat ftp sftp "
+        "lftp login newgrp rlwrap "
         "top htop btop w3m lynx elinks links mc ranger nnn mutt irssi weechat pwsh powershell cmd.exe ipdb bpython "
         "ptpython adb cu minicom picocom rlogin rsh tclreadline",
         "-batch --batch -c --command",

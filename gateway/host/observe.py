@@ -89,9 +89,9 @@ def observe(
 def _anchored(search_path: str, cwd: str) -> tuple[str, bool]:
     """The search path with every entry absolute, as seen from where a call begins and not from where this process
     stands, and whether some of them were not."""
-    entries = search_path.split(":")
-    if all(entry[:1] == "/" for entry in entries):
+    if search_path[:1] == "/" and search_path.count(":/") == search_path.count(":"):
         return search_path, False
+    entries = search_path.split(":")
     return ":".join([normpath(os.path.join(cwd or "/", entry)) for entry in entries]), True
 
 

@@ -1,94 +1,79 @@
-"""What a process that lives long decides, from whatever folder it stands in, is what a process of its own would decide
-in the folder where the call begins: a quarter of the corpus, all of it in a thorough run, on real files."""
+"""What was judged before, and where the judging process stands, says nothing of a call: each text of the corpus through
+a gateway that has judged all others, in a folder of the project, and through a new one that stands elsewhere."""
 
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
 
 import pytest
+import test_corpus as corpus
+import yaml
 from fuzzing import share
-from oracle.place import plant
-from running import Ground
-from test_corpus import CASES
 
+from gateway.api.gateway import Gateway
+from gateway.config.load import Options
 from gateway.core.errors import CallError
-from gateway.judge.judge import Judge
-from gateway.model.call import RawCall
-from gateway.tools.text import parse_call_text
+from gateway.host.machine import Machine
 
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
-
-    from gateway.model.verdict import Verdict
-
-SEARCH_PATHS = ("/usr/local/bin:/usr/bin:/bin", "bin::../home/bin:/usr/bin:/bin")
-PARTS = 4
-PLACES = share([(part, path) for part in range(PARTS) for path in SEARCH_PATHS], 5)
+# Programs that lie where a relative entry of PATH leads from some of the folders.
+PLANTED = ("src/ls", "src/git", "sub/cat", "bin/make")
+ONE_OF = 40
 
 
 @pytest.fixture(scope="module")
-def planted(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Ground]:
-    folder = tmp_path_factory.mktemp("warm")
-    plant(str(folder / "planted"))
-    with pytest.MonkeyPatch.context() as patch:
-        ground = Ground(folder, patch)
-        ground.project = folder / "planted" / "home" / "project"
-        ground.home = folder / "planted" / "home"
-        patch.setenv("HOME", str(ground.home))
-        (ground.project / "bin").mkdir(exist_ok=True)
-        for name in ("ls", "tool"):
-            (ground.project / "bin" / name).write_text("#!/bin/sh\n", encoding="utf-8")
-            (ground.project / "bin" / name).chmod(0o755)
-        ground.says({"extends": ["daily"]})
-        yield ground
-        ground.close()
+def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The world of the corpus on a real disk, as far as it lies in the project."""
+    world = yaml.safe_load((corpus.HERE / "worlds" / "project.yaml").read_text(encoding="utf-8"))
+    root = Path(os.path.realpath(tmp_path_factory.mktemp("disk"))) / "project"
+    for name in (*world["files"], *PLANTED):
+        if not name.startswith("/"):
+            (root / name).parent.mkdir(parents=True, exist_ok=True)
+            (root / name).write_text("#!/bin/sh\n", encoding="utf-8")
+            (root / name).chmod(0o755)
+    for name, target in world["links"].items():
+        (root / name).symlink_to(target)
+    return root
 
 
-def calls(judge: Judge) -> Iterator[tuple[str, RawCall]]:
-    for case in CASES:
-        if "repeat" in case or "/proc/*" in str(case):  # processes come and go between two looks
-            continue
-        try:
-            call = parse_call_text(judge.registry, case["call"]) if "call" in case else None
-        except CallError:
-            continue
-        yield case.get("cwd", ""), call or RawCall(case["tool"], case.get("input", {}))
+def judging(project: Path, case: dict[str, object]) -> Gateway:
+    stack, mode = corpus.stack_of(case), str(case.get("mode", ""))
+    home = str(project.parent)
+    environment = {"PATH": ".:src:../bin:/usr/local/bin:/usr/bin:/bin", "HOME": home}
+    return Gateway(
+        Options(str(project), mode=mode, root=str(project)),
+        where=corpus.places_for(home),
+        confined=False,
+        host=Machine(environment),
+        environment=environment,
+        loaded=corpus.policy(stack, home, str(project), mode),
+    )
 
 
-def told(judge: Judge, call: RawCall) -> Any:
+def said(guard: Gateway, case: dict[str, object]) -> tuple[str, str, str]:
     try:
-        verdict: Verdict = judge.check(call)
+        verdict = guard.check(corpus.call_of(case, guard))
     except CallError as error:
-        return str(error)
-    return verdict.decision.name, verdict.reason.rule.id, verdict.analysis.items, verdict.facts
+        return "invalid", str(error), ""
+    return verdict.decision.word, verdict.reason.rule.id, str(verdict.outcomes)
 
 
-@pytest.mark.parametrize(("part", "search_path"), PLACES, ids=str)
-def test_where_the_judging_process_stands_and_how_long_it_lives_changes_no_verdict(
-    planted: Ground, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, part: int, search_path: str
+def test_neither_what_was_judged_before_nor_ones_own_folder_matters(
+    project: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    environment = {"PATH": search_path}
-    kept = planted.open(confined=False, mode="accept_edits", environment=environment)
-    different = []
-    cold: dict[str, Judge] = {}
-    (tmp_path / "bin").mkdir()
-    (tmp_path / "bin" / "cat").write_text("#!/bin/sh\n", encoding="utf-8")
-    (tmp_path / "bin" / "cat").chmod(0o755)
-    for folder, call in list(calls(kept))[part::PARTS]:
-        cwd = os.path.normpath(os.path.join(planted.project, folder))
-        if not os.path.isdir(cwd):
-            cwd = str(planted.project)
-        if cwd not in cold:
-            options = kept.options.replace(cwd=cwd)
-            cold[cwd] = Judge(options, where=kept.places, confined=False, environment=environment)
-        for _ in range(3):  # what other programs do to the machine between two looks is no difference
-            monkeypatch.chdir(cwd)
-            own = told(cold[cwd], call)
-            monkeypatch.chdir(tmp_path)
-            if told(kept.afresh(cwd, environment), call) == own:
-                break
-        else:
-            different.append(call.input)
-    assert different == []
+    cases = [case for case in corpus.CASES if "repeat" not in case and case.get("world", "project") == "project"]
+    cases = share([case for case in cases if not any(layer in case for layer in corpus.LAYERS_OF_A_CASE)], ONE_OF)
+    kept: dict[tuple[str, str], Gateway] = {}
+    for folder in ("src", "sub"):
+        monkeypatch.chdir(project / folder)
+        warm = []
+        for case in cases:
+            key = corpus.stack_of(case), str(case.get("mode", ""))
+            if key not in kept:
+                kept[key] = judging(project, case)
+            warm.append((case["id"], said(kept[key], case)))
+        if folder == "src":
+            first = warm
+    monkeypatch.chdir("/")
+    cold = [(case["id"], said(judging(project, case), case)) for case in cases]
+    assert (len(cases) > 40, warm, first) == (True, cold, cold)

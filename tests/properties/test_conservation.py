@@ -8,7 +8,7 @@ import shlex
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from fuzzing import LONG, SEARCH
+from fuzzing import LONG, SEARCH, share
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -118,6 +118,32 @@ def test_no_operand_of_a_description_is_lost(share: int) -> None:
             continue
         for _ in range(ROUNDS):
             found += lost(name, spec, [chance.choice(WORDS) for _ in range(chance.randint(1, 4))])
+    assert found == []
+
+
+def some_options(spec: Any, chance: random.Random) -> str:
+    """Up to three options that a description lists, each in one of its spellings, with a value where it takes one."""
+    plain = [option for option in spec["table"] if option.get("arity", 0) == 0 and "until" not in option]
+    valued = [option for option in spec["table"] if option.get("arity") == 1 and "until" not in option]
+    text = ""
+    for option in chance.sample(plain, min(len(plain), chance.randint(0, 2))):
+        text += f"{chance.choice(option['names'])} "
+    for option in chance.sample(valued, min(len(valued), chance.randint(0, 1))):
+        spelling = chance.choice(option["names"])
+        between = "" if spelling.endswith("=") else chance.choice("= ") if spelling.startswith("--") else " "
+        text += f"{spelling}{between}1 "
+    return text
+
+
+def test_no_operand_is_lost_behind_options() -> None:
+    chance = random.Random(9)
+    found = []
+    for name, spec in share(WAYS, 12):
+        if spec.get("subcommands") or "dashless" in spec or spec["dialect"] in ("keys", "none"):
+            continue
+        for _ in range(ROUNDS):
+            words = [chance.choice(WORDS) for _ in range(chance.randint(1, 3))]
+            found += lost(name, spec, words, some_options(spec, chance))
     assert found == []
 
 
