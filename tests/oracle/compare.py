@@ -250,7 +250,9 @@ class _Judge:
                 return True
         above = frame.parent
         while above is not None:
-            if any(names & {*parts} for name, parts in tolerated.PARTS_OF.items() if _is_of(name, above.names)):
+            # A module that Python runs is the program that bears its name.
+            called = {*above.names, *above.argv[2:3]} if above.argv[1:2] == ("-m",) else above.names
+            if any(names & {*parts} for name, parts in tolerated.PARTS_OF.items() if _is_of(name, called)):
                 return True
             if any(_is_of("git", above.names) and _is_of("git", {name}) for name in names):
                 return True
