@@ -75,7 +75,7 @@ class Client:
 
     def __init__(self, agent: str, binary: Path, folder: Path) -> None:
         self.agent, self.binary, self.prompt = agent, binary, "Do it."
-        self.options: tuple[str, ...] = ()  # more of the command line
+        self.typed: tuple[str, ...] = ()  # more words of its command line
         self.home, self.project, self.temp = folder / "home", folder / "home" / "project", folder / "tmp"
         for each in (self.project, self.temp):
             each.mkdir(parents=True)
@@ -99,7 +99,7 @@ class Client:
         with Model(steps) as model:
             words, more = getattr(self, f"_{self.agent}")(hooks, model.url, mode)
             process = subprocess.Popen(
-                [str(self.binary), *words, *self.options], cwd=self.project, env=self.environment | more,
+                [str(self.binary), *words, *self.typed], cwd=self.project, env=self.environment | more,
                 start_new_session=True,
                 stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, errors="replace",
             )  # fmt: skip

@@ -279,7 +279,7 @@ def prompting(agent: str, clients: Path, tmp_path: Path) -> Client:
     (found.project / "conf" / "key.txt").write_text("KEY=hunter2\n")
     found.prompt = "What is in @conf/key.txt now"
     if agent == "opencode":  # where nobody types, it takes files by an option alone
-        found.options = ("--file", str(found.project / "conf" / "key.txt"))
+        found.typed = ("--file", str(found.project / "conf" / "key.txt"))
     return found
 
 
@@ -323,7 +323,7 @@ def test_a_prompt_whose_hook_fails_is_not_taken(agent: str, failure: str, client
 @pytest.mark.parametrize("agent", PROMPTED)
 def test_a_prompt_that_names_nothing_secret_is_taken(agent: str, clients: Path, tmp_path: Path) -> None:
     found = prompting(agent, clients, tmp_path)
-    found.prompt, found.options = "Do it.", ()
+    found.prompt, found.typed = "Do it.", ()
     ran = found.run(prompt_hook(agent), [])
     assert "Do it." in ran.told, ran
 
@@ -341,7 +341,7 @@ def test_a_slash_command_of_opencodes_runs_nothing_that_is_denied(lane: str, cli
     place = found.project / ".opencode" / "command"
     place.mkdir(parents=True)
     (place / "handy.md").write_text("---\ndescription: is handy\n---\nResult: !`touch made`\n")
-    found.options = ("--command", "handy")
+    found.typed = ("--command", "handy")
     ran = found.run(hooked("opencode"), [])
     assert made(found) is (lane == "allow"), ran
     assert ("it is only a test" in ran.told) is (lane == "deny"), ran
