@@ -65,6 +65,17 @@ def test_a_worktree_of_the_project_reads_the_shared_configuration(root: Path, tm
     assert fact == GitFact(str(tree), True, "side", (("origin", "git@example.com:x.git"),))
 
 
+def test_another_work_tree_of_the_projects_repository_is_its_own_if_both_say_so(root: Path, tmp_path: Path) -> None:
+    git(root, "init", "-b", "trunk")
+    git(root, "commit", "--allow-empty", "-m", "x")
+    top = Path(os.path.realpath(tmp_path))
+    git(root, "worktree", "add", "-b", "side", str(top / "tree"))
+    assert git_fact(str(top / "tree"), Machine(), context(root)) == GitFact(str(top / "tree"), True, "side")
+    (top / "forged").mkdir()
+    (top / "forged/.git").write_text((top / "tree/.git").read_text())
+    assert git_fact(str(top / "forged"), Machine(), context(root)).own is False
+
+
 def test_the_repositorys_own_settings_choose_the_remote_and_what_is_pushed(root: Path) -> None:
     git(root, "init", "-b", "trunk")
     git(root, "remote", "add", "fork", "git@example.com:me/x.git")
