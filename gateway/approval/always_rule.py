@@ -13,7 +13,7 @@ from gateway.model.decision import Decision
 from gateway.model.rule import Rule
 from gateway.model.source import Source
 from gateway.model.verdict import Outcome, Reason
-from gateway.policy.always import narrowest
+from gateway.policy.always import alternatives
 from gateway.policy.change import Trial
 from gateway.policy.compile import Bound
 from gateway.policy.confine import confinement, enforced_by
@@ -29,11 +29,8 @@ def offered(judge: Judge, verdict: Verdict) -> str:
     """The rule on one line, "" where none may be offered."""
     if judge.options.policies:  # then the local layer, in which it would be saved, does not count
         return ""
-    alternatives = narrowest(verdict)
-    if not alternatives:
-        return ""
-    text = rule_text(alternatives)
-    return text if _is_enough(judge, verdict, text) else ""
+    texts = (rule_text(found) for found in alternatives(verdict))
+    return next((text for text in texts if _is_enough(judge, verdict, text)), "")
 
 
 def later(judge: Judge, verdict: Verdict) -> str:

@@ -1,16 +1,25 @@
-"""What "always" would save: the narrowest rule that lets a call run which only the mode asks about.
+"""What "always" would save: a rule that lets a call run which only the mode asks about, and where that is safe the next
+ones like it.
 
-Each alternative of the rule speaks of effects that the verdict shows, and of nothing else: these kinds on these paths,
-this host and port, the code of these very words. A command's are bound to its exact words besides. What words and
-targets cannot pin down (what is not known before the run, variables, processes, changes of the system, text that a
-program is fed) has no such rule, and its calls go on asking.
+`narrowest` speaks of effects that the verdict shows, and of nothing else: these kinds on these paths, this host and
+port, the code of these very words. A command's are bound to its exact words besides. What words and targets cannot pin
+down (what is not known before the run, variables, processes, changes of the system, text that a program is fed) has no
+such rule, and its calls go on asking.
+
+`next_likely` goes along axes that change nothing of what such a call can do: files of the same kind in the same folder
+of the workspace, the same host for the same program and subcommand, the code of the same subcommand in the sandbox.
+Never along the words of an interpreter, and never for what deletes, sends, shows secrets or lies elsewhere.
 """
 
 from __future__ import annotations
 
+import os
+import re
+
 from gateway.model.decision import Decision
 from gateway.model.effect import HOLE, PATH_KINDS
 from gateway.policy.change import path_pattern, spelled
+from gateway.policy.globs import escape
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -20,6 +29,7 @@ if TYPE_CHECKING:
     from gateway.model.effect import Effect
     from gateway.model.verdict import Outcome, Verdict
 
+_SUBCOMMAND = re.compile(r"[A-Za-z][A-Za-z0-9_-]*([.:][A-Za-z][A-Za-z0-9_-]*)*$")
 MAX_ALTERNATIVES = 12
 MAX_PATHS = 24
 
@@ -40,6 +50,95 @@ def narrowest(verdict: Verdict) -> list[dict[str, Any]]:
     found = [each for group in groups.values() for each in _exactly_these(group)]
     too_many = any(len(each.get("path", ())) > MAX_PATHS for each in found)
     return [] if too_many or len(found) > MAX_ALTERNATIVES else found
+
+
+def alternatives(verdict: Verdict) -> list[list[dict[str, Any]]]:
+    """The rules to try, each as its alternatives in long form, the wider one first; [] where no rule should be saved.
+
+    That one really lets the call run is for the caller to try.
+    """
+    narrow = narrowest(verdict)
+    wide = next_likely(verdict) if narrow else []
+    return [each for each in (wide, narrow) if each]
+
+
+def next_likely(verdict: Verdict) -> list[dict[str, Any]]:
+    """What `narrowest` says, each alternative as wide as is safe; [] where there is nothing wider.
+
+    For a verdict that has a narrowest rule.
+    """
+    wide: dict[Any, dict[str, Any]] = {}
+    narrow: dict[Any, dict[str, Any]] = {}
+    for outcome in verdict.outcomes:
+        if outcome.decision is Decision.ASK and not _add_likely(wide, verdict, outcome):
+            _add(narrow, verdict, outcome)
+    exact = [each for group in narrow.values() for each in _exactly_these(group)]
+    found = [*wide.values(), *exact]
+    return found if wide and len(found) <= MAX_ALTERNATIVES else []
+
+
+def _add_likely(groups: dict[Any, dict[str, Any]], verdict: Verdict, outcome: Outcome) -> bool:
+    """Adds one asked effect to an alternative that covers others like it; False where that would not be safe."""
+    item = verdict.analysis.items[outcome.reason.item]
+    effect: Any = item.effect
+    part = verdict.analysis.parts[item.part] if item.part >= 0 else None
+    who = _who(part, effect.kind)
+    if who is None:
+        return False
+    if effect.kind in PATH_KINDS:
+        files = _files_like(effect, verdict)
+        if not files:
+            return False
+        found = groups.setdefault((str(who), effect.kind), {**who, "effect": effect.kind, "path": []})["path"]
+        found += [files] if files not in found else []
+        return True
+    if part is None:
+        return False
+    if effect.kind == "connect":
+        port = {"port": effect.port} if effect.port else {}
+        new = {"effect": "connect", "direction": effect.direction, "host": effect.host, **port}
+        groups[str(who), "connect", effect.host, effect.port, effect.direction] = {**who, **new}
+        return True
+    if effect.kind == "code" and verdict.context.confined and _words_tell(part, effect):
+        patterns = [_pattern(folder, verdict) for folder in (part.cwds or (verdict.context.cwd,))]
+        groups[str(who), "code"] = {**who, "effect": "code", "cwd": patterns, "confined": True}
+        return True
+    return False
+
+
+def _who(part: Part | None, kind: str) -> dict[str, Any] | None:
+    """Whose calls the rule speaks of: a program with its subcommand, or a tool; None where that says too little."""
+    if part is None:  # a tool that writes a file, or a redirection: what it does says all
+        return {}
+    from gateway.policy.lint.programs import INTERPRETERS
+
+    name = os.path.basename(part.argv[0])
+    if not (part.direct and part.trusted and part.program) or not part.program.isprintable():
+        return None
+    if kind == "code" and (part.program in INTERPRETERS or name in INTERPRETERS):
+        return None  # its words are what runs
+    words = [part.program, *part.subcommands]
+    if kind == "code" and not part.subcommands:  # then its first word may tell what it does
+        plain = part.argv[1] if len(part.argv) > 1 else ""
+        if not _SUBCOMMAND.match(plain):
+            return None
+        words.append(plain)
+    return {"exec": words if len(words) > 1 else words[0]}
+
+
+def _files_like(effect: Any, verdict: Verdict) -> str:
+    """What is of the same kind in the folder of a file of the workspace, as a pattern; "" where nothing is."""
+    root = verdict.context.root
+    if not root or effect.kind == "delete" or effect.tree or (effect.real and effect.real != effect.path):
+        return ""
+    path = effect.path
+    if HOLE in path or not path.isprintable() or not path.startswith(root + "/"):
+        return ""
+    folder, name = os.path.split(path)
+    suffix = os.path.splitext(name)[1]
+    if not suffix:
+        return ""
+    return f"./*{escape(suffix)}" if folder == root else f"{path_pattern(folder, verdict)}/**/*{escape(suffix)}"
 
 
 def _exactly_these(group: dict[str, Any]) -> list[dict[str, Any]]:

@@ -1,7 +1,8 @@
-"""The rule that "always" would save: it lets the very call run, and nothing that was not shown."""
+"""The rule that "always" would save: it lets the very call run and the next ones like it, and nothing else."""
 
 from __future__ import annotations
 
+import posixpath
 from copy import copy
 from functools import cache
 from typing import TYPE_CHECKING, Any
@@ -24,16 +25,12 @@ EXACT = [
     ("mkdir -p build/x", '{command: "mkdir -p build/x", effect: write, path: "build/x", path_not: "build/x/**"}'),
     ("rm -rf build", '{command: "rm -rf build", effect: delete, path: "./build"}'),
     ("touch 'a b*'", '{command: "touch a\\\\ b\\\\*", effect: write, path: "./a b\\\\*", path_not: "./a b\\\\*/**"}'),
-    ("echo hi > out.txt", '{effect: write, path: "./out.txt", path_not: "./out.txt/**"}'),
+    ("echo hi > out", '{effect: write, path: "./out", path_not: "./out/**"}'),
     ("sed -n 1p /srv/x", '{command: "sed -n 1p /srv/x", effect: read, path: "//srv/x", path_not: "//srv/x/**"}'),
     ("grep -r x /srv", '{command: "grep -r x /srv", effect: read, path: "//srv"}'),
     ("python3 src/a.py --fast", '{command: "python3 src/a.py --fast", effect: code, cwd: ".", confined: true}'),
     ("cd src && python3 a.py", '{command: "python3 a.py", effect: code, cwd: "./src", confined: true}'),
     ("./configure", '{command: "./configure", effect: code, cwd: ".", confined: true}'),
-    (
-        "curl https://x.org/y",
-        '{command: "curl https://x.org/y", effect: connect, direction: fetch, host: "x.org", port: 443}',
-    ),
     (
         "mkdir a && rm -r b",
         (
@@ -43,8 +40,8 @@ EXACT = [
     ),
     (RawCall("Read", {"file_path": "/srv/x"}), '{effect: read, path: "//srv/x", path_not: "//srv/x/**"}'),
     (
-        RawCall("Write", {"file_path": "src/a.py", "content": ""}),
-        '{effect: write, path: "src/a.py", path_not: "src/a.py/**"}',
+        RawCall("Write", {"file_path": "LICENSE", "content": ""}),
+        '{effect: write, path: "./LICENSE", path_not: "./LICENSE/**"}',
     ),
     (
         RawCall("WebFetch", {"url": "https://x.org/y", "prompt": "p"}),
@@ -59,6 +56,38 @@ def test_the_rule_says_what_was_shown(judged, call: Any, rule: str) -> None:
     asked = judged(call)
     assert offered(asked.judge, asked.verdict) == f"allow: {rule}"
     assert judged(call, local(f"allow: {rule}")).verdict.decision is Decision.ALLOW
+
+
+# The call that is asked about, what is offered, the next one that it covers, and one that it must not.
+LIKELY = [
+    ("echo hi > out.txt", '{effect: write, path: "./*.txt"}', "echo ho > b.txt", "echo hi > out.db"),
+    ("echo hi > src/a.txt", '{effect: write, path: "./src/**/*.txt"}', "echo ho > src/b/c.txt", "echo hi > a.txt"),
+    ("touch src/a.txt", '{exec: touch, effect: write, path: "./src/**/*.txt"}', "touch src/b.txt", "rm src/a.txt"),
+    (
+        "curl https://x.org/y",
+        '{exec: curl, effect: connect, direction: fetch, host: "x.org", port: 443}',
+        "curl -s https://x.org/z",
+        "curl -d x https://x.org/y",
+    ),
+    ("frob list x", '{exec: [frob, list], effect: code, cwd: ".", confined: true}', "frob list -a", "frob drop x"),
+    (
+        "echo hi > a.txt; python3 src/a.py",
+        '[{effect: write, path: "./*.txt"}, {command: "python3 src/a.py", effect: code, cwd: ".", confined: true}]',
+        "echo ho > b.txt",
+        "python3 src/b.py",
+    ),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("call", "rule", "next_one", "other"), LIKELY, ids=[each[0] for each in LIKELY])
+def test_the_rule_covers_the_next_call_like_it_and_no_other(
+    judged, call: str, rule: str, next_one: str, other: str
+) -> None:
+    asked = judged(call)
+    assert offered(asked.judge, asked.verdict) == f"allow: {rule}"
+    saved = local(f"allow: {rule}")
+    found = [judged(each, saved).verdict.decision for each in (call, next_one, other)]
+    assert found == [Decision.ALLOW, Decision.ALLOW, Decision.ASK]
 
 
 NEVER = {
@@ -185,6 +214,20 @@ def _is_shown(effect: Any, shown: set[Any]) -> bool:
     return any(effect.path == folder or effect.path.startswith(folder + "/") for folder in folders)
 
 
+def _is_like(effect: Any, shown: set[Any]) -> bool:
+    """Whether a file of the same kind in the same folder of the workspace was shown."""
+    if effect.kind not in ("read", "list", "write") or effect.tree:
+        return False
+    folder, name = posixpath.split(effect.path)
+    suffix = posixpath.splitext(name)[1]
+    return any(
+        each.kind == effect.kind
+        and f"{folder}/".startswith(f"{posixpath.dirname(each.path)}/")
+        and posixpath.splitext(each.path)[1] == suffix != ""
+        for each in shown
+    )
+
+
 def _ends(effect: Any) -> list[Any]:
     if not getattr(effect, "real", ""):
         return [effect]
@@ -199,7 +242,7 @@ numbers = st.sampled_from(range(len(CALLS)))
     others=st.lists(numbers, min_size=20, max_size=40),
     mode=st.sampled_from(["default", "accept_edits", "plan"]),
 )
-def test_a_saved_rule_lets_its_call_run_and_no_effect_that_was_not_shown(
+def test_a_saved_rule_lets_its_call_run_and_no_effect_unlike_those_that_were_shown(
     verdicts, shown: int, others: list[int], mode: str
 ) -> None:
     verdict, rule_of = verdicts
@@ -210,7 +253,8 @@ def test_a_saved_rule_lets_its_call_run_and_no_effect_that_was_not_shown(
     for other in others:
         was, now = verdict(other, "", mode), verdict(other, rule, mode)
         opened = effects(was, Decision.ASK) & effects(now, Decision.ALLOW)
-        assert {each for each in opened if not _is_shown(each, effects(before, Decision.ASK))} == set()
+        said = effects(before, Decision.ASK)
+        assert {each for each in opened if not (_is_shown(each, said) or _is_like(each, said))} == set()
         assert effects(was, Decision.DENY) <= effects(now, Decision.DENY)
         assert now.decision <= was.decision
 
