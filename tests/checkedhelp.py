@@ -23,16 +23,17 @@ import subprocess
 import sys
 import tempfile
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from gateway.config.compiling import shipped_sources
-from gateway.core.places import COMMANDS
 from gateway.spec.commandformat import format_description
-from gateway.spec.commandparts import part_of
 from gateway.spec.commands import compile_description
 from gateway.spec.helptext import read_help
+
+if TYPE_CHECKING:
+    from gateway.spec.commandparts import Source
 
 VERSION = re.compile(r"(?<![A-Za-z0-9.])[vr]?(\d+(?:\.\d+)+[\w.+~:-]*)")
 WHOLE_VERSION = re.compile(r"^\S+ (\d{2,3})\b")
@@ -157,11 +158,11 @@ def version_of(program: str, place: Place) -> str:
     return ""
 
 
-def compare(path: Path, place: Place) -> tuple[list[str], str, bool]:
-    """The lines on one file, the version that it was compared with, "" for none, and whether all forms are the same."""
-    parts = [(each.name, each.read_bytes()) for each in sorted(path.parent.glob(f"{path.stem}.*.yaml"))]
-    parts = [(name, text) for name, text in parts if part_of(str(path.with_name(name)), text)]
-    description: Any = compile_description(path.read_bytes(), path.name, parts=parts)
+def compare(source: Source, place: Place) -> tuple[list[str], str, bool]:
+    """The lines on one description, the version that it was compared with, "" for none, and whether all forms are the
+    same."""
+    path = Path(source.path)
+    description: Any = compile_description(source.content, path.name, parts=source.parts)
     program = next((name for name in description["names"] if shutil.which(name)), "")
     if not program:
         return [], "", False
@@ -184,7 +185,7 @@ def compare(path: Path, place: Place) -> tuple[list[str], str, bool]:
     options, clear = (sum(column) for column in zip(*counted, strict=True)) if counted else (0, 0)
     is_compared = bool(counted) and clear >= MOST * options
     version = version_of(program, place)
-    return [f"{path.name}: {version or 'no version'}", *lines], version if is_compared else "", right
+    return [f"{path.name}: {program}: {version or 'no version'}", *lines], version if is_compared else "", right
 
 
 def main(arguments: list[str]) -> int:
@@ -198,28 +199,37 @@ def main(arguments: list[str]) -> int:
     names = [each for each in arguments if not each.startswith("--")]
     if looked_at and not names:
         sys.exit("name the descriptions that you have looked at")
-    paths = [Path(COMMANDS, f"{name}.yaml") for name in names] or [Path(each.path) for each in shipped_sources()]
+    found = [each for each in shipped_sources() if not names or not set(names).isdisjoint(names_of(each))]
     with tempfile.TemporaryDirectory() as folder:
         if os.geteuid() == 0:
             os.chown(folder, NOBODY, NOBODY)
         place = Place(folder)
-        for path in paths:
-            lines, version, right = compare(path, place)
+        for source in found:
+            lines, version, right = compare(source, place)
             checked = version if right or looked_at else ""
             if lines:
                 print("\n".join(lines), flush=True)  # noqa: T201
             if (writes or looked_at) and checked:
-                text = path.read_text("utf-8")
-                text = re.sub(r"^checked: .*\n", "", text, flags=re.MULTILINE)
-                text = re.sub(
-                    r"^((?:names|programs):(?: .*|(?:\n +.*)+)\n)",
-                    rf"\1checked: {checked}\n",
-                    text,
-                    count=1,
-                    flags=re.MULTILINE,
-                )
-                path.write_text(format_description(text, path.name), "utf-8")
+                note(source, checked)
     return 0
+
+
+def names_of(source: Source) -> list[str]:
+    """The names of what is described, and that of a file of one description."""
+    description = compile_description(source.content, source.path, parts=source.parts)
+    return [*description["names"], Path(source.path).stem]
+
+
+def note(source: Source, checked: str) -> None:
+    """Writes what a description was compared with into its place in the file."""
+    path = Path(source.path)
+    whole = path.read_text("utf-8")
+    old = source.content.decode("utf-8").strip("\n")
+    text = re.sub(r"^checked: .*\n", "", old, flags=re.MULTILINE)
+    text = re.sub(
+        r"^((?:names|programs):(?: .*|(?:\n +.*)+)\n)", rf"\1checked: {checked}\n", text, count=1, flags=re.MULTILINE
+    )
+    path.write_text(format_description(whole.replace(old, text, 1), path.name), "utf-8")
 
 
 if __name__ == "__main__":

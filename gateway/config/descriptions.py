@@ -73,7 +73,7 @@ def compile_files(files: Iterable[PolicyFile], shipped: Lookup) -> list[tuple[st
 
     found: list[tuple[str, Description]] = []
     problems: list[Problem] = []
-    known: dict[tuple[str, str], str] = {}
+    known: dict[tuple[str, str], tuple[str, int]] = {}
     for file, parts in with_parts(files, problems):
         try:
             description, lookup = compile_one(file, shipped, parts)
@@ -82,10 +82,10 @@ def compile_files(files: Iterable[PolicyFile], shipped: Lookup) -> list[tuple[st
             continue
         line, column = description["place"]
         for name in description["names"]:
-            first = known.setdefault((file.layer, name), file.path)
-            if first != file.path:
+            first = known.setdefault((file.layer, name), (file.path, line))
+            if first != (file.path, line):
                 message = f"`{name}` must be described once in the {file.layer} layer (got it again)"
-                remedy = f"it stands in {first} already"
+                remedy = f"it stands in {first[0]} already"
                 problems.append(Problem(message, file=file.path, line=line, column=column, remedy=remedy))
         remedy = "correct the example or the description"
         problems += [
@@ -101,7 +101,7 @@ def compile_files(files: Iterable[PolicyFile], shipped: Lookup) -> list[tuple[st
 def with_parts(
     files: Iterable[PolicyFile], problems: list[Problem]
 ) -> list[tuple[PolicyFile, tuple[tuple[str, bytes], ...]]]:
-    """The files that are whole descriptions, each with path and content of those that go on with it. What goes on with
+    """The descriptions, each as a file of its own with path and content of those that go on with it. What goes on with
     none is added to the problems."""
     known = {file.path: file for file in files}
     if not known:
@@ -113,7 +113,7 @@ def with_parts(
     except ConfigError as error:
         problems += error.problems
         return []
-    return [(known[each.path], each.parts) for each in found]
+    return [(known[each.path].replace(content=each.content), each.parts) for each in found]
 
 
 def compile_one(

@@ -12,6 +12,7 @@ import functools
 
 from gateway.core.errors import ConfigError, Problem
 from gateway.spec.commandcomments import Comment, comments_of
+from gateway.spec.commandparts import documents
 from gateway.spec.commands import check_is_description
 from gateway.spec.yamltext import Node, load
 
@@ -29,10 +30,14 @@ _SPEC, _NAMED, _CALLS, _OTHER = "spec", "named", "calls", "other"
 
 def format_description(text: str | bytes, file: str) -> str:
     """The text in its one form. ConfigError for what is no description, and for a text that would lose something."""
+    content = text.encode() if isinstance(text, str) else text
+    return "---\n".join(_format(each, file).lstrip("\n") for each in documents(content))
+
+
+def _format(text: bytes, file: str) -> str:
     root = load(text, file)
     check_is_description(root, file)
-    source = text if isinstance(text, str) else text.decode("utf-8")
-    source = source.removeprefix("\ufeff").replace("\r\n", "\n")
+    source = text.decode("utf-8").removeprefix("\ufeff").replace("\r\n", "\n")
     root = load(source, file)
     comments = comments_of(source)
     formatted = _Writer(source, comments).document(root)

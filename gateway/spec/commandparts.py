@@ -1,4 +1,5 @@
-"""Descriptions in several files: `git.yaml`, and beside it `git.NAME.yaml` that say `of: git` and go on with it."""
+"""Descriptions in several files: `git.yaml`, and beside it `git.NAME.yaml` that say `of: git` and go on with it; and
+several in one file, each behind a line `---`."""
 
 from __future__ import annotations
 
@@ -12,6 +13,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+_NEXT = re.compile(rb"^---[ \t]*\r?$", re.MULTILINE)
 _OF = re.compile(rb"^of:[ \t]*(\S+)[ \t]*(?:#.*)?\r?$", re.MULTILINE)
 
 
@@ -21,6 +23,16 @@ class Source(Value):
     path: str
     content: bytes
     parts: tuple[tuple[str, bytes], ...] = ()
+
+
+def documents(content: bytes) -> list[bytes]:
+    """The descriptions of one file, each in the lines in which it stands there: in front are as many empty ones."""
+    starts = [0, *(found.end() for found in _NEXT.finditer(content))]
+    ends = [*(found.start() for found in _NEXT.finditer(content)), len(content)]
+    found = [
+        b"\n" * content.count(b"\n", 0, start) + content[start:end] for start, end in zip(starts, ends, strict=True)
+    ]
+    return [each for each in found if each.strip()] or [content]
 
 
 def part_of(path: str, content: bytes) -> str:
@@ -44,17 +56,21 @@ def part_of(path: str, content: bytes) -> str:
 def sources(files: Iterable[tuple[str, bytes]]) -> list[Source]:
     """Files by path and content as the descriptions that they make up, in the same order.
 
-    Raises ConfigError for a part without the description that it goes on with.
+    Raises ConfigError for a part without the description that it goes on with, and for one of a file of several.
     """
-    wholes: dict[str, bytes] = {}
+    wholes: dict[str, list[bytes]] = {}
     parts: dict[str, list[tuple[str, bytes]]] = {}
     for path, content in files:
         whole = part_of(path, content)
         if whole:
             parts.setdefault(whole, []).append((path, content))
         else:
-            wholes[path] = content
+            wholes[path] = documents(content)
     alone = [(whole, path) for whole, found in parts.items() if whole not in wholes for path, _ in found]
     if alone:
         raise ConfigError([Problem(f"part must stand beside {os.path.basename(of)}", file=path) for of, path in alone])
-    return [Source(path, content, tuple(parts.get(path, ()))) for path, content in wholes.items()]
+    for path, found in parts.items():
+        if len(wholes[path]) > 1:
+            message = f"part must go on with a file of one description ({os.path.basename(path)} has several)"
+            raise ConfigError([Problem(message, file=part) for part, _ in found])
+    return [Source(path, one, tuple(parts.get(path, ()))) for path, found in wholes.items() for one in found]

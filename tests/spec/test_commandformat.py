@@ -173,3 +173,10 @@ def test_lines_end_where_they_can() -> None:
     text = "\n".join(file.read_text("utf-8") for file in FILES)
     beyond = [line for line in text.split("\n") if len(line) > WIDTH and not line.lstrip().startswith("#")]
     assert [line for line in beyond if " " in line.strip().strip("\"'").partition(": ")[2]] == []
+
+
+def test_each_of_several_descriptions_is_formatted_and_stays_apart() -> None:
+    text = "names: [x]\nflags: -b -a\n---\n# the other\nnames: [z]\nvalues: -d -c\n"
+    formatted = "names: [x]\nflags: -a -b\n---\n# the other\nnames: [z]\nvalues: -c -d\n"
+    assert format_description(text, "t.yaml") == formatted
+    assert format_description(formatted, "t.yaml") == formatted

@@ -86,3 +86,38 @@ def test_a_part_without_what_it_goes_on_with_is_an_error(path: str, problem: str
     with pytest.raises(ConfigError) as raised:
         sources([("d/x.yaml", b"names: [x]"), (path, b"of: x")])
     assert str(raised.value).splitlines()[0] == problem
+
+
+SEVERAL = """\
+names: [x]
+operands: []
+examples: {"x": []}
+---
+names: [y]
+operands: [{kind: path, does: read}]
+examples: {"y a": [read a]}
+"""
+
+
+def test_a_file_of_several_descriptions_is_each_of_them_in_its_own_lines() -> None:
+    found = sources([("t.yaml", SEVERAL.encode())])
+    compiled = [compile_description(each.content, each.path, parts=each.parts) for each in found]
+    assert [(each["names"], tuple(each["place"]), each["lines"]) for each in compiled] == [
+        (["x"], (1, 8), {"x": [3, 12, "t.yaml"]}),
+        (["y"], (5, 8), {"y a": [7, 12, "t.yaml"]}),
+    ]
+
+
+def test_a_mistake_in_one_of_several_has_its_line() -> None:
+    broken = sources([("t.yaml", SEVERAL.replace("operands: []", "flag: -a", 1).encode())])[0]
+    with pytest.raises(ConfigError, match=r"t\.yaml:2:1: description must have known keys only"):
+        compile_description(broken.content, broken.path)
+
+
+def test_nothing_goes_on_with_a_file_of_several() -> None:
+    with pytest.raises(ConfigError, match="part must go on with a file of one description"):
+        sources([("x.yaml", SEVERAL.encode()), ("x.b.yaml", PART.encode())])
+
+
+def test_a_line_before_the_first_and_behind_the_last_description_is_no_other() -> None:
+    assert len(sources([("t.yaml", f"---\n{SEVERAL}---\n".encode())])) == 2
