@@ -13,7 +13,6 @@ Never along the words of an interpreter, and never for what deletes, sends, show
 
 from __future__ import annotations
 
-import os
 import re
 
 from gateway.model.decision import Decision
@@ -112,7 +111,7 @@ def _who(part: Part | None, kind: str) -> dict[str, Any] | None:
         return {}
     from gateway.policy.lint.programs import INTERPRETERS
 
-    name = os.path.basename(part.argv[0])
+    name = part.argv[0].rpartition("/")[2]
     if not (part.direct and part.trusted and part.program) or not part.program.isprintable():
         return None
     if kind == "code" and (part.program in INTERPRETERS or name in INTERPRETERS):
@@ -134,10 +133,11 @@ def _files_like(effect: Any, verdict: Verdict) -> str:
     path = effect.path
     if HOLE in path or not path.isprintable() or not path.startswith(root + "/"):
         return ""
-    folder, name = os.path.split(path)
-    suffix = os.path.splitext(name)[1]
-    if not suffix:
+    folder, _, name = path.rpartition("/")
+    stem, dot, ending = name.rpartition(".")
+    if not stem or not ending:
         return ""
+    suffix = dot + ending
     return f"./*{escape(suffix)}" if folder == root else f"{path_pattern(folder, verdict)}/**/*{escape(suffix)}"
 
 
