@@ -62,6 +62,8 @@ def test_neither_what_was_judged_before_nor_ones_own_folder_matters(
     project: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     cases = [case for case in corpus.CASES if "repeat" not in case and case.get("world", "project") == "project"]
+    # Processes come and go between two looks.
+    cases = [case for case in cases if "/proc/" not in str(case.get("call", case.get("input", "")))]
     cases = share([case for case in cases if not any(layer in case for layer in corpus.LAYERS_OF_A_CASE)], ONE_OF)
     kept: dict[tuple[str, str], Gateway] = {}
     for folder in ("src", "sub"):
