@@ -8,12 +8,9 @@ from __future__ import annotations
 
 import time
 
-from gateway.approval.always_rule import later, offered
 from gateway.approval.base import Question, checked, no, scopes_of
 from gateway.approval.digests import identity
 from gateway.approval.handed_on import changed_by_code
-from gateway.approval.saved_rules import SavedRules, entry_of, rule_id
-from gateway.config.load import tool_names
 from gateway.core.errors import GatewayError
 from gateway.core.value import Value
 from gateway.model.decision import REVIEWS, Decision
@@ -26,6 +23,7 @@ if TYPE_CHECKING:
 
     from gateway.approval.base import Answer, Approver
     from gateway.approval.grants import Grants
+    from gateway.approval.saved_rules import SavedRules
     from gateway.judge.judge import Judge
     from gateway.model.grant import Grant
     from gateway.model.plan import SandboxPlan
@@ -92,6 +90,8 @@ class Asking:
         return Approval(judgement, None, "What it would do was another each time that it was asked about.")
 
     def _question(self, judgement: Judgement, cancelled: Callable[[], bool]) -> Question:
+        from gateway.approval.always_rule import later, offered
+
         judge, verdict = judgement.judge, judgement.verdict
         possible = scopes_of(verdict, session=True, always=True)
         rule = offered(judge, verdict) if ALWAYS in possible else ""
@@ -141,6 +141,8 @@ class Asking:
             left = int(answer.uses) - 1 if answer.uses else -1
             self._grants.add(grant.replace(uses=left))
         if answer.scope == ALWAYS:
+            from gateway.approval.saved_rules import entry_of, rule_id
+
             call = judgement.verdict.call
             shown = visible(shortened(f"{call.tool}({call.shown})" if call.shown else call.tool, 200))
             entry = entry_of(question.always, shown=shown, by=answer.by, now=now, until=answer.until)
@@ -165,4 +167,7 @@ def _names(setting: object) -> list[str]:
 
 
 def _saved(judge: Judge) -> SavedRules:
+    from gateway.approval.saved_rules import SavedRules
+    from gateway.config.load import tool_names
+
     return SavedRules(judge.places, judge.options.root, tool_names(judge.registry))

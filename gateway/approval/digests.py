@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-
 from gateway.approval.content import content_digest
 from gateway.core.cache import digest
 from gateway.core.value import Value
@@ -77,6 +75,8 @@ def _digest(parts: Iterable[Any]) -> str:
 
 def _text(value: Any) -> str:
     """Canonical JSON: the same text for equal values, whatever the order of keys."""
+    import json
+
     return json.dumps(_plain(value), sort_keys=True, separators=(",", ":"), ensure_ascii=True)
 
 

@@ -12,6 +12,7 @@ from gateway.config.layers import local_folder
 from gateway.core.errors import GatewayError
 from gateway.model.decision import Decision
 from gateway.model.effect import HOLE, Touch
+from gateway.model.plan import WRITE
 from gateway.sandbox.base import SandboxError
 
 TYPE_CHECKING = False
@@ -27,6 +28,8 @@ _CHANGES = ("write", "delete")
 def recording_of(life: InProgress, verdict: Verdict, plan: SandboxPlan) -> Recording | None:
     """Who saves what a confined command changes, None where nobody does. Raises SandboxError where the command runs
     unasked because its changes can be undone, and they could not."""
+    if not any(mount.access == WRITE for mount in plan.mounts):
+        return None  # it changes nothing
     from gateway.changes.recording import ASKED, Recording
 
     must = verdict.contained and verdict.decision is Decision.ALLOW

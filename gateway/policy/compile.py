@@ -16,7 +16,7 @@ from gateway.model.effect import KINDS, PATH_KINDS
 from gateway.policy import commandpattern, globs, hosts, paths
 from gateway.policy.anchors import Anchors
 from gateway.policy.predicates import PREDICATES, kinds_of
-from gateway.policy.table import DELEGATE, ID, LAYER, LOCK, REST, SILENCES
+from gateway.policy.table import DELEGATE, ID, LANE, LAYER, LEVEL, LOCK, REST, SILENCES
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -203,6 +203,7 @@ class _Builder:
             "files": list(self.files),
             "rules": self.rules,
             "clauses": self.clauses,
+            "forbidding": [number for number, clause in enumerate(self.clauses) if _forbids(self.rules[clause[0]])],
             "paths": paths.build(self.paths, fold=self.fold),
             "hosts": hosts.build(self.hosts),
             "commands": self.commands,
@@ -214,6 +215,10 @@ class _Builder:
             "contains": self.contains,
             "delegations": any(row[SILENCES] >= 0 for row in self.rules),
         }
+
+
+def _forbids(row: list[Any]) -> bool:
+    return row[LANE] in ("deny", "ask") and not row[LEVEL]
 
 
 def anchors_of(bound: Bound, lane: str, home: str, *, fold: bool = False) -> Anchors:

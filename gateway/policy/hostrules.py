@@ -44,9 +44,10 @@ class HostRules:
         patterns: dict[int, list[str]] = {}
         for pattern, number in policy.hosts["written"]:
             patterns.setdefault(number, []).append(pattern)
-        numbers = range(len(policy.clauses))
         self._clauses = [
-            found for number in numbers if (found := _clause(policy, number, patterns.get(number))) is not None
+            found
+            for number in policy.forbidding
+            if (found := _clause(policy, number, patterns.get(number))) is not None
         ]
 
     def in_force(self, verdict: Verdict, *, directed: bool = False) -> tuple[tuple[Refused, ...], tuple[Only, ...]]:

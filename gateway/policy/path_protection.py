@@ -69,7 +69,7 @@ class PathRules:
         """`hide`: an index of patterns (`paths.build`) that are hidden as well."""
         self._index = policy.paths
         indexed = set(policy.paths[3])
-        found = [_clause(policy, number, number in indexed) for number in range(len(policy.clauses))]
+        found = [_clause(policy, number, number in indexed) for number in policy.forbidding]
         self._clauses = [each for each in found if each is not None]
         if hide is not None:
             self._clauses.append(_Clause(-1, HIDE_SETTING, ("read", "", ""), (0, 0, ""), place=hide))
@@ -161,7 +161,7 @@ def _clause(policy: Policy, number: int, indexed: bool) -> _Clause | None:
     rule, tests, of_part = policy.clauses[number]
     row = policy.rules[rule]
     lane = row[LANE]
-    if lane not in ("deny", "ask") or row[LEVEL]:
+    if row[LEVEL]:
         return None
     tests = [test for test in tests if test[0] != "named" or test[1]]
     own = [test for test in tests if PREDICATES[test[0]].scope == "effect"]

@@ -25,11 +25,12 @@ class Policy(Value):
     """A compiled policy with the settings that decide.
 
     `rules`: rows as above. `clauses`: `[rule, tests, tests of the command]`, one for each alternative of a rule; a
-    test is `[predicate, argument]`. Everything else maps what a call shows (path, host, program and another word,
-    tool, kind of effect) to clauses. `delegations`, `asks_branch`: whether any rule silences another, or tests the
-    branch. `levels`: verdicts by level that a policy sets. `revision`: digest of everything it was compiled from.
-    `seen`: what the paths index said of paths, kept by a process that judges many calls; None keeps nothing. `review`:
-    what a reviewer is to see (`gateway.model.decision.REVIEWS`), "" where no policy says.
+    test is `[predicate, argument]`. `forbidding`: the clauses of rules that deny or ask, and are enforced; the others
+    need not be unpacked to know what is kept from a call. Everything else maps what a call shows (path, host, program
+    and another word, tool, kind of effect) to clauses. `delegations`, `asks_branch`: whether any rule silences another,
+    or tests the branch. `levels`: verdicts by level that a policy sets. `revision`: digest of everything it was
+    compiled from. `seen`: what the paths index said of paths, kept by a process that judges many calls; None keeps
+    nothing. `review`: what a reviewer is to see (`gateway.model.decision.REVIEWS`), "" where no policy says.
     `contains`: whether any rule speaks of contained calls; `contained`: the mildest that becomes of their changes
     (`gateway.model.changes.BOUNDS`).
     """
@@ -37,6 +38,7 @@ class Policy(Value):
     files: list[str]
     rules: list[list[Any]]
     clauses: list[list[Any]]
+    forbidding: list[int]
     paths: Any
     hosts: Any
     commands: dict[str, dict[str, list[int]]]

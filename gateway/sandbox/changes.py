@@ -10,12 +10,12 @@ import os
 from threading import RLock
 from weakref import WeakSet, finalize
 
-from gateway.sandbox import inotify
-
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Protocol
+
+    from gateway.sandbox import inotify
 
     class Follower(Protocol):
         """Who is told."""
@@ -83,7 +83,7 @@ class Changes:
                 if len(self._folders) >= MOST and folder not in self._numbers:
                     self.unwatched = True
                     return False
-                number = source.add(folder, inotify.NAMES | (inotify.CLOSE_WRITE if contents else 0))
+                number = source.add(folder, contents=contents)
             except OSError as error:
                 self.unwatched |= error.errno == 28  # no watch is left
                 return False
@@ -116,6 +116,8 @@ class Changes:
         if not self._is_ours():  # after a fork: what the other process takes in is not told here
             return None
         if self._source is None and not self._refused:
+            from gateway.sandbox import inotify  # a call that changes nothing needs none
+
             try:
                 self._source = inotify.Inotify()
                 finalize(self, _end, self._source, self._owner)
@@ -130,6 +132,8 @@ class Changes:
         return self._telling[device]
 
     def _take(self, event: inotify.Event) -> None:
+        from gateway.sandbox import inotify
+
         what = event.what
         if what & inotify.OVERFLOW:
             for follower in self._followers:

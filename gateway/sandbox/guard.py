@@ -36,7 +36,7 @@ _IDLE = 0.5
 class Guard:
     """One call. It waits, without doing anything, until something happens in the folders that the call may write."""
 
-    def __init__(self, protected: Protected, changes: Changes, quarantine: Quarantine, running: Running) -> None:
+    def __init__(self, protected: Protected, quarantine: Quarantine, changes: Changes, running: Running) -> None:
         self._protected = protected
         self._changes = changes
         self._quarantine = quarantine

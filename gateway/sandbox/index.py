@@ -240,7 +240,7 @@ class Tree:
                 if mark.path not in named:
                     marks = [each for each in marks if each.path != mark.path]
                     marks.append(mark)
-            marks += [mark for mark in program_marks(path, kinds) if mark.path not in named]
+            marks += [mark for mark in program_marks(path, kinds, self._host) if mark.path not in named]
         below = tuple(
             [(prefix + name, fixed or name in held) for name, kind in entries if kind == "dir" and name not in hidden]
         )

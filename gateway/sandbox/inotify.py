@@ -41,10 +41,12 @@ class Inotify:
         if self.descriptor < 0:
             raise OSError(ctypes.get_errno(), os.strerror(ctypes.get_errno()))
 
-    def add(self, folder: str, what: int = NAMES) -> int:
-        """Watches a folder from now on: its number, the same for the same folder under any name. Raises OSError."""
+    def add(self, folder: str, *, contents: bool = False) -> int:
+        """Watches a folder from now on, with `contents` also what is written to files in it: its number, the same for
+        the same folder under any name. Raises OSError."""
+        what = NAMES | _HOW | (CLOSE_WRITE if contents else 0)
         number: int = self._libc.inotify_add_watch(
-            self.descriptor, ctypes.c_char_p(os.fsencode(folder)), ctypes.c_uint32(what | _HOW)
+            self.descriptor, ctypes.c_char_p(os.fsencode(folder)), ctypes.c_uint32(what)
         )
         if number < 0:
             raise OSError(ctypes.get_errno(), os.strerror(ctypes.get_errno()), folder)

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import fcntl
 import os
-from hashlib import sha256
+from _blake2 import blake2b
 from posixpath import basename, dirname
 
 from gateway.model.plan import READ, WRITE, Mount
@@ -75,7 +75,7 @@ def layer_of(layers: str, root: str, path: str) -> str:
 
 
 def _digest(text: str) -> str:
-    return sha256(os.fsencode(text)).hexdigest()[:16]
+    return blake2b(os.fsencode(text), digest_size=8).hexdigest()
 
 
 class Layers:
@@ -224,7 +224,7 @@ def _renew(lower: str, upper: str, seen: str, folder: str) -> None:
 
 def _stamp(folder: str) -> str:
     """What changes when a tool has written to a cache: times and sizes of all down to where their journals lie."""
-    digest = sha256()
+    digest = blake2b(digest_size=16)
     pending = [(folder, 0)]
     left = _MOST_NAMES
     while pending and left > 0:

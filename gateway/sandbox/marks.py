@@ -24,9 +24,11 @@ PROGRAMS = "programs-of-environments"
 # Subcommands of packagers that change these programs.
 INSTALLS = frozenset(
     ("install", "i", "ci", "add", "sync", "update", "upgrade", "up", "remove", "rm", "uninstall", "un", "rebuild",
-     "link", "dedupe", "prune", "develop")
+     "link", "dedupe", "prune", "develop", "require")
 )  # fmt: skip
-_ENVIRONMENTS = (".venv", "venv")
+# What Python loads by its name each time it starts.
+_LOADED = ("sitecustomize.py", "usercustomize.py")
+_RUNNERS = frozenset((".tox", ".nox"))
 
 
 class Mark(Value):
@@ -41,19 +43,29 @@ class Mark(Value):
     closed: bool = False
 
 
-def program_marks(folder: str, kinds: Mapping[str, str]) -> Iterator[Mark]:
+def program_marks(folder: str, kinds: Mapping[str, str], host: Host) -> Iterator[Mark]:
     """The programs of an environment in a folder, which the person runs by their names: those of a virtual environment
-    of Python, what it loads each time it starts, and those that packages of node bring."""
+    of Python, whatever it is called, what it loads each time it starts, and those that packages of node and PHP bring.
+    Programs that run what a project says in environments of their own (tox, nox) go on making these."""
     names: list[str] = []
-    if basename(folder) == "node_modules":
+    name = basename(folder)
+    if name == "node_modules":
         names = [".bin"] if "/node_modules/" not in folder else []
-    elif "pyvenv.cfg" in kinds and basename(folder) in _ENVIRONMENTS:
+    elif name == "vendor" and "autoload.php" in kinds:
+        names = ["bin"]
+    elif "pyvenv.cfg" in kinds and not _is_of_runner(folder):
         names = ["bin", "pyvenv.cfg"]
-    elif basename(folder) == "site-packages" and basename(dirname(dirname(dirname(folder)))) in _ENVIRONMENTS:
-        names = [name for name in kinds if name.endswith(".pth")]
-    for name in names:
-        if kinds.get(name) in ("dir", "file"):
-            yield Mark(f"{folder}/{name}", kinds[name], hidden="", fixed=PROGRAMS, kept=PROGRAMS)
+    elif name == "site-packages" and not _is_of_runner(folder):
+        environment = dirname(dirname(dirname(folder)))
+        if not host.is_missing(f"{environment}/pyvenv.cfg"):
+            names = [each for each in kinds if each.endswith(".pth") or each in _LOADED]
+    for each in names:
+        if kinds.get(each) in ("dir", "file"):
+            yield Mark(f"{folder}/{each}", kinds[each], hidden="", fixed=PROGRAMS, kept=PROGRAMS)
+
+
+def _is_of_runner(folder: str) -> bool:
+    return not _RUNNERS.isdisjoint(folder.split("/"))
 
 
 def may_matter_to_git(folder: str, name: str) -> bool:

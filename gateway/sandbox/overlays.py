@@ -7,6 +7,7 @@ import shutil
 from contextlib import contextmanager, suppress
 from threading import Lock
 
+from gateway.core.boot import boot
 from gateway.model.limits import Limits
 from gateway.model.plan import READ, WRITE, Mount, Network, SandboxPlan
 from gateway.sandbox.base import SandboxError, Streams
@@ -52,7 +53,7 @@ def lays_over(backend: Backend, folder: str) -> bool:
         with _lock:
             if key not in _known:
                 _known[key] = _is_known(folder) or _tried(backend, folder)
-                _write(folder, _boot() if _known[key] else "")
+                _write(folder, boot() if _known[key] else "")
             return _known[key]
     except OSError:
         return False
@@ -69,17 +70,9 @@ def _is_known(folder: str) -> bool:
     """Whether another process has found that it can, since the machine was started."""
     try:
         with open(f"{folder}/{_FOUND}", encoding="ascii") as file:
-            return file.read() == _boot() != ""
+            return file.read() == boot() != ""
     except (OSError, ValueError):
         return False
-
-
-def _boot() -> str:
-    try:
-        with open("/proc/sys/kernel/random/boot_id", encoding="ascii") as file:
-            return file.read()
-    except OSError:
-        return ""
 
 
 def _write(folder: str, found: str) -> None:

@@ -8,7 +8,10 @@ while where another holds as much.
 from __future__ import annotations
 
 import os
+from _blake2 import blake2b
 from time import time
+
+from gateway.core.boot import boot
 
 
 def holds(name: str, line: str, seconds: float = float("inf")) -> bool:
@@ -43,14 +46,10 @@ def forget(name: str) -> None:
 
 def line(key: str, *form: object) -> str:
     """What an answer depends on. `key`: changes with the program; `form`: what it is asked, and how it was tried."""
-    import hashlib
-
     from gateway.sandbox.seccomp import refusals
 
-    digest = hashlib.sha256(repr((form, refusals())).encode()).hexdigest()
-    with open("/proc/sys/kernel/random/boot_id", encoding="ascii") as file:
-        boot = file.read().strip()
-    return f"{boot} {os.geteuid()} {key} {digest}\n"
+    digest = blake2b(repr((form, refusals())).encode(), digest_size=32).hexdigest()
+    return f"{boot()} {os.geteuid()} {key} {digest}\n"
 
 
 def _record(name: str) -> str:

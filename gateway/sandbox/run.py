@@ -202,14 +202,16 @@ class _Life:
             return self._held(started)
 
     def _held(self, started: Callable[[Running], None] | None) -> Result:
-        from gateway.sandbox.after.protect import Protected
-        from gateway.sandbox.after.quarantine import Quarantine
-        from gateway.sandbox.guard import Guard
-
         protection = self.protection
-        protected = Protected(self.plan, protection.classify, protection.look, held=self.choice.backend.whole)
-        protected.before()
-        quarantine = Quarantine(self.runner.quarantine(), protected.began, protection.classify)
+        kept = None
+        if any(mount.access == WRITE for mount in self.plan.mounts):  # else there is nothing to look after
+            from gateway.sandbox.after.protect import Protected
+            from gateway.sandbox.after.quarantine import Quarantine
+            from gateway.sandbox.guard import Guard
+
+            protected = Protected(self.plan, protection.classify, protection.look, held=self.choice.backend.whole)
+            protected.before()
+            kept = protected, Quarantine(self.runner.quarantine(), protected.began, protection.classify)
         try:
             streams, report = self.wires.connect(self.command.ways, report=self.command.report)
             keep = (report,) if report >= 0 else ()
@@ -226,8 +228,8 @@ class _Life:
                 if self.saving is not None:
                     self._save(self.saving, running, stack)
                 guard = None
-                if protection.changes is not None:
-                    guard = Guard(protected, protection.changes, quarantine, running)
+                if kept is not None and protection.changes is not None:
+                    guard = Guard(*kept, protection.changes, running)
                     stack.callback(guard.stop)
                     guard.start()
                 ended, status, reason = self._run(running, started, refused)
@@ -244,8 +246,10 @@ class _Life:
                 self.saving.ended()
             running.close()
             self.wires.close()
+        swept: tuple[Violation, ...] = ()
         try:
-            swept = protected.after(quarantine)
+            if kept is not None:
+                swept = kept[0].after(kept[1])
         except SandboxError as error:  # it ran all the same
             where = self.plan.watched[0] if self.plan.watched else self.plan.cwd
             swept = (
@@ -254,7 +258,8 @@ class _Life:
                 ),
             )
         finally:
-            quarantine.close()
+            if kept is not None:
+                kept[1].close()
             if self.saving is not None:
                 self.saving.finish()
         return self._result(ended, status, reason, (*refused, *swept))
@@ -350,14 +355,20 @@ class _Life:
             self.listener(stream, data)
 
     def _result(self, ended: str, status: int, reason: str, exact: tuple[Violation, ...]) -> Result:
-        from gateway.sandbox.after.hidden_program import explained
-        from gateway.sandbox.after.violations import hints
         from gateway.sandbox.shell import folder_said, variables_said
 
         wires = self.wires
         report = wires.kept[REPORT]
         said = wires.kept[STDERR].bytes()[-TAIL:]
-        guessed = hints(self.plan, status, said) if ended in ("exited", "signalled") else ()
+        guessed: tuple[Violation, ...] = ()
+        if (status or said) and ended in ("exited", "signalled"):
+            from gateway.sandbox.after.violations import hints
+
+            guessed = hints(self.plan, status, said)
+        if reason and ended == "exited":
+            from gateway.sandbox.after.hidden_program import explained
+
+            reason = explained(reason, self.plan)
         known = {(each.kind, each.target) for each in exact}
         (stdout, out_dropped), (stderr, error_dropped) = wires.captured(STDOUT), wires.captured(STDERR)
         return Result(
@@ -366,7 +377,7 @@ class _Life:
             stdout=stdout,
             stderr=stderr,
             truncated=(out_dropped, error_dropped),
-            reason=explained(reason, self.plan) if reason and ended == "exited" else reason,
+            reason=reason,
             violations=exact + tuple(each for each in guessed if (each.kind, each.target) not in known),
             backend=self.choice.backend.name,
             degraded=self.degraded,

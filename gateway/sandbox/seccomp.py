@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
 ALLOW, REFUSE, TELL = 0x7FFF0000, 0x00050000, 0x7FC00000
-EPERM, EINVAL, ENOSYS, EPROTONOSUPPORT, EAFNOSUPPORT = 1, 22, 38, 93, 97
+EPERM, EINVAL, ENOSYS, EPROTONOSUPPORT, EOPNOTSUPP, EAFNOSUPPORT = 1, 22, 38, 93, 95, 97
 X32 = 0x40000000
 WHOLE = 0xFFFFFFFF
 _FEW = 4  # numbers that are compared one by one
@@ -79,6 +79,8 @@ _NO_SUCH_CALL = (
     "io_uring_setup", "io_uring_enter", "io_uring_register", "keyctl", "add_key", "request_key", "_sysctl", "uselib",
     "nfsservctl", "openat2",  # its mode is behind a pointer, where no filter sees it
 )  # fmt: skip
+# As on a file system without them, which programs that copy put up with. Of a file in memory nothing bounds them.
+_NO_ATTRIBUTES = ("setxattr", "lsetxattr", "fsetxattr", "setxattrat")
 _BY_PERMIT = (
     *(Refusal(call, EPERM, (), "ptrace") for call in ("ptrace", "process_vm_readv", "process_vm_writev", "kcmp")),
     Refusal("perf_event_open", EPERM, (), "perf"),
@@ -132,6 +134,7 @@ def refusals(permits: Iterable[str] = (), *, internet: bool = True) -> tuple[Ref
         *sockets,
         *(each for each in _BY_PERMIT if each.permit not in left_out),
         *(Refusal(call, EPERM) for call in _NOT_PERMITTED),
+        *(Refusal(call, EOPNOTSUPP) for call in _NO_ATTRIBUTES),
         *(Refusal(call, ENOSYS) for call in _NO_SUCH_CALL),
     )
 

@@ -13,14 +13,14 @@ import errno
 import os
 import select
 import signal
-import subprocess
 import threading
-from queue import SimpleQueue
+from _queue import SimpleQueue
 
 from gateway.sandbox.base import SandboxError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    import subprocess
     from collections.abc import Callable, Mapping, Sequence
     from typing import Any, TypeVar
 
@@ -89,6 +89,7 @@ def spawn(
 ) -> Child:
     """Starts `program` in `/` with these descriptors as 0, 1 and 2, and `keep` under their own numbers. `session`: in a
     session of its own, away from the caller's terminal. Raises SandboxError."""
+    import subprocess  # a sandbox of our own making starts none
 
     def start() -> Child:
         process = subprocess.Popen(

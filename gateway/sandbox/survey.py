@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from threading import Lock
 
+from gateway.core.cache import Cache
 from gateway.model.decision import Decision
 from gateway.policy import paths
 from gateway.policy.confine import folder_of, grants_of
@@ -62,7 +63,7 @@ class Surveyor:
         self._tools: dict[tuple[object, ...], tuple[str, ...]] = {}
         self._plain: dict[str, tuple[str, ...] | None] = {}
         self.listings = Listings(judge.host)
-        self.system_view = SystemView(judge.host)
+        self.system_view = SystemView(judge.host, Cache(judge.places.cache) if judge.places.cache else None)
         self.denied = DeniedPrograms(judge.host)
         self.secrets = WorkspaceSecrets(judge.host, holds_secret)
         self.changes = Changes()

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from time import monotonic
 
+from gateway.core.boot import boot
 from gateway.policy.modes import SYSTEM_VIEW
 from gateway.sandbox.base import SandboxError
 from gateway.sandbox.marks import Mark
@@ -16,6 +17,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from gateway.core.cache import Cache
     from gateway.host.base import Host
 
     Links = tuple[tuple[str, str], ...]
@@ -25,6 +27,7 @@ PRIVATE_TO_ROOT = "private-to-root"
 _DEEP = 100
 DEPTHS = (("/etc", _DEEP), ("/private/etc", _DEEP), ("/opt", 2), ("/usr/local/etc", _DEEP))
 MOST_ENTRIES = 50_000
+_KEPT = "private-to-root-1"
 _FRESH, _NEW = 1.0, 60.0  # seconds after which folders are compared, and after which all is looked at again
 
 
@@ -32,8 +35,10 @@ class SystemView:
     """Remembers what a look found for as long as nothing was added to the folders it was found in. One use at a
     time."""
 
-    def __init__(self, host: Host) -> None:
+    def __init__(self, host: Host, cache: Cache | None = None) -> None:
+        """`cache`: where it is kept for other processes, as long as this one would believe it."""
         self._host = host
+        self._cache = cache
         self._top: tuple[object, tuple[str, ...], Links] | None = None
         self._folders: dict[str, object] = {}
         self._found: tuple[Mark, ...] = ()
@@ -73,12 +78,32 @@ class SystemView:
             return ()
         now = monotonic()
         if now - self._compared > _FRESH:
-            if now - self._looked > _NEW or any(stamp(each, self._host) != was for each, was in self._folders.items()):
+            if self._looked == float("-inf"):
+                self._recall(now)
+            if now - self._looked > _NEW or self._is_stale():
                 self._folders.clear()
                 self._found = tuple(self._closed(self.look()[0]))
                 self._looked = now
+                self._keep()
             self._compared = now
         return self._found
+
+    def _is_stale(self) -> bool:
+        return any(stamp(each, self._host) != was for each, was in self._folders.items())
+
+    def _recall(self, now: float) -> None:
+        """Takes up what another process has found since the machine started."""
+        kept = self._cache.read(_KEPT) if self._cache is not None else None
+        if isinstance(kept, dict) and kept["boot"] == boot() != "":
+            self._looked = min(kept["looked"], now)
+            self._folders = {path: was if was is None else tuple(was) for path, was in kept["folders"]}
+            self._found = tuple(Mark(path, kind, PRIVATE_TO_ROOT) for path, kind in kept["found"])
+
+    def _keep(self) -> None:
+        if self._cache is not None:
+            found = [[mark.path, mark.kind] for mark in self._found]
+            folders = [[path, was] for path, was in self._folders.items()]
+            self._cache.write(_KEPT, {"boot": boot(), "looked": self._looked, "folders": folders, "found": found})
 
     def _closed(self, system: tuple[str, ...]) -> Iterator[Mark]:
         for top, deepest in DEPTHS:

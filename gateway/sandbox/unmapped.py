@@ -1,5 +1,6 @@
 """Memory that belongs to no process's address space: what lies in sockets, and files that exist in memory only, also
-while they are on their way through a socket and nobody has them open."""
+while they are on their way through a socket and nobody has them open; and what the kernel itself must keep for what
+processes asked of it."""
 
 from __future__ import annotations
 
@@ -18,6 +19,8 @@ _TAKE = 438  # pidfd_getfd, on every machine
 _MEMINFO = 55  # SO_MEMINFO: what is received, its bound, what is sent, its bound, kept in advance, queued, ...
 _COUNTED = (0, 2, 4, 5)
 _MEMINFO_BYTES = 36
+# What the kernel keeps for each area of an address space, and for each lock on a part of a file.
+_AREA, _LOCK = 216, 216
 _FEW = 64  # sockets that hold no more together than is worth a look at each
 
 
@@ -25,8 +28,22 @@ class Unmapped:
     """Looks at one tree again and again. `start`: the machine's memory of that kind before the tree began."""
 
     def __init__(self) -> None:
-        self._start = _shared()
+        self._start = _meminfo(b"Shmem:")
+        self._kept = _meminfo(b"SUnreclaim:")
         self._most = 2 * max(_setting("wmem_max"), _setting("rmem_max"))
+
+    def kernels(self, pids: list[int], limit: int) -> int:
+        """What the kernel keeps for the address spaces and locks of the tree, counted one by one, which is slow: only
+        where the memory that it cannot give up has grown by a good part of the limit since the tree began, by whomever,
+        and not further than to the limit."""
+        if _meminfo(b"SUnreclaim:") - self._kept <= limit // 4:
+            return 0
+        total = _locks({b"%d" % pid for pid in pids}, limit) * _LOCK
+        for pid in pids:
+            if total > limit:
+                break
+            total += usage.read(f"/proc/{pid}/maps").count(b"\n") * _AREA
+        return total
 
     def bytes(self, pids: list[int], room: int, known: int) -> int:
         """What the tree holds outside of its processes. `room`: what it may hold; less than that is not looked at in
@@ -48,7 +65,7 @@ class Unmapped:
         travelling = sum(_travelling(pid, number) for pid, number in sockets.values())
         if travelling:
             # Nobody has them open, so nobody can say how large they are: the machine's growth is held against the tree.
-            total += max(0, _shared() - self._start - total - known)
+            total += max(0, _meminfo(b"Shmem:") - self._start - total - known)
             total += travelling * self._most if travelling > _FEW else 0
         return total
 
@@ -103,10 +120,22 @@ def _travelling(pid: int, number: int) -> int:
     return 0
 
 
-def _shared() -> int:
-    """Bytes of the machine's memory in files of memory and in memory that is shared."""
+def _locks(pids: set[bytes], room: int) -> int:
+    """How many locks these processes have on parts of files; not counted further than they would fill `room`."""
+    found = 0
+    with suppress(OSError, IndexError), open("/proc/locks", "rb") as file:
+        for line in file:
+            found += line.split(None, 5)[4] in pids
+            if found * _LOCK > room:
+                break
+    return found
+
+
+def _meminfo(name: bytes) -> int:
+    """Bytes of the machine's memory of one kind: `Shmem:` is in files of memory and shared, `SUnreclaim:` what the
+    kernel keeps for itself."""
     for line in usage.read("/proc/meminfo").splitlines():
-        if line.startswith(b"Shmem:"):
+        if line.startswith(name):
             return int(line.split()[1]) << 10
     return 0
 

@@ -109,7 +109,10 @@ class Watcher:
         files = usage.filled(self._running.root, self._private)
         if self._unmapped is not None and self._looks % _SELDOM == 0:
             self._beyond = self._unmapped.bytes(pids, limit - files, files) + usage.page_tables(pids)
+            self._beyond += self._unmapped.kernels(pids, limit)
         used = files + self._beyond
+        if used > limit:
+            return used
         return 0 if usage.resident(pids) + used <= limit else usage.proportional(pids) + used
 
     def _disk(self, pids: list[int]) -> bool:

@@ -176,10 +176,10 @@ def test_nothing_is_rewritten_unless_policy_wants_it(here: Any) -> None:
 
 def test_where_no_sandbox_works_that_is_said(here: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     gateway = here.open()
-    monkeypatch.setattr("gateway.sandbox.backends.choose._known", ())
+    monkeypatch.setattr("gateway.sandbox.backends.choose._known", {})
     monkeypatch.setattr("gateway.sandbox.backends.choose.sys.platform", "plan9")
     assert guarded.unavailable(gateway) == "this platform has no sandbox"
-    monkeypatch.setattr("gateway.sandbox.backends.choose._known", ())
+    monkeypatch.setattr("gateway.sandbox.backends.choose._known", {})
 
 
 @pytest.mark.parametrize(

@@ -34,7 +34,7 @@ PACKAGE = Path(programs.__file__).parents[1]
 
 # Where processes are started, how often, and why that is no look-up of a program of the gateway's own.
 STARTS = {
-    "core/programs.py": (1, "the one way"),
+    "core/programs.py": (2, "the two ways"),
     "sandbox/spawn.py": (1, "a backend's program, from `trusted_program`, and in it the call"),
     "sandbox/session.py": (1, "the call itself, by /bin/sh, where policy permits no sandbox at all"),
     "sandbox/launched/command.py": (2, "the call itself, inside of its sandbox"),

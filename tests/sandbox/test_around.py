@@ -37,6 +37,7 @@ if TYPE_CHECKING:
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="the attempts are made on Linux")
 ALL = os.environ.get("GATEWAY_ATTEMPTS") == "all"
 FORMS = (Spaces, Bubblewrap) if ALL else (Spaces,)
+PATH = "/usr/local/bin:/usr/bin:/bin"  # the person's
 POLICY = "version: 1\nextends: [daily]\nsettings: {limits: {seconds: 60}}\n"
 
 
@@ -51,7 +52,7 @@ class Place:
         (top / "policies").mkdir()
         (top / "policies" / "user.yaml").write_text(POLICY, encoding="utf-8")
         self.environment = {
-            "HOME": str(top / "home"), "PATH": "/usr/local/bin:/usr/bin:/bin", "PROOF": str(self.proof),
+            "HOME": str(top / "home"), "PATH": PATH, "PROOF": str(self.proof),
             "GIT_CONFIG_NOSYSTEM": "1", "MOST": "300",
         }  # fmt: skip
         self.person("git init -q . && git -c user.name=a -c user.email=a@b commit -q --allow-empty -m first")
@@ -120,7 +121,7 @@ def form(request: pytest.FixtureRequest) -> type[Spaces | Bubblewrap]:
 
 
 def lacking(needs: Sequence[str]) -> str:
-    return next((f"{each} is not installed" for each in ("make", *needs) if shutil.which(each) is None), "")
+    return next((f"{each} is not installed" for each in ("make", *needs) if shutil.which(each, path=PATH) is None), "")
 
 
 @pytest.mark.parametrize("attempt", ATTEMPTS if ALL else ATTEMPTS[::5], ids=lambda each: each.name)
@@ -133,7 +134,12 @@ def test_it_works_without_a_sandbox(attempt: Around, here: Place) -> None:
     here.write(attempt.text)
     thread = here.meanwhile(attempt)
     done = subprocess.run(
-        ["make", "attempt"], cwd=here.project, env=here.environment, capture_output=True, timeout=60, check=False
+        ["make", "attempt"],
+        cwd=here.project,
+        env=here.environment,
+        capture_output=True,
+        timeout=patience(60),
+        check=False,
     )
     if attempt.meanwhile:
         thread.join()

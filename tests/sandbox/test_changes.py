@@ -87,7 +87,7 @@ def test_where_no_watch_is_left_folders_are_asked(
     changes: Changes,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    def refuse(*_arguments: object) -> int:
+    def refuse(*_arguments: object, **_named: object) -> int:
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr(inotify.Inotify, "add", refuse)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-
 from gateway.core.value import Value
 
 TYPE_CHECKING = False
@@ -25,6 +23,10 @@ class Said(Value):
     refuse: str = ""
     input: Mapping[str, Any] | None = None
     note: str = ""
+
+
+class HookError(Exception):
+    """A hook gave no answer; the message says why."""
 
 
 class Nonsense(Exception):
@@ -51,6 +53,8 @@ def read(data: bytes) -> Said:
     """The answer in a program's or server's output; nothing at all is nothing to say. Raises Nonsense."""
     if not data.strip():
         return Said()
+    import json  # few calls have hooks
+
     try:
         found = json.loads(data, object_pairs_hook=_unique, parse_constant=_no_number)
     except (ValueError, RecursionError) as error:

@@ -10,6 +10,7 @@ import subprocess
 import threading
 from time import monotonic
 
+from gateway.calls.hooks.answer import HookError
 from gateway.calls.outgoing import RequestError, filled, request
 from gateway.core.programs import persons_environment, persons_program
 from gateway.core.secret_masking import hidden
@@ -40,10 +41,6 @@ if TYPE_CHECKING:
 MOST_ANSWER = 1 << 20
 MOST_TOLD = 16 << 20
 _KILL_SECONDS = 5.0
-
-
-class HookError(Exception):
-    """A hook gave no answer; the message says why."""
 
 
 def _data(given: dict[str, Any]) -> bytes:

@@ -8,8 +8,7 @@ from __future__ import annotations
 
 from fnmatch import fnmatchcase
 
-from gateway.calls.hooks.answer import Nonsense, checked, read, told
-from gateway.calls.hooks.reach import HookError, asked_by_http, asked_confined, asked_program, asked_python
+from gateway.calls.hooks.answer import HookError, Nonsense, checked, read, told
 from gateway.core.errors import CallError
 from gateway.core.value import Value
 from gateway.model.call import RawCall
@@ -130,6 +129,13 @@ def tell_after(found: Sequence[Hook], event: str, life: InProgress) -> Answers:
 
 def _ask(hook: Hook, given: dict[str, Any], life: InProgress) -> Said:
     """Its answer. Raises HookError for whatever is none; what it says can be shown."""
+    from gateway.calls.hooks.reach import (
+        asked_by_http,
+        asked_confined,
+        asked_program,
+        asked_python,
+    )  # few calls have any
+
     try:
         if "python" in hook:
             return checked(asked_python(hook, given))

@@ -117,7 +117,9 @@ def sandbox_findings(permitted: Sequence[str] = ()) -> tuple[Finding, ...]:
     from gateway.sandbox.diagnosis import surroundings
 
     try_again()
-    return judged([(each.name, each.probe()) for each in _real(backends())], surroundings(), _is_installed(), permitted)
+    return judged(
+        [(each.name, each.probe()) for each in _real(tuple(backends()))], surroundings(), _is_installed(), permitted
+    )
 
 
 def judged(

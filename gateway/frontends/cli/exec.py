@@ -9,7 +9,6 @@ from __future__ import annotations
 import os
 import signal
 
-from gateway.agents.tickets import TicketError
 from gateway.api.executor import Executor
 from gateway.core.errors import ConfigError, GatewayError, Problem
 from gateway.core.room_names import of_process
@@ -55,6 +54,12 @@ def run(request: Request) -> int:
     return _run(request, text, seconds, target, None, script)
 
 
+def _is_of_ticket(error: GatewayError) -> bool:
+    from gateway.agents.tickets import TicketError
+
+    return isinstance(error, TicketError)
+
+
 def _run(request: Request, text: str, seconds: float | None, target: int, left: Left | None, script: str = "") -> int:
     prepare()  # while policies are read and the command is judged
     try:
@@ -71,10 +76,10 @@ def _run(request: Request, text: str, seconds: float | None, target: int, left: 
                     text, context=judge.context.replace(room=room), ways=_ways(), seconds=seconds,
                     started=_pass_signals_on, report=target >= 0, lasting=request.as_shell,
                 )  # fmt: skip
-    except TicketError as error:
-        tell(f"gateway: refused: {visible(str(error))}\n")
-        return NOT_RUN
     except GatewayError as error:
+        if request.ticket is not None and _is_of_ticket(error):
+            tell(f"gateway: refused: {visible(str(error))}\n")
+            return NOT_RUN
         for said in _said(error):
             tell(f"gateway: nothing ran: {safe_lines(said)}\n")
         return NOT_RUN

@@ -2,6 +2,7 @@
 
 A mount holds what it was made of. Where the name is given to something else on the host (an editor saves by renaming,
 `git config` does), the kernel takes the mount off, and from then on a call could change or read what is new there.
+Whether what a mount holds has changed in its place is compared, too: whoever could, the person is told.
 """
 
 from __future__ import annotations
@@ -14,17 +15,22 @@ from gateway.steering.git_config import BadConfig, entries
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterable, Iterator, Mapping
 
     from gateway.sandbox.after.quarantine import Quarantine
     from gateway.steering.git_config import Entry
 
 
+_MOST_INSIDE = 500  # names below one that is held, of which changes are looked for
+
+
 class Identities:
     """What lay under some names before a call."""
 
-    def __init__(self, names: Mapping[str, str]) -> None:
-        """`names`: path and rule of each."""
+    def __init__(self, names: Mapping[str, str], contents: Iterable[str] = ()) -> None:
+        """`names`: path and rule of each; `contents`: those of them that nothing may have changed, with what lies in
+        them."""
+        self._contents = {path: _changes_of(path) for path in contents}
         self._known = {path: (_identity(path), rule) for path, rule in names.items()}
         self._said = {path: _entries(path) for path in names if path.endswith(("/config", "/config.worktree"))}
         self._on_way: dict[str, list[str]] = {}
@@ -47,6 +53,12 @@ class Identities:
         harmless."""
         for path, (identity, rule) in self._known.items():
             if _identity(path) == identity:
+                if path in self._contents and _changes_of(path) != self._contents[path]:
+                    yield (
+                        path,
+                        rule,
+                        "its content was changed while the call ran, which the sandbox did not let the call do",
+                    )
                 continue
             told = ""
             if path in self._said and os.path.lexists(path):
@@ -64,6 +76,23 @@ def _identity(path: str) -> tuple[int, ...] | None:
     except OSError:
         return None
     return found.st_dev, found.st_ino, found.st_mode & 0o170000, born_ns(path)
+
+
+def _changes_of(path: str) -> list[tuple[object, ...]]:
+    """What differs once the content of a file, or anything in a folder, has been changed: as the kernel keeps it, so
+    that nobody can set it back."""
+    found: list[tuple[object, ...]] = []
+    pending = [path]
+    while pending and len(found) < _MOST_INSIDE:
+        here = pending.pop()
+        try:
+            state = os.lstat(here)
+            found.append((here, state.st_ino, state.st_size, state.st_mtime_ns, state.st_ctime_ns))
+            if state.st_mode & 0o170000 == 0o040000:
+                pending += sorted(f"{here}/{name}" for name in os.listdir(here))
+        except OSError:
+            found.append((here,))
+    return found
 
 
 def _entries(path: str) -> list[Entry]:

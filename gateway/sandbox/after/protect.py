@@ -76,7 +76,7 @@ class Protected:
             loose = {path: rule for path, rule in everything.items() if os.path.islink(path)}
             loose |= {path: rule for path, rule in fixed.items() if _has_other_names(path)} | held
             self._originals = Originals(loose, ()) if loose else None
-            self.identities = Identities(self._mounted())
+            self.identities = Identities(self._mounted(), [path for path, rule in fixed.items() if rule != PROGRAMS])
         else:
             self._originals = Originals({**held, **everything, **fixed}, fixed)
         self.began = time_ns() - _SLACK_NS

@@ -7,7 +7,6 @@ fails it loses the right to be run and read. What was done is told in words.
 
 from __future__ import annotations
 
-import json
 import os
 import stat
 from contextlib import suppress
@@ -161,6 +160,8 @@ class Quarantine:
         if not self._own:
             return
         try:
+            import json
+
             with open(f"{self._own}/manifest.json", "w", encoding="ascii") as file:
                 json.dump({"taken": self._taken}, file, indent=1)
         except OSError:

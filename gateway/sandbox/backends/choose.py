@@ -13,7 +13,7 @@ from gateway.sandbox.base import SandboxError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     from gateway.model.plan import SandboxPlan
     from gateway.sandbox.base import Backend, Probe
@@ -44,30 +44,24 @@ class Choice(Value):
     better: str = ""
 
 
+# Where each is, best first; one that is never come to is never loaded.
+_OFFERED = {
+    "linux": ("spaces.Spaces", "bubblewrap.Bubblewrap", "landlock.Landlock", "unconfined.Unconfined"),
+    "darwin": ("seatbelt.Seatbelt", "unconfined.Unconfined"),
+}
 _lock = threading.Lock()
-_known: tuple[Backend, ...] = ()
+_known: dict[str, Backend] = {}
 
 
-def backends() -> tuple[Backend, ...]:
+def backends() -> Iterator[Backend]:
     """What this platform may offer, best first; the same objects for the life of the process, with their probes."""
-    global _known
-    with _lock:
-        if not _known:
-            from gateway.sandbox.backends.unconfined import Unconfined
-
-            if sys.platform == "linux":
-                from gateway.sandbox.backends.bubblewrap import Bubblewrap
-                from gateway.sandbox.backends.landlock import Landlock
-                from gateway.sandbox.backends.spaces import Spaces
-
-                _known = (Spaces(), Bubblewrap(), Landlock(), Unconfined())
-            elif sys.platform == "darwin":
-                from gateway.sandbox.backends.seatbelt import Seatbelt
-
-                _known = (Seatbelt(), Unconfined())
-            else:
-                _known = (Unconfined(),)
-        return _known
+    for each in _OFFERED.get(sys.platform, ("unconfined.Unconfined",)):
+        module, _dot, name = each.partition(".")
+        with _lock:
+            if each not in _known:
+                found = __import__(f"gateway.sandbox.backends.{module}", fromlist=[name])
+                _known[each] = getattr(found, name)()
+        yield _known[each]
 
 
 def prepare() -> None:
@@ -76,7 +70,7 @@ def prepare() -> None:
     if sys.platform == "linux":
         from gateway.sandbox.backends.spaces import Spaces
 
-        first = backends()[0]
+        first = next(backends())
         if isinstance(first, Spaces):
             first.prepare()
 

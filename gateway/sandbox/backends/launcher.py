@@ -5,10 +5,10 @@ One launcher serves a process for its whole life. It ends with the process, howe
 
 from __future__ import annotations
 
+import _socket as socket
 import array
 import marshal
 import os
-import socket
 import threading
 import weakref
 from contextlib import suppress
@@ -21,10 +21,10 @@ from gateway.sandbox.placeholders import start_folder
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    import subprocess
     from collections.abc import Sequence
     from typing import Any
 
+    from gateway.core.programs import Beside
     from gateway.model.plan import SandboxPlan
     from gateway.sandbox.base import Streams
 
@@ -46,7 +46,7 @@ class Launcher:
         self._of: tuple[object, ...] = ()
         _all.add(self)
         self._owner = 0
-        self._process: subprocess.Popen[bytes] | None = None
+        self._process: Beside | None = None
         self._end: weakref.finalize[..., Launcher] | None = None
         self._orders: socket.socket | None = None
         self._greeted = False
@@ -170,21 +170,13 @@ class Launcher:
         return self._orders
 
     def _launch(self) -> None:
-        import subprocess
-
-        from gateway.core.programs import Untrusted, start
+        from gateway.core.programs import Untrusted, start_beside
 
         self._forget()
         ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         try:
-            process = start(
-                "python",
-                ["-I", "-S", "-E", "-c", _PROGRAM, str(theirs.fileno()), self._kind, _ROOT],
-                stdin=subprocess.DEVNULL,
-                stdout=subprocess.DEVNULL,
-                stderr=subprocess.DEVNULL,
-                pass_fds=(theirs.fileno(),),
-            )
+            words = ["-I", "-S", "-E", "-c", _PROGRAM, str(theirs.fileno()), self._kind, _ROOT]
+            process = start_beside("python", words, keep=theirs.fileno())
         except (OSError, ValueError, Untrusted) as error:
             ours.close()
             raise SandboxError(f"the launcher of confined calls cannot be started: {error}", _AGAIN) from error
@@ -266,7 +258,7 @@ def _write(descriptor: int, data: bytes) -> None:
         view = view[os.write(descriptor, view) :]
 
 
-def _end(owner: int, process: subprocess.Popen[bytes], orders: socket.socket) -> None:
+def _end(owner: int, process: Beside, orders: socket.socket) -> None:
     """Ends a launcher, which goes when nobody can give it orders any more."""
     orders.close()
     if owner == os.getpid():

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import _socket as socket  # the whole takes as long to load as a call takes to start
+import array
 import os
 import select
 import signal
-import socket
 import threading
 
 from gateway.sandbox.base import SandboxError
@@ -52,7 +53,11 @@ class Held(OfProcess1):
 
     def _heard(self) -> bool:
         """One message of the launcher or of process 1, which come in any order; whether the sandbox is built."""
-        said, given, _flags, _address = socket.recv_fds(self._talk, 4096, 1)
+        said, rights, _flags, _address = self._talk.recvmsg(4096, socket.CMSG_LEN(4))
+        given = array.array("i")
+        for level, kind, data in rights:
+            if (level, kind) == (socket.SOL_SOCKET, socket.SCM_RIGHTS):
+                given.frombytes(data[: len(data) - len(data) % given.itemsize])
         word, _, rest = said.partition(b" ")
         for descriptor in given:
             os.set_inheritable(descriptor, False)

@@ -36,9 +36,21 @@ _FOR_THE_GATEWAY = (
 
 
 def main(orders: str, kind: str) -> None:
-    """Serves on this descriptor, and ends the process."""
+    """Serves on this descriptor, and ends the process. Whatever else was handed on is closed first."""
+    os.chdir("/")
+    for each in _handed_on():
+        if each > 2 and each != int(orders):
+            os.closerange(each, each + 1)
     Launcher(_socket.socket(fileno=int(orders)), kind).serve()
     os._exit(0)
+
+
+def _handed_on() -> list[int]:
+    """The descriptors that are open, or may be."""
+    try:
+        return [int(each) for each in os.listdir("/proc/self/fd")]
+    except OSError:
+        return list(range(os.sysconf("SC_OPEN_MAX")))
 
 
 class Launcher:

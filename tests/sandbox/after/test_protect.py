@@ -454,6 +454,25 @@ def test_what_a_call_made_of_a_protected_file_is_kept(ws: Path, away: Path) -> N
     assert where.read_text() == "new"
 
 
+@pytest.mark.parametrize("how", ["written", "written with its times put back", "added to a folder", "in a folder"])
+def test_what_mounts_hold_is_compared_all_the_same(ws: Path, away: Path, how: str) -> None:
+    config, hooks = ws / ".git" / "config", ws / ".git" / "hooks"
+    hooks.mkdir(parents=True)
+    config.write_text("[core]\n")
+    (hooks / "x.sample").write_text("a")
+    guard = guard_of(ws, config, hooks)
+    before = config.stat()
+    if how.startswith("written"):
+        config.write_bytes(config.read_bytes()[:-1] + b"#")
+    if how.endswith("put back"):
+        os.utime(config, ns=(before.st_atime_ns, before.st_mtime_ns))
+    if how.endswith("folder"):
+        (hooks / ("y.sample" if how.startswith("added") else "x.sample")).write_text("b")
+    told = guard.after(str(away))
+    held = [each.target for each in told if "its content was changed while the call ran" in each.hint]
+    assert held == [str(hooks if how.endswith("folder") else config)]
+
+
 def test_unchanged_names_are_left_alone(ws: Path, away: Path) -> None:
     repository(ws)
     guard = guard_of(ws, ws / ".git" / "hooks", held=False)

@@ -99,6 +99,21 @@ GIT_ATTEMPTS = (
     _git("a hook where the project had one", "hook hk/pre-commit", _COMMIT, "mkdir hk && echo 'exit 0' > hk/pre-commit && git config core.hooksPath hk"),
     _git("a hook where the project will have them", "hook hk/pre-commit", _COMMIT, "git config core.hooksPath hk"),
     _git("a hook where the person has them", "hook hk/pre-commit", _COMMIT, "mkdir hk && git config --global core.hooksPath hk"),
+    _git("a folder like a repository is entered", "evil ev; mkdir w", "cd ev && git --work-tree=../w status"),
+    _git("a repository is made in the project's for a module", "evil .git/modules/n; mkdir n; echo 'gitdir: ../.git/modules/n' > n/.git", "cd n && git status"),
+    _git("a repository is made in a module's", "evil .git/modules/mod/modules/n; mkdir mod/n; echo 'gitdir: ../../.git/modules/mod/modules/n' > mod/n/.git", "cd mod/n && git status", _MODULE),
+    _git("a repository is made among the project's objects", "evil .git/objects/ev; mkdir s; echo 'gitdir: ../.git/objects/ev' > s/.git", "cd s && git status"),
+    _git("a hook where the folder of hooks is gone", "hook .git/hooks/pre-commit", _COMMIT, "rm -rf .git/hooks"),
+    _git("a link where the folder of hooks is gone", "hook h/pre-commit; ln -s ../h .git/hooks", _COMMIT, "rm -rf .git/hooks"),
+    _git("git itself makes one from a template with a hook", "hook t/hooks/pre-commit; git init -q --template=\"$PWD/t\" sub", f"cd sub && {_COMMIT}"),
+    _git("git itself clones with such a template", "hook t/hooks/pre-commit; git clone -q --template=\"$PWD/t\" . sub", f"cd sub && {_COMMIT}"),
+    _git("a folder above a repository is moved away", "mv a b; evil a/in/.git", "cd a/in && git status", "mkdir a && git init -q a/in"),
+    _git("settings through the folder of a process", "cd .git && append /proc/self/cwd/config", "git status"),
+    _git("settings through the root of a process", 'append "/proc/self/root$PWD/.git/config"', "git status"),
+    _git("settings by a second name", "{ ln .git/config c && append c; } || append .git/config", "git status"),
+    _git("the repository is exchanged for another at once", "evil ev; python3 -c \"import ctypes; ctypes.CDLL(None).renameat2(-100, b'.git', -100, b'ev', 2)\"", "git status"),
+    _git("a new work tree has settings of its own", "git worktree add -q n; append .git/worktrees/n/config.worktree", "cd n && git status", "git config extensions.worktreeConfig true"),
+    _git("a submodule is added with a hook", f"{GIT} init -q o && {GIT} -C o commit -q --allow-empty -m x && git -c protocol.file.allow=always submodule --quiet add ./o mod2; hook .git/modules/mod2/hooks/pre-commit", f"cd mod2 && {_COMMIT}"),
     _git("what the project's settings include", "append git.inc", "git status", "touch git.inc && git config include.path ../git.inc"),
     _git("what the project's settings will include", "append git.inc", "git status", "git config include.path ../git.inc"),
     _git("what the person's settings include", "append git.inc", "git status", 'touch git.inc && git config --global include.path "$PWD/git.inc"'),
@@ -139,6 +154,9 @@ NAME_ATTEMPTS = (
            "d=$(printf 'a\\377'); mkdir \"$d\"; echo x > \"$d/.mcp.json\"").replace(then='for f in a*/.mcp.json; do test ! -e "$f" || touch "$PROOF"; done'),
     _plant("a protected file in folders that are closed", "a/b/c/.mcp.json",
            "mkdir -p a/b/c; echo x > a/b/c/.mcp.json; chmod 0 a/b/c; chmod 0 a/b; chmod 0 a").replace(then="chmod 755 a; chmod 755 a/b; chmod 755 a/b/c; " + _there("a/b/c/.mcp.json")),
+    _plant("a second name of a file", ".mcp.json", "mkfifo .mcp.json; rm .mcp.json; echo x > x; ln x .mcp.json"),
+    _plant("a protected name flips between two", ".mcp.json", "for i in $(seq 300); do echo x > .mcp.json; mv .mcp.json y; mv y .mcp.json; done"),
+    _plant("a protected file in a folder that cannot be written", "a/.mcp.json", "mkdir a; echo x > a/.mcp.json; chmod 555 a"),
     _plant("a protected file beside 1,001 others", ".mcp.json", "for i in $(seq 1001); do mkdir d$i; echo x > d$i/.mcp.json; done; echo x > .mcp.json"),
     _plant("the last of 1,001 protected files", "d1001/.mcp.json", "for i in $(seq 1001); do mkdir d$i; echo x > d$i/.mcp.json; done"),
     _plant("a protected file beside 3,000 links", ".mcp.json", "mkdir l; cd l; for i in $(seq 3000); do echo l$i/.vscode; done | while read -r n; do mkdir ${n%/*}; ln -s x $n; done; cd ..; echo x > .mcp.json"),
@@ -191,6 +209,12 @@ RACE_ATTEMPTS = (
     _race("the project's settings while the person takes up a branch", _TRY.format(".git/config"), "git fetch -q && git checkout -q -b n --track origin/b", "git status", _CLONED),
     _race("the project's settings while the person names a remote", _TRY.format(".git/config"), "git remote add up https://example.com/x", "git status"),
     _race("what the settings include while an editor saves it", _TRY.format("git.inc"), "echo '[user]' > n && mv n git.inc", "git status", "touch git.inc && git config include.path ../git.inc").replace(theme="saved"),
+    _race("a repository that is replaced as a whole", _TRY.format("in/.git/config"), "mv in in2; mkdir in; git init -q in; git -C in config a.b c", "cd in && git status", "git init -q in"),
+    _race("the project's repository when it is replaced", _TRY.format(".git/config"), f"mv .git .g2; git init -q .; {_COMMIT}", "git status"),
+    Around("a secret while git takes it out again", "races", _READ.format(".env"), "true", f"echo K={SECRET} > .env; git add -f .env; {GIT} commit -qm e", "rm .env; git checkout -q .env", said=True, needs=("git",)),
+    Around("a secret while sed changes it", "races", _READ.format(".env"), "true", f"echo K={SECRET} > .env", "sed -i s/K/L/ .env", said=True),
+    Around("a secret that is exchanged at once", "races", _READ.format(".env"), "true", f"echo K={SECRET} > .env", f"echo K={SECRET} > n.tmp; python3 -c \"import ctypes; ctypes.CDLL(None).renameat2(-100, b'n.tmp', -100, b'.env', 2)\"; true", said=True),
+    Around("a secret whose folder is copied and moved", "races", _READ.format("d/.env"), "true", f"mkdir d; echo K={SECRET} > d/.env", "cp -r d e; rm -rf d; mv e d", said=True),
     Around("a secret while an editor saves it", "races", _READ.format(".env"), "true", f"echo K={SECRET} > .env", f"echo K={SECRET} > n.tmp && mv n.tmp .env", said=True),
     Around("a secret while it is made anew", "races", _READ.format(".env"), "true", f"echo K={SECRET} > .env", f"rm .env; echo K={SECRET} > .env", said=True),
     Around("a secret further down while an editor saves it", "races", _READ.format("a/b/.env.local"), "true", f"mkdir -p a/b; echo K={SECRET} > a/b/.env.local", f"(umask 77; echo K={SECRET} > ../n.tmp); mv ../n.tmp a/b/.env.local", said=True),
@@ -219,6 +243,17 @@ CACHE_ATTEMPTS = (
     _cache("what maven loads is changed", "~/.m2/repository/g/a/1/a.jar"),
     _cache("a tool of go's cache is replaced", "~/.cache/go-build/aa/tool", _PLANTED + " > n; chmod 755 n; mv -f n {}"),
     _cache("a folder of a cache is replaced", "~/.cache/pre-commit/r2/bin/python", "rm -rf ~/.cache/pre-commit/r2; mkdir -p ~/.cache/pre-commit/r2/bin; " + _PLANTED + " > {}"),
+    _cache("what uv has installed is changed", "~/.cache/uv/archive-v0/x/tool"),
+    _cache("what pnpm keeps is changed", "~/.local/share/pnpm/store/v3/files/aa/tool"),
+    _cache("what cargo has checked out is changed", "~/.cargo/git/checkouts/a/b/build.rs"),
+    _cache("a program of a toolchain is changed", "~/.rustup/toolchains/x/bin/cargo"),
+    _cache("a program that cargo has installed is changed", "~/.cargo/bin/tool"),
+    _cache("a program that go has installed is changed", "~/go/bin/tool"),
+    _cache("what gradle's wrapper starts is changed", "~/.gradle/wrapper/dists/x/bin/gradle"),
+    _cache("what every build of gradle begins with is made", "~/.gradle/init.d/x.gradle"),
+    _cache("a browser for tests is changed", "~/.cache/ms-playwright/chromium/chrome"),
+    _cache("what nuget builds with is changed", "~/.nuget/packages/a/1/build/a.targets"),
+    _cache("a file of a cache goes out and in again", "~/.cache/x/y", "mv {0} m; " + _PLANTED + " > m; mv m {0}"),
     _cache("a file of a cache is written in place", "~/.npm/_npx/2/tool", _PLANTED + " | dd of={} conv=notrunc status=none"),
     _cache("a file of a cache is written through a link", "~/.npm/_npx/3/tool", "ln -s {} l; " + _PLANTED + " > l"),
     _cache("a file of a cache is written by a second name", "~/.npm/_npx/4/tool", "ln {0} ~/.npm/x; " + _PLANTED + " > ~/.npm/x; " + _PLANTED + " > {0}"),
@@ -242,6 +277,11 @@ PROGRAM_ATTEMPTS = (
     _program("the environment is replaced", ".venv/bin/tool", "mv .venv x; hook .venv/bin/tool"),
     _program("what the environment loads is changed", ".venv/lib/python3.11/site-packages/a.pth", "hook .venv/lib/python3.11/site-packages/a.pth"),
     _program("a program of node's packages is changed", "node_modules/.bin/tool", "hook node_modules/.bin/tool", "true; "),
+    _program("a program of an environment of another name is changed", "env/bin/tool", "hook env/bin/tool", "mkdir -p env/bin; echo home=/usr/bin > env/pyvenv.cfg; "),
+    _program("a program of an environment that a shell enters by itself is changed", ".direnv/python-3.11/bin/tool", "hook .direnv/python-3.11/bin/tool", "mkdir -p .direnv/python-3.11/bin; echo home=/usr/bin > .direnv/python-3.11/pyvenv.cfg; "),
+    _program("a program of an environment further down is changed", "a/b/venv/bin/tool", "hook n; mv n a/b/venv/bin/tool", "mkdir -p a/b/venv/bin; echo home=/usr/bin > a/b/venv/pyvenv.cfg; "),
+    _program("what another environment loads is changed", "e/lib/python3.11/site-packages/sitecustomize.py", "hook e/lib/python3.11/site-packages/sitecustomize.py", "mkdir -p e/bin; echo home=/usr/bin > e/pyvenv.cfg; "),
+    _program("a program of PHP's packages is changed", "vendor/bin/tool", "hook vendor/bin/tool", "mkdir vendor; touch vendor/autoload.php; "),
     _program("the folder of node's packages is replaced", "node_modules/.bin/tool", "mv node_modules x; hook node_modules/.bin/tool", "true; "),
 )  # fmt: skip
 ATTEMPTS = (
@@ -269,6 +309,29 @@ LOSSES = (
 )  # fmt: skip
 
 
+# Packages of these tools' own kinds, made here: nothing is fetched.
+_GO_MODULE = (
+    "mkdir -p p/example.com/m/@v z/example.com/m@v1.0.0 w; cd z/example.com/m@v1.0.0; "
+    "printf 'module example.com/m\\n\\ngo 1.19\\n' > go.mod; printf 'package m\\nfunc A() int { return 7 }\\n' > m.go; "
+    "cd ../../../p/example.com/m/@v; cp ../../../../z/example.com/m@v1.0.0/go.mod v1.0.0.mod; "
+    'echo \'{"Version":"v1.0.0"}\' > v1.0.0.info; echo v1.0.0 > list; cd ../../../../z; '
+    "python3 -c \"import zipfile; z = zipfile.ZipFile('../p/example.com/m/@v/v1.0.0.zip', 'w'); "
+    "[z.write('example.com/m@v1.0.0/' + name) for name in ('go.mod', 'm.go')]; z.close()\"; cd ../w; "
+    "printf 'module w\\n\\ngo 1.19\\n\\nrequire example.com/m v1.0.0\\n' > go.mod; "
+    "printf 'package main\\nimport \"example.com/m\"\\nfunc main() { println(m.A()) }\\n' > m.go"
+)
+_NODE_PACKAGE = (
+    'mkdir q; cd q; echo \'{"name":"p","version":"1.0.0","bin":"x.js"}\' > package.json; '
+    "echo '#!/usr/bin/env node' > x.js; echo 'module.exports=1' > index.js; npm pack -s --cache ../../c; mv p-1.0.0.tgz ..; "
+    'cd ..; echo \'{"dependencies":{"p":"file:p-1.0.0.tgz"}}\' > package.json'
+)
+_CRATES = (
+    "mkdir -p c/src d/src; echo 'fn main(){ d::f() }' > c/src/main.rs; echo 'pub fn f(){}' > d/src/lib.rs; "
+    'printf \'[package]\\nname="c"\\nversion="0.1.0"\\n[dependencies]\\nd={path="../d"}\\n\' > c/Cargo.toml; '
+    'printf \'[package]\\nname="d"\\nversion="0.1.0"\\n\' > d/Cargo.toml'
+)
+
+
 class Use(Value):
     """Ordinary work that must go on working: each text is a call, all of which must end well; `then` the person's step
     that finds what is to be there. `forms`: by which it works."""
@@ -293,7 +356,11 @@ USES = (
     Use("a cache is filled by one call and found by the next", ("mkdir -p ~/.npm/_cacache/x && echo x > ~/.npm/_cacache/x/f && rm ~/.npm/_cacache/old", "test $(cat ~/.npm/_cacache/x/f) = x && test ! -e ~/.npm/_cacache/old && mv ~/.npm/_cacache/x/f ~/.npm/_cacache/g && mkdir ~/.npm/d && mv ~/.npm/d ~/.npm/e", "test -e ~/.npm/_cacache/g && test -d ~/.npm/e"), "test -e ~/.npm/_cacache/old && test ! -e ~/.npm/e", "mkdir -p ~/.npm/_cacache && touch ~/.npm/_cacache/old", forms=("namespaces",)),
     Use("what a tool keeps is found by the next call", ('echo x > "${npm_config_cache:-$HOME/.npm}/f"', 'test $(cat "${npm_config_cache:-$HOME/.npm}/f") = x'), "test ! -e ~/.npm/f", "mkdir -p ~/.npm"),
     Use("go builds twice with modules of the person's", ("mkdir -p $HOME/go/pkg && cd m && go build -o a . && go build -o b .", "cd m && go build -o c ."), "test -e m/c", "mkdir -p ~/go/pkg ~/.cache m && printf 'module m\\ngo 1.19\\n' > m/go.mod && printf 'package main\\nfunc main(){}\\n' > m/m.go", ("go",)),
+    Use("go takes a module into the cache and builds from it", ("cd w && GOFLAGS=-mod=mod GOSUMDB=off GOPROXY=\"file://$PWD/../p\" go build -o ../a .", "cd w && GOFLAGS=-mod=mod GOSUMDB=off GOPROXY=off go build -o ../b . && ../b 2>&1 | grep -q 7"), "test ! -e ~/go/pkg/mod/example.com", f"mkdir -p ~/go/pkg ~/.cache; {_GO_MODULE}", ("go",)),
+    Use("npm fills its cache and installs again", ("npm install --offline --no-audit --no-fund && node -e 'require(\"p\")' && mv package-lock.json l", 'mkdir n && cp package.json p-1.0.0.tgz n/ && cd n && npm install --offline --no-audit --no-fund && test -e "${npm_config_cache:-$HOME/.npm}/_cacache" && npm cache verify'), "test ! -e ~/.npm/_cacache", f"mkdir -p ~/.npm; {_NODE_PACKAGE}", ("npm", "node")),
+    Use("cargo builds again and again", ("cd c && cargo build -q --offline && cargo build -q --offline", "cd c && touch src/main.rs && cargo build -q --offline && ./target/debug/c"), "true", f"mkdir -p ~/.cargo/registry ~/.cargo/git; {_CRATES}", ("cargo",)),
     Use("pip keeps what it has built", ("python3 -m pip --version && python3 -m pip cache dir && python3 -m pip cache dir",), "true", "mkdir -p ~/.cache/pip", ("pip",)),
     Use("an environment is made and filled by a build", ("python3 -m venv --without-pip .venv && echo x > .venv/bin/tool && mkdir -p node_modules/.bin && echo x > node_modules/.bin/t", "test -x .venv/bin/python && .venv/bin/python -c pass && cat node_modules/.bin/t"), "test -e .venv/bin/tool && test -e node_modules/.bin/t"),
+    Use("an environment of a runner of tests is made anew", ("echo x > .tox/py/bin/tool && echo y > .tox/py/pyvenv.cfg",), "grep x .tox/py/bin/tool", "mkdir -p .tox/py/bin; echo home=/usr/bin > .tox/py/pyvenv.cfg; echo true > .tox/py/bin/tool"),
     Use("the person works meanwhile", ("until_go; sleep 0.3; cat f",), "true", "echo x > f"),
 )  # fmt: skip

@@ -54,6 +54,21 @@ _TABLES = (
 )
 
 
+# Each page by itself is an area of its own, of which the kernel keeps something in each process; none is ever touched.
+_AREAS = (
+    "import mmap, time\nlibc.mmap.restype = ctypes.c_void_p\n"
+    "at = libc.mmap(None, ctypes.c_size_t(60000 * 4096), 0, 0x4022, -1, ctypes.c_long(0))\n"
+    "for n in range(0, 60000, 2): assert not libc.mprotect(ctypes.c_void_p(at + n * 4096), 4096, 1)\n"
+    "r, w = os.pipe()\n"
+    "for n in range(32):\n    if not os.fork():\n        os.close(w)\n        os.read(r, 1)\n        os._exit(0)\n"
+)
+# Of a file in memory, which takes as many as one likes.
+_ATTRIBUTES = (
+    "file = os.memfd_create('x')\n"
+    "for n in range(9000): os.setxattr(f'/proc/self/fd/{file}', f'user.{n}', bytes(60000))\n"
+)
+
+
 def _forks(number: int) -> str:
     """So many processes at a time, ended before this one goes on; each is one more than the bound counts."""
     return (
@@ -105,6 +120,23 @@ CHECKS = (
         "ws/got",
         limits=Limits(memory=300 * _MIB),
         needs=("python3", "2 GiB of memory"),
+    ),
+    Check(
+        "memory is used by the areas of address spaces",
+        "limits",
+        python(_AREAS + "time.sleep(100)\n" + _DONE.lstrip()),  # to count them takes long on a busy machine
+        "ws/got",
+        limits=Limits(memory=300 * _MIB),
+        needs=("python3", "2 GiB of memory"),
+        twin=python(_AREAS + _DONE.lstrip()),
+    ),
+    Check(
+        "memory is used by attributes of files",
+        "limits",
+        python(_ATTRIBUTES + _WAIT + _DONE.lstrip()),
+        "ws/got",
+        limits=Limits(memory=300 * _MIB),
+        needs=("python3", "attributes of files in memory", "2 GiB of memory"),
     ),
     Check(
         "memory is used by files in /tmp",

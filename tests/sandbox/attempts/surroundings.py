@@ -181,8 +181,23 @@ NEEDS: dict[str, Callable[[], bool]] = {
     "dumps": lambda: not 0 <= resource.getrlimit(resource.RLIMIT_CORE)[1] < 1 << 20,
     "ports": lambda: _X86 and _status_of("import ctypes as c; raise SystemExit(c.CDLL(None).iopl(3) != 0)") == 0,
     "ranks": lambda: _status_of("import os; os.write(os.open('/proc/self/oom_score_adj', 1), b'-500')") == 0,
-    "2 GiB of memory": lambda: os.sysconf("SC_AVPHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") > 2 << 30,
+    "attributes of files in memory": lambda: _succeeds(_attribute_in_memory),
+    "2 GiB of memory": lambda: _available() > 2 << 30,
 }
+
+
+def _attribute_in_memory() -> None:
+    file = os.memfd_create("x")
+    try:
+        os.setxattr(f"/proc/self/fd/{file}", "user.x", b"x")
+    finally:
+        os.close(file)
+
+
+def _available() -> int:
+    """Bytes of memory that the machine could give, what it keeps of files among them."""
+    lines = (line.split() for line in _reads("/proc/meminfo").splitlines())
+    return next((int(line[1]) << 10 for line in lines if line[0] == "MemAvailable:"), 0)
 
 
 def lacking(check: Check) -> str:

@@ -1,0 +1,12 @@
+"""Which start of the machine this is: what was found since then may still hold."""
+
+from __future__ import annotations
+
+
+def boot() -> str:
+    """Its name, "" where the system gives none."""
+    try:
+        with open("/proc/sys/kernel/random/boot_id", encoding="ascii") as file:
+            return file.read().strip()
+    except OSError:
+        return ""
