@@ -168,6 +168,7 @@ import os, sys
 from gateway.sandbox.backends.{module} import {name}
 from gateway.sandbox.run import Command, Protection, Runner
 from gateway.sandbox.wires import Ways
+from gateway.model.limits import Limits
 from gateway.model.plan import *
 plan = SandboxPlan({mounts}, {links}, ("/tmp",), "/", (("PATH", "{path}"),), Network(), Limits(), weaker=("landlock",))
 command = Command(lambda n: (b"/bin/sh", b"-c", sys.argv[1].encode()), Ways(stdout=1))

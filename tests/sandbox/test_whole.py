@@ -151,7 +151,8 @@ def test_no_descriptor_but_the_kept_ones_comes_in(whole: Whole, plan: SandboxPla
 def test_everything_ends_with_the_gateway(whole: Whole, plan: SandboxPlan) -> None:
     """Killed while the command runs, and while it waits: then it never starts."""
     script = (
-        "import sys, os; from gateway.model.plan import *; from gateway.sandbox.backends.{module} import {name}\n"
+        "import sys, os; from gateway.model.plan import *; from gateway.model.limits import Limits\n"
+        "from gateway.sandbox.backends.{module} import {name}\n"
         "from gateway.sandbox.base import Streams\n"
         "plan = eval(os.fsdecode(sys.stdin.buffer.read()))\n"
         "text = 'echo > started; echo ready; sleep 1000'\n"
