@@ -5,10 +5,10 @@ One launcher serves a process for its whole life. It ends with the process, howe
 
 from __future__ import annotations
 
-import _socket as socket
 import array
 import marshal
 import os
+import socket
 import threading
 import weakref
 from contextlib import suppress
