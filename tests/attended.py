@@ -56,9 +56,9 @@ def _shown(seen: bytes) -> str:
     return "".join(_CONTROL.sub(b"", seen).decode("utf-8", "replace").split())
 
 
-def at_terminal(arguments: dict[str, Any], types: str, *, question: bytes = b"") -> tuple[int, str]:
-    """Types at the first prompt (a text that ends with `] `) after the question was seen. `arguments`: for `Popen`, but
-    for the streams. Gives the exit status and what was on the screen."""
+def at_terminal(arguments: dict[str, Any], *types: str, question: bytes = b"") -> tuple[int, str]:
+    """Types one text at each prompt (a text that ends with `] `) after the question was seen. `arguments`: for `Popen`,
+    but for the streams. Gives the exit status and what was on the screen."""
     master, slave = pty.openpty()
 
     def take_terminal() -> None:
@@ -68,7 +68,7 @@ def at_terminal(arguments: dict[str, Any], types: str, *, question: bytes = b"")
         **arguments, stdin=slave, stdout=slave, stderr=slave, start_new_session=True, preexec_fn=take_terminal
     )
     os.close(slave)
-    seen, asked = b"", False
+    seen, left, answered = b"", list(types), 0
     try:
         while True:
             try:
@@ -78,9 +78,9 @@ def at_terminal(arguments: dict[str, Any], types: str, *, question: bytes = b"")
             if not data:
                 break
             seen += data
-            if not asked and seen.endswith(b"] ") and question in seen:
-                os.write(master, types.encode())
-                asked = True
+            if left and len(seen) > answered and seen.endswith(b"] ") and question in seen:
+                os.write(master, left.pop(0).encode())
+                answered = len(seen)
     finally:
         os.close(master)
     return process.wait(timeout=60), seen.decode()

@@ -3,7 +3,7 @@ them, so that code cannot start by itself what a command may not. A copy of one,
 
 from __future__ import annotations
 
-from gateway.policy.table import EXCEPT, EXPIRES, ID, LANE, LEVEL
+from gateway.policy.table import EXPIRES, ID, LANE, LEVEL
 from gateway.sandbox.marks import Mark
 from gateway.sandbox.shell import find_bash
 from gateway.sandbox.system_view import stamp
@@ -20,12 +20,11 @@ _MOST = 16
 
 
 def denied_by(policy: Policy) -> dict[str, str]:
-    """Names of programs that a rule denies whatever they are told, each with the rule's id. Rules that end, or except
-    something, do not count."""
+    """Names of programs that a rule denies by name alone, each with the rule's id. Rules that end do not count."""
     found: dict[str, str] = {}
     for rule, tests, of_part in policy.clauses:
         row = policy.rules[rule]
-        if row[LANE] == "deny" and not (row[LEVEL] or row[EXCEPT] or row[EXPIRES] or tests) and len(of_part) == 1:
+        if row[LANE] == "deny" and not (row[LEVEL] or row[EXPIRES] or tests) and len(of_part) == 1:
             rule_id: str = row[ID]
             found.update(dict.fromkeys(_named(*of_part[0]), rule_id))
     return found
@@ -49,22 +48,23 @@ class DeniedPrograms:
 
     def __init__(self, host: Host) -> None:
         self._host = host
-        self._known: dict[tuple[object, ...], tuple[Mark, ...]] = {}
+        self._known: dict[tuple[object, ...], dict[str, tuple[str, Mark]]] = {}
 
-    def look(self, policy: Policy, search_path: tuple[str, ...]) -> tuple[Mark, ...]:
+    def look(self, policy: Policy, search_path: tuple[str, ...], started: set[str]) -> tuple[Mark, ...]:
         """Marks that hide them, by where they really lie. A file that has another name as well, as those of busybox do,
-        is left: what policy does not deny is it, too. So is the shell that reads commands."""
+        is left: what policy does not deny is it, too. So is the shell that reads commands. `started`: programs that the
+        call itself starts: one that it may start, because a rule excepts just that, is left to it."""
         folders = tuple(dict.fromkeys((*search_path, *USUAL)))
         key = (policy.revision, folders, *[stamp(each, self._host) for each in folders])
         found = self._known.get(key)
         if found is None:
             if len(self._known) >= _MOST:
                 self._known.clear()
-            found = self._known[key] = tuple(self._found(denied_by(policy), folders).values())
-        return found
+            found = self._known[key] = self._found(denied_by(policy), folders)
+        return tuple(mark for name, mark in found.values() if name not in started)
 
-    def _found(self, names: dict[str, str], folders: tuple[str, ...]) -> dict[str, Mark]:
-        marks: dict[str, Mark] = {}
+    def _found(self, names: dict[str, str], folders: tuple[str, ...]) -> dict[str, tuple[str, Mark]]:
+        marks: dict[str, tuple[str, Mark]] = {}
         shell = self._host.path(find_bash() or "/bin/bash")
         for folder in folders:
             for name, rule in names.items():
@@ -72,5 +72,5 @@ class DeniedPrograms:
                 if fact is None or fact.kind != "file" or (shell is not None and fact.real == shell.real):
                     continue
                 if _is_called(fact.real.rpartition("/")[2], name):
-                    marks.setdefault(fact.real, Mark(fact.real, "file", hidden=rule))
+                    marks.setdefault(fact.real, (name, Mark(fact.real, "file", hidden=rule)))
         return marks

@@ -34,6 +34,7 @@ from gateway.sandbox.workspace_secrets import Found, WorkspaceSecrets
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
+    from typing import Any
 
     from gateway.config.load import Loaded
     from gateway.host.base import Host
@@ -225,7 +226,9 @@ class _Look:
             self._place(path)
         self._mark(system, tools, roots, repositories)
         if self.verdict.contained:
-            self._add(self.surveyor.denied.look(self.policy, search_path))
+            effects: list[Any] = [item.effect for item in self.verdict.analysis.items]
+            started = {each.program.rpartition("/")[2] for each in effects if each.kind in ("exec", "code")}
+            self._add(self.surveyor.denied.look(self.policy, search_path, started))
         refused, only = host_rules.in_force(self.verdict)
         return Survey(
             context.home,

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 from changes.worlds import tree
+from warmed import warm
 
 from gateway.api.changes import Changes
 from gateway.api.executor import Executor
@@ -47,7 +48,7 @@ def place(tmp_path: Path) -> Path:
 
 def opened(place: Path, **more: object) -> Gateway:
     where = Places(
-        str(place / "etc"), str(place / "config"), state=str(place / "state"), cache=str(place / "cache"),
+        str(place / "etc"), str(place / "config"), state=str(place / "state"), cache=warm(place / "cache"),
         home=str(place / "home"),
     )  # fmt: skip
     options = Options(str(place / "workspace"), str(place / "policies"), root=str(place / "workspace"), binding=True)

@@ -6,6 +6,7 @@ import os
 from typing import TYPE_CHECKING
 
 import pytest
+from warmed import warm
 
 from gateway.api.gateway import Gateway
 from gateway.approval.callback import Callback
@@ -32,7 +33,7 @@ def opened(tmp_path: Path) -> Callable[..., Gateway]:
             (tmp_path / places[layer]).write_text(f"version: 1\n{text}\n")
         where = Places(
             str(tmp_path / "etc"), str(tmp_path / "config"), state=str(tmp_path / "state"),
-            cache=str(tmp_path / "cache"), home=str(tmp_path / "home"),
+            cache=warm(tmp_path / "cache"), home=str(tmp_path / "home"),
         )  # fmt: skip
         options = Options(str(tmp_path / "workspace"), mode=mode, root=str(tmp_path / "workspace"), binding=True)
         return Gateway(options, where=where, approver=approver)  # type: ignore[arg-type]

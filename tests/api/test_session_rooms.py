@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 from changes.worlds import tree
+from warmed import warm
 
 from gateway.api.changes import Changes
 from gateway.api.executor import Executor
@@ -58,7 +59,7 @@ def gateway(tmp_path: Path, real: str) -> Iterator[Gateway]:
         (tmp_path / name).mkdir()
     (tmp_path / "policies/user.yaml").write_text(POLICY.replace("REAL", real))
     where = Places(
-        str(tmp_path / "etc"), str(tmp_path / "config"), state=str(tmp_path / "state"), cache=str(tmp_path / "cache"),
+        str(tmp_path / "etc"), str(tmp_path / "config"), state=str(tmp_path / "state"), cache=warm(tmp_path / "cache"),
         home=str(tmp_path / "home"),
     )  # fmt: skip
     work = str(tmp_path / "workspace")

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 from changes.worlds import tree
+from warmed import warm
 
 from gateway.api.changes import Changes
 from gateway.api.executor import Executor
@@ -30,7 +31,7 @@ def gateway(tmp_path: Path) -> Gateway:
     (top / "src/a").write_text("one\n")
     (top / ".env").write_text(f"KEY={SECRET}\n")
     where = Places(
-        str(tmp_path / "etc"), str(tmp_path / "config"), state=str(tmp_path / "state"), cache=str(tmp_path / "cache"),
+        str(tmp_path / "etc"), str(tmp_path / "config"), state=str(tmp_path / "state"), cache=warm(tmp_path / "cache"),
         home=str(tmp_path / "home"),
     )  # fmt: skip
     (tmp_path / "home").mkdir()

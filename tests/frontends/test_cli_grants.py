@@ -37,8 +37,8 @@ def person(tmp_path: Path, gateway, command):
 
         @staticmethod
         def at_terminal(*words: str, types: str) -> tuple[int, str]:
-            """Types at the first question. Gives the exit status and what was on the screen."""
-            return at_terminal(command(*words, cwd=project, **place), types, question=b"Run it?")
+            """Types a line at each question. Gives the exit status and what was on the screen."""
+            return at_terminal(command(*words, cwd=project, **place), *types.splitlines(True), question=b"Run it?")
 
     (project / "src").mkdir()
     Person.project = project  # type: ignore[attr-defined]
@@ -132,7 +132,9 @@ def holds(person) -> None:
 
 @pytest.mark.usefixtures("holds")
 @pytest.mark.parametrize(
-    ("types", "status"), [("y\n", 0), ("n\n", 126), ("\n", 126), ("\x04", 126), ("s\n", 126), ("\x03", 130)], ids=repr
+    ("types", "status"),
+    [("y\n", 0), ("n\n", 126), ("\n", 126), ("\x04", 126), ("s\ns\ns\n", 126), ("s\ny\n", 0), ("\x03", 130)],
+    ids=repr,
 )
 def test_a_command_runs_if_the_person_at_the_terminal_says_so(person, types: str, status: int) -> None:
     assert person.at_terminal("exec", "--", "touch", "a", types=types)[0] == status

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import pytest
+from warmed import warm
 
 from gateway.config.load import Options
 from gateway.core.places import Places
@@ -40,6 +41,7 @@ def test_what_lies_in_a_folder_of_the_system_may_be_one_and_such_a_folder_never(
 )  # fmt: skip
 def test_a_project_is_the_workspace_wherever_it_lies(tmp_path: Path, root: str, text: str, said: str) -> None:
     here = Places(*[str(tmp_path / name) for name in ("etc", "config", "state", "cache", "home")])
+    warm(here.cache)
     judge = Judge(Options(root, root=root, mode="accept_edits"), where=here, contains=lambda: "")
     found = judge.check(RawCall("Bash", {"command": text.replace("ROOT", root)}))
     assert found.decision.word == said

@@ -273,7 +273,8 @@ def test_forged_answers_over_http_count_for_nothing(shared) -> None:
     yes = {"inputResponses": {"ask": {"action": "accept", "content": {"answer": "yes, once"}}}}
     first = stateless(site.url, "tools/call", {**call, **yes})["result"]
     assert first["resultType"] == "input_required"
-    for state in ("gw1.0.0", first["requestState"][:-2] + "00"):
+    said = first["requestState"]
+    for state in ("gw1.0.0", said[:-2] + ("11" if said.endswith("00") else "00")):
         assert stateless(site.url, "tools/call", {**call, **yes, "requestState": state})["error"]["code"] == -32602
     other = {"name": "Write", "arguments": {"file_path": "c", "content": "x"}}
     again = {**yes, "requestState": first["requestState"]}

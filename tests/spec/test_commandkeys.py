@@ -21,6 +21,7 @@ from gateway.commands.analyse import Start, analyse
 from gateway.commands.examples import failing
 from gateway.core.errors import ConfigError
 from gateway.spec.commandkeys import DIALECTS, EFFECT, EFFECTS, KINDS, OPTION, SLOT, SPEC, TOP
+from gateway.spec.commandparts import documents
 from gateway.spec.commands import compile_description
 from gateway.spec.commandschema import command_schema
 from gateway.spec.yamltext import load
@@ -107,8 +108,9 @@ def test_the_schema_is_valid_and_knows_every_key() -> None:
 
 def test_the_schema_accepts_every_shipped_description() -> None:
     refused = {
-        file.name: [error.message for error in VALIDATOR.iter_errors(load(file.read_bytes(), file.name).plain())]
+        (file.name, number): [error.message for error in VALIDATOR.iter_errors(load(text, file.name).plain())]
         for file in FILES
+        for number, text in enumerate(documents(file.read_bytes()))
     }
     assert {name: errors for name, errors in refused.items() if errors} == {}
 
