@@ -211,6 +211,11 @@ def _script(findings: Findings, run: Invocation) -> None:
 
 
 MAX_WRAPPED = 16
+# Options whose values are sentences for people: their words start nothing, whatever they speak of.
+_PROSE = frozenset(
+    f"--{name}"
+    for name in ("body", "comment", "description", "message", "note", "notes", "reason", "subject", "summary", "title")
+)
 
 
 def _wrapped(findings: Findings, run: Invocation) -> None:
@@ -231,7 +236,7 @@ def _wrapped(findings: Findings, run: Invocation) -> None:
     named = True  # the first word that is no option is where it usually starts, whether anybody described it or not
     for at, word in enumerate(words, 1):
         text = word.text
-        if HOLE in text:
+        if HOLE in text or _is_prose(run.words[at - 1].text, text):
             continue
         is_first = named and text[:1] != "-" and text not in run.subcommands
         named = named and not is_first
@@ -246,6 +251,12 @@ def _wrapped(findings: Findings, run: Invocation) -> None:
     findings.items[first:] = [_started(item) for item in findings.items[first:] if item.effect.kind != "opaque"]
     if outermost:
         findings.end_guessing(run.words[0].start, run.words[-1].end, run.part)
+
+
+def _is_prose(before: str, text: str) -> bool:
+    """Whether a word is the value of such an option, glued to it or behind it."""
+    name, glued, _ = text.partition("=")
+    return (name in _PROSE and bool(glued)) or (before in _PROSE and text[:1] != "-")
 
 
 def _started(item: Item) -> Item:
