@@ -32,14 +32,18 @@ class Outside:
     ) -> None:
         self.rules, self.dialler, self.report, self.authority, self.trust = rules, dialler, report, authority, trust
         self.named = named
-        self.tags: set[bytes] = set()
+        self._tags: set[tuple[str, bytes]] = set()
         self._left = reading.MAX_OUT
 
-    def told(self, fields: tuple[tuple[bytes, bytes], ...]) -> None:
-        """The fields of an answer: what it calls its content, clients may repeat."""
+    def told(self, host: Host, fields: tuple[tuple[bytes, bytes], ...]) -> None:
+        """The fields of a host's answer: what it calls its content, clients may repeat to it, and to no other."""
         tag = reading.tag_of(fields)
-        if tag and len(self.tags) < MAX_TAGS:
-            self.tags.add(tag)
+        if tag and len(self._tags) < MAX_TAGS:
+            self._tags.add((host.text, tag))
+
+    def tags_of(self, host: Host) -> frozenset[bytes]:
+        """The tags that a host has given."""
+        return frozenset(tag for each, tag in self._tags if each == host.text)
 
     def spend(self, size: int) -> None:
         """So many bytes go out to hosts that may only be read from. Raises NotReadingError when that is too much."""

@@ -292,7 +292,7 @@ class Connection:
         Refused."""
         outside = self._outside
         try:
-            found = reading.reading(request, outside.tags)
+            found = reading.reading(request, outside.tags_of(host))
             body = None
             if found.has_body:
                 async with asyncio.timeout(forward.HEAD_SECONDS):

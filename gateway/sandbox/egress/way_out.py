@@ -34,10 +34,10 @@ class WayOut:
         server = self._still_open(to)
         if server is not None:
             try:
-                return await self._exchanged(client, server, request, head, body, used=True)
+                return await self._exchanged(client, server, request, head, body, to[0], used=True)
             except forward.Unanswered:
                 pass  # it had ended: once more, on a new one
-        return await self._exchanged(client, await self._opened(to), request, head, body, used=False)
+        return await self._exchanged(client, await self._opened(to), request, head, body, to[0], used=False)
 
     def close(self) -> None:
         """Ends the connection. Does nothing the second time."""
@@ -68,12 +68,23 @@ class WayOut:
         return server
 
     async def _exchanged(
-        self, client: Stream, server: Stream, request: Request, head: bytes, body: bytes | None, *, used: bool
+        self,
+        client: Stream,
+        server: Stream,
+        request: Request,
+        head: bytes,
+        body: bytes | None,
+        host: Host,
+        *,
+        used: bool,
     ) -> bool:
         goes = forward.Goes(client=False, server=False)
         try:
             client.answered = False
-            goes = await forward.exchange(client, server, request, head, used=used, body=body, told=self._outside.told)
+            goes = await forward.exchange(
+                client, server, request, head, used=used, body=body,
+                told=lambda fields: self._outside.told(host, fields),
+            )  # fmt: skip
         finally:
             if not goes.server:
                 self.close()

@@ -7,7 +7,7 @@ import contextlib
 import socket
 import ssl
 import threading
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from hypothesis import given
@@ -856,3 +856,10 @@ def test_tags_pass_only_if_the_host_has_given_them(speak, outside, kept, maker, 
           maker=maker, trust=trust)  # fmt: skip
     assert [b'"given"' in each for each in sent] == [False, False, True]
     assert not any(b"secret" in each for each in sent)
+
+
+def test_a_tag_of_one_host_is_not_another_ones() -> None:
+    shared: Any = object.__new__(Shared)
+    shared._tags = set()
+    shared.told(WHO, ((b"etag", b'"given"'),))
+    assert (shared.tags_of(WHO), shared.tags_of(Host("other.example"))) == (frozenset({b'"given"'}), frozenset())
