@@ -104,13 +104,10 @@ class Pipeline:
         )
         if not trees:
             return {}
-        from gateway.policy.protected import is_protected  # lazy: most calls are about no trees
+        from gateway.policy.protected import protecting  # lazy: most calls are about no trees
 
         kinds = frozenset(item.effect.kind for item in analysis.items if item.effect.kind in PATH_KINDS)
-
-        def hidden(path: str) -> bool:
-            return is_protected(policy, kinds, context, path, call, analysis.parts)
-
+        hidden = protecting(policy, kinds, context, call, analysis.parts)
         return observe(Wanted(trees=tuple(trees)), self._host, context, hidden=hidden).trees
 
 

@@ -58,8 +58,10 @@ class Finder(Subject):
 
     def speaks_of_carriers(self) -> bool:
         """Whether any clause may hold for the calling of the tool, or for the start of one of the programs."""
-        kinds = self.policy.kinds
-        return bool(self.by_part or self.by_tool or any(kind in kinds for kind in WITHOUT_COVER))
+        if self.by_part or self.by_tool:
+            return True
+        kinds, contained = self.policy.kinds, self.policy.kinds_contained if self.context.contained else ()
+        return any(kind in kinds or kind in contained for kind in WITHOUT_COVER)
 
     def candidates(self, item: Item) -> list[Candidate]:
         """Every clause that may hold for this effect."""
@@ -69,6 +71,8 @@ class Finder(Subject):
         by_kind = self.policy.kinds.get(kind)
         if by_kind:
             found = found + [(clause, YES, BOTH) for clause in by_kind]
+        if self.context.contained and kind in self.policy.kinds_contained:
+            found = found + [(clause, YES, BOTH) for clause in self.policy.kinds_contained[kind]]
         if kind in PATH_KINDS:
             here = self._by_path(effect)
             if here:

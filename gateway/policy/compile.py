@@ -78,6 +78,7 @@ class _Builder:
         self.tools: dict[str, list[int]] = {}
         self.tool_globs: list[int] = []
         self.kinds: dict[str, list[int]] = {}
+        self.kinds_contained: dict[str, list[int]] = {}
         self.requires: list[int] = []
         self.asks_branch = False
         self.contains = False
@@ -146,8 +147,9 @@ class _Builder:
             for name in when["tool"]:
                 self.tools.setdefault(name, []).append(clause)
         elif len(kinds := kinds_of(when)) < len(KINDS):
+            index = self.kinds_contained if lane == "allow" and when.get("contained") is True else self.kinds
             for kind in kinds:
-                self.kinds.setdefault(kind, []).append(clause)
+                index.setdefault(kind, []).append(clause)
         else:
             self.tool_globs.append(clause)
         tests = _prepare({name: value for name, value in when.items() if name != indexed}, anchors, known)
@@ -210,6 +212,7 @@ class _Builder:
             "tools": self.tools,
             "tool_globs": self.tool_globs,
             "kinds": self.kinds,
+            "kinds_contained": self.kinds_contained,
             "requires": self.requires,
             "asks_branch": self.asks_branch,
             "contains": self.contains,

@@ -12,7 +12,7 @@ from gateway.model.changes import ASK, KEEP, OFF
 from gateway.model.decision import Decision
 from gateway.policy.fitting import leaves
 from gateway.policy.modes import CEILINGS
-from gateway.policy.resolve import resolve
+from gateway.policy.resolve import Resolution
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -42,14 +42,15 @@ def decide(
     if they can; asked only where it matters."""
     if context.contained:  # one that a verdict handed on
         context = context.replace(contained=False)
-    verdict = resolve(policy, call, tool, analysis, context, facts, regions)
+    resolution = Resolution(policy, call, tool, analysis, context, facts, regions)
+    verdict = resolution.verdict()
     if not policy.contains or policy.contained == OFF or verdict.decision is Decision.ALLOW:
         return verdict
     if not (tool.shell and context.confined) or context.mode in CEILINGS:
         return verdict
     if any(leaves(item.effect, regions) for item in analysis.items) or cannot():
         return verdict
-    contained = resolve(policy, call, tool, analysis, context.replace(contained=True), facts, regions)
+    contained = resolution.contained()
     if contained.decision is not Decision.ALLOW:
         return verdict
     if contained.changes == KEEP:

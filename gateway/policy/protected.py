@@ -12,6 +12,7 @@ from gateway.policy.table import EXCEPT, LANE, LEVEL
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from typing import Any
 
     from gateway.model.command import Part
@@ -21,28 +22,33 @@ if TYPE_CHECKING:
 _NO_CALL = Call("", {}, "")
 
 
-def is_protected(
+def protecting(
     policy: Policy,
     kinds: frozenset[str],
     context: Context,
-    path: str,
     call: Call = _NO_CALL,
     parts: tuple[Part, ...] = (),
-) -> bool:
-    """Whether an enforced deny or ask speaks of one of these effects on this path: what must be known of a tree
-    that nobody confines. `call` and `parts`: whose tree it is; a rule on another tool, or on other commands, says
-    nothing of it."""
-    found = paths.lookup(policy.paths, path)
-    for kind in kinds:
-        for clause in (*found, *wide_clauses(policy, kind)):
-            excepted = policy.rules[policy.clauses[clause][0]][EXCEPT]
-            if not forbids_kind(policy, clause, kind) or not _speaks_of(policy, clause, kind, path, context):
-                continue
-            if call is not _NO_CALL and not _is_of_call(policy, clause, context, call, parts):
-                continue
-            if not (excepted and _is_path_excepted(excepted, kind, path, context)):
-                return True
-    return False
+) -> Callable[[str], bool]:
+    """Whether an enforced deny or ask speaks of one of these effects on a path: what must be known of a tree that
+    nobody confines. `call` and `parts`: whose tree it is; a rule on another tool, or on other commands, says nothing
+    of it."""
+    wide = [(kind, [each for each in wide_clauses(policy, kind) if forbids_kind(policy, each, kind)]) for kind in kinds]
+    index = policy.paths
+
+    def is_protected(path: str) -> bool:
+        here = paths.lookup(index, path)
+        for kind, everywhere in wide:
+            for clause in (*[each for each in here if forbids_kind(policy, each, kind)], *everywhere):
+                if not _speaks_of(policy, clause, kind, path, context):
+                    continue
+                if call is not _NO_CALL and not _is_of_call(policy, clause, context, call, parts):
+                    continue
+                excepted = policy.rules[policy.clauses[clause][0]][EXCEPT]
+                if not (excepted and _is_path_excepted(excepted, kind, path, context)):
+                    return True
+        return False
+
+    return is_protected
 
 
 def rules_below(policy: Policy, kind: str, path: str) -> list[int]:

@@ -69,7 +69,7 @@ def resolve(
     policy: Policy, call: Call, tool: Judged, analysis: Analysis, context: Context, facts: Facts, regions: Regions
 ) -> Verdict:
     """The verdict on a call with everything that led to it. Pure: same arguments, same verdict."""
-    return _Resolution(policy, call, tool, analysis, context, facts, regions).verdict()
+    return Resolution(policy, call, tool, analysis, context, facts, regions).verdict()
 
 
 def _outcomes_of(mode: str) -> dict[tuple[str, int], Outcome]:
@@ -85,9 +85,9 @@ def _by_mode(mode: str, row: str, number: int) -> Outcome:
     return found
 
 
-class _Resolution(Finder):
-    """The work on one call; one use. One object does all of it, because a dozen such calls are judged in the time
-    that making another three would take."""
+class Resolution(Finder):
+    """The work on one call: `verdict`, and once more `contained`. One object does all of it, because a dozen such calls
+    are judged in the time that making another three would take."""
 
     __slots__ = (
         "analysis", "carriers", "facts", "gives", "kept", "lost", "noted", "open_trees", "outcomes", "regions", "tool",
@@ -110,11 +110,21 @@ class _Resolution(Finder):
         self.regions = regions
         self.outcomes = _outcomes_of(context.mode)
         self.open_trees = not context.confined and not tool.filters
+        self.begin()
+
+    def begin(self) -> None:
+        """Forgets what a judgement found; what may speak of the call stays."""
         self.carriers: list[tuple[int, list[Candidate]]] = []
         self.kept: dict[int, str] = {}  # what becomes of changes, by the mildest rule that covers each effect
         self.gives = False  # whether a rule gives the call the contained plan
         self.lost: list[Reason] = []
         self.noted: list[Reason] = []
+
+    def contained(self) -> Verdict:
+        """The verdict on the same call as a contained one: the same clauses may speak of it."""
+        self.context = self.context.replace(contained=True)
+        self.begin()
+        return self.verdict()
 
     def verdict(self) -> Verdict:
         """Each effect judged by itself, then the strictest outcome."""

@@ -27,10 +27,11 @@ class Policy(Value):
     `rules`: rows as above. `clauses`: `[rule, tests, tests of the command]`, one for each alternative of a rule; a
     test is `[predicate, argument]`. `forbidding`: the clauses of rules that deny or ask, and are enforced; the others
     need not be unpacked to know what is kept from a call. Everything else maps what a call shows (path, host, program
-    and another word, tool, kind of effect) to clauses. `delegations`, `asks_branch`: whether any rule silences another,
-    or tests the branch. `levels`: verdicts by level that a policy sets. `revision`: digest of everything it was
-    compiled from. `seen`: what the paths index said of paths, kept by a process that judges many calls; None keeps
-    nothing. `review`: what a reviewer is to see (`gateway.model.decision.REVIEWS`), "" where no policy says.
+    and another word, tool, kind of effect) to clauses, `kinds_contained` to those of allow rules that speak of
+    contained calls alone. `delegations`, `asks_branch`: whether any rule silences another, or tests the branch.
+    `levels`: verdicts by level that a policy sets. `revision`: digest of everything it was compiled from. `seen`:
+    what the paths index said of paths, kept by a process that judges many calls; None keeps nothing. `review`: what a
+    reviewer is to see (`gateway.model.decision.REVIEWS`), "" where no policy says.
     `contains`: whether any rule speaks of contained calls; `contained`: the mildest that becomes of their changes
     (`gateway.model.changes.BOUNDS`).
     """
@@ -45,6 +46,7 @@ class Policy(Value):
     tools: dict[str, list[int]]
     tool_globs: list[int]
     kinds: dict[str, list[int]]
+    kinds_contained: dict[str, list[int]]
     requires: list[int]
     delegations: bool
     asks_branch: bool
