@@ -11,7 +11,7 @@ from gateway.render.style import clipped, columns_of, wrapped
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
     from typing import Any
 
     from gateway.audit.index import Found
@@ -77,6 +77,7 @@ def call_text(found: Found, style: Style) -> str:
         lines += _labelled("weaker", _texts(outcome, "degraded"), style)
         tried = [f"{row[0]} {row[1]}" + (f" ({row[4]} times)" if row[4] != 1 else "") for row in violations_of(outcome)]
         lines += _labelled("blocked", tried, style)
+        lines += _labelled("read from", said_texts(_rows(outcome, "said")), style)
         printed = outcome.get("output")
         if isinstance(printed, list) and len(printed) == 2 and any(printed):  # else it went past us
             lines += _labelled("printed", [f"{printed[0]:,} bytes, and {printed[1]:,} of errors"], style)
@@ -163,6 +164,15 @@ def _outcome(record: Mapping[str, Any]) -> str:
         said += f" after {seconds:,.3f} s"
     tried = len(violations_of(record))
     return said + (f", {tried} blocked" if tried else "")
+
+
+def said_texts(rows: Sequence[Any]) -> list[str]:
+    """What went to hosts that may only be read from: host, requests, and bytes of them that the call chose."""
+    return [
+        f"{row[0]}: {row[1]:,} request{'' if row[1] == 1 else 's'}, {row[2]:,} bytes of the call's own choice"
+        for row in rows
+        if len(row) == 3 and row[1].__class__ is row[2].__class__ is int
+    ]
 
 
 def violations_of(record: Mapping[str, Any]) -> list[Any]:

@@ -35,12 +35,16 @@ class Endpoint(Value):
     """Hosts and a port that may, or must not, be reached. `host`: a host pattern as policies write it: a name,
     `*.suffix` (not the suffix itself), an address, a network, a group (`metadata`), or `*`. `port` 0: the ports of the
     web, 80 and 443, and those that `Network.ports` names; in a deny, every port. `access`: `read` where requests may
-    only read, which is one host's and the web's; "" for any."""
+    only read, which is one host's and the web's; "" for any. Of such a host, `named_by`: hosts whose answers say which
+    files it has, so that only few others can be asked for; `also`: requests with a body that read there
+    (`gateway.sandbox.egress.reading_posts`)."""
 
     host: str
     port: int = 0
     rule: str = ""
     access: str = ""
+    named_by: tuple[str, ...] = ()
+    also: tuple[str, ...] = ()
 
 
 class Injection(Value):

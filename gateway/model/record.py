@@ -87,6 +87,7 @@ class OutcomeRecord(Value):
     hints: tuple[str, ...] = ()
     backend: str = ""
     degraded: tuple[str, ...] = ()
+    said: tuple[tuple[str, int, int], ...] = ()
 
 
 class MarkRecord(Value):

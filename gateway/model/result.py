@@ -33,7 +33,8 @@ class Result(Value):
     `status`: the command's own exit status, 128 + n after signal n, 126 when nothing ran. `truncated`: bytes of each
     stream that were not kept. `backend` held it; `degraded`: what that form does not hold by itself. `cwd`: where a
     session's shell ended, "" when unknown; `exported`: its exported variables, None when unknown or nobody asked.
-    `lost`: files that it was seen to write in folders that are gone with it."""
+    `lost`: files that it was seen to write in folders that are gone with it. `said`: hosts that it may only read from,
+    each with the requests that went there and the bytes of them that the call could choose."""
 
     ended: str
     status: int
@@ -48,3 +49,4 @@ class Result(Value):
     cwd: str = ""
     exported: Mapping[str, str] | None = None
     lost: tuple[str, ...] = ()
+    said: tuple[tuple[str, int, int], ...] = ()

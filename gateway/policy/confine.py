@@ -301,7 +301,7 @@ def confinement(verdict: Verdict, enforced: Enforced = NOTHING_KNOWN) -> Confine
         elif context.mode not in CEILINGS:
             writes += profile.get("write", ())
         if grants.network == "listed" and profile.get("network", "listed") == "listed":
-            contacted += profile.get("hosts", ())
+            contacted += map(hosts.entry_name, profile.get("hosts", ()))
     return Confinement(
         grants.kind, _once(reads), writes=_once(writes), hosts=_once(contacted), network=grants.network,
         credentials=_once([each.path for each in grants.credentials]), hidden=enforced.paths, demands=verdict.demands,

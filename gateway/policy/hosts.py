@@ -17,7 +17,7 @@ from gateway.policy.addresses import network, readings, text_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Mapping
     from typing import Any
 
     from gateway.policy.addresses import Address
@@ -204,6 +204,11 @@ def _add(index: Index, globs: list[tuple[list[str], int, int]], pattern: str, nu
     # Read backwards, with an empty label at the end: a pattern that reaches it is as long as the name.
     segments = [label if label != "*" else "?*" for label in reversed(rest)]
     globs.append(([*segments, "?*" if below else ""], trie.HERE, number))
+
+
+def entry_name(entry: str | Mapping[str, Any]) -> str:
+    """The host, with its port if it has one, of an entry of the setting `sandbox.hosts`."""
+    return entry if isinstance(entry, str) else str(entry["host"])
 
 
 def host_and_port(text: str) -> tuple[str, int]:

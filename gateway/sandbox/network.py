@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from gateway.model.plan import READ, Endpoint, Network
 from gateway.policy.hostrules import within
-from gateway.policy.hosts import host_and_port
+from gateway.policy.hosts import entry_name, host_and_port
 from gateway.sandbox.profile import injections_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import Any
+
     from gateway.policy.confine import Grants
     from gateway.policy.hostrules import Only, Refused
     from gateway.sandbox.profile import Profile
@@ -27,11 +29,10 @@ def network_of(
     shut = next((each for each in refused if each.host == "*" and not each.port), None)
     asked = dict.fromkeys(Endpoint(each.host, each.port, each.rule) for each in grants.contacts)
     if grants.profiled:
-        for text in profile.sandbox.get("hosts", ()):
-            host, port = host_and_port(text)
-            if not any(each.host == host and each.port == port for each in asked):
-                access = READ if text in profile.sandbox.get("reads", ()) else ""
-                asked[Endpoint(host, port, BY_PROFILE, access)] = None
+        for entry in profile.sandbox.get("hosts", ()):
+            found = _of_profile(entry)
+            if not any(each.host == found.host and each.port == found.port for each in asked):
+                asked[found] = None
     mode = grants.network
     if mode == "open" and only:
         # Everything, held to lists, is the first list held to the others.
@@ -50,3 +51,12 @@ def network_of(
     inject = injections_of(profile) if grants.profiled else ()
     allow.sort(key=lambda each: (each.host, each.port, each.rule))
     return Network(mode, tuple(allow), deny=deny, ports=(), inject=inject), withheld
+
+
+def _of_profile(entry: Any) -> Endpoint:
+    """An entry of the setting `hosts`."""
+    host, port = host_and_port(entry_name(entry))
+    if entry.__class__ is str:
+        return Endpoint(host, port, BY_PROFILE)
+    named_by, also = (tuple(entry.get(name, ())) for name in ("named_by", "also"))
+    return Endpoint(host, port, BY_PROFILE, READ, named_by=named_by, also=also)

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from gateway.sandbox.base import Backend, Look, Running, Saving, Streams
     from gateway.sandbox.changes import Changes
     from gateway.sandbox.egress.service import Egress
+    from gateway.sandbox.egress.session import Session
     from gateway.sandbox.pump import Listener
 
 NOT_RUN = 126
@@ -178,6 +179,7 @@ class _Life:
         self.cancel = cancel
         self.began = began
         self.released = False
+        self.said: tuple[tuple[str, int, int], ...] = ()
         self.degraded = choice.degraded
         self.running: Running | None = None
         self.wires = Wires(plan.limits)
@@ -299,7 +301,7 @@ class _Life:
             if self.online:
                 # Violations are counted by the session and read when the call has ended.
                 session = self.runner.egress().attach(running.root, plan.network, lambda _violation: None)
-                stack.callback(lambda: refused.extend(session.violations()))
+                stack.callback(lambda: self._heard(session, refused))
                 stack.callback(session.close)
             leaf = Leaf.make(plan.limits)
             if leaf is not None:
@@ -344,6 +346,10 @@ class _Life:
             return "limit", status, self.wires.problem
         return ("signalled" if 128 < status <= 128 + _LAST_SIGNAL else "exited"), status, running.failure
 
+    def _heard(self, session: Session, refused: list[Violation]) -> None:
+        refused.extend(session.violations())
+        self.said = session.said()
+
     def _listen(self, stream: int, data: bytes) -> None:
         if stream == REPORT:
             if self.command.told is not None:
@@ -384,4 +390,5 @@ class _Life:
             seconds=monotonic() - self.began,
             cwd=folder_said(report.bytes()),
             exported=None if report.dropped else variables_said(report.bytes()),
+            said=self.said,
         )

@@ -10,6 +10,7 @@ from gateway.spec import read
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from typing import Any
 
     from gateway.spec.yamltext import Complaints, Node
@@ -42,8 +43,13 @@ INJECT = {
 READ_HOST = {
     "host": "one host's name",
     "access": "read: only requests that read are let through, and of these only what reading takes",
+    "named_by": "hosts whose answers name the files of this one (an index): only 50 files that none of them named can "
+    "be asked for in one call",
+    "also": "graphql: queries in GraphQL; npm-audit: names and versions of packages; both sent by POST, read here and "
+    "written anew",
 }
 ACCESS = ("read",)
+ALSO = ("graphql", "npm-audit")
 _TOKEN = frozenset("abcdefghijklmnopqrstuvwxyz0123456789-_")
 
 
@@ -69,7 +75,7 @@ def read_sandbox(node: Node, complaints: Complaints) -> dict[str, Any]:
         elif name == "inject":
             found[name] = [_injection(item, complaints) for item in read.sequence(value, what, complaints)]
         elif name == "hosts":
-            found |= _hosts(value, complaints)
+            found[name] = _hosts(value, complaints)
         else:
             found[name] = read.texts(value, what, complaints, empty=True)
             check = _CHECKS.get(name)
@@ -79,40 +85,58 @@ def read_sandbox(node: Node, complaints: Complaints) -> dict[str, Any]:
     return found
 
 
-def _hosts(node: Node, complaints: Complaints) -> dict[str, list[str]]:
-    """All of them by name, and below `reads` those that may only be read from."""
-    every: list[str] = []
-    reads: list[str] = []
+def _hosts(node: Node, complaints: Complaints) -> list[Any]:
+    """Each as its name, or, where it may only be read from, as what is said of it."""
     if not any(item.value.__class__ is dict for item in (node.value if node.value.__class__ is list else ())):
         every = read.texts(node, "`hosts`", complaints, empty=True)
-        for item in node.value if node.value.__class__ is list else ():
-            if item.value.__class__ is str and item.value:
-                _check_host(item, "`hosts`", complaints)
-        return {"hosts": every}
+        _check_each(_check_host, node, "`hosts`", complaints)
+        return list(every)
+    found: list[Any] = []
+    names: set[str] = set()
     for item in read.sequence(node, "`hosts`", complaints):
-        if item.value.__class__ is not dict:
+        if item.value.__class__ is dict:
+            found.append(_read_host(item, complaints))
+            host = found[-1].get("host", "")
+        else:
             host = read.text(item, "an entry of `hosts`", complaints)
             if host:
                 _check_host(item, "`hosts`", complaints)
-        else:
-            given = read.known_keys(item, "an entry of `hosts`", READ_HOST, complaints)
-            for name in READ_HOST:
-                if name not in given:
-                    complaints.at(item, f"an entry of `hosts` must have `{name}`")
-            host = read.text(given["host"], "`host`", complaints) if "host" in given else ""
-            if "access" in given:
-                read.choice(given["access"], "`access`", ACCESS, complaints)
-            if host and not (_is_single(host) and not host.startswith("*")):
-                complaints.at(
-                    given["host"],
-                    f"`host` must be one host's name (got `{host}`)",
-                    "name each host, without `*` and port",
-                )
-            reads.append(host)
-        if host in every:
+            found.append(host)
+        if host in names:
             complaints.at(item, f"`hosts` must name a host once (got `{host}` twice)")
-        every.append(host)
-    return {"hosts": every} | ({"reads": reads} if reads else {})
+        names.add(host)
+    return found
+
+
+def _read_host(item: Node, complaints: Complaints) -> dict[str, Any]:
+    """An entry for a host that may only be read from."""
+    given = read.known_keys(item, "an entry of `hosts`", READ_HOST, complaints)
+    found: dict[str, Any] = {}
+    for name in ("host", "access"):
+        if name not in given:
+            complaints.at(item, f"an entry of `hosts` must have `{name}`")
+    if "host" in given:
+        host = found["host"] = read.text(given["host"], "`host`", complaints)
+        if host and not (_is_single(host) and not host.startswith("*")):
+            complaints.at(
+                given["host"],
+                f"`host` must be one host's name (got `{host}`)",
+                "name each host, without `*` and port",
+            )
+    if "access" in given:
+        found["access"] = read.choice(given["access"], "`access`", ACCESS, complaints)
+    if "named_by" in given:
+        found["named_by"] = read.texts(given["named_by"], "`named_by`", complaints)
+        _check_each(_check_host, given["named_by"], "`named_by`", complaints)
+    if "also" in given:
+        found["also"] = read.choices(given["also"], "`also`", ALSO, complaints)
+    return found
+
+
+def _check_each(check: Callable[[Node, str, Complaints], None], node: Node, what: str, complaints: Complaints) -> None:
+    for item in node.value if node.value.__class__ is list else [node]:
+        if item.value.__class__ is str and item.value:
+            check(item, what, complaints)
 
 
 def _injection(node: Node, complaints: Complaints) -> dict[str, str]:

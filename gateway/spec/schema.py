@@ -26,7 +26,7 @@ from gateway.spec.language_servers import NAME_PATTERN as LANGUAGE_SERVER_NAME
 from gateway.spec.policy import EXTENDS_LEVELS, KEYS, TESTS, VERSION
 from gateway.spec.reference.predicates import DESCRIBED
 from gateway.spec.rules import DELEGATES, FIELDS, ID_PATTERN
-from gateway.spec.sandbox import ACCESS, INJECT, NETWORKS, PERMITS, READ_HOST, SANDBOX, WEAKER
+from gateway.spec.sandbox import ACCESS, ALSO, INJECT, NETWORKS, PERMITS, READ_HOST, SANDBOX, WEAKER
 from gateway.spec.servers import MOST_SECONDS as MOST_SERVER_SECONDS
 from gateway.spec.servers import NAME_PATTERN as SERVER_NAME
 from gateway.spec.servers import SERVER
@@ -246,7 +246,11 @@ def _settings() -> dict[str, Any]:
         INJECT,
         required=["host", "header", "source"],
     )
-    reads = _closed({"host": dict(_TEXT), "access": _enum(ACCESS)}, READ_HOST, required=["host", "access"])
+    reads = _closed(
+        {"host": dict(_TEXT), "access": _enum(ACCESS), "named_by": _texts(), "also": _one_or_many(_enum(ALSO))},
+        READ_HOST,
+        required=["host", "access"],
+    )
     sandbox = {
         **lists,
         "hosts": {"anyOf": [_texts(), {"type": "array", "items": {"anyOf": [dict(_TEXT), reads]}}]},

@@ -34,6 +34,8 @@ MISTAKES = [
     ("hosts: [a.org, {host: a.org, access: read}]", "`hosts` must name a host once"),
     ("hosts: [{host: a.org, access: read, port: 1}]", "an entry of `hosts` must not have the key `port`"),
     ("hosts: [{host: a.org, access: read}, 'http://b']", "each entry of `hosts` must be a host"),
+    ("hosts: [{host: a.org, access: read, named_by: 'http://b'}]", "each entry of `named_by` must be a host"),
+    ("hosts: [{host: a.org, access: read, also: [all]}]", "`also` must be"),
     ("inject: [{host: a.org, header: X}]", "an entry of `inject` must have `source`"),
     ("inject: [{host: '*', header: X, source: 'env:A'}]", "`host` must be one host's name"),
     ("inject: [{host: a.org, header: 'X Y', source: 'env:A'}]", "`header` must be a header's name"),
@@ -98,6 +100,8 @@ def test_every_limit_of_the_sandbox_has_its_field_and_what_keeps_it() -> None:
 
 
 def test_hosts_that_may_only_be_read_from_stand_among_the_others(tools) -> None:
-    text = "version: 1\nsettings: {sandbox: {hosts: [a.org, {host: pypi.org, access: read}, '*.b.org']}}"
+    read = "{host: f.pypi.org, access: read, named_by: pypi.org, also: graphql}"
+    text = f"version: 1\nsettings: {{sandbox: {{hosts: [a.org, {read}, '*.b.org']}}}}"
     found = parse_policy(text, "p.yaml", tools)["settings"]["sandbox"]
-    assert found == {"hosts": ["a.org", "pypi.org", "*.b.org"], "reads": ["pypi.org"]}
+    entry = {"host": "f.pypi.org", "access": "read", "named_by": ["pypi.org"], "also": ["graphql"]}
+    assert found == {"hosts": ["a.org", entry, "*.b.org"]}

@@ -19,6 +19,9 @@ if TYPE_CHECKING:
     from gateway.sandbox.egress.http import Request
     from gateway.sandbox.egress.streams import Stream
 
+    Shown = Callable[[bytes], None]
+    Told = Callable[[int, tuple[tuple[bytes, bytes], ...]], Shown | None]
+
 HEAD_SECONDS = 30.0
 IDLE_SECONDS = 60.0
 DRAIN_SECONDS = 2.0
@@ -31,6 +34,26 @@ async def read_request(client: Stream) -> Request:
     """Raises http.HttpError, StreamError, TimeoutError."""
     async with asyncio.timeout(HEAD_SECONDS):
         return http.request_of(await client.until(b"\r\n\r\n", http.MAX_HEAD))
+
+
+async def read_body(client: Stream, length: int, most: int) -> bytes:
+    """The whole body of a request, of some bytes or in chunks (-1). Raises http.HttpError where it is longer than
+    `most`, and StreamError, TimeoutError."""
+    if length > most:
+        raise http.HttpError(f"the body has more than {most:,} bytes")
+    async with asyncio.timeout(HEAD_SECONDS):
+        if length >= 0:
+            return await client.exactly(length)
+        found = bytearray()
+        while size := http.chunk_size(await client.until(b"\n", MAX_LINE)):
+            if len(found) + size > most:
+                raise http.HttpError(f"the body has more than {most:,} bytes")
+            found += await client.exactly(size)
+            if await client.exactly(2) != b"\r\n":
+                raise http.HttpError("a chunk is longer than it says")
+        if await client.until(b"\n", MAX_LINE) != b"\r\n":
+            raise http.HttpError("a body that is read has no trailers")
+        return bytes(found)
 
 
 async def refuse(client: Stream, status: int, phrase: str, body: str) -> None:
@@ -103,12 +126,12 @@ async def exchange(
     *,
     used: bool = False,
     body: bytes | None = None,
-    told: Callable[[tuple[tuple[bytes, bytes], ...]], None] = lambda _fields: None,
+    told: Told = lambda _status, _fields: None,
 ) -> Goes:
     """Sends the request, its body included, and carries the answer back: which connections go on. `used`: the server's
-    has carried one before; `body`: what is sent as the body, where it was read already; `told` gets the fields of the
-    answer. Raises http.HttpError or StreamError when either side breaks the protocol; then the
-    connection must be cut; and Unanswered."""
+    has carried one before; `body`: what is sent as the body, where it was read already; `told` gets the status and the
+    fields of the answer, and says who is shown its body meanwhile. Raises http.HttpError or StreamError when either
+    side breaks the protocol; then the connection must be cut; and Unanswered."""
     try:
         await server.send(head)
     except OSError as error:
@@ -152,7 +175,7 @@ async def _answer(
     server: Stream,
     request: Request,
     upload: asyncio.Future[bool],
-    told: Callable[[tuple[tuple[bytes, bytes], ...]], None],
+    told: Told,
     *,
     used: bool,
 ) -> Goes:
@@ -176,12 +199,12 @@ async def _answer(
         if status >= 200:
             break
         await client.send(_response_head(head, b""))
-    told(head.fields)
+    shown = told(status, head.fields)
     # An answer that comes before all of the request was read may be the last that the server says.
     kept = keeps(request) and length is not None and (not request.length or _is_whole(upload))
     server_keeps = kept and head.start[0] == b"HTTP/1.1" and b"close" not in _named(head.fields)
     await client.send(_response_head(head, b"" if kept else b"close"))
-    await copy_body(server, client, length)
+    await copy_body(server, client, length, shown)
     if not kept:
         await client.pipe.finish()
     return Goes(kept, server_keeps)
@@ -197,19 +220,21 @@ def _response_head(head: http.Head, connection: bytes) -> bytes:
     return b"\r\n".join(lines) + b"\r\n\r\n"
 
 
-async def copy_body(source: Stream, target: Stream, length: int | None) -> None:
-    """A body of some bytes, in chunks (-1), or up to the end of the connection (None). Raises http.HttpError and
-    StreamError when it is not whole."""
+async def copy_body(source: Stream, target: Stream, length: int | None, shown: Shown | None = None) -> None:
+    """A body of some bytes, in chunks (-1), or up to the end of the connection (None); `shown` gets what it holds.
+    Raises http.HttpError and StreamError when it is not whole."""
     if length is None:
         while data := await source.some():
+            if shown is not None:
+                shown(data)
             await target.send(data)
         return
     if length >= 0:
-        await _copy(source, target, length)
+        await _copy(source, target, length, shown)
         return
     while size := http.chunk_size(await source.until(b"\n", MAX_LINE)):
         await target.send(f"{size:x}\r\n".encode("ascii"))
-        await _copy(source, target, size)
+        await _copy(source, target, size, shown)
         if await source.exactly(2) != b"\r\n":
             raise http.HttpError("a chunk is longer than it says")
         await target.send(b"\r\n")
@@ -221,10 +246,12 @@ async def copy_body(source: Stream, target: Stream, length: int | None) -> None:
     await target.send(b"0\r\n\r\n")
 
 
-async def _copy(source: Stream, target: Stream, length: int) -> None:
+async def _copy(source: Stream, target: Stream, length: int, shown: Shown | None) -> None:
     while length:
         data = await source.some(min(length, 65536))
         if not data:
             raise StreamError("the connection ended within a body")
         length -= len(data)
+        if shown is not None:
+            shown(data)
         await target.send(data)

@@ -7,7 +7,6 @@ The format is that of gitprotocol-pack(5), gitprotocol-v2(5) and gitprotocol-htt
 from __future__ import annotations
 
 import re
-import zlib
 
 _ID = rb"[0-9a-f]{40}(?:[0-9a-f]{24})?"
 _REF = rb"(?:HEAD|refs/[A-Za-z0-9._/@+#=-]{0,200})"
@@ -42,9 +41,8 @@ class GitError(ValueError):
     """A request that is more than a fetch, or none; the message says why."""
 
 
-def rewritten(body: bytes, *, compressed: bool, most: int) -> bytes:
+def rewritten(text: bytes) -> bytes:
     """The body of a request to git-upload-pack, made of what was read of it. Raises GitError."""
-    text = _inflated(body, most) if compressed else body
     made, at = [], 0
     while at < len(text):
         size = text[at : at + 4]
@@ -61,11 +59,7 @@ def rewritten(body: bytes, *, compressed: bool, most: int) -> bytes:
         kept = _line(line)
         if kept:
             made.append(b"%04x" % (len(kept) + 4) + kept)
-    whole = b"".join(made)
-    if not compressed:
-        return whole
-    packer = zlib.compressobj(6, zlib.DEFLATED, 31)
-    return packer.compress(whole) + packer.flush()
+    return b"".join(made)
 
 
 def _line(line: bytes) -> bytes:
@@ -79,14 +73,3 @@ def _line(line: bytes) -> bytes:
     if not _LINES.fullmatch(kept):
         raise GitError("git may only fetch from this host, and this asks for something else")
     return kept + end
-
-
-def _inflated(body: bytes, most: int) -> bytes:
-    reader = zlib.decompressobj(31)
-    try:
-        text = reader.decompress(body, most + 1)
-    except zlib.error:
-        raise GitError("the body is not compressed as it says") from None
-    if len(text) > most or not reader.eof or reader.unused_data:
-        raise GitError(f"the body is not whole, or has more than {most:,} bytes when it is unpacked")
-    return text

@@ -1,8 +1,9 @@
 """Requests to a host that may only be read from: what is let through, and in which form. Pure.
 
-GET and HEAD, and what git needs to fetch. A path is held to a grammar that servers cannot read in two ways; of the
-header only what reading takes passes, each field by a grammar of its own; a query is dropped. What is left to choose is
-counted, because names and order of what is asked for are always words to whoever reads the host's log.
+GET and HEAD, and the few requests with a body that read (`reading_posts`). A path is held to a grammar that servers
+cannot read in two ways; of the header only what reading takes passes, each field by a grammar of its own; a query is
+dropped. What is left to choose is counted (`said`), because names and order of what is asked for are always words to
+whoever reads the host's log.
 """
 
 from __future__ import annotations
@@ -10,17 +11,17 @@ from __future__ import annotations
 import re
 
 from gateway.core.value import Value
-from gateway.sandbox.egress.git_requests import GitError, rewritten
+from gateway.sandbox.egress import reading_posts
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from gateway.sandbox.egress.http import Request
+    from gateway.sandbox.egress.reading_posts import ReadingPost
 
 MAX_PATH = 1024
-MAX_BODY = 1 << 20
-MAX_OUT = 256 << 10
-"""Bytes that the requests of one call may choose: paths, fields and bodies together."""
 USER_AGENT = b"gateway"
+OURS = frozenset((b"user-agent", b"content-type", b"content-length"))
+"""Fields that a client does not choose."""
 
 _SEGMENT = re.compile(rb"(?:[A-Za-z0-9._~!$&'()*+,=:@-]|%(?:2[0-9A-CF]|[3-6][0-9A-F]|7[0-9A-E]|[C-F89AB][0-9A-F]))*")
 _SLASH = re.compile(rb"%2[Ff]")
@@ -38,9 +39,7 @@ _KEPT: dict[bytes, re.Pattern[bytes]] = {
 # Tags that the host itself has given: anything else would be a text of the client's own.
 _TAGS = (b"if-none-match", b"if-range")
 _TAG = re.compile(rb'(?:W/)?"[!#-~]{1,128}"')
-_REFS, _FETCH = b"/info/refs", b"/git-upload-pack"
-_REFS_QUERY = b"service=git-upload-pack"
-_FETCH_TYPE = b"application/x-git-upload-pack-request"
+_REFS, _REFS_QUERY = b"/info/refs", b"service=git-upload-pack"
 
 
 class NotReadingError(ValueError):
@@ -48,26 +47,24 @@ class NotReadingError(ValueError):
 
 
 class Reading(Value):
-    """A request as it may be sent. `has_body`: the whole of it must be read and given to `body_of` first."""
+    """A request as it may be sent. `post`: what its body is one of; it must be read and given to `with_body`."""
 
     request: Request
-    has_body: bool = False
-
-    @property
-    def chosen(self) -> int:
-        """How many bytes of it the client has chosen, its body apart."""
-        return len(self.request.path) + sum(len(value) for _name, value in self.request.fields)
+    post: ReadingPost | None = None
 
 
-def reading(request: Request, tags: frozenset[bytes] | set[bytes] = frozenset()) -> Reading:
-    """The request without what reading does not need. `tags`: the entity tags that the host has given. Raises
-    NotReadingError."""
+def reading(request: Request, tags: frozenset[bytes] | set[bytes] = frozenset(), also: tuple[str, ...] = ()) -> Reading:
+    """The request without what reading does not need. `tags`: the entity tags that the host has given; `also`: names of
+    requests with a body that read there. Raises NotReadingError."""
     path, mark, query = request.path.partition(b"?")
     if request.upgrade or request.expects or any(name == b"upgrade" for name, _value in request.fields):
         raise NotReadingError("it asks to change to another protocol, or for leave to send a body")
     _check_path(path)
-    if request.method == b"POST" and path.endswith(_FETCH) and not mark:
-        return Reading(_git(request), has_body=True)
+    if request.method == b"POST" and not mark and (post := reading_posts.post_of(path, also)) is not None:
+        objection = reading_posts.objection(post, request)
+        if objection:
+            raise NotReadingError(objection)
+        return Reading(request.replace(fields=_fields(request, frozenset())), post)
     if request.method not in (b"GET", b"HEAD"):
         raise NotReadingError(f"{request.method.decode('ascii')} is no way to read")
     if request.length:
@@ -79,13 +76,16 @@ def reading(request: Request, tags: frozenset[bytes] | set[bytes] = frozenset())
     return Reading(request.replace(path=path, fields=_fields(request, tags)))
 
 
-def body_of(request: Request, body: bytes) -> bytes:
-    """What a request with a body may send instead of it. Raises NotReadingError."""
-    encodings = [value.lower() for name, value in request.fields if name == b"content-encoding"]
+def with_body(found: Reading, came: Request, body: bytes) -> tuple[Request, bytes]:
+    """A request of a kind that has a body, and that body, as they may be sent. `came`: the request as it came. Raises
+    NotReadingError."""
+    assert found.post is not None
     try:
-        return rewritten(body, compressed=encodings == [b"gzip"], most=MAX_BODY)
-    except GitError as error:
+        made = reading_posts.body_of(found.post, came, body)
+    except reading_posts.PostError as error:
         raise NotReadingError(str(error)) from None
+    fields = (*found.request.fields, (b"content-type", found.post.types[0]), (b"content-length", b"%d" % len(made)))
+    return found.request.replace(fields=fields, length=len(made)), made
 
 
 def tag_of(fields: tuple[tuple[bytes, bytes], ...]) -> bytes:
@@ -120,16 +120,3 @@ def _fields(request: Request, tags: frozenset[bytes] | set[bytes]) -> tuple[tupl
         if fits:
             kept.setdefault(name, value)
     return (*kept.items(), (b"user-agent", USER_AGENT))
-
-
-def _git(request: Request) -> Request:
-    if [value for name, value in request.fields if name == b"content-type"] != [_FETCH_TYPE]:
-        raise NotReadingError("a POST to this place is a fetch of git, and this is none")
-    encodings = [value.lower() for name, value in request.fields if name == b"content-encoding"]
-    if encodings not in ([], [b"gzip"]):
-        raise NotReadingError("the body is compressed in a way that is not read")
-    if not 0 < request.length <= MAX_BODY:
-        raise NotReadingError(f"the body has no length, or more than {MAX_BODY:,} bytes")
-    kept = _fields(request, frozenset())
-    fields = (*kept, (b"content-type", _FETCH_TYPE), *(((b"content-encoding", b"gzip"),) if encodings else ()))
-    return request.replace(fields=fields)

@@ -290,23 +290,19 @@ class Connection:
     async def _only_reading(self, request: Request, host: Host, port: int) -> tuple[Request, bytes | None]:
         """The request, and its body if it has one, as it may be sent to a host that may only be read from. Raises
         Refused."""
-        outside = self._outside
+        said = self._outside.said
         try:
-            found = reading.reading(request, outside.tags_of(host))
-            body = None
-            if found.has_body:
-                async with asyncio.timeout(forward.HEAD_SECONDS):
-                    body = reading.body_of(request, await self._client.exactly(request.length))
-            outside.spend(found.chosen + len(body or b""))
-        except reading.NotReadingError as error:
-            reason = f"this host may only be read from, and the request is refused: {error}"
-            rule = outside.rules.name(host, port).rule
+            found, body = said.judged(host, request), None
+            sent = found.request
+            if found.post is not None:
+                came = await forward.read_body(self._client, request.length, found.post.most)
+                sent, body = reading.with_body(found, request, came)
+            said.spend(host, sent, body)
+        except (reading.NotReadingError, http.HttpError, StreamError, TimeoutError) as error:
+            reason = f"this host may only be read from, and the request is refused: {error or 'its body did not come'}"
+            rule = self._outside.rules.name(host, port).rule
             raise Refused(host.at(port), rule, reason, "read what is needed by GET, or ask for a rule") from None
-        if body is None:
-            return found.request, None
-        fields = tuple(each for each in found.request.fields if each[0] != b"content-length")
-        fields += ((b"content-length", b"%d" % len(body)),)
-        return found.request.replace(fields=fields, length=len(body)), body
+        return sent, body
 
     async def _explain(self, error: Refused | Unreachable) -> None:
         if isinstance(error, Unreachable):

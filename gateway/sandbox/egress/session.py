@@ -74,6 +74,11 @@ class Session:
         """Every refusal so far, each once with its count; also after the session was closed."""
         return self._report.all()
 
+    def said(self) -> tuple[tuple[str, int, int], ...]:
+        """Hosts that may only be read from, with the requests they got and the bytes of these that the call chose; also
+        after the session was closed."""
+        return self._outside.said.counts() if self._outside is not None else ()
+
     def open(self, namespace: int) -> None:
         """Opens the listeners in a network namespace, whose descriptor is the session's once that worked. Raises
         SandboxError."""

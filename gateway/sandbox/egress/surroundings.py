@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -33,6 +34,12 @@ _BUNDLES = (
     "/etc/ssl/certs/ca-certificates.crt", "/etc/pki/tls/certs/ca-bundle.crt", "/etc/ssl/ca-bundle.pem",
     "/etc/ssl/cert.pem",
 )  # fmt: skip
+# Where JVMs keep theirs, beside the one that belongs to each: links to one of these, or files of their own.
+_JAVA_STORES = (
+    "/etc/ssl/certs/java/cacerts", "/etc/pki/java/cacerts", "/etc/pki/ca-trust/extracted/java/cacerts",
+    "/var/lib/ca-certificates/java-cacerts", "/etc/ssl/java-cacerts",
+)  # fmt: skip
+_OF_A_JVM = ("lib/security/cacerts", "jre/lib/security/cacerts")
 # The name that sandboxes give themselves; others keep the host's.
 HOSTNAME, OWN_ADDRESS = "sandbox", "127.0.1.1"
 _HOSTS = "127.0.0.1 localhost\n::1 localhost ip6-localhost ip6-loopback\n{own} {names}\n"
@@ -76,7 +83,21 @@ def files(network: Network, certificates: bytes) -> tuple[tuple[str, bytes], ...
         found.append((CERTIFICATES, certificates))
         bundles = {real for path in _BUNDLES if os.path.isfile(real := os.path.realpath(path))}
         found += [(real, certificates) for real in bundles]
+        stores = java_stores()
+        if stores:
+            from gateway.sandbox.egress.java_store import store_of
+
+            store = store_of(certificates)
+            found += [(real, store) for real in stores if real not in bundles]
     return tuple(sorted(found))
+
+
+def java_stores() -> tuple[str, ...]:
+    """The files of certificates that JVMs of this host trust: of the system, of the one in PATH, of JAVA_HOME."""
+    java = shutil.which("java") or ""
+    homes = {os.environ.get("JAVA_HOME", ""), os.path.dirname(os.path.dirname(os.path.realpath(java))) if java else ""}
+    paths = [*_JAVA_STORES, *(os.path.join(home, each) for home in homes if home for each in _OF_A_JVM)]
+    return tuple(sorted({real for path in paths if os.path.isfile(real := os.path.realpath(path))}))
 
 
 def _switch(text: bytes) -> bytes:

@@ -83,7 +83,7 @@ class WayOut:
             client.answered = False
             goes = await forward.exchange(
                 client, server, request, head, used=used, body=body,
-                told=lambda fields: self._outside.told(host, fields),
+                told=lambda status, fields: self._outside.said.answered(host, status, fields),
             )  # fmt: skip
         finally:
             if not goes.server:

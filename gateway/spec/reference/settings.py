@@ -48,7 +48,10 @@ _SANDBOX: dict[str, tuple[str, str]] = {
     "write": ("[./build]", "[~/.cache/pip, //srv/scratch/**]"),
     "hide": ("['*.pem']", "[./customers/**, ~/notes]"),
     "show": ("['tests/certs/*.pem']", "[./dev.tfvars]"),
-    "hosts": ("['*.example.com', 'registry.example.com:8443']", "[{host: pypi.org, access: read}]"),
+    "hosts": (
+        "['*.example.com', 'registry.example.com:8443']",
+        "[{host: pypi.org, access: read}, {host: files.pythonhosted.org, access: read, named_by: pypi.org}]",
+    ),
     "network": ("listed", "'off'"),
     "sockets": ("[//run/postgresql/.s.PGSQL.5432]", "[~/.ssh/agent.sock]"),
     "env": ("[CI]", "['NPM_CONFIG_*', EDITOR]"),

@@ -286,6 +286,27 @@ def test_clients_read_from_a_host_that_may_only_be_read_from(
     assert ("the page" in told.stdout, full.violations) == (True, ()), told
 
 
+JAVA = """
+import java.net.*;
+public class Main {
+    public static void main(String[] words) throws Exception {
+        URLConnection made = new URL("https://good.example/").openConnection(Proxy.NO_PROXY);
+        System.out.println(new String(made.getInputStream().readAllBytes()));
+    }
+}
+"""
+
+
+@needs("java")
+def test_a_program_in_java_reads_by_the_jvms_own_store(secure, outside, web, tmp_path) -> None:
+    egress, made, _path = secure
+    outside.serve("good.example", 443, web("the page", made.context("good.example")))
+    script = f"cat > /tmp/Main.java <<'END'\n{JAVA}END\njava -XX:TieredStopAtLevel=1 /tmp/Main.java"
+    box = Sandbox(egress, READS, tmp_path)
+    found = box.run("sh", "-c", script, seconds=60)
+    assert ("the page" in found.stdout, box.violations) == (True, ()), found
+
+
 @needs("git")
 def test_git_fetches_from_a_host_that_may_only_be_read_from_and_cannot_push(secure, outside, tmp_path: Path) -> None:
     egress, made, _path = secure

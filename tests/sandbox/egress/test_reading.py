@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import gzip
+import json
 import os
 import re
 import shutil
@@ -15,7 +17,9 @@ from hypothesis import strategies as st
 
 from gateway.sandbox.egress import reading
 from gateway.sandbox.egress.git_requests import GitError, rewritten
+from gateway.sandbox.egress.graphql import asked
 from gateway.sandbox.egress.http import HttpError, request_of
+from gateway.sandbox.egress.reading_posts import ALSO, GIT
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -25,10 +29,10 @@ TAG = b'"v1"'
 FETCH = b"content-type: application/x-git-upload-pack-request\r\n"
 
 
-def judged(line: bytes, fields: bytes = b"", host: bytes = HOST) -> reading.Reading | str:
+def judged(line: bytes, fields: bytes = b"", also: tuple[str, ...] = ()) -> reading.Reading | str:
     """The request as it may be sent, or why it may not."""
     try:
-        return reading.reading(request_of(line + b" HTTP/1.1\r\n" + host + fields + b"\r\n"), {TAG})
+        return reading.reading(request_of(line + b" HTTP/1.1\r\n" + HOST + fields + b"\r\n"), {TAG}, also)
     except (reading.NotReadingError, HttpError) as error:
         return str(error)
 
@@ -51,7 +55,7 @@ def test_paths_pass_as_they_are_and_queries_do_not(target: bytes, sent: bytes) -
     for method in (b"GET", b"HEAD"):
         found = judged(method + b" " + target)
         assert isinstance(found, reading.Reading), found
-        assert (found.request.path, found.request.method, found.has_body) == (sent, method, False)
+        assert (found.request.path, found.request.method, found.post) == (sent, method, None)
 
 
 TRICKS = {
@@ -163,12 +167,27 @@ FETCHES = {
 }  # fmt: skip
 
 
+def sent_for(name: str, body: bytes, path: bytes = b"/x/git-upload-pack", packed: bool = False) -> bytes | str:
+    """What is sent instead of a body of a request that reads, or why none is."""
+    kind = GIT if name == "git" else ALSO[name]
+    encoding = b"Content-Encoding: gzip\r\n" if packed else b""
+    head = b"POST %s HTTP/1.1\r\n%sContent-Type: %s\r\nContent-Length: %d\r\n%s\r\n"
+    came = request_of(head % (path, HOST, kind.types[0], len(body), encoding))
+    try:
+        request, made = reading.with_body(reading.reading(came, (), (name,) if name != "git" else ()), came, body)
+    except reading.NotReadingError as error:
+        return str(error)
+    assert [value for field, value in request.fields if field in (b"content-length", b"content-encoding")] == [
+        b"%d" % len(made)
+    ]
+    return made
+
+
 @pytest.mark.parametrize("name", FETCHES)
-@pytest.mark.parametrize("compressed", [False, True])
-def test_what_git_says_of_itself_is_left_out(name: str, compressed: bool) -> None:
+@pytest.mark.parametrize("packed", [False, True])
+def test_what_git_says_of_itself_is_left_out(name: str, packed: bool) -> None:
     body, sent = FETCHES[name]
-    made = rewritten(gzip.compress(body) if compressed else body, compressed=compressed, most=1 << 20)
-    assert (gzip.decompress(made) if compressed else made) == sent
+    assert sent_for("git", gzip.compress(body) if packed else body, packed=packed) == sent
 
 
 @pytest.mark.parametrize(
@@ -182,7 +201,7 @@ def test_what_git_says_of_itself_is_left_out(name: str, compressed: bool) -> Non
 )  # fmt: skip
 def test_what_is_more_than_a_fetch_or_none_is_refused(body: bytes) -> None:
     with pytest.raises(GitError):
-        rewritten(body, compressed=False, most=1 << 20)
+        rewritten(body)
 
 
 @pytest.mark.parametrize(
@@ -194,8 +213,7 @@ def test_what_is_more_than_a_fetch_or_none_is_refused(body: bytes) -> None:
     ids=["a bomb", "something behind it", "not whole", "not compressed", "two of them"],
 )  # fmt: skip
 def test_a_compressed_body_is_read_whole_or_refused(body: bytes) -> None:
-    with pytest.raises(GitError):
-        rewritten(body, compressed=True, most=1 << 20)
+    assert isinstance(sent_for("git", body, packed=True), str)
 
 
 @pytest.mark.parametrize(
@@ -205,7 +223,7 @@ def test_a_compressed_body_is_read_whole_or_refused(body: bytes) -> None:
         (b"POST /x/git-upload-pack", FETCH + b"Content-Length: 4\r\nContent-Encoding: gzip\r\n", True),
         (b"POST /x/git-upload-pack", FETCH + b"Content-Length: 4\r\nContent-Encoding: br\r\n", False),
         (b"POST /x/git-upload-pack", FETCH + b"Content-Length: 1048577\r\n", False),
-        (b"POST /x/git-upload-pack", FETCH + b"Transfer-Encoding: chunked\r\n", False),
+        (b"POST /x/git-upload-pack", FETCH + b"Transfer-Encoding: chunked\r\n", True),
         (b"POST /x/git-upload-pack", FETCH, False),
         (b"POST /x/git-upload-pack", b"Content-Type: text/plain\r\nContent-Length: 4\r\n", False),
         (b"POST /x/git-upload-pack", b"Content-Length: 4\r\n", False),
@@ -219,8 +237,7 @@ def test_only_a_fetch_of_git_has_a_body(line: bytes, fields: bytes, passes: bool
     found = judged(line, fields)
     assert isinstance(found, reading.Reading) == passes, found
     if isinstance(found, reading.Reading):
-        assert found.has_body
-        assert (b"content-type", b"application/x-git-upload-pack-request") in found.request.fields
+        assert found.post is GIT
 
 
 @pytest.mark.skipif(shutil.which("git") is None, reason="the oracle is git")
@@ -248,5 +265,93 @@ def test_what_git_really_sends_passes(tmp_path: Path, version: str) -> None:
         said = re.findall(r"packet:\s+(?:clone|fetch(?:-pack)?|ls-remote)> (.*)$", file.read(), re.MULTILINE)
     assert any(line.startswith("want ") for line in said)
     body = lines(*(line.encode() for line in said))
-    left = rewritten(body, compressed=False, most=1 << 20)
+    left = rewritten(body)
     assert (b"want " in left, b"agent=" in left) == (True, False)
+
+
+# ----------------------------------------------------------------------------------------------- queries and questions
+
+
+def query(text: str, **more: object) -> bytes:
+    return json.dumps({"query": text, **more}).encode()
+
+
+QUERIES = [
+    ("{ a }", "{ a }"),
+    ("query Q($n: Int = 3, $o: In = {a: [1, \"}\"]}) @d(x: {y: 1}) { a(b: $n) { c } # said\n }",
+     'query Q ( $ n : Int = 3 $ o : In = { a : [ 1 "}" ] } ) @ d ( x : { y : 1 } ) { a ( b : $ n ) { c } }'),
+    ("query { a } fragment F on T { ...F mutation }", "query { a } fragment F on T { ... F mutation }"),
+    ('{ a(b: """mutation { x }""", c: -1.5e3) }', '{ a ( b : """mutation { x }""" c : -1.5e3 ) }'),
+    ("\ufeff query A { a } query B { b }", "query A { a } query B { b }"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("text", "sent"), QUERIES)
+def test_a_query_is_sent_token_by_token(text: str, sent: str) -> None:
+    body = query(text, variables={"a": 1}, operationName="A")
+    assert (
+        sent_for("graphql", body, b"/graphql")
+        == json.dumps({"query": sent, "operationName": "A", "variables": {"a": 1}}, separators=(",", ":")).encode()
+    )
+
+
+MUTATIONS = {
+    "a mutation": query("mutation { a }"), "behind a query": query("query { a } mutation { b }"),
+    "behind a fragment": query("fragment F on T { a } mutation { b }"), "a subscription": query("subscription { a }"),
+    "behind a comment": query("# query { a }\nmutation { a }"), "behind a comma": query(",,, mutation { a }"),
+    "in the middle": query("query A { a } mutation M { b } query C { c }"), "a type": query("type T { a: Int }"),
+    "only a fragment": query("fragment F on T { a }"), "nothing": query(""), "not whole": query("query { a"),
+    "closed too often": query("{ a } }"), "wrong brackets": query("{ a ( ] }"),
+    "a text that does not end": query('{ a(b: "'),
+    "a text over lines": query('{ a(b: "x\n") }'), "no token": query("{ a ? }"), "a zero": query("{ a \0 }"),
+    "a string in a string": query('{ a } """" mutation { b } "'),
+    "a batch": b"[" + query("{ a }") + b"]", "a persisted one": json.dumps({"id": "abc"}).encode(),
+    "with extensions": query("{ a }", extensions={"persistedQuery": {"sha256Hash": "secret"}}),
+    "no JSON": b"query=mutation", "no UTF-8": b'{"query": "\xff"}', "deep": b'{"a":' * 100_000,
+    "a key twice": b'{"query": "{ a }", "query": "mutation { a }"}',
+    "no number": b'{"query":"{ a }","variables":{"a":NaN}}',
+    "a key twice below": b'{"query": "{ a }", "variables": {"a": 1, "a": 2}}',
+    "a name that is none": query("{ a }", operationName="a b"),
+    "variables in words": query("{ a }", variables="secret"),
+    "a query that is no text": b'{"query": ["mutation { a }"]}', "too long": query("{ a }" + " " * 20_000),
+    "two values": query("{ a }") + b" {}",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", MUTATIONS)
+def test_what_does_more_than_ask_is_refused(name: str) -> None:
+    assert isinstance(sent_for("graphql", MUTATIONS[name], b"/graphql"), str)
+
+
+@given(st.text(alphabet='{}()[]"#\\\n ,amutionqery$:!.1', max_size=60))
+def test_no_text_hides_a_mutation_among_queries(noise: str) -> None:
+    with contextlib.suppress(ValueError):
+        tokens = asked(noise + " mutation { x } query { y }")
+        # It stands inside of something else, and what is sent reads back as itself.
+        assert asked(tokens) == tokens
+        depth, starts, last = 0, [], ""
+        for at, token in enumerate(re.findall(r'"""(?:\\"""|.)*?"""|"(?:\\.|[^"])*"|\S+', tokens, re.DOTALL)):
+            starts += [token] if depth == 0 and (at == 0 or last == "}") else []
+            depth += (token in "({[") - (token in ")}]")
+            last = token
+        assert "mutation" not in starts
+
+
+def test_a_question_about_packages_is_their_names_and_versions() -> None:
+    path = b"/-/npm/v1/security/advisories/bulk"
+    asked_for = {"left-pad": ["1.3.0"], "@types/node": ["20.1.0", "1.0.0-rc.1"]}
+    body = json.dumps(asked_for).encode()
+    assert (
+        sent_for("npm-audit", gzip.compress(body), path, packed=True)
+        == json.dumps(asked_for, separators=(",", ":")).encode()
+    )
+    for other in ({"a": ["secret"]}, {"a b": ["1.0.0"]}, {"a": []}, {"a": "1.0.0"}, {"a": [{"x": 1}]}, ["a"]):
+        assert isinstance(sent_for("npm-audit", json.dumps(other).encode(), path), str)
+
+
+@pytest.mark.parametrize("path", [b"/graphql", b"/api/graphql", b"/-/npm/v1/security/advisories/bulk"])
+def test_what_policy_does_not_name_for_a_host_is_no_way_to_read(path: bytes) -> None:
+    fields = b"Content-Type: application/json\r\nContent-Length: 10\r\n"
+    assert judged(b"POST " + path, fields) == "POST is no way to read"
+    assert judged(b"POST " + path + b"?query=x", fields, ("graphql", "npm-audit")) == "POST is no way to read"
+    assert isinstance(judged(b"POST " + path, fields, ("graphql", "npm-audit")), reading.Reading)

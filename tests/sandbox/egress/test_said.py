@@ -1,0 +1,162 @@
+"""What the requests of a call say to hosts that may only be read from."""
+
+from __future__ import annotations
+
+import gzip
+
+import pytest
+
+from gateway.model.plan import Endpoint, Network
+from gateway.sandbox.egress import said as saying
+from gateway.sandbox.egress.addresses import Host
+from gateway.sandbox.egress.http import request_of
+from gateway.sandbox.egress.reading import NotReadingError
+from gateway.sandbox.egress.said import Said
+
+INDEX, FILES, OTHER = Host("index.example"), Host("files.example"), Host("other.example")
+NETWORK = Network(
+    "listed",
+    (
+        Endpoint("index.example", 0, "r", "read"),
+        Endpoint("files.example", 0, "r", "read", ("index.example",)),
+        Endpoint("other.example", 0, "r", "read"),
+    ),
+)
+HTML = (b"content-type", b"text/html; charset=utf-8")
+PAGE = b'<a href="https://files.example/p/aa/x-1.0+cu.whl#sha256=ab" data-core-metadata="sha256=cd">x</a>'
+
+
+def ask(said: Said, host: Host, path: bytes, fields: bytes = b"") -> bytes:
+    """The path that is sent; raises NotReadingError where none is."""
+    line = b"GET %s HTTP/1.1\r\nHost: %s\r\n%s\r\n" % (path, host.text.encode(), fields)
+    request = said.judged(host, request_of(line)).request
+    said.spend(host, request, None)
+    return request.path
+
+
+def page(said: Said, text: bytes, *fields: tuple[bytes, bytes], pieces: int = 1 << 20, status: int = 200) -> None:
+    """The index answers with a page, in pieces."""
+    ask(said, INDEX, b"/simple/x/")
+    shown = said.answered(INDEX, status, fields or (HTML,))
+    for at in range(0, len(text), pieces) if shown is not None else ():
+        assert shown is not None
+        shown(text[at : at + pieces])
+
+
+@pytest.mark.parametrize("pieces", [1, 7, 1 << 20])
+@pytest.mark.parametrize("packed", [False, True], ids=["as it is", "packed"])
+def test_what_an_index_names_passes_free_and_as_it_was_named(pieces: int, packed: bool) -> None:
+    said = Said(NETWORK)
+    fields = (HTML, (b"content-encoding", b"gzip")) if packed else (HTML,)
+    page(said, gzip.compress(PAGE) if packed else PAGE, *fields, pieces=pieces)
+    assert ask(said, FILES, b"/p/aa/x-1.0%2Bcu.whl") == b"/p/aa/x-1.0+cu.whl"
+    assert ask(said, FILES, b"/p/aa/x-1.0+cu.whl.metadata") == b"/p/aa/x-1.0+cu.whl.metadata"
+    assert said.counts() == (("files.example", 2, 0), ("index.example", 1, len(b"/simple/x/")))
+
+
+UNTAUGHT = {
+    "another type": ((b"content-type", b"application/octet-stream"),),
+    "no type": ((b"x", b"y"),),
+    "two types": (HTML, HTML),
+    "another packing": (HTML, (b"content-encoding", b"br")),
+    "packed, it says": (HTML, (b"content-encoding", b"gzip")),
+}
+
+
+@pytest.mark.parametrize("name", UNTAUGHT)
+def test_an_answer_that_is_no_page_names_nothing(name: str) -> None:
+    said = Said(NETWORK)
+    page(said, PAGE, *UNTAUGHT[name])
+    ask(said, FILES, b"/p/aa/x-1.0+cu.whl")
+    assert {host: chosen for host, _n, chosen in said.counts()}["files.example"] == len(b"/p/aa/x-1.0+cu.whl")
+
+
+def test_an_error_or_another_host_names_nothing() -> None:
+    said = Said(NETWORK)
+    page(said, PAGE, status=404)
+    assert said.answered(OTHER, 200, (HTML,)) is None
+    ask(said, OTHER, b"/simple/x/")
+    assert said.answered(OTHER, 200, (HTML,)) is None
+
+
+def test_a_name_that_only_the_end_of_the_page_cuts_is_not_known() -> None:
+    said = Said(NETWORK)
+    page(said, PAGE[: PAGE.index(b"x-1.0")] + b"x-1")
+    before = said.counts()
+    ask(said, FILES, b"/p/aa/x-1")
+    assert said.counts() != before
+    assert {host: chosen for host, _n, chosen in said.counts()}["files.example"] == len(b"/p/aa/x-1")
+
+
+def test_few_files_that_nobody_named_can_be_asked_for() -> None:
+    said = Said(NETWORK)
+    page(said, PAGE)
+    for number in range(saying.MAX_UNNAMED):
+        ask(said, FILES, b"/p/%d" % number)
+    with pytest.raises(NotReadingError, match="no index has named"):
+        ask(said, FILES, b"/p/more")
+    assert ask(said, FILES, b"/p/aa/x-1.0+cu.whl") == b"/p/aa/x-1.0+cu.whl"
+    assert ask(said, OTHER, b"/anything") == b"/anything"  # whose files nobody names
+
+
+def test_few_things_can_be_asked_for_that_are_not_there() -> None:
+    said = Said(NETWORK)
+    for number in range(saying.MAX_ABSENT):
+        ask(said, INDEX, b"/simple/secret-%d/" % number)
+        said.answered(INDEX, 404, (HTML,))
+    for host in (INDEX, OTHER, FILES):
+        with pytest.raises(NotReadingError, match="do not have"):
+            ask(said, host, b"/simple/more/")
+
+
+def test_a_field_is_counted_once_and_again_where_it_is_another() -> None:
+    said = Said(NETWORK)
+    for fields in (b"Accept: text/html\r\n", b"Accept: text/html\r\n", b"Accept: text/plain\r\n"):
+        ask(said, OTHER, b"/x", fields)
+    assert said.counts() == (("other.example", 3, 3 * 2 + len(b"text/html") + len(b"text/plain")),)
+
+
+def test_all_that_a_call_says_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(saying, "MAX_OUT", 25)
+    said = Said(NETWORK)
+    for host in (INDEX, OTHER):
+        ask(said, host, b"/123456789")
+    with pytest.raises(NotReadingError, match="have said"):
+        ask(said, OTHER, b"/123456789")
+    assert ask(said, OTHER, b"/1234") == b"/1234"
+    assert sum(chosen for _host, _requests, chosen in said.counts()) == 25
+
+
+def test_an_index_is_asked_for_pages_that_can_be_read_here() -> None:
+    said = Said(NETWORK)
+    line = b"GET /x HTTP/1.1\r\nHost: index.example\r\nAccept-Encoding: %s\r\n\r\n"
+    found = [
+        [
+            value
+            for name, value in said.judged(host, request_of(line % packing)).request.fields
+            if name == b"accept-encoding"
+        ]
+        for host, packing in ((INDEX, b"br, gzip, zstd"), (INDEX, b"br"), (OTHER, b"br"))
+    ]
+    assert found == [[b"gzip"], [], [b"br"]]
+
+
+def test_a_tag_of_one_host_is_not_another_ones() -> None:
+    said = Said(NETWORK)
+    ask(said, INDEX, b"/x")
+    said.answered(INDEX, 200, ((b"etag", b'"given"'),))
+    fields = b'If-None-Match: "given"\r\n'
+    kept = [
+        b"if-none-match"
+        in dict(said.judged(host, request_of(b"GET /x HTTP/1.1\r\nHost: a\r\n" + fields + b"\r\n")).request.fields)
+        for host in (INDEX, OTHER)
+    ]
+    assert kept == [True, False]
+
+
+def test_a_page_that_unpacks_to_very_much_is_not_read_to_its_end(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("gateway.sandbox.egress.named_files.MAX_SHOWN", 1 << 21)
+    said = Said(NETWORK)
+    page(said, gzip.compress(b" " * (4 << 20) + PAGE), HTML, (b"content-encoding", b"gzip"))
+    ask(said, FILES, b"/p/aa/x-1.0+cu.whl")
+    assert said.counts()[0][2] > 0
