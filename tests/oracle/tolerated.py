@@ -197,6 +197,7 @@ OWN_STATE: dict[str, tuple[str, ...]] = {
     "go": ("~/.cache/", "~/.cache/go-build/", "~/.config/go/"),
     "gpg": ("~/.gnupg/",),
     "terraform": ("~/.terraform.d/",),
+    **dict.fromkeys(("podman", "buildah"), ("~/.local/share/containers/", "~/.config/containers/", "/run/user/")),
     **dict.fromkeys(("gem", "ruby"), ("~/.local/", "~/.gem/", "~/.cache/")),
     "mount": ("/run/mount/",),
     "top": ("~/.config/", "~/.config/procps/"),
