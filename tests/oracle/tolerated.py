@@ -107,6 +107,8 @@ PARTS_OF: dict[str, tuple[str, ...]] = {
     **dict.fromkeys(("apt", "apt-get", "apt-mark", "apt-cache", "apt-file"), ("dpkg", "lsb_release", "sh")),
     **dict.fromkeys(("npm", "npx"), ("node",)),
     "gem": ("ruby",),
+    # Without root it starts itself again in a namespace of users, and asks what it would run containers with.
+    **dict.fromkeys(("podman", "buildah"), ("podman", "buildah", "newuidmap", "newgidmap", "conmon", "crun", "runc")),
     "yq": ("jq",),
     "man": (
         "apropos",
@@ -197,7 +199,7 @@ OWN_STATE: dict[str, tuple[str, ...]] = {
     "go": ("~/.cache/", "~/.cache/go-build/", "~/.config/go/"),
     "gpg": ("~/.gnupg/",),
     "terraform": ("~/.terraform.d/",),
-    **dict.fromkeys(("podman", "buildah"), ("~/.local/share/containers/", "~/.config/containers/", "/run/user/")),
+    **dict.fromkeys(("podman", "buildah"), ("~/.local/", "~/.config/", "/run/user/", "/proc/")),
     **dict.fromkeys(("gem", "ruby"), ("~/.local/", "~/.gem/", "~/.cache/")),
     "mount": ("/run/mount/",),
     "top": ("~/.config/", "~/.config/procps/"),
