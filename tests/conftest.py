@@ -13,6 +13,7 @@ from typing import Any
 import fuzzing as fuzzing  # loads the profile of all properties
 import pytest
 from patience import patience
+from warmed import warm
 
 from gateway.api.gateway import Gateway
 from gateway.config.layers import PolicyFile
@@ -58,6 +59,26 @@ def pytest_runtest_makereport(item: pytest.Item) -> Any:
     if report.skipped and os.environ.get("CI") and isinstance(report.longrepr, tuple) and must_run(report.longrepr[2]):
         report.outcome, report.longrepr = "failed", f"{item.nodeid} must run in CI, and did not: {report.longrepr[2]}"
     return report
+
+
+# What the tests of real programs get them from.
+REAL = {"clients", "servers", "place"}
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Without real clients one row of each of their tables is enough to say that they were not there."""
+    if config.getoption("--real-clients"):
+        return
+    seen: set[tuple[Path, str]] = set()
+    kept: list[pytest.Item] = []
+    left: list[pytest.Item] = []
+    for item in items:
+        row = (item.path, item.name.partition("[")[0])
+        needed = "real_" not in item.path.name or REAL.isdisjoint(getattr(item, "fixturenames", ()))
+        (kept if needed or row not in seen else left).append(item)
+        seen.add(row)
+    config.hook.pytest_deselected(items=left)
+    items[:] = kept
 
 
 def pytest_collection_finish() -> None:
@@ -106,7 +127,7 @@ def guard(tmp_path_factory: pytest.TempPathFactory):
     """A gateway in a frozen project, under `builtin` and what the test says of each layer: its rules in long form, or a
     whole document. No disk is looked at."""
     nowhere = "/nonexistent/gateway"
-    where = Places(nowhere, nowhere, nowhere, str(tmp_path_factory.mktemp("cache")), FROZEN["home"])
+    where = Places(nowhere, nowhere, nowhere, warm(tmp_path_factory.mktemp("compiled") / "gateway"), FROZEN["home"])
     tools = load_tools(where)
     builtin = packaged("policies/builtin.yaml")
 
@@ -136,6 +157,7 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
     (project / ".git" / "HEAD").write_text("ref: refs/heads/main\n", encoding="utf-8")
     (project / "src").mkdir()
     (project / "src" / "main.py").write_text("print()\n", encoding="utf-8")
+    warm(folder.parent / "cache" / "gateway")
     return folder
 
 
@@ -169,6 +191,18 @@ def gateway(command):
         arguments = command(*words, cwd=cwd, **env)
         stdin = {"stdin": subprocess.DEVNULL} if input is None else {"input": input}
         return subprocess.run(**arguments, **stdin, capture_output=True, timeout=patience(60), check=False)
+
+    return run
+
+
+@pytest.fixture(scope="session")
+def in_process(command):
+    """The same without a process of its own, for tests that are about what is said and done."""
+    from inprocess import called
+
+    def run(*words: str | bytes, input: bytes | None = None, cwd: Path | None = None, **env: str | None):  # noqa: A002 - as above
+        arguments = command(cwd=cwd, **env)
+        return called([os.fsdecode(word) for word in words], arguments["cwd"], arguments["env"], input or b"")
 
     return run
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 import yaml
+from warmed import compiled_once
 
 from gateway.api.gateway import Gateway
 from gateway.config.layers import PolicyFile
@@ -56,7 +57,7 @@ def place(links: bool = False) -> World:
 def policy() -> tuple[Places, Loaded]:
     here = place()
     nowhere = "/nonexistent/gateway"
-    where = Places(nowhere, nowhere, nowhere, str(HERE.parent / ".pytest_cache" / "gateway"), here.home)
+    where = Places(nowhere, nowhere, nowhere, str(compiled_once()), here.home)
     builtin = Path(packaged("policies/builtin.yaml")).read_bytes()
     files = [
         PolicyFile("builtin", packaged("policies/builtin.yaml"), builtin, here.root, "/"),

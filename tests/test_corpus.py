@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 import yaml
+from warmed import compiled_once
 
 from gateway.api.gateway import Gateway
 from gateway.config.layers import PolicyFile
@@ -49,7 +50,7 @@ AT_LEAST, AT_LEAST_EVASIONS = 4600, 2000
 @functools.cache
 def places_for(home: str) -> Places:
     nowhere = "/nonexistent/gateway"
-    return Places(nowhere, nowhere, nowhere, str(HERE.parent / ".pytest_cache" / "gateway"), home)
+    return Places(nowhere, nowhere, nowhere, str(compiled_once()), home)
 
 
 @functools.cache

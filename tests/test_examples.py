@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+from warmed import warm
 
 from gateway.api.gateway import Gateway
 from gateway.config.load import Options
@@ -38,7 +39,7 @@ def test_an_example_gets_the_answers_it_promises(world: Path, tmp_path: Path) ->
     folder = str(tmp_path / "nowhere")
     guard = Gateway(
         Options(str(root), policies=str(root / "policies"), root=str(root)),
-        where=Places(folder, folder, folder, str(tmp_path / "cache"), str(tmp_path / "home")),
+        where=Places(folder, folder, folder, warm(tmp_path / "cache"), str(tmp_path / "home")),
     )
     answers = {}
     for line in (world / "calls.jsonl").read_text(encoding="utf-8").splitlines():

@@ -2,24 +2,84 @@
 
 from __future__ import annotations
 
+import fcntl
 import functools
 import os
+import shutil
 import tempfile
+from contextlib import suppress
 from pathlib import Path
 
-from gateway.config.shipped import load_descriptions, load_foreign, load_tools
+from gateway.config.shipped import code_stamp, descriptions_stamp, load_descriptions, load_foreign, load_tools
+from gateway.core.cache import digest
 from gateway.core.places import Places
 
 
+class _Kept:
+    """A file of what is compiled, which many folders share as long as nobody changes it."""
+
+    def __init__(self, path: Path) -> None:
+        self.name = path.name
+        self._path = path
+        self._content = path.read_bytes()
+        self._known = self._look()
+
+    def _look(self) -> tuple[int, ...]:
+        found = os.stat(self._path)
+        return found.st_mode, found.st_uid, found.st_size, found.st_mtime_ns
+
+    def put(self, to: Path) -> None:
+        """A link: it is many megabytes, and tests are thousands. Another user, and another disk, get a copy."""
+        to.unlink(missing_ok=True)
+        if os.geteuid() == self._known[1]:
+            if self._look() != self._known:  # by a test, in place, as the gateway never does
+                self._path.unlink()
+                self._write(self._path)
+                self._known = self._look()
+            with suppress(OSError):
+                to.hardlink_to(self._path)
+                return
+        self._write(to)
+
+    def _write(self, path: Path) -> None:
+        path.write_bytes(self._content)
+        path.chmod(0o600)
+
+
 @functools.cache
-def _compiled() -> tuple[tuple[str, bytes], ...]:
-    with tempfile.TemporaryDirectory() as top:
-        nowhere = os.path.join(top, "nowhere")
-        where = Places(nowhere, nowhere, nowhere, os.path.join(top, "cache", "gateway"), nowhere)
-        load_tools(where)
-        load_descriptions(where).names()
-        load_foreign(where).names_for_rules()
-        return tuple((path.name, path.read_bytes()) for path in Path(where.cache).iterdir())
+def _compiled() -> tuple[tempfile.TemporaryDirectory[str], list[_Kept]]:
+    """A folder that goes with the process, and its files."""
+    made = tempfile.TemporaryDirectory(prefix="gateway-compiled-")
+    own = Path(made.name, "gateway")
+    try:
+        shutil.copytree(compiled_once(), own)
+    except OSError:  # of a user who may not write here
+        _compile(own)
+    return made, [_Kept(path) for path in sorted(own.iterdir())]
+
+
+def compiled_once() -> Path:
+    """For all processes of all runs, as long as what ships and what compiles it stay the same."""
+    top = Path(__file__).parents[1] / ".pytest_cache" / "compiled"
+    top.mkdir(parents=True, exist_ok=True)
+    found = top / digest([code_stamp(), descriptions_stamp()])
+    with open(top / "lock", "w", encoding="ascii") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not (found / "whole").exists():
+            for each in top.iterdir():
+                if each.is_dir():
+                    shutil.rmtree(each)
+            _compile(found / "gateway")
+            (found / "whole").touch()
+    return found / "gateway"
+
+
+def _compile(cache: Path) -> None:
+    cache.mkdir(mode=0o700, parents=True)
+    where = Places("/nonexistent", "/nonexistent", "/nonexistent", str(cache), "/nonexistent")
+    load_tools(where)
+    load_descriptions(where).names()
+    load_foreign(where).names_for_rules()
 
 
 def warm(cache: str | Path) -> str:
@@ -27,8 +87,6 @@ def warm(cache: str | Path) -> str:
     user had asked before; gives the folder. What ships is another by then: it is made anew, as everywhere."""
     folder = Path(cache)
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-    for name, content in _compiled():
-        path = folder / name
-        path.write_bytes(content)
-        path.chmod(0o600)
+    for each in _compiled()[1]:
+        each.put(folder / each.name)
     return str(folder)

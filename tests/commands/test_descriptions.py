@@ -13,11 +13,11 @@ from types import ModuleType, UnionType
 from typing import TYPE_CHECKING, Any, Required, Union, get_args, get_origin, get_type_hints, is_typeddict
 
 import pytest
+from shipped import compiled, sources
 
 import gateway.commands
 from gateway.commands.examples import effects, failures
 from gateway.commands.special import HOOKS, MODULES
-from gateway.config.compiling import shipped_sources
 from gateway.core.errors import ConfigError
 from gateway.spec.commandkeys import EFFECTS, KINDS
 from gateway.spec.commands import compile_description
@@ -25,9 +25,8 @@ from gateway.spec.commands import compile_description
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from gateway.spec.commandparts import Source
 
-SOURCES = shipped_sources()
+SOURCES = sources()
 FOLDER = Path(gateway.commands.__file__).parent
 
 
@@ -35,10 +34,6 @@ FOLDER = Path(gateway.commands.__file__).parent
 CHAPTERS = {
     letter: list(found) for letter, found in itertools.groupby(SOURCES, lambda source: Path(source.path).stem[0])
 }
-
-
-def compiled(source: Source) -> Any:
-    return compile_description(source.content, source.path, parts=source.parts)
 
 
 def test_every_description_has_a_file_in_some_chapter() -> None:

@@ -42,7 +42,7 @@ FROZEN = {"home": HOME, "root": CWD, "branch": "main", "files": [".git/HEAD", "x
 def open_world(tmp_path_factory: pytest.TempPathFactory):
     """Opens a gateway in a frozen project, where layers describe programs and one may lock that."""
     nowhere = "/nonexistent/gateway"
-    where = Places(nowhere, nowhere, nowhere, str(tmp_path_factory.mktemp("cache")), HOME)
+    where = Places(nowhere, nowhere, nowhere, warm(tmp_path_factory.mktemp("compiled") / "gateway"), HOME)
     tools = load_tools(where)
     place = world(FROZEN)
     builtin = packaged("policies/builtin.yaml")
@@ -385,5 +385,5 @@ def test_no_lower_layer_takes_an_effect_away_but_of_names_that_a_trusted_one_may
 
 @pytest.fixture(scope="module")
 def shipped(tmp_path_factory: pytest.TempPathFactory) -> Descriptions:
-    cache = str(tmp_path_factory.mktemp("cache"))
+    cache = warm(tmp_path_factory.mktemp("compiled") / "gateway")
     return load_descriptions(Places("/nonexistent", "/nonexistent", "/nonexistent", cache, "/nonexistent"))

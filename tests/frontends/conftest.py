@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 import yaml
+from warmed import warm
 
 from gateway.api.gateway import Gateway
 from gateway.config.layers import PolicyFile
@@ -58,7 +59,7 @@ USER = {
 def open_world(tmp_path_factory: pytest.TempPathFactory):
     """Opens a gateway in the world `project` under the built-in policy and the layers above."""
     place = world(yaml.safe_load((TESTS / "worlds" / "project.yaml").read_text(encoding="utf-8")))
-    where = Places(NOWHERE, NOWHERE, NOWHERE, str(tmp_path_factory.mktemp("cache")), place.home)
+    where = Places(NOWHERE, NOWHERE, NOWHERE, warm(tmp_path_factory.mktemp("compiled") / "gateway"), place.home)
     tools = load_tools(where)
     known: dict[tuple[str, bool, str], Gateway] = {}
 

@@ -6,6 +6,7 @@ command in its place, as words or as a text.
 
 from __future__ import annotations
 
+import functools
 import re
 import shlex
 from typing import Any
@@ -14,15 +15,13 @@ import pytest
 from fuzzing import SEARCH
 from hypothesis import given
 from hypothesis import strategies as st
+from shipped import descriptions
 from test_corpus import CASES
 
-from gateway.config.compiling import shipped_sources
 from gateway.core.errors import CallError
 from gateway.model.call import RawCall
 from gateway.model.decision import Decision
-from gateway.spec.commands import compile_description
 
-DESCRIPTIONS = [compile_description(each.content, each.path, parts=each.parts) for each in shipped_sources()]
 _GIVEN = re.compile(r"(?P<text>'rm x'|\"rm x\")|(?<!\S)rm x(?!\S)")
 # What runs on another machine or in a container has other files than the command itself.
 ELSEWHERE = {"ssh", "docker", "docker-compose", "kubectl", "crictl", "buildah", "minikube"}
@@ -63,20 +62,31 @@ def _handed_on(spec: dict[str, Any]) -> bool:
     )
 
 
-WRAPPING = [each for each in DESCRIPTIONS if _handed_on(each) and each["names"][0] not in ELSEWHERE]
-TEMPLATES = sorted(
-    {example for each in WRAPPING for example in each["examples"] if _is_plain(example)}
-    | {text.replace("cat f", "rm x") for each in WRAPPING for text in each["examples"] if text.endswith("cat f")}
-    | {
-        "find . -exec rm x \\;", "find . -ok rm x \\;", "fd a -x rm x", "su -c 'rm x'",
-        "xargs -0 -n1 rm x", "busybox rm x", "exec -c rm x", "builtin command rm x", "coproc rm x", "time rm x",
-        "env - rm x", "env -i rm x", "env -u A rm x", "env -S 'rm x'", "env -vS 'rm x'",
-        "env --split-string='rm x'", "setpriv --no-new-privs rm x", "doas rm x", "sudo rm x", "nohup rm x", "uvx rm x",
-        "npx rm x", "trap 'rm x' EXIT", "parallel ::: 'rm x'", "script -c 'rm x' /dev/null", "sh -c 'rm x'",
-        "conda run rm x", "chroot / rm x", "bunx rm x", "screen rm x", "yarn exec rm x", "pdm run rm x", "bun x rm x",
-        "pnpm exec rm x", "npm exec rm x", "pipx run rm x", "jobs -x rm x", "ip netns exec n rm x",
-    }
-)  # fmt: skip
+@functools.cache
+def wrapping() -> tuple[dict[str, Any], ...]:
+    return tuple(each for each in descriptions() if _handed_on(each) and each["names"][0] not in ELSEWHERE)
+
+
+BESIDES = {
+    "find . -exec rm x \\;", "find . -ok rm x \\;", "fd a -x rm x", "su -c 'rm x'",
+    "xargs -0 -n1 rm x", "busybox rm x", "exec -c rm x", "builtin command rm x", "coproc rm x", "time rm x",
+    "env - rm x", "env -i rm x", "env -u A rm x", "env -S 'rm x'", "env -vS 'rm x'",
+    "env --split-string='rm x'", "setpriv --no-new-privs rm x", "doas rm x", "sudo rm x", "nohup rm x", "uvx rm x",
+    "npx rm x", "trap 'rm x' EXIT", "parallel ::: 'rm x'", "script -c 'rm x' /dev/null", "sh -c 'rm x'",
+    "conda run rm x", "chroot / rm x", "bunx rm x", "screen rm x", "yarn exec rm x", "pdm run rm x", "bun x rm x",
+    "pnpm exec rm x", "npm exec rm x", "pipx run rm x", "jobs -x rm x", "ip netns exec n rm x",
+    }  # fmt: skip
+
+
+@functools.cache
+def templates() -> list[str]:
+    return sorted(
+        BESIDES
+        | {example for each in wrapping() for example in each["examples"] if _is_plain(example)}
+        | {text.replace("cat f", "rm x") for each in wrapping() for text in each["examples"] if text.endswith("cat f")}
+    )
+
+
 _SIMPLE = re.compile(r"[a-z][\w+-]*( [\w./:,@+=~-]+)*")
 _OF_THE_SHELL = frozenset(
     ("cd", "pushd", "popd", "exit", "export", "unset", "set", "source", "eval", "alias", "declare", "typeset", "local",
@@ -130,17 +140,17 @@ def decide(guard: Any, request: Any) -> Any:
 
 
 def test_every_description_that_hands_on_has_a_wrapper_here() -> None:
-    programs = {template.split()[0] for template in TEMPLATES}
-    without = {each["names"][0] for each in WRAPPING if programs.isdisjoint(each["names"])}
+    programs = {template.split()[0] for template in templates()}
+    without = {each["names"][0] for each in wrapping() if programs.isdisjoint(each["names"])}
     assert without == WITHOUT
 
 
 def test_there_is_something_to_hand_on() -> None:
-    assert (len(TEMPLATES) > 60, len(HARMFUL) > 300) == (True, True)
+    assert (len(templates()) > 60, len(HARMFUL) > 300) == (True, True)
 
 
 @SEARCH
-@given(template=st.sampled_from(TEMPLATES), command=commands())
+@given(template=st.deferred(lambda: st.sampled_from(templates())), command=commands())
 def test_a_wrapper_never_makes_a_command_milder(
     decide: Any, template: str, command: tuple[list[str], list[str]]
 ) -> None:

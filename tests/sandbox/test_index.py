@@ -7,6 +7,7 @@ import time
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from warmed import warm
 
 from gateway.config.layers import PolicyFile
 from gateway.config.load import Options, policy_from
@@ -47,7 +48,7 @@ def top(tmp_path: Path) -> Path:
 @pytest.fixture
 def protection(top: Path, tmp_path_factory: pytest.TempPathFactory):
     nowhere = "/nonexistent/gateway"
-    where = Places(nowhere, nowhere, nowhere, str(tmp_path_factory.mktemp("cache")), "/home/dev")
+    where = Places(nowhere, nowhere, nowhere, warm(tmp_path_factory.mktemp("compiled") / "gateway"), "/home/dev")
     text = POLICY.replace("//TOP", "/" + str(top)).encode()
     files = [PolicyFile("user", "user.yaml", text, str(top), str(top))]
     loaded = policy_from(files, Options(str(top), root=str(top)), load_tools(where), "/home/dev", verify=check_examples)

@@ -10,6 +10,7 @@ import pytest
 import yaml
 from hypothesis import given
 from hypothesis import strategies as st
+from warmed import warm
 
 from gateway.api.gateway import Gateway
 from gateway.audit import secrets
@@ -102,7 +103,7 @@ class Planner:
 
 @pytest.fixture(scope="module")
 def planner(tmp_path_factory: pytest.TempPathFactory):
-    cache = str(tmp_path_factory.mktemp("cache"))
+    cache = warm(tmp_path_factory.mktemp("compiled") / "gateway")
     known: dict[str, Planner] = {}
 
     def open_(user: dict[str, Any] | None = None, **options: Any) -> Planner:
