@@ -166,7 +166,7 @@ def kept(home: Path) -> list[str]:
 def test_no_command_shows_a_file_that_is_none_of_ours(outputs, words, parameter, home, tmp_path):
     project = tmp_path / "project"
     cases = {}
-    for number, (what, content) in enumerate(share(FOREIGN.items(), 3, MARKED.index((words, parameter)))):
+    for number, (what, content) in enumerate(share(FOREIGN.items(), 6, MARKED.index((words, parameter)))):
         data = content.encode("latin-1")
         if parameter.opens.tree or parameter.metavar == "DIR":
             path = tmp_path / f"folder{number}"

@@ -6,9 +6,11 @@ import io
 import json
 import os
 import signal
+from itertools import product
 from typing import TYPE_CHECKING
 
 import pytest
+from fuzzing import share
 
 from gateway.frontends import workers
 from gateway.frontends.batch import lines_of
@@ -33,8 +35,8 @@ def told(chunk: list[bytes | None]) -> tuple[str, int, int]:
     return b"".join(line or b"" for line in chunk).decode(), len(chunk), 3
 
 
-@pytest.mark.parametrize("count", [1, 2, 3, 7])
-@pytest.mark.parametrize("size", [0, 1, CHUNK, CHUNK + 1, 9 * CHUNK - 1])
+# Each of the sizes, and each number of workers; all pairs in a thorough run.
+@pytest.mark.parametrize(("size", "count"), share(product([0, 1, CHUNK, CHUNK + 1, 9 * CHUNK - 1], [1, 2, 3, 7]), 3))
 def test_the_answers_come_in_the_order_of_the_lines(count: int, size: int) -> None:
     text = numbered(size)
     many = Workers(count, lambda: opened(text), told)

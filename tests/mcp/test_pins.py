@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 from attended import at_terminal
-from wired import text_of
+from wired import ERAS, text_of
 
 from gateway.core.errors import ConfigError
 from gateway.mcp.pins import CHANGED, ELSEWHERE, NEW, Pins, digest_of_waiting, identity_of
@@ -231,6 +231,7 @@ def test_a_person_sees_what_it_says_now_and_accepts_that(pinned) -> None:
     assert set(client.tools()) == {"echo", "fail"}
 
 
+@pytest.mark.parametrize("era", ERAS)
 def test_a_change_that_is_told_meanwhile_holds_for_the_next_call(pinned, era: str) -> None:
     client = pinned.gateway("proxy", "docs", era=era)
     assert client.text("echo", text="x") == "x"

@@ -5,10 +5,12 @@ from __future__ import annotations
 import asyncio
 import json
 import sys
+from itertools import product
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from fuzzing import share
 from patience import patience
 from wired import ERAS, text_of
 
@@ -19,7 +21,8 @@ from gateway.mcp.relay import Relay
 from gateway.model.call import Call
 
 
-@pytest.mark.parametrize("behind", ["both", *ERAS])
+# Each era of a client and each of a server; all pairs in a thorough run.
+@pytest.mark.parametrize(("era", "behind"), share(product(ERAS, ("both", *ERAS)), 2))
 def test_calls_go_through_whatever_era_either_side_speaks(confined, era: str, behind: str) -> None:
     server = {"docs": {"command": ["python3", "server.py", "--era", behind]}}
     confined.says(servers=server)
@@ -115,6 +118,7 @@ def test_what_an_argument_looks_like_is_held_against_rules_for_paths(confined, e
     assert all(each.get("params", {}).get("name") != "read_file" for each in client.got())
 
 
+@pytest.mark.parametrize("era", ERAS)
 def test_input_policy_asks_about_is_asked_through_the_client(confined, era: str) -> None:
     confined.says({"id": "q", "ask": "mcp__docs__echo"})
     client = confined.gateway("proxy", "docs", era=era)
@@ -262,7 +266,7 @@ def test_the_twin_reads_every_resource(confined) -> None:
     assert client.ask("prompts/get", {"name": "evil"})["messages"]
 
 
-@pytest.mark.parametrize("behind", ERAS)
+@pytest.mark.parametrize(("era", "behind"), share(product(ERAS, ERAS), 3))
 def test_a_server_may_not_ask_the_client_unless_policy_says_so(confined, era: str, behind: str) -> None:
     confined.says(servers={"docs": {"command": ["python3", "server.py", "--era", behind]}})
     client = confined.gateway("proxy", "docs", era=era)
@@ -284,6 +288,7 @@ def called(client: Any, times: int) -> list[Any]:
 
 
 @pytest.mark.parametrize("behind", ERAS)
+@pytest.mark.parametrize("era", ERAS)
 def test_what_a_server_asks_reaches_the_client_in_its_own_era(confined, era: str, behind: str) -> None:
     confined.says(
         servers={"docs": {"command": ["python3", "server.py", "--era", behind]}}, mcp={"servers_may": ["elicitation"]}

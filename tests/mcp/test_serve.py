@@ -88,6 +88,7 @@ def test_what_a_file_is_read_before_it_is_written_is_kept_for_the_client(place, 
     ids=["yes", "no", "a scope that is not offered", "garbage in the form", "an empty form", "no form", "declined",
          "dismissed", "no action of the protocol", "nothing"],
 )  # fmt: skip
+@pytest.mark.parametrize("era", ERAS)
 def test_only_a_clear_yes_lets_a_call_run(
     asking, era: str, answer: dict[str, Any], runs: bool, request: pytest.FixtureRequest
 ) -> None:

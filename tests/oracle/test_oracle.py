@@ -6,6 +6,7 @@ import os
 from pathlib import Path
 
 import pytest
+from fuzzing import THOROUGH
 
 from oracle.__main__ import run
 from oracle.cage import Cage, missing
@@ -18,7 +19,7 @@ from oracle.variations import varied
 
 pytestmark = pytest.mark.skipif(bool(missing()), reason=f"no cage can be built: {missing()}")
 
-EVERY, EVERY_VARIED = 130, 260
+EVERY, EVERY_VARIED = (130, 260) if THOROUGH else (300, 600)
 
 
 @pytest.fixture(scope="module")

@@ -3,21 +3,21 @@ program is an effect, a doubt, a question to the machine, or is left out for a r
 
 from __future__ import annotations
 
+import functools
 import random
 import shlex
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from fuzzing import LONG, SEARCH, share
+from fuzzing import LONG, SEARCH, THOROUGH, share
 from hypothesis import given
 from hypothesis import strategies as st
+from shipped import by_name, descriptions
 
 from gateway.commands.analyse import Start, analyse
 from gateway.commands.places import stream
 from gateway.commands.variables import assigned
-from gateway.config.compiling import shipped_sources
 from gateway.model.effect import Touch
-from gateway.spec.commands import compile_description
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -29,9 +29,7 @@ WORDS = (
     "zq/one", "../zq", "/etc/zq", "/home/dev/zq", "$x", "*.zq", '"$x"/zq', "http://h.example/zq", "h.example:/zq",
     "A=zq", "1", "/dev/null", "/dev/sda", "/dev/fd/3", "-",
 )  # fmt: skip
-ROUNDS = 40 if LONG else 4
-DESCRIPTIONS = [compile_description(each.content, each.path, parts=each.parts) for each in shipped_sources()]
-BY_NAME = {name: description for description in DESCRIPTIONS for name in description["names"]}
+ROUNDS = 40 if LONG else 4 if THOROUGH else 1
 
 
 def ways(name: str, spec: Any) -> Iterator[tuple[str, Any]]:
@@ -42,7 +40,9 @@ def ways(name: str, spec: Any) -> Iterator[tuple[str, Any]]:
             yield from ways(f"{name} {shlex.quote(spelling)}", spec["nested"][index])
 
 
-WAYS = [way for description in DESCRIPTIONS for way in ways(description["names"][0], description)]
+@functools.cache
+def every_way() -> tuple[tuple[str, Any], ...]:
+    return tuple(way for description in descriptions() for way in ways(description["names"][0], description))
 
 
 def slots(spec: Any, count: int) -> list[Any]:
@@ -100,7 +100,7 @@ def lost(name: str, spec: Any, words: list[str], before: str = "") -> list[str]:
     for word in words:
         places.append((len(text), len(text) + len(word)))
         text += word + " "
-    found = analyse(text, START, BY_NAME.get)
+    found = analyse(text, START, by_name().get)
     taken = slots(spec, len(words))
     return [
         f"{text} lost {word}"
@@ -113,7 +113,7 @@ def lost(name: str, spec: Any, words: list[str], before: str = "") -> list[str]:
 def test_no_operand_of_a_description_is_lost(share: int) -> None:
     chance = random.Random(share)
     found = []
-    for name, spec in WAYS[share::8]:
+    for name, spec in every_way()[share::8]:
         if spec.get("subcommands") or "dashless" in spec or spec["dialect"] in ("keys", "none"):
             continue
         for _ in range(ROUNDS):
@@ -138,7 +138,7 @@ def some_options(spec: Any, chance: random.Random) -> str:
 def test_no_operand_is_lost_behind_options() -> None:
     chance = random.Random(9)
     found = []
-    for name, spec in share(WAYS, 12):
+    for name, spec in share(every_way(), 12):
         if spec.get("subcommands") or "dashless" in spec or spec["dialect"] in ("keys", "none"):
             continue
         for _ in range(ROUNDS):
@@ -148,16 +148,17 @@ def test_no_operand_is_lost_behind_options() -> None:
 
 
 def test_no_value_of_an_option_is_lost() -> None:
+    """Of each program and subcommand each third option, another one for the next; all in a thorough run."""
     found = []
-    for name, spec in WAYS:
-        for option in spec["table"]:
+    for number, (name, spec) in enumerate(every_way()):
+        for option in share(spec["table"], 3, number):
             if option.get("arity") != 1 or "until" in option:
                 continue
             if left_out({"does": [], **option, "kind": option["kinds"][0]}, "zq", spec):
                 continue
             spelling = option["names"][0]
             text = f"{name} {spelling}{'' if spelling.endswith('=') else ' '}/etc/zq"
-            if not accounted(analyse(text, START, BY_NAME.get), len(text) - 7, len(text)):
+            if not accounted(analyse(text, START, by_name().get), len(text) - 7, len(text)):
                 found.append(text)
     assert found == []
 
@@ -180,17 +181,20 @@ AROUND: dict[str, str] = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("around", AROUND.values(), ids=AROUND.keys())
 @pytest.mark.parametrize("redirect", REDIRECTS)
-def test_no_redirection_is_lost(redirect: str, around: str) -> None:
-    found = analyse(around.format(redirect), START, BY_NAME.get)
-    kinds = {
-        item.effect.kind
-        for item in found.items
-        if isinstance(item.effect, Touch) and item.effect.path == "/home/dev/project/zq"
-    }
-    doubted = any(item.effect.kind == "opaque" for item in found.items)
-    assert doubted or kinds >= REDIRECTS[redirect]
+def test_no_redirection_is_lost(redirect: str) -> None:
+    lost = []
+    for name, around in AROUND.items():
+        found = analyse(around.format(redirect), START, by_name().get)
+        kinds = {
+            item.effect.kind
+            for item in found.items
+            if isinstance(item.effect, Touch) and item.effect.path == "/home/dev/project/zq"
+        }
+        doubted = any(item.effect.kind == "opaque" for item in found.items)
+        if not doubted and not kinds >= REDIRECTS[redirect]:
+            lost.append(name)
+    assert lost == []
 
 
 SETTING: tuple[Callable[[str], str], ...] = (
@@ -217,7 +221,7 @@ NAMES = st.from_regex(r"\A[A-Z_][A-Z0-9_]{0,9}\Z") | st.sampled_from(
 @SEARCH
 @given(name=NAMES, way=st.sampled_from(SETTING), value=st.sampled_from(("v", "./v", "/etc/v", "")))
 def test_no_variable_that_a_program_sees_is_lost(name: str, way: Callable[[str], str], value: str) -> None:
-    found = analyse(way(f"{name}={value}"), START, BY_NAME.get)
+    found = analyse(way(f"{name}={value}"), START, by_name().get)
     told = {item.effect.target for item in found.items if item.effect.kind == "env"}
     doubted = any(item.effect.kind == "opaque" for item in found.items)
     assert doubted or name in told or not assigned(name, True)

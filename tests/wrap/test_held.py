@@ -119,7 +119,7 @@ ALLOWS = {
 
 @pytest.mark.parametrize("failure", PROGRAMS)
 def test_a_process_that_does_not_answer_is_a_refusal(world: World, tmp_path: Path, failure: str) -> None:
-    bare = {}
+    happens = False
     for agent in HELD:
         (tmp_path / "allows").write_text(ALLOWS[agent])
         program = tmp_path / "python3"
@@ -137,8 +137,8 @@ def test_a_process_that_does_not_answer_is_a_refusal(world: World, tmp_path: Pat
         assert not lets_run(agent, *answer), (agent, answer)
         assert "gateway refused this call" in reason_in(*answer[:2])
         assert not answer[0].startswith(b"{" * 2)
-        bare[agent] = lets_run(agent, *answered(world, without, said(world, agent)))
-    assert any(bare.values()), "without the shell nothing happens either, so that this proves nothing"
+        happens = happens or lets_run(agent, *answered(world, without, said(world, agent)))
+    assert happens, "without the shell nothing happens either, so that this proves nothing"
 
 
 FILES: dict[str, Callable[[Path], object]] = {
