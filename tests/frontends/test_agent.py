@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from fakemessages import FakeMessages
+from inprocess import called
 from warmed import warm
 
 if TYPE_CHECKING:
@@ -42,10 +43,8 @@ class Place:
 
     def run(self, *words: str, **environment: str) -> subprocess.CompletedProcess[str]:
         model = [] if "--model" in words else ["--script", str(self.script)]
-        return subprocess.run(
-            [*MAIN, *model, *words], cwd=self.project, env={**self.environment, **environment}, capture_output=True,
-            timeout=120, check=False, stdin=subprocess.DEVNULL, text=True,
-        )  # fmt: skip
+        done = called(["agent", *model, *words], self.project, {**self.environment, **environment})
+        return subprocess.CompletedProcess(done.args, done.returncode, done.stdout.decode(), done.stderr.decode())
 
     def events(self, *words: str) -> list[dict[str, Any]]:
         return [json.loads(line) for line in self.run("--json", *words).stdout.splitlines()]

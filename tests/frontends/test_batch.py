@@ -39,11 +39,11 @@ def test_every_line_is_answered_with_its_id_in_order(gateway) -> None:
     assert (ids(done), done.returncode, done.stderr) == ([(1, "allow"), ("two", "ask"), ([3], "deny")], 4, b"")
 
 
-def test_an_answer_is_that_of_the_single_call(gateway) -> None:
-    many = answers(gateway("check", "--batch", "-", input=lines(READ, DENIED)))
+def test_an_answer_is_that_of_the_single_call(in_process) -> None:
+    many = answers(in_process("check", "--batch", "-", input=lines(READ, DENIED)))
     alone = [
-        json.loads(gateway("check", "--json", "Read(src/main.py)").stdout),
-        json.loads(gateway("check", "--json", "Read(/etc/shadow)").stdout),
+        json.loads(in_process("check", "--json", "Read(src/main.py)").stdout),
+        json.loads(in_process("check", "--json", "Read(/etc/shadow)").stdout),
     ]
     for each in (*many, *alone):
         del each["elapsed_us"]
@@ -52,11 +52,11 @@ def test_an_answer_is_that_of_the_single_call(gateway) -> None:
     assert many == alone
 
 
-def test_in_full_an_answer_is_that_of_the_single_call_in_full(gateway, tmp_path: Path) -> None:
+def test_in_full_an_answer_is_that_of_the_single_call_in_full(in_process, tmp_path: Path) -> None:
     (tmp_path / "calls").write_bytes(lines(READ))
-    [short] = answers(gateway("check", "--batch", str(tmp_path / "calls")))
-    [full] = answers(gateway("check", "--batch", str(tmp_path / "calls"), "--full"))
-    alone = json.loads(gateway("check", "--json", "--full", "Read(src/main.py)").stdout)
+    [short] = answers(in_process("check", "--batch", str(tmp_path / "calls")))
+    [full] = answers(in_process("check", "--batch", str(tmp_path / "calls"), "--full"))
+    alone = json.loads(in_process("check", "--json", "--full", "Read(src/main.py)").stdout)
     for each in (full, alone):
         del each["elapsed_us"]
         each.pop("id", None)
@@ -64,12 +64,12 @@ def test_in_full_an_answer_is_that_of_the_single_call_in_full(gateway, tmp_path:
     assert (full, "reads" in full["confinement"], "reads" in short["confinement"]) == (alone, True, False)
 
 
-def test_a_file_is_read_like_a_stream(gateway, tmp_path: Path) -> None:
+def test_a_file_is_read_like_a_stream(in_process, tmp_path: Path) -> None:
     text = lines(READ, ASKED, DENIED)
     (tmp_path / "calls").write_bytes(text)
     from_file, from_stream = (
-        gateway("check", "--batch", str(tmp_path / "calls")),
-        gateway("check", "--batch", "-", input=text),
+        in_process("check", "--batch", str(tmp_path / "calls")),
+        in_process("check", "--batch", "-", input=text),
     )
     assert (ids(from_file), from_file.returncode) == (ids(from_stream), from_stream.returncode)
 
@@ -78,8 +78,8 @@ def test_a_file_is_read_like_a_stream(gateway, tmp_path: Path) -> None:
     ("given", "status"),
     [((), 0), ((READ,), 0), ((READ, ASKED), 3), ((DENIED, ASKED, READ), 4), ((DENIED, b"x", READ), 2)],
 )
-def test_the_exit_status_is_that_of_the_strictest_answer(gateway, given: tuple[Any, ...], status: int) -> None:
-    assert gateway("check", "--batch", "-", input=lines(*given)).returncode == status
+def test_the_exit_status_is_that_of_the_strictest_answer(in_process, given: tuple[Any, ...], status: int) -> None:
+    assert in_process("check", "--batch", "-", input=lines(*given)).returncode == status
 
 
 BAD: list[tuple[Any, Any, str]] = [
@@ -107,8 +107,8 @@ BAD: list[tuple[Any, Any, str]] = [
 ]
 
 
-def test_a_bad_line_is_refused_and_the_next_one_judged(gateway) -> None:
-    done = gateway("check", "--batch", "-", input=lines(*(part for bad, _, _ in BAD for part in (bad, READ))))
+def test_a_bad_line_is_refused_and_the_next_one_judged(in_process) -> None:
+    done = in_process("check", "--batch", "-", input=lines(*(part for bad, _, _ in BAD for part in (bad, READ))))
     found = answers(done)
     assert (len(found), done.returncode, done.stderr) == (2 * len(BAD), 2, b"")
     for (_, name, said), refused, judged in zip(BAD, found[::2], found[1::2], strict=True):
@@ -120,8 +120,8 @@ def test_a_bad_line_is_refused_and_the_next_one_judged(gateway) -> None:
         ), refused
 
 
-def test_a_line_may_name_its_folder_and_mode(gateway, home: Path) -> None:
-    done = gateway(
+def test_a_line_may_name_its_folder_and_mode(in_process, home: Path) -> None:
+    done = in_process(
         "check",
         "--batch",
         "-",
@@ -144,10 +144,10 @@ def test_a_line_may_name_its_folder_and_mode(gateway, home: Path) -> None:
     ]
 
 
-def test_a_line_in_another_project_is_judged_as_if_started_there(gateway, tmp_path: Path) -> None:
+def test_a_line_in_another_project_is_judged_as_if_started_there(in_process, tmp_path: Path) -> None:
     (tmp_path / ".git").mkdir()
-    answer = answers(gateway("check", "--batch", "-", input=lines({"call": "Read(x)", "cwd": str(tmp_path)})))[0]
-    alone = json.loads(gateway("check", "--json", "--cwd", str(tmp_path), "Read(x)").stdout)
+    answer = answers(in_process("check", "--batch", "-", input=lines({"call": "Read(x)", "cwd": str(tmp_path)})))[0]
+    alone = json.loads(in_process("check", "--json", "--cwd", str(tmp_path), "Read(x)").stdout)
     assert (answer["decision"], answer["cwd"], answer["confinement"]) == (
         alone["decision"],
         alone["cwd"],
@@ -226,9 +226,9 @@ def test_a_fault_of_ours_refuses_one_line(monkeypatch, capsys, tmp_path: Path) -
     )
 
 
-def test_a_broken_policy_refuses_the_whole_batch(gateway, tmp_path: Path) -> None:
+def test_a_broken_policy_refuses_the_whole_batch(in_process, tmp_path: Path) -> None:
     (tmp_path / "user.yaml").write_text("version: 1\nruls: []\n", encoding="utf-8")
-    done = gateway("check", "--batch", "-", "--policies", str(tmp_path), input=lines(READ))
+    done = in_process("check", "--batch", "-", "--policies", str(tmp_path), input=lines(READ))
     assert (done.returncode, done.stdout, b"user.yaml:2" in done.stderr) == (2, b"", True)
 
 

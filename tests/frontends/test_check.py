@@ -34,11 +34,13 @@ def test_the_exit_status_is_the_decision(gateway, call: str, status: int, decisi
     assert (done.returncode, json.loads(done.stdout)["decision"], done.stderr) == (status, decision, b"")
 
 
-def test_a_call_is_the_same_as_text_and_as_input(gateway) -> None:
-    as_text = json.loads(gateway("check", "--json", "Read(src/main.py)").stdout)
-    as_input = json.loads(gateway("check", "--json", "--tool", "Read", "--input", '{"file_path":"src/main.py"}').stdout)
+def test_a_call_is_the_same_as_text_and_as_input(in_process) -> None:
+    as_text = json.loads(in_process("check", "--json", "Read(src/main.py)").stdout)
+    as_input = json.loads(
+        in_process("check", "--json", "--tool", "Read", "--input", '{"file_path":"src/main.py"}').stdout
+    )
     as_stream = json.loads(
-        gateway("check", "--json", "--tool", "Read", "--input", "-", input=b'{"file_path":"src/main.py"}').stdout
+        in_process("check", "--json", "--tool", "Read", "--input", "-", input=b'{"file_path":"src/main.py"}').stdout
     )
     for each in (as_text, as_input, as_stream):
         del each["elapsed_us"]
@@ -54,8 +56,8 @@ def test_a_call_is_the_same_as_text_and_as_input(gateway) -> None:
     ],
     ids=["asked", "denied", "explained"],
 )
-def test_the_short_form_is_three_lines_at_most(gateway, words: tuple[str, ...], said: bytes) -> None:
-    done = gateway(*words)
+def test_the_short_form_is_three_lines_at_most(in_process, words: tuple[str, ...], said: bytes) -> None:
+    done = in_process(*words)
     assert (done.stdout.startswith(said), 1 <= done.stdout.count(b"\n") <= 3, done.stderr) == (True, True, b"")
 
 
@@ -65,8 +67,8 @@ def test_the_short_form_is_three_lines_at_most(gateway, words: tuple[str, ...], 
     + [("check", "--short", "--batch", "-"), ("explain", "--short", "--json", "ls")],
     ids=" ".join,
 )
-def test_what_cannot_be_short_is_wrong_usage(gateway, words: tuple[str, ...]) -> None:
-    done = gateway(*words)
+def test_what_cannot_be_short_is_wrong_usage(in_process, words: tuple[str, ...]) -> None:
+    done = in_process(*words)
     assert (done.returncode, b"--short must be given without" in done.stdout + done.stderr) == (2, True)
 
 
@@ -79,16 +81,16 @@ def test_what_cannot_be_short_is_wrong_usage(gateway, words: tuple[str, ...]) ->
         ("WebFetch(example.com)", []),
     ],
 )
-def test_an_address_that_is_asked_over_https_is_said_to_be(gateway, call: str, readings: list[str]) -> None:
-    assert json.loads(gateway("check", "--json", call).stdout)["normalised"] == readings
-    [many] = gateway("check", "--batch", "-", input=json.dumps({"call": call}).encode()).stdout.splitlines()
+def test_an_address_that_is_asked_over_https_is_said_to_be(in_process, call: str, readings: list[str]) -> None:
+    assert json.loads(in_process("check", "--json", call).stdout)["normalised"] == readings
+    [many] = in_process("check", "--batch", "-", input=json.dumps({"call": call}).encode()).stdout.splitlines()
     assert json.loads(many)["normalised"] == readings
-    assert all(each in gateway("check", call).stdout.decode() for each in readings)
+    assert all(each in in_process("check", call).stdout.decode() for each in readings)
 
 
 @pytest.mark.parametrize("text", ["rm -rf x", "echo $(date)"])
-def test_a_bare_shell_command_is_told_how_it_is_a_call(gateway, text: str) -> None:
-    done = gateway("check", text)
+def test_a_bare_shell_command_is_told_how_it_is_a_call(in_process, text: str) -> None:
+    done = in_process("check", text)
     assert (done.returncode, f"`Bash({text})`" in done.stderr.decode()) == (2, True)
 
 
@@ -134,10 +136,10 @@ def test_the_sandbox_is_not_even_imported_unless_a_plan_is_asked_for(command, fo
     assert seen == {(): "False\n", ("--plan",): "True\n"}
 
 
-def test_the_plan_stands_under_the_confinement_when_it_is_asked_for(gateway) -> None:
+def test_the_plan_stands_under_the_confinement_when_it_is_asked_for(in_process) -> None:
     secret = {"MY_TOKEN": "verysecret"}
-    plain = json.loads(gateway("check", "--json", "Bash(ls)", **secret).stdout)
-    done = gateway("check", "--json", "--plan", "Bash(ls)", **secret)
+    plain = json.loads(in_process("check", "--json", "Bash(ls)", **secret).stdout)
+    done = in_process("check", "--json", "--plan", "Bash(ls)", **secret)
     whole = json.loads(done.stdout)
     plan = whole["confinement"].pop("plan")
     assert "plan" not in plain["confinement"]
@@ -145,16 +147,16 @@ def test_the_plan_stands_under_the_confinement_when_it_is_asked_for(gateway) -> 
     assert b"verysecret" not in done.stdout
     assert plan["network"] == {"mode": "off", "allow": [], "deny": [], "inject": []}
     assert [each for each in plan["mounts"] if each["access"] == "write"] == []
-    assert b"\nplan\n" in gateway("check", "--plan", "Bash(ls)").stdout
-    explained = json.loads(gateway("explain", "--json", "ls", **secret).stdout)["plan"]
+    assert b"\nplan\n" in in_process("check", "--plan", "Bash(ls)").stdout
+    explained = json.loads(in_process("explain", "--json", "ls", **secret).stdout)["plan"]
     assert explained == plan
 
 
 @pytest.mark.parametrize("words", [("Bash(cat .env)",), ("--unconfined", "Bash(ls)")], ids=["denied", "unconfined"])
-def test_what_does_not_run_confined_has_no_plan(gateway, words: tuple[str, ...]) -> None:
-    done = gateway("check", "--json", "--plan", *words)
+def test_what_does_not_run_confined_has_no_plan(in_process, words: tuple[str, ...]) -> None:
+    done = in_process("check", "--json", "--plan", *words)
     assert json.loads(done.stdout)["confinement"]["plan"] is None
-    assert b"\nplan\n" not in gateway("check", "--plan", *words).stdout
+    assert b"\nplan\n" not in in_process("check", "--plan", *words).stdout
 
 
 USAGE = [
@@ -186,15 +188,15 @@ USAGE = [
 
 
 @pytest.mark.parametrize(("words", "said"), USAGE, ids=[" ".join(words)[:40] or "nothing" for words, _ in USAGE])
-def test_what_cannot_be_judged_is_one_clear_error(gateway, words: list[str], said: str) -> None:
-    done = gateway("check", *words)
+def test_what_cannot_be_judged_is_one_clear_error(in_process, words: list[str], said: str) -> None:
+    done = in_process("check", *words)
     error = done.stderr.decode()
     assert (done.returncode, done.stdout, said in error, "Traceback" in error) == (2, b"", True, False)
 
 
 @pytest.mark.parametrize(("words", "said"), USAGE, ids=[" ".join(words)[:40] or "nothing" for words, _ in USAGE])
-def test_the_same_error_as_json_is_a_refusal(gateway, words: list[str], said: str) -> None:
-    done = gateway("check", "--json", *words)
+def test_the_same_error_as_json_is_a_refusal(in_process, words: list[str], said: str) -> None:
+    done = in_process("check", "--json", *words)
     answer = json.loads(done.stdout)
     text = json.dumps(answer, ensure_ascii=False)
     assert (done.returncode, answer["decision"], said in text, done.stderr) == (2, "deny", True, b"")
@@ -204,8 +206,8 @@ def test_the_same_error_as_json_is_a_refusal(gateway, words: list[str], said: st
     "input_",
     [b'{"command":"echo \xff"}', b'{"command":"ls\\u0000x"}', b'{"command":"ls \\ud800"}', b"\x00", b"", b"\xff\xfe{"],
 )
-def test_bytes_that_no_text_can_hold_are_refused(gateway, input_: bytes) -> None:
-    done = gateway("check", "--json", "--tool", "Bash", "--input", "-", input=input_)
+def test_bytes_that_no_text_can_hold_are_refused(in_process, input_: bytes) -> None:
+    done = in_process("check", "--json", "--tool", "Bash", "--input", "-", input=input_)
     assert (done.returncode, json.loads(done.stdout)["decision"]) == (2, "deny")
 
 
@@ -214,15 +216,15 @@ def test_an_argument_that_is_no_utf8_is_refused(gateway) -> None:
     assert (done.returncode, done.stdout, b"must be valid Unicode" in done.stderr) == (2, b"", True)
 
 
-def test_a_megabyte_is_judged_and_never_allowed(gateway) -> None:
+def test_a_megabyte_is_judged_and_never_allowed(in_process) -> None:
     call = json.dumps({"command": "echo " + "x " * 500_000}).encode()
-    done = gateway("check", "--tool", "Bash", "--input", "-", input=call)
+    done = in_process("check", "--tool", "Bash", "--input", "-", input=call)
     assert (done.returncode in (3, 4), len(done.stdout) < 10_000, done.stderr) == (True, True, b"")
 
 
-def test_ten_thousand_parentheses_are_judged_and_never_allowed(gateway) -> None:
+def test_ten_thousand_parentheses_are_judged_and_never_allowed(in_process) -> None:
     call = json.dumps({"command": "(" * 10_000 + "ls" + ")" * 10_000}).encode()
-    done = gateway("check", "--json", "--tool", "Bash", "--input", "-", input=call)
+    done = in_process("check", "--json", "--tool", "Bash", "--input", "-", input=call)
     assert (done.returncode in (3, 4), done.stderr) == (True, b"")
 
 
@@ -242,8 +244,8 @@ def test_without_a_home_the_password_file_tells_it(gateway) -> None:
     assert (done.returncode, done.stderr) == (0, b"")
 
 
-def test_a_home_that_is_no_path_is_refused(gateway) -> None:
-    done = gateway("check", "Read(src/main.py)", HOME="nowhere")
+def test_a_home_that_is_no_path_is_refused(in_process) -> None:
+    done = in_process("check", "Read(src/main.py)", HOME="nowhere")
     assert (done.returncode, done.stdout, b"HOME must be" in done.stderr) == (2, b"", True)
 
 
@@ -261,9 +263,9 @@ def test_a_folder_that_is_gone_is_said_to_be(command, tmp_path: Path) -> None:
     assert (done.returncode, done.stdout, b"current folder cannot be used" in done.stderr) == (2, b"", True)
 
 
-def test_a_broken_policy_refuses_every_call(gateway, tmp_path: Path) -> None:
+def test_a_broken_policy_refuses_every_call(in_process, tmp_path: Path) -> None:
     (tmp_path / "user.yaml").write_text("version: 1\nrules:\n  - deny: [Bash(x)\n", encoding="utf-8")
-    done = gateway("check", "--json", "--policies", str(tmp_path), "Read(src/main.py)")
+    done = in_process("check", "--json", "--policies", str(tmp_path), "Read(src/main.py)")
     answer = json.loads(done.stdout)
     assert (done.returncode, answer["decision"], answer["problems"][0]["file"]) == (
         2,

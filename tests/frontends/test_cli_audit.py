@@ -79,20 +79,20 @@ def test_the_lines_of_a_reason_stand_below_each_other() -> None:
 @pytest.mark.parametrize("words", [("audit", "tail"), ("audit", "verify"), ("audit", "stats"), ("why",)], ids=" ".join)
 @pytest.mark.parametrize("name", ["seal", "key", "000001.jsonl", "index.sqlite"])
 def test_a_pipe_in_the_place_of_a_file_is_not_waited_for(
-    gateway, tmp_path: Path, words: tuple[str, ...], name: str
+    in_process, tmp_path: Path, words: tuple[str, ...], name: str
 ) -> None:
     store = Store(str(tmp_path / "record"))
     store.append('{"kind":"outcome","id":"x"}')
     store.close()
     (tmp_path / "record" / name).unlink(missing_ok=True)
     os.mkfifo(tmp_path / "record" / name)
-    done = gateway(*words, "--folder", str(tmp_path / "record"), HOME=str(tmp_path))
+    done = in_process(*words, "--folder", str(tmp_path / "record"), HOME=str(tmp_path))
     assert b"internal error" not in done.stderr
 
 
-def test_the_name_of_a_folder_plays_no_tricks_on_the_terminal(gateway, tmp_path: Path) -> None:
+def test_the_name_of_a_folder_plays_no_tricks_on_the_terminal(in_process, tmp_path: Path) -> None:
     (tmp_path / "a\x1b[31m").mkdir()
-    done = gateway("audit", "tail", "--folder", str(tmp_path / "a\x1b[31m"), HOME=str(tmp_path))
+    done = in_process("audit", "tail", "--folder", str(tmp_path / "a\x1b[31m"), HOME=str(tmp_path))
     assert (done.returncode, b"\x1b" in done.stdout, b"a\\x1b[31m" in done.stdout) == (0, False, True)
 
 
@@ -107,9 +107,9 @@ def filled(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def audit(gateway, filled: Path):
+def audit(in_process, filled: Path):
     def run(*words: str) -> subprocess.CompletedProcess[bytes]:
-        return gateway("audit", *words, HOME=str(filled))
+        return in_process("audit", *words, HOME=str(filled))
 
     return run
 
@@ -204,9 +204,9 @@ def test_wrong_usage_says_so(audit, words: list[str], said: bytes) -> None:
     assert (done.returncode, done.stderr.startswith(b"gateway: " + said)) == (2, True)
 
 
-def test_where_nothing_is_recorded_that_is_said_and_nothing_made(gateway, tmp_path: Path) -> None:
+def test_where_nothing_is_recorded_that_is_said_and_nothing_made(in_process, tmp_path: Path) -> None:
     for words in (["tail"], ["stats"], ["verify"]):
-        done = gateway("audit", *words, HOME=str(tmp_path))
+        done = in_process("audit", *words, HOME=str(tmp_path))
         assert (done.returncode, done.stdout.startswith(b"nothing is recorded in ")) == (0, True)
     assert list(tmp_path.iterdir()) == []
 

@@ -39,9 +39,9 @@ def add(place: Path, *, ago: float = 0.0, **given: Any) -> str:
 
 
 @pytest.fixture
-def cron(gateway: Any, place: Path) -> Any:
+def cron(in_process: Any, place: Path) -> Any:
     def run(*words: str) -> Any:
-        return gateway("cron", *words, cwd=place / "home" / "project", HOME=str(place / "home"))
+        return in_process("cron", *words, cwd=place / "home" / "project", HOME=str(place / "home"))
 
     return run
 

@@ -20,7 +20,7 @@ NAME = rule_id(RULE)
 
 
 @pytest.fixture
-def person(tmp_path: Path, gateway, command):
+def person(tmp_path: Path, in_process, command):
     """A person with a project of their own: `run` runs `gateway` there, `at_terminal` does so at a terminal."""
     project = tmp_path / "home" / "project"
     (project / ".git").mkdir(parents=True)
@@ -33,7 +33,7 @@ def person(tmp_path: Path, gateway, command):
 
         @staticmethod
         def run(*words: str) -> Any:
-            return gateway(*words, cwd=project, **place)
+            return in_process(*words, cwd=project, **place)
 
         @staticmethod
         def at_terminal(*words: str, types: str) -> tuple[int, str]:

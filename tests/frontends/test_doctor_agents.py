@@ -357,10 +357,10 @@ def test_the_text(golden) -> None:
     golden("doctor-agents.txt", as_text(findings, Style(72)))
 
 
-def test_the_command_looks_at_one_agent(gateway, tmp_path: Path) -> None:
+def test_the_command_looks_at_one_agent(in_process, tmp_path: Path) -> None:
     home = tmp_path / "home"
     home.mkdir()
-    done = gateway("doctor", "--agent", "cursor", "--json", cwd=tmp_path, HOME=str(home), PATH="/usr/bin:/bin")
+    done = in_process("doctor", "--agent", "cursor", "--json", cwd=tmp_path, HOME=str(home), PATH="/usr/bin:/bin")
     found = json.loads(done.stdout)
     assert (found["works"], found["findings"][0]) == (
         True,
@@ -370,6 +370,6 @@ def test_the_command_looks_at_one_agent(gateway, tmp_path: Path) -> None:
         },
     )  # fmt: skip
     assert {each["name"] for each in found["findings"]} == {"cursor"}  # what follows is told of contained calls
-    told = gateway("doctor", "--agent", "cursor", cwd=tmp_path, HOME=str(home), PATH="/usr/bin:/bin")
+    told = in_process("doctor", "--agent", "cursor", cwd=tmp_path, HOME=str(home), PATH="/usr/bin:/bin")
     assert (told.returncode, told.stdout.decode().splitlines()[-1]) == (0, "nothing is broken; could be better: cursor")
-    assert gateway("doctor", "--agent", "nobody").returncode == 2
+    assert in_process("doctor", "--agent", "nobody").returncode == 2

@@ -87,14 +87,14 @@ def test_whatever_is_explained_has_the_shape_of_the_schema(open_world, path: Pat
         validator.validate(json.loads(json.dumps(found)))
 
 
-def test_the_library_and_the_command_line_say_the_same(gateway, home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_library_and_the_command_line_say_the_same(in_process, home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("GATEWAY_PROJECT_DIR", "CLAUDE_PROJECT_DIR", "GEMINI_PROJECT_DIR"):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("HOME", str(home))
     monkeypatch.setenv("XDG_CACHE_HOME", str(home.parent / "cache"))
     for name in ("XDG_CONFIG_HOME", "XDG_STATE_HOME"):
         monkeypatch.delenv(name, raising=False)
-    printed = json.loads(gateway("explain", "--json", TEXT).stdout)
+    printed = json.loads(in_process("explain", "--json", TEXT).stdout)
     told: Any = library.explain(TEXT, cwd=str(home / "project"))
     VALIDATOR.validate(printed)
     assert _without_plan(told) == _without_plan(printed)
@@ -124,8 +124,8 @@ def test_a_text_that_cannot_be_judged_is_an_error_of_the_library(open_world) -> 
 
 
 @pytest.mark.parametrize("what", ["policy", "tools", "command", "explain"])
-def test_every_schema_can_be_had_from_the_command_line(gateway, what: str) -> None:
-    done = gateway("policy", "schema", what)
+def test_every_schema_can_be_had_from_the_command_line(in_process, what: str) -> None:
+    done = in_process("policy", "schema", what)
     jsonschema.Draft202012Validator.check_schema(json.loads(done.stdout))
     assert done.returncode == 0
 

@@ -32,7 +32,7 @@ STATUS = {"codex": 3}
 
 
 @pytest.fixture
-def person(tmp_path: Path, gateway):
+def person(tmp_path: Path, in_process):
     """Runs `gateway` for a person with a home and a project of their own, without any agent on PATH."""
     home, project = tmp_path / "home", tmp_path / "project"
     home.mkdir()
@@ -45,7 +45,7 @@ def person(tmp_path: Path, gateway):
 
         def __call__(self, *words: str, **env: str) -> Any:
             found = {"HOME": str(home), "PATH": "/usr/bin:/bin", "NO_COLOR": "1", **env}
-            return gateway(*words, cwd=project, **found)
+            return in_process(*words, cwd=project, **found)
 
         def files(self) -> dict[str, str]:
             return {

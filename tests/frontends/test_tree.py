@@ -60,8 +60,8 @@ def test_as_json_it_is_the_same_tree(gateway) -> None:
     )
 
 
-def test_the_text_may_come_from_standard_input(gateway) -> None:
-    given, read = gateway("explain", "ls -la"), gateway("explain", "-", input=b"ls -la\n")
+def test_the_text_may_come_from_standard_input(in_process) -> None:
+    given, read = in_process("explain", "ls -la"), in_process("explain", "-", input=b"ls -la\n")
     assert (given.returncode, given.stdout) == (0, read.stdout)
 
 
@@ -76,9 +76,9 @@ def test_the_text_may_come_from_standard_input(gateway) -> None:
     ],
 )
 def test_what_cannot_be_explained_is_one_clear_error(
-    gateway, words: tuple[str, ...], input_: bytes | None, said: bytes
+    in_process, words: tuple[str, ...], input_: bytes | None, said: bytes
 ) -> None:
-    done = gateway("explain", *words, input=input_)
+    done = in_process("explain", *words, input=input_)
     assert (done.returncode, done.stdout, said in done.stderr, b"Traceback" in done.stderr) == (2, b"", True, False)
 
 

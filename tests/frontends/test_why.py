@@ -37,9 +37,9 @@ rules:
 class Seat:
     """A person in one terminal, an agent in another."""
 
-    def __init__(self, folder: Path, gateway: Any) -> None:
+    def __init__(self, folder: Path, in_process: Any) -> None:
         self.world = World(folder, POLICY)
-        self._gateway = gateway
+        self._in_process = in_process
 
     def agent(self, tool: str, given: dict[str, Any], agent: str = "claude", **more: Any) -> None:
         """The agent is about to make a call."""
@@ -51,7 +51,9 @@ class Seat:
 
     def run(self, *words: str, cwd: Path | None = None) -> subprocess.CompletedProcess[bytes]:
         environment = {**self.world.environment(), "XDG_CACHE_HOME": None}
-        done: subprocess.CompletedProcess[bytes] = self._gateway(*words, cwd=cwd or self.world.project, **environment)
+        done: subprocess.CompletedProcess[bytes] = self._in_process(
+            *words, cwd=cwd or self.world.project, **environment
+        )
         return done
 
     def why(self, *words: str, cwd: Path | None = None) -> str:
@@ -80,8 +82,8 @@ class Seat:
 
 
 @pytest.fixture
-def seat(tmp_path: Path, gateway: Any) -> Seat:
-    return Seat(tmp_path, gateway)
+def seat(tmp_path: Path, in_process: Any) -> Seat:
+    return Seat(tmp_path, in_process)
 
 
 def squeezed(text: str) -> str:
@@ -369,8 +371,10 @@ def test_the_line_on_an_unknown_tool_is_pasted_as_itself(tool: str) -> None:
     assert done.stdout.decode() == f"{tool}\0"
 
 
-def test_where_daily_holds_for_want_of_a_policy_the_first_rule_is_said_to_need_it(tmp_path: Path, gateway: Any) -> None:
-    seat = Seat(tmp_path, gateway)
+def test_where_daily_holds_for_want_of_a_policy_the_first_rule_is_said_to_need_it(
+    tmp_path: Path, in_process: Any
+) -> None:
+    seat = Seat(tmp_path, in_process)
     seat.agent("Write", {"file_path": "a.txt", "content": "x"})
     assert "extends" not in seat.data()["text"]["always"]
     seat.world.policy.unlink()
