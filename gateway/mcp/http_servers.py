@@ -119,7 +119,7 @@ def _transport(where: Url, failed: list[str]) -> Any:
                 )  # fmt: skip
                 try:
                     response = await inner.handle_async_request(made)
-                except httpx2.ConnectError as error:
+                except (httpx2.ConnectError, httpx2.ConnectTimeout) as error:
                     problem = error
                     continue
                 failed.clear()
@@ -143,7 +143,7 @@ def _why(error: BaseException) -> str:
         if isinstance(cause, OSError) and cause.errno and cause.errno > 0:
             return os.strerror(cause.errno)
         cause = cause.__cause__ or cause.__context__
-    return str(error)
+    return str(error) or f"it did not answer within {CONNECT_SECONDS:g} seconds"
 
 
 _OURS = (b"host", b"accept-encoding", b"cookie")

@@ -246,6 +246,7 @@ def serve_http(port):
         def log_message(self, *_args):
             pass
 
+    ThreadingHTTPServer.request_queue_size = 128  # on a busy machine it comes late to whoever waits
     server = ThreadingHTTPServer(("127.0.0.1", port), Handler)
     sys.stdout.write(f"{server.server_address[1]}\n")
     sys.stdout.flush()

@@ -11,9 +11,11 @@ import sys
 import threading
 import urllib.error
 import urllib.request
+from itertools import product
 from typing import Any
 
 import pytest
+from fuzzing import share
 from patience import patience
 from running import Ground
 from wired import ENVELOPE, ERAS, Place, text_of
@@ -250,6 +252,7 @@ def test_progress_comes_over_http(elsewhere, era: str) -> None:
     ids=["no token", "an empty one", "another", "a longer one", "another host", "another origin", "no origin at all",
          "no JSON", "this machine", "as it should be"],
 )  # fmt: skip
+@pytest.mark.parametrize("era", ERAS)
 def test_who_may_come_in(shared, era: str, token: str | None, headers: dict[str, str], status: int) -> None:
     _place, site = shared
     if era == "stateless":
@@ -300,7 +303,8 @@ def test_sessions_over_http_are_apart_and_end_with_their_client(editing) -> None
     assert (place.project / "a").read_text(encoding="utf-8") == "one\n"
 
 
-@pytest.mark.parametrize("behind", ["both", *ERAS])
+# Each era of a client and each of a server; all pairs in a thorough run.
+@pytest.mark.parametrize(("era", "behind"), share(product(ERAS, ("both", *ERAS)), 2))
 def test_a_server_elsewhere_is_behind_the_policy(place, sites, era: str, behind: str) -> None:
     server = sites("server", "--era", behind)
     rules = [LOOPBACK, {"id": "t", "allow": ["mcp__w__echo", "mcp__w__fault"]}, {"id": "no", "deny": "mcp__w__fail"}]
