@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import threading
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -16,7 +17,15 @@ from gateway.llm.model import ModelError, Reply, Request, Said
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-anthropic = pytest.importorskip("anthropic", reason="the package anthropic is not installed")
+# Looked for, and loaded with the first test: loading it takes longer than all of them.
+pytestmark = pytest.mark.skipif(find_spec("anthropic") is None, reason="the package anthropic is not installed")
+
+
+def client_of(url: str, **how: Any) -> Any:
+    import anthropic
+
+    return anthropic.Anthropic(api_key="none", base_url=url, **how)
+
 
 MESSAGE = {
     "id": "msg_1", "type": "message", "role": "assistant", "model": "claude-x", "content": [], "stop_reason": None,
@@ -115,7 +124,7 @@ def server() -> Iterator[Server]:
 
 @pytest.fixture
 def model(server: Server) -> Iterator[Claude]:
-    with anthropic.Anthropic(api_key="none", base_url=server.url) as client:
+    with client_of(server.url) as client:
         yield Claude("claude-x", client=client)
 
 
@@ -216,7 +225,7 @@ def test_without_a_key_it_says_what_to_do(monkeypatch: pytest.MonkeyPatch, tmp_p
 def test_nobody_there_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("time.sleep", lambda _seconds: None)
     with (
-        anthropic.Anthropic(api_key="none", base_url="http://127.0.0.1:1", max_retries=1) as client,
+        client_of("http://127.0.0.1:1", max_retries=1) as client,
         pytest.raises(ModelError, match="Connection error"),
     ):
         Claude(client=client).reply(ASKED)

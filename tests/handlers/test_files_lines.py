@@ -58,36 +58,39 @@ def test_the_lines_are_those_of_the_text_in_whatever_order_they_are_asked_for(
         files_lines.STEP = before
 
 
-NUMBERED = b"".join(b"%07d\n" % number for number in range(1, 1_300_001))  # about 10 MB
+@pytest.fixture(scope="module")
+def numbered() -> bytes:
+    """About 10 MB."""
+    return b"".join(b"%07d\n" % number for number in range(1, 1_300_001))
 
 
-def test_the_start_of_a_large_file_takes_one_look() -> None:
-    file = File(NUMBERED)
+def test_the_start_of_a_large_file_takes_one_look(numbered: bytes) -> None:
+    file = File(numbered)
     assert file.lines(1, 10).lines[-1] == Line(b"0000010", False)
     assert file.looked <= STEP
 
 
-def test_whoever_pages_on_looks_only_at_what_is_returned() -> None:
-    file = File(NUMBERED)
+def test_whoever_pages_on_looks_only_at_what_is_returned(numbered: bytes) -> None:
+    file = File(numbered)
     file.lines(1_200_000, 50)
     first = file.looked
-    assert first <= len(NUMBERED) + 2 * STEP
+    assert first <= len(numbered) + 2 * STEP
     for page in range(1, 20):
         found = file.lines(1_200_000 + 50 * page, 50)
         assert found.lines[0] == Line(b"%07d" % (1_200_000 + 50 * page), False)
     assert file.looked - first <= 19 * 3 * STEP
 
 
-def test_going_back_looks_at_nothing_twice() -> None:
-    file = File(NUMBERED)
+def test_going_back_looks_at_nothing_twice(numbered: bytes) -> None:
+    file = File(numbered)
     file.lines(1_300_000, 1)
     first = file.looked
     assert file.lines(650_000, 2).lines == (Line(b"0650000", False), Line(b"0650001", False))
     assert file.looked - first <= 3 * STEP
 
 
-def test_the_end_is_known_once_it_was_seen() -> None:
-    file = File(NUMBERED)
+def test_the_end_is_known_once_it_was_seen(numbered: bytes) -> None:
+    file = File(numbered)
     assert file.lines(1_300_001, 1) == Found((), False, False, 1_300_000)
     assert file.lines(1, 1).total == 1_300_000
 
@@ -111,14 +114,14 @@ def test_a_mark_before_the_text_is_left_out(start: int, expected: bytes) -> None
     assert found.lines == (Line(expected, False),)
 
 
-def test_a_look_can_be_ended_from_outside() -> None:
+def test_a_look_can_be_ended_from_outside(numbered: bytes) -> None:
     class Stopped(Exception):
         pass
 
     def stop() -> None:
         raise Stopped
 
-    file = File(NUMBERED)
+    file = File(numbered)
     with pytest.raises(Stopped):
         lines_from(file.read, file.marks, 1_000_000, 1, longest=9, most=99, stop=stop)
     assert file.looked == 0
