@@ -282,9 +282,10 @@ def tool_names(registry: Registry) -> dict[str, ToolName]:
 
     names = {}
     for name in registry.names():
-        tool = registry[registry.canonical_name(name)]
-        fields = tuple(tool.entry["input"].get("properties", ()))
-        names[name] = ToolName(tool.name, tool.match_kind, tool.match, fields)
+        entry = registry.entry(registry.canonical_name(name))
+        told = entry["match"] or {"kind": "", "field": ""}
+        fields = tuple(entry["input"].get("properties", ()))
+        names[name] = ToolName(entry["name"], told["kind"], told["field"], fields)
     for name, (kind, match) in load_foreign(here()).names_for_rules().items():
         names.setdefault(name, ToolName(name, kind, match))
     return names
