@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import json
 import os
 import signal
@@ -81,9 +82,15 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     items[:] = kept
 
 
+# Tens of thousands of collected tests are not looked through for garbage again and again, nor is what each of them
+# makes as often as in a small program.
+gc.disable()
+
+
 def pytest_collection_finish() -> None:
-    """Tens of thousands of collected tests are not looked through for garbage again and again."""
     keep()
+    gc.enable()
+    gc.set_threshold(20_000, 20, 20)
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

@@ -284,9 +284,15 @@ class _Draft:
         glob = compile_segment(segment, fold=fold)
         name = literal(glob)
         if name is not None:
-            return (self.deep_names if deep else self.children).setdefault(name, _Draft())
+            names = self.deep_names if deep else self.children
+            if name not in names:
+                names[name] = _Draft()
+            return names[name]
         globs = self.deep_globs if deep else self.globs
-        return globs.setdefault(fold_case(segment) if fold and "[" not in segment else segment, (glob, _Draft()))[1]
+        key = fold_case(segment) if fold and "[" not in segment else segment
+        if key not in globs:
+            globs[key] = glob, _Draft()
+        return globs[key][1]
 
     def finish(self, order: list[int]) -> Node:
         """The plain form. Appends to `order` every id that ends in this node or beyond."""

@@ -43,7 +43,7 @@ FORMS = (Spaces, Bubblewrap) if ALL else (Spaces,)
 def some(of: int) -> list[Around]:
     """Each so many-th of each theme; all of them in `scripts/attempts --around`."""
     themes = itertools.groupby(sorted(ATTEMPTS, key=lambda each: each.theme), key=lambda each: each.theme)
-    return [*ATTEMPTS] if ALL else [each for _theme, found in themes for each in [*found][::of]]
+    return [*ATTEMPTS] if ALL else [each for _theme, found in themes for each in [*found][-1::-of]]
 
 
 PATH = "/usr/local/bin:/usr/bin:/bin"  # the person's
