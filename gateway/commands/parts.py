@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from bisect import bisect_left
-
 from gateway.model.command import Part, Word
 from gateway.model.effect import Code, Exec, Item, Opaque, Touch
 
@@ -69,6 +67,8 @@ def mark_expanded(
     resolved: frozenset[int],
 ) -> None:
     """Notes which words hold the value of a variable: their text is known, but it is not what is written."""
+    if not (expansions or resolved):
+        return
     expanded = tuple([at for at, word in enumerate(words) if at in resolved or _holds(word, expansions)])
     if expanded:
         findings.parts[place] = findings.parts[place].replace(expanded=expanded)
@@ -76,6 +76,8 @@ def mark_expanded(
 
 def _holds(word: Word, expansions: tuple[tuple[int, int], ...]) -> bool:
     """Whether an expansion stands inside a word."""
+    from bisect import bisect_left  # lazy: most commands hold none
+
     for at in range(bisect_left(expansions, (word.start, 0)), len(expansions)):
         start, end = expansions[at]
         if start >= word.end:

@@ -8,9 +8,7 @@ from __future__ import annotations
 
 from gateway.model.decision import Decision
 from gateway.model.effect import HOLE, PATH_KINDS
-from gateway.policy.confine import NOTHING_KNOWN, confinement
 from gateway.policy.modes import CEILINGS
-from gateway.policy.normalised import normalised
 from gateway.policy.wording import UNKNOWN, phrase, quote, shortened, target, visible
 
 TYPE_CHECKING = False
@@ -40,13 +38,16 @@ CONTAINED = "Contained: runs, changes kept, can be undone"
 
 
 def explain(
-    verdict: Verdict, *, enforced: Enforced = NOTHING_KNOWN, change: str | None = None, elapsed_us: int = 0
+    verdict: Verdict, *, enforced: Enforced | None = None, change: str | None = None, elapsed_us: int = 0
 ) -> dict[str, Any]:
     """The verdict with everything that led to it, ready for `json.dumps`.
 
-    `enforced` says what of the policy would hold during the call; `change` is the smallest change that would
-    alter the verdict, where somebody worked it out.
+    `enforced` says what of the policy would hold during the call, as far as that is known; `change` is the smallest
+    change that would alter the verdict, where somebody worked it out.
     """
+    from gateway.policy.confine import NOTHING_KNOWN, confinement  # lazy: a hook says why, and nothing of these
+    from gateway.policy.normalised import normalised
+
     call, analysis, context = verdict.call, verdict.analysis, verdict.context
     found = {
         "tool": call.tool,
@@ -58,7 +59,7 @@ def explain(
         "matched": matched(verdict),
         "effects": _effects(verdict),
         "classes": classes(verdict),
-        "confinement": confinement(verdict, enforced).as_json(),
+        "confinement": confinement(verdict, enforced or NOTHING_KNOWN).as_json(),
         "changes": verdict.changes,
         "elapsed_us": elapsed_us,
         "normalised": normalised(call.shown, analysis, MAX_SEGMENT),

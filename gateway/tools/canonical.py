@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from gateway.core.errors import CallError, Problem
 from gateway.model.call import Call
-from gateway.tools.argv import command_text
 from gateway.tools.coerce import coerced
 from gateway.tools.frozen import SCALARS, FrozenDict, freeze
 from gateway.tools.paths import UnclearError, absolute, check_text, split_pattern
@@ -80,6 +79,8 @@ def canonicalise(tool: Declaration, raw: RawCall, context: Context) -> Call:
     if problems:
         raise CallError(problems)
     if tool.words is not None:
+        from gateway.tools.argv import command_text  # lazy: few tools are commands that somebody declared
+
         shown = command_text(tool.words, values) or ""
     else:
         shown = values.get(tool.match, "") if tool.match else ""

@@ -7,7 +7,6 @@ An effect whose field a partial call leaves out has `HOLE` as its target. What a
 from __future__ import annotations
 
 from gateway.model.effect import HOLE, Connect, Item, Opaque, SessionChange, Touch
-from gateway.tools.argv import command_text
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -47,6 +46,8 @@ def effects_of(tool: Declaration, call: Call, context: Context) -> tuple[tuple[I
             elif text is not None or required or _may_follow(tool, call, field):
                 items.append(Item(Opaque(f"`{field}` is not known")))
         elif do == "argv":
+            from gateway.tools.argv import command_text  # lazy: few tools are commands that somebody declared
+
             shell = command_text(declared["words"], fields)
             if shell is None:
                 items.append(Item(Opaque("the command's words are not known")))

@@ -63,9 +63,15 @@ def started(agent: str, program: str) -> tuple[list[str], list[str]]:
     return held(agent, BEFORE[agent], [program, *words]), [program, *words]
 
 
+def patient(agent: str) -> list[str]:
+    """The line where a machine that does much else has as much longer to answer."""
+    words = [*unheld(line_of(agent)), "--deadline", f"{patience(10):.0f}"]
+    return held(agent, BEFORE[agent], words) if agent in HELD else words
+
+
 @pytest.mark.parametrize("agent", AGENTS)
 def test_the_line_lets_an_allowed_call_run_and_no_other(world: World, agent: str) -> None:
-    found = [answered(world, line_of(agent), said(world, agent, each)) for each in ("touch made", "rm -rf /")]
+    found = [answered(world, patient(agent), said(world, agent, each)) for each in ("touch made", "rm -rf /")]
     assert [lets_run(agent, *each) for each in found] == [True, False]
     assert "critical-root" in reason_in(*found[1][:2])
 
@@ -73,9 +79,9 @@ def test_the_line_lets_an_allowed_call_run_and_no_other(world: World, agent: str
 @pytest.mark.parametrize("command", ["touch made", "rm -rf /", "curl https://example.com/"])
 @pytest.mark.parametrize("agent", HELD)
 def test_the_shell_hands_on_exactly_what_the_hook_says(world: World, agent: str, command: str) -> None:
-    bare = [word for word in unheld(line_of(agent)) if word != "--in-shell"]
+    bare = [word for word in unheld(patient(agent)) if word != "--in-shell"]
     given = said(world, agent, command)
-    assert answered(world, line_of(agent), given) == answered(world, bare, given)
+    assert answered(world, patient(agent), given) == answered(world, bare, given)
 
 
 def test_a_long_command_comes_back_whole(world: World) -> None:
