@@ -1,7 +1,7 @@
 """The verdict oracle: one case a line in `corpus/*.jsonl`, each with the exact decision.
 
 A case is judged by the very code of `gateway check`, in a frozen world, under the presets it names plus the
-rules it brings. `docs/architecture.md` says where a new line belongs.
+rules it brings. `docs/changing.md` says where a new line belongs.
 """
 
 from __future__ import annotations
