@@ -52,21 +52,13 @@ class Guarded(Value):
 
 def unavailable(judge: Judge) -> str:
     """Why commands cannot run confined here, "" if they can. Where they cannot, they must be judged as unconfined."""
-    from gateway.sandbox.backends.choose import WEAKER, backends
+    from gateway.sandbox.backends.choose import why_none
 
     if not find_bash():
         return "there is no bash on this system"
     sandbox = judge.loaded.settings.get("sandbox")
     permitted = sandbox.value.get("weaker", ()) if sandbox is not None else ()
-    reasons = []
-    for backend in backends():
-        if backend.name in WEAKER and backend.name not in permitted:
-            continue
-        probe = backend.probe()
-        if probe.works:
-            return ""
-        reasons.append(f"{backend.name}: {probe.reason}")
-    return "; ".join(reasons) or "this platform has no sandbox"
+    return why_none(permitted)
 
 
 def rewritten(

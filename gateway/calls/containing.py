@@ -32,14 +32,6 @@ def is_first(state: str) -> bool:
 
 def cannot_contain() -> str:
     """Why calls cannot be contained here, "" if they can."""
-    from gateway.sandbox.backends.choose import backends  # lazy: few calls need to know
+    from gateway.sandbox.backends.choose import why_none  # lazy: few calls need to know
 
-    reasons = []
-    for backend in backends():
-        if backend.name not in HOLDING:
-            continue
-        probe = backend.probe()
-        if probe.works:
-            return ""
-        reasons.append(f"{backend.name}: {probe.reason}")
-    return "; ".join(reasons) or "there is no sandbox of that kind on this platform"
+    return why_none(only=HOLDING)

@@ -58,17 +58,9 @@ def content(wish: Wish) -> str:
 
 def cannot_hold() -> str:
     """Why no sandbox that `daily` takes holds commands here, "" if one does."""
-    from gateway.sandbox.backends.choose import WEAKER, backends  # lazy: it looks at the machine
+    from gateway.sandbox.backends.choose import why_none  # lazy: it looks at the machine
 
-    reasons = []
-    for backend in backends():
-        if backend.name in WEAKER and backend.name not in _DAILY_TAKES:
-            continue
-        probe = backend.probe()
-        if probe.works:
-            return ""
-        reasons.append(f"{backend.name}: {probe.reason}")
-    return "; ".join(reasons) or "this platform has none"
+    return why_none(_DAILY_TAKES)
 
 
 def path_of(where: Places) -> str:

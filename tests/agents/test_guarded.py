@@ -178,7 +178,7 @@ def test_where_no_sandbox_works_that_is_said(here: Any, monkeypatch: pytest.Monk
     gateway = here.open()
     monkeypatch.setattr("gateway.sandbox.backends.choose._known", {})
     monkeypatch.setattr("gateway.sandbox.backends.choose.sys.platform", "plan9")
-    assert guarded.unavailable(gateway) == "this platform has no sandbox"
+    assert guarded.unavailable(gateway) == "this platform has no such sandbox"
     monkeypatch.setattr("gateway.sandbox.backends.choose._known", {})
 
 

@@ -121,4 +121,4 @@ def test_whether_a_sandbox_holds_is_what_the_probes_say(monkeypatch: pytest.Monk
             "gateway.sandbox.backends.choose.backends", lambda works=works: [Fake(*each) for each in works.items()]
         )
         told.append(user_policy.cannot_hold())
-    assert told == ["", "namespaces: refused", "this platform has none"]
+    assert told == ["", "namespaces: refused", "this platform has no such sandbox"]

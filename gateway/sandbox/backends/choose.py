@@ -13,7 +13,7 @@ from gateway.sandbox.base import SandboxError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Collection, Iterator, Sequence
 
     from gateway.model.plan import SandboxPlan
     from gateway.sandbox.base import Backend, Probe
@@ -81,6 +81,20 @@ def try_again() -> None:
         from gateway.sandbox.backends.spaces_probe import forget
 
         forget()
+
+
+def why_none(weaker: Collection[str] = (), *, only: Collection[str] = ()) -> str:
+    """Why no sandbox holds commands here, each with its reason, "" if one does. `weaker`: those of `WEAKER` that count
+    too; `only`: the names of the only ones that count."""
+    reasons = []
+    for backend in backends():
+        if (backend.name in WEAKER and backend.name not in weaker) or (only and backend.name not in only):
+            continue
+        probe = backend.probe()
+        if probe.works:
+            return ""
+        reasons.append(f"{backend.name}: {probe.reason}")
+    return "; ".join(reasons) or "this platform has no such sandbox"
 
 
 def choose(plan: SandboxPlan, offered: Sequence[Backend] = ()) -> Choice:
