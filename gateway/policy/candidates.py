@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from gateway.model.call import Call
     from gateway.model.command import Part
     from gateway.model.context import Context
-    from gateway.model.effect import Item
+    from gateway.model.effect import Effect, Item
     from gateway.policy.table import Policy
 
     Candidate = tuple[int, int, int]
@@ -44,6 +44,7 @@ class Finder(Subject):
         self.call = call
         self.context = context
         self.policy = policy
+        self.items = None
         self.parts = parts
         self.by_tool = _NOBODY
         if policy.tool_globs or call.tool in policy.tools:
@@ -55,6 +56,14 @@ class Finder(Subject):
             if found:
                 by_part[number] = found
         self.by_part: dict[int, list[Candidate]] = by_part
+
+    def is_held(self, effect: Effect, clause: int) -> bool:
+        """Whether an effect contacts a host that is not known, and the sandbox holds what a clause says of it."""
+        if effect.kind != "connect" or not self.context.confined or self.context.mode == "bypass":
+            return False
+        from gateway.policy.unknown_hosts import is_held, is_unknown  # lazy: most hosts are known
+
+        return is_unknown(effect) and is_held(self.policy, clause)
 
     def speaks_of_carriers(self) -> bool:
         """Whether any clause may hold for the calling of the tool, or for the start of one of the programs."""

@@ -37,7 +37,7 @@ GROUPS: dict[str, tuple[str, ...]] = {
         "169.254.169.254", "169.254.170.2", "169.254.170.23", "100.100.100.200", "168.63.129.16", "192.0.0.192",
         "fd00:ec2::254", "fd00:ec2::23", "fd20:ce::254",
         "metadata.google.internal", "metadata.goog", "metadata", "instance-data", "*.instance-data",
-        "instance-data.ec2.internal",
+        "instance-data.ec2.internal", "metadata.azure.internal", "metadata.packet.net", "metadata.tencentyun.com",
     ),
 }  # fmt: skip
 _LONGEST_NAME = 255  # of a longer one nobody knows what a resolver makes of it

@@ -267,6 +267,15 @@ def _confined(wanted: Any, subject: Subject) -> int:
     return YES if subject.context.confined == wanted else NO
 
 
+def _alone(wanted: Any, subject: Subject) -> int:
+    """Whether nothing of the call runs code that is not known, or changes what programs are given."""
+    if subject.items is None:
+        return NO if subject.allow else YES
+    found: Any = [each.effect for each in subject.items]
+    runs = any(each.kind in ("code", "opaque") or (each.kind == "env" and each.access == "set") for each in found)
+    return YES if runs is not wanted else NO
+
+
 def _contained(wanted: Any, subject: Subject) -> int:
     """Whether this is judged as a contained call. What an allow covers of one is for the resolver to say."""
     return YES if subject.context.contained == wanted else NO
@@ -351,6 +360,7 @@ PREDICATES: dict[str, Predicate] = {
     "cwd": Predicate("call", _PATHS, _cwd, circumstance=True),
     "confined": Predicate("call", _BOOLEAN, _confined, circumstance=True, untold=True),
     "contained": Predicate("call", _BOOLEAN, _contained, circumstance=True, untold=True),
+    "alone": Predicate("call", _BOOLEAN, _alone, circumstance=True),
     "time": Predicate("call", Form("time", _prepare_time), _time, choices=_DAYS, circumstance=True, untold=True),
     "command": Predicate("part", Form("commands", commandtests.prepare_command), commandtests.command),
     "exec": Predicate("part", Form("exec", commandtests.prepare_exec), commandtests.executes),

@@ -51,8 +51,6 @@ _LETTING_OUT = ("enterprise", "user")  # layers whose rules may let a call run w
 _NAMES_PROGRAM = ("command", "exec", "program")
 _USER = LAYERS.index("user")
 _ALLOW, _ASK, _DENY = Decision.ALLOW, Decision.ASK, Decision.DENY
-
-
 _SAID: dict[str, dict[tuple[str, int], Outcome]] = {}
 _KEPT = 16
 
@@ -86,8 +84,7 @@ def _by_mode(mode: str, row: str, number: int) -> Outcome:
 
 
 class Resolution(Finder):
-    """The work on one call: `verdict`, and once more `contained`. One object does all of it, because a dozen such calls
-    are judged in the time that making another three would take."""
+    """The work on one call: `verdict`, and once more `contained`. One object does all of it: making more takes time."""
 
     __slots__ = (
         "analysis", "carriers", "facts", "gives", "kept", "lost", "noted", "open_trees", "outcomes", "regions", "tool",
@@ -105,7 +102,7 @@ class Resolution(Finder):
     ) -> None:
         Finder.__init__(self, policy, call, context, analysis.parts)
         self.tool = tool
-        self.analysis = analysis
+        self.analysis, self.items = analysis, analysis.items
         self.facts = facts
         self.regions = regions
         self.outcomes = _outcomes_of(context.mode)
@@ -265,6 +262,8 @@ class Resolution(Finder):
                     reason = Reason(policy.rule(rule), _ASK, number, False, "may match: the target is not fully known")
             if not (reason.certain or reason.rule.lock) and self.context.contained and is_unknown(item.effect):
                 self.lost.append(reason.replace(note="mounts hold it: the call is contained"))
+            elif not (reason.certain or reason.rule.lock) and self.tool.shell and self.is_held(item.effect, clause):
+                continue
             elif rule in silenced:
                 self.lost.append(reason.replace(note="excepted by delegation"))
             elif row[LEVEL]:

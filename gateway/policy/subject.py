@@ -7,22 +7,24 @@ if TYPE_CHECKING:
     from gateway.model.call import Call
     from gateway.model.command import Part
     from gateway.model.context import Context
-    from gateway.model.effect import Effect
+    from gateway.model.effect import Effect, Item
 
 
 class Subject:
-    """What is being judged: one effect of one call, seen from one lane. Reused from effect to effect."""
+    """What is being judged: one effect of one call, seen from one lane. Reused from effect to effect. `items`: every
+    effect of the call, None where nobody has said them."""
 
-    __slots__ = ("allow", "call", "context", "effect", "part")
+    __slots__ = ("allow", "call", "context", "effect", "items", "part")
 
     call: Call
     context: Context
     effect: Effect | None
     part: Part | None
+    items: tuple[Item, ...] | None
     allow: bool
 
     def __init__(self, call: Call, context: Context) -> None:
         self.call = call
         self.context = context
-        self.effect = self.part = None
+        self.effect = self.part = self.items = None
         self.allow = False

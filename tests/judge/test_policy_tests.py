@@ -18,7 +18,9 @@ from gateway.policy.table import TEXT
 from gateway.spec.tools import compile_tools
 from gateway.tools.registry import Registry
 
-PRESETS = ("builtin", "guard", "daily", "ci", "enterprise", "python", "node", "systems", "project.example")
+PRESETS = (
+    "builtin", "guard", "daily", "ci", "enterprise", "python", "node", "systems", "remote-reading", "project.example",
+)  # fmt: skip
 SHIPPED = Path(__file__).parents[2] / "policies"
 
 

@@ -43,6 +43,31 @@ TABLE: dict[str, tuple[list[dict[str, Any]], str, str]] = {
         "echo x > src/gen/to-a",
         "ask",
     ),
+    "alone: an allow covers what no code stands beside": (
+        [{"allow": {"effect": "connect", "alone": True}}],
+        "curl -sS https://example.com/ | head -5",
+        "allow",
+    ),
+    "alone: not beside code that another rule allows": (
+        [{"allow": {"effect": "connect", "alone": True}}, {"allow": "Bash(./run.sh)"}],
+        "./run.sh; curl -sS https://example.com/",
+        "ask",
+    ),
+    "alone: not with a variable that a program is given": (
+        [{"allow": {"effect": ["connect", "env"], "alone": True}}],
+        "CURL_HOME=. curl -sS https://example.com/",
+        "ask",
+    ),
+    "alone: a deny holds beside code": (
+        [{"deny": {"effect": "connect", "alone": False}}, {"allow": "Bash(./run.sh)"}, {"allow": "Bash(curl *)"}],
+        "./run.sh; curl -sS https://example.com/",
+        "deny",
+    ),
+    "alone: and not where there is none": (
+        [{"deny": {"effect": "connect", "alone": False}}, {"allow": "Bash(curl *)"}],
+        "curl -sS https://example.com/",
+        "allow",
+    ),
     "option: an allow is for a command that is written directly": (
         [{"allow": {"option": "-r"}}],
         "bash -c 'rm -r src'",
@@ -198,3 +223,8 @@ def test_a_rule_on_names_says_nothing_of_what_lies_below_a_folder(guard: Any, ca
     verdict = opened.check(parse_call_text(opened.registry, call))
     assert verdict.decision.name.lower() == decision
     assert (verdict.reason.rule.id == "r") is (decision == "deny")
+
+
+def test_alone_is_no_and_yes_at_once_where_nobody_has_said_what_else_there_is() -> None:
+    assert (answer("alone", True, allow=True), answer("alone", False, allow=True)) == (NO, NO)
+    assert (answer("alone", True, allow=False), answer("alone", False, allow=False)) == (YES, YES)

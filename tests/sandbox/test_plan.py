@@ -143,10 +143,7 @@ BASE = SandboxPlan(
     Network(),
     limits_of({}),
 )
-METADATA = tuple(
-    Endpoint(host, 0, "metadata-addresses")
-    for host in ("metadata", "metadata.azure.internal", "metadata.packet.net", "metadata.tencentyun.com")
-)
+METADATA = (Endpoint("metadata", 0, "metadata-addresses"),)
 GIT = (
     Mount(f"{ROOT}/.git", WRITE),
     Mount(f"{ROOT}/.git/config", FIXED, False, REPOSITORY),

@@ -84,6 +84,19 @@ DESCRIBED: dict[str, Entry] = {
             "call that runs by that plan."
         ),
     ),
+    "alone": entry(
+        "whether the call runs no code",
+        (
+            "allow: {effect: connect, host: api.github.com, alone: true}",
+            "curl https://api.github.com/zen",
+            "./x; curl https://api.github.com/zen",
+        ),
+        ("ask: {effect: write, path: 'infra/**', alone: false}", "make; touch infra/x", "touch infra/x"),
+        more=(
+            "True where each effect of the whole call is known: nothing of it runs code, is not understood or sets a "
+            "variable for a program. For what is lent a login or a host, which code beside it could use."
+        ),
+    ),
     "time": entry(
         "hours and days, in UTC",
         (
