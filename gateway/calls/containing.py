@@ -15,7 +15,8 @@ HOLDING = ("namespaces",)
 
 FIRST = (
     "The sandbox holds this call, so it ran without a question, and so will others: they can change nothing but the "
-    "workspace, which can be taken back, and reach no host. `settings: {contained: ask}` asks before."
+    "workspace, which can be taken back, and reach no host but the registry that an install reads from. "
+    "`settings: {contained: ask}` asks before."
 )
 _TOLD = "contained-told"
 

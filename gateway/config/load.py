@@ -247,9 +247,11 @@ def _loaded(entry: dict[str, Any], options: Options) -> Loaded:
     levels = settings["levels"].value if "levels" in settings else {}
     review = settings["review"].value if "review" in settings else ""
     contained = settings["contained"].value if "contained" in settings else KEEP
+    registries = tuple(settings["sandbox"].value.get("registries", ())) if "sandbox" in settings else ()
     policy = Policy(
-        **entry["policy"], levels=levels, revision=entry["revision"], seen={}, review=review, contained=contained
-    )
+        **entry["policy"], levels=levels, revision=entry["revision"], seen={}, review=review, contained=contained,
+        registries=registries,
+    )  # fmt: skip
     return Loaded(
         policy,
         settings,

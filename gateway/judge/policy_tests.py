@@ -340,6 +340,7 @@ class _Upper:
                 levels=values.get("levels", {}),
                 review=values.get("review", ""),
                 contained=values.get("contained", KEEP),
+                registries=tuple(values.get("sandbox", {}).get("registries", ())),
             )
             found = self._known[layer] = policy, values.get("mode", "default")
         return found

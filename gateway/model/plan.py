@@ -61,13 +61,16 @@ class Injection(Value):
 
 class Network(Value):
     """`mode`: off (its own loopback only), listed (`allow` only), open (any public host). Denies win in every mode.
-    Private, loopback, link-local and metadata addresses are refused unless `allow` names that very name or address."""
+    Private, loopback, link-local and metadata addresses are refused unless `allow` names that very name or address.
+    `installer`: the program that reads from registries (`gateway.policy.installs`), and whose scripts begin with ending
+    this network."""
 
     mode: str = "off"
     allow: tuple[Endpoint, ...] = ()
     deny: tuple[Endpoint, ...] = ()
     ports: tuple[int, ...] = ()
     inject: tuple[Injection, ...] = ()
+    installer: str = ""
 
 
 class SandboxPlan(Value):

@@ -23,11 +23,14 @@ if TYPE_CHECKING:
     from gateway.model.effect import Touch
     from gateway.model.facts import Facts
     from gateway.model.verdict import Verdict
+    from gateway.policy.installs import Registry
     from gateway.policy.table import Policy
 
 SYSTEM = "the system's files"
 OWN_LAYERS = "caches of its own"
 MAX_NAMED = 50
+BY_PROFILE = "sandbox"
+"""What stands for a rule where the setting of that name grants something."""
 _SYSTEM_FOLDERS = tuple(folder + "/" for folder in SYSTEM_VIEW)
 _KINDS = {
     "analysis": "by analysis",
@@ -140,18 +143,20 @@ class Reach(Value):
 
 
 class Contact(Value):
-    """A host that was predicted to be contacted. `port` 0: not known."""
+    """A host that was predicted to be contacted. `port` 0: not known. `reads`: the registry that it is only read as."""
 
     host: str
     port: int
     rule: str = ""
+    reads: Registry | None = None
 
 
 class Grants(Value):
     """What a verdict lets a confined call do, before anybody looks where it lies: the one derivation behind what is
     shown and what is enforced. What is not fully known is not granted, but left in `unknown`. `profiled`: the sandbox
     profile holds on top. `network`: off, listed or open. `given`: what a rule by its name lets be written in the real
-    temporary folder, of which a call has one of its own."""
+    temporary folder, of which a call has one of its own. `installer`: the name of the one by which
+    a contained call reads from registries, and by nothing else."""
 
     kind: str
     profiled: bool = False
@@ -162,6 +167,7 @@ class Grants(Value):
     credentials: tuple[Reach, ...] = ()
     unknown: tuple[str, ...] = ()
     given: tuple[Reach, ...] = ()
+    installer: str = ""
 
 
 def grants_of(verdict: Verdict, profile: Mapping[str, Any]) -> Grants:
@@ -220,14 +226,22 @@ def grants_of(verdict: Verdict, profile: Mapping[str, Any]) -> Grants:
                 credentials[Reach(effect.path, effect.path, kind=kind, rule=rules.get(number, ""))] = None
     who, profiled = _who(verdict, rules)
     network = "listed" if contacts else "off"
+    installer = None
     if verdict.contained:
         network, contacts = "off", {}  # what is left of hosts is its session's loopback
+        registries = profile.get("registries")
+        if registries and any(item.effect.kind == "connect" for item in verdict.analysis.items):
+            from gateway.policy.installs import install_of  # lazy: few calls install anything
+
+            installer = install_of(verdict.analysis, registries)
+        for each in installer.registries if installer is not None else ():
+            network, contacts[Contact(each.host, 443, BY_PROFILE, each)] = "listed", None
     elif profiled:
         asked = profile.get("network") or ("listed" if profile.get("hosts") else "off")
         if asked == "open" or (asked == "listed" and profile.get("hosts")):
             network = asked
     if dict(verdict.demands).get("network") == "off":
-        network, contacts = "off", {}
+        network, contacts, installer = "off", {}, None
     return Grants(
         who,
         profiled,
@@ -238,6 +252,7 @@ def grants_of(verdict: Verdict, profile: Mapping[str, Any]) -> Grants:
         credentials=tuple(credentials),
         unknown=tuple(unknown),
         given=tuple(given),
+        installer=installer.name if installer is not None else "",
     )
 
 
@@ -293,19 +308,25 @@ def confinement(verdict: Verdict, enforced: Enforced = NOTHING_KNOWN) -> Confine
     grants = grants_of(verdict, profile)
     reads = [SYSTEM, *context.workspace, *[each.path + ("/**" if each.tree else "") for each in grants.reads]]
     writes = [each.path for each in grants.writes]
-    contacted = [f"{each.host}:{each.port}" if each.port else each.host for each in grants.contacts]
+    contacted = [_contacted(each) for each in grants.contacts]
     if grants.profiled:
         reads += profile.get("read", ())
         if verdict.contained:
             writes = [*context.workspace, *writes, OWN_LAYERS]
         elif context.mode not in CEILINGS:
             writes += profile.get("write", ())
-        if grants.network == "listed" and profile.get("network", "listed") == "listed":
+        if grants.network == "listed" and not grants.installer and profile.get("network", "listed") == "listed":
             contacted += map(hosts.entry_name, profile.get("hosts", ()))
     return Confinement(
         grants.kind, _once(reads), writes=_once(writes), hosts=_once(contacted), network=grants.network,
         credentials=_once([each.path for each in grants.credentials]), hidden=enforced.paths, demands=verdict.demands,
     )  # fmt: skip
+
+
+def _contacted(contact: Contact) -> str:
+    if contact.reads is not None:
+        return f"{contact.host} (only read from, and by no package's script)"
+    return f"{contact.host}:{contact.port}" if contact.port else contact.host
 
 
 def _once(texts: list[str]) -> tuple[str, ...]:

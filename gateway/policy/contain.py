@@ -48,7 +48,13 @@ def decide(
         return verdict
     if not (tool.shell and context.confined) or context.mode in CEILINGS:
         return verdict
-    if any(leaves(item.effect, regions) for item in analysis.items) or cannot():
+    left = [item.effect for item in analysis.items if leaves(item.effect, regions)]
+    if left and policy.registries:
+        from gateway.policy.installs import install_of  # lazy: few calls install anything
+
+        installer = install_of(analysis, policy.registries)
+        left = [each for each in left if installer is None or not installer.reaches(each)]
+    if left or cannot():
         return verdict
     contained = resolution.contained()
     if contained.decision is not Decision.ALLOW:

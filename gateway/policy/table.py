@@ -32,7 +32,8 @@ class Policy(Value):
     `levels`: verdicts by level that a policy sets. `revision`: digest of everything it was compiled from. `seen`:
     what the paths index said of paths, kept by a process that judges many calls; None keeps nothing. `review`: what a
     reviewer is to see (`gateway.model.decision.REVIEWS`), "" where no policy says.
-    `contains`: whether any rule speaks of contained calls; `contained`: the mildest that becomes of their changes
+    `contains`: whether any rule speaks of contained calls; `registries`: names of installers that may read from
+    theirs (`gateway.policy.installs`); `contained`: the mildest that becomes of their changes
     (`gateway.model.changes.BOUNDS`).
     """
 
@@ -56,6 +57,7 @@ class Policy(Value):
     review: str = ""
     contains: bool = False
     contained: str = KEEP
+    registries: tuple[str, ...] = ()
 
     def rule(self, number: int) -> Rule:
         """The rule with this number, as verdicts show it."""

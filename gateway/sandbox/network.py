@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from gateway.model.plan import READ, Endpoint, Network
+from gateway.policy.confine import BY_PROFILE
 from gateway.policy.hostrules import within
 from gateway.policy.hosts import entry_name, host_and_port
 from gateway.sandbox.profile import injections_of
@@ -11,12 +12,11 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from gateway.policy.confine import Grants
+    from gateway.policy.confine import Contact, Grants
     from gateway.policy.hostrules import Only, Refused
     from gateway.sandbox.profile import Profile
 
 OFF = Network()
-BY_PROFILE = "sandbox"
 
 
 def network_of(
@@ -27,8 +27,9 @@ def network_of(
         return OFF, []
     withheld: list[tuple[str, str]] = []
     shut = next((each for each in refused if each.host == "*" and not each.port), None)
-    asked = dict.fromkeys(Endpoint(each.host, each.port, each.rule) for each in grants.contacts)
-    if grants.profiled:
+    asked = dict.fromkeys(map(_of_contact, grants.contacts))
+    profiled = grants.profiled and not grants.installer
+    if profiled:
         for entry in profile.sandbox.get("hosts", ()):
             found = _of_profile(entry)
             if not any(each.host == found.host and each.port == found.port for each in asked):
@@ -48,9 +49,16 @@ def network_of(
     if shut or (mode == "listed" and not allow):
         return OFF, withheld
     deny = tuple(Endpoint(each.host, each.port, each.rule) for each in refused)
-    inject = injections_of(profile) if grants.profiled else ()
+    inject = injections_of(profile) if profiled else ()
     allow.sort(key=lambda each: (each.host, each.port, each.rule))
-    return Network(mode, tuple(allow), deny=deny, ports=(), inject=inject), withheld
+    return Network(mode, tuple(allow), deny=deny, ports=(), inject=inject, installer=grants.installer), withheld
+
+
+def _of_contact(contact: Contact) -> Endpoint:
+    reads = contact.reads
+    if reads is None:
+        return Endpoint(contact.host, contact.port, contact.rule)
+    return Endpoint(contact.host, 0, contact.rule, READ, named_by=reads.named_by, also=reads.also)
 
 
 def _of_profile(entry: Any) -> Endpoint:

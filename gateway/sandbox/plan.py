@@ -10,7 +10,7 @@ from __future__ import annotations
 from gateway.model.decision import Decision
 from gateway.model.limits import limits_of
 from gateway.model.plan import FIXED, HIDDEN, READ, WRITE, Mount, SandboxPlan
-from gateway.policy.confine import folder_of, grants_of
+from gateway.policy.confine import BY_PROFILE, folder_of, grants_of
 from gateway.policy.modes import CEILINGS
 from gateway.policy.path_protection import HIDE_SETTING
 from gateway.policy.variables import environment_of
@@ -19,7 +19,7 @@ from gateway.sandbox.base import SandboxError
 from gateway.sandbox.layers import is_cache, layer_of
 from gateway.sandbox.marks import COMPARED, INSTALLS, PROGRAMS
 from gateway.sandbox.nested_paths import above_of, is_below, is_inside
-from gateway.sandbox.network import BY_PROFILE, network_of
+from gateway.sandbox.network import network_of
 from gateway.sandbox.profile import OF_THE_KERNEL
 from gateway.sandbox.rooms import ONCE, shared_by
 from gateway.sandbox.workspace_secrets import RULE as WORKSPACE_SECRETS
@@ -388,7 +388,8 @@ class _Planning:
         return tuple(sorted(found))
 
     def _is_visible(self, path: str) -> bool:
-        """Whether the call sees a path, by itself or through a link."""
+        """Whether the call finds programs in a folder, by itself or through a link: an installer only where no call can
+        have put them."""
         for _ in range(8):
             link = next(above_of(path, self.links, itself=True), None)
             if link is None:
@@ -396,4 +397,4 @@ class _Planning:
             target = self.links[link]
             path = (target if target.startswith("/") else "/" + target) + path[len(link) :]
         mount = self.mounts.get(path) or self._above(path)
-        return mount is not None and mount.access != HIDDEN
+        return mount is not None and mount.access not in (HIDDEN, self.grants.installer and WRITE)

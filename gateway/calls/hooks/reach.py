@@ -18,10 +18,11 @@ from gateway.model.call import RawCall
 from gateway.model.decision import Decision
 from gateway.model.plan import READ, WRITE
 from gateway.model.verdict import Outcome
+from gateway.policy.confine import BY_PROFILE
 from gateway.policy.modes import CEILINGS
 from gateway.policy.wording import phrase
 from gateway.sandbox.base import SandboxError
-from gateway.sandbox.network import BY_PROFILE, OFF
+from gateway.sandbox.network import OFF
 from gateway.sandbox.run import Command
 from gateway.sandbox.shell import quoted
 from gateway.sandbox.wires import Ways

@@ -90,8 +90,8 @@ def encoded(plan: SandboxPlan, given: Given, made: tuple[Step, ...] | None = Non
     words += ("--dev", "/dev", *(shared if in_devices else ("--remount-ro", "/dev")))
     elsewhere = dict(plan.shared)
     words += _mounted([step for step in made if step not in empty], given.sources, size, elsewhere)
-    for (path, _content), descriptor in zip(plan.files, given.contents, strict=True):
-        words += ("--perms", "0444", "--ro-bind-data", descriptor, path)
+    for (path, content), descriptor in zip(plan.files, given.contents, strict=True):
+        words += ("--perms", "0555" if content.startswith(b"#!") else "0444", "--ro-bind-data", descriptor, path)
     if not in_devices:
         words += shared
     words += _mounted(empty, (), size, elsewhere)

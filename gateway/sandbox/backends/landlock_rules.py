@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from gateway.core.value import Value
 from gateway.model.plan import FIXED, HIDDEN, READ, WRITE
-from gateway.sandbox.network import BY_PROFILE
+from gateway.policy.confine import BY_PROFILE
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -45,6 +45,10 @@ class Authority:
         with self._lock:
             return _pem(self._signer()[1])
 
+    def known(self, host: str) -> ssl.SSLContext | None:
+        """What `context` has given before, at once; None where it would have to be made."""
+        return self._contexts.get(host)
+
     def context(self, host: str) -> ssl.SSLContext:
         """For serving TLS as a host. Raises AuthorityError."""
         with self._lock:

@@ -8,14 +8,14 @@ from __future__ import annotations
 from functools import lru_cache
 
 from gateway.core.value import Value
-from gateway.model.plan import READ
+from gateway.model.plan import READ, Network
 from gateway.policy import hosts
 from gateway.policy.addresses import network as network_in
 from gateway.sandbox.egress.addresses import PUBLIC, Host, kind_of, text_at
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from gateway.model.plan import Endpoint, Injection, Network
+    from gateway.model.plan import Endpoint, Injection
     from gateway.policy.addresses import Address
     from gateway.policy.hosts import Index
 
@@ -36,7 +36,9 @@ class Ruling(Value):
 class Rules:
     """A `Network`, indexed. Raises ValueError for a pattern that is none: then nothing may be reached at all."""
 
-    def __init__(self, network: Network) -> None:
+    def __init__(self, network: Network, off: str = "this call has no network") -> None:
+        """`off`: what is said where there is none."""
+        self._off = off
         if network.mode not in ("off", "listed", "open"):
             raise ValueError(f"the mode of a network must be off, listed or open (got `{network.mode}`)")
         self.network = network
@@ -64,7 +66,7 @@ class Rules:
         """On the host as it is dialled, before anything is resolved."""
         mode = self.network.mode
         if mode == "off":
-            return Ruling(False, "", "this call has no network")
+            return Ruling(False, "", self._off)
         denied = self._denied(host.text, port)
         if denied is not None:
             return denied
@@ -167,3 +169,7 @@ def _is_one(host: str) -> bool:
 
 def _index(endpoints: tuple[Endpoint, ...]) -> Index:
     return hosts.build((each.host, at) for at, each in enumerate(endpoints))
+
+
+OVER = Rules(Network(), "the network of an install ends when the first script of a package or of the project runs")
+"""Of a call from then on."""

@@ -88,6 +88,11 @@ class Names:
             return dns.answer(query, code)
         return dns.answer(query, dns.NO_ERROR, ((dns.A, bytes(map(int, address.split(".")))),))
 
+    def end(self, rules: Rules) -> None:
+        """From now on other rules hold, also for names that were asked before."""
+        self._rules = rules
+        self._known.clear()
+
     def close(self) -> None:
         for task in self._known.values():
             task.cancel()

@@ -7,7 +7,7 @@ from gateway.sandbox.egress.said import Said
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     import ssl
-    from collections.abc import Callable
+    from collections.abc import Awaitable, Callable
 
     from gateway.sandbox.egress.addresses import Host
     from gateway.sandbox.egress.authority import Authority
@@ -17,7 +17,8 @@ if TYPE_CHECKING:
 
 
 class Outside:
-    """`named`: what stands behind an address inside the sandbox; `said`: what goes to hosts that are only read."""
+    """`named`: what stands behind an address inside the sandbox; `said`: what goes to hosts that are only read.
+    `end`: ends the call's network for good, all connections but the one that asks for it; None where nothing may."""
 
     def __init__(
         self,
@@ -27,7 +28,8 @@ class Outside:
         authority: Authority | None,
         trust: Callable[[], ssl.SSLContext],
         named: Callable[[str], Host | None],
+        end: Callable[[], Awaitable[None]] | None = None,
     ) -> None:
         self.rules, self.dialler, self.report, self.authority, self.trust = rules, dialler, report, authority, trust
-        self.named = named
+        self.named, self.end = named, end
         self.said = Said(rules.network)

@@ -10,6 +10,7 @@ from gateway.sandbox.egress.authority import AuthorityError
 from gateway.sandbox.egress.dial import Refused, Unreachable
 from gateway.sandbox.egress.inject import InjectionError, headers_of
 from gateway.sandbox.egress.loop import in_thread
+from gateway.sandbox.egress.offline import OVER_SAID, ends_network
 from gateway.sandbox.egress.report import what_to_do
 from gateway.sandbox.egress.streams import Plain, Stream, StreamError, Tls, relay
 from gateway.sandbox.egress.surroundings import CERTIFICATES
@@ -73,6 +74,10 @@ class Connection:
                 return
             request = await self._next("proxy")
         if request is None:
+            return
+        if self._outside.end is not None and ends_network(request):
+            await self._outside.end()
+            await self._client.send(OVER_SAID)
             return
         if request.method != b"CONNECT":
             self._malformed("proxy", "a request to the proxy must name the whole URL")
@@ -215,7 +220,8 @@ class Connection:
             raise Refused(host.at(port), "", f"{why}, and there can be no certificates for that here")
         await self._check_name(host, port)
         try:
-            context = await in_thread(authority.context, host.text)
+            known = authority.known(host.text)
+            context = known if known is not None else await in_thread(authority.context, host.text)
         except AuthorityError as error:
             raise Refused(host.at(port), "", f"{why}, and its requests cannot be looked at: {error}") from None
         inner = Tls(self._plain, context, None, self._client.rest())

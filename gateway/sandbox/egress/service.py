@@ -17,7 +17,7 @@ from gateway.sandbox.egress.session import Session
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     import ssl
-    from collections.abc import Callable
+    from collections.abc import Awaitable, Callable
 
     from gateway.model.plan import Network
     from gateway.model.result import Violation
@@ -83,7 +83,7 @@ class Egress:
         try:
             session = Session(
                 self._loop, self._namespaces, rules, report, self.environment(network), self._dial,
-                lambda made, names: self._outside(network, made, names), self._sessions.discard,
+                lambda made, names, end: self._outside(network, made, names, end), self._sessions.discard,
             )  # fmt: skip
             session.open(namespace)
         except BaseException:
@@ -120,11 +120,14 @@ class Egress:
             self._dialler = Dialler(self._resolve or resolve_with_system, self._route or straight)
         return self._dialler
 
-    def _outside(self, network: Network, report: Report, names: Names) -> Outside:
+    def _outside(self, network: Network, report: Report, names: Names, end: Callable[[], Awaitable[None]]) -> Outside:
         from gateway.sandbox.egress.outside import Outside
 
         certificates = self._authority if self._intercepts(network) else None
-        return Outside(rules_of(network), self._dial(), report, certificates, self._certificates, names.host_at)
+        return Outside(
+            rules_of(network), self._dial(), report, certificates, self._certificates, names.host_at,
+            end if network.installer else None,
+        )  # fmt: skip
 
     def _certificates(self) -> ssl.SSLContext:
         """What servers outside are verified with."""

@@ -13,7 +13,7 @@ from gateway.sandbox.egress.surroundings import DNS_ADDRESS, DNS_PORT, OWN_ADDRE
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     import asyncio
-    from collections.abc import Callable, Coroutine
+    from collections.abc import Awaitable, Callable, Coroutine
     from typing import Any
 
     from gateway.model.result import Violation
@@ -48,7 +48,7 @@ class Session:
         report: Callable[[Violation], None],
         environment: tuple[tuple[str, str], ...],
         dialler: Callable[[], Dialler],
-        outside: Callable[[Report, Names], Outside],
+        outside: Callable[[Report, Names, Callable[[], Awaitable[None]]], Outside],
         ended: Callable[[Session], None],
     ) -> None:
         self.environment = environment
@@ -221,7 +221,7 @@ class Session:
             await self._answer_stream(client)
             return
         if self._outside is None:
-            self._outside = self._make_outside(self._report, self._names)
+            self._outside = self._make_outside(self._report, self._names, self._end)
         dialled = None
         if listener is not self._proxy:
             address, port = client.getsockname()[:2]
@@ -230,6 +230,20 @@ class Session:
                 return  # some address of the sandbox's own at which nobody listens
             dialled = (host, port)
         await Connection(self._outside, client).run(dialled)
+
+    async def _end(self) -> None:
+        """Ends the network of the call for good: nothing is let out from here on, and nothing that was goes on."""
+        import asyncio
+
+        from gateway.sandbox.egress.decide import OVER
+
+        assert self._outside is not None
+        self._outside.rules = OVER
+        self._names.end(OVER)
+        others = [each for each in self._tasks if each is not asyncio.current_task()]
+        for each in others:
+            each.cancel()
+        await asyncio.gather(*others, return_exceptions=True)
 
     def _ask(self) -> None:
         assert self._queries is not None

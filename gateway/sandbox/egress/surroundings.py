@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 import shutil
 
+from gateway.sandbox.egress import offline
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from gateway.model.plan import Network
@@ -51,7 +53,8 @@ def variables(network: Network, certificates: bool) -> tuple[tuple[str, str], ..
     if network.mode == "off":
         return ()
     trust = tuple((name, CERTIFICATES) for name in _TRUST) if certificates else ()
-    return tuple(sorted(_VARIABLES + trust))
+    installing = tuple(offline.variables(network.installer).items()) if network.installer else ()
+    return tuple(sorted(_VARIABLES + trust + installing))
 
 
 def own_names() -> tuple[str, ...]:
@@ -79,6 +82,8 @@ def files(network: Network, certificates: bytes) -> tuple[tuple[str, bytes], ...
         real = os.path.realpath(path)
         if os.path.isfile(real):
             found.append((real, content))
+    if network.installer:
+        found.append((offline.SHELL, offline.shell(PROXY_ADDRESS, PROXY_PORT)))
     if certificates:
         found.append((CERTIFICATES, certificates))
         bundles = {real for path in _BUNDLES if os.path.isfile(real := os.path.realpath(path))}

@@ -118,7 +118,7 @@ class Root:
         for number, (path, content) in enumerate(order["files"]):
             name = b"/file%d" % number
             with open(name, "wb") as file:
-                os.fchmod(file.fileno(), 0o444)
+                os.fchmod(file.fileno(), 0o555 if content.startswith(b"#!") else 0o444)
                 file.write(content)
             self._attach(_copied(_opened(name), path, _READ_ONLY | _NO_SETUID | _NO_DEVICES), path, folder=False)
         for path, target in order["late_links"]:  # in folders that were empty until now

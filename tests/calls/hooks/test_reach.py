@@ -13,7 +13,7 @@ from gateway.model.call import RawCall
 from gateway.model.limits import Limits
 from gateway.model.plan import READ, WRITE, Mount, Network, SandboxPlan
 from gateway.model.result import Result
-from gateway.sandbox.network import BY_PROFILE
+from gateway.policy.confine import BY_PROFILE
 
 CALL = RawCall("Read", {"file_path": "a.txt"})
 SEND = {"id": "send", "allow": {"effect": "connect", "host": "hooks.example"}}

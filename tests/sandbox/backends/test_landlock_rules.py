@@ -6,8 +6,8 @@ import pytest
 
 from gateway.model.limits import Limits
 from gateway.model.plan import FIXED, HIDDEN, READ, WRITE, Endpoint, Mount, Network, SandboxPlan
+from gateway.policy.confine import BY_PROFILE
 from gateway.sandbox.backends import landlock_rules as rules
-from gateway.sandbox.network import BY_PROFILE
 
 ALL = (1 << 16) - 1
 FILE_READS = rules.EXECUTE | rules.READ_FILE

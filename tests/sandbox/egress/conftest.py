@@ -85,6 +85,7 @@ class Sandbox:
         for number, (path, content) in enumerate(self.egress.files(self.network)):
             mine = self.folder / str(number)
             mine.write_bytes(content)
+            mine.chmod(0o555 if content.startswith(b"#!") else 0o444)
             binds += ["--ro-bind", str(mine), path]
         told, tell = os.pipe()
         wait, release = os.pipe()

@@ -20,6 +20,7 @@ from gateway.sandbox.egress.git_requests import GitError, rewritten
 from gateway.sandbox.egress.graphql import asked
 from gateway.sandbox.egress.http import HttpError, request_of
 from gateway.sandbox.egress.reading_posts import ALSO, GIT
+from gateway.spec.sandbox import ALSO as NAMED
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -355,3 +356,7 @@ def test_what_policy_does_not_name_for_a_host_is_no_way_to_read(path: bytes) -> 
     assert judged(b"POST " + path, fields) == "POST is no way to read"
     assert judged(b"POST " + path + b"?query=x", fields, ("graphql", "npm-audit")) == "POST is no way to read"
     assert isinstance(judged(b"POST " + path, fields, ("graphql", "npm-audit")), reading.Reading)
+
+
+def test_policy_can_name_each_of_them() -> None:
+    assert set(ALSO) == set(NAMED)
