@@ -12,6 +12,7 @@ import os
 import sys
 
 from gateway.core.cache import read_owned
+from gateway.core.links import way
 from gateway.core.places import DATA, PACKAGE, packaged
 from gateway.core.plainjson import loads
 
@@ -33,7 +34,6 @@ _CLIENTS = ("/frontends/service/client.py", "/service/client.py")
 _SITES = ("site-packages", "dist-packages")
 # Prefixes that hold much besides a Python: of those, its own parts are taken.
 _SHARED = ("/", "/usr", "/usr/local", "/opt", "/opt/homebrew", "/opt/local", "/bin")
-_MOST_LINKS = 40
 _MOST_RECEIPTS = 200
 
 
@@ -141,26 +141,12 @@ def _of_receipts(state: str) -> Iterator[tuple[str, str]]:
 
 def with_links(path: str) -> Iterator[str]:
     """A path, where it leads, and every link on the way: whoever replaces one of them replaces it."""
-    pending, here, followed = [each for each in path.split("/") if each][::-1], "", 0
-    while pending:
-        part = pending.pop()
-        if part == ".":
-            continue
-        if part == "..":
-            here = os.path.dirname(here)
-            continue
-        here = f"{here.rstrip('/')}/{part}"
-        try:
-            target = os.readlink(here)
-        except OSError:
-            continue
-        yield here
-        followed += 1
-        if followed > _MOST_LINKS:
-            return
-        pending += [each for each in target.split("/") if each][::-1]
-        here = "/" if target.startswith("/") else os.path.dirname(here)
-    yield here or "/"
+    real, steps = way(path)
+    for place, leads, _last, _goes_up in steps:
+        if leads:
+            yield place
+    if real:
+        yield real
 
 
 def _outermost(found: Iterable[str]) -> tuple[str, ...]:

@@ -43,6 +43,9 @@ if TYPE_CHECKING:
         def is_link(self, path: str, /) -> bool:
             """Whether a name is a link, wherever it leads."""
 
+        def link(self, path: str, /) -> str:
+            """What a link says, "" where a name is none."""
+
         def is_superuser(self) -> bool:
             """Whether modes of files say nothing to this process."""
 

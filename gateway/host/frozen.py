@@ -20,6 +20,7 @@ import re
 from fnmatch import translate
 from posixpath import dirname, join, normpath
 
+from gateway.core.links import way
 from gateway.core.value import Value
 from gateway.host.bounds import MAX_GLOB_MATCHES
 from gateway.model.facts import PathFact
@@ -31,7 +32,6 @@ if TYPE_CHECKING:
 
     from gateway.host.bounds import Entries
 
-_MAX_LINKS = 40
 _MOST_KEPT = 4096
 _SPECIAL = ("*", "?", "[")
 
@@ -94,26 +94,9 @@ class FrozenHost:
             return None
         if normpath(path) == path and not f"{path}/".startswith(self._behind_links):
             return PathFact(path, "missing")  # what is there is known without a look
-        pending = path.split("/")[::-1]
-        here, followed = "", 0
-        while pending:
-            name = pending.pop()
-            if name in ("", "."):
-                continue
-            if name == "..":
-                here = here[: here.rfind("/")]
-                continue
-            target = self._links.get(f"{here}/{name}")
-            if target is None:
-                here = f"{here}/{name}"
-                continue
-            followed += 1
-            if followed > _MAX_LINKS:
-                return None
-            if target.startswith("/"):
-                here = ""
-            pending += target.split("/")[::-1]
-        real = here or "/"
+        real, _steps = way(path, self.link)
+        if not real:
+            return None
         return PathFact(real, "dir" if real in self._folders else "file" if real in self._files else "missing")
 
     def glob(self, pattern: str, _entries: Entries | None = None) -> tuple[str, ...] | None:
@@ -183,6 +166,10 @@ class FrozenHost:
     def is_link(self, path: str) -> bool:
         """Whether a name is a link, wherever it leads."""
         return path in self._links
+
+    def link(self, path: str) -> str:
+        """What a link says, "" where a name is none."""
+        return self._links.get(path, "")
 
     def is_superuser(self) -> bool:
         """Never: on paper nobody is."""

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from posixpath import dirname, normpath
 
+from gateway.core.links import way
 from gateway.model.facts import TEMPORARY
 from gateway.steering.git_config import INCLUDES, BadConfig, entries, name_of
 from gateway.steering.git_keys import is_usual, named, reads
@@ -121,29 +122,20 @@ def may_write(path: str, context: Context) -> bool:
 
 
 def _may_write(path: str, host: Host, context: Context) -> bool:
-    """The same of a name, of each link and folder on the way to it, and of what it leads to. The path is as it was
-    written: behind a link, `..` is not the folder that the link lies in."""
-    place = ""
-    pending = path.split("/")[::-1]
-    while pending:
-        name = pending.pop()
-        if name in ("", "."):
-            continue
-        if name == "..":
-            place = place[: place.rfind("/")]
-            continue
-        here = f"{place}/{name}"
-        fact = host.path(here)
-        if fact is None:
-            return True
-        last = not any(each not in ("", ".") for each in pending)
-        if last and (may_write(here, context) or may_write(fact.real, context)):
-            return True
-        # What is only passed through may be a link when git passes; where `..` follows, it matters which one.
-        if (fact.real != here or ".." in pending) and here not in context.workspace and may_write(here, context):
-            return True
-        place = fact.real.rstrip("/")
-    return False
+    """The same of a name, of each link on the way to it, and of what it leads to, or that nobody can tell. The path is
+    as it was written: behind a link, `..` is not the folder that the link lies in."""
+    if host.path(path) is None:
+        return True
+    real, steps = way(path, host.link)
+    # What is only passed through may be a link when git passes; where `..` follows, it matters which one.
+    return (
+        not real
+        or may_write(real, context)
+        or any(
+            (last or ((leads or goes_up) and place not in context.workspace)) and may_write(place, context)
+            for place, leads, last, goes_up in steps
+        )
+    )
 
 
 def _settings(

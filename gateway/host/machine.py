@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import stat
 
+from gateway.core.links import target, way
 from gateway.model.facts import PathFact
 
 TYPE_CHECKING = False
@@ -124,6 +125,10 @@ class Machine:
         """Whether a name is a link, wherever it leads; of a relative one nobody can tell, so that it may be."""
         return path[:1] != "/" or os.path.islink(path)
 
+    def link(self, path: str) -> str:
+        """What a link says, "" where a name is none."""
+        return target(path) if path[:1] == "/" else ""
+
     def stamp(self, path: str) -> tuple[int, int, int, int]:
         """What changes whenever something is added to a folder, taken from it or renamed in it; the times come first,
         in nanoseconds. Links are not followed. Raises OSError where nothing is."""
@@ -209,40 +214,29 @@ def _resolve_by_name(path: str) -> PathFact:
 def _of_a_process(path: str, fact: PathFact) -> PathFact | None:
     """The same fact unless links lead through the files of a process: `/proc/self` is this process here and another one
     when the call runs, and where `/proc/self/cwd` or a descriptor leads then nobody can tell: None."""
-    pending = path.split("/")[::-1]
-    place = ""
-    links = 0
-    found = False
-    while pending:
-        name = pending.pop()
-        if name in ("", "."):
-            continue
-        if name == "..":
-            place = place[: place.rfind("/")]
-            continue
-        own = place == "/proc" and name in _OWN
-        if place.startswith("/proc/") and (name in _MAGIC or place.endswith(_MAGIC_FOLDERS)):
-            return None
-        place = f"{place}/{name}"
-        if own:
-            found = True
-            continue
-        try:
-            target = os.readlink(place)
-        except OSError:
-            continue
-        links += 1
-        if links > _MAX_LINKS:
-            return None
-        place = "" if target[:1] == "/" else place[: place.rfind("/")]
-        pending += target.split("/")[::-1]
-    return PathFact(place or "/", fact.kind) if found else fact
+    own: list[str] = []
+
+    def leads(place: str) -> str:
+        folder, _, name = place.rpartition("/")
+        if folder == "/proc" and name in _OWN:
+            own.append(place)
+            return ""
+        if folder.startswith("/proc/") and (name in _MAGIC or folder.endswith(_MAGIC_FOLDERS)):
+            raise ValueError("it leads where the process says that looks")
+        return target(place)
+
+    try:
+        real, _steps = way(path, leads)
+    except ValueError:
+        return None
+    if not real:
+        return None
+    return PathFact(real, fact.kind) if own else fact
 
 
 _OWN = frozenset(("self", "thread-self"))
 _MAGIC = frozenset(("cwd", "root", "exe"))
 _MAGIC_FOLDERS = ("/fd", "/map_files", "/ns")
-_MAX_LINKS = 40
 
 
 def _kind(mode: int) -> str:

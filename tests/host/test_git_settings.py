@@ -291,12 +291,19 @@ def test_dots_behind_a_link_lead_where_the_kernel_goes(place: Place) -> None:
         (".git/../hk", False),
         ("~/hk", True),
         ("~/to-the-project/hk", False),
+        ("~/by-way-of-the-project", False),
+        ("~/by-way-of-the-project/hk", False),
+        ("~/by-way-of-the-home/hk", True),
     ],
 )
 def test_a_way_counts_by_all_that_calls_may_write_on_it(place: Place, hooks: str, safe: bool) -> None:
     place.write("a/b/c/keep", "")
     (place.root / "l").symlink_to("a/b/c")
     (place.home / "to-the-project").symlink_to(place.root)
+    (place.home / "elsewhere").mkdir()
+    (place.root / "out").symlink_to(place.home / "elsewhere")
+    (place.home / "by-way-of-the-project").symlink_to(place.root / "out")
+    (place.home / "by-way-of-the-home").symlink_to(place.home / "elsewhere")
     with (place.root / ".git" / "config").open("a", encoding="utf-8") as config:
         config.write(f"[core]\nhooksPath = {hooks.replace('ROOT', str(place.root))}\n")
     assert place.fact().own == safe
