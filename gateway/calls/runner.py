@@ -91,6 +91,9 @@ class Calls:
         cancel: Cancel | None = None,
         progress: Callable[[Progress], None] | None = None,
     ) -> Done:
+        """Judges a call, has who must be asked answer, and runs it; blocks until it has ended. Whatever goes wrong is a
+        result, never an exception. `session`: None for the one of all calls that name none; `cancel` ends the call from
+        any thread; `progress` hears what it says meanwhile, on the thread that runs it."""
         session = self._own(session)
         done = Life(self.services, raw, session, cancel=cancel, progress=progress).live()
         return self.settled(done, session)
@@ -98,10 +101,12 @@ class Calls:
     async def call_async(
         self, raw: RawCall, session: Session | None, progress: Callable[[Progress], None] | None = None
     ) -> Done:
+        """The same on a thread; where the task is cancelled the call is ended before that is told."""
         done: Done = await on_thread(lambda cancel: self.call(raw, session, cancel, progress), self._threads())
         return done
 
     async def stream(self, raw: RawCall, session: Session | None) -> AsyncIterator[Progress | Done]:
+        """The same as what it says meanwhile, and what it ended with, last. Who stops listening ends the call."""
         import asyncio
 
         loop = asyncio.get_running_loop()
@@ -148,6 +153,8 @@ class Calls:
         cancel: Cancel | None = None,
         told: Callable[[int, Progress], None] | None = None,
     ) -> list[Done]:
+        """Several calls as one turn: what is safe beside others runs beside them, all else in order. What each ended
+        with, in the order of the calls. `told` hears the number of a call, from 0, and what it says."""
         with self.turn(session, cancel, told) as turn:
             for raw in raws:
                 turn.add(raw)
@@ -159,6 +166,7 @@ class Calls:
         session: Session | None,
         told: Callable[[int, Progress], None] | None = None,
     ) -> list[Done]:
+        """The same on threads; where the task is cancelled all of them are ended before that is told."""
         given = tuple(raws)
         found: list[Done] = await on_thread(lambda cancel: self.batch(given, session, cancel, told), self._threads())
         return found
@@ -166,6 +174,8 @@ class Calls:
     async def stream_batch(
         self, raws: Iterable[RawCall] | AsyncIterable[RawCall], session: Session | None
     ) -> AsyncIterator[tuple[int, Progress | Done]]:
+        """The same as it happens, each with the number of its call; calls may still come meanwhile. Who stops listening
+        ends them all."""
         import asyncio
 
         loop = asyncio.get_running_loop()

@@ -24,6 +24,8 @@ class Effect(Value):
 
     @property
     def target(self) -> str:
+        """What the effect is on, in one line; texts of the call stand in it as they are, so whoever shows it makes
+        control characters visible."""
         return ""
 
 

@@ -17,8 +17,9 @@ if TYPE_CHECKING:
 
 
 def prepare_command(argument: Any, _anchors: Anchors) -> Any:
+    """Command patterns as a policy keeps them: as they are written. Raises ValueError for what is none."""
     for pattern in argument:
-        commandpattern.compile_once(pattern)  # raises for what is none; the text itself is what is kept
+        commandpattern.compile_once(pattern)
     return argument
 
 
@@ -114,6 +115,8 @@ def _named(alternatives: Any, part: Part, allow: bool) -> int:
 
 
 def prepare_exec(argument: Any, _anchors: Anchors) -> Any:
+    """For each word of a prefix its alternatives: the literal ones, and the compiled globs. Raises ValueError for what
+    is no glob."""
     return [_prepare_words(alternatives) for alternatives in argument]
 
 

@@ -27,6 +27,7 @@ class Assembly:
         self._labels[name] = len(self._steps)
 
     def load(self, offset: int) -> None:
+        """Loads the 32 bits at so many bytes into `struct seccomp_data` (seccomp(2))."""
         self._steps.append((LOAD, offset, NEXT, NEXT))
 
     def keep(self, mask: int) -> None:
@@ -34,15 +35,19 @@ class Assembly:
         self._steps.append((AND, mask, NEXT, NEXT))
 
     def equal(self, value: int, yes: str = NEXT, no: str = NEXT) -> None:
+        """Goes on at one label where what was loaded is this value, at the other where it is not."""
         self._steps.append((EQUAL, value, yes, no))
 
     def at_least(self, value: int, yes: str = NEXT, no: str = NEXT) -> None:
+        """The same for a value that is as large or larger, without a sign."""
         self._steps.append((AT_LEAST, value, yes, no))
 
     def jump(self, to: str) -> None:
+        """Goes on at a label."""
         self._steps.append((JUMP, 0, to, NEXT))
 
     def answer(self, action: int) -> None:
+        """Ends with what the kernel is to do (`SECCOMP_RET_…`)."""
         self._steps.append((RETURN, action, NEXT, NEXT))
 
     def encoded(self) -> bytes:

@@ -65,6 +65,7 @@ class Clause(Value):
 
     @property
     def lane(self) -> str:
+        """Of its rule: allow, ask, deny or require."""
         return str(self.rule["lane"])
 
     def place(self) -> str:

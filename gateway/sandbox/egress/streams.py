@@ -26,9 +26,14 @@ class StreamError(Exception):
 class Pipe(Protocol):
     """What carries bytes: a socket, or TLS over one."""
 
-    async def receive(self) -> bytes: ...
-    async def send(self, data: bytes) -> None: ...
-    async def finish(self) -> None: ...
+    async def receive(self) -> bytes:
+        """Some bytes, at most `CHUNK`, once there are any; empty at the end. Raises OSError."""
+
+    async def send(self, data: bytes) -> None:
+        """All of these bytes, once the other side takes them. Raises OSError."""
+
+    async def finish(self) -> None:
+        """No more is sent."""
 
 
 class Plain:
@@ -39,9 +44,11 @@ class Plain:
         self.socket = connected
 
     async def receive(self) -> bytes:
+        """As every pipe."""
         return await asyncio.get_running_loop().sock_recv(self.socket, CHUNK)
 
     async def send(self, data: bytes) -> None:
+        """As every pipe."""
         await asyncio.get_running_loop().sock_sendall(self.socket, data)
 
     async def finish(self) -> None:
@@ -148,6 +155,7 @@ class Stream:
         return self._buffer[0]
 
     async def exactly(self, size: int) -> bytes:
+        """So many bytes. Raises StreamError where the other side ends before."""
         while len(self._buffer) < size:
             if not await self.fill():
                 raise StreamError("the connection ended too early")
@@ -181,6 +189,7 @@ class Stream:
         return bytes(self._buffer)
 
     async def send(self, data: bytes) -> None:
+        """All of these bytes: from now on this side has answered."""
         self.answered = True
         await self.pipe.send(data)
 
