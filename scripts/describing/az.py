@@ -10,8 +10,10 @@ named after secrets (SECRETS) hands them out. A value with `@` in front is read 
 
 from __future__ import annotations
 
+import atexit
 import os
 import re
+import tempfile
 from collections import defaultdict
 from typing import Any
 
@@ -94,7 +96,9 @@ def takes(settings: Any) -> str:
 
 def tables() -> dict[str, dict[str, str]]:
     """Each command with its options, and what each of them takes: "" for none, else how many words."""
-    os.environ.setdefault("AZURE_CONFIG_DIR", "/nonexistent")
+    settings = tempfile.TemporaryDirectory(prefix="az-")  # it writes there whatever it is asked; no person's is read
+    atexit.register(settings.cleanup)
+    os.environ.setdefault("AZURE_CONFIG_DIR", settings.name)
     from azure.cli.core import get_default_cli
 
     cli = get_default_cli()
