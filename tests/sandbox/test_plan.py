@@ -20,6 +20,7 @@ from gateway.config.shipped import load_tools
 from gateway.core.places import Places, packaged
 from gateway.host.frozen import world
 from gateway.judge.policy_tests import check_examples
+from gateway.model.call import RawCall
 from gateway.model.decision import Decision
 from gateway.model.limits import limits_of
 from gateway.model.plan import FIXED, HIDDEN, READ, WRITE, Endpoint, Injection, Mount, Network, SandboxPlan
@@ -405,6 +406,22 @@ def test_programs_that_lie_in_everybodys_temporary_folder_are_not_shown_unless_t
     scene = {**WORLD, "home": home, "files": [*WORLD["files"], "/tmp/bin/tool"]}
     found = planner(scene=scene, environment={"PATH": "/tmp/bin:/usr/bin"}).plan("Bash(ls)")
     assert (Mount("/tmp/bin", READ) in found.mounts) == granted
+
+
+def test_an_installer_finds_programs_only_where_no_call_can_have_put_them(planner) -> None:
+    held = {"allow": {"effect": ["code", "opaque", "connect", "write"], "contained": True}}
+    user = {"settings": {"sandbox": {"registries": ["npm"], "write": ["~/.cache/**"]}}, "rules": [held]}
+    scene = {**WORLD, "files": [*WORLD["files"], f"{ROOT}/bin/node", f"{HOME}/.cache/bin/node"]}
+    found = planner(user, scene=scene, environment={"PATH": f"{ROOT}/bin:{HOME}/.cache/bin:/usr/bin"})
+
+    def plan(text: str) -> SandboxPlan:
+        verdict = found.gateway.check(RawCall("Bash", {"command": text}), contains=lambda: "")
+        assert verdict.contained
+        return plan_of(verdict, profile_of(found.gateway.loaded.settings), found.surveyor.survey(verdict))
+
+    other, install = plan("./x"), plan("npm install")
+    assert (other.network.mode, dict(other.environment)["PATH"].count("bin")) == ("off", 3)
+    assert (install.network.installer, dict(install.environment)["PATH"]) == ("npm", "/usr/bin")
 
 
 def test_what_a_call_was_to_write_in_a_hidden_folder_is_withheld_with_the_reason(planner) -> None:

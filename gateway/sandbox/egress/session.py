@@ -238,6 +238,8 @@ class Session:
         from gateway.sandbox.egress.decide import OVER
 
         assert self._outside is not None
+        if self._outside.rules is OVER:
+            return
         self._outside.rules = OVER
         self._names.end(OVER)
         others = [each for each in self._tasks if each is not asyncio.current_task()]

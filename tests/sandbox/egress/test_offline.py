@@ -71,6 +71,14 @@ def test_where_the_network_cannot_be_ended_no_script_runs(secure, tmp_path) -> N
     assert box.run("bash", "-c", script).stdout == "126\n"
 
 
+def test_scripts_that_start_at_once_all_run(secure, outside, web, tmp_path) -> None:
+    egress, made, _path = secure
+    outside.serve(HOST, 443, web("the page", made.context(HOST)))
+    box = Sandbox(egress, INSTALLS, tmp_path)
+    script = f"for n in {{1..24}}; do {SHELL} -c 'echo ran >&2' & done; wait"
+    assert box.run("bash", "-c", script).stderr.split() == ["ran"] * 24
+
+
 class Registry:
     """What npm reads: two packages, one of which has scripts that reach for the registry."""
 
