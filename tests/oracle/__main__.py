@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 def main() -> int:
     parser = argparse.ArgumentParser(prog="scripts/oracle", description=__doc__)
     parser.add_argument("--only", default="", help="lines whose id starts so, or holds it")
+    parser.add_argument("--described", action="store_true", help="texts made from the descriptions, not the corpora")
     parser.add_argument("--text", default="", help="just this text")
     parser.add_argument(
         "--again", default="", metavar="FILE", help="what an earlier `--json` of this name found wanting"
@@ -47,7 +48,7 @@ def main() -> int:
 def chosen(options: argparse.Namespace) -> list[Text]:
     if options.text:
         return [Text("text.given", options.text)]
-    texts = [text for text in corpus() if options.only in text.id]
+    texts = [text for text in _all(options) if options.only in text.id]
     if options.again:
         with open(options.again, encoding="utf-8") as file:
             wanting = {row["id"] for row in map(json.loads, file) if row["surprises"]}
@@ -60,6 +61,14 @@ def chosen(options: argparse.Namespace) -> list[Text]:
         texts = varied(texts, options.variations)
     part, parts = (int(each) for each in options.shard.split("/"))
     return texts[part - 1 :: parts]
+
+
+def _all(options: argparse.Namespace) -> list[Text]:
+    if options.described:
+        from oracle.described import described
+
+        return described()
+    return corpus()
 
 
 def tell(text: Text, outcome: Outcome, number: str, file: TextIO | None) -> None:
