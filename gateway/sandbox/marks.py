@@ -21,6 +21,8 @@ COMPARED = "compared"
 DEEP = "deep"
 # Stands for a rule: programs of environments change by calls that install, and by no others.
 PROGRAMS = "programs-of-environments"
+# Stands for a rule: what git is to do next in a rebase that stopped changes by a rebase, and by no other call.
+STOPPED = "rebase-that-stopped"
 # Subcommands of packagers that change these programs.
 INSTALLS = frozenset(
     ("install", "i", "ci", "add", "sync", "update", "upgrade", "up", "remove", "rm", "uninstall", "un", "rebuild",
@@ -73,7 +75,8 @@ def may_matter_to_git(folder: str, name: str) -> bool:
     return name in _OF_GIT or folder.endswith("/hooks")
 
 
-_OF_GIT = frozenset((".git", "HEAD", "objects", "refs", *_OBEYED))
+_REBASE = "rebase-merge"
+_OF_GIT = frozenset((".git", "HEAD", "objects", "refs", _REBASE, *_OBEYED))
 
 
 def git_marks(folder: str, kinds: Mapping[str, str], rule: Callable[[str], str], host: Host) -> Iterator[Mark]:
@@ -90,6 +93,15 @@ def git_marks(folder: str, kinds: Mapping[str, str], rule: Callable[[str], str],
                 path = f"{folder}/{name}"
                 sound = name == "commondir" and is_of_work_tree(folder, host)
                 yield Mark(path, COMPARED if sound else kinds[name], hidden="", fixed=protects, kept=protects)
+        # Its list of what to do has commands, too, which run when the person lets it go on.
+        if kinds.get(_REBASE) == "dir":
+            yield Mark(f"{folder}/{_REBASE}", "dir", hidden="", fixed=STOPPED, kept=STOPPED)
+
+
+def is_of_rebase(path: str) -> bool:
+    """Whether a path is, or lies in, what git keeps of a rebase that goes on. What was there before a call is held; git
+    makes it anew, and takes it away, wherever a call rebases."""
+    return f"/{_REBASE}/" in f"{path}/" and "/.git/" in path
 
 
 def is_of_work_tree(folder: str, host: Host) -> bool:

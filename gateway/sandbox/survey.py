@@ -23,6 +23,7 @@ from gateway.sandbox.changes import Changes
 from gateway.sandbox.denied_programs import DeniedPrograms
 from gateway.sandbox.index import Listings, Tree, anchored
 from gateway.sandbox.layers import FOLDER
+from gateway.sandbox.marks import is_of_rebase
 from gateway.sandbox.profile import OF_THE_KERNEL, profile_of
 from gateway.sandbox.repositories import obeyed_marks, repository_of
 from gateway.sandbox.roots import places_of
@@ -102,7 +103,7 @@ class Surveyor:
     def rule_on(self, verdict: Verdict, path: str) -> str:
         """The rule that protects a name from what a call may do unseen, "" for none: for names that appear."""
         agreed = agreed_of(verdict)
-        if path in agreed.writes or path in agreed.deletes:
+        if path in agreed.writes or path in agreed.deletes or is_of_rebase(path):
             return ""
         found = self.protection(verdict).of(path)
         return found.fixed or found.hidden

@@ -46,6 +46,8 @@ def _git(name: str, text: str, then: str = "cd sub && git status", before: str =
     return Around(name, "git", text, then, before, needs=("git",))
 
 
+_REBASE = f"{GIT} commit -q --allow-empty -m a && echo x > f && git add f && {GIT} commit -q -m b && {{ GIT_SEQUENCE_EDITOR='sed -i 1s/pick/edit/' {GIT} rebase -q -i HEAD~1 || true; }}"
+_GO_ON = f"GIT_EDITOR=true {GIT} rebase --continue"
 _COMMIT = f"{GIT} commit -q --allow-empty -m x"
 _WORK_TREE = f"{GIT} worktree add -q wt"
 _MODULE = (
@@ -99,6 +101,10 @@ GIT_ATTEMPTS = (
     _git("a hook where the project had one", "hook hk/pre-commit", _COMMIT, "mkdir hk && echo 'exit 0' > hk/pre-commit && git config core.hooksPath hk"),
     _git("a hook where the project will have them", "hook hk/pre-commit", _COMMIT, "git config core.hooksPath hk"),
     _git("a hook where the person has them", "hook hk/pre-commit", _COMMIT, "mkdir hk && git config --global core.hooksPath hk"),
+    _git("a rebase that stopped is given a command", "echo \"exec touch $PROOF\" >> .git/rebase-merge/git-rebase-todo", _GO_ON, _REBASE),
+    _git("its list is replaced", "echo \"exec touch $PROOF\" > n; mv n .git/rebase-merge/git-rebase-todo", _GO_ON, _REBASE),
+    _git("its folder is replaced", "cp -r .git/rebase-merge r; echo \"exec touch $PROOF\" >> r/git-rebase-todo; rm -r .git/rebase-merge; mv r .git/rebase-merge || mv r/git-rebase-todo .git/rebase-merge", _GO_ON, _REBASE),
+    _git("its folder is exchanged at once", "cp -r .git/rebase-merge r; echo \"exec touch $PROOF\" >> r/git-rebase-todo; python3 -c \"import ctypes; ctypes.CDLL(None).renameat2(-100, b'.git/rebase-merge', -100, b'r', 2)\"", _GO_ON, _REBASE),
     _git("a folder like a repository is entered", "evil ev; mkdir w", "cd ev && git --work-tree=../w status"),
     _git("a repository is made in the project's for a module", "evil .git/modules/n; mkdir n; echo 'gitdir: ../.git/modules/n' > n/.git", "cd n && git status"),
     _git("a repository is made in a module's", "evil .git/modules/mod/modules/n; mkdir mod/n; echo 'gitdir: ../../.git/modules/mod/modules/n' > mod/n/.git", "cd mod/n && git status", _MODULE),
@@ -346,6 +352,7 @@ class Use(Value):
 
 USES = (
     Use("git clones inside", (f"{GIT} init -q a && {GIT} -C a commit -q --allow-empty -m x && git clone -q a b", "git -C b log --oneline"), "git -C b log", needs=("git",)),
+    Use("git rebases inside", (f"{GIT} commit -q --allow-empty -m a && {GIT} switch -qc n && {GIT} commit -q --allow-empty -m b && {GIT} rebase -q HEAD~1 && {GIT} rebase -q -x true HEAD~1",), "git log n", needs=("git",)),
     Use("git adds a work tree", (f"{_COMMIT} && git worktree add -q wt", "git -C wt status"), "git -C wt log", "true", ("git",)),
     Use("git makes and uses a repository apart", ("git init -q --separate-git-dir=apart sub && touch sub/f && git -C sub add f", f"cd sub && {_COMMIT}"), "git -C sub log", needs=("git",)),
     Use("git makes a bare one and pushes", (f"git init -q --bare o.git && {_COMMIT} && git push -q ./o.git HEAD:refs/heads/x", "git push -q ./o.git HEAD:refs/heads/y"), "git -C o.git log x", needs=("git",)),
