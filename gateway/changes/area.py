@@ -34,6 +34,11 @@ class Area:
             return self._files[path]
         return "" if path in self._is_saved else self.below(path.rpartition("/")[0])
 
+    @property
+    def files(self) -> tuple[str, ...]:
+        """The single files."""
+        return tuple(self._files)
+
     def is_lost(self, path: str) -> bool:
         """Whether somebody may miss what is written there once the call is over: no hidden file of a tool."""
         above = next((each for each in self._gone if path.startswith(each)), "")

@@ -33,10 +33,12 @@ _FAILS_TOO = frozenset(
         errno.EBADF, errno.EINVAL,
     )
 )  # fmt: skip
+_OTHER = "it was open already, and its name stands for another file by now"
 _UNIX = 1
 _MOST_LINKS = 40
 _OF_PROCESSES = ("/proc/", "/dev/")
 _MEMORY = "/dev/shm/"
+_GONE = " (deleted)"  # what the kernel puts behind the name of an open file that has another one by now, or none
 
 
 class _Piece(ctypes.Structure):
@@ -86,6 +88,7 @@ class Calls:
         self._folders: dict[str, str] = {}
         self._seen: Seen | None = None
         self._pid = 0
+        self._reopened = "", ""  # where the last way led that ended at a descriptor, and which that was
         column = MACHINES[os.uname().machine][1]
         if os.uname().machine == "aarch64":
             self._no_follow = _AARCH64_NOFOLLOW
@@ -129,7 +132,7 @@ class Calls:
             "chmod": lambda pid, given: self._mode(pid, _HERE, given[0], 0),
             "fchmodat": lambda pid, given: self._mode(pid, _number(given[0]), given[1], 0),
             "fchmodat2": lambda pid, given: self._mode(pid, _number(given[0]), given[1], given[3]),
-            "fchmod": lambda pid, given: self._saver.mode(self._descriptor(pid, _number(given[0]))),
+            "fchmod": lambda pid, given: self._open_mode(pid, _number(given[0])),
             "bind": lambda pid, given: self._bind(pid, given[1], given[2]),
         }
 
@@ -139,11 +142,26 @@ class Calls:
         text = self._memory.text(pid, address)
         if text == b"/dev/null":
             return
+        self._reopened = "", ""
         path = self._path(pid, folder, text)
         if not path:
             return
         exact = flags & self._no_follow or flags & (_O_CREAT | _O_EXCL) == _O_CREAT | _O_EXCL
-        self._saver.content(path if exact else self._led(path))
+        path = path if exact else self._led(path)
+        led, descriptor = self._reopened
+        reopened = bool(path) and led == path
+        if reopened and path.endswith(_GONE) and os.stat(f"/proc/{pid}/fd/{descriptor}").st_nlink:
+            self._saver.forbid(path, _OTHER)
+        else:
+            self._saver.content(path, reopened=reopened)
+
+    def _way(self, path: str) -> str:
+        """Where a path leads that goes through what is another one for each process. Raises OSError."""
+        assert self._seen is not None
+        found = self._seen.way(self._pid, path)
+        if self._seen.reopened:
+            self._reopened = found, self._seen.reopened
+        return found
 
     def _name(self, pid: int, folder: int, address: int) -> None:
         path = self._path(pid, folder, self._memory.text(pid, address))
@@ -182,11 +200,18 @@ class Calls:
     def _mode(self, pid: int, folder: int, address: int, flags: int) -> None:
         text = self._memory.text(pid, address)
         if not text and flags & _EMPTY:
-            self._saver.mode(self._descriptor(pid, folder))
+            self._open_mode(pid, folder)
             return
         path = self._path(pid, folder, text)
         if path:
             self._saver.mode(path if flags & _NO_FOLLOW else self._led(path))
+
+    def _open_mode(self, pid: int, number: int) -> None:
+        path = self._descriptor(pid, number)
+        if path.endswith(_GONE) and self._saver.area.root(path) and os.stat(f"/proc/{pid}/fd/{number}").st_nlink:
+            self._saver.forbid(path, _OTHER)
+        else:
+            self._saver.mode(path, reopened=True)
 
     def _bind(self, pid: int, address: int, size: int) -> None:
         """A socket with a name makes one."""
@@ -210,7 +235,7 @@ class Calls:
             self._seen = Seen(pid)
         self._pid = pid
         if path.startswith(_OF_PROCESSES) and not path.startswith(_MEMORY):
-            path = self._seen.way(pid, path)
+            path = self._way(path)
             if path.startswith(_OF_PROCESSES) and not path.startswith(_MEMORY):
                 return ""
         path = path.rstrip("/")
@@ -232,7 +257,7 @@ class Calls:
         try:
             return self._seen.folder(path)
         except FileNotFoundError:  # or it is another one for each process
-            found = self._seen.way(self._pid, path)
+            found = self._way(path)
             return found if f"{found}/".startswith(_OF_PROCESSES) else self._seen.folder(found)
 
     def _is_link(self, path: str) -> bool:
@@ -253,7 +278,7 @@ class Calls:
                 return self._folder(f"{above}/{name}")
             path = f"{self._folder(above)}/{name}"
             if path.startswith(_OF_PROCESSES):
-                path = self._seen.way(self._pid, path)
+                path = self._way(path)
         raise OSError(errno.ELOOP, os.strerror(errno.ELOOP))
 
     def _descriptor(self, pid: int, number: int) -> str:

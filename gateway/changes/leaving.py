@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-import os
 from contextlib import suppress
 from time import time
 
+from gateway.changes.looking import below, look
 from gateway.changes.runs_later import runs_later
 from gateway.changes.saver import copied
-from gateway.changes.state import FILE, FOLDER, LINK, Stamp, is_same, stamp_of
+from gateway.changes.state import FILE, FOLDER, Stamp, is_same
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable
 
     from gateway.changes.store import Before, ChangeSet, Store
 
@@ -22,16 +22,6 @@ _HEADS = ("HEAD", "ORIG_HEAD", "packed-refs", "logs/HEAD")
 _REFS = "refs"
 _MOST_LATER = 200
 _WAITS = 3600.0  # seconds in which a call that somebody else makes may yet change something
-
-
-def look(path: str) -> Stamp | None:
-    """What stands under a name, None for nothing."""
-    try:
-        found = os.lstat(path)
-        stamp = stamp_of(found)
-        return stamp_of(found, os.readlink(path)) if stamp.kind == LINK else stamp
-    except OSError:
-        return None
 
 
 def left(before: Before, is_in_area: Callable[[str], bool] = lambda _path: True) -> dict[str, Stamp | None]:
@@ -51,23 +41,6 @@ def left(before: Before, is_in_area: Callable[[str], bool] = lambda _path: True)
 def is_new(path: str, was: Stamp | None, now: Stamp, before: Before) -> bool:
     """Whether a folder came with the call, with all that lies in it."""
     return was is None or was.kind != FOLDER or path in before.moved or was.inode != now.inode
-
-
-def below(top: str) -> Iterator[tuple[str, Stamp]]:
-    """All that lies in a folder, each folder before what lies in it."""
-    pending = [top]
-    while pending:
-        try:
-            with os.scandir(pending.pop()) as entries:
-                paths = [entry.path for entry in entries]
-        except OSError:
-            continue
-        for path in paths:
-            stamp = look(path)
-            if stamp is not None:
-                yield path, stamp
-                if stamp.kind == FOLDER:
-                    pending.append(path)
 
 
 def git_of(path: str) -> str:

@@ -31,6 +31,7 @@ _ANSWER = struct.Struct("=QqiI")
 
 class Listening:
     """One call. `listener` stays the caller's. `must`: a system call whose change cannot be saved fails with EPERM.
+    One that would change a file of others does in any case.
     Raises RuntimeError where there can be no thread."""
 
     def __init__(self, listener: int, saver: Saver, *, must: bool = False) -> None:
@@ -87,9 +88,10 @@ class Listening:
                 refused = self._must
                 try:
                     if saves:
-                        missed = len(self._saver.missed)
+                        missed, refusals = len(self._saver.missed), self._saver.refusals
                         self._calls.about(call, pid, tuple(arguments))
                         refused = self._must and len(self._saver.missed) > missed
+                        refused = refused or self._saver.refusals > refusals
                 finally:
                     _ANSWER.pack_into(answer, 0, number, 0, *((-errno.EPERM, 0) if refused else (0, _GO_ON)))
                     with suppress(OSError):  # the process has been ended

@@ -58,7 +58,9 @@ class Recording:
         self._writing = self._store.begin(
             of.call, of.tool, of.session, of.project, self._area, named=of.named[:_MOST_NAMED]
         )
-        self._saver = Saver(self._area, self._writing.old, self._writing.note, self._writing.room)
+        self._saver = Saver(self._area, self._writing.old, self._writing.note, self._writing.room, apart=True)
+        for file in self._area.files:
+            self._saver.part(file)  # before it is mounted: then nothing else can take its place
         self._listening: Listening | None = None
         self._seen: set[str] = set()
         self.reason = "it did not start"
@@ -83,7 +85,7 @@ class Recording:
     @property
     def refused(self) -> dict[str, str]:
         """What the call was not let change, with the reason."""
-        return dict(self._saver.missed) if self._must else {}
+        return {**(self._saver.missed if self._must else {}), **self._saver.forbidden}
 
     @property
     def lost(self) -> tuple[str, ...]:

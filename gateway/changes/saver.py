@@ -15,7 +15,9 @@ import fcntl
 import os
 from contextlib import suppress
 
-from gateway.changes.state import FILE, FOLDER, LINK, Stamp, stamp_of, written
+from gateway.changes.looking import look
+from gateway.changes.shared import Shared
+from gateway.changes.state import FILE, FOLDER, Stamp, stamp_of, written
 from gateway.sandbox.real_paths import at
 
 TYPE_CHECKING = False
@@ -40,10 +42,16 @@ class Saver:
     """Of one call. Used by one thread at a time. `note` writes one line of the journal; `room`: bytes that may be
     copied. What cannot be saved is in `missed`, with the reason."""
 
-    def __init__(self, area: Area, folder: str, note: Callable[[list[Any]], None], room: int) -> None:
+    def __init__(
+        self, area: Area, folder: str, note: Callable[[list[Any]], None], room: int, *, apart: bool = False
+    ) -> None:
+        """`apart`: files that have names elsewhere, too, are given a file of their own before they are written."""
         self.area = area
+        self._shared = Shared(area, self._kept_names, _fill) if apart else None
         self.before: dict[str, Stamp | None] = {}
         self.missed: dict[str, str] = {}
+        self.forbidden: dict[str, str] = {}  # what must not be changed, whether it could be saved or not
+        self.refusals = 0
         self.moved: set[str] = set()
         self.copied: set[Inode] = set()
         self._folder = folder
@@ -60,32 +68,49 @@ class Saver:
         self.lost.pop(path, None)
         if not self.area.root(path) or self._is_all_new(path):
             return
-        found = _look(path)
+        found = look(path)
         self._write_down(path, found)
+        self._recount(found)
         if found is not None and found.kind == FILE and self._known.get(found.inode) is False:
             self._keep(path, found)
 
-    def content(self, path: str) -> None:
-        """The file under a name is about to be written, or made."""
+    def content(self, path: str, *, reopened: bool = False) -> None:
+        """The file under a name is about to be written, or made. `reopened`: what a process has open is, whatever
+        stands under the name."""
         if self.area.is_lost(path) and len(self.lost) < _MOST_LOST:
             self.lost[path] = None
         if not self.area.root(path) or self._is_all_new(path):
             return
-        found = _look(path)
+        found = look(path)
         self._write_down(path, found)
-        if found is not None and found.kind == FILE and found.inode in self._known and found.inode not in self.copied:
+        if found is None or found.kind != FILE or found.inode not in self._known:
+            return
+        if not self._part(path, found, reopened=reopened) and found.inode not in self.copied:
             self._copy(path, found)
 
-    def mode(self, path: str) -> None:
+    def part(self, path: str) -> None:
+        """Gives a name a file of its own where the one it has is somebody else's, too."""
+        found = look(path)
+        if self._shared is not None and found is not None and self._shared.is_elsewhere(path, found):
+            self.content(path)
+
+    def mode(self, path: str, *, reopened: bool = False) -> None:
         """The permissions of what stands under a name are about to change."""
         if self.area.root(path) and not self._is_all_new(path):
-            self._write_down(path, _look(path))
+            found = look(path)
+            self._write_down(path, found)
+            if found is not None and found.inode in self._known:
+                self._part(path, found, reopened=reopened)
 
     def link(self, path: str) -> None:
         """What stands under a name is about to get another one."""
         if not self._is_all_new(path):
             self._is_mixed = True
-            self.mode(path)
+            if self.area.root(path):
+                found = look(path)
+                self._write_down(path, found)
+                if self._shared is not None:
+                    self._shared.forget()
 
     def _is_all_new(self, path: str) -> bool:
         """Whether a name came with the call, and what stands there as well: nothing old has come to a new name."""
@@ -93,8 +118,8 @@ class Saver:
 
     def move(self, path: str, to: str) -> None:
         """A name is about to become another; what stands there is replaced, or exchanged."""
-        found = _look(path)
-        replaced = _look(to)
+        found = look(path)
+        replaced = look(to)
         self._is_mixed = self._is_mixed or not (self._is_all_new(path) and self._is_all_new(to))
         for each, there in ((path, found), (to, replaced)):
             if there is not None and there.kind == FOLDER and self.area.root(each):
@@ -110,19 +135,25 @@ class Saver:
     def make_way(self, path: str) -> None:
         """Folders may be made on the way to a name."""
         above = path.rpartition("/")[0]
-        if self.area.root(above) and _look(above) is None:
+        if self.area.root(above) and look(above) is None:
             self.make_way(above)
             self.name(above)
 
     def knows(self, path: str) -> bool:
         """Whether what becomes of a name is known: it was written down, or came with the call."""
-        return path in self.before or self._lies_in_new(path)
+        spares = self._shared.spares if self._shared is not None else ()
+        return path in self.before or path in spares or self._lies_in_new(path)
 
     def miss(self, path: str, reason: str) -> None:
         """Something is changed that cannot be saved."""
         if path not in self.missed:
             self.missed[path] = reason
             self._note(["missed", path, reason])
+
+    def forbid(self, path: str, reason: str) -> None:
+        """Something would be changed that is not the call's to change."""
+        self.refusals += 1
+        self.forbidden.setdefault(path, reason)
 
     def _came(self, path: str) -> None:
         if path not in self.moved:
@@ -139,7 +170,7 @@ class Saver:
             return
         above = path.rpartition("/")[0]
         if above not in self.before and self.area.root(above):
-            self._write_down(above, _look(above))
+            self._write_down(above, look(above))
         if found is not None and found.kind == FILE:
             self._known.setdefault(found.inode, False)
             found = self._first.setdefault(found.inode, found)  # it may have been changed by another name
@@ -173,10 +204,38 @@ class Saver:
             for path in names:
                 if not self.area.root(path):
                     continue
-                found = _look(path)
+                found = look(path)
                 self._write_down(path, found)
                 if found is not None and found.kind == FOLDER:
                     pending.append(path)
+
+    def _recount(self, found: Stamp | None) -> None:
+        if self._shared is not None and found is not None and found.links > 1:
+            self._shared.forget()
+
+    def _kept_names(self, inode: Inode) -> int:
+        """How many names the store has for a file, of this call and of those before."""
+        sets = self._folder.rpartition("/")[0].rpartition("/")[0]
+        try:
+            numbers = [each for each in os.listdir(sets) if each.isdigit()]
+        except OSError:
+            return 0
+        return sum(os.path.lexists(f"{sets}/{number}/old/{stored(inode)}") for number in numbers)
+
+    def _part(self, path: str, found: Stamp, *, reopened: bool = False) -> bool:
+        """Whether the name has a file of its own now, as others have the old one, too. Where it cannot have, that is
+        missed."""
+        if self._shared is None or found.inode in self.copied or not self._shared.is_elsewhere(path, found):
+            return False
+        if reopened:
+            self.forbid(path, "it has other names elsewhere, and was open already")
+            return True
+        self._keep(path, found)
+        try:
+            self._room -= self._shared.part(path, found, min(MOST_COPIED, self._room))
+        except OSError as error:
+            self.forbid(path, f"it has other names elsewhere, and cannot have a file of its own ({error.strerror})")
+        return True
 
     def _keep(self, path: str, found: Stamp) -> None:
         """Another name for an old file, in the store."""
@@ -185,7 +244,7 @@ class Saver:
         try:
             with at(path) as (folder, name):  # no link has come to be on the way
                 os.link(name, place, src_dir_fd=folder, follow_symlinks=False)
-            now = _look(place)
+            now = look(place)
             if now is None or now.inode != found.inode:
                 os.unlink(place)
                 self.miss(path, "it was replaced while it was being saved")
@@ -242,19 +301,6 @@ def stored(inode: Inode) -> str:
 def copied(inode: Inode) -> str:
     """The name in the store of a copy."""
     return f"copy-{inode[0]:x}-{inode[1]:x}"
-
-
-def _look(path: str) -> Stamp | None:
-    """What stands under a name, None for nothing."""
-    try:
-        found = os.lstat(path)
-    except OSError:
-        return None
-    stamp = stamp_of(found)
-    if stamp.kind == LINK:
-        with suppress(OSError):
-            return stamp_of(found, os.readlink(path))
-    return stamp
 
 
 def _fill(source: int, to: int) -> None:

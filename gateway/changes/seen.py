@@ -18,6 +18,7 @@ class Seen:
     has. Its processes have one root."""
 
     def __init__(self, pid: int) -> None:
+        self.reopened = ""  # the descriptor that the last way ended at
         self._root = os.open(f"/proc/{pid}/root", os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC)
         finalize(self, os.close, self._root)
         self._call = ctypes.CDLL(None, use_errno=True).syscall
@@ -36,6 +37,7 @@ class Seen:
         """A path with every link in it followed, also those that lead another way for each process: what a thread's
         own files, folder and root are. Slow; raises OSError where nobody can tell, and for a loop."""
         here = ""
+        self.reopened = ""
         left = path.split("/")[::-1]
         for _ in range(_MOST_STEPS):
             if not left:
@@ -44,7 +46,9 @@ class Seen:
             if name in ("", ".", ".."):
                 here = here.rpartition("/")[0] if name == ".." else here
                 continue
+            self.reopened = ""
             if here.startswith("/proc/") and (name in ("cwd", "root", "exe") or here.endswith("/fd")):
+                self.reopened = name if here.endswith("/fd") else ""
                 here = _of(pid, here, name)
                 continue
             here += f"/{name}"

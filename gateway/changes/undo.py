@@ -12,7 +12,8 @@ import os
 from contextlib import ExitStack, suppress
 
 from gateway.changes.beneath import Beneath
-from gateway.changes.leaving import below, finish, look
+from gateway.changes.leaving import finish
+from gateway.changes.looking import below, look
 from gateway.changes.saver import copied, stored
 from gateway.changes.state import FILE, FOLDER, LINK, PIPE, Stamp, first, is_same, read, written
 from gateway.changes.store import RUNNING, UNDOING, UNDONE, remove_all
@@ -232,20 +233,23 @@ class _Work:
         spare = self._held_file(inode)
         if self.tree.look(spare) is not None:
             return spare
-        if inode not in self.before.copied:
+        stamp = self.before.copied.get(inode)
+        copy = self.store.path(self.made.number, "old", copied(inode))
+        if stamp is None:
             kept = self.store.path(self.made.number, "old", stored(inode))
             there = look(kept)
-            if there is not None and _is_unwritten(there, was):
+            later = self._copied_later(inode) if there is not None else ""
+            if later:
+                stamp, copy = was, later
+            elif there is not None and _is_unwritten(there, was):
                 folder, name = self.tree.at(spare)
                 os.link(kept, name, dst_dir_fd=folder, follow_symlinks=False)
                 self.tree.strip(spare)
                 return spare
-            found = self._lying(was)
+            found = "" if later else self._lying(was)
             if found:
                 self._twin(found, spare)
                 return spare
-        stamp = self.before.copied.get(inode)
-        copy = self.store.path(self.made.number, "old", copied(inode))
         if stamp is None or not os.path.exists(copy):
             raise OSError(errno.ENOENT, MISSING, path)
         making = self._fresh()
@@ -262,6 +266,12 @@ class _Work:
         self._keep_for_others(making, inode)
         self.tree.rename(making, spare, replace=False)
         return spare
+
+    def _copied_later(self, inode: Inode) -> str:
+        """The copy that the next call made of a file before it wrote it, by another name that it had: what is kept here
+        by a name has been written with it, whatever its size and time say. "" where none did."""
+        copies = (self.store.path(number, "old", copied(inode)) for number in self.others if number > self.made.number)
+        return next((each for each in copies if os.path.exists(each)), "")
 
     def _keep_for_others(self, path: str, inode: Inode) -> None:
         """What older calls kept of this file by a second name was written with it: they keep what was made again."""

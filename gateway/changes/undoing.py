@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import os
 
-from gateway.changes.leaving import below, changes, git_of, is_new, left
-from gateway.changes.leaving import look as look_at
+from gateway.changes.leaving import changes, git_of, is_new, left
+from gateway.changes.looking import below
+from gateway.changes.looking import look as look_at
 from gateway.changes.state import FILE, FOLDER, first, is_same
 from gateway.core.errors import StoreError
 from gateway.core.value import Value

@@ -24,18 +24,24 @@ needs_namespaces = pytest.mark.skipif(not Spaces().probe().works, reason="no nam
 SECRET = "canary-of-a-secret"
 
 
+def places(top: Path) -> Places:
+    return Places(
+        str(top / "etc"),
+        str(top / "config"),
+        state=str(top / "state"),
+        cache=warm(top / "cache"),
+        home=str(top / "home"),
+    )
+
+
 @pytest.fixture
 def gateway(tmp_path: Path) -> Gateway:
     top = tmp_path / "workspace"
     (top / "src").mkdir(parents=True)
     (top / "src/a").write_text("one\n")
     (top / ".env").write_text(f"KEY={SECRET}\n")
-    where = Places(
-        str(tmp_path / "etc"), str(tmp_path / "config"), state=str(tmp_path / "state"), cache=warm(tmp_path / "cache"),
-        home=str(tmp_path / "home"),
-    )  # fmt: skip
     (tmp_path / "home").mkdir()
-    return Gateway(Options(cwd=str(top), mode="bypass", binding=True), where=where)
+    return Gateway(Options(cwd=str(top), mode="bypass", binding=True), where=places(tmp_path))
 
 
 def kept(gateway: Gateway) -> list[tuple[str, list[tuple[str, str]]]]:
@@ -104,3 +110,61 @@ def test_what_tools_write_by_themselves_is_taken_back(gateway: Gateway, tmp_path
         assert Changes(gateway).undo(number).stays == {}
     assert tree(top) == before
     gateway.close()
+
+
+# What writes to `lib`, which has another name in a cache: as words that say so, and as code that does not.
+WRITERS = {
+    "at its end": "echo evil >> lib",
+    "from its beginning": "echo evil > lib",
+    "by a link": "ln -s lib l; echo evil >> l",
+    "by a second name": "ln lib twin; echo evil >> twin",
+    "by its new name": "mv lib moved; echo evil >> moved",
+    "in a folder that moves": "mkdir d; mv lib d; mv d e; echo evil >> e/lib",
+    "by cutting it": "truncate -s 1 lib",
+    "by its mode": "chmod 777 lib",
+    "by a descriptor to read": "exec 3< lib; (echo evil >> /proc/self/fd/3) || true",
+    "by a descriptor of what it was": "exec 3< lib; echo x >> lib; (echo evil >> /proc/self/fd/3) || true",
+    "by the mode of a descriptor": "python3 -c 'import os; os.fchmod(os.open(\"lib\", os.O_RDONLY), 0o777)' || true",
+    "by one whose name there is again": (
+        "exec 3< lib; echo x >> lib; echo > 'lib (deleted)'; (echo evil >> /proc/self/fd/3) || true"
+    ),
+    "by one to which a link leads": "exec 3< lib; echo x >> lib; ln -s /dev/fd/3 l; (echo evil >> l) || true",
+}
+
+
+@needs_namespaces
+@pytest.mark.parametrize("how", WRITERS)
+@pytest.mark.parametrize("told", ["in words", "by code"])
+def test_a_file_that_has_another_name_elsewhere_is_that_file_no_more_once_a_call_writes_it(
+    how: str, told: str, gateway: Gateway, tmp_path: Path
+) -> None:
+    del gateway  # its folders are there
+    cache, lib = tmp_path / "home/lib.py", tmp_path / "workspace/lib"
+    cache.write_text("good\n")
+    cache.chmod(0o644)
+    os.link(cache, lib)
+    (tmp_path / "workspace/work").write_text(WRITERS[how])
+    before = tree(tmp_path / "workspace")
+    judged = Gateway(Options(cwd=str(lib.parent), mode="accept_edits", binding=True), where=places(tmp_path))
+    text = WRITERS[how] if told == "in words" else "sh ./work"
+    with Executor(judged) as executor:
+        executor.run(text)
+    assert (cache.read_text(), cache.stat().st_mode & 0o777) == ("good\n", 0o644)
+    changed = tree(tmp_path / "workspace") != before
+    assert changed or told == "in words" or how in ("by a descriptor to read", "by the mode of a descriptor")
+    if changed:
+        assert Changes(judged).undo(1).stays == {}
+    assert tree(tmp_path / "workspace") == before
+    assert lib.stat().st_ino == cache.stat().st_ino
+
+
+@needs_namespaces
+def test_files_that_have_all_their_names_in_the_workspace_stay_one_file(gateway: Gateway, tmp_path: Path) -> None:
+    top = tmp_path / "workspace"
+    os.link(top / "src/a", top / "b")
+    with Executor(gateway) as executor:
+        assert executor.run("echo two >> b; cat /dev/stdin > c < src/a; mv c d; echo x >> d").result.status == 0
+        assert executor.run("mv b e; echo three >> e").result.status == 0
+    assert (top / "src/a").read_text() == "one\ntwo\nthree\n"
+    assert (top / "src/a").stat().st_ino == (top / "e").stat().st_ino
+    assert (top / "d").read_text() == "one\ntwo\nx\n"

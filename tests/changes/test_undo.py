@@ -257,6 +257,25 @@ def test_calls_are_undone_in_any_order_that_no_later_change_forbids(world: World
     assert world.tree() == before
 
 
+def test_a_file_that_a_later_call_wrote_by_another_name_comes_back_as_it_was(world: World) -> None:
+    def written_with_its_time() -> None:
+        was = os.stat("other/data")
+        with open("other/data", "r+b") as file:
+            file.write(b"x" * 5000)
+        os.utime("other/data", ns=(was.st_atime_ns, was.st_mtime_ns))
+
+    was = (world.top / "data").read_bytes()
+    first = world.run(lambda: os.unlink("data"))
+    second = world.run(written_with_its_time)
+    assert first is not None
+    assert second is not None
+    assert undo(world.store, first.number).stays == {}
+    assert (world.top / "data").read_bytes() == was
+    assert (world.top / "other/data").read_bytes() == b"x" * 5000
+    assert undo(world.store, second.number).stays == {}
+    assert (world.top / "other/data").read_bytes() == was
+
+
 def test_what_is_undone_is_not_undone_again(world: World) -> None:
     made = world.run(lambda: text("run", "1"))
     assert made is not None
