@@ -9,9 +9,11 @@ from gateway.host.repository import is_like_bare
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Callable, Iterable, Iterator, Mapping
 
     from gateway.host.base import Host
+    from gateway.model.command import Part
+    from gateway.policy.confine import Reach
 
 # What git runs or obeys in the folder of a repository; in those called `.git` policy speaks of them by name.
 _OBEYED = ("config", "config.worktree", "hooks", "commondir")
@@ -102,6 +104,19 @@ def is_of_rebase(path: str) -> bool:
     """Whether a path is, or lies in, what git keeps of a rebase that goes on. What was there before a call is held; git
     makes it anew, and takes it away, wherever a call rebases."""
     return f"/{_REBASE}/" in f"{path}/" and "/.git/" in path
+
+
+def is_work_of(parts: Iterable[Part], writes: Iterable[Reach], mark: Mark) -> bool:
+    """Whether a name is what a call is there to change. `parts`: its commands; `writes`: what it is to write.
+    A rebase goes on by what says so. The programs of an environment change where a tree that they lie in was predicted
+    to be written, or by a packager's own command to install."""
+    if mark.fixed == STOPPED or is_of_rebase(mark.path):
+        return any(part.argv[:1] and "rebase" in part.subcommands for part in parts)
+    if mark.fixed != PROGRAMS:
+        return False
+    if any(each.tree and f"{mark.path}/".startswith(f"{each.path}/") for each in writes):
+        return True
+    return any("package" in part.classes and not INSTALLS.isdisjoint(part.subcommands) for part in parts)
 
 
 def is_of_work_tree(folder: str, host: Host) -> bool:

@@ -17,7 +17,7 @@ from gateway.policy.variables import environment_of
 from gateway.sandbox.agreed import agreed_of
 from gateway.sandbox.base import SandboxError
 from gateway.sandbox.layers import is_cache, layer_of
-from gateway.sandbox.marks import COMPARED, INSTALLS, PROGRAMS, STOPPED, is_of_rebase
+from gateway.sandbox.marks import COMPARED, is_work_of
 from gateway.sandbox.nested_paths import above_of, is_below, is_inside
 from gateway.sandbox.network import network_of
 from gateway.sandbox.profile import OF_THE_KERNEL
@@ -313,7 +313,7 @@ class _Planning:
         for mark in self.survey.marks:
             path = mark.path
             mount = granted.get(path) or self._above(path)
-            if mount is None or path in hidden or self._is_its_own(mark):
+            if mount is None or path in hidden or is_work_of(self.verdict.analysis.parts, self.grants.writes, mark):
                 continue
             if mark.hidden or mark.closed:
                 if mark.kind != "link" and not self._may_read(mark):
@@ -341,21 +341,6 @@ class _Planning:
         writable = [path for path, mount in granted.items() if mount.access == WRITE and mount.folder]
         watched = [path for path in writable if is_below(path, self.survey.searched)]
         return tuple(sorted(watched)), tuple(sorted(each for each in held if not self._is_held(each, fixed)))
-
-    def _is_its_own(self, mark: Mark) -> bool:
-        """Whether a name is what calls of this kind are there to change."""
-        if mark.fixed == STOPPED or is_of_rebase(mark.path):
-            parts = self.verdict.analysis.parts
-            return any(part.argv[:1] and "rebase" in part.subcommands for part in parts)
-        return mark.fixed == PROGRAMS and self._installs(mark.path)
-
-    def _installs(self, path: str) -> bool:
-        """Whether the call is one that changes the programs of an environment: it was predicted to write a tree that
-        they lie in, or it is a packager's own command to install."""
-        if any(each.tree and f"{path}/".startswith(f"{each.path}/") for each in self.grants.writes):
-            return True
-        parts = self.verdict.analysis.parts
-        return any("package" in part.classes and not INSTALLS.isdisjoint(part.subcommands) for part in parts)
 
     def _is_held(self, path: str, fixed: dict[str, Mount]) -> bool:
         """Whether a path lies in something fixed, with nothing in between that was opened for the call."""

@@ -98,7 +98,8 @@ class Surveyor:
             tree = self.tree(folder, protection)
             found = tree.marks(bounded=bounded)
             found += tuple(obeyed_marks(found, self._host, verdict.context))
-        return tuple(each for each in found if each.path not in agreed.writes and each.path not in agreed.deletes)
+        said = {*agreed.writes, *agreed.deletes}
+        return tuple(each for each in found if each.path not in said and not is_of_rebase(each.path))
 
     def rule_on(self, verdict: Verdict, path: str) -> str:
         """The rule that protects a name from what a call may do unseen, "" for none: for names that appear."""

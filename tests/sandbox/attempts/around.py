@@ -352,7 +352,7 @@ class Use(Value):
 
 USES = (
     Use("git clones inside", (f"{GIT} init -q a && {GIT} -C a commit -q --allow-empty -m x && git clone -q a b", "git -C b log --oneline"), "git -C b log", needs=("git",)),
-    Use("git rebases inside", (f"{GIT} commit -q --allow-empty -m a && {GIT} switch -qc n && {GIT} commit -q --allow-empty -m b && {GIT} rebase -q HEAD~1 && {GIT} rebase -q -x true HEAD~1",), "git log n", needs=("git",)),
+    Use("git rebases inside", (f"{GIT} commit -q --allow-empty -m a && {GIT} switch -qc n && {GIT} commit -q --allow-empty -m b && {GIT} rebase -q HEAD~1 && {GIT} rebase -q -x 'sleep 0.6' HEAD~1",), "git log n", needs=("git",)),
     Use("git adds a work tree", (f"{_COMMIT} && git worktree add -q wt", "git -C wt status"), "git -C wt log", "true", ("git",)),
     Use("git makes and uses a repository apart", ("git init -q --separate-git-dir=apart sub && touch sub/f && git -C sub add f", f"cd sub && {_COMMIT}"), "git -C sub log", needs=("git",)),
     Use("git makes a bare one and pushes", (f"git init -q --bare o.git && {_COMMIT} && git push -q ./o.git HEAD:refs/heads/x", "git push -q ./o.git HEAD:refs/heads/y"), "git -C o.git log x", needs=("git",)),
