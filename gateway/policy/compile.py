@@ -24,6 +24,9 @@ if TYPE_CHECKING:
     from typing import Any
 
 LANES = ("deny", "ask", "allow", "require")
+# Predicates are tested in the order of their table; some look at a simple command.
+_PLACE = {name: place for place, name in enumerate(PREDICATES)}
+_OF_PART = frozenset(name for name, each in PREDICATES.items() if each.scope == "part")
 
 
 class Bound(Value):
@@ -134,7 +137,7 @@ class _Builder:
         indexed = ""
         if lane == "require":
             self.requires.append(clause)
-        elif any(PREDICATES[name].scope == "part" for name in when):
+        elif not _OF_PART.isdisjoint(when):
             self._by_command(lane, when, clause)
         elif "path" in when and not self._is_wide(when, anchors):
             indexed = "path"
@@ -153,8 +156,8 @@ class _Builder:
         else:
             self.tool_globs.append(clause)
         tests = _prepare({name: value for name, value in when.items() if name != indexed}, anchors, known)
-        of_part = [test for test in tests if PREDICATES[test[0]].scope == "part"]
-        self.clauses.append([rule, [test for test in tests if test not in of_part], of_part])
+        of_part = [test for test in tests if test[0] in _OF_PART]
+        self.clauses.append([rule, [test for test in tests if test[0] not in _OF_PART], of_part])
 
     def _by_command(self, lane: str, when: dict[str, Any], clause: int) -> None:
         """By program, and by a word that the command must hold. What only speaks of options, by no program."""
@@ -253,12 +256,11 @@ def _prepare(when: dict[str, Any], anchors: Anchors, known: _Known | None = None
         raise ValueError(f"`{unknown[0]}` is no predicate")
     known = {} if known is None else known
     found = []
-    for name, each in PREDICATES.items():
-        if name in when:
-            argument = when[name]
-            if (name, id(argument)) not in known:
-                known[name, id(argument)] = argument, each.prepare(argument, anchors)
-            found.append([name, known[name, id(argument)][1]])
+    for name in sorted(when, key=_PLACE.__getitem__):
+        argument = when[name]
+        if (name, id(argument)) not in known:
+            known[name, id(argument)] = argument, PREDICATES[name].prepare(argument, anchors)
+        found.append([name, known[name, id(argument)][1]])
     return found
 
 

@@ -175,7 +175,8 @@ def _resolve(written: list[str], pattern: str) -> list[str]:
                 raise ValueError(f"`..` must not follow a wildcard in a path pattern (got `{pattern}`)")
             segments.pop()
         elif segment != "**" or segments[-1:] != ["**"]:
-            if literal(compile_segment(segment)) in (".", ".."):
+            # Of no other glob can it be wrong, or stand for one name alone that is not the one as it is written.
+            if ("[" in segment or "\\" in segment) and literal(compile_segment(segment)) in (".", ".."):
                 raise ValueError(f"a path pattern must not name `.` or `..` as a file (got `{pattern}`)")
             segments.append(segment)
     return segments

@@ -62,6 +62,8 @@ def check_size(segments: list[str]) -> None:
     """Raises ValueError if the pattern is larger than an index holds: it is stored nested as deep as that."""
     if len(segments) > MAX_SEGMENTS:
         raise ValueError(f"a pattern must have at most {MAX_SEGMENTS} segments (got {len(segments)})")
+    if len(segments) <= MAX_WILD:
+        return
     wild = sum(["*" in segment or "?" in segment or "[" in segment for segment in segments])
     if wild > MAX_WILD:
         raise ValueError(f"a pattern must have at most {MAX_WILD} segments with wildcards (got {wild})")
