@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from fuzzing import share
 
 from gateway.calls.output import Failure
 from gateway.calls.reads import stamp_of
@@ -26,7 +27,8 @@ from gateway.handlers.replacing import put, spare_name
 ROOT = Path(__file__).parents[2]
 
 
-@pytest.mark.parametrize(("tool", "before"), [("Write", "old"), ("Edit", "old"), ("Create", "missing")])
+# All go one way; each of its two beginnings in every run, each tool in a thorough one.
+@pytest.mark.parametrize(("tool", "before"), share([("Write", "old"), ("Edit", "old"), ("Create", "missing")], 2))
 def test_a_writer_killed_at_any_moment_leaves_the_old_file_or_the_new_one(
     tmp_path: Path, tool: str, before: str
 ) -> None:
