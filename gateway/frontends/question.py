@@ -6,12 +6,13 @@ from __future__ import annotations
 from gateway.approval.confusable import findings, with_escapes
 from gateway.frontends.jsontext import pretty
 from gateway.model.decision import Decision
+from gateway.model.effect import CARRIERS
 from gateway.model.grant import ALWAYS
 from gateway.policy.explain import explain
 from gateway.policy.wording import phrase, visible
-from gateway.render.plan import summary_text
+from gateway.render.plan import summary_rows, summary_text
 from gateway.render.style import Style, columns_of, wrapped
-from gateway.render.text import MAX_LISTED, verdict_text
+from gateway.render.text import MAX_LISTED, headline, verdict_text
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -43,6 +44,52 @@ def question_text(question: Question, style: Style) -> str:
         lines.append("`gateway grants revoke` takes it back")
         sections.append(_titled("always", lines, style))
     return "\n".join(section for section in sections if section)
+
+
+def question_shown(question: Question) -> dict[str, Any]:
+    """The same for a page: the call with its parts by effect, what is asked about with the rules that ask, what it
+    could change and reach, and the text as a terminal shows it."""
+    verdict = question.verdict
+    call = verdict.call
+    is_shell = bool(verdict.analysis.parts or verdict.analysis.tokens)
+    asked: dict[tuple[str, str], dict[str, Any]] = {}
+    for outcome in verdict.outcomes:
+        if outcome.decision is Decision.ASK:
+            effect, rule = verdict.analysis.items[outcome.reason.item].effect, outcome.reason.rule
+            does = _full(effect)
+            asked[does, rule.id] = {
+                "kind": effect.kind,
+                "does": does,
+                "rule": rule.id,
+                "file": rule.source.file,
+                "line": rule.source.line,
+            }
+    look = _look_again(verdict, Style()).split("\n")[1:]
+    plan: list[Any] = [] if question.plan is None else [*summary_rows(question.plan)]
+    if question.plan is None and is_shell:
+        plan = [["runs", ["without the sandbox"]]]
+    return {
+        "head": headline(verdict, explain(verdict)),
+        "tool": call.tool,
+        "call": call.shown
+        if is_shell
+        else "\n".join(f"{mark} {line}" for mark, line in _change(verdict)) or pretty(call.input),
+        "marks": [
+            [item.start, item.end, item.effect.kind]
+            for item in verdict.analysis.items
+            if is_shell and item.start < item.end and item.effect.kind not in CARRIERS
+        ],
+        "asked": list(asked.values()),
+        "plan": [
+            *([["look again", [line.strip() for line in look if line.strip()]]] if look else []),
+            *([["changed by code, and run later", list(question.by_code)]] if question.by_code else []),
+            *plan,
+        ],
+        "cwd": verdict.context.cwd,
+        "file": question.file,
+        "later": question.later,
+        "text": question_text(question, Style()),
+    }
 
 
 def _titled(title: str, lines: Iterable[str], style: Style) -> str:

@@ -96,20 +96,27 @@ def plan_text(found: dict[str, Any], style: Style) -> str:
 
 def summary_text(plan: SandboxPlan, style: Style) -> str:
     """What a plan lets a call do that matters to whoever approves it, in a few lines."""
+    lines = [style.paint("inside the sandbox", "strong")]
+    for label, said in summary_rows(plan):
+        lines += _labelled(label, said, style)
+    return "\n".join(lines) + "\n"
+
+
+def summary_rows(plan: SandboxPlan) -> list[tuple[str, list[str]]]:
+    """The same as labels, each with what it is of."""
     found = plan_data(plan)
     network = found["network"]
     writable = [_mount(each) for each in found["mounts"] if each["access"] == "write"]
     hidden = sum(each["access"] == "hidden" for each in found["mounts"])
-    lines = [style.paint("inside the sandbox", "strong")]
-    lines += _labelled(
-        "may change", writable or ["nothing but its own /tmp and HOME, which are gone afterwards"], style
-    )
-    lines += _labelled("network", [_NETWORK[network["mode"]], *map(_endpoint, network["allow"])], style)
-    lines += _labelled("adds", [f"{each['header']} for {each['host']}" for each in network["inject"]], style)
-    lines += _labelled("hidden", [f"{hidden} files or folders that policy denies"] if hidden else [], style)
-    lines += _labelled("permits", [", ".join(found["permits"])], style)
-    lines += _labelled("not granted", [f"{visible(each['what'])}: {each['why']}" for each in found["withheld"]], style)
-    return "\n".join(lines) + "\n"
+    rows = [
+        ("may change", writable or ["nothing but its own /tmp and HOME, which are gone afterwards"]),
+        ("network", [_NETWORK[network["mode"]], *map(_endpoint, network["allow"])]),
+        ("adds", [f"{each['header']} for {each['host']}" for each in network["inject"]]),
+        ("hidden", [f"{hidden} files or folders that policy denies"] if hidden else []),
+        ("permits", [", ".join(found["permits"])] if found["permits"] else []),
+        ("not granted", [f"{visible(each['what'])}: {each['why']}" for each in found["withheld"]]),
+    ]
+    return [(label, said) for label, said in rows if said]
 
 
 _NETWORK = {"off": "none but its own loopback", "listed": "only these:", "open": "any public host"}

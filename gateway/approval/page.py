@@ -1,0 +1,233 @@
+"""The person at a page of the console is asked, beside the terminal where there is one: the first answer counts."""
+
+from __future__ import annotations
+
+import os
+import secrets
+import socket
+import threading
+from time import monotonic
+
+from gateway.approval.base import Answer, no
+from gateway.approval.digests import call_digest, effects_digest
+from gateway.approval.page_wire import (
+    MOST_BYTES,
+    SOCKET,
+    digest_of,
+    is_console,
+    is_private,
+    line_of,
+    message_of,
+)
+from gateway.approval.terminal import SECONDS, user
+from gateway.core.cache import digest
+from gateway.core.peers import peer_of
+from gateway.model.grant import ALWAYS, SCOPES
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any
+
+    from gateway.approval.base import Approver, Question
+
+_LOOK_EVERY = 0.2
+_PATIENCE = 5.0  # for a console to say whether a page is there
+
+
+class First:
+    """The first answer of several who are asked. Safe to use from several threads."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self.answer: Answer | None = None
+
+    def take(self, answer: Answer) -> bool:
+        """Whether this one is the first."""
+        with self._lock:
+            if self.answer is not None:
+                return False
+            self.answer = answer
+            return True
+
+
+class Page:
+    """A page of the console of this user, if one is open."""
+
+    name = "console"
+
+    def __init__(
+        self,
+        show: Callable[[Question], dict[str, Any]],
+        folder: str,
+        *,
+        seconds: float = SECONDS,
+        knows: Callable[[int], bool] = is_console,
+    ) -> None:
+        """`show` makes what the page shows of a question. `folder`: where the console listens. `knows`: whether a
+        process is the console; nobody else's answer counts."""
+        self._show = show
+        self._folder = folder
+        self._seconds = seconds
+        self._knows = knows
+
+    def ask(self, question: Question) -> Answer | None:
+        """The person's answer; None where no page is open."""
+        asked = self.begin(question)
+        if asked is None:
+            return None
+        first = First()
+        asked.wait(first, question.cancelled)
+        return first.answer
+
+    def begin(self, question: Question) -> Asked | None:
+        """Shows the question; None where no page is there to show it."""
+        shown = {
+            **self._show(question),
+            "id": secrets.token_hex(16),
+            "may": list(question.may),
+            "always": question.always,
+            "bound": [
+                call_digest(question.verdict),
+                effects_digest(question.verdict),
+                digest([repr(question.plan)]),
+            ],
+            "seconds": self._seconds,
+        }
+        message = line_of({"question": shown})
+        if len(message) > MOST_BYTES or not is_private(self._folder):
+            return None
+        connection = self._connected()
+        if connection is None:
+            return None
+        asked = Asked(connection, question, shown, self._seconds)
+        if asked.begin(message):
+            return asked
+        asked.close()
+        return None
+
+    def _connected(self) -> socket.socket | None:
+        """A connection to the console, None where there is none, or something else listens in its place."""
+        connection = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+        connection.settimeout(_PATIENCE)
+        held = -1
+        try:
+            # By the folder that was opened: names of sockets are short.
+            held = os.open(self._folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC | os.O_NOFOLLOW)
+            base = f"/proc/self/fd/{held}" if os.path.isdir("/proc/self/fd") else self._folder
+            connection.connect(f"{base}/{SOCKET}")
+            uid, pid = peer_of(connection)
+            if uid == os.geteuid() and self._knows(pid):
+                return connection
+        except OSError:
+            pass
+        finally:
+            if held >= 0:
+                os.close(held)
+        connection.close()
+        return None
+
+
+class Asked:
+    """A question that stands on the page, until it is answered or withdrawn."""
+
+    def __init__(self, connection: socket.socket, question: Question, shown: dict[str, Any], seconds: float) -> None:
+        self._connection = connection
+        self._question = question
+        self._id = shown["id"]
+        self._digest = digest_of(shown)
+        self._end = monotonic() + seconds
+        self._rest = b""
+
+    def begin(self, message: bytes) -> bool:
+        """Whether a page shows it."""
+        try:
+            self._connection.sendall(message)
+            said = self._next(lambda: False, monotonic() + _PATIENCE)
+        except OSError:
+            return False
+        return said is not None and said.get("shown") is True
+
+    def wait(self, first: First, ended: Callable[[], bool]) -> None:
+        """Waits for the page's answer and takes it if it is the first; silence is no. Never raises."""
+        try:
+            said = self._next(lambda: ended() or first.answer is not None, self._end)
+            if said is not None:
+                answer = self._understood(said.get("answer"))
+                self._connection.sendall(line_of({"taken": answer is not None and first.take(answer)}))
+            elif monotonic() >= self._end:
+                first.take(no(self._by(), "no answer came"))
+        except OSError:
+            pass  # the console is gone: whoever else is asked may still answer
+        finally:
+            self.close()
+
+    def close(self) -> None:
+        """Withdraws the question."""
+        self._connection.close()
+
+    def _next(self, ended: Callable[[], bool], until: float) -> dict[str, Any] | None:
+        """The next message; None for anything that is none, at the end of the connection or of the time."""
+        while b"\n" not in self._rest:
+            left = until - monotonic()
+            if left <= 0 or ended() or len(self._rest) > MOST_BYTES:
+                return None
+            self._connection.settimeout(min(left, _LOOK_EVERY))
+            try:
+                data = self._connection.recv(1 << 16)
+            except TimeoutError:
+                continue
+            if not data:
+                return None
+            self._rest += data
+        line, _, self._rest = self._rest.partition(b"\n")
+        return message_of(line + b"\n")
+
+    def _understood(self, said: Any) -> Answer | None:
+        """The answer, if it is one to this very question as it was shown."""
+        if not isinstance(said, dict) or said.get("id") != self._id or said.get("digest") != self._digest:
+            return None
+        allow, scope, note = said.get("allow"), said.get("scope"), said.get("note", "")
+        if not isinstance(allow, bool) or scope not in SCOPES or not isinstance(note, str):
+            return None
+        if not allow:
+            return no(self._by(), note, scope=scope)
+        return Answer(True, scope, self._by(), self._question.always if scope == ALWAYS else "")
+
+    def _by(self) -> str:
+        return f"{user()} at the console's page"
+
+
+class Beside:
+    """The same question at the terminal and on the page. Whoever answers first has answered; the other is told."""
+
+    name = "console"
+
+    def __init__(
+        self, terminal: Approver, page: Page, *, said: Callable[[Answer], None] = lambda _answer: None
+    ) -> None:
+        """`said` tells the terminal of an answer that came from the page."""
+        self._terminal = terminal
+        self._page = page
+        self._said = said
+
+    def ask(self, question: Question) -> Answer | None:
+        """The first answer; None where neither is there."""
+        asked = self._page.begin(question)
+        if asked is None:
+            return self._terminal.ask(question)
+        first = First()
+        waiting = threading.Thread(target=asked.wait, args=(first, question.cancelled), daemon=True)
+        waiting.start()
+        both = question.replace(cancelled=lambda: question.cancelled() or first.answer is not None)
+        try:
+            found = self._terminal.ask(both)
+        except BaseException:
+            first.take(no(user(), "the terminal is gone"))
+            waiting.join()
+            raise
+        is_the_terminals = found is not None and first.take(found)
+        waiting.join()  # at once, when the terminal has answered; else the page is all there is
+        if first.answer is not None and not is_the_terminals:
+            self._said(first.answer)
+        return first.answer
