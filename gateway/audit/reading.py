@@ -140,6 +140,21 @@ class Moment:
         self.close()
 
 
+def added_since(folder: str, at: tuple[int, int]) -> tuple[list[dict[str, Any]], tuple[int, int]]:
+    """The whole records behind a place (file number and bytes), and the place behind them. Raises AuditError."""
+    found = []
+    with Moment(folder) as moment:
+        for part in moment.parts:
+            if part.segment < at[0]:
+                continue
+            for line in moment.lines(part, at[1] if part.segment == at[0] else 0):
+                if line.data.endswith(chain.NEWLINE):
+                    record = chain.read(line.data)
+                    found += [record] if record is not None else []
+                    at = (part.segment, line.start + len(line.data))
+    return found, at
+
+
 def _key(folder: str) -> bytes | None:
     try:
         file = os.open(os.path.join(folder, files.KEY), _FLAGS)

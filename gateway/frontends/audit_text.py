@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 
 from gateway.audit.redact import is_withheld
-from gateway.model.record import DECISION, MARK, OUTCOME, STARTED
+from gateway.model.record import DECISION, MARK, OUTCOME, STARTED, said_of
 from gateway.policy.wording import visible
 from gateway.render.style import clipped, columns_of, wrapped
 
@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from gateway.render.style import Style
 
 _LABEL = 12
-_SAID_FIRST = ("command", "file_path", "notebook_path", "path", "url", "pattern", "query", "prompt", "name")
 
 
 def record_line(record: Mapping[str, Any], style: Style) -> str:
@@ -123,16 +122,6 @@ def verified_text(found: Verified, folder: str, style: Style) -> str:
         lines.append("  kept elsewhere, this head shows with `--holds` that nothing up to here was made anew")
     lines += [f"  note: {visible(note)}" for note in found.notes]
     return "\n".join(lines) + "\n"
-
-
-def said_of(record: Mapping[str, Any]) -> str:
-    """What a call is about: its telling field, or its first text."""
-    given = record.get("input")
-    if not isinstance(given, dict):
-        return ""
-    texts = {name: value for name, value in given.items() if isinstance(value, str)}
-    name = next((each for each in _SAID_FIRST if each in texts), next(iter(texts), ""))
-    return texts.get(name, "")
 
 
 def _input(record: Mapping[str, Any], style: Style) -> list[str]:

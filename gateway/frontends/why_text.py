@@ -7,10 +7,11 @@ from datetime import UTC, datetime
 
 from gateway.audit import refusals
 from gateway.core.places import packaged
-from gateway.frontends.audit_text import said_of, violations_of
+from gateway.frontends.audit_text import violations_of
 from gateway.frontends.jsontext import dumps
 from gateway.frontends.pasting import shell_word
 from gateway.model.decision import Decision
+from gateway.model.record import said_of
 from gateway.policy.explain import REASONS, matched
 from gateway.policy.wording import phrase, visible
 from gateway.render.origins import layer_name
@@ -51,6 +52,11 @@ _AFTER = {
 _RULE_LINES = 2
 _WOULD = {"allow": "allow it", "ask": "ask about it", "deny": "deny it"}
 _SPANS = ((86_400, "day"), (3_600, "hour"), (60, "minute"))
+
+
+def head_of(kind: str) -> str:
+    """How a call was refused, in words; "" for one that was not, and where the decision says it all."""
+    return _HEADS[kind][1]
 
 
 def as_data(found: Refusal, again: Again) -> dict[str, Any]:

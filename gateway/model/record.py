@@ -17,6 +17,8 @@ DECISION, OUTCOME, MARK = "decision", "outcome", "mark"
 CANARY = "doctor"
 # How a call "ended" that runs on when it is answered.
 STARTED = "started"
+# The fields that tell what a call is about, the most telling first.
+_SAID_FIRST = ("command", "file_path", "notebook_path", "path", "url", "pattern", "query", "prompt", "name")
 
 
 class DecisionRecord(Value):
@@ -101,3 +103,13 @@ class MarkRecord(Value):
     mark: str
     bytes: int = 0
     digest: str = ""
+
+
+def said_of(record: Mapping[str, Any]) -> str:
+    """What a call is about: its telling field, or its first text."""
+    given = record.get("input")
+    if not isinstance(given, dict):
+        return ""
+    texts = {name: value for name, value in given.items() if isinstance(value, str)}
+    name = next((each for each in _SAID_FIRST if each in texts), next(iter(texts), ""))
+    return texts.get(name, "")

@@ -13,7 +13,7 @@ import typer
 from gateway.audit import chain
 from gateway.audit.index import Index, Query
 from gateway.audit.log import FOLDER
-from gateway.audit.reading import Moment
+from gateway.audit.reading import Moment, added_since
 from gateway.audit.verify import verify as verify_record
 from gateway.core.errors import ConfigError, Problem
 from gateway.core.places import places
@@ -76,24 +76,9 @@ def tail(
     _print(records, json)
     while follow:
         time.sleep(_PAUSE)
-        records, at = _since(place, at)
+        records, at = added_since(place, at)
         _print(records, json)
     return 0
-
-
-def _since(folder: str, at: tuple[int, int]) -> tuple[list[dict[str, Any]], tuple[int, int]]:
-    """The whole records behind a place, and the place behind them."""
-    found = []
-    with Moment(folder) as moment:
-        for part in moment.parts:
-            if part.segment < at[0]:
-                continue
-            for line in moment.lines(part, at[1] if part.segment == at[0] else 0):
-                if line.data.endswith(chain.NEWLINE):
-                    record = chain.read(line.data)
-                    found += [record] if record is not None else []
-                    at = (part.segment, line.start + len(line.data))
-    return found, at
 
 
 def _print(records: list[dict[str, Any]], as_json: bool) -> None:

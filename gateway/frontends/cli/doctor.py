@@ -61,7 +61,7 @@ def doctor(
     """
     from gateway.config.load import project_root
     from gateway.core.places import places
-    from gateway.frontends.doctor_agents import agent_findings, folder_findings
+    from gateway.frontends.doctor_agents import agent_findings
     from gateway.frontends.doctor_contained import contained_findings
     from gateway.frontends.doctor_installation import installation_findings
     from gateway.frontends.session import folder
@@ -77,20 +77,31 @@ def doctor(
         raise ConfigError(Problem(f"--agent must be one of {', '.join(AGENTS)} (got `{agent}`)"))
     where, here = places(), folder(cwd, "--cwd")
     root, environment = project_root(os.path.realpath(here)), dict(os.environ)
-    own = installation_findings(where, here, root, environment)
-    found = agent_findings(where, root, environment, agent or "", live=live)
     if agent:
+        own = installation_findings(where, here, root, environment)
+        found = agent_findings(where, root, environment, agent, live=live)
         findings = (*(each for each in own if each.state == BROKEN), *found, *contained_findings(agent, where, root))
     else:
-        findings = (
-            *sandbox_findings(_permitted(root)),
-            *setup_findings(where, here),
-            *own,
-            *folder_findings(where),
-            *found,
-        )
+        findings = everything(here, live=live)
     write(as_json(findings) if json else as_text(findings, style_for(sys.stdout)))
     return status(findings)
+
+
+def everything(here: str, *, live: bool = False) -> tuple[Finding, ...]:
+    """All that is found from a folder, of every agent."""
+    from gateway.config.load import project_root
+    from gateway.core.places import places
+    from gateway.frontends.doctor_agents import agent_findings, folder_findings
+    from gateway.frontends.doctor_installation import installation_findings
+
+    where, root, environment = places(), project_root(os.path.realpath(here)), dict(os.environ)
+    return (
+        *sandbox_findings(_permitted(root)),
+        *setup_findings(where, here),
+        *installation_findings(where, here, root, environment),
+        *folder_findings(where),
+        *agent_findings(where, root, environment, "", live=live),
+    )
 
 
 def status(findings: Sequence[Finding]) -> int:
