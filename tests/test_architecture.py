@@ -26,7 +26,7 @@ FILES = sorted(ROOT.rglob("*.py"))
 ORDER = (
     "core", "model", "shell", "policy", "steering", "commands", "host", "tools", "spec", "config", "judge", "sandbox",
     "audit", "changes", "approval", "calls", "files", "llm", "web", "skills", "mcp", "lsp", "tasks", "agent",
-    "handlers", "agents", "install", "render", "api", "frontends",
+    "handlers", "agents", "install", "render", "api", "console", "frontends",
 )  # fmt: skip
 PLACE = {package: place for place, package in enumerate(ORDER)}
 # What hands on names of other packages, and is imported by none of them.
@@ -54,6 +54,16 @@ PURE_FILES = {
     "audit/redact.py",
     "audit/secrets.py",
     "calls/hooks/answer.py",
+    "console/nodes.py",
+    "console/pages/agents.py",
+    "console/pages/coverage.py",
+    "console/pages/frame.py",
+    "console/pages/interruptions.py",
+    "console/pages/live.py",
+    "console/pages/parts.py",
+    "console/pages/pending.py",
+    "console/pages/policy.py",
+    "console/pages/why.py",
     "core/backtracking.py",
     "core/secret_masking.py",
     "handlers/branches.py",

@@ -36,7 +36,7 @@ BRIDGES = {
 # Packages by the names that are imported, where those differ.
 PACKAGES = {"yaml": "pyyaml", "tree_sitter": "tree-sitter", "tree_sitter_bash": "tree-sitter-bash"}
 # What comes with a package that is required, and is imported with it.
-WITH = {"anyio": "mcp", "mcp_types": "mcp", "uvicorn": "mcp", "referencing": "jsonschema"}
+WITH = {"anyio": "mcp", "mcp_types": "mcp", "uvicorn": "mcp", "starlette": "mcp", "referencing": "jsonschema"}
 
 
 def names(requirements: list[str]) -> set[str]:

@@ -1,0 +1,83 @@
+"""What stands around every page, and the page that holds nothing: what a browser gets before it has shown its token."""
+
+from __future__ import annotations
+
+from gateway.console.nodes import h, html
+from gateway.core.value import Value
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from gateway.console.nodes import Node
+    from gateway.console.pages.parts import Page
+
+# The pages, by address, in the order of the menu.
+MENU = (
+    ("/pending", "Pending"),
+    ("/live", "Live"),
+    ("/changes", "Changes"),
+    ("/interruptions", "Interruptions"),
+    ("/policy", "Policy"),
+    ("/coverage", "Coverage"),
+    ("/agents", "Agents"),
+)
+
+
+class Assets(Value):
+    """The addresses of the files that every page needs."""
+
+    script: str
+    style: str
+    icon: str
+
+
+def document(assets: Assets, page: Page | None, current: str) -> str:
+    """A whole page as HTML; without a page the frame alone, whose script fetches the rest."""
+    title = f"{page.title} · gateway" if page is not None else "gateway"
+    main = page.main if page is not None else (_waiting(),)
+    body = [
+        h("a", {"class": "skip", "href": "#main"}, "Skip to the page"),
+        h(
+            "header",
+            {"class": "top"},
+            h("a", {"class": "brand", "href": "/pending"}, "gateway"),
+            menu(current),
+            h("p", {"class": "state", "id": "state", "role": "status"}, ""),
+        ),
+        h("main", {"id": "main", "tabindex": "-1"}, main),
+    ]
+    return (
+        '<!doctype html>\n<html lang="en"><head><meta charset="utf-8">'
+        f"<title>{html(title)}</title>"
+        '<meta name="viewport" content="width=device-width, initial-scale=1">'
+        '<meta name="color-scheme" content="light dark">'
+        f'<link rel="icon" href="{assets.icon}" type="image/svg+xml"><link rel="stylesheet" href="{assets.style}">'
+        f'<script type="module" src="{assets.script}"></script></head>\n<body>'
+        f"{''.join(map(html, body))}</body></html>\n"
+    )
+
+
+def menu(current: str) -> Node:
+    """The way to every page. The one that is shown is said to be."""
+    return h(
+        "nav",
+        {"class": "menu", "aria-label": "pages"},
+        h(
+            "ul",
+            [
+                h(
+                    "li",
+                    h(
+                        "a",
+                        {"href": to, "aria-current": "page" if to == current else None},
+                        name,
+                        h("span", {"class": "count", "id": "waiting"}, "") if to == "/pending" else None,
+                    ),
+                )
+                for to, name in MENU
+            ],
+        ),
+    )
+
+
+def _waiting() -> Node:
+    return h("div", {"class": "empty", "id": "opening"}, h("h1", "gateway"), h("p", "Opening …"))

@@ -1,0 +1,149 @@
+"""What waits for an answer: each question whole, with the answers that the terminal would take."""
+
+from __future__ import annotations
+
+from gateway.console.nodes import h
+from gateway.console.pages.parts import Page, block, empty, facts, kind, marked, page_head, place
+from gateway.policy.wording import visible
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from typing import Any
+
+    from gateway.console.desk import Waiting
+    from gateway.console.nodes import Node
+
+WORDS = {
+    "once": "Allow once",
+    "session": "Allow for this session",
+    "always": "Always allow",
+    "no": "Refuse",
+    "no-session": "Refuse for this session",
+}
+
+
+def pending(waiting: Sequence[Waiting], now: float, *, may_answer: bool) -> Page:
+    """`now`: of the clock that the questions' times are of. `may_answer`: whether who reads this may answer."""
+    main: list[Node] = [
+        page_head(
+            "Pending",
+            "Calls that wait for you. The terminal that asks waits beside this page: the first answer counts.",
+        ),
+    ]
+    if waiting:
+        main += [card(each, now, may_answer=may_answer) for each in waiting]
+    else:
+        main.append(
+            empty(
+                "Nothing waits for an answer.",
+                "Where policy says ask of a call that the gateway runs, the question stands here and at the terminal.",
+                ["Try it: ", h("code", "gateway exec -- touch hello"), "."],
+            )
+        )
+    return Page(f"Pending ({len(waiting)})" if waiting else "Pending", tuple(main))
+
+
+def card(each: Waiting, now: float, *, may_answer: bool) -> Node:
+    """One question."""
+    shown = each.shown
+    left = max(int(each.until - now), 0)
+    title = f"q-{each.id}"
+    marks = [(mark[0], mark[1], mark[2]) for mark in shown["marks"] if _is_mark(mark)]
+    return h(
+        "article",
+        {"class": "card", "aria-labelledby": title, "data-question": each.id, "data-digest": each.digest},
+        h(
+            "header",
+            h("h2", {"id": title}, visible(shown["head"])),
+            h(
+                "p",
+                {"class": "hint"},
+                "process ",
+                each.pid,
+                " · ",
+                h("code", visible(shown["cwd"])),
+                " · ",
+                h("span", {"class": "left", "data-left": left}, f"{left} s left"),
+            ),
+        ),
+        marked(shown["call"], marks),
+        _asked(shown["asked"]),
+        facts(
+            [
+                (visible(str(label)), [h("div", visible(str(line))) for line in lines])
+                for label, lines in filter(_is_row, shown["plan"])
+            ]
+        ),
+        _always(shown) if "always" in each.choices() else None,
+        h(
+            "details",
+            h("summary", "As the terminal shows it"),
+            block(shown["text"], "the question as the terminal shows it"),
+        ),
+        _answers(each)
+        if may_answer
+        else h("p", {"class": "hint"}, "This token only reads: answer at the terminal, or on a page."),
+    )
+
+
+def _is_mark(mark: Any) -> bool:
+    return (
+        isinstance(mark, list)
+        and len(mark) == 3
+        and isinstance(mark[0], int)
+        and isinstance(mark[1], int)
+        and isinstance(mark[2], str)
+    )
+
+
+def _is_row(row: Any) -> bool:
+    return isinstance(row, list) and len(row) == 2 and isinstance(row[1], list)
+
+
+def _asked(asked: Sequence[Any]) -> Node | None:
+    rows = [
+        h(
+            "li",
+            kind(str(each.get("kind", ""))),
+            " it ",
+            visible(str(each.get("does", ""))),
+            " ",
+            h("span", {"class": "rule"}, visible(str(each.get("rule", "")))),
+            " ",
+            place(str(each.get("file") or "") or None, each.get("line") if isinstance(each.get("line"), int) else None),
+        )
+        for each in asked
+        if isinstance(each, dict)
+    ]
+    return h("div", h("h3", "Asked about"), h("ul", {"class": "effects"}, rows)) if rows else None
+
+
+def _always(shown: dict[str, Any]) -> Node:
+    return h(
+        "div",
+        {"class": "note"},
+        h("p", "“Always” saves this rule in ", h("code", visible(shown["file"])), ":"),
+        h("pre", {"class": "text", "tabindex": "0", "aria-label": "the rule"}, visible(shown["always"])),
+        h("p", "From then on, without a question, inside: ", visible(shown["later"])) if shown["later"] else None,
+    )
+
+
+def _answers(each: Waiting) -> Node:
+    note = f"note-{each.id}"
+    buttons = [
+        h(
+            "button",
+            {"type": "button", "class": "no" if name.startswith("no") else "yes", "data-answer": name},
+            WORDS[name],
+        )
+        for name in each.choices()
+    ]
+    return h(
+        "div",
+        {"class": "answers"},
+        h("label", {"for": note}, "With a refusal, tell the model"),
+        h("input", {"id": note, "type": "text", "autocomplete": "off", "placeholder": "use the other file"}),
+        h("div", {"class": "buttons", "role": "group", "aria-label": "answers"}, buttons),
+        h("p", {"role": "status", "class": "hint"}, ""),
+    )

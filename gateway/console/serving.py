@@ -1,0 +1,191 @@
+"""The process of a console: listens, opens a browser, and ends with everything it has given out."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+import secrets
+import socket
+import sys
+import webbrowser
+from time import monotonic
+from typing import TYPE_CHECKING
+
+import uvicorn
+
+from gateway.approval.page_wire import FOLDER
+from gateway.console.app import Console
+from gateway.console.desk import Desk
+from gateway.console.guard import LOOPBACK, MOST_HEAD, Guard
+from gateway.console.live import Live
+from gateway.console.tokens import Tokens
+from gateway.core.errors import ConfigError, Problem
+from gateway.core.value import Value
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from gateway.console.sources import Sources
+
+_MOST_CONNECTIONS = 64
+_OPENER_SECONDS = 30.0  # how long the file that a browser is sent to lies there
+_END_SECONDS = 1
+
+
+class Wanted(Value):
+    """What a person asked for. `port`: 0 for any. `prints`: the address is shown instead of opened. `reader`: a line
+    for `curl` is shown, with a token that only reads."""
+
+    port: int = 0
+    prints: bool = False
+    reader: bool = False
+
+
+def serve(sources: Sources, state: str, wanted: Wanted, say: Callable[[str], None]) -> None:
+    """Serves until it is told to end. `state`: the gateway's state folder; `say` shows a text. Raises ConfigError where
+    it cannot listen, or a console runs already."""
+    live = Live(sources.record)
+    folder = os.path.join(state, FOLDER)
+    desk = Desk(folder, pages=live.answering, changed=lambda: console.waiting_changed())
+    tokens = Tokens(monotonic)
+    console = Console(sources, tokens, desk, live)
+    desk.claim()
+    listening = _listening(wanted.port)
+    try:
+        with contextlib.suppress(KeyboardInterrupt):
+            asyncio.run(_run(console, desk, live, listening, _Opener(tokens, folder, listening, wanted, say)))
+    finally:
+        listening.close()
+
+
+def _listening(port: int) -> socket.socket:
+    found = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
+    try:
+        found.bind((LOOPBACK, port))
+    except OSError as error:
+        found.close()
+        remedy = "leave --port out, and any free one is taken"
+        raise ConfigError(Problem(f"port {port} cannot be had: {error.strerror}", remedy=remedy)) from error
+    found.set_inheritable(False)
+    return found
+
+
+async def _run(console: Console, desk: Desk, live: Live, listening: socket.socket, opener: _Opener) -> None:
+    port = listening.getsockname()[1]
+    config = uvicorn.Config(
+        Guard(console.app(), port),
+        log_config=None,
+        access_log=False,
+        lifespan="off",
+        ws="none",
+        http="h11",
+        loop="asyncio",
+        server_header=False,
+        proxy_headers=False,
+        limit_concurrency=_MOST_CONNECTIONS,
+        h11_max_incomplete_event_size=MOST_HEAD,
+        timeout_graceful_shutdown=_END_SECONDS,
+    )
+    server = uvicorn.Server(config)
+    await desk.start()
+    watching = asyncio.create_task(live.watch())
+    console.when_opened(opener.forget)
+    opening = asyncio.create_task(_when_started(server, opener))
+    try:
+        await server.serve(sockets=[listening])
+    finally:
+        watching.cancel()
+        opening.cancel()
+        opener.close()
+        await desk.close()
+
+
+async def _when_started(server: uvicorn.Server, opener: _Opener) -> None:
+    while not server.started:
+        await asyncio.sleep(0.01)
+    opener.begin(asyncio.get_running_loop())
+
+
+class _Opener:
+    """Opens a page when it begins, and whenever somebody presses Enter at its terminal."""
+
+    def __init__(
+        self, tokens: Tokens, folder: str, listening: socket.socket, wanted: Wanted, say: Callable[[str], None]
+    ) -> None:
+        self._tokens = tokens
+        self._folder = folder
+        self._address = f"http://{LOOPBACK}:{listening.getsockname()[1]}/"
+        self._wanted = wanted
+        self._say = say
+        self._file = ""
+        self._loop: asyncio.AbstractEventLoop | None = None
+
+    def begin(self, loop: asyncio.AbstractEventLoop) -> None:
+        """Opens the first page."""
+        self._loop = loop
+        self.open()
+        if self._wanted.reader:
+            token = self._tokens.new_reader()
+            self._say(f"only to read: curl -H 'Authorization: Bearer {token}' {self._address}live\n")
+        if _is_terminal():
+            self._say("Enter opens it once more, Ctrl-C ends it\n")
+            loop.add_reader(0, self._typed)
+
+    def open(self) -> None:
+        """Opens a page with a token of its own."""
+        address = f"{self._address}#{self._tokens.new_start()}"
+        if not self._wanted.prints:
+            self._file = self._written(address)
+            if _can_open() and webbrowser.open(f"file://{self._file}"):
+                self._say(f"opened {self._address} in your browser\n")
+                if self._loop is not None:
+                    self._loop.call_later(_OPENER_SECONDS, self.forget)
+                return
+            self.forget()
+            self._say("no browser can be opened from here\n")
+        self._say(f"open once, within ten minutes: {address}\n")
+
+    def forget(self) -> None:
+        """Removes the file that a browser was sent to."""
+        if self._file:
+            with contextlib.suppress(OSError):
+                os.unlink(self._file)
+            self._file = ""
+
+    def close(self) -> None:
+        """Ends."""
+        self.forget()
+        if self._loop is not None and _is_terminal():
+            self._loop.remove_reader(0)
+
+    def _typed(self) -> None:
+        if not os.read(0, 4096):
+            assert self._loop is not None
+            self._loop.remove_reader(0)
+            return
+        self.forget()
+        self.open()
+
+    def _written(self, address: str) -> str:
+        """A file that leads there: an address on a command line would stand in the list of processes."""
+        self.forget()
+        path = f"{self._folder}/open-{secrets.token_hex(8)}.html"
+        descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
+        with os.fdopen(descriptor, "w", encoding="ascii") as file:
+            file.write(f'<!doctype html><meta http-equiv="refresh" content="0;url={address}"><title>gateway</title>\n')
+        return path
+
+
+def _is_terminal() -> bool:
+    try:
+        return os.isatty(0)
+    except OSError:
+        return False
+
+
+def _can_open() -> bool:
+    """Whether a window can be shown: a browser for terminals would take this one."""
+    if sys.platform == "darwin":
+        return True
+    return any(os.environ.get(name) for name in ("DISPLAY", "WAYLAND_DISPLAY", "BROWSER"))

@@ -1,0 +1,179 @@
+"""What pages of the console show, found out by the code of the commands that say the same at a terminal."""
+
+from __future__ import annotations
+
+import os
+import sys
+import tempfile
+import time
+from typing import TYPE_CHECKING
+
+from gateway.audit.index import Index
+from gateway.audit.log import FOLDER
+from gateway.audit.reading import Moment
+from gateway.audit.refusals import Refusal, kind_of
+from gateway.calls.containing import cannot_contain
+from gateway.config.load import Options, project_root, tool_files
+from gateway.config.shipped import load_tools
+from gateway.console.serving import Wanted, serve
+from gateway.console.sources import CallTold, Linted, Looked, Tried
+from gateway.core.errors import CallError, ConfigError, GatewayError
+from gateway.core.places import packaged, places
+from gateway.frontends.output import report, write
+from gateway.frontends.rejudging import judged_again, on_one_line
+from gateway.frontends.session import change, enforced
+from gateway.frontends.why_text import as_data, head_of
+from gateway.judge.judge import Judge
+from gateway.policy.explain import explain
+from gateway.render.plan import planned
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from typing import Any
+
+    from gateway.frontends.finding import Finding
+    from gateway.judge.policy_tests import Report
+
+_EDITED = "this text"
+_AS_FILE = "user.yaml"  # its layer in a folder of policies
+
+
+def main(words: Sequence[str]) -> int:
+    """The console's own process: `PORT PRINTS READER` and the folder whose project is shown."""
+    port, prints, reader, cwd = words
+
+    def say(text: str) -> None:
+        write(text)
+        sys.stdout.flush()
+
+    try:
+        where = places()
+        wanted = Wanted(int(port), prints=prints == "1", reader=reader == "1")
+        serve(ConsoleSources(cwd, os.path.join(where.state, FOLDER)), where.state, wanted, say)
+    except GatewayError as error:
+        return report(error, as_json=False)
+    return 0
+
+
+class ConsoleSources:
+    """The sources for one project and the record of this user."""
+
+    def __init__(self, cwd: str, record: str) -> None:
+        self.cwd = cwd
+        self.record = record
+
+    def judge(self) -> Judge:
+        """Who judges calls there. Raises ConfigError."""
+        return Judge(Options(self.cwd), contains=cannot_contain)
+
+    def call(self, name: str, *, plans: bool) -> CallTold | None:
+        """A call of the record, judged once more."""
+        with Index(self.record) as index:
+            found = index.show(name)
+        if len(found) != 1 or found[0].decision is None:
+            return None
+        decision, outcome = found[0].decision, found[0].outcome
+        refusal = Refusal(kind_of(decision, outcome), decision, outcome)
+        again = judged_again(decision, self._key(), self.cwd)
+        data = as_data(refusal, again)
+        plan = None
+        if plans and again.gateway is not None and again.verdict is not None:
+            plan = planned(again.gateway, again.verdict)
+        return CallTold(
+            head_of(refusal.kind),
+            decision,
+            outcome=outcome,
+            data=data,
+            advice=tuple(data["text"].items()),
+            problem=again.problem,
+            verdict=again.verdict,
+            plan=plan,
+        )
+
+    def always(self, decision: Mapping[str, Any]) -> str:
+        """The rule that the answer "always" would save for a recorded call."""
+        return judged_again(decision, self._key(), self.cwd).always
+
+    def _key(self) -> bytes | None:
+        with Moment(self.record) as moment:
+            return moment.key
+
+    def doctor(self) -> list[Looked]:
+        """What `gateway doctor` finds."""
+        from gateway.frontends.cli.doctor import everything
+
+        return [_looked(each) for each in everything(self.cwd)]
+
+    def tried(self, text: str, *, confined: bool, policy: str) -> Tried:
+        """A call judged on paper."""
+        from gateway.tools.text import parse_call_text
+
+        with tempfile.TemporaryDirectory(prefix="gateway-console-") as folder:
+            if policy.strip():
+                with open(os.path.join(folder, _AS_FILE), "w", encoding="utf-8", errors="surrogateescape") as file:
+                    file.write(policy)
+            try:
+                options = Options(self.cwd, policies=folder if policy.strip() else "")
+                judge = Judge(options, confined=confined, contains=cannot_contain)
+                verdict = judge.check(parse_call_text(judge.registry, _as_call(text, judge)))
+                found = explain(verdict, enforced=enforced(judge), change=change(judge, verdict))
+            except (CallError, ConfigError) as error:
+                return Tried(problem=on_one_line(error).replace(os.path.join(folder, _AS_FILE), _EDITED))
+        return Tried(verdict, found)
+
+    def linted(self, policy: str) -> list[Linted]:
+        """What the linter and the rules' own examples say of a policy's text."""
+        from gateway.config.layers import PolicyFile, read_file
+        from gateway.frontends.cli.policy import traits_of
+        from gateway.judge.findings import confirm, failing_examples
+        from gateway.judge.policy_tests import Trials, read_layers
+        from gateway.policy.lint.lint import lint
+
+        if not policy.strip():
+            return []
+        where, root = places(), project_root(os.path.realpath(self.cwd))
+        registry = load_tools(where, tool_files(where, Options(self.cwd)))
+        builtin = packaged("policies/builtin.yaml")
+        files = [
+            PolicyFile("builtin", builtin, content=read_file(builtin), base=root, root="/"),
+            PolicyFile("user", _EDITED, content=policy.encode("utf-8", "surrogateescape"), base=root, root=root),
+        ]
+        try:
+            layered = read_layers(files, registry, root)
+            trials = Trials(registry, where)
+            bound = [trials.rebased(each, where.home) for each in layered.bound]
+            levels = layered.settings["levels"].value if "levels" in layered.settings else {}
+            noted = lint(bound, traits_of(registry), home=trials.world.home, now=time.time())
+            findings = [*failing_examples(bound, trials), *confirm(noted, bound, trials, levels)]
+        except ConfigError as error:
+            return [
+                Linted("error", each.line or 0, text=each.message, remedy=each.remedy or "") for each in error.problems
+            ]
+        return [
+            Linted(each.severity, each.line, text=each.message, remedy=each.remedy)
+            for each in findings
+            if each.file == _EDITED
+        ]
+
+    def coverage(self) -> Report:
+        """What `gateway policy test` finds."""
+        from gateway.config.descriptions import find_descriptions
+        from gateway.config.layers import find_files
+        from gateway.judge.policy_tests import run_tests
+
+        options = Options(self.cwd, root=project_root(os.path.realpath(self.cwd)))
+        where = places()
+        registry = load_tools(where, tool_files(where, options))
+        stack = find_files(where, options.root)
+        return run_tests(stack, [], registry, where, options.root, find_descriptions(where, options.root))
+
+
+def _as_call(text: str, judge: Judge) -> str:
+    """What was typed, as a call: a shell text stands for one of Bash."""
+    from gateway.judge.policy_tests import as_call
+
+    return as_call(text.strip(), judge.registry)
+
+
+def _looked(each: Finding) -> Looked:
+    return Looked(each.name, each.state, text=each.text, remedy=each.remedy, details=tuple(map(str, each.details)))

@@ -1,0 +1,241 @@
+"""The pages in a real browser: nothing on its console, nothing that axe finds, in both schemes and from narrow to wide;
+and what only a script does, done with its mouse and keys."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from importlib import resources
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from consoles import Running, until
+from patience import patience
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+BROWSER = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
+pytestmark = pytest.mark.skipif(BROWSER is None, reason="Chromium is not installed")
+
+PAGES = (
+    "/pending", "/live", "/live?decision=deny", "/why/1", "/changes", "/changes/1", "/interruptions", "/policy",
+    "/coverage", "/nothing",
+)  # fmt: skip
+SCHEMES = ("light", "dark")
+WIDTHS = (320, 800, 1600)
+# What a page says when it cannot be shown is an answer of the server, which browsers name on their console.
+EXPECTED = ("404 (Not Found)",)
+
+
+class Seen:
+    """A console with a page open, and everything that the browser complained of."""
+
+    def __init__(self, running: Running, browser: Any) -> None:
+        self.running = running
+        self.problems: list[str] = []
+        self.context = browser.new_context(bypass_csp=False, reduced_motion="reduce")
+        self.page = self.context.new_page()
+        self.page.set_default_timeout(patience(10) * 1000)
+        self.page.on("console", self._said)
+        self.page.on("pageerror", lambda error: self.problems.append(str(error)))
+        self.page.on("dialog", lambda dialog: (self.problems.append("a dialog"), dialog.dismiss()))
+        self.page.goto(f"{running.origin}/#{running.start}")
+        self.listens()
+
+    def _said(self, message: Any) -> None:
+        if message.type in ("error", "warning") and not message.text.endswith(EXPECTED):
+            self.problems.append(message.text)
+
+    def listens(self) -> None:
+        """Waits until questions and calls come to the page."""
+        self.page.locator('html[data-live="yes"]').wait_for(state="attached")
+
+    def goes(self, path: str) -> None:
+        """To a page of the console, as a link leads there."""
+        self.page.evaluate(
+            "to => { history.pushState(null, '', to); dispatchEvent(new PopStateEvent('popstate')); }", path
+        )
+        self.page.locator("main:not([aria-busy])").wait_for(state="attached")
+        self.page.locator("main h1").wait_for()
+
+
+@pytest.fixture(scope="module")
+def seen(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Seen]:
+    """One browser for all tests here."""
+    from playwright.sync_api import sync_playwright
+
+    top: Path = tmp_path_factory.mktemp("browser")
+    (top / "home").mkdir(mode=0o700)
+    (top / "project" / ".git").mkdir(parents=True)
+    policy = top / "home" / ".config" / "gateway" / "policy.yaml"
+    policy.parent.mkdir(parents=True)
+    policy.write_text(
+        "version: 1\nextends: [daily]\nrules:\n  - id: makes\n    allow: {command: 'touch made*', effect: write}\n"
+        "  - id: no-prod\n    deny: {host: prod.example.com}\n    matches: [curl https://prod.example.com]\n"
+    )
+    running = Running(top / "home", top / "project")
+    for words in (
+        ("ls",),
+        ("touch", "made"),
+        ("cat", ".env"),
+        ("touch", "unasked"),
+        ("curl", "https://example.org/<b>"),
+    ):
+        running.run("exec", "--", *words)
+    try:
+        with sync_playwright() as playwright:
+            browser = playwright.chromium.launch(
+                executable_path=BROWSER, args=["--no-sandbox", "--disable-dev-shm-usage", "--disable-gpu"]
+            )
+            yield Seen(running, browser)
+            browser.close()
+    finally:
+        running.process.terminate()
+        running.process.communicate(timeout=patience(5))
+
+
+def test_the_token_leaves_the_address_and_a_second_use_of_the_link_opens_nothing(seen: Seen):
+    assert seen.page.url == f"{seen.running.origin}/pending"
+    other = seen.context.new_page()
+    other.goto(f"{seen.running.origin}/#{seen.running.start}")
+    other.get_by_text("This link opens nothing.").wait_for()
+    other.goto(f"{seen.running.origin}/live")
+    other.get_by_text("This page has no key.").wait_for()
+    other.close()
+    seen.problems = [each for each in seen.problems if "401" not in each]
+    seen.page.reload()
+    seen.listens()
+    assert seen.problems == []
+
+
+def test_no_page_has_what_axe_finds_or_anything_on_the_console_in_either_scheme_at_any_width(seen: Seen):
+    source = resources.files("axe_playwright_python").joinpath("axe.min.js").read_text(encoding="utf-8")
+    found: dict[str, Any] = {}
+    waits = seen.running.gateway("exec", "--", "touch", "asked")
+    seen.goes("/pending")
+    seen.page.locator("[data-question]").wait_for()
+    # By the browser itself, past the page's own policy of scripts, which stays as it is for everything else.
+    session = seen.context.new_cdp_session(seen.page)
+
+    def evaluated(text: str) -> Any:
+        told = session.send("Runtime.evaluate", {
+            "expression": text, "awaitPromise": True, "returnByValue": True, "allowUnsafeEvalBlockedByCSP": True,
+        })  # fmt: skip
+        return told["result"].get("value")
+
+    evaluated(source)
+    for path in PAGES:
+        seen.goes(path)
+        evaluated("for (const each of document.querySelectorAll('details')) each.open = true")
+        for scheme in SCHEMES:
+            seen.page.emulate_media(color_scheme=scheme, reduced_motion="reduce")
+            told = json.loads(evaluated("axe.run().then((found) => JSON.stringify(found.violations.map((each) => "
+                                        "[each.id, each.nodes.map((node) => node.html.slice(0, 200))])))"))  # fmt: skip
+            if told:
+                found[f"{path} {scheme}"] = told
+        for width in WIDTHS:
+            seen.page.set_viewport_size({"width": width, "height": 700})
+            if seen.page.evaluate("document.documentElement.scrollWidth > innerWidth"):
+                found[f"{path} {width}"] = "is wider than the window"
+    waits.terminate()
+    waits.communicate(timeout=patience(5))
+    assert (found, seen.problems) == ({}, [])
+
+
+def test_a_question_that_comes_is_shown_at_once_and_answered_by_a_click(seen: Seen):
+    seen.goes("/pending")
+    seen.page.get_by_text("Nothing waits for an answer.").wait_for()
+    waits = seen.running.gateway("exec", "--", "touch", "clicked")
+    card = seen.page.locator("[data-question]")
+    card.wait_for()
+    assert card.get_by_role("button").all_inner_texts() == ["Allow once", "Always allow", "Refuse"]
+    seen.page.wait_for_timeout(700)  # a question is looked at for a moment before it can be answered
+    card.get_by_role("button", name="Allow once").click()
+    assert waits.communicate(timeout=patience(5))[0] == ""
+    assert (seen.running.project / "clicked").exists()
+    seen.page.get_by_text("Nothing waits for an answer.").wait_for()
+    assert seen.problems == []
+
+
+def test_no_script_clicks_for_a_person_and_no_click_comes_too_soon(seen: Seen):
+    seen.goes("/pending")
+    waits = seen.running.gateway("exec", "--", "touch", "scripted")
+    card = seen.page.locator("[data-question]")
+    card.wait_for()
+    card.get_by_role("button", name="Allow once").click()
+    card.get_by_text("look at it, then choose").or_(card.get_by_text("That came too soon")).wait_for()
+    seen.page.wait_for_timeout(700)
+    seen.page.evaluate("document.querySelector('[data-answer=once]').click()")
+    card.get_by_label("With a refusal, tell the model").fill("write it elsewhere")
+    card.get_by_role("button", name="Refuse").click()
+    assert "write it elsewhere" in waits.communicate(timeout=patience(5))[0]
+    assert not (seen.running.project / "scripted").exists()
+
+
+def test_calls_stand_on_the_page_as_they_are_decided_and_lead_to_why(seen: Seen):
+    seen.goes("/live")
+    seen.running.run("exec", "--", "cat", "<img src=x onerror=alert(1)>.env")
+    row = seen.page.locator("#calls li").first
+    row.get_by_text("<img src=x onerror=alert(1)>.env").wait_for()
+    row.locator("a").click()
+    seen.page.get_by_role("heading", name="What was decided").wait_for()
+    assert "/why/" in seen.page.url
+    seen.page.go_back()
+    seen.page.get_by_role("heading", name="Live").wait_for()
+    assert seen.problems == []
+
+
+def test_pages_are_reached_by_keys(seen: Seen):
+    seen.goes("/live")
+    seen.page.locator("main").focus()
+    seen.page.keyboard.press("j")
+    assert seen.page.evaluate("document.activeElement.closest('#calls li') !== null")
+    seen.page.keyboard.press("g")
+    seen.page.keyboard.press("i")
+    seen.page.get_by_role("heading", name="Interruptions").wait_for()
+    assert seen.page.evaluate("document.activeElement.id") == "main"
+
+
+def test_a_call_is_taken_back_after_a_second_click(seen: Seen):
+    seen.goes("/changes/1")
+    assert (seen.running.project / "made").exists()
+    seen.page.wait_for_timeout(700)
+    seen.page.get_by_role("button", name="Take it back").click()
+    seen.page.get_by_role("button", name="Really take it back").click()
+    seen.page.get_by_text("1 removed").wait_for()
+    assert not (seen.running.project / "made").exists()
+
+
+def test_a_call_is_tried_on_paper_and_a_policy_is_checked_while_it_is_typed(seen: Seen):
+    seen.goes("/policy")
+    seen.page.get_by_label("Call").fill("cat .env")
+    seen.page.get_by_role("button", name="Judge it").click()
+    seen.page.locator("#tried").get_by_text("secret-files").first.wait_for()
+    seen.page.get_by_text("Under a policy of its own").click()
+    seen.page.get_by_label("Policy", exact=True).press_sequentially("rules: [")
+    seen.page.locator("#lint").get_by_text("error").first.wait_for()
+    assert seen.problems == []
+
+
+def test_the_browser_itself_keeps_scripts_and_frames_of_others_out(seen: Seen):
+    """What the page's policy forbids, tried from inside of it and from another page."""
+    tried = seen.page.evaluate(
+        """async () => {
+            const found = {};
+            try { document.body.innerHTML = "<b>x</b>"; found.markup = "set"; } catch { found.markup = "refused"; }
+            const script = document.createElement("script");
+            try { script.textContent = "window.ran = 1"; document.head.append(script); } catch {}
+            found.script = window.ran ? "ran" : "refused";
+            found.elsewhere = await fetch("http://127.0.0.1:1/").then(() => "asked", () => "refused");
+            return found;
+        }"""
+    )
+    assert tried == {"markup": "refused", "script": "refused", "elsewhere": "refused"}
+    framing = seen.context.new_page()
+    framing.set_content(f'<iframe src="{seen.running.origin}/pending"></iframe>')
+    framed = until(lambda: [each for each in framing.frames if each != framing.main_frame])
+    assert "gateway" not in (framed[0].content() if framed[0].url.startswith("http") else "")
+    framing.close()
+    seen.problems.clear()
