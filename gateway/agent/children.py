@@ -12,14 +12,16 @@ import os
 import threading
 from time import monotonic
 
-from gateway.agent.loop import CANCELLED, DONE, TURNS, Agent, Budget, Called, Calling
+from gateway.agent.child import Child
+from gateway.agent.happenings import Called, Calling
+from gateway.agent.loop import CANCELLED, DONE, Agent
 from gateway.agent.mailbox import Post
+from gateway.agent.purse import TURNS, Budget, Purse
 from gateway.agent.transcript import Transcript
 from gateway.agent.types import agent_types, rules_of, stricter
 from gateway.calls.output import Failure, Output, Progress, Text
 from gateway.calls.session import Session
 from gateway.calls.state_folders import folder_of, told
-from gateway.core.cancel import Cancel
 from gateway.core.errors import GatewayError
 from gateway.model.call import RawCall
 from gateway.policy.wording import visible
@@ -30,10 +32,11 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from typing import Any
 
-    from gateway.agent.loop import Happening, Outcome
+    from gateway.agent.happenings import Happening
     from gateway.agent.types import AgentType
     from gateway.calls.runner import RunsCalls
     from gateway.calls.work import Work
+    from gateway.core.cancel import Cancel
     from gateway.core.errors import Problem
     from gateway.llm.model import Model
     from gateway.model.context import Context
@@ -43,73 +46,13 @@ MOST_DEEP = 3
 MOST_AT_ONCE = 24
 MOST_KEPT = 200
 _LOOK_EVERY = 0.1
+_IN_BACKGROUND = (
+    "Agent `{}` works in the background. You are told when it has ended. AgentOutput tells how far it is, and TaskStop "
+    "ends it."
+)
 # What a type that only reads may not do, where its parent's mode cannot be made the type's.
 _READS = ("plan", "read_only")
 _CEILING = '{"version": 1, "rules": [{"deny": {"effect": ["write", "delete", "push", "system", "process"]}}]}'
-
-
-class Child:
-    """One agent that was started. `outcome`: None while it works."""
-
-    def __init__(self, name: str, kind: AgentType, agent: Agent, task: str, transcript: Transcript | None) -> None:
-        self.name = name
-        self.kind = kind
-        self.agent = agent
-        self.task = task
-        self.transcript = transcript
-        self.outcome: Outcome | None = None
-        self.error = ""
-        self.doing = ""  # what it was seen to do last
-        self.calls = 0
-        self.worktree = ""
-        self.cancel = Cancel()
-        self.at_rest = threading.Event()  # it has nothing to do
-        self.at_rest.set()
-        self.listening: threading.Thread | None = None
-        self.post = agent.post
-
-    def run(self, task: str, cancel: Cancel) -> None:
-        """Works on a task until that has ended. Never raises: what went wrong is in `error`."""
-        self._do(lambda: self.agent.run(task, cancel))
-
-    def listen(self, task: str) -> None:
-        """Works on a task, and then on what its teams write to it, until it is cancelled or in no team any more."""
-        self.run(task, self.cancel)
-        while not self.cancel.is_set and not self.error and self.agent.post is not None:
-            self._do(self._mail)
-
-    def _mail(self) -> Outcome | None:
-        """Does what the next message asks for; what was before if none came."""
-        post = self.agent.post
-        if post is None or not post.is_member():
-            self.agent.post = None
-        elif self.agent.take_in():
-            self.at_rest.clear()
-            return self.agent.go_on(self.cancel)
-        else:
-            self.cancel.wait(_LOOK_EVERY)
-        return self.outcome
-
-    def _do(self, work: Callable[[], Outcome | None]) -> None:
-        try:
-            self.outcome = work()
-        except Exception as error:
-            self.error = f"{type(error).__name__}: {error}"
-        finally:
-            self.at_rest.set()
-
-    def close(self) -> None:
-        """Ends whatever it still does."""
-        self.cancel.set()
-        self.at_rest.wait()
-        if self.listening is not None:
-            self.listening.join()
-        if self.post is not None:
-            self.post.close()
-        self.agent.session.close()
-        if self.transcript is not None:
-            self.transcript.close()
-        self.cancel.close()
 
 
 class Children:
@@ -123,13 +66,22 @@ class Children:
         folder: str = "",
         budget: Budget | None = None,
         most_deep: int = MOST_DEEP,
+        purse: Purse | None = None,
+        fallback: Model | None = None,
+        named: Callable[[str], str] = str,
     ) -> None:
-        """`folder`: where transcripts are kept, "" to keep none; `budget`: what each may use."""
+        """`folder`: where transcripts are kept, "" to keep none; `budget`: what each may use; `purse`: what all of them
+        use together with the one above them; `fallback`: who is asked where `model` cannot be had; `named`: the model
+        that a name stands for, "" for none that is known."""
         self._gateway = gateway
         self._model = model
         self._folder = folder
         self._budget = budget or Budget()
         self._most_deep = most_deep
+        self._purse = purse
+        self._fallback = fallback
+        self._named = named
+        self._changed = threading.Condition()
         self._types: Mapping[str, AgentType] | None = None
         self._broken: tuple[Problem, ...] = ()
         self._lock = threading.Lock()
@@ -168,6 +120,7 @@ class Children:
             if given["isolation"] == "worktree" and not child.worktree:
                 self._entered(child)
             if given["run_in_background"]:
+                child.has_news = True
                 name = f"gateway-agent-{child.name}"
                 thread = threading.Thread(target=child.listen, args=(given["prompt"],), name=name, daemon=True)
                 thread.start()
@@ -176,7 +129,7 @@ class Children:
             child.at_rest.set()
             raise
         if given["run_in_background"]:
-            return Output((Text(f"Agent `{child.name}` works in the background: AgentOutput tells how far it is."),))
+            return Output((Text(_IN_BACKGROUND.format(child.name)),))
         watching = self._watched(child, work.progress)
         try:
             child.run(given["prompt"], work.cancel)
@@ -215,6 +168,8 @@ class Children:
         end = monotonic() + given["wait_up_to"] / 1000
         while given["block"] and not child.at_rest.is_set() and monotonic() < end and not work.cancel.is_set:
             child.at_rest.wait(_LOOK_EVERY)
+        if child.at_rest.is_set():
+            child.has_news = False  # this tells it
         return self._left(child)
 
     def _made(self, given: Mapping[str, Any], work: Work) -> Child:
@@ -234,6 +189,7 @@ class Children:
             name = f"{parent.name}/{number}"
             session = self._session(name, kind, given, parent, context)
             transcript = self._transcript(name)
+            model_name = self._model_name(given.get("model", ""), kind)
             turns = [each for each in (given.get("max_turns", 0), kind.max_turns, self._budget.turns) if each]
             agent = Agent(
                 self._gateway,
@@ -243,12 +199,21 @@ class Children:
                 transcript=transcript,
                 own=kind.prompt,
                 allowed=session.may,
-                model_name=given.get("model", kind.model),
+                model_name=model_name,
+                purse=self._purse,
+                fallback=self._fallback,
                 post=Post(folder_of(work), session.member) if session.member else None,
             )
             child = self._children[name] = Child(name, kind, agent, given["description"], transcript)
         agent.listener = lambda what: _seen(child, what)
         return child
+
+    def _model_name(self, wanted: str, kind: AgentType) -> str:
+        """The name of the model that a child is to have, "" for its parent's. Raises Failure where the name that was
+        asked for stands for none."""
+        if wanted and not self._named(wanted):
+            raise Failure(f"No model is called `{visible(wanted)}` here.", "Leave `model` out for your own.")
+        return self._named(wanted or kind.model) if wanted or kind.model else ""
 
     @staticmethod
     def _check_team(given: Mapping[str, Any], folder: str) -> None:
@@ -314,6 +279,51 @@ class Children:
                 raise Failure(f"Agent `{child.name}` cannot go on: {reason}.")
             session.rule(added)
         return child
+
+    def news(self, session: Session) -> tuple[str, ...]:
+        """What is to be told to the agent of a session: which of those that it started in the background have ended
+        since it was asked last."""
+        with self._changed:
+            ended = [each for each in self._below(session) if each.has_news and each.at_rest.is_set()]
+            for each in ended:
+                each.has_news = False
+        return tuple(
+            f"Agent `{each.name}` has ended: {each.task}\n{self._told(each).blocks[0].text}"  # type: ignore[union-attr]
+            for each in ended
+        )
+
+    def wait(self, session: Session, cancel: Cancel) -> None:
+        """Waits until one of the agents has ended that the agent of a session started in the background, if there is
+        one, or until `cancel` is set."""
+        while not cancel.is_set:
+            with self._changed:
+                waited = [each for each in self._below(session) if each.has_news]
+                if not waited or any(each.at_rest.is_set() for each in waited):
+                    return
+                self._changed.wait(_LOOK_EVERY)
+
+    def stop(self, name: str, work: Work) -> Output:
+        """The tool TaskStop, for an agent: ends what it does, with all that it has started. Raises Failure."""
+        child = self._known(name, work)
+        if child.at_rest.is_set() and (child.listening is None or not child.listening.is_alive()):
+            raise Failure(f"Agent `{child.name}` has ended already.")
+        with self._lock:
+            below = [each for each in self._children.values() if each.name.startswith(child.name + "/")]
+        for each in (child, *below):
+            each.has_news = False
+            each.cancel.set()
+        while not child.at_rest.is_set() and not work.cancel.is_set:
+            child.at_rest.wait(_LOOK_EVERY)
+        return Output((Text(f"Agent `{child.name}` is stopped."),))
+
+    def is_agent(self, name: str, session: Session) -> bool:
+        """Whether a session has started an agent of this name."""
+        with self._lock:
+            return name in self._children or f"{session.name}/{name}" in self._children
+
+    def _below(self, session: Session) -> list[Child]:
+        with self._lock:
+            return [each for each in self._children.values() if each.name.rpartition("/")[0] == session.name]
 
     def _known(self, name: str, work: Work) -> Child:
         """An agent that this one has started, or one of those below it."""

@@ -12,58 +12,60 @@ Each step is written to the transcript before the next one begins, so a session 
 from __future__ import annotations
 
 import threading
-from time import monotonic
 
-from gateway.agent.prompt import system_prompt
+from gateway.agent.asking import Asking, StoppedError
+from gateway.agent.conversation import Conversation
+from gateway.agent.happenings import Called, Calling, Doing, Noticed
+from gateway.agent.offer import Offer
+from gateway.agent.prompt import Standing, system_prompt
+from gateway.agent.purse import OUT_OF_TURNS, Budget, Purse
 from gateway.agent.repeat_keys import Keys
+from gateway.agent.replying import Replying
 from gateway.agent.structured_answer import ASK_AGAIN, NONE_GIVEN, Answering, wrong_in
-from gateway.agent.transcript import ASSISTANT, BEGUN, ENDED, RESULT, SESSION, START, USER, VERSION, told
+from gateway.agent.transcript import BEGUN, ENDED, SESSION, START, VERSION, told
 from gateway.calls.results import tool_result
 from gateway.config.layers import strict_as_both
 from gateway.core.cancel import NEVER
 from gateway.core.errors import ConfigError, Problem
 from gateway.core.value import Value
-from gateway.llm.model import CALLS, END, PAUSED, REFUSED, ModelError, Reply, Request, Said, reply_of
-from gateway.mcp.offered_tools import definitions
+from gateway.llm.model import (
+    CALLS,
+    END,
+    LENGTH,
+    PAUSED,
+    REFUSED,
+    STOPPED,
+    WINDOW,
+    ModelError,
+)
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
     from typing import Any
 
+    from gateway.agent.asking import Patience
+    from gateway.agent.happenings import Happening, Listener
     from gateway.agent.mailbox import Post
     from gateway.agent.transcript import Past, Transcript
-    from gateway.calls.output import Done, Progress
+    from gateway.calls.output import Progress
     from gateway.calls.runner import RunsCalls
     from gateway.calls.session import Session
     from gateway.core.cancel import Cancel
-    from gateway.llm.model import Block, Message, Model
-    from gateway.model.call import RawCall
+    from gateway.llm.model import Block, Message, Model, Reply
 
-TURNS = 200
-STARTS = "Agent"  # the tool that starts other agents
-# Why a run ended.
-DONE, OUT_OF_TURNS, OUT_OF_TOKENS, CUT, DECLINED, CANCELLED, FAILED, UNANSWERED = (
-    "done", "turns", "tokens", "cut", "declined", "cancelled", "failed", "unanswered",
+# Why a run ended, beside what its budget says.
+DONE, CUT, DECLINED, CANCELLED, FAILED, UNANSWERED = (
+    "done", "cut", "declined", "cancelled", "failed", "unanswered",
 )  # fmt: skip
 NOT_OFFERED = "There is no tool `{}` for this agent, so this call did not run."
 CUT_OFF = "This call did not run: the reply that asked for it was cut off. Say less at a time."
-_OFFER_SECONDS = 60
-
-
-class Budget(Value):
-    """What a run may use. `turns`: replies of the model; `tokens`: read and written together, 0 for any number;
-    `reply`: tokens of one reply; `again`: how often it is asked again for an answer that must be data."""
-
-    turns: int = TURNS
-    tokens: int = 0
-    reply: int = 8_192
-    again: int = 3
+GO_ON = "[gateway] Your reply was cut off at its greatest length. Go on exactly where it ended."
 
 
 class Outcome(Value):
-    """How a run ended. `why`: done, turns, tokens, cut, declined, cancelled, failed or unanswered; `text`: what the
-    model said last; `reason`: of what ended badly; `used`: tokens by kind; `answer`: where the session wants data
+    """How a run ended. `why`: done, turns, tokens, cost, cut, declined, cancelled, failed or unanswered; `text`: what
+    the model said last; `reason`: of what ended badly; `used`: tokens by kind; `answer`: where the session wants data
     (`session.answer_schema`), that data, which fits."""
 
     why: str
@@ -72,39 +74,6 @@ class Outcome(Value):
     turns: int = 0
     used: Mapping[str, int] = {}
     answer: Mapping[str, Any] | None = None
-
-
-class Calling(Value):
-    """A call that begins. `id`: the model's name for it."""
-
-    id: str
-    raw: RawCall
-
-
-class Called(Value):
-    """A call that has ended, and what the model is handed of it."""
-
-    id: str
-    raw: RawCall
-    done: Done
-
-
-class Doing(Value):
-    """What happens while a call runs."""
-
-    id: str
-    progress: Progress
-
-
-class Noticed(Value):
-    """What people should know, such as a server that has ended."""
-
-    text: str
-
-
-if TYPE_CHECKING:
-    Happening = Said | Reply | Calling | Doing | Called | Noticed
-    Listener = Callable[[Happening], None]
 
 
 class Agent:
@@ -124,21 +93,29 @@ class Agent:
         allowed: Callable[[str], bool] | None = None,
         model_name: str = "",
         post: Post | None = None,
+        purse: Purse | None = None,
+        fallback: Model | None = None,
+        patience: Patience | None = None,
+        waits: bool = False,
     ) -> None:
         """`transcript`: where it is written; `past`: what it goes on from, in a mode as strict as both its own
         and the session's and under its rules (ConfigError where that cannot be). `listener` is told what happens as it
         happens, from any thread, one at a time. `own`: what the type of agent says of itself; `allowed`: the tools that
         it may call, of those that the policy leaves it; `model_name`: another one than the model's own;
-        `post`: its mail, taken in before each turn."""
+        `post`: its mail, taken in before each turn; `purse`: what it uses together with others, by default a purse of
+        its own with its budget; `fallback`: who is asked where `model` cannot be had; `patience`: how long a model is
+        waited for; `waits`: whether a run ends only when the agents have that it started in the background."""
         self.session = session
-        self.messages: list[Message] = []
-        self.turns = 0
-        self.used: dict[str, int] = {}
+        self.said = Conversation(transcript, past)
         self._gateway = gateway
-        self._model = model
         self._budget = budget or Budget()
-        self._transcript = transcript
-        self._model_name = model_name
+        self._purse = purse or Purse(self._budget)
+        self._owns_purse = purse is None
+        self._waits = waits
+        self._standing = Standing()
+        asking = Asking(model, fallback, patience)
+        self._replying = Replying(self.said, asking, self._budget, self._purse, self._tell, model_name)
+        self._offer = Offer(gateway, session, self._may)
         self.listener = listener
         self._telling = threading.Lock()
         self._own = own
@@ -146,16 +123,31 @@ class Agent:
         self.post = post
         self._taken_in: set[int] = set()
         self._answering = Answering(session, 0)
+        self._changes: list[str] = []
+        self._longer = 0
+        self._is_longer = False
         self._keys = Keys(session.name, past)
-        self._offered: tuple[object, tuple[Mapping[str, Any], ...]] = None, ()
         if past is not None:
             self._take_up(past)
         elif transcript is not None:
             transcript.write(START, version=VERSION, session=session.name, model=model.name, **self._stands())
 
+    @property
+    def messages(self) -> Sequence[Message]:
+        """The conversation as the model is shown it."""
+        return self.said.messages
+
+    @property
+    def turns(self) -> int:
+        """How many replies there were."""
+        return self.said.turns
+
+    @property
+    def used(self) -> Mapping[str, int]:
+        """Its own tokens, by kind."""
+        return self.said.used
+
     def _take_up(self, past: Past) -> None:
-        self.messages = list(past.messages)
-        self.turns, self.used = past.turns, dict(past.used)
         self._taken_in = set(past.mail)
         self.session.follow(past.cwd)
         now = self.session.context.mode
@@ -176,10 +168,10 @@ class Agent:
     def run(self, task: str, cancel: Cancel | None = None) -> Outcome:
         """Works on a task, or goes on with what was said to it. Never raises for what the model or a call does: how it
         ended is in the outcome. Raises OSError when the transcript cannot be written."""
-        cancel = cancel or NEVER
         self.session.next_task()
-        self._hear([{"type": "text", "text": task}])
-        return self._until_done(cancel)
+        self.said.task = task
+        self.said.says(task)
+        return self._until_done(cancel or NEVER)
 
     def go_on(self, cancel: Cancel | None = None) -> Outcome:
         """Goes on where a session that was taken up had got to, without being told anything."""
@@ -193,7 +185,7 @@ class Agent:
         for each in messages:
             assert self.post is not None
             said = f"[message from {each.sender}, team {each.team}]\n{each.text}"
-            self._hear([{"type": "text", "text": said}], mail=each.id)
+            self.said.hear([{"type": "text", "text": said}], mail=each.id)
             self._taken_in.add(each.id)
             self.post.acknowledge(each)
         return bool(messages)
@@ -203,27 +195,59 @@ class Agent:
         turns = 0
         text = ""
         self._answering = Answering(self.session, self._budget.again)
+        self._longer = self._budget.longer
+        self._replying.afresh()
+        if self._owns_purse:
+            self._purse.begin()
         while outcome is None:
+            why, reason = self._purse.is_out(self._replying.model_name)
             if cancel.is_set:
                 outcome = self._ended(CANCELLED, text, "it was cancelled")
             elif turns >= self._budget.turns:
                 outcome = self._ended(OUT_OF_TURNS, text, f"it has taken {turns} turns, which is all it may")
-            elif self._budget.tokens and self._spent() >= self._budget.tokens:
-                spent = f"it has used {self._spent():,} tokens of {self._budget.tokens:,}"
-                outcome = self._ended(OUT_OF_TOKENS, text, spent)
+            elif why:
+                outcome = self._ended(why, text, reason)
             else:
                 turns += 1
                 self.take_in()
+                self._hear_of_agents()
                 self._look_around(cancel)
                 try:
                     reply = self._asked(cancel)
-                except ModelError as error:
-                    why = CANCELLED if cancel.is_set else FAILED
-                    outcome = self._ended(why, text, "it was cancelled" if cancel.is_set else str(error))
+                except StoppedError as stopped:
+                    self.said.stopped(stopped.text)
+                    outcome = self._ended(CANCELLED, stopped.text or text, "it was cancelled")
                     break
-                text = reply.text or text
+                except ModelError as error:
+                    outcome = self._ended(FAILED, text, str(error))
+                    break
+                text = self._text(reply, text)
                 outcome = self._act(reply, text, cancel)
+                if outcome is not None and outcome.why == DONE and self._waits_for_agents(cancel):
+                    outcome = None
         return outcome
+
+    def _text(self, reply: Reply, before: str) -> str:
+        """What it has said last: a text that was cut off and went on is one."""
+        joined = before + reply.text if self._is_longer else reply.text
+        self._is_longer = reply.stop_reason in (LENGTH, WINDOW) and not reply.calls
+        return joined or before
+
+    def _hear_of_agents(self) -> bool:
+        """Tells the model which agents that it started in the background have ended meanwhile; whether any has."""
+        news = self.session.agents.news(self.session) if self.session.agents is not None else ()
+        for each in news:
+            self.said.says(f"[gateway] {each}")
+            self._tell(Noticed(each.partition("\n")[0]))
+        return bool(news)
+
+    def _waits_for_agents(self, cancel: Cancel) -> bool:
+        """Whether the run goes on with what an agent in the background has found: waits until one has ended."""
+        agents = self.session.agents
+        if agents is None or not self._waits:
+            return False
+        agents.wait(self.session, cancel)
+        return not cancel.is_set and self._hear_of_agents()
 
     def _look_around(self, cancel: Cancel) -> None:
         """Takes in which MCP servers have come and gone."""
@@ -232,7 +256,7 @@ class Agent:
             return  # there is nothing to take in, or the model goes on with what it was saying
         news = joined.look(cancel)
         if news.told:
-            self._hear([{"type": "text", "text": f"[gateway] {text}"} for text in news.told])
+            self.said.hear([{"type": "text", "text": f"[gateway] {text}"} for text in news.told])
         for text in (*news.told, *news.people):
             self._tell(Noticed(text))
 
@@ -240,7 +264,9 @@ class Agent:
         """Does what a reply asks for; how the run ends with it, None if it goes on."""
         if reply.calls:
             results = self._results(reply, cancel)
-            self.messages.append({"role": "user", "content": results})
+            self.said.results(results)
+            for each in self._changes:
+                self.said.says(f"[gateway] {each}")
             if self._answering.answer is not None:
                 return self._ended(DONE, text)
             wrong = wrong_in(reply, results, self._named) if self._answering.is_wanted else ""
@@ -249,7 +275,11 @@ class Agent:
             return None
         if reply.stop_reason == REFUSED:
             return self._ended(DECLINED, text, "the model declined")
-        if reply.stop_reason not in (END, "stop_sequence"):
+        if reply.stop_reason in (LENGTH, WINDOW) and self._longer > 0:
+            self._longer -= 1
+            self.said.says(GO_ON)
+            return None
+        if reply.stop_reason not in (END, STOPPED):
             return self._ended(CUT, text, f"the reply was cut off: {reply.stop_reason}")
         return self._ask_again(text, NONE_GIVEN) if self._answering.is_wanted else self._ended(DONE, text)
 
@@ -257,54 +287,19 @@ class Agent:
         """Has the model give its answer as data, unless it was asked too often: the end of the run then."""
         if not self._answering.may_ask():
             return self._ended(UNANSWERED, text, self._answering.failed(why))
-        self._hear([{"type": "text", "text": ASK_AGAIN}])
+        self.said.says(ASK_AGAIN)
         return None
 
     def _asked(self, cancel: Cancel) -> Reply:
-        """The model's reply. A model that gives no sign of life is left behind when the run is cancelled."""
-        context = self.session.context
-        system = system_prompt(context, self._own)
-        request = Request(
-            system, tuple(self.messages), tools=self._tools(), max_tokens=self._budget.reply, model=self._model_name
-        )
-        reply = reply_of(self._model, request, self._heard_of(cancel), cancel)
-        if not reply.content or not all(isinstance(block.get("input"), dict) for block in reply.calls):
-            raise ModelError("the model's reply cannot be used: it says nothing, or calls without an input")
-        self._write(ASSISTANT, content=list(reply.content), stop=reply.stop_reason, usage=dict(reply.usage))
-        self.messages.append({"role": "assistant", "content": list(reply.content)})
-        self.turns += 1
-        for name, count in reply.usage.items():
-            self.used[name] = self.used.get(name, 0) + count
-        self._tell(reply)
+        """The model's reply."""
+        for text in self._standing.news(self.session.context):
+            self.said.says(f"[gateway] {text}")
+        system = self._standing.prompt(lambda: system_prompt(self.session.context, self._own))
+        reply, was_shortened = self._replying.reply(system, self._offer.tools(), cancel)
+        if was_shortened:  # what it has read is gone, and so is what it was told
+            self.session.reads.forget_all()
+            self._standing.forget()
         return reply
-
-    def _tools(self) -> tuple[Mapping[str, Any], ...]:
-        """What the model is offered. It is made anew when what it follows from has changed, and after a while, since
-        rules may speak of the time. What is called is judged in any case."""
-        context, judge = self.session.context, self._gateway.calls.judge
-        revision = judge.loaded_with(context.rules).policy.revision
-        there = self.session.joined.version
-        key = (revision, context.mode, self.session.searched, there, monotonic() // _OFFER_SECONDS)
-        if self._offered[0] != key:
-            found = [
-                each if each["name"] != STARTS else each | {"description": each["description"] + self._kinds()}
-                for each in definitions(judge, "anthropic", "", self.session)
-                if self._allowed is None or self._allowed(self._named(each["name"]))
-            ]
-            self._offered = key, tuple(found)
-        return self._offered[1]
-
-    def _kinds(self) -> str:
-        """The types of agents that may be started, for the description of the tool that starts them."""
-        if self.session.agents is None:
-            return ""
-        lines = [f"- {each.name}: {each.description}" for each in self.session.agents.types().values()]
-        return "\n\nTypes:\n" + "\n".join(lines)
-
-    def _heard_of(self, cancel: Cancel) -> Callable[[Said], None] | None:
-        if self.listener is None:
-            return None
-        return lambda said: None if cancel.is_set else self._tell(said)
 
     def _results(self, reply: Reply, cancel: Cancel) -> list[Block]:
         """The results of a reply's calls, in their order. What was cut off is not what the model meant to do."""
@@ -312,14 +307,17 @@ class Agent:
         able = []
         for block in reply.calls:
             if reply.stop_reason != CALLS:
-                found[block["id"]] = self._answered(told(block["id"], CUT_OFF))
-            elif self._allowed is not None and not self._allowed(self._named(block["name"])):
-                found[block["id"]] = self._answered(told(block["id"], NOT_OFFERED.format(block["name"])))
+                found[block["id"]] = self.said.answered(told(block["id"], CUT_OFF))
+            elif not self._may(block["name"]):
+                found[block["id"]] = self.said.answered(told(block["id"], NOT_OFFERED.format(block["name"])))
             else:
                 able.append(block)
         if able:
             found |= {block["tool_use_id"]: block for block in self._called(able, cancel)}
         return [found[block["id"]] for block in reply.calls]
+
+    def _may(self, name: str) -> bool:
+        return self._allowed is None or self._allowed(self._named(name))
 
     def _named(self, name: str) -> str:
         """The tool's own name, if it was called by an old one, or by the one that a model can call it by."""
@@ -331,7 +329,7 @@ class Agent:
         results: dict[int, Block] = {}
 
         def begun(index: int) -> None:
-            self._write(BEGUN, id=blocks[index]["id"])
+            self.said.write(BEGUN, id=blocks[index]["id"])
             self._tell(Calling(blocks[index]["id"], raws[index]))
 
         def doing(index: int, progress: Progress) -> None:
@@ -340,7 +338,7 @@ class Agent:
         def ended(index: int) -> None:
             done = turn.result(index)
             assert done is not None
-            results[index] = self._answered(tool_result(done.output, blocks[index]["id"]))
+            results[index] = self.said.answered(tool_result(done.output, blocks[index]["id"]))
             self._keys.ended(blocks[index], is_error=done.output.is_error)
             self._tell(Called(blocks[index]["id"], raws[index], done))
 
@@ -350,38 +348,20 @@ class Agent:
         ) as turn:
             for raw in raws:
                 turn.add(raw)
-        for _done in turn.results():
-            pass  # a fault of ours would be raised here
+        # A fault of ours would be raised here. What the session did not take on is told only now.
+        self._changes = [report for done in turn.results() for report in done.not_taken]
         if self._stands() != before:
-            self._write(SESSION, **self._stands())
+            self.said.write(SESSION, **self._stands())
         return [results[index] for index in range(len(blocks))]
 
-    def _answered(self, block: Block) -> Block:
-        self._write(RESULT, block=block)
-        return block
-
-    def _hear(self, content: list[Block], **more: Any) -> None:
-        """Something is said to the model."""
-        self._write(USER, content=content, **more)
-        if self.messages and self.messages[-1]["role"] == "user":
-            content = [*self.messages.pop()["content"], *content]
-        self.messages.append({"role": "user", "content": content})
-
     def _ended(self, why: str, text: str, reason: str = "") -> Outcome:
-        self._write(ENDED, why=why, reason=reason)
+        self.said.write(ENDED, why=why, reason=reason)
         answer = self._answering.answer if why == DONE else None
         return Outcome(why, text, reason=reason, turns=self.turns, used=dict(self.used), answer=answer)
 
     def _stands(self) -> dict[str, Any]:
         context = self.session.context
         return {"cwd": context.cwd, "mode": context.mode, "rules": list(context.rules)}
-
-    def _spent(self) -> int:
-        return sum(count for name, count in self.used.items() if name.endswith("_tokens"))
-
-    def _write(self, kind: str, **what: Any) -> None:
-        if self._transcript is not None:
-            self._transcript.write(kind, **what)
 
     def _tell(self, happening: Happening) -> None:
         if self.listener is not None:

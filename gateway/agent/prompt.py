@@ -6,6 +6,8 @@ import platform
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from gateway.model.context import Context
 
 _ROLE = """\
@@ -23,6 +25,40 @@ _MODES = {
     "read_only": "You may read only: nothing may be changed.",
     "dont_ask": "Nobody is there to be asked: what policy would ask about is refused.",
 }
+
+
+class Standing:
+    """What a model was told of where it works. The prompt stays as it is for as long as the conversation does, so that
+    providers need not read all of it again; what changes is told where it happens."""
+
+    def __init__(self) -> None:
+        self._prompt = ""
+        self._told: tuple[str, str, str] | None = None
+
+    def prompt(self, made: Callable[[], str]) -> str:
+        """The prompt of this conversation."""
+        self._prompt = self._prompt or made()
+        return self._prompt
+
+    def forget(self) -> None:
+        """The conversation begins anew: so does the prompt."""
+        self._prompt = ""
+        self._told = None
+
+    def news(self, context: Context) -> list[str]:
+        """What is otherwise than the model was told last."""
+        now = (context.cwd, context.mode, context.branch)
+        before, self._told = self._told, now
+        if before is None:
+            return []
+        found = []
+        if now[0] != before[0]:
+            found.append(f"The working folder is {now[0]} now.")
+        if now[1] != before[1]:
+            found.append(_MODES.get(now[1], f"The mode is {now[1]} now: what was said of {before[1]} holds no longer."))
+        if now[2] != before[2] and now[2]:
+            found.append(f"The branch is {now[2]} now.")
+        return found
 
 
 def system_prompt(context: Context, own: str = "") -> str:

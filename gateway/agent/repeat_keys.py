@@ -59,8 +59,9 @@ class Keys:
 
 
 def _blocks(past: Past) -> Iterable[tuple[Block, int]]:
-    """What was said, each with the number of the reply that it belongs to."""
-    turn = 0
+    """What was said, each with the number of the reply that it belongs to. Of a session that was summarised the first
+    replies are gone."""
+    turn = max(0, past.turns - sum(message["role"] == "assistant" for message in past.messages))
     for message in past.messages:
         turn += message["role"] == "assistant"
         if not isinstance(message["content"], str):

@@ -35,6 +35,7 @@ IN_A_ROW, IN_ALL = 3, 20
 MOST_SHOWN = 4_000
 _REPLY_TOKENS = 500
 _MOST_REASON = 300
+_MOST_OBJECTS = 20
 
 SYSTEM = """\
 You decide for a person whether an agent's call of a tool may run.
@@ -133,13 +134,26 @@ def _place(question: Question) -> str:
 
 
 def _read(text: str, token: str) -> tuple[str, str]:
-    """The decision and the reason, "ask" for anything that is no clear answer to this very question."""
-    try:
-        found = json.loads(text.strip().removeprefix("```json").removeprefix("```").removesuffix("```"))
-    except ValueError:
+    """The decision and the reason, "ask" for anything that is no clear answer to this very question. Words around the
+    answer do not count; two answers that differ are none."""
+    answers = [each for each in _objects(text) if each.get("for") == token]
+    if not answers or any(each.get("decision") != answers[0].get("decision") for each in answers):
         return "ask", ""
-    if not isinstance(found, dict) or found.get("for") != token or not isinstance(found.get("reason"), str):
-        return "ask", ""
-    decision = found.get("decision")
-    reason = shortened(with_escapes(visible(found["reason"])), _MOST_REASON)
+    decision, said = answers[0].get("decision"), answers[0].get("reason")
+    reason = shortened(with_escapes(visible(said)), _MOST_REASON) if isinstance(said, str) else ""
     return (decision, reason) if decision in ("allow", "deny") and reason else ("ask", "")
+
+
+def _objects(text: str) -> list[dict[str, Any]]:
+    """The JSON objects that stand in a text, from left to right."""
+    found: list[dict[str, Any]] = []
+    place, decoder = text.find("{"), json.JSONDecoder()
+    while place >= 0 and len(found) < _MOST_OBJECTS:
+        try:
+            value, end = decoder.raw_decode(text, place)
+        except (ValueError, RecursionError):
+            end = place + 1
+        else:
+            found.append(value)
+        place = text.find("{", end)
+    return found

@@ -22,14 +22,15 @@ if TYPE_CHECKING:
 
 VERSION = 1
 MOST_BYTES = 1 << 30
-START, USER, ASSISTANT, BEGUN, RESULT, SESSION, ENDED = KINDS = (
-    "start", "user", "assistant", "begun", "result", "session", "ended",
+START, USER, ASSISTANT, BEGUN, RESULT, SESSION, ENDED, AGAIN, CLEARED, SUMMARY = KINDS = (
+    "start", "user", "assistant", "begun", "result", "session", "ended", "again", "cleared", "summary",
 )  # fmt: skip
 UNKNOWN = (
     "It is not known what became of this call: the session ended while it ran. Look at what is there before you do it "
     "again."
 )
 NOT_BEGUN = "This call did not run: the session ended before its turn came."
+CLEARED_TEXT = "[gateway] This result was taken out to make room. Make the call again if you need what it said."
 
 
 class Transcript:
@@ -104,27 +105,29 @@ class Past(Value):
 
 def read(path: str) -> Past:
     """Raises ConfigError for a file that is missing, or no transcript, with the line that is wrong."""
+    reader = _Reader()
     try:
         with open(path, "rb") as file:
-            content = file.read(MOST_BYTES + 1)
+            if os.fstat(file.fileno()).st_size > MOST_BYTES:
+                raise ConfigError(Problem(f"a transcript must have at most {MOST_BYTES >> 30} GiB", file=path))
+            for number, line in enumerate(file, 1):
+                if line.endswith(b"\n"):  # else it was cut off
+                    _take(reader, line, number, path)
     except OSError as error:
         raise ConfigError(Problem(f"cannot be read: {error.strerror}", file=path)) from error
-    if len(content) > MOST_BYTES:
-        raise ConfigError(Problem(f"a transcript must have at most {MOST_BYTES >> 30} GiB", file=path))
-    lines = content.split(b"\n")
-    lines.pop()  # what stands behind the last end of a line was cut off
-    reader = _Reader()
-    for number, line in enumerate(lines, 1):
-        try:
-            reader.take(json.loads(line))
-        except (ValueError, KeyError, TypeError, AttributeError) as error:
-            remedy = "cut the file off before this line to take up the session from there"
-            said = f": {error}" if isinstance(error, _WrongLine) else ""  # others' words may be the file's
-            message = f"this is no line of a transcript{said}"
-            raise ConfigError(Problem(message, file=path, line=number, remedy=remedy)) from error
     if reader.start is None:
         raise ConfigError(Problem("the transcript does not begin with the start of a session", file=path))
     return reader.past()
+
+
+def _take(reader: _Reader, line: bytes, number: int, path: str) -> None:
+    try:
+        reader.take(json.loads(line))
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
+        remedy = "cut the file off before this line to take up the session from there"
+        said = f": {error}" if isinstance(error, _WrongLine) else ""  # others' words may be the file's
+        message = f"this is no line of a transcript{said}"
+        raise ConfigError(Problem(message, file=path, line=number, remedy=remedy)) from error
 
 
 class _WrongLine(ValueError):
@@ -166,20 +169,30 @@ class _Reader:
             self.messages.append({"role": "assistant", "content": line["content"]})
             self.waiting = tuple(block["id"] for block in line["content"] if block["type"] == "tool_use")
             self.turns += 1
-            for name, count in line["usage"].items():
-                self.used[name] = self.used.get(name, 0) + int(count)
+            self._count(line["usage"])
         elif kind == BEGUN:
             self.begun.add(line["id"])
         elif kind == RESULT:
             self.results[line["block"]["tool_use_id"]] = line["block"]
         elif kind == SESSION:
             self._stands(line)
+        elif kind == CLEARED:
+            self._answer()
+            self.messages = without_results(self.messages, frozenset(line["ids"]))
+        elif kind == SUMMARY:
+            self._answer()
+            self.messages = [{"role": "user", "content": line["content"]}]
+            self._count(line["usage"])
         elif kind == ENDED:
             self.why = line["why"]
-        else:
+        elif kind != AGAIN:  # a reply that failed: nothing came of it
             raise _WrongLine("its type is not known")
         if kind != ENDED:
             self.why = ""
+
+    def _count(self, usage: Mapping[str, int]) -> None:
+        for name, count in usage.items():
+            self.used[name] = self.used.get(name, 0) + int(count)
 
     def _stands(self, line: dict[str, Any]) -> None:
         self.cwd, self.mode, self.rules = line["cwd"], line["mode"], tuple(line["rules"])
@@ -222,6 +235,20 @@ class _Reader:
             why=self.why,
             mail=tuple(self.mail),
         )
+
+
+def without_results(messages: Sequence[Message], ids: frozenset[str]) -> list[Message]:
+    """A conversation in which the results of some calls are taken out, each with a sentence in its place."""
+    found: list[Message] = []
+    for message in messages:
+        content = message["content"]
+        if message["role"] == "user" and not isinstance(content, str):
+            blocks = [
+                {**block, "content": CLEARED_TEXT} if block.get("tool_use_id") in ids else block for block in content
+            ]
+            message = {"role": "user", "content": blocks}
+        found.append(message)
+    return found
 
 
 def told(use_id: str, text: str) -> Block:

@@ -16,19 +16,14 @@ loops by hand alike. Nothing here raises for what a model asks for: it reads why
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Mapping
-from concurrent.futures import CancelledError
-from concurrent.futures import TimeoutError as Late
 from typing import TYPE_CHECKING, Any, cast, overload
 
 from anthropic.lib.tools import BetaAsyncBuiltinFunctionTool, BetaBuiltinFunctionTool, ToolError
 
-from gateway.calls.lifecycle import Life
+from gateway.api.guarding import Asked, Guard
 from gateway.calls.output import Failure, Output, Text
 from gateway.calls.results import tool_result
-from gateway.calls.session import Session
-from gateway.core.async_threads import on_thread
 from gateway.model.call import RawCall
 
 if TYPE_CHECKING:
@@ -39,10 +34,9 @@ if TYPE_CHECKING:
     from anthropic.types.beta import BetaToolUnionParam
 
     from gateway.api.gateway import Gateway
+    from gateway.api.guarding import Ran
     from gateway.calls.output import Done
-    from gateway.calls.work import Work
-    from gateway.core.cancel import Cancel
-    from gateway.model.call import Call
+    from gateway.calls.session import Session
 
     Content = str | Iterable[Any]
     SyncTool = BetaFunctionTool[Any] | BetaBuiltinFunctionTool
@@ -57,10 +51,6 @@ __all__ = [
     "runner_tools_async",
     "tools",
 ]
-
-# The server that a program's own tools count as; rules name them `mcp__app__NAME`.
-SERVER = "app"
-_LOOK = 0.2
 
 
 def tools(gateway: Gateway, session: Session | None = None) -> list[ToolParam]:
@@ -215,118 +205,60 @@ def guard(
 
     if isinstance(tool, (_Guarded, _GuardedAsync)):
         return tool
-    front = _Front(gateway, tool, session, judged_as)
-    return _GuardedAsync(front) if inspect.iscoroutinefunction(tool.call) else _Guarded(front)
-
-
-class _Front:
-    """What stands before a tool."""
-
-    def __init__(
-        self,
-        gateway: Gateway,
-        tool: SyncTool | AsyncTool,
-        session: Session | None,
-        judged_as: Callable[[Mapping[str, Any]], RawCall] | None,
-    ) -> None:
-        self.gateway = gateway
-        self.tool: Any = tool
-        self.session = session
-        self.judged_as = judged_as
-        self.given: tuple[Any, ...] = ()
-
-    def live(self, given: object, does: Callable[[Any], Any], cancel: Cancel | None = None) -> Any:
-        """Leads one call through its life, `does` being its work. Raises ToolError for one that did not work."""
-        session = self.session if self.session is not None else self.gateway.session()
-        # Nothing confines what runs in this process.
-        alone = Session(session.context.replace(confined=False), name=session.name, grants=session.grants)
-        content: list[Any] = []
-        shown: list[Output] = []
-
-        def work(call: Call, _work: Work) -> Output:
-            content.append(does(self._input(given, call, is_changed=life.rewritten is not None)))
-            shown.append(_output(content[0]))
-            return shown[0]
-
-        try:
-            raw = self._judged(given)
-        except Exception as error:  # whoever wrote it did not expect this input
-            raise ToolError(
-                f"The call was refused: what it amounts to cannot be told ({type(error).__name__})."
-            ) from error
-        life = Life(self.gateway.calls.services, raw, alone, cancel=cancel, work=work, starts=False)
-        done = life.live()
-        if shown and done.output == shown[0] and not done.output.is_error:
-            return content[0]
-        return _said(done)
-
-    def _judged(self, given: object) -> RawCall:
-        if self.judged_as is None:
-            return RawCall(f"mcp__{SERVER}__{self.tool.name}", given)  # type: ignore[arg-type]
-        return self.judged_as(cast("Mapping[str, Any]", given))
-
-    def _input(self, given: object, call: Call, *, is_changed: bool) -> Any:
-        """What the tool is called with: what was judged. A hook that changed a call that stands for another one has
-        changed what nobody can hand on."""
-        if self.judged_as is None:
-            return _thawed(call.input)
-        if is_changed:
-            raise Failure("The call was changed by a hook, and this tool cannot take the change.")
-        return given
+    name = tool.name
+    front = Guard(gateway, session, judged_as=None if judged_as is None else {name: judged_as})
+    return _GuardedAsync(front, tool) if inspect.iscoroutinefunction(tool.call) else _Guarded(front, tool)
 
 
 class _Guarded(BetaBuiltinFunctionTool):
     """A tool with the policy before it."""
 
-    def __init__(self, front: _Front) -> None:
+    def __init__(self, front: Guard, tool: Any) -> None:
         self._front = front
+        self._tool = tool
 
     def to_dict(self) -> BetaToolUnionParam:
-        return cast("BetaToolUnionParam", self._front.tool.to_dict())
+        return cast("BetaToolUnionParam", self._tool.to_dict())
 
     def call(self, input: object) -> Any:  # noqa: A002 - the SDK's name for it
-        return self._front.live(input, lambda judged: _done(self._front.tool, judged))
+        asked = Asked(self._tool.name, input)  # type: ignore[arg-type]  # what is no object is refused there
+        return _content(self._front.run(asked, lambda judged: _done(self._tool, judged), told=_output))
 
     def __getattr__(self, name: str) -> Any:
-        if name == "_front":  # before it is made
+        if name == "_tool":  # before it is made
             raise AttributeError(name)
-        return getattr(self._front.tool, name)
+        return getattr(self._tool, name)
 
 
 class _GuardedAsync(BetaAsyncBuiltinFunctionTool):
     """The same for asyncio: the tool itself runs on the loop that called."""
 
-    def __init__(self, front: _Front) -> None:
+    def __init__(self, front: Guard, tool: Any) -> None:
         self._front = front
+        self._tool = tool
 
     def to_dict(self) -> BetaToolUnionParam:
-        return cast("BetaToolUnionParam", self._front.tool.to_dict())
+        return cast("BetaToolUnionParam", self._tool.to_dict())
 
     async def call(self, input: object) -> Any:  # noqa: A002 - the SDK's name for it
-        loop = asyncio.get_running_loop()
-
-        def live(cancel: Cancel) -> Any:
-            def does(judged: Any) -> Any:
-                work = asyncio.run_coroutine_threadsafe(_done_async(self._front.tool, judged), loop)
-                while True:
-                    try:
-                        return work.result(_LOOK)
-                    except Late:
-                        if work.done():
-                            raise
-                        if cancel.is_set:
-                            work.cancel()
-                    except CancelledError as error:
-                        raise Failure("It was cancelled.") from error
-
-            return self._front.live(input, does, cancel)
-
-        return await on_thread(live)
+        asked = Asked(self._tool.name, input)  # type: ignore[arg-type]
+        return _content(
+            await self._front.run_async(asked, lambda judged: _done_async(self._tool, judged), told=_output)
+        )
 
     def __getattr__(self, name: str) -> Any:
-        if name == "_front":
+        if name == "_tool":
             raise AttributeError(name)
-        return getattr(self._front.tool, name)
+        return getattr(self._tool, name)
+
+
+def _content(ran: Ran) -> Any:
+    """What the runner hands to the model. Raises ToolError for a call that did not work."""
+    if ran.content is not None and not ran.is_error:
+        return ran.content
+    if ran.done is None:
+        raise ToolError(ran.text)
+    return _said(ran.done)
 
 
 def _done(tool: Any, given: Any) -> Any:
@@ -359,12 +291,3 @@ def _output(content: str | Sequence[Any]) -> Output:
         return Output((Text(content),))
     texts = [str(_of(each, "text")) for each in content if _of(each, "type") == "text"]
     return Output(tuple(Text(each) for each in texts))
-
-
-def _thawed(value: Any) -> Any:
-    """Frozen data as the SDK takes it."""
-    if isinstance(value, Mapping):
-        return {name: _thawed(item) for name, item in value.items()}
-    if isinstance(value, (list, tuple)):
-        return [_thawed(item) for item in value]
-    return value

@@ -143,8 +143,10 @@ class Services:
         grants: Grants | None,
         planned: Callable[[Planner, Verdict], SandboxPlan | None],
         cancelled: Callable[[], bool],
+        first_asked: Approver | None = None,
     ) -> tuple[Planner, Approval]:
-        """Asks; once there is an answer, the call is judged and planned anew by the policy files as they are then."""
+        """Asks, `first_asked` before all others; once there is an answer, the call is judged and planned anew by the
+        policy files as they are then."""
 
         def again() -> Judgement:
             nonlocal planner
@@ -153,7 +155,8 @@ class Services:
             return Judgement(planner.judge, now, None if now.decision is Decision.DENY else planned(planner, now))
 
         first = Judgement(planner.judge, verdict, plan)
-        approval = Asking(self._approvers, grants).approve(first, again, cancelled)
+        approvers = self._approvers if first_asked is None else (first_asked, *self._approvers)
+        approval = Asking(approvers, grants).approve(first, again, cancelled)
         if approval.grant is not None and approval.grant.saved:
             self._has_saved = True
         return planner, approval

@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from typing import Any
 
+    from gateway.approval.base import Approver
     from gateway.approval.grants import Grants
     from gateway.audit.calls import Lasting, Recorded
     from gateway.calls.output import Progress
@@ -68,12 +69,12 @@ class Life:
         work: Handler | None = None,
         starts: bool = True,
         key: str = "",
+        approver: Approver | None = None,
     ) -> None:
-        """`beside`: the call runs beside others, so it must be safe to. `environment`: what a command's is chosen
-        from, the gateway's own by default. `work`: does the work instead of the tool's own handler.
-        `starts`: a command of the call is started here, in the sandbox; `work` that runs it otherwise is judged by what
-        the session says of confinement. `key`: the same for a call that is made again because nobody knows what became
-        of it."""
+        """`beside`: the call runs beside others, so it must be safe to. `environment`: what a command's is chosen from.
+        `work`: does the work instead of the tool's own handler. `starts`: a command of the call is started here, in the
+        sandbox; `work` that runs it otherwise is judged by what the session says of confinement. `key`: the same for a
+        call that is made again. `approver`: who is asked about it before those that are asked about all."""
         self.services = services
         self.planner, self.broken = _guard_of(services)
         self.raw = raw.replace(partial=False) if raw.partial else raw  # what is not given is not there
@@ -86,6 +87,7 @@ class Life:
         self.given = work
         self.starts = starts
         self.key = key
+        self.approver = approver
         self.does: Handler | None = None
         self.grants: Grants | None = session.grants
         self.tool: Tool | None = None
@@ -224,10 +226,8 @@ class Life:
     def _starts(self, verdict: Verdict) -> bool:
         """Whether the call starts a command: a tool may do so for some inputs only."""
         assert self.tool is not None
-        fields = verdict.call.input
-        return self.starts and any(
-            do == "argv" or (do == "shell" and fields.get(field)) for do, field, *_ in self.tool.actions
-        )
+        given, actions = verdict.call.input, self.tool.actions
+        return self.starts and any(do == "argv" or (do == "shell" and given.get(name)) for do, name, *_ in actions)
 
     def _planned(self, planner: Planner, verdict: Verdict) -> SandboxPlan | None:
         return planner.plan(verdict, self.environment) if self._starts(verdict) else None
@@ -254,7 +254,7 @@ class Life:
             return verdict
         self.planner, approval = self.services.approved(
             self.planner, verdict, self.plan, self.raw, self.context, self.grants, self._planned,
-            lambda: self.cancel.is_set,
+            lambda: self.cancel.is_set, self.approver,
         )  # fmt: skip
         judged, self.grant = approval.judgement, approval.grant
         verdict = self.verdict = judged.verdict
@@ -282,9 +282,8 @@ class Life:
         raise Refused(refused(f"It is refused, because it would not be recorded: {recorded.problem}."))
 
     def _recorded(self, verdict: Verdict) -> Recorded:
-        return self.services.recorded(
-            self.planner, self.session.name, verdict, self.plan, self.grant, rewritten=self.rewritten
-        )
+        told = self.planner, self.session.name, verdict, self.plan, self.grant
+        return self.services.recorded(*told, rewritten=self.rewritten)
 
     def another(self, raw: RawCall) -> Done:
         """Leads a call that belongs to this one through a life of its own."""

@@ -71,7 +71,8 @@ class Done(Value):
     `result`: how it ended, as the record has it. `ran`: whether the tool was started at all. `plan`: what it ran
     inside, None where it started nothing. `grant`: the answer where somebody was asked. `record`: the id of its record,
     "" if there is none. `reports`: what people should know of hooks and of the record. `error`: why it could not be
-    judged. `alone`: whether it may change the session.
+    judged. `alone`: whether it may change the session. `not_taken`: what of the change to the session that it asked for
+    was not made, which its output says too.
     """
 
     verdict: Verdict
@@ -84,6 +85,7 @@ class Done(Value):
     error: GatewayError | None = None
     alone: bool = False
     ran: bool = False
+    not_taken: tuple[str, ...] = ()
 
     @property
     def text(self) -> str:

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from typing import Any, Protocol
 
     from gateway.approval.asking import Approval
+    from gateway.approval.base import Approver
     from gateway.approval.grants import Grants
     from gateway.approval.person import Person
     from gateway.audit.calls import Lasting, Recorded
@@ -62,8 +63,10 @@ if TYPE_CHECKING:
             grants: Grants | None,
             planned: Callable[[Planner, Verdict], SandboxPlan | None],
             cancelled: Callable[[], bool],
+            first_asked: Approver | None = None,
         ) -> tuple[Planner, Approval]:
-            """Asks; once there is an answer, the call is judged and planned anew by the policy files as they are."""
+            """Asks, `first_asked` before all others; once there is an answer, the call is judged and planned anew by
+            the policy files as they are."""
 
     class Records(Protocol):
         """Where calls are recorded."""

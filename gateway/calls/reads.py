@@ -99,6 +99,11 @@ class Reads:
         with self._lock:
             self._seen.pop(real, None)
 
+    def forget_all(self) -> None:
+        """As if nothing had ever been read: what was shown is there no more."""
+        with self._lock:
+            self._seen.clear()
+
     def is_present(self, real: str, stamp: Stamp, digest: Callable[[], str]) -> bool:
         """Whether the version with this stamp is the one that was last read. `digest` is asked only where the stamp
         does not tell."""

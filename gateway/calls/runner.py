@@ -7,7 +7,7 @@ import threading
 from contextlib import suppress
 
 from gateway.calls.lifecycle import Life
-from gateway.calls.output import Progress
+from gateway.calls.output import Progress, Text
 from gateway.calls.schedule import Turn
 from gateway.calls.session import Session
 from gateway.core.async_threads import ended, lasting, on_thread
@@ -83,6 +83,10 @@ class Calls:
             if self._session is None:
                 self._session = self.session()
             return self._session
+
+    def shared(self) -> Session:
+        """The session of all calls that name none, which ends with the gateway."""
+        return self._own(None)
 
     def call(
         self,
@@ -245,7 +249,8 @@ class Calls:
         return min(width, most) if most else width
 
     def settled(self, done: Done, session: Session) -> Done:
-        """Makes the change to the session that a call asks for, if it may have one; what is not done is reported."""
+        """Makes the change to the session that a call asks for, if it may have one; what is not done is reported, and
+        said to the model."""
         output = done.output
         if done.alone and done.result.exported is not None and self._keeps_environment():
             session.environment = self._kept(done.result.exported)
@@ -266,7 +271,11 @@ class Calls:
                 reports.append(f"the rules stay: {reason}")
             else:
                 session.rule(output.rules)
-        return done.replace(reports=(*done.reports, *reports)) if reports else done
+        if not reports:
+            return done
+        told = tuple(Text(f"[gateway] {each}") for each in reports)
+        output = output.replace(blocks=(*output.blocks, *told))
+        return done.replace(output=output, reports=(*done.reports, *reports), not_taken=tuple(reports))
 
     def _keeps_environment(self) -> bool:
         said = self._judge.loaded.settings.get("shell")

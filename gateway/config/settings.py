@@ -119,12 +119,12 @@ class Settings:
 
     def _check_web(self, settings: dict[str, Any], layer: str, path: str) -> None:
         """Neither what is reached beside the public web nor who gets the words that are searched for is a project's
-        to say."""
+        to say, nor what models cost."""
         if layer == "project":
             remedy = "set it in your own policy"
             self.problems += [
                 Problem(f"a project must not set `{name}`", file=path, remedy=remedy)
-                for name in ("web", "search")
+                for name in ("web", "search", "models")
                 if settings.get(name)
             ]
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import sys
 
-from gateway.agent.loop import Called, Calling, Doing, Noticed
+from gateway.agent.asking import Again
+from gateway.agent.happenings import Called, Calling, Doing, Noticed
 from gateway.core.errors import CallError
 from gateway.frontends.jsontext import dumps
 from gateway.frontends.output import complain, safe_lines, write
@@ -15,7 +16,8 @@ from gateway.render.texts import shown
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from gateway.agent.loop import Happening, Outcome
+    from gateway.agent.happenings import Happening
+    from gateway.agent.loop import Outcome
     from gateway.agent.transcript import Past, Transcript
     from gateway.api.gateway import Gateway
     from gateway.calls.session import Session
@@ -33,6 +35,8 @@ class Quiet:
         """A refusal is told, and what people should know."""
         if isinstance(what, Noticed):
             complain(f"gateway: {safe_lines(what.text)}\n")
+        if isinstance(what, Again):
+            complain(f"gateway: {safe_lines(_again(what))}\n")
         if isinstance(what, Called) and not what.done.ran:
             complain(f"gateway: refused: {visible(what.raw.tool)}: {safe_lines(what.done.result.reason)}\n")
 
@@ -71,6 +75,8 @@ class Events:
             _line("progress", id=what.id, kind=what.progress.kind, text=what.progress.text)
         elif isinstance(what, Noticed):
             _line("notice", text=what.text)
+        elif isinstance(what, Again):
+            _line("again", **what.as_dict())
         else:
             done = what.done
             _line(
@@ -90,6 +96,12 @@ class Events:
         if outcome.answer is None:
             del told["answer"]
         _line("end", **told)
+
+
+def _again(what: Again) -> str:
+    """That a reply is asked for once more, in words."""
+    later = f"in {what.wait:,.0f} seconds" if what.wait >= 1 else "now"
+    return f"{what.reason}; {what.model} is asked again {later} (try {what.number})"
 
 
 def _line(event: str, **what: object) -> None:
@@ -129,6 +141,9 @@ class Shown:
         elif isinstance(what, Noticed):
             self._end_line()
             write(f"gateway: {safe_lines(what.text)}\n")
+        elif isinstance(what, Again):
+            self._end_line()
+            write(f"gateway: {safe_lines(_again(what))}\n")
         elif isinstance(what, Calling):
             if not self._live:
                 self._live = what.id

@@ -74,7 +74,11 @@ def update(call: Call, work: Work) -> Output:
 
 
 def stop(call: Call, work: Work) -> Output:
-    """A task that will not be done."""
+    """A task that will not be done, or an agent that is to end."""
+    if "/" in call.input["task_id"]:
+        from gateway.agent.children import host_of
+
+        return host_of(work.session).stop(call.input["task_id"], work)
     with told():
         task = _tasks(work).stop(_id(call.input["task_id"]), call.input["reason"], by=caller(work))
     return _shown(f"Task {task.id} is stopped, and counts as failed: {task.subject}", task)

@@ -49,6 +49,10 @@ def enter(call: Call, work: Work) -> Output:
     is_there = _there(work, branch)
     words = [place, branch] if is_there else ["-b", branch, place]
     _git(work, "worktree", "add", *words)
+    if not os.path.isdir(place):  # it was made where only the session's own commands look, such as in its /tmp
+        _git(work, "worktree", "prune")
+        remedy = "Leave `path` out, or choose a path in the project."
+        raise Failure(f"{place} is no place for a worktree: what commands make there is not really there.", remedy)
     return _entered(work, place, branch, "You are in a new worktree")
 
 

@@ -5,9 +5,6 @@ Blocks and messages are the API's own, as plain data, so that what a model said 
 
 from __future__ import annotations
 
-import threading
-
-from gateway.core.cancel import NEVER
 from gateway.core.errors import GatewayError
 from gateway.core.value import Value
 
@@ -27,9 +24,12 @@ else:
 
 # Why a reply ended, as the API says it.
 END, CALLS, PAUSED, REFUSED = "end_turn", "tool_use", "pause_turn", "refusal"
-TEXT, THINKING = "text", "thinking"
+STOPPED, LENGTH, WINDOW = "stop_sequence", "max_tokens", "model_context_window_exceeded"
+TEXT, THINKING, INPUT = "text", "thinking", "input"
 MAX_TOKENS = 8_192
-_LOOK_EVERY = 0.1
+# What asking again can do about a failure: nothing; it may be gone by then; the provider has too much to do; the
+# conversation must become shorter first.
+LASTING, PASSING, BUSY, TOO_LONG = "lasting", "passing", "busy", "too_long"
 
 
 class Request(Value):
@@ -61,23 +61,39 @@ class Reply(Value):
 
 
 class Said(Value):
-    """A piece of a reply that is still being made. `kind`: text or thinking."""
+    """A piece of a reply that is still being made. `kind`: text, thinking, or input of a call."""
 
     kind: str
     text: str
 
 
-class ModelError(GatewayError):
-    """There is no reply. `remedy`: the one thing to do about it."""
+class Limits(Value):
+    """What a model can take. `window`: tokens of a conversation with its reply, 0 where nobody knows; `reply`: tokens
+    of one reply."""
 
-    def __init__(self, reason: str, remedy: str = "") -> None:
+    window: int = 0
+    reply: int = MAX_TOKENS
+
+
+class ModelError(GatewayError):
+    """There is no reply, and nothing of it was acted on. `remedy`: the one thing to do about it; `kind`: what asking
+    again can do; `wait`: seconds that the provider wants to be left alone, None where it said nothing; `window`: tokens
+    that a conversation may have, where the provider told so."""
+
+    def __init__(
+        self, reason: str, remedy: str = "", *, kind: str = LASTING, wait: float | None = None, window: int = 0
+    ) -> None:
         super().__init__(f"{reason}; {remedy}" if remedy else reason)
         self.reason = reason
         self.remedy = remedy
+        self.kind = kind
+        self.wait = wait
+        self.window = window
 
 
 class Model(Protocol):
-    """Safe to use from several threads."""
+    """Safe to use from several threads. A model that knows what it can take has `limits(name)` besides, which gives
+    `Limits`; `name` as in `Request.model`."""
 
     @property
     def name(self) -> str:
@@ -88,30 +104,13 @@ class Model(Protocol):
         at the next piece that comes."""
 
 
+def limits_of(model: Model, name: str = "") -> Limits:
+    """What a model can take, as far as it says so."""
+    known: Callable[[str], Limits] | None = getattr(model, "limits", None)
+    return Limits() if known is None else known(name)
+
+
 def small_model(work: Work) -> Model | None:
     """Who reads for a tool, such as the page that it fetched; None where none is configured."""
     found: Model | None = getattr(work.session, "model", None)
     return found
-
-
-def reply_of(model: Model, request: Request, listener: Listener | None, cancel: Cancel) -> Reply:
-    """The model's reply. One that gives no sign of life is left behind when `cancel` is set. Raises ModelError."""
-    if cancel is NEVER:
-        return model.reply(request, listener=listener)
-    found: list[Reply | BaseException] = []
-
-    def ask() -> None:
-        try:
-            found.append(model.reply(request, listener=listener, cancel=cancel))
-        except BaseException as error:
-            found.append(error)
-
-    asking = threading.Thread(target=ask, name="gateway-model", daemon=True)
-    asking.start()
-    while asking.is_alive():
-        asking.join(_LOOK_EVERY)
-        if cancel.is_set and asking.is_alive():
-            raise ModelError("it was cancelled")
-    if isinstance(found[0], BaseException):
-        raise found[0]
-    return found[0]

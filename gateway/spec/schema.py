@@ -23,6 +23,7 @@ from gateway.spec.language_servers import (
 )
 from gateway.spec.language_servers import MOST_SECONDS as MOST_LANGUAGE_SECONDS
 from gateway.spec.language_servers import NAME_PATTERN as LANGUAGE_SERVER_NAME
+from gateway.spec.models import MODEL, model_schema
 from gateway.spec.policy import EXTENDS_LEVELS, KEYS, TESTS, VERSION
 from gateway.spec.reference.predicates import DESCRIBED
 from gateway.spec.rules import DELEGATES, FIELDS, ID_PATTERN
@@ -337,6 +338,7 @@ def _settings() -> dict[str, Any]:
         },
         "web": _closed({name: _texts() for name in WEB}, WEB),
         "search": _closed(search, SEARCH, required=["provider"]),
+        "models": {"type": "object", "additionalProperties": _closed(model_schema(), MODEL)},
         "mcp": _closed(mcp, MCP),
         "tasks": _closed(dict.fromkeys(TASKS, _BOOLEAN), TASKS),
         "plan": _closed({"unattended": _enum(UNATTENDED)}, PLAN),

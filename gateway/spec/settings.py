@@ -7,6 +7,7 @@ from gateway.model.decision import LEVELS, MODES, REVIEWS
 from gateway.model.limits import LIMITS
 from gateway.spec import read
 from gateway.spec.language_servers import read_language_servers
+from gateway.spec.models import read_models
 from gateway.spec.sandbox import SANDBOX, read_sandbox
 from gateway.spec.servers import read_servers
 from gateway.spec.web import WEB, read_search, read_web
@@ -39,6 +40,7 @@ SETTINGS = {
     "language_servers": "servers that answer questions about code, by name",
     "web": "which hosts WebFetch may find at private addresses, and which it asks without encryption",
     "search": "who searches for WebSearch",
+    "models": "what short names of models stand for, and what is not known of a model by its name",
     "mcp": "what MCP clients may answer for a person, and what servers behind the proxy may say and ask",
     "tasks": "how the tasks of a project and an agent's list of things to do are kept",
     "plan": "who accepts a plan where no person is there",
@@ -127,6 +129,8 @@ def read_settings(node: Node, complaints: Complaints) -> dict[str, Any]:
             found[name] = read_web(value, complaints)
         elif name == "search":
             found[name] = read_search(value, complaints)
+        elif name == "models":
+            found[name] = read_models(value, complaints)
         elif name == "mcp":
             found[name] = _mcp(read.known_keys(value, what, MCP, complaints), complaints)
         elif name == "tools_in_full":

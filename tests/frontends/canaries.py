@@ -43,9 +43,12 @@ def output_of(words: list[str], cwd: str, environment: dict[str, str]) -> tuple[
 
 
 def load_everything() -> None:
-    """What a command would import it finds loaded, but for what only starts programs."""
+    """What a command would import it finds loaded, but for what only starts programs, and what is
+    for other frameworks."""
     for module in pkgutil.walk_packages(gateway.__path__, "gateway."):
-        if not module.name.startswith("gateway.sandbox.") and not module.name.endswith("__main__"):
+        if not module.name.startswith(("gateway.sandbox.", "gateway.adapters.")) and not module.name.endswith(
+            "__main__"
+        ):
             importlib.import_module(module.name)
     cli.build()
 

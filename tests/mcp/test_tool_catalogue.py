@@ -15,7 +15,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from wired import ROOT, SCRIPTED, Place
 
-from gateway.agent.loop import Agent, Noticed
+from gateway.agent.happenings import Noticed
+from gateway.agent.loop import Agent
 from gateway.approval.callback import Callback
 from gateway.calls.output import Failure
 from gateway.calls.session import Session

@@ -15,8 +15,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from gateway.agent.children import Children
-from gateway.agent.loop import CANCELLED, DONE, TURNS, Agent, Budget
+from gateway.agent.loop import CANCELLED, DONE, Agent
 from gateway.agent.mailbox import Post
+from gateway.agent.purse import TURNS, Budget, Purse
 from gateway.agent.reviewer import Auto
 from gateway.agent.sessions import find, new_path
 from gateway.agent.transcript import Transcript, read
@@ -26,12 +27,13 @@ from gateway.core.cancel import Cancel
 from gateway.core.errors import ConfigError, GatewayError, Problem
 from gateway.frontends.approvers import approvers, person
 from gateway.frontends.arguments import Request
-from gateway.frontends.cli.numbers import at_least
+from gateway.frontends.cli.numbers import at_least, dollars
 from gateway.frontends.conversation import Events, Quiet, Shown
 from gateway.frontends.opened import FOLDER, POLICY_FOLDER, READS
 from gateway.frontends.output import write
 from gateway.frontends.session import open_gateway
 from gateway.llm.claude import DEFAULT, SMALL, Claude
+from gateway.llm.known_models import Models
 from gateway.render.style import is_terminal
 
 if TYPE_CHECKING:
@@ -62,11 +64,18 @@ def agent(
     as_json: Annotated[bool, typer.Option("--json", help="Print every event as a line of JSON.")] = False,
     full: Annotated[bool, typer.Option("--full", help="Show everything, however long.")] = False,
     max_turns: Annotated[
-        int, typer.Option(metavar="N", help="Replies of the model that a task may take.", parser=at_least(1))
+        int, typer.Option(metavar="N", help="Replies that a task may take, of all its agents.", parser=at_least(1))
     ] = TURNS,
     max_tokens: Annotated[
-        int, typer.Option(metavar="N", help="Tokens, read and written, 0 for any number.", parser=at_least(0))
+        int,
+        typer.Option(metavar="N", help="Tokens of a task, of all its agents; 0 for any number.", parser=at_least(0)),
     ] = 0,
+    max_cost: Annotated[
+        float, typer.Option(metavar="DOLLARS", help="What a task may cost, 0 for any price.", parser=dollars)
+    ] = 0.0,
+    fallback_model: Annotated[
+        str, typer.Option(help="The model to ask where the other one cannot be had.", metavar="NAME")
+    ] = "",
     answer_schema: Annotated[
         str,
         typer.Option(help="Take the answer as data that fits this JSON Schema, of an object.", metavar="FILE"),
@@ -93,22 +102,33 @@ def agent(
     if task is None and not resume and not (is_seen and is_terminal(sys.stdin)):
         raise ConfigError(Problem("a task must be given", remedy="such as `gateway agent 'Why does the test fail?'`"))
     request = Request(policies=policies, cwd=cwd, mode=mode, trust_project=tuple(trust_project or ()))
-    speaker = _model(model, script)
+    # What short names stand for is a setting of the gateway's, which is there by the time that a model is asked.
+    models = Models(lambda: _setting(gateway, "models"))
+    speaker = _model(model, script, models)
+    fallback = _fallback(fallback_model, script, models)
     reviewer = Auto(speaker, lambda tool: gateway.registry.tool(tool).entry["reviewer"])
     # It answers in the mode `auto` only; a script says nothing of what it would be asked.
     asked = approvers() if script else (reviewer, *approvers())
     gateway = open_gateway(request, approver=asked, person=person(), front="agent")
-    budget = Budget(max_turns, max_tokens)
+    purse = _purse(Budget(max_turns, max_tokens, cost=max_cost), models, speaker)
     past = read(find(gateway, resume)) if resume else None
     schema = _schema(answer_schema) if answer_schema else None
     with gateway, gateway.session() as session:
         transcript = None if no_transcript else _transcript(gateway, session, resume)
         shown = Events() if as_json else Shown(gateway, full) if is_seen else Quiet()
         try:
-            children = Children(gateway, speaker, folder=transcript.path.removesuffix(".jsonl") if transcript else "")
+            children = Children(
+                gateway,
+                speaker,
+                folder=transcript.path.removesuffix(".jsonl") if transcript else "",
+                budget=purse.budget,
+                purse=purse,
+                fallback=fallback,
+                named=models.named,
+            )
             session.agents = children
             session.answer_schema = schema
-            session.model = None if script else _model(model or SMALL, "")
+            session.model = None if script else _model(model or SMALL, "", models)
             session.ends_with_it(children.close)
             post = Post(local_folder(gateway.places, gateway.options.root), MAIN)
             session.ends_with_it(post.close)
@@ -116,7 +136,10 @@ def agent(
                 gateway,
                 speaker,
                 session,
-                budget=budget,
+                budget=purse.budget,
+                purse=purse,
+                fallback=fallback,
+                waits=not (is_seen and is_terminal(sys.stdin)),
                 transcript=transcript,
                 past=past,
                 listener=shown.happening,
@@ -129,14 +152,34 @@ def agent(
                 transcript.close()
 
 
-def _model(name: str, script: str) -> Model:
+def _model(name: str, script: str, models: Models) -> Model:
     if name and script:
         raise ConfigError(Problem("--model and --script must not be given together"))
     if script:
         from gateway.llm.script import load
 
         return load(script)
-    return Claude(name or DEFAULT)
+    return Claude(name or DEFAULT, models=models)
+
+
+def _fallback(name: str, script: str, models: Models) -> Model | None:
+    if name and script:
+        raise ConfigError(Problem("--fallback-model and --script must not be given together"))
+    return Claude(name, models=models) if name else None
+
+
+def _purse(budget: Budget, models: Models, speaker: Model) -> Purse:
+    """What a task may use. Raises ConfigError where nobody could keep to it."""
+    if budget.cost and models.price(speaker.name) is None:
+        remedy = f"say it: `settings: {{models: {{{speaker.name}: {{price: {{read: 300, said: 1500}}}}}}}}`, in cents"
+        raise ConfigError(Problem(f"--max-cost needs the price of `{speaker.name}`, which is not known", remedy=remedy))
+    return Purse(budget, models.price)
+
+
+def _setting(gateway: Gateway, name: str) -> Any:
+    """What a setting says, {} where it says nothing."""
+    found = gateway.loaded.settings.get(name)
+    return {} if found is None else found.value
 
 
 def _schema(path: str) -> dict[str, Any]:

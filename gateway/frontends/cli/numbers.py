@@ -10,6 +10,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 
+_MOST_DOLLARS = 1e9
+
+
 def at_least(least: int) -> Callable[[str | int], int]:
     """The parser of an option that is a whole number not below this one."""
 
@@ -23,3 +26,14 @@ def at_least(least: int) -> Callable[[str | int], int]:
         return found
 
     return number
+
+
+def dollars(given: str | float) -> float:
+    """The parser of an option that is an amount of dollars."""
+    try:
+        found = float(given)
+    except ValueError:
+        found = -1.0
+    if not 0 <= found < _MOST_DOLLARS:
+        raise typer.BadParameter(f"must be a number of dollars from 0 on (got `{given}`)")
+    return found

@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 from gateway.model.limits import LIMITS
+from gateway.spec.models import MODEL
 from gateway.spec.reference.entry import Entry
 from gateway.spec.sandbox import SANDBOX
 from gateway.spec.settings import AGENTS, AUDIT, MCP, PLAN, SETTINGS, SHELL, TASKS
@@ -34,6 +35,10 @@ _EXAMPLES: dict[str, tuple[str, str]] = {
     ),
     "web": ("{private: [docs.internal.example.com]}", "{plain: [localhost]}"),
     "search": ("{provider: brave, key: {env: BRAVE_KEY}}", "{provider: searxng, url: 'https://search.example.com/'}"),
+    "models": (
+        "{sonnet: {name: claude-sonnet-5-5}, haiku: {name: claude-haiku-5-5}}",
+        "{claude-sonnet-5-5: {price: {read: 300, said: 1500}, window: 200000, reply: 64000}}",
+    ),
     "mcp": ("{elicited: none}", "{servers_may: [roots], pins: true, result_characters: 20000}"),
     "tasks": ("{one_in_progress: true}", "{keep_todos: true}"),
     "plan": ("{unattended: refuse}", "{unattended: accept}"),
@@ -84,4 +89,5 @@ LIMITED: dict[str, Entry] = {
 # Sections whose keys are told in a line each: their examples are those of the setting.
 SECTIONS = {
     "audit": AUDIT, "mcp": MCP, "shell": SHELL, "agents": AGENTS, "tasks": TASKS, "plan": PLAN, "web": WEB, "search": SEARCH,
+    "models": MODEL,
 }  # fmt: skip
