@@ -55,7 +55,7 @@ def failure(error: Exception) -> ModelError:
     if any(type(each).__name__ in ("UnsupportedProtocol", "LocalProtocolError", "InvalidURL") for each in causes):
         remedy = "look at ANTHROPIC_BASE_URL and ANTHROPIC_API_KEY"  # the text may hold the key
         return ModelError("the request to the Messages API cannot be made", remedy)
-    said = " ".join(str(each) for each in causes[:2] if str(each)) or type(error).__name__
+    said = " ".join(dict.fromkeys(str(each) for each in causes[:2] if str(each))) or type(error).__name__
     return ModelError(f"the model gave no answer: {said[:_LONGEST]}", kind=PASSING)
 
 
@@ -91,15 +91,18 @@ def _of_status(status: int) -> str:
 
 
 def _type(error: Exception) -> str:
-    body: Any = getattr(error, "body", None)
-    if isinstance(body, dict):
-        inner = body.get("error")
-        return str(inner.get("type", "")) if isinstance(inner, dict) else str(body.get("type", ""))
-    return ""
+    return str(_told(error).get("type", ""))
 
 
 def _said(error: Exception) -> str:
-    return getattr(error, "message", "") or str(error) or type(error).__name__
+    return str(_told(error).get("message", "")) or getattr(error, "message", "") or str(error) or type(error).__name__
+
+
+def _told(error: Exception) -> dict[str, Any]:
+    """What the API says of an error, {} where it was somebody before it who answered."""
+    body: Any = getattr(error, "body", None)
+    inner = body.get("error", body) if isinstance(body, dict) else None
+    return inner if isinstance(inner, dict) else {}
 
 
 def retry_after(headers: Mapping[str, str]) -> float | None:

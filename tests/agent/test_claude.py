@@ -185,7 +185,7 @@ def test_a_server_is_asked_once(server: Server, model: Claude) -> None:
 @pytest.mark.parametrize(
     ("status", "said"),
     [
-        (401, "(401): Error code: 401"),
+        (401, "(401): said 401"),
         (404, "name a model that your account has"),
         (400, "said 400"),
     ],
