@@ -79,11 +79,6 @@ class Replying:
             times, kept_turns = times + 1, 1
             self._shorten(request, cancel, kept_turns)
 
-    def shorten(self, system: str, tools: Sequence[Mapping[str, Any]], cancel: Cancel) -> None:
-        """Sums the conversation up now, however long it is. Raises ModelError, StoppedError."""
-        request = Request(system, tuple(self._said.messages), tools=tools, model=self._name)
-        self._said.sum_up(self._summary(request, self._said.for_summary(), cancel))
-
     def _whole(self, request: Request, cancel: Cancel) -> Reply:
         reply = self._asking.ask(
             request, cancel, lambda said: None if cancel.is_set else self._tell(said), self._asks_again

@@ -158,6 +158,26 @@ class Gateway(Judge):
 
         return definitions(self, form, mode or (session.context.mode if session is not None else ""), session)
 
+    def guard(
+        self,
+        function: Callable[..., Any],
+        *,
+        tool: str = "",
+        judged_as: str | Callable[[Mapping[str, Any]], RawCall] = "",
+        session: Session | None = None,
+    ) -> Callable[..., Any]:
+        """A function of the program's, plain or a coroutine's, with the policy before it: each call is judged, asked
+        about where policy asks, recorded, and made if it may be, in this process and outside any sandbox. It raises
+        `gateway.api.guarding.RefusedError` instead where it is not.
+
+        Rules name it `mcp__app__TOOL`, by default by the function's own name; its arguments are the fields, by name.
+        `judged_as`: which call of a known tool it amounts to, as `gateway.api.guarding.Guard` takes it.
+        """
+        from gateway.api.guarding import Guard, guarded
+
+        name = tool or function.__name__
+        return guarded(Guard(self, session, judged_as={name: judged_as} if judged_as else None), function, name)
+
     @property
     def calls(self) -> Calls:
         """What runs calls for this gateway, made when it is first needed."""

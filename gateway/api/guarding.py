@@ -93,6 +93,10 @@ class Ran(Value):
     error: Exception | None = None
 
 
+class RefusedError(GatewayError):
+    """A guarded function was not called: why, as a model may read it."""
+
+
 class Guard:
     """The policy before the tools of one conversation. Safe to use from several threads and loops."""
 
@@ -283,6 +287,39 @@ class _OneAnswer:
         judge = self._gateway.calls.judge
         now = identity(question.verdict, judge.loaded_for(question.verdict).policy.revision)
         return Answer(True, "once", answered.by) if answered.about == now else no(answered.by, _CHANGED)
+
+
+def guarded(guard: Guard, function: Callable[..., Any], tool: str) -> Callable[..., Any]:
+    """The function with the policy before it, for calls of a tool of this name. It gives and raises what the function
+    does; RefusedError where that was not called, or a hook has changed what it gave."""
+    import functools
+    import inspect
+
+    signature = inspect.signature(function)
+
+    def asked(values: tuple[Any, ...], named: dict[str, Any]) -> Asked:
+        return Asked(tool, dict(signature.bind(*values, **named).arguments))
+
+    def content(ran: Ran) -> Any:
+        if ran.error is not None:
+            raise ran.error
+        if ran.is_error or ran.done is None or not ran.done.ran:
+            raise RefusedError(ran.text)
+        return ran.content
+
+    if inspect.iscoroutinefunction(function):
+
+        @functools.wraps(function)
+        async def called_async(*values: Any, **named: Any) -> Any:
+            return content(await guard.run_async(asked(values, named), lambda given: function(**given)))
+
+        return called_async
+
+    @functools.wraps(function)
+    def called(*values: Any, **named: Any) -> Any:
+        return content(guard.run(asked(values, named), lambda given: function(**given)))
+
+    return called
 
 
 def _on_loop(
