@@ -23,6 +23,7 @@ from gateway.calls.session import Session
 from gateway.core.async_threads import on_thread
 from gateway.core.errors import GatewayError, fault
 from gateway.core.value import Value
+from gateway.mcp.offered_tools import definitions
 from gateway.model.call import RawCall
 from gateway.model.decision import Decision
 from gateway.policy.explain import message
@@ -32,9 +33,9 @@ if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Mapping
     from typing import Any
 
-    from gateway.api.gateway import Gateway
     from gateway.approval.base import Question
     from gateway.calls.output import Done
+    from gateway.calls.runner import RunsCalls
     from gateway.calls.work import Work
     from gateway.core.cancel import Cancel
     from gateway.model.call import Call
@@ -102,7 +103,7 @@ class Guard:
 
     def __init__(
         self,
-        gateway: Gateway,
+        gateway: RunsCalls,
         session: Session | None = None,
         *,
         judged_as: JudgedAs | None = None,
@@ -139,9 +140,10 @@ class Guard:
     def own_tools(self) -> list[dict[str, Any]]:
         """The gateway's own tools that policy leaves something of: name, description and input_schema of each. None
         waits to be searched for: frameworks are given their tools once."""
+        found = definitions(self.gateway.calls.judge, "mcp", self.session.context.mode, self.session)
         return [
             {"name": each["name"], "description": each["description"], "input_schema": each["inputSchema"]}
-            for each in self.gateway.tools("mcp", session=self.session)
+            for each in found
         ]
 
     # ------------------------------------------------------------------------------------------------- running it
@@ -275,7 +277,7 @@ class _OneAnswer:
 
     name = "console"
 
-    def __init__(self, gateway: Gateway, answered: Answered) -> None:
+    def __init__(self, gateway: RunsCalls, answered: Answered) -> None:
         self._gateway = gateway
         self._answered = answered
 
