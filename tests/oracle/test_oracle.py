@@ -95,3 +95,15 @@ def test_a_command_that_does_not_end_is_ended(cage: Cage) -> None:
 def test_every_command_finds_the_world_as_it_was_planted(judge: Judge) -> None:
     judge("rm -rf * .git; echo x > f")
     assert judge("git log --oneline; cat f").compared.surprises == ()
+
+
+def test_described_programs_are_given_a_file_in_places_of_which_nothing_is_said() -> None:
+    from oracle.described import NEW, THERE, described
+
+    texts = described()
+    assert len({each.id for each in texts}) == len(texts)
+    assert (
+        len({each.text for each in texts if each.text.split()[0] == "seq"} & {f"seq {THERE}", f"seq {THERE} {NEW}"})
+        == 2
+    )
+    assert not any(each.text.startswith(("cat ", "cp ")) and each.text.count(" ") == 1 for each in texts)
