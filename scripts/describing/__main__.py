@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib
 import sys
 
-SOURCES = ("aws", "az")
+SOURCES = ("aws", "az", "docker", "gcloud", "gh", "helm", "kubectl", "npm", "pip")
 
 
 def main() -> None:

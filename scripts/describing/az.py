@@ -17,7 +17,8 @@ import tempfile
 from collections import defaultdict
 from typing import Any
 
-from describing.writing import words, write
+from describing.grouping import READS, Group
+from describing.writing import write
 
 READING = re.compile(
     r"(list|show|exists|check-name|check-name-availability|check-health|list-[a-z0-9-]+|show-[a-z0-9-]+|wait|usage)$"
@@ -47,35 +48,7 @@ BY_HAND = frozenset((
 # Functions that make a value of a text and open no file. Every other one, and every list and object, may.
 PLAIN = (None, "bool", "datetime_format", "duration_format", "float", "int", "str")
 GLOBAL = frozenset(("--ids", "-h", "--help"))
-
-
-class Group:
-    """The commands of a group, by what they do, with their options."""
-
-    def __init__(self) -> None:
-        self.groups: dict[str, Group] = defaultdict(Group)
-        self.names: dict[str, set[str]] = defaultdict(set)
-        self.flags: dict[str, set[str]] = defaultdict(set)
-        self.values: dict[str, set[str]] = defaultdict(set)
-        self.files: dict[str, set[str]] = defaultdict(set)
-
-    def described(self) -> dict[str, Any]:
-        found: dict[str, Any] = {}
-        for use, names in sorted(self.names.items()):
-            told: dict[str, Any] = {"use": use}
-            files = self.files[use]
-            unclear = self.flags[use] & (self.values[use] | files)
-            if flags := self.flags[use] - unclear:
-                told["flags"] = words(flags)
-            if values := self.values[use] - unclear - files:
-                told["at_paths"] = words(values)
-            if files - unclear:
-                told["options"] = {name: {"value": "path", "does": "read"} for name in sorted(files - unclear)}
-            found[words(names)] = told
-        for name, group in sorted(self.groups.items()):
-            if inner := group.described():
-                found[name] = inner
-        return {"subcommands": found} if found else {}
+KINDS = {"": "flags", "value": "at_paths", "file": READS}
 
 
 def shape(command: str) -> str:
@@ -132,14 +105,12 @@ def main() -> None:
         *above, last = command.split()
         if not above or above[0] in BY_HAND or not (use := shape(command)):
             continue
-        group = roots[above[0]]
-        for name in above[1:]:
-            group = group.groups[name]
-        group.names[use].add(last)
-        for option, taken in options.items():
-            if option in GLOBAL or taken == "unclear" or PLACES.search(option):
-                continue
-            {"": group.flags, "value": group.values, "file": group.files}[taken][use].add(option)
+        kinds = {
+            option: KINDS[taken]
+            for option, taken in options.items()
+            if option not in GLOBAL and taken != "unclear" and not PLACES.search(option)
+        }
+        roots[above[0]].add(tuple(above[1:]), [last], use, kinds)
     letters: dict[str, dict[str, Any]] = defaultdict(dict)
     for name, group in sorted(roots.items()):
         if told := group.described():
