@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from gateway.model.command import Word
 
 # What a program does that only prints its version or help.
+_CODE = ("code", "opaque")
 _NOTHING: Spec = {
     "name": "", "dialect": "gnu", "options": {}, "table": [], "lead": [], "tail": [], "rest": None, "operands": False,
     "effects": [],
@@ -135,7 +136,23 @@ def _read(run: Invocation, words: tuple[Word, ...]) -> None:
         if dialect == "posix":
             operands.extend(words[at:])
             break
-    run.spec = spec
+    last: str = words[-1].text
+    run.spec = _NOTHING if last[:1] == "-" and words is run.words and _only_shows_help(run, spec, last) else spec
+
+
+def _only_shows_help(run: Invocation, spec: Spec, last: str) -> bool:
+    """Whether nothing but a listed `--help` stands behind the program and its subcommands, or `--version` behind the
+    program: then that is all that it does. Not where the description says that it runs code, or leaves that to a
+    function: settings and plugins may be loaded before help is shown."""
+    index = spec["options"].get(last)
+    if index is None or run.operands or run.values or run.doubts or run.after is not None:
+        return False
+    if "special" in spec or any(effect["kind"] in _CODE for effect in spec["effects"]):
+        return False
+    option = spec["table"][index]
+    names = option["names"]
+    shows = "--help" in names or ("--version" in names and not run.subcommands)
+    return shows and len(option) == 1 and run.options == set(names)
 
 
 def _descend(run: Invocation, spec: Spec, name: str) -> Spec:

@@ -108,12 +108,13 @@ def _with_advice(
 ) -> Again:
     from gateway.approval.always_rule import offered
     from gateway.policy.change import smallest_change
+    from gateway.render.origins import is_of_preset
 
     verdict = found.verdict
     assert verdict is not None
     policy = gateway.loaded_for(verdict).policy
     judged = Judged(tool.level, tool.match_kind == "shell", bool(tool.entry["filters"]))
-    change = smallest_change(verdict, judged, policy.levels) or ""
+    change = smallest_change(verdict, judged, policy, is_of_preset) or ""
     is_ours = tool.name in gateway.registry or tool.name.startswith("mcp__")
     return found.replace(
         is_same_policy=recorded == policy.revision,

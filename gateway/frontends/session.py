@@ -129,10 +129,11 @@ def enforced(gateway: Judge) -> Enforced:
 def change(gateway: Judge, verdict: Verdict) -> str | None:
     """The smallest change that would alter the verdict."""
     from gateway.policy.change import smallest_change
+    from gateway.render.origins import is_of_preset
 
     tool = gateway.registry.tool(verdict.call.tool)
     judged = Judged(tool.level, tool.match_kind == "shell", bool(tool.entry["filters"]))
-    return smallest_change(verdict, judged, gateway.loaded.policy.levels)
+    return smallest_change(verdict, judged, gateway.loaded.policy, is_of_preset)
 
 
 def read_input(limit: int, what: str) -> bytes:

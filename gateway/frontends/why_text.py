@@ -12,7 +12,7 @@ from gateway.frontends.jsontext import dumps
 from gateway.frontends.pasting import shell_word
 from gateway.model.decision import Decision
 from gateway.model.record import said_of
-from gateway.policy.explain import REASONS, matched
+from gateway.policy.explain import REASONS, matched, said_by_rule
 from gateway.policy.wording import phrase, visible
 from gateway.render.origins import layer_name
 from gateway.render.style import clipped, excerpt, wrapped
@@ -90,14 +90,17 @@ def _rule(decision: Mapping[str, Any], again: Again) -> dict[str, Any]:
     own = _text(decision, "because")
     rule = again.rule
     now = "" if rule is None else str(rule.source)
+    because, instead = (rule.because, rule.instead) if rule is not None else ("", "")
+    if again.verdict is not None and again.verdict.reason.rule == rule:
+        because, instead = said_by_rule(again.verdict)
     return {
         "id": str(name),
         "layer": str(layer),
         "file": str(file) or None,
         "line": line or None,
         "text": rule.text if rule is not None else None,
-        "because": own or (rule.because if rule is not None else "") or None,
-        "instead": rule.instead or None if rule is not None else None,
+        "because": own or because or None,
+        "instead": instead or None,
         "now_at": now if now and file and now != f"{file}:{line}" else None,
         "is_gone": bool(file) and rule is None and again.gateway is not None and not str(name).startswith("hook:"),
     }

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from gateway.config.layers import PROJECT, layer_folders, passed_over
 from gateway.core.errors import CallError
-from gateway.judge.policy_tests import examples_of, is_packaged, rules_of
+from gateway.judge.policy_tests import examples_of, is_packaged, needs_circumstances, rules_of
+from gateway.model.decision import Decision
 from gateway.policy.compile import compile_policy
 from gateway.policy.lint.lint import Finding
 from gateway.policy.table import Policy
+from gateway.policy.wording import phrase
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -15,7 +17,12 @@ if TYPE_CHECKING:
 
     from gateway.core.places import Places
     from gateway.judge.policy_tests import Trials
+    from gateway.model.context import Context
+    from gateway.model.verdict import Verdict
     from gateway.policy.compile import Bound
+
+# The modes in which an allow rule is to be of use.
+MODES = ("default", "accept_edits")
 
 
 def failing_examples(bound: Iterable[Bound], trials: Trials) -> Iterator[Finding]:
@@ -30,6 +37,71 @@ def failing_examples(bound: Iterable[Bound], trials: Trials) -> Iterator[Finding
                         "failing-example", "error", each.layer, each.file, rule["line"], rule["id"], case.problem,
                         "correct the rule or the example: `gateway policy test` runs them one by one",
                     )  # fmt: skip
+
+
+def without_effect(bound: Sequence[Bound], trials: Trials, levels: dict[str, str]) -> Iterator[Finding]:
+    """A warning for each allow rule with an example that comes out allowed in no mode that lets work be done, confined
+    or not: it names the rule above, and what leaves that out where this is tried and helps. `bound` stands in the
+    example world."""
+    policy = Policy(**compile_policy(bound, home=trials.world.home), levels=levels)
+    contexts = [trials.context(confined=confined, mode=mode) for mode in MODES for confined in (True, False)]
+    for each in bound:
+        for rule in each.rules if not is_packaged(each.file) else ():
+            if rule["lane"] != "allow" or rule["id"] in each.without or needs_circumstances(rule):
+                continue
+            for call in rule["matches"]:
+                asked = _asked(call, trials, policy, contexts)
+                if asked is None:
+                    continue
+                yield Finding(
+                    "no-effect", "warning", each.layer, each.file, rule["line"], rule["id"],
+                    f"`{call}` is allowed in no mode, although this rule speaks of it: {_above(asked)}",
+                    _remedy(call, asked, bound, trials, levels, contexts),
+                )  # fmt: skip
+                break
+
+
+def _above(verdict: Verdict) -> str:
+    """What keeps the call from being allowed."""
+    rule = verdict.reason.rule
+    if rule.lane == "mode":
+        return f"no rule covers that it {phrase(verdict.analysis.items[verdict.reason.item].effect)}"
+    said = "denies it" if verdict.decision is Decision.DENY else "asks"
+    return f"rule `{rule.id}` ({rule.source}) {said}"
+
+
+def _asked(call: str, trials: Trials, policy: Policy, contexts: Sequence[Context]) -> Verdict | None:
+    """The mildest verdict that does not allow the call; None if one does, or none can be had."""
+    try:
+        verdicts = [trials.verdict(call, policy, context) for context in contexts]
+    except CallError:
+        return None
+    best = min(verdicts, key=lambda verdict: verdict.decision)
+    return None if best.decision is Decision.ALLOW else best
+
+
+def _remedy(
+    call: str,
+    asked: Verdict,
+    bound: Sequence[Bound],
+    trials: Trials,
+    levels: dict[str, str],
+    contexts: Sequence[Context],
+) -> str:
+    """What lets the rule speak, tried; general words where nothing is known to."""
+    left: set[str] = set()
+    while asked.reason.rule.lane != "mode":
+        above = asked.reason.rule
+        if above.source.layer == "builtin" or above.lock or not is_packaged(above.source.file) or above.id in left:
+            break
+        left.add(above.id)
+        now = [each.replace(without=each.without | left) for each in bound]
+        policy = Policy(**compile_policy(now, home=trials.world.home), levels=levels)
+        again = _asked(call, trials, policy, contexts)
+        if again is None:
+            return f"`without: [{', '.join(sorted(left))}]` at the preset that you extend lets it speak"
+        asked = again
+    return "a person is asked in any case; allow what else the call does, or remove the example"
 
 
 def not_read(places: Places, root: str) -> list[Finding]:

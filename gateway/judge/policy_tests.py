@@ -218,6 +218,11 @@ def _alone(bound: Bound, rule: dict[str, Any]) -> Bound:
     return bound.replace(rules=[only], level="enforce", without=frozenset())
 
 
+def needs_circumstances(rule: dict[str, Any]) -> bool:
+    """Whether each alternative of a rule tests what a call's text cannot say, other than whether it is confined."""
+    return all((_UNSAYABLE - {"confined"}) & set(each) for each in alternatives(rule["when"]))
+
+
 def _hits(verdict: Verdict) -> bool:
     return bool(verdict.demands) or next(rules_of(verdict), None) is not None
 

@@ -14,16 +14,17 @@ from gateway.model.effect import HOLE, PATH_KINDS
 from gateway.policy.globs import escape
 from gateway.policy.modes import CEILINGS, regions_of
 from gateway.policy.resolve import resolve
-from gateway.policy.table import REVIEW, Policy
+from gateway.policy.table import LEVEL, REVIEW, SHOWN, Policy
 from gateway.policy.wording import visible
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Callable, Iterable, Mapping
     from typing import Any
 
     from gateway.model.command import Part
     from gateway.model.rule import Rule
+    from gateway.model.source import Source
     from gateway.model.verdict import Outcome, Reason, Verdict
     from gateway.policy.resolve import Judged
 
@@ -38,21 +39,24 @@ class Proposal(Value):
     when: Mapping[str, Any]
 
 
-def smallest_change(verdict: Verdict, tool: Judged, levels: Mapping[str, str]) -> str | None:
+def smallest_change(
+    verdict: Verdict, tool: Judged, policy: Policy, is_preset: Callable[[Rule], bool] = lambda _: False
+) -> str | None:
     """What would alter the verdict, on one line; None if nothing small is known to.
 
-    `tool` and `levels` are what the verdict was resolved with. The verdict's policy is not needed: rules combine
-    by strictness for each effect, so what its rules said stands, and only what the mode decided can change.
+    `tool` and `policy` are what the verdict was resolved with. `is_preset`: whether a rule is one of a preset, which
+    whoever extends it can leave out. Rules combine by strictness for each effect, so what the policy's rules said
+    stands while other rules are tried.
     """
-    trial = Trial(verdict, tool, dict(levels))
+    trial = Trial(verdict, tool, dict(policy.levels))
     if verdict.decision is Decision.ALLOW:
         return _without_cover(verdict, trial)
     in_the_way = _in_the_way(verdict)
     if in_the_way:
-        return _named(verdict, in_the_way)
+        return _left_out(verdict, tool, policy, in_the_way, is_preset) or _named(verdict, in_the_way)
     rules = _proposals(verdict, trial)
     if rules:
-        return f"allowed with {_listed(f'`allow: {visible(rule.text)}`' for rule in rules)} in your own policy"
+        return f"allowed with {_allowing(rules)} in your own policy"
     mode = verdict.context.mode
     if mode in CEILINGS or mode == "dont_ask":
         decision = trial.decision((), "default")
@@ -103,6 +107,45 @@ class Trial:
         return resolve(policy, verdict.call, self.tool, verdict.analysis, context, verdict.facts, self.regions)
 
 
+def _allowing(rules: Iterable[Proposal]) -> str:
+    return _listed(f"`allow: {visible(rule.text)}`" for rule in rules)
+
+
+def _left_out(
+    verdict: Verdict, tool: Judged, policy: Policy, reasons: list[Reason], is_preset: Callable[[Rule], bool]
+) -> str:
+    """What a policy file must say so that rules of presets that ask do not stand in the way, "" where that does not
+    allow the call. A rule that denies is not advised to be left out, nor one that is sure of the target once told."""
+    rules = [reason.rule for reason in reasons]
+    if verdict.decision is not Decision.ASK or not all(
+        is_preset(rule) and not rule.lock and rule.source.layer != "enterprise" for rule in rules
+    ):
+        return ""
+    if any(not reason.certain and _is_spelled_by_the_call(verdict, reason) for reason in reasons):
+        return ""
+    places = {(rule.id, rule.source) for rule in rules}
+    rows = [
+        [*row[:LEVEL], "observe", *row[LEVEL + 1 : SHOWN]] if _place_of(policy, number) in places else row
+        for number, row in enumerate(policy.rules)
+    ]
+    without = policy.replace(rules=rows, seen=None)
+    again = resolve(
+        without, verdict.call, tool, verdict.analysis, verdict.context, verdict.facts, regions_of(verdict.context)
+    )
+    said = f"`without: [{', '.join(dict.fromkeys(visible(rule.id) for rule in rules))}]` at the preset that you extend"
+    if again.decision is Decision.ALLOW:
+        return f"a person's agreement; or {said}"
+    if again.decision is Decision.DENY or _in_the_way(again):
+        return ""
+    more = _proposals(again, Trial(again, tool, dict(policy.levels)))
+    return f"a person's agreement; or {said}, and {_allowing(more)} in your own policy" if more else ""
+
+
+def _place_of(policy: Policy, number: int) -> tuple[str, Source]:
+    rule = policy.rule(number)
+    return rule.id, rule.source
+
+
 def _rule(proposal: Proposal) -> dict[str, Any]:
     """A proposal as a complete rule in normal form."""
     return {
@@ -126,6 +169,11 @@ def _named(verdict: Verdict, reasons: list[Reason]) -> str:
     asked = verdict.decision is Decision.ASK
     if len(reasons) > 1:
         named = _listed(_place(reason.rule) for reason in reasons)
+        if all(not each.certain and _is_spelled_by_the_call(verdict, each) for each in reasons):
+            return f"spell the target out, so that {named} can tell whether they hold"
+        fixed = next((each.rule for each in reasons if each.rule.source.layer == "builtin"), None)
+        if asked and fixed is not None:
+            return f"a person's agreement: {_place(fixed)} is built in, no layer alters it"
         if asked:
             return f"a person's agreement; without one, each of {named} would need an `except:` that holds for it"
         return f"{named} would all have to except it"

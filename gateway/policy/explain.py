@@ -91,12 +91,27 @@ def reason_of(verdict: Verdict) -> str:
     if lane == "ask" and decision is Decision.DENY:
         return "nobody_to_ask"
     if not reason.certain:
-        effect: Any = verdict.analysis.items[reason.item].effect
-        known_tree = effect.kind in PATH_KINDS and effect.tree and HOLE not in effect.path
-        return "below" if known_tree else "unknown_target"
+        return "unknown_target" if _is_unknown(verdict) else "below"
     if verdict.analysis.tokens and "words" in reason.note:
         return "unparsed"
     return "rule"
+
+
+def _is_unknown(verdict: Verdict) -> bool:
+    """Whether the deciding rule may or may not speak of the call, depending on what is not known before the run."""
+    reason = verdict.reason
+    effect: Any = verdict.analysis.items[reason.item].effect
+    known_tree = effect.kind in PATH_KINDS and effect.tree and HOLE not in effect.path
+    return not reason.certain and not known_tree
+
+
+def said_by_rule(verdict: Verdict) -> tuple[str, str]:
+    """Why the deciding rule says what it does, and what it advises instead. Nothing of a rule that only may speak of
+    the call: what it says is of other targets than this one, as far as is known."""
+    rule = verdict.reason.rule
+    if verdict.decision is not Decision.ALLOW and _is_unknown(verdict):
+        return "", ""
+    return rule.because, rule.instead
 
 
 def _is_hidden(verdict: Verdict, item: Item) -> bool:
@@ -137,16 +152,15 @@ def message(verdict: Verdict) -> str:
     if kind == "mode":
         return f"{what} {verb}: it {does}, and no rule covers that."
     text = f"{what} {verb} by rule `{rule.id}`"
-    because = visible(rule.because)
+    because, instead = map(visible, said_by_rule(verdict))
     note = verdict.reason.note
     if kind == "unknown_target":
-        text += f", which may match: it {does}"
-        text += f" ({because})" if because else ""
-    elif note:
+        return f"{what} {verb}: it {does}, of which rule `{rule.id}` may speak."
+    if note:
         text += f": {because}; {visible(note)}" if because else f": {visible(note)}"
     else:
         text += f": {because}" if because else f", {quote(rule.text)}: it {does}"
-    return text + "." + (f" Instead: {visible(rule.instead)}." if rule.instead else "")
+    return text + "." + (f" Instead: {instead}." if instead else "")
 
 
 def _mode_or_level(rule: Rule) -> str:

@@ -6,6 +6,12 @@ import os
 
 from gateway.core.places import packaged
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from gateway.model.rule import Rule
+
+_PRESET = "preset "
+
 
 def layer_name(layer: str, file: str) -> str:
     """`preset daily` for a file that ships with the package and stands in for, or is extended by, one of a person's or
@@ -14,4 +20,9 @@ def layer_name(layer: str, file: str) -> str:
     stem, ending = os.path.splitext(name)
     if layer == "builtin" or ending != ".yaml" or folder != packaged("policies"):
         return layer
-    return f"preset {stem}"
+    return f"{_PRESET}{stem}"
+
+
+def is_of_preset(rule: Rule) -> bool:
+    """Whether a rule is one of a preset, which whoever extends it can leave out."""
+    return layer_name(rule.source.layer, rule.source.file).startswith(_PRESET)

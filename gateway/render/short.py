@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from gateway.policy.explain import reason_of, said_by_rule
 from gateway.policy.wording import phrase, visible
 from gateway.render.style import Style, clipped
 from gateway.render.text import headline
@@ -29,8 +30,8 @@ def short_text(verdict: Verdict, found: dict[str, Any], style: Style, *, cut: bo
 
 def _why(verdict: Verdict) -> str:
     """What the call does that decides, and what the rule says about it."""
-    rule, note = verdict.reason.rule, visible(verdict.reason.note)
-    because = visible(rule.because)
+    because, _instead = map(visible, said_by_rule(verdict))
+    note = visible(verdict.reason.note) if reason_of(verdict) != "unknown_target" else ""
     if verdict.decision.word == "allow":
         return because
     does = f"it {phrase(verdict.analysis.items[verdict.reason.item].effect)}"
@@ -41,4 +42,4 @@ def _what_to_do(verdict: Verdict, found: dict[str, Any]) -> str:
     """What the rule advises instead, else the smallest change; nothing for what is allowed."""
     if verdict.decision.word == "allow":
         return ""
-    return visible(verdict.reason.rule.instead) or found.get("change") or ""
+    return visible(said_by_rule(verdict)[1]) or found.get("change") or ""

@@ -5,6 +5,7 @@ Most of it is taken from the data that becomes the JSON, so that neither can con
 
 from __future__ import annotations
 
+from gateway.policy.explain import said_by_rule
 from gateway.policy.wording import phrase, quote, visible
 from gateway.render.folding import folded
 from gateway.render.origins import layer_name
@@ -48,9 +49,11 @@ def verdict_text(verdict: Verdict, found: dict[str, Any], style: Style, *, full:
     lines = [_headline(verdict, found, style), "", *_marked(found, verdict.call.shown, style), ""]
     if found["decision"] != "allow":
         lines += _labelled("it", phrase(verdict.analysis.items[reason.item].effect), style)
-    lines += _labelled("because", visible(rule.because), style)
-    lines += _labelled("note", visible(reason.note), style)
-    lines += _labelled("instead", visible(rule.instead), style)
+    because, instead = said_by_rule(verdict)
+    lines += _labelled("because", visible(because), style)
+    if found["reason"] != "unknown_target":
+        lines += _labelled("note", visible(reason.note), style)
+    lines += _labelled("instead", visible(instead), style)
     if rule.source.file:
         text = rule.text if full else folded(rule.text)
         lines += _labelled("rule", visible(text), style, 0 if full else _RULE_LINES)
@@ -77,6 +80,10 @@ def _change(text: str, style: Style, *, full: bool) -> list[str]:
 def headline(verdict: Verdict, found: dict[str, Any]) -> str:
     """The decision and who made it, on one line."""
     decision = found["decision"].upper()
+    if found["reason"] == "unknown_target":
+        return (
+            f"{decision}: what it is about is not known before the run; rule {_origin(found['rule'])} may speak of it"
+        )
     why = _WHY.get(found["reason"], {}).get(found["decision"])
     if why is None or found["rule"]["file"]:
         return f"{decision} by rule {_origin(found['rule'])}"

@@ -99,7 +99,7 @@ SPEC: Keys = {
     "file_urls": ("options with a value of the kind `file-url`", "file_urls: --parameters"),
     "at_paths": ("options with a value of the kind `@path`", "at_paths: --parameters"),
     "inert": ("flags that change so little that an allow rule need not name them", "inert: --no-pager"),
-    "alone": ("words that, as the only argument, print something and do nothing else; `|` as in `flags`", "alone: --version --help|-h version"),
+    "alone": ("words that, as the only argument, print something and do nothing else; `|` as in `flags`. A listed flag `--help` does so behind subcommands too, `--version` behind the program, unless there is `code` or `special`", "alone: --version --help|-h version"),
     "options": ("options that do something; see below", "options: {-o|--output: {value: path, does: write}}"),
     "operands": (
         ("what the words are that are no options, in their order; see below. `[]`: there are none. Without the key any"

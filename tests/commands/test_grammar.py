@@ -259,3 +259,42 @@ def test_a_star_stands_for_the_subcommands_that_have_no_name_of_their_own(
 def test_what_stands_behind_an_open_subcommand_is_never_nothing() -> None:
     for words in (["users"], ["users", "drop"], ["users", "--now"]):
         assert [effect["kind"] for effect in run(OPEN, *words).spec["effects"]] == ["code", "code"]
+
+
+HELP = """
+names: [prog]
+flags: -h|--help --version -v
+effects: [system things change]
+subcommands:
+  build:
+    {flags: -h|--help -v, values: -o, operands: [{kind: text, rest: true}], effects: [system things change]}
+  run: {flags: -v, operands: [{kind: text, rest: true}], effects: [system things change]}
+  load: {flags: --help, operands: [], code: loads the plugins that it finds}
+"""
+
+
+@pytest.mark.parametrize(
+    ("words", "nothing"),
+    [
+        (["--help"], True),
+        (["-h"], True),
+        (["--version"], True),
+        (["-v"], False),
+        (["build", "--help"], True),
+        (["build", "-h"], True),
+        (["build", "-v", "--help"], False),
+        (["build", "x", "--help"], False),
+        (["build", "-o", "--help"], False),
+        (["build", "--", "--help"], False),
+        (["build", "--version"], False),
+        (["--help", "build"], False),
+        (["run", "--help"], False),
+        (["load", "--help"], False),
+        (["build", Word(HOLE, 0, 0), "--help"], False),
+    ],
+)
+def test_a_listed_help_that_stands_alone_behind_subcommands_does_nothing_else(
+    words: list[str | Word], nothing: bool
+) -> None:
+    invocation = run(HELP, *words)
+    assert (not invocation.spec["effects"], nothing) == (nothing, nothing)

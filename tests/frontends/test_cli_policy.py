@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
@@ -513,3 +514,44 @@ def test_a_tool_is_shown_by_name_or_alias(place: Place) -> None:
 def test_an_unknown_tool_is_an_error_with_a_suggestion(place: Place) -> None:
     status, _out, err = place.run("tools", "show", "Rea")
     assert (status, "did you mean `Read`?" in err) == (2, True)
+
+
+WITHOUT_EFFECT = """\
+extends: [daily]
+rules:
+  - id: look-things-up
+    allow: {exec: [kubectl, get]}
+    matches: ["kubectl get pods"]
+  - id: searches
+    allow: WebSearch
+    matches: ["WebSearch(how to test)"]
+  - id: fetches
+    allow: WebFetch(domain:docs.python.org)
+    matches: ["WebFetch(https://docs.python.org/3/)"]
+"""
+
+
+def test_lint_proves_of_each_example_of_an_allow_rule_that_it_is_allowed_or_names_what_stands_above(
+    place: Place,
+) -> None:
+    status, found = place.data("policy", "lint", str(place.put("policy.yaml", WITHOUT_EFFECT)))
+    said = {each["rule"]: (each["message"], each["remedy"]) for each in found["findings"] if each["id"] == "no-effect"}
+
+    assert status == 1
+    assert sorted(said) == ["look-things-up", "searches"]
+    message, remedy = said["look-things-up"]
+    assert "`private-addresses`" in message
+    assert "guard.yaml" in message
+    assert "`without: [private-addresses]`" in remedy
+
+
+@pytest.mark.parametrize("call", ["Bash(kubectl get pods)", "WebFetch(https://10.1.2.3/)"])
+def test_the_change_that_leaves_a_preset_s_rule_out_is_one_that_works(place: Place, call: str) -> None:
+    place.put(USER, "extends: [daily]\n")
+    said = place.data("check", call)[1]["change"]
+    (left_out,) = re.findall(r"`without: \[(.+?)\]`", said)
+    rules = re.findall(r"`allow: (.+?)`(?:,| and| in)", said)
+    text = f"extends: [{{preset: daily, without: [{left_out}]}}]\nrules: "
+    place.put(USER, text + json.dumps([{"allow": rule} for rule in rules]) + "\n")
+
+    assert place.data("check", call)[1]["decision"] == "allow", said

@@ -104,11 +104,19 @@ PARTS_OF: dict[str, tuple[str, ...]] = {
     **dict.fromkeys(
         ("gcloud", "gsutil", "bq", "pip", "pip3", "meson", "mvn", "lsb_release", "dpkg-architecture"), _SCRIPT
     ),
-    **dict.fromkeys(("apt", "apt-get", "apt-mark", "apt-cache", "apt-file"), ("dpkg", "lsb_release", "sh")),
+    **dict.fromkeys(
+        ("apt", "apt-get", "apt-mark", "apt-cache", "apt-config", "apt-file"), ("dpkg", "lsb_release", "sh")
+    ),
     **dict.fromkeys(("npm", "npx"), ("node",)),
     "gem": ("ruby",),
+    **dict.fromkeys(("pod2html", "ptar"), ("pwd",)),
+    "debconf-show": ("locale",),
+    "dpkg-realpath": ("basename", "readlink"),
     # Without root it starts itself again in a namespace of users, and asks what it would run containers with.
-    **dict.fromkeys(("podman", "buildah"), ("podman", "buildah", "newuidmap", "newgidmap", "conmon", "crun", "runc")),
+    **dict.fromkeys(
+        ("podman", "buildah"),
+        ("podman", "buildah", "buildah-in-a-user-namespace", "newuidmap", "newgidmap", "conmon", "crun", "runc"),
+    ),
     "yq": ("jq",),
     "man": (
         "apropos",
@@ -172,9 +180,9 @@ OWN_FILES: dict[str, tuple[str, ...]] = {
     "kubectl": ("~/.kube/config",),  # which cluster there is; only `config view` shows it, and predicts that
     **dict.fromkeys(("npm", "npx", "node"), ("~/.npmrc", "~/.gitconfig")),
     **dict.fromkeys(("wget", "pip", "go"), ("~/.netrc",)),  # the login for the very host that is asked
-    **dict.fromkeys(("su", "chage", "sudo"), ("/etc/shadow",)),  # the account's own line
+    **dict.fromkeys(("su", "chage", "sudo", "expiry", "debconf-show"), ("/etc/shadow",)),  # the account's own line
     **dict.fromkeys(
-        ("psql", "pg_dump", "createdb", "dropdb"), ("/etc/shadow",)
+        ("psql", "pg_dump", "pg_basebackup", "createdb", "dropdb"), ("/etc/shadow",)
     ),  # Perl's way to ask for an account tries it
 }
 # Settings of the project that a program takes from the folder it works in or one above.

@@ -220,8 +220,8 @@ WHY = [
         "unknown_target",
         verdict((ASK, SECRETS, 0), text="$", items=(LOOSE,), parts=CHAIN[:1], note="it may match", certain=False),
         (
-            "`$` needs a person's approval by rule `secrets`, which may match: it reads a path that is not known before"
-            " the run (these are secrets)."
+            "`$` needs a person's approval: it reads a path that is not known before the run, of which rule `secrets`"
+            " may speak."
         ),
     ),
     (

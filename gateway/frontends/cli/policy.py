@@ -185,7 +185,7 @@ def lint(files: _Files = None, policies: _Policies = None, cwd: _Cwd = None, jso
     broken file.
     """
     from gateway.config.descriptions import find_descriptions
-    from gateway.judge.findings import confirm, failing_examples, not_read
+    from gateway.judge.findings import confirm, failing_examples, not_read, without_effect
     from gateway.judge.policy_tests import Trials, described_by, is_packaged, read_layers, stack_for
 
     options = _options(cwd, policies)
@@ -206,6 +206,7 @@ def lint(files: _Files = None, policies: _Policies = None, cwd: _Cwd = None, jso
     findings = [
         *failing_examples(bound, trials),
         *confirm(_lint(bound, registry, trials.world.home), bound, trials, levels),
+        *without_effect(bound, trials, levels),
     ]
     if files:
         wanted = {os.path.realpath(name) for name in files}
