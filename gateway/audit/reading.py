@@ -8,6 +8,7 @@ import os
 from gateway.audit import chain, files
 from gateway.core.errors import AuditError
 from gateway.core.value import Value
+from gateway.model.record import DECISION, OUTCOME
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -153,6 +154,21 @@ def added_since(folder: str, at: tuple[int, int]) -> tuple[list[dict[str, Any]],
                     found += [record] if record is not None else []
                     at = (part.segment, line.start + len(line.data))
     return found, at
+
+
+def recent(folder: str, number: int, most: int) -> tuple[dict[str, Any], dict[str, Any] | None] | None:
+    """The decision of that number and the last outcome of its call, if it stands in the last `most` bytes of the
+    record: found without an index. Raises AuditError."""
+    outcomes: dict[Any, dict[str, Any]] = {}
+    with Moment(folder) as moment:
+        for record in moment.backwards(most):
+            if record["kind"] == OUTCOME:
+                outcomes.setdefault(record.get("id"), record)
+            elif record["n"] == number and record["kind"] == DECISION:
+                return record, outcomes.get(record.get("id"))
+            if isinstance(record["n"], int) and record["n"] < number:
+                return None
+    return None
 
 
 def _key(folder: str) -> bytes | None:

@@ -63,7 +63,7 @@ class Looks:
             case "interruptions":
                 return self._interruptions()
             case "policy":
-                return self._policy()
+                return self._policy(query)
             case "coverage":
                 return coverage.coverage(self._sources.coverage())
             case "agents":
@@ -120,9 +120,10 @@ class Looks:
         days = [(today - timedelta(days=ago)).isoformat() for ago in reversed(range(_DAYS))]
         return interruptions.interruptions(asks, shapes, rules, days, is_all=len(asks) < _MOST_ASKS)
 
-    def _policy(self) -> Page:
+    def _policy(self, query: Mapping[str, str]) -> Page:
         judge = self._sources.judge()
-        return policy.policy(effective(places(), judge.options, judge.registry), places().home)
+        found = effective(places(), judge.options, judge.registry)
+        return policy.policy(found, places().home, query.get("call", ""), query.get("policy", ""))
 
     def _agents(self, again: bool) -> Page:
         with self._one:

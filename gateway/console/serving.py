@@ -158,6 +158,7 @@ class _Opener:
         self.forget()
         if self._loop is not None and _is_terminal():
             self._loop.remove_reader(0)
+            self._say("\n")  # behind the ^C that terminals show
 
     def _typed(self) -> None:
         if not os.read(0, 4096):

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from gateway.audit.index import Index
 from gateway.audit.log import FOLDER
-from gateway.audit.reading import Moment
+from gateway.audit.reading import Moment, recent
 from gateway.audit.refusals import Refusal, kind_of
 from gateway.calls.containing import cannot_contain
 from gateway.config.load import Options, project_root, tool_files
@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from gateway.judge.policy_tests import Report
 
 _EDITED = "this text"
+_RECENT = 8 << 20  # bytes of the record that are looked through before an index is made
 _AS_FILE = "user.yaml"  # its layer in a folder of policies
 
 
@@ -68,11 +69,14 @@ class ConsoleSources:
 
     def call(self, name: str, *, plans: bool) -> CallTold | None:
         """A call of the record, judged once more."""
-        with Index(self.record) as index:
-            found = index.show(name)
-        if len(found) != 1 or found[0].decision is None:
-            return None
-        decision, outcome = found[0].decision, found[0].outcome
+        known = recent(self.record, int(name), _RECENT) if name.isdecimal() and len(name) < 16 else None
+        if known is None:
+            with Index(self.record) as index:
+                found = index.show(name)
+            if len(found) != 1 or found[0].decision is None:
+                return None
+            known = found[0].decision, found[0].outcome
+        decision, outcome = known
         refusal = Refusal(kind_of(decision, outcome), decision, outcome)
         again = judged_again(decision, self._key(), self.cwd)
         data = as_data(refusal, again)

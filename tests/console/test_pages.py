@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from typing import TYPE_CHECKING, Any
+from urllib.parse import parse_qs
 
 import pytest
 from pages_read import HOSTILE, Reader
@@ -204,6 +205,27 @@ def test_a_page_says_the_same_as_html_and_as_a_tree(lived: Running):
 
     page = lived.get("/why/1", lived.reader).text
     assert "".join(html(again(each)) for each in tree["main"]) in page
+
+
+def test_a_rule_that_ends_a_question_is_tried_on_the_call_that_asked(lived: Running):
+    found = Reader(lived.get("/interruptions", lived.reader).text)
+    way = next(str(each["href"]) for tag, each in found.elements if tag == "a" and "policy=" in str(each.get("href")))
+    shown = Reader(lived.get(way, lived.reader).text).said
+    assert "touch x" in shown
+    assert "id: less-asking" in shown
+    own = parse_qs(way.partition("?")[2])["policy"][0]
+    told = lived.post("/api/try", lived.opened(), {"call": "touch x", "policy": own}).text
+    assert '["span",{"class":"badge allow"}' in told
+
+
+def test_a_recent_call_is_found_without_an_index(lived: Running):
+    """A record of millions is not gone through for what has just happened."""
+    number, index = 1, lived.home / ".local/state/gateway/audit/index.sqlite"
+    index.unlink(missing_ok=True)
+    assert lived.get(f"/why/{number}", lived.reader).status == 200
+    assert not index.exists()
+    assert lived.get("/live?decision=ask", lived.reader).status == 200
+    assert index.exists()
 
 
 def test_what_is_not_there_is_said_to_be_missing(running: Running):

@@ -199,9 +199,7 @@ def _shapes(shapes: Sequence[Shape], rules: Sequence[str]) -> Node:
             [h("strong", visible(each.what)), " ", kind(each.does), h("div", {"class": "dim"}, visible(each.where))],
             f"{each.agreed} of {each.answered}" if each.answered else "not here",
             [_link(each), h("div", cell(shortened(said_of(each.last), 100)))],
-            h("code", {"class": "line"}, visible(rules[at]))
-            if rules[at : at + 1] not in ([], [""])
-            else h("span", {"class": "dim"}, "none that is safe"),
+            _rule(each, rules[at] if at < len(rules) else ""),
         ]
         for at, each in enumerate(shapes[:_SHOWN])
     ]
@@ -224,6 +222,21 @@ def _shapes(shapes: Sequence[Shape], rules: Sequence[str]) -> Node:
             ". The answer “always” saves it for the project.",
         ),
     )
+
+
+def _rule(each: Shape, rule: str) -> list[Node]:
+    """The rule, and a way to try it: with it on top of what ships, on the last such call."""
+    if not rule:
+        return [h("span", {"class": "dim"}, "none that is safe")]
+    from urllib.parse import urlencode
+
+    text = f"version: 1\nextends: [daily]\nrules:\n  - id: less-asking\n    {rule}\n"
+    shell = texts(each.last, "tool") == "Bash"
+    query = urlencode({"call": said_of(each.last) if shell else "", "policy": text}, errors="replace")
+    return [
+        h("code", {"class": "line"}, visible(rule)),
+        h("a", {"href": f"/policy?{query}", "class": "more"}, "try it"),
+    ]
 
 
 def _link(each: Shape) -> Node:

@@ -27,8 +27,8 @@ rules:
 """
 
 
-def policy(found: Effective, home: str) -> Page:
-    """All layers, and the box."""
+def policy(found: Effective, home: str, call: str = "", own: str = "") -> Page:
+    """All layers, and the box with a call and a policy text to begin with."""
     rows = [
         [
             each.layer,
@@ -52,7 +52,7 @@ def policy(found: Effective, home: str) -> Page:
         h("section", {"class": "card bad"}, h("h2", "Every call is refused until this is mended"), h("ul", problems))
         if problems
         else None,
-        _box(),
+        _box(call, own),
         h(
             "section",
             h("h2", "Layers"),
@@ -92,7 +92,7 @@ def _group(key: tuple[str, str], rules: Sequence[ListedRule], home: str) -> Node
     return h("details", h("summary", title), table(title, heads, rows, numbers=(3,)))
 
 
-def _box() -> Node:
+def _box(call: str, own: str) -> Node:
     return h(
         "section",
         {"class": "card"},
@@ -112,7 +112,7 @@ def _box() -> Node:
                     "autocomplete": "off",
                     "placeholder": "rm -rf build, or Read(.env)",
                 },
-                "",
+                call,
             ),
             h(
                 "label",
@@ -122,6 +122,7 @@ def _box() -> Node:
             ),
             h(
                 "details",
+                {"open": bool(own)},
                 h("summary", "Under a policy of its own"),
                 h(
                     "p",
@@ -140,7 +141,7 @@ def _box() -> Node:
                         "autocomplete": "off",
                         "placeholder": _SAMPLE,
                     },
-                    "",
+                    own,
                 ),
                 h("div", {"id": "lint", "role": "status"}, ""),
             ),
