@@ -90,7 +90,7 @@ def gateway(stack: str, where: str, cwd: str, mode: str, confined: bool, contain
         host=place.host,
         environment={"PATH": f"{place.root}/bin:/usr/local/bin:/usr/bin:/bin"},
         loaded=policy(stack, place.home, place.root, mode),
-        contains=lambda: "" if contained else "no mounts in this case",
+        contains=lambda *_: "" if contained else "no mounts in this case",
     )
 
 

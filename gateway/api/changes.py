@@ -2,17 +2,24 @@
 
 from __future__ import annotations
 
+import os
+
 from gateway.audit import secrets
+from gateway.changes.keeping import discard, keep
 from gateway.changes.listing import listed, shown
 from gateway.changes.store import KEPT, Store
-from gateway.changes.undo import finish_begun, undo
-from gateway.changes.undoing import checked, planned
+from gateway.changes.undo import undo
+from gateway.changes.undoing import planned
+from gateway.changes.unfinished import finish_begun
 from gateway.config.layers import local_folder
 from gateway.core.errors import StoreError
 from gateway.model.call import RawCall
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Collection
+
+    from gateway.changes.keeping import Kept
     from gateway.changes.listing import Listed
     from gateway.changes.undoing import Plan
     from gateway.judge.judge import Judge
@@ -45,12 +52,24 @@ class Changes:
 
     def plan(self, number: int) -> Plan:
         """What undoing a call would do. Raises StoreError."""
-        return planned(self._store, checked(self._store, number), self._judged())
+        return planned(self._store, self._store.checked(number), self._judged())
 
     def undo(self, number: int) -> Plan:
         """Takes back what a call changed, but for what has changed since and what policy protects, which is told.
         Raises StoreError where nothing was done."""
         return undo(self._store, number, self._judged())
+
+    def keep(self, number: int, only: Collection[str] = (), *, rest: bool = False) -> Kept:
+        """Makes what a call changed in a layer of its own the project's. `only`: these names, from the project's root,
+        with what lies in them; `rest`: what nothing is in the way of, where something is. Raises StoreError where
+        nothing was done."""
+        finish_begun(self._store)
+        names = tuple(os.path.join(self.root, name.rstrip("/")) for name in only) or None
+        return keep(self._store, number, self._judged(), names, rest=rest)
+
+    def discard(self, number: int) -> None:
+        """Forgets what a call changed in a layer of its own. Raises StoreError."""
+        discard(self._store, number)
 
     def _judged(self) -> Names:
         return Names(self._gateway)

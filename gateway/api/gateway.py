@@ -5,7 +5,9 @@ from __future__ import annotations
 from _thread import allocate_lock
 
 from gateway.calls.containing import cannot_contain
+from gateway.core.errors import ConfigError, Problem
 from gateway.judge.judge import Judge
+from gateway.model.changes import BOUNDS, NONE
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -23,6 +25,7 @@ if TYPE_CHECKING:
     from gateway.core.cancel import Cancel
     from gateway.core.places import Places
     from gateway.host.base import Host
+    from gateway.judge.judge import Contains
     from gateway.model.call import RawCall
     from gateway.sandbox.run import Runner
 
@@ -54,7 +57,7 @@ class Gateway(Judge):
         host: Host | None = None,
         environment: Mapping[str, str] | None = None,
         loaded: Loaded | None = None,
-        contains: Callable[[], str] = cannot_contain,
+        contains: Contains = cannot_contain,
         **serving: Unpack[Serving],
     ) -> None:
         """As `Judge` takes it, and what serves calls that run (`Serving`). Raises ConfigError."""
@@ -144,11 +147,21 @@ class Gateway(Judge):
         return self.calls.turn(session, cancel, progress)
 
     def session(
-        self, *, name: str | None = None, environment: Mapping[str, str] | None = None, single: bool = False
+        self,
+        *,
+        name: str | None = None,
+        environment: Mapping[str, str] | None = None,
+        single: bool = False,
+        changes: str = NONE,
     ) -> Session:
         """A new session, which starts where this gateway was opened. Closing it ends its background commands. `single`:
-        it is for one call, whose result is given whole."""
-        return self.calls.session(name=name, environment=environment, single=single)
+        it is for one call, whose result is given whole. `changes`: the mildest that may become of what its commands
+        change, whatever policy says: `ask` has somebody decide when a command has run (an approver with `review`), or
+        be asked before where nobody can or it cannot be done; `discard` throws it away. Raises ConfigError for another
+        word."""
+        if changes not in (NONE, *BOUNDS[1:3]):
+            raise ConfigError(Problem(f"`changes` must be ask or discard (got `{changes}`)"))
+        return self.calls.session(name=name, environment=environment, single=single, changes=changes)
 
     def tools(self, form: str = "anthropic", *, mode: str = "", session: Session | None = None) -> list[dict[str, Any]]:
         """The definitions that a model is offered (`gateway.mcp.offered_tools`): without the tools that policy

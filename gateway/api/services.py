@@ -9,7 +9,8 @@ from __future__ import annotations
 import os
 from _thread import allocate_lock
 
-from gateway.approval.asking import Asking, Judgement
+from gateway.approval.asking import Asking, Judgement, chosen_of
+from gateway.approval.base import Decided
 from gateway.audit import calls, secrets
 from gateway.audit.log import log_of
 from gateway.calls.planner import Planner
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from gateway.approval.asking import Approval
-    from gateway.approval.base import Approver
+    from gateway.approval.base import Approver, Review, Reviewer
     from gateway.approval.grants import Grants
     from gateway.approval.person import Person
     from gateway.audit.calls import Recorded
@@ -160,6 +161,22 @@ class Services:
         if approval.grant is not None and approval.grant.saved:
             self._has_saved = True
         return planner, approval
+
+    def can_review(self, planner: Planner) -> bool:
+        """Whether somebody can be asked what becomes of what a call has changed, when it has ended."""
+        return bool(self._approvers) and bool(self._reviewers(planner))
+
+    def review(self, planner: Planner, review: Review) -> Decided | None:
+        """What the first of them says who says anything."""
+        for each in self._reviewers(planner):
+            found = each.review(review)
+            if isinstance(found, Decided):
+                return found
+        return None
+
+    def _reviewers(self, planner: Planner) -> list[Reviewer]:
+        chosen: Sequence[Any] = chosen_of(self._approvers, planner.judge.loaded.settings.get("approvers"))
+        return [each for each in chosen if getattr(each, "reviews", False)]
 
     def recorded(
         self,

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from gateway.approval.base import Answer, Approver
     from gateway.approval.grants import Grants
     from gateway.approval.saved_rules import SavedRules
+    from gateway.config.layers import Setting
     from gateway.judge.judge import Judge
     from gateway.model.grant import Grant
     from gateway.model.plan import SandboxPlan
@@ -116,7 +117,7 @@ class Asking:
     def _answer(self, question: Question, judgement: Judgement) -> tuple[Answer, str]:
         """The first answer of those who may be asked, and who gave it; a refusal and "" where nobody did."""
         setting = judgement.judge.loaded_for(judgement.verdict).settings.get("approvers")
-        chosen = self._approvers if setting is None else _in_order(self._approvers, setting.value)
+        chosen = chosen_of(self._approvers, setting)
         for approver in chosen:
             found = approver.ask(question)
             if found is not None:
@@ -153,6 +154,11 @@ class Asking:
                 return Approval(judgement, None, f"It was approved for good, but that cannot be kept: {problem}.")
             grant = grant.replace(saved=question.always)
         return Approval(judgement, grant, "")
+
+
+def chosen_of(approvers: Sequence[Approver], setting: Setting | None) -> Sequence[Approver]:
+    """Those who may be asked, in the order of the setting `approvers`; all where it says nothing."""
+    return approvers if setting is None else _in_order(approvers, setting.value)
 
 
 def _in_order(approvers: Sequence[Approver], setting: object) -> list[Approver]:

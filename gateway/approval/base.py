@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Protocol
 
+    from gateway.changes.listing import Listed
     from gateway.model.plan import SandboxPlan
     from gateway.model.verdict import Verdict
 
@@ -53,7 +54,43 @@ class Question(Value):
     by_code: tuple[str, ...] = ()
 
 
+class Review(Value):
+    """What a call has changed in layers of its own: to be kept or discarded. `found`: the changes, with their texts and
+    with what is not kept without a word of the person's; `status`: the command's exit status; `problem`: why it could
+    not be kept as it was last answered; `session`: whether there is one that can remember an answer."""
+
+    verdict: Verdict
+    found: Listed
+    status: int = 0
+    problem: str = ""
+    session: bool = False
+    cancelled: Callable[[], bool] = lambda: False
+
+
+class Decided(Value):
+    """What becomes of it. `only`: names from the project's root, with all that lies in them; () for everything. `rest`:
+    what is in conflict with what somebody else has changed stays as it is, and the rest is kept. `session`: what the
+    same call changes in the same files is kept from now on, as long as the session lasts. `note`: what whoever made the
+    call should know of a no."""
+
+    keep: bool
+    by: str
+    only: tuple[str, ...] = ()
+    rest: bool = False
+    session: bool = False
+    note: str = ""
+
+
 if TYPE_CHECKING:
+
+    class Reviewer(Protocol):
+        """An approver that can also be asked when a call has ended."""
+
+        @property
+        def name(self) -> str: ...
+
+        def review(self, review: Review) -> Decided | None:
+            """What becomes of what a call has changed; None where nobody is there to say."""
 
     class Approver(Protocol):
         """Somebody who may be asked. `name`: one of the setting `approvers`."""

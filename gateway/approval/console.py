@@ -18,7 +18,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from gateway.approval.base import Question
+    from gateway.approval.base import Decided, Question, Review
+    from gateway.approval.console_review import ShowReview
 
     Show = Callable[[Question, int], str]
 
@@ -39,17 +40,36 @@ class Console:
         seconds: float = SECONDS,
         streams: tuple[int, int] | None = None,
         by: str = "",
+        review: ShowReview | None = None,
     ) -> None:
         """`show` makes the text of a question, for an output on that descriptor. `streams`: where to read and to write
-        instead of at the terminal. `by`: who sits there, the user of this process by default."""
+        instead of at the terminal. `by`: who sits there, the user of this process by default. `review` makes the text
+        of what a call has changed, and the differences; without it nobody is asked about that here."""
         self._show = show
         self._seconds = seconds
         self._streams = streams
         self._by = by or user()
+        self._review = review
 
     def ask(self, question: Question) -> Answer | None:
         """The person's answer; None where no person can be asked."""
         return at_terminal(lambda reading, writing: self._safely(question, reading, writing), self._streams)
+
+    @property
+    def reviews(self) -> bool:
+        """Whether it can be asked when a call has ended."""
+        return self._review is not None
+
+    def review(self, review: Review) -> Decided | None:
+        """What the person decides about what a call has changed; None where no person can be asked, or none answers."""
+        show = self._review
+        if show is None:
+            return None
+        from gateway.approval.console_review import ask
+
+        return at_terminal(
+            lambda reading, writing: ask(review, show, reading, writing, self._seconds, self._by), self._streams
+        )
 
     def _safely(self, question: Question, reading: int, writing: int) -> Answer:
         try:

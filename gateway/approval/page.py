@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Any
 
-    from gateway.approval.base import Approver, Question
+    from gateway.approval.base import Approver, Decided, Question, Review
 
 _LOOK_EVERY = 0.2
 _PATIENCE = 5.0  # for a console to say whether a page is there
@@ -210,6 +210,17 @@ class Beside:
         self._terminal = terminal
         self._page = page
         self._said = said
+
+    @property
+    def reviews(self) -> bool:
+        """Whether the terminal can be asked when a call has ended; the page is not."""
+        return bool(getattr(self._terminal, "reviews", False))
+
+    def review(self, review: Review) -> Decided | None:
+        """What the person at the terminal decides about what a call has changed."""
+        terminal: Any = self._terminal
+        found: Decided | None = terminal.review(review)
+        return found
 
     def ask(self, question: Question) -> Answer | None:
         """The first answer; None where neither is there."""

@@ -174,6 +174,8 @@ def outcome(result: Result, *, redactor: Redactor, id: str, at: str) -> str:  # 
         more["hints"] = [clean(each.hint) for each in result.violations[:MOST_VIOLATIONS]]
     if result.degraded:
         more["degraded"] = result.degraded
+    if result.drafted:
+        more["drafted"] = result.drafted
     if result.said:
         more["said"] = result.said[:MOST_VIOLATIONS]
     return f"{found},{_encode(more)[1:]}" if more else found + "}"

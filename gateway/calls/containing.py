@@ -31,8 +31,24 @@ def is_first(state: str) -> bool:
     return True
 
 
-def cannot_contain() -> str:
-    """Why calls cannot be contained here, "" if they can."""
+def cannot_contain(drafted: tuple[str, ...] = (), state: str = "") -> str:
+    """Why calls cannot be contained here, with a layer over these folders that is kept in that state folder, "" if they
+    can."""
     from gateway.sandbox.backends.choose import why_none  # lazy: few calls need to know
 
-    return why_none(only=HOLDING)
+    return why_none(only=HOLDING) or (_cannot_lay(drafted, state) if drafted else "")
+
+
+def _cannot_lay(folders: tuple[str, ...], state: str) -> str:
+    from gateway.sandbox.backends.choose import backends
+    from gateway.sandbox.drafts import cannot_lay
+    from gateway.sandbox.layers import FOLDER
+    from gateway.sandbox.overlays import lays_over
+
+    backend = next(each for each in backends() if each.name in HOLDING)
+    if not lays_over(backend, f"{state}/{FOLDER}"):
+        return f"{backend.name}: no folder can be laid over another where `{state}` lies"
+    try:
+        return cannot_lay(folders)
+    except OSError as error:
+        return f"the workspace cannot be looked at ({error})"

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 
+from gateway.calls.drafts import draft_of, in_background
+from gateway.calls.own_changes import with_own_changes
 from gateway.calls.saving import recording_of
 from gateway.calls.work import Work
 from gateway.core.errors import GatewayError
@@ -109,6 +111,8 @@ class _Running:
         elif lasting and not life.planner.limits_seconds(verdict):
             plan = plan.replace(limits=plan.limits.replace(seconds=0.0))
         command = Command(self._words(text, exported, told is not None), ways, report and isinstance(text, str), told)
+        draft = draft_of(life, verdict, plan)
+        plan = with_own_changes(life, verdict, plan if draft is None else draft.plan)
         saving = recording_of(life, verdict, plan)
         try:
             result = life.services.runner.run(
@@ -125,6 +129,12 @@ class _Running:
             if saving is not None:
                 saving.close()
                 life.reports += [f"`{path}` was not changed, because {why}" for path, why in saving.refused.items()]
+            if draft is not None:
+                draft.ended()
+                if in_background(life.raw):
+                    draft.discard()
+                else:
+                    life.draft = draft
 
     def _words(self, text: str | Sequence[str], exported: bool, waits: bool) -> Callable[[int], tuple[bytes, ...]]:
         """What starts, given the descriptor for the folder. Raises GatewayError for anything that was not judged."""

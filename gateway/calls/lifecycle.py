@@ -10,14 +10,16 @@ from __future__ import annotations
 from time import monotonic
 
 from gateway.calls.containing import FIRST, is_first
+from gateway.calls.drafts import circumstances, settle
 from gateway.calls.handlers import check, handler
 from gateway.calls.hooks.run import ask_before, hooks_of, tell_after
 from gateway.calls.output import Crowded, Done, Failure, Output
 from gateway.calls.planner import asks_to_leave
-from gateway.calls.refusal import Refused, exited, never_judged, refused, said
+from gateway.calls.refusal import Refused, exited, guard_of, never_judged, refused, said
 from gateway.calls.saving import cannot_undo, written_by
 from gateway.core.cancel import NEVER
 from gateway.core.errors import CallError, ConfigError, GatewayError, fault
+from gateway.model.changes import KEEP
 from gateway.model.decision import Decision
 from gateway.model.record import Rewritten
 from gateway.model.result import Result
@@ -41,7 +43,9 @@ if TYPE_CHECKING:
     from gateway.calls.ports import Serves
     from gateway.calls.session import Session
     from gateway.calls.work import Handler, Work
+    from gateway.changes.drafting import Draft
     from gateway.core.cancel import Cancel
+    from gateway.judge.judge import Contains
     from gateway.model.call import Call, RawCall
     from gateway.model.context import Context
     from gateway.model.grant import Grant
@@ -76,10 +80,10 @@ class Life:
         sandbox; `work` that runs it otherwise is judged by what the session says of confinement. `key`: the same for a
         call that is made again. `approver`: who is asked about it before those that are asked about all."""
         self.services = services
-        self.planner, self.broken = _guard_of(services)
+        self.planner, self.broken = guard_of(services)
         self.raw = raw.replace(partial=False) if raw.partial else raw  # what is not given is not there
         self.session = session
-        self.context: Context = session.context
+        self.context: Context = circumstances(session.context, raw, services, self.planner)
         self.cancel = cancel or NEVER
         self.progress = progress
         self.beside = beside
@@ -104,6 +108,7 @@ class Life:
         self.rule: Rule | None = None  # of the hook that refused it
         self.rewritten: Rewritten | None = None
         self.ran = False
+        self.draft: Draft | None = None  # what the call has changed in layers of its own, to be decided about
 
     def live(self) -> Done:
         """Leads the call through. Raises nothing but what ends the process, and `Crowded`."""
@@ -141,6 +146,7 @@ class Life:
         edit = self.services.edit(work)
         written = written_by(self, self.verdict)
         self._run(self.verdict, (does, work), began)
+        settle(self, self.verdict)
         if written is not None:
             written.finish()
         if edit is not None:
@@ -207,7 +213,7 @@ class Life:
         assert call is not None  # there are hooks
         return call
 
-    def _judge(self, contains: Callable[[], str] | None = None) -> Verdict:
+    def _judge(self, contains: Contains | None = None) -> Verdict:
         verdict = self.verdict = self.planner.judge.check(self.raw, self.context, contains=contains)
         if verdict.decision is Decision.DENY:
             raise Refused(refused(message(verdict)))
@@ -242,9 +248,9 @@ class Life:
             why = "it runs no command" if self.plan is None else cannot_undo(self, verdict, self.plan)
             if why:
                 self.notes.append(f"It is not contained: {why}.")
-                verdict = self._judge(contains=lambda: why)
+                verdict = self._judge(contains=lambda _drafted, _state: why)
                 self.plan = self._planned(self.planner, verdict)
-            elif is_first(self.planner.judge.places.state):
+            elif verdict.changes == KEEP and is_first(self.planner.judge.places.state):
                 self.reports.append(FIRST)
         return verdict
 
@@ -388,12 +394,3 @@ class Life:
 
     def _name(self) -> str:
         return self.raw.tool if self.tool is None else self.tool.name
-
-
-def _guard_of(services: Serves) -> tuple[Planner, ConfigError | None]:
-    """Who judges the call; where the policy files have become broken, who judged before, and what is wrong: then the
-    call is refused."""
-    try:
-        return services.planner, None
-    except ConfigError as error:
-        return services.planner_before, error

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from typing import Any, Protocol
 
     from gateway.approval.asking import Approval
-    from gateway.approval.base import Approver
+    from gateway.approval.base import Approver, Decided, Review
     from gateway.approval.grants import Grants
     from gateway.approval.person import Person
     from gateway.audit.calls import Lasting, Recorded
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from gateway.calls.planner import Planner
     from gateway.calls.session import Session
     from gateway.calls.work import Work
+    from gateway.changes.drafting import Draft
     from gateway.core.cancel import Cancel
     from gateway.judge.judge import Judge
     from gateway.model.call import RawCall
@@ -67,6 +68,12 @@ if TYPE_CHECKING:
         ) -> tuple[Planner, Approval]:
             """Asks, `first_asked` before all others; once there is an answer, the call is judged and planned anew by
             the policy files as they are."""
+
+        def can_review(self, planner: Planner) -> bool:
+            """Whether somebody can be asked what becomes of what a call has changed, when it has ended."""
+
+        def review(self, planner: Planner, review: Review) -> Decided | None:
+            """What they say, None where nobody does."""
 
     class Records(Protocol):
         """Where calls are recorded."""
@@ -146,9 +153,12 @@ if TYPE_CHECKING:
         verdict: Verdict | None
         plan: SandboxPlan | None
         grant: Grant | None
+        grants: Grants | None
         output: Output
         result: Result | None
         reports: list[str]
+        notes: list[str]
+        draft: Draft | None
 
         def another(self, raw: RawCall, /) -> Done:
             """Leads a call that belongs to this one through a life of its own."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from gateway.calls.output import Output, Text
+from gateway.core.errors import ConfigError
 from gateway.model.call import Call
 from gateway.model.result import Result
 from gateway.policy.unjudged import unjudged
@@ -11,6 +12,8 @@ from gateway.tools.frozen import freeze, readable
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from gateway.calls.planner import Planner
+    from gateway.calls.ports import Serves
     from gateway.model.call import RawCall
     from gateway.model.context import Context
     from gateway.model.rule import Rule
@@ -50,3 +53,12 @@ def never_judged(name: str, raw: RawCall, context: Context, rule: Rule) -> Verdi
     except Exception:
         given = freeze({})
     return unjudged(Call(shown, given, ""), context, rule)
+
+
+def guard_of(services: Serves) -> tuple[Planner, ConfigError | None]:
+    """Who judges the call; where the policy files have become broken, who judged before, and what is wrong: then the
+    call is refused."""
+    try:
+        return services.planner, None
+    except ConfigError as error:
+        return services.planner_before, error

@@ -13,6 +13,7 @@ from gateway.calls.session import Session
 from gateway.core.async_threads import ended, lasting, on_thread
 from gateway.core.cancel import Cancel
 from gateway.core.room_names import of_process
+from gateway.model.changes import NONE
 from gateway.sandbox.rooms import FOLDER, end, furnished
 
 TYPE_CHECKING = False
@@ -53,7 +54,7 @@ class Calls:
         from gateway.approval.grants import Grants
 
         how.setdefault("person", self.services.person)
-        context = self._judge.context
+        context = self._judge.context.replace(changes=how.pop("changes", NONE))
         if context.confined:
             context = self._with_room(context)
         session = Session(context, grants=Grants(), **how)

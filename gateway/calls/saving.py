@@ -12,7 +12,6 @@ from gateway.config.layers import local_folder
 from gateway.core.errors import GatewayError
 from gateway.model.decision import Decision
 from gateway.model.effect import HOLE, Touch
-from gateway.model.plan import WRITE
 from gateway.sandbox.base import SandboxError
 
 TYPE_CHECKING = False
@@ -28,15 +27,15 @@ _CHANGES = ("write", "delete")
 def recording_of(life: InProgress, verdict: Verdict, plan: SandboxPlan) -> Recording | None:
     """Who saves what a confined command changes, None where nobody does. Raises SandboxError where the command runs
     unasked because its changes can be undone, and they could not."""
-    if not any(mount.access == WRITE for mount in plan.mounts):
-        return None  # it changes nothing
+    if not plan.writes:
+        return None  # it changes nothing, or nothing but layers of its own
     from gateway.changes.recording import ASKED, Recording
 
     must = verdict.contained and verdict.decision is Decision.ALLOW
     why = cannot_undo(life, verdict, plan)
     if not why:
         try:
-            return Recording(_of(life, verdict), plan, (verdict.context.scratch,), must=must)
+            return Recording(of_call(life, verdict), plan, (verdict.context.scratch,), must=must)
         except (GatewayError, OSError) as error:
             why = str(error)
             life.reports.append(f"what it changes cannot be undone: {why}")
@@ -47,11 +46,13 @@ def recording_of(life: InProgress, verdict: Verdict, plan: SandboxPlan) -> Recor
 
 def cannot_undo(life: InProgress, verdict: Verdict, plan: SandboxPlan) -> str:
     """Why what a confined command changes could not be taken back, "" if it could, as far as that is known before."""
+    if plan.drafted:
+        return ""  # it changes nothing but layers of its own
     if not life.services.saves_changes:
         return "what calls of this gateway change is not saved"
     from gateway.changes.recording import against
 
-    return against(_of(life, verdict).folder, plan, backend_tells=True)
+    return against(of_call(life, verdict).folder, plan, backend_tells=True)
 
 
 def written_by(life: InProgress, verdict: Verdict) -> Written | None:
@@ -62,7 +63,7 @@ def written_by(life: InProgress, verdict: Verdict) -> Written | None:
     from gateway.changes.recording import Written
 
     try:
-        return Written(_of(life, verdict), paths, verdict.context.workspace)
+        return Written(of_call(life, verdict), paths, verdict.context.workspace)
     except (GatewayError, OSError) as error:
         life.reports.append(f"what it changes cannot be undone: {error}")
         return None
@@ -82,7 +83,8 @@ def written_paths(verdict: Verdict) -> tuple[str, ...]:
     return tuple(dict.fromkeys(found))
 
 
-def _of(life: InProgress, verdict: Verdict) -> Of:
+def of_call(life: InProgress, verdict: Verdict) -> Of:
+    """Whose changes they are."""
     from gateway.changes.recording import Of
 
     context, call = verdict.context, verdict.call

@@ -111,6 +111,11 @@ class Beneath:
         if replace and not exchange:
             os.rename(name, new, src_dir_fd=one, dst_dir_fd=other)
             return
+        self.between(one, name, other, new, exchange=exchange)
+
+    def between(self, one: int, name: str, other: int, new: str, *, exchange: bool) -> None:
+        """Renames from one open folder to another, where nothing may be there; `exchange` swaps both. Raises
+        OSError."""
         if self._libc.renameat2(
             ctypes.c_int(one),
             ctypes.c_char_p(os.fsencode(name)),
@@ -119,7 +124,7 @@ class Beneath:
             ctypes.c_uint(_EXCHANGE if exchange else _NOREPLACE),
         ):
             error = ctypes.get_errno()
-            raise OSError(error, os.strerror(error), path)
+            raise OSError(error, os.strerror(error), name)
 
     def set_mode(self, path: str, mode: int) -> None:
         """The permissions of what stands there, which is no link. Raises OSError."""

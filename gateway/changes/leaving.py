@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from contextlib import suppress
-from time import time
-
 from gateway.changes.looking import below, look
 from gateway.changes.runs_later import runs_later
 from gateway.changes.saver import copied
 from gateway.changes.state import FILE, FOLDER, Stamp, is_same
+from gateway.changes.stored_bytes import size_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -21,7 +19,6 @@ GIT = ".git"
 _HEADS = ("HEAD", "ORIG_HEAD", "packed-refs", "logs/HEAD")
 _REFS = "refs"
 _MOST_LATER = 200
-_WAITS = 3600.0  # seconds in which a call that somebody else makes may yet change something
 
 
 def left(before: Before, is_in_area: Callable[[str], bool] = lambda _path: True) -> dict[str, Stamp | None]:
@@ -104,8 +101,10 @@ def _equal(path: str, was: Stamp, old: str) -> bool:
 def finish(store: Store, made: ChangeSet, *, may_come: bool = False) -> ChangeSet | None:
     """Writes down what a call left, once it has ended; None where it changed nothing, and nothing is kept of it.
     `may_come`: nobody knows that it has ended; without a change it is left as it is."""
-    from gateway.changes.store import KEPT, size_of
+    from gateway.changes.store import KEPT, RUNNING
 
+    if made.state == RUNNING and made.began:
+        return leave_draft(store, made)
     before = store.before(made.number)
     after = left(before)
     changed = changes(before, after, store.path(made.number, "old"))
@@ -124,6 +123,17 @@ def finish(store: Store, made: ChangeSet, *, may_come: bool = False) -> ChangeSe
     return made
 
 
+def leave_draft(store: Store, made: ChangeSet) -> ChangeSet:
+    """The call that wrote to layers has ended, and nobody has decided yet what becomes of them."""
+    from gateway.changes.store import DRAFT
+
+    made = made.replace(state=DRAFT, bytes=size_of(store.path(made.number, "draft")))
+    with store.locked():
+        store.put(made)
+        store.grown(made.bytes)
+    return made
+
+
 def _unannounced(made: ChangeSet, changed: dict[str, tuple[Stamp | None, Stamp | None]]) -> tuple[str, ...]:
     """What runs later of what a call changed without having said so beforehand: its code did."""
     inside = f"{made.project}/"
@@ -135,13 +145,3 @@ def _unannounced(made: ChangeSet, changed: dict[str, tuple[Stamp | None, Stamp |
         if runs_later(name, was.mode if was is not None and was.kind == FILE else 0):
             found.append(name)
     return tuple(sorted(found))
-
-
-def finish_orphans(store: Store) -> None:
-    """Those whose gateway ended before it could: what is there now is what their calls left."""
-    from gateway.changes.store import RUNNING
-
-    for each in store.sets():
-        if each.state == RUNNING and not store.has_owner(each):
-            with suppress(OSError):
-                finish(store, each, may_come=time() - each.time < _WAITS)

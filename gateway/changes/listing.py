@@ -5,17 +5,22 @@ from __future__ import annotations
 import os
 from contextlib import suppress
 
-from gateway.changes.leaving import GIT, changes, finish_orphans, left
+from gateway.changes.drafted import Drafted, drafted
+from gateway.changes.leaving import GIT, changes, left
 from gateway.changes.runs_later import runs_later
 from gateway.changes.saver import copied, stored
 from gateway.changes.state import FILE, FOLDER
+from gateway.changes.store import DRAFT, ChangeSet
+from gateway.changes.unfinished import finish_orphans
 from gateway.core.errors import StoreError
 from gateway.core.value import Value
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import Any
+
     from gateway.changes.state import Stamp
-    from gateway.changes.store import ChangeSet, Store
+    from gateway.changes.store import Store
 
 NEW, CHANGED, DELETED, MODE = "new", "changed", "deleted", "mode"
 MOST_SHOWN = 256 << 10  # bytes of a file whose text is compared
@@ -23,8 +28,8 @@ MOST_SHOWN = 256 << 10  # bytes of a file whose text is compared
 
 class Change(Value):
     """What became of one name. `path`: from the project's root; `what`: new, changed, deleted or mode; `later`: why it
-    may be started or obeyed later; `before` and `after`: its texts, None where they are not compared, because it is no
-    text, too large, or not kept."""
+    may be started or obeyed later; `executable`: whether it can be started now; `before` and `after`: its texts, None
+    where they are not compared, because it is no text, too large, or not kept."""
 
     path: str
     what: str
@@ -32,6 +37,7 @@ class Change(Value):
     was: int
     now: int
     later: str = ""
+    executable: bool = False
     before: str | None = None
     after: str | None = None
 
@@ -44,6 +50,11 @@ class Listed(Value):
     changes: tuple[Change, ...]
     git: int
     missed: tuple[tuple[str, str], ...]
+
+    @property
+    def is_draft(self) -> bool:
+        """Whether nobody has decided yet: what changed lies in a layer, not in the project."""
+        return self.of.state == DRAFT
 
 
 def listed(store: Store) -> list[Listed]:
@@ -59,13 +70,12 @@ def listed(store: Store) -> list[Listed]:
 def shown(store: Store, number: int) -> Listed:
     """One call, with texts. Raises StoreError where there is none."""
     finish_orphans(store)
-    made = store.get(number)
-    if made is None:
-        raise StoreError(f"there are no changes {number}", "see `gateway changes`")
-    return _listed(store, made, texts=True)
+    return _listed(store, store.checked(number), texts=True)
 
 
 def _listed(store: Store, made: ChangeSet, *, texts: bool) -> Listed:
+    if made.state == DRAFT:
+        return draft_listed(drafted(store, made.number), texts=texts)
     before = store.before(made.number)
     after = store.after(made.number)
     old = store.path(made.number, "old")
@@ -75,14 +85,67 @@ def _listed(store: Store, made: ChangeSet, *, texts: bool) -> Listed:
         if f"/{GIT}/" in f"{path}/":
             git += 1
         else:
-            every.append(_change(path, was, now, made, old, texts=texts))
+            every.append(_change(path, was, now, made, _kept_at(was, old), path, texts=texts))
     every.sort(key=lambda change: (not change.later, change.path))
     return Listed(made, tuple(every), git, tuple(sorted(before.missed.items())))
 
 
-def _change(path: str, was: Stamp | None, now: Stamp | None, made: ChangeSet, old: str, *, texts: bool) -> Change:
+def packed(found: list[Listed]) -> list[Any]:
+    """As plain data, for whoever cannot look for themselves."""
+    return [
+        [
+            each.of.as_dict(),
+            [change.as_dict() for change in each.changes],
+            each.git,
+            [list(pair) for pair in each.missed],
+        ]
+        for each in found
+    ]
+
+
+def unpacked(data: Any) -> list[Listed]:
+    """What was packed."""
+    return [
+        Listed(
+            ChangeSet(**of), tuple(Change(**each) for each in every), git, tuple((path, why) for path, why in missed)
+        )
+        for of, every, git, missed in data
+    ]
+
+
+def draft_listed(found: Drafted, *, texts: bool) -> Listed:
+    """What keeping a draft would change in the project, whatever is in the way: what runs later first, then what can be
+    started, then what goes."""
+    made = found.of
+    inside = tuple(f"{root}/" for root, _dev, _ino in made.roots)
+    every, git = [], 0
+    for node in found.all():
+        if not node.path.startswith(inside):
+            continue  # in the session's temporary folder
+        if f"/{GIT}/" in f"{node.path}/":
+            git += 1
+        elif not (node.was is None and node.now is not None and node.now.kind == FOLDER and node.below):
+            change = _change(node.path, node.was, node.now, made, node.path, node.place, texts=texts)
+            every.append(change.replace(what=MODE, before=None, after=None) if node.says_the_same else change)
+    every.sort(key=lambda change: (not change.later, not change.executable, change.what != DELETED, change.path))
+    stays = {**found.conflicts, **found.never}
+    return Listed(made, tuple(every), git, tuple(sorted(stays.items())))
+
+
+def _kept_at(was: Stamp | None, old: str) -> str:
+    """Where what a call has changed is kept, "" for nowhere."""
+    if was is None:
+        return ""
+    places = [os.path.join(old, name) for name in (copied(was.inode), stored(was.inode))]
+    return next((place for place in places if os.path.lexists(place)), "")
+
+
+def _change(
+    path: str, was: Stamp | None, now: Stamp | None, made: ChangeSet, before: str, after: str, *, texts: bool
+) -> Change:
+    """`before` and `after`: where what it said and what it says lie."""
     what = NEW if was is None else DELETED if now is None else CHANGED
-    if was is not None and now is not None and was.replace(mode=0) == now.replace(mode=0):
+    if was is not None and now is not None and _but_mode(was) == _but_mode(now):
         what = MODE
     stamp = now or was
     assert stamp is not None
@@ -90,14 +153,15 @@ def _change(path: str, was: Stamp | None, now: Stamp | None, made: ChangeSet, ol
     change = Change(
         name, what, stamp.kind, was=was.size if was is not None else 0, now=now.size if now is not None else 0,
         later=runs_later(name, was.mode if was is not None and was.kind == FILE else 0),
+        executable=now is not None and now.kind == FILE and bool(now.mode & 0o111),
     )  # fmt: skip
     if not texts or stamp.kind == FOLDER or what == MODE:
         return change
-    kept = ""
-    if was is not None:
-        places = [os.path.join(old, name) for name in (copied(was.inode), stored(was.inode))]
-        kept = next((place for place in places if os.path.lexists(place)), "")
-    return change.replace(before=_text(was, kept), after=_text(now, path))
+    return change.replace(before=_text(was, before), after=_text(now, after))
+
+
+def _but_mode(stamp: Stamp) -> Stamp:
+    return stamp.replace(mode=0) if stamp.kind != FOLDER else stamp.replace(mode=0, dev=0, ino=0)
 
 
 def _text(stamp: Stamp | None, place: str) -> str | None:

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 
     from gateway.changes.area import Area
     from gateway.changes.state import Inode
+    from gateway.changes.store import Before
 
 MOST_COPIED = 256 << 20  # bytes of one file that is written in place
 MOST_NAMES = 400_000
@@ -131,6 +132,30 @@ class Saver:
             self._came(to)
         if replaced is not None and replaced.kind == FOLDER and self.area.root(path):
             self._came(path)
+
+    def tree(self, path: str) -> None:
+        """What stands under a name is about to go or to be replaced, with all that lies in it."""
+        pending = [path]
+        while pending:
+            each = pending.pop()
+            self.name(each)
+            found = look(each)
+            if found is None or found.kind != FOLDER or not self.area.root(each) or self._is_all_new(each):
+                continue
+            try:
+                with os.scandir(each) as entries:
+                    pending += [entry.path for entry in entries]
+            except OSError as error:
+                self.miss(each, f"it cannot be looked into ({error.strerror})")
+
+    def resume(self, before: Before) -> None:
+        """Goes on from what was written down before."""
+        self.before.update(before.was)
+        self.copied.update(before.copied)
+        for stamp in before.was.values():
+            if stamp is not None and stamp.kind == FILE:
+                self._known.setdefault(stamp.inode, stamp.inode in before.kept)
+                self._first.setdefault(stamp.inode, stamp)
 
     def make_way(self, path: str) -> None:
         """Folders may be made on the way to a name."""

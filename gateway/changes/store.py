@@ -7,6 +7,7 @@
     changes/NUMBER/after    what it left, written when it had ended
     changes/NUMBER/old/     old files, by a second name or as a copy
     changes/NUMBER/taken/   what undoing took away
+    changes/NUMBER/draft/   the layers that a call wrote instead of the project, until somebody has decided about them
 
 Private to this user. What is older than a day and whose gateway has ended makes room for what is new; nothing else is
 removed.
@@ -21,6 +22,7 @@ import time
 from contextlib import contextmanager, suppress
 
 from gateway.changes.state import read, written
+from gateway.changes.stored_bytes import remove_all
 from gateway.core import processes
 from gateway.core.errors import StoreError
 from gateway.core.plainjson import decoder, encoder
@@ -39,17 +41,19 @@ MOST_BYTES = 4 << 30
 MOST_DAYS = 7
 YOUNG = 24 * 3600.0  # seconds in which nothing is removed to make room
 RUNNING, KEPT, UNDOING, UNDONE = "running", "kept", "undoing", "undone"
+DRAFT, KEEPING = "draft", "keeping"
 _FREE = 256 << 20  # bytes that stay free on the disk
 _encode = encoder(between=",", after_key=":")
 _decode = decoder()
 
 
 class ChangeSet(Value):
-    """What one call changed. `number`: its place among those of the project; `state`: running, kept, undoing or undone;
-    `roots`: folders that were saved, each with device and inode; `owner`: process and start time of the gateway that
-    runs it, zeros for nobody's; `key`: by which the call of somebody else's tool is known again; `bytes`: kept here and
-    nowhere else; `partly`: how many names undoing left as they were; `named`: what the call said beforehand that it
-    writes; `later`: what runs later of all the rest that it changed, from the project's root."""
+    """What one call changed. `number`: its place among those of the project; `state`: running, draft, keeping, kept,
+    undoing or undone; `roots`: folders that were saved, each with device and inode; `owner`: process and start time of
+    the gateway that runs it, zeros for nobody's; `key`: by which the call of somebody else's tool is known again;
+    `bytes`: kept here and nowhere else; `partly`: how many names undoing left as they were; `named`: what the call said
+    beforehand that it writes; `later`: what runs later of all the rest that it changed, from the project's root;
+    `began`: of a draft, nanoseconds since the epoch from which on what changed below was changed by somebody else."""
 
     number: int
     id: str
@@ -66,6 +70,7 @@ class ChangeSet(Value):
     partly: int = 0
     named: tuple[str, ...] = ()
     later: tuple[str, ...] = ()
+    began: int = 0
 
 
 class Before(Value):
@@ -101,7 +106,7 @@ class Store:
                 made = ChangeSet(
                     number, os.urandom(6).hex(), call[:500], tool[:100], session=session[:200], project=project,
                     time=time.time(), state=RUNNING, roots=tuple(roots),
-                    owner=(os.getpid(), processes.started(os.getpid())), key=key, named=tuple(named),
+                    owner=self.ours(), key=key, named=tuple(named),
                 )  # fmt: skip
                 os.mkdir(self.path(number), 0o700)
                 os.mkdir(self.path(number, "old"), 0o700)
@@ -120,6 +125,24 @@ class Store:
             return f"changes cannot be saved: {error}"
         return "" if room else f"there is no room to save changes in {self.folder}"
 
+    def room(self) -> int:
+        """Bytes that may be saved. Only while it is locked."""
+        return self._make_room()
+
+    @staticmethod
+    def ours() -> tuple[int, int]:
+        """What names this gateway as the owner of a set."""
+        return os.getpid(), processes.started(os.getpid())
+
+    def layers(self, number: int) -> list[tuple[str, str]]:
+        """Of a draft, what was changed over which folder. Raises StoreError."""
+        from gateway.sandbox.drafts import layers_in
+
+        try:
+            return layers_in(self.path(number, "draft"))
+        except (OSError, ValueError, TypeError) as error:
+            raise StoreError(f"the draft {number} cannot be read", "discard it") from error
+
     def sets(self) -> list[ChangeSet]:
         """Those there are, the oldest first."""
         found = (self._read(number) for number in sorted(self._numbers()))
@@ -133,6 +156,13 @@ class Store:
     def get(self, number: int) -> ChangeSet | None:
         """The one of this number, None where there is none."""
         return self._read(number)
+
+    def checked(self, number: int) -> ChangeSet:
+        """The same. Raises StoreError where there is none."""
+        found = self._read(number)
+        if found is None:
+            raise StoreError(f"there are no changes {number}", "see `gateway changes`")
+        return found
 
     def path(self, number: int, *names: str) -> str:
         """Where something of a set lies."""
@@ -354,28 +384,3 @@ _PATIENCE = 10.0
 _MOST_WAITING = 50
 _LOOKS = 600.0  # seconds between two looks for what may go
 _LATER = "try again when it has ended"
-
-
-def size_of(folder: str) -> int:
-    """Bytes that are kept only here: a second name of a file that has another costs none."""
-    total = 0
-    for place, _folders, names in os.walk(folder):
-        for name in names:
-            with suppress(OSError):
-                found = os.lstat(os.path.join(place, name))
-                if found.st_nlink == 1:
-                    total += found.st_blocks * 512
-    return total
-
-
-def remove_all(path: str) -> None:
-    """All of a folder, also where modes forbid it."""
-
-    def opened(function: Any, failed: str, _error: object) -> None:
-        with suppress(OSError):
-            os.chmod(os.path.dirname(failed), 0o700)
-            if os.path.isdir(failed) and not os.path.islink(failed):
-                os.chmod(failed, 0o700)
-            function(failed)
-
-    shutil.rmtree(path, onerror=opened)

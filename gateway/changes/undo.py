@@ -12,12 +12,12 @@ import os
 from contextlib import ExitStack, suppress
 
 from gateway.changes.beneath import Beneath
-from gateway.changes.leaving import finish
 from gateway.changes.looking import below, look
 from gateway.changes.saver import copied, stored
 from gateway.changes.state import FILE, FOLDER, LINK, PIPE, Stamp, first, is_same, read, written
-from gateway.changes.store import RUNNING, UNDOING, UNDONE, remove_all
-from gateway.changes.undoing import MISSING, Plan, above_all, checked, planned
+from gateway.changes.store import DRAFT, KEEPING, RUNNING, UNDOING, UNDONE
+from gateway.changes.stored_bytes import remove_all
+from gateway.changes.undoing import MISSING, Plan, above_all, planned
 from gateway.core.errors import StoreError
 from gateway.core.plainjson import dumps, loads
 
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from gateway.changes.store import Before, ChangeSet, Store
 
 _HOLD = ".gateway-undo-"
+_DRAFTS = "see `gateway changes`"
 _SET_ID = 0o6000
 
 
@@ -41,7 +42,9 @@ def undo(
     """Takes back what a call changed: what was done, and what was left with the reason. `judged`: why policy forbids
     that a name is changed; `step` is told each step before it is taken. Raises StoreError where nothing was done."""
     with store.locked():
-        made = checked(store, number)
+        made = store.checked(number)
+        if made.state in (DRAFT, KEEPING):
+            raise StoreError(f"the changes {number} are a draft: nothing of them is in the project yet", _DRAFTS)
         if made.state == UNDONE:
             raise StoreError(f"the changes {number} are undone")
         if made.state == RUNNING and store.has_owner(made):
@@ -62,15 +65,6 @@ def undo(
             gone=tuple(path for path in plan.gone if path not in left),
             restored=tuple(path for path in plan.restored if path not in left),
         )
-
-
-def finish_begun(store: Store) -> None:
-    """Ends what an undo that was killed has begun. Raises StoreError."""
-    for each in store.sets():
-        if each.state == UNDOING:
-            undo(store, each.number)
-        elif each.state == RUNNING and not store.has_owner(each):
-            finish(store, each)
 
 
 def _write_plan(store: Store, made: ChangeSet, plan: Plan) -> None:

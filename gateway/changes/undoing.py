@@ -12,7 +12,6 @@ from gateway.changes.leaving import changes, git_of, is_new, left
 from gateway.changes.looking import below
 from gateway.changes.looking import look as look_at
 from gateway.changes.state import FILE, FOLDER, first, is_same
-from gateway.core.errors import StoreError
 from gateway.core.value import Value
 
 TYPE_CHECKING = False
@@ -164,12 +163,4 @@ def _need_ways(target: dict[str, Stamp | None], stays: dict[str, str], before: B
             del target[path]
 
 
-def checked(store: Store, number: int) -> ChangeSet:
-    """The set of a number. Raises StoreError where there is none."""
-    found = store.get(number)
-    if found is None:
-        raise StoreError(f"there are no changes {number}", "see `gateway changes`")
-    return found
-
-
-__all__ = ["MISSING", "Plan", "above_all", "checked", "planned"]
+__all__ = ["MISSING", "Plan", "above_all", "planned"]

@@ -10,7 +10,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from gateway.approval.base import Answer, Approver, Question
+    from gateway.approval.base import Answer, Approver, Question, Review
     from gateway.approval.person import Person
 
 
@@ -22,7 +22,7 @@ def approvers() -> tuple[Approver, ...]:
         return () if page is None else (page,)
     from gateway.approval.console import Console
 
-    terminal = Console(_question)
+    terminal = Console(_question, review=_review)
     if page is None:
         return (terminal,)
     from gateway.approval.page import Beside
@@ -79,3 +79,9 @@ def _said(answer: Answer) -> None:
 
     said = "allowed" if answer.allow else "refused"
     at_terminal(lambda _reading, writing: write(writing, f"{said} on the console's page\n"))
+
+
+def _review(review: Review, _number: int, differences: bool) -> str:
+    from gateway.render.changes import difference_text, review_text
+
+    return difference_text(review.found) if differences else review_text(review.found, review.status, review.problem)

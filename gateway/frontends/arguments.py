@@ -132,6 +132,7 @@ EXEC = Command(
         Option("--timeout", "End it after so many seconds; never more than policy's limit.", "SECONDS"),
         Option("--report", "Write the verdict and what became of the call to FILE, as JSON.", "FILE", opens="WRITES"),
         Option("--as-shell", "Read the words after -- as bash reads its own: -c TEXT, -e SCRIPT and so on."),
+        Option("--draft", "Show what it has changed, and keep that only if you say so."),
         Option("--ticket", "Run what a hook let run, once, with the single-use ticket of this number.", "NUMBER"),
         Option("--cwd-to", "Write the folder that the command ended in to this descriptor.", "NUMBER"),
         POLICIES,
@@ -193,6 +194,7 @@ class Request(Value):
     timeout: str | None = None
     report: str | None = None
     as_shell: bool = False
+    draft: bool = False
     ticket: str | None = None
     cwd_to: str | None = None
     words: tuple[str, ...] = ()

@@ -146,10 +146,10 @@ def _own_refusal(words: Sequence[str], given: bytes, why: str) -> Reply:
     return dialect.render(event, Answer(DENY, why))
 
 
-def _cannot_contain() -> str:
+def _cannot_contain(drafted: tuple[str, ...], state: str) -> str:
     from gateway.calls.containing import cannot_contain  # lazy: few calls need to know
 
-    return cannot_contain()
+    return cannot_contain(drafted, state)
 
 
 class Cold:

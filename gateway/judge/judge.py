@@ -37,11 +37,13 @@ if TYPE_CHECKING:
     from gateway.tools.registry import Registry
     from gateway.tools.tool import Tool
 
+    Contains = Callable[[tuple[str, ...], str], str]
+
 _POLICIES_KEPT = 64
 _REGIONS_KEPT = 64  # of sessions, each with a scratch folder of its own
 
 
-def nothing_contains() -> str:
+def nothing_contains(_drafted: tuple[str, ...], _state: str) -> str:
     """Why a judge that nobody told of a sandbox contains no call."""
     return "nobody has looked whether a sandbox holds here"
 
@@ -58,12 +60,13 @@ class Judge:
         host: Host | None = None,
         environment: Mapping[str, str] | None = None,
         loaded: Loaded | None = None,
-        contains: Callable[[], str] = nothing_contains,
+        contains: Contains = nothing_contains,
     ) -> None:
         """Reads tools, program descriptions and policies. Raises ConfigError when anything in them is wrong.
 
         With `loaded` given, no policy file is read, and `options` must hold a real working folder and root. `contains`:
-        why calls cannot be contained here, "" if they can (`gateway.calls.containing`); asked where it matters.
+        why calls cannot be contained here, with a layer over these folders that is kept in that state folder, "" if
+        they can (`gateway.calls.containing`); asked where it matters.
         """
         self.places = where or places()
         self.contains = contains
@@ -114,7 +117,7 @@ class Judge:
         *,
         foreign: Tool | None = None,
         shell: str = "bash",
-        contains: Callable[[], str] | None = None,
+        contains: Contains | None = None,
     ) -> Verdict:
         """The verdict on a call. `foreign`: the tool of another agent that is called, which stands for one of ours or
         for none; `shell`: what that agent has shell texts read by; `contains`: in the place of what this judge
@@ -132,8 +135,13 @@ class Judge:
             facts = facts.replace(trees=self._pipeline.look_below(loaded.policy, call, analysis, context))
         regions = self._regions_of(context)
         modes = () if self.options.mode else loaded.modes_elsewhere
+        contains, state = contains or self.contains, self.places.state
+
+        def cannot(drafted: tuple[str, ...]) -> str:
+            return contains(drafted, state)
+
         found_in = [
-            decide(loaded.policy, call, judged, analysis, each, facts, regions, contains or self.contains)
+            decide(loaded.policy, call, judged, analysis, each, facts, regions, cannot)
             for each in (_in_modes(context, modes) if modes else (context,))
         ]
         return max(found_in, key=lambda each: each.decision)

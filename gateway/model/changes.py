@@ -6,8 +6,9 @@ NONE, KEEP, ASK, DISCARD = "none", "keep", "ask", "discard"
 OFF = "off"
 
 CHANGES = (NONE, KEEP, ASK, DISCARD)
-"""`none`: the call is not contained. `keep`: its changes stay, and can be taken back. `ask`: somebody agrees before.
-`discard`: they are gone when the call ends."""
+"""`none`: the call is not contained. `keep`: its changes stay, and can be taken back. `ask`: somebody agrees to them,
+once they are made in a layer over the workspace, or before where nobody can then. `discard`: they are made in such a
+layer, and gone when the call ends."""
 
 BOUNDS = (KEEP, ASK, DISCARD, OFF)
 """What the setting `contained` may be, mildest first: no rule gives a milder answer. `off`: nothing is contained."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from gateway.core.value import Value
+from gateway.model.changes import NONE
 
 
 class Context(Value):
@@ -17,6 +18,8 @@ class Context(Value):
     exactly the contained plan, which only `gateway.policy.contain` says. `room`: the name of what confined calls of the
     session share, a temporary folder and a loopback (`gateway.sandbox.rooms`); "" where each has its own. `shared`:
     where the session's own tools find that folder, for each name that it has inside; () for tools of somebody else.
+    `changes`: the mildest that may become of what a call of the session changes (`gateway.model.changes`), whatever
+    policy says; `reviewed`: somebody can be asked about that when the call has ended.
     """
 
     cwd: str
@@ -36,3 +39,5 @@ class Context(Value):
     contained: bool = False
     room: str = ""
     shared: tuple[tuple[str, str], ...] = ()
+    changes: str = NONE
+    reviewed: bool = False

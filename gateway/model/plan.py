@@ -91,8 +91,11 @@ class SandboxPlan(Value):
     not the call's alone but its session's, each with where that keeps it (`gateway.sandbox.rooms`). `given`: what is
     moved from such a folder to the host's, where nothing has this name, when the call has ended. `loopback`: the
     session's room, whose loopback the call is in, "" for one of its own. `free`: nothing holds the call,
-    which was let run without the sandbox. `contained`: the call can change nothing but the workspace, temporary folders
-    and such layers, reach nothing but the loopback of the sandbox, and is lent no login.
+    which was let run without the sandbox. `drafted`: writable folders that are not written: what the call changes in
+    them, in its layers and in what it shares lies in layers of this call alone, below `draft`, which whoever runs it
+    makes (`gateway.sandbox.drafts`). `laid`: these, as they are mounted: each with the folders that lie below it, the
+    topmost first, and the one that holds the layer. `contained`: the call can change nothing but the workspace,
+    temporary folders and such layers, reach nothing but the loopback of the sandbox, and is lent no login.
     """
 
     mounts: tuple[Mount, ...]
@@ -114,3 +117,11 @@ class SandboxPlan(Value):
     given: tuple[str, ...] = ()
     loopback: str = ""
     free: bool = False
+    drafted: tuple[str, ...] = ()
+    draft: str = ""
+    laid: tuple[tuple[str, tuple[str, ...], str], ...] = ()
+
+    @property
+    def writes(self) -> bool:
+        """Whether the call may change what is the host's, and not only layers of its own."""
+        return not self.drafted and any(mount.access == WRITE for mount in self.mounts)

@@ -90,6 +90,7 @@ class OutcomeRecord(Value):
     backend: str = ""
     degraded: tuple[str, ...] = ()
     said: tuple[tuple[str, int, int], ...] = ()
+    drafted: str = ""
 
 
 class MarkRecord(Value):

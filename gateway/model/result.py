@@ -34,7 +34,8 @@ class Result(Value):
     stream that were not kept. `backend` held it; `degraded`: what that form does not hold by itself. `cwd`: where a
     session's shell ended, "" when unknown; `exported`: its exported variables, None when unknown or nobody asked.
     `lost`: files that it was seen to write in folders that are gone with it. `said`: hosts that it may only read from,
-    each with the requests that went there and the bytes of them that the call could choose."""
+    each with the requests that went there and the bytes of them that the call could choose. `drafted`: what has become
+    of what it changed in layers of its own: kept, partly (kept), discarded, undecided, "" of a call without."""
 
     ended: str
     status: int
@@ -50,3 +51,4 @@ class Result(Value):
     exported: Mapping[str, str] | None = None
     lost: tuple[str, ...] = ()
     said: tuple[tuple[str, int, int], ...] = ()
+    drafted: str = ""

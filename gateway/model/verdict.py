@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from gateway.core.value import Value
-from gateway.model.changes import NONE
+from gateway.model.changes import ASK, DISCARD, NONE
+from gateway.model.decision import Decision
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from gateway.model.analysis import Analysis
     from gateway.model.call import Call
     from gateway.model.context import Context
-    from gateway.model.decision import Decision
     from gateway.model.facts import Facts
     from gateway.model.rule import Rule
 
@@ -43,8 +43,8 @@ class Verdict(Value):
 
     `reason` decided. `outcomes`: one per item that needed cover or was hit by a rule, in item order. `lost`:
     rules that matched and did not decide. `noted`: matches of `warn` and `observe` rules. `changes`
-    (`gateway.model.changes`): what becomes of what a contained call changes; "ask" where a call could be contained, and
-    is asked about before it runs.
+    (`gateway.model.changes`): what becomes of what a contained call changes; "ask" of one that is asked about before it
+    runs where it could be contained, but nobody can be asked when it has ended.
     """
 
     decision: Decision
@@ -63,3 +63,8 @@ class Verdict(Value):
     def contained(self) -> bool:
         """Whether the call runs by exactly the contained plan."""
         return self.context.contained
+
+    @property
+    def drafts(self) -> bool:
+        """Whether what the call changes lies in layers of its own until its end, or until a person has decided."""
+        return self.decision is Decision.ALLOW and self.changes in (ASK, DISCARD)

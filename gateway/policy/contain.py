@@ -8,11 +8,14 @@ that nothing here makes a call run that a deny or an ask speaks of.
 
 from __future__ import annotations
 
-from gateway.model.changes import ASK, KEEP, OFF
+from gateway.model.changes import ASK, DISCARD, KEEP, NONE, OFF
 from gateway.model.decision import Decision
-from gateway.policy.fitting import leaves
+from gateway.model.effect import LEAVE
+from gateway.model.verdict import Outcome, Reason
+from gateway.policy.fitting import is_unknown, leaves
 from gateway.policy.modes import CEILINGS
 from gateway.policy.resolve import Resolution
+from gateway.policy.table import changes_rule
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -36,29 +39,71 @@ def decide(
     context: Context,
     facts: Facts,
     regions: Regions,
-    cannot: Callable[[], str],
+    cannot: Callable[[tuple[str, ...]], str],
 ) -> Verdict:
-    """The verdict on a call, contained where that is what lets it run. `cannot`: why calls cannot be contained here, ""
-    if they can; asked only where it matters."""
+    """The verdict on a call, contained where that is what lets it run. `cannot`: why calls cannot be contained here,
+    with a layer over these folders, "" if they can; asked only where it matters."""
     if context.contained:  # one that a verdict handed on
         context = context.replace(contained=False)
     resolution = Resolution(policy, call, tool, analysis, context, facts, regions)
-    verdict = resolution.verdict()
+    shows = context.changes == ASK and context.reviewed
+    verdict = _shown_after(resolution.verdict(), regions) if shows else resolution.verdict()
+    if verdict.decision is Decision.ALLOW and context.changes in (ASK, DISCARD) and tool.shell and context.confined:
+        return _in_layers(verdict, cannot)
     if not policy.contains or policy.contained == OFF or verdict.decision is Decision.ALLOW:
         return verdict
-    if not (tool.shell and context.confined) or context.mode in CEILINGS:
+    if not (tool.shell and context.confined):
         return verdict
     left = [item.effect for item in analysis.items if leaves(item.effect, regions)]
-    if left and policy.registries:
+    if left and policy.registries and context.mode not in CEILINGS:
         from gateway.policy.installs import install_of  # lazy: few calls install anything
 
         installer = install_of(analysis, policy.registries)
         left = [each for each in left if installer is None or not installer.reaches(each)]
-    if left or cannot():
+    if left:
         return verdict
-    contained = resolution.contained()
-    if contained.decision is not Decision.ALLOW:
-        return verdict
-    if contained.changes == KEEP:
+    contained = _shown_after(resolution.contained(), regions) if shows else resolution.contained()
+    if contained.decision is not Decision.ALLOW or contained.changes == NONE:
+        return verdict  # it asks all the same, or no rule gives it the contained plan
+    asks = contained.changes == ASK
+    if not (asks and not context.reviewed) and not cannot(() if contained.changes == KEEP else context.workspace):
         return contained
-    return verdict.replace(changes=ASK) if verdict.decision is Decision.ASK and contained.changes == ASK else verdict
+    return verdict.replace(changes=ASK) if asks and verdict.decision is Decision.ASK and not cannot(()) else verdict
+
+
+def _shown_after(verdict: Verdict, regions: Regions) -> Verdict:
+    """A call in a session of whoever wants to see what calls change when they have run: what the mode alone asks about,
+    and what lies in the layers, need not be asked about before."""
+    asks = [outcome for outcome in verdict.outcomes if outcome.decision is Decision.ASK]
+    if verdict.decision is not Decision.ASK or not all(_is_shown(each, verdict, regions) for each in asks):
+        return verdict
+    outcomes = tuple(
+        Outcome(Decision.ALLOW, each.reason.replace(decision=Decision.ALLOW)) if each in asks else each
+        for each in verdict.outcomes
+    )
+    reason = verdict.reason.replace(decision=Decision.ALLOW)
+    return verdict.replace(decision=Decision.ALLOW, reason=reason, outcomes=outcomes)
+
+
+def _is_shown(outcome: Outcome, verdict: Verdict, regions: Regions) -> bool:
+    effect = verdict.analysis.items[outcome.reason.item].effect
+    by_mode = outcome.reason.rule.lane == "mode"
+    return by_mode and effect.kind in ("write", "delete") and not is_unknown(effect) and not leaves(effect, regions)
+
+
+def _in_layers(verdict: Verdict, cannot: Callable[[tuple[str, ...]], str]) -> Verdict:
+    """A call that runs by itself, in a session of whoever wants to see what calls change: in layers of its own, or
+    asked about before. What only reads needs neither."""
+    context = verdict.context
+    changing = [number for number, item in enumerate(verdict.analysis.items) if item.effect.kind in _CHANGING]
+    if not changing:
+        return verdict
+    leaves_all = any(getattr(item.effect, "action", "") == LEAVE for item in verdict.analysis.items)
+    can_be_decided = context.reviewed or context.changes == DISCARD
+    if can_be_decided and not leaves_all and not cannot(context.workspace):
+        return verdict.replace(changes=context.changes)
+    asks = Outcome(Decision.ASK, Reason(changes_rule(context.changes), Decision.ASK, changing[0]))
+    return verdict.replace(decision=Decision.ASK, reason=asks.reason, outcomes=(*verdict.outcomes, asks), changes=ASK)
+
+
+_CHANGING = ("write", "delete", "code", "opaque")

@@ -6,6 +6,7 @@ something that the match field does not tell. `reason` is one of `REASONS`; `mes
 
 from __future__ import annotations
 
+from gateway.model.changes import ASK, DISCARD, KEEP
 from gateway.model.decision import Decision
 from gateway.model.effect import HOLE, PATH_KINDS
 from gateway.policy.modes import CEILINGS
@@ -34,7 +35,11 @@ REASONS = {
     INJECTION: "a hidden or chained command that no rule covers",
 }
 MAX_SEGMENT = 400
-CONTAINED = "Contained: runs, changes kept, can be undone"
+CONTAINED = {
+    KEEP: "Contained: runs, changes kept, can be undone",
+    ASK: "Contained: runs, changes kept once a person has seen them",
+    DISCARD: "Contained: runs, changes thrown away",
+}
 
 
 def explain(
@@ -131,7 +136,8 @@ def message(verdict: Verdict) -> str:
     does = phrase(item.effect)
     if verdict.decision is Decision.ALLOW:
         if verdict.contained:
-            return f"{CONTAINED} (rule `{rule.id}`)." if rule.lane == "allow" else f"{CONTAINED}."
+            contained = CONTAINED.get(verdict.changes, CONTAINED[KEEP])
+            return f"{contained} (rule `{rule.id}`)." if rule.lane == "allow" else f"{contained}."
         if rule.lane == "mode":
             return f"Allowed: {_mode_or_level(rule)} lets it run without a question."
         return f"Allowed by rule `{rule.id}`."

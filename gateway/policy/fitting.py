@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from gateway.model.effect import HOLE, PATH_KINDS
 from gateway.policy import hosts
-from gateway.policy.modes import classify, is_near
+from gateway.policy.modes import classify, is_ceiling, is_near
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
+    from gateway.model.context import Context
     from gateway.model.effect import Effect
     from gateway.policy.modes import Regions
 
@@ -52,6 +53,19 @@ def is_unknown(effect: Effect) -> bool:
 
 FITTING = ("read", "list", "env", "process", "code", "opaque", "write", "delete", "connect")
 """Kinds of effects of which any fits."""
+
+
+def is_refused(effect: Effect, context: Context, regions: Regions) -> bool:
+    """Whether the mode refuses an effect whatever allows it: but what a contained call does that leaves nothing, since
+    what it changes is thrown away there."""
+    if context.contained and effect.kind in _HELD_BY_PLAN:
+        return False
+    return is_ceiling(context.mode, classify(effect, regions, context.confined))
+
+
+_HELD_BY_PLAN = ("code", "opaque", "connect", "env", "process")
+"""Those of which nothing is left where what the call changes is thrown away. Files that a call says it changes are not
+among them: in modes that change nothing it is refused, so that nobody takes them for changed."""
 _HELD = ("code", "opaque", "write", "delete", "connect")
 
 

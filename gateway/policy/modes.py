@@ -6,6 +6,7 @@ The tables here are the ones of `docs/modes.md`, which is generated from the tes
 from __future__ import annotations
 
 from gateway.core.value import Value
+from gateway.model.changes import DISCARD, KEEP
 from gateway.model.decision import Decision
 from gateway.model.effect import HOLE, LEAVE
 
@@ -127,3 +128,8 @@ def mode_decision(mode: str, row: str) -> Decision:
 def is_ceiling(mode: str, row: str) -> bool:
     """True if the mode refuses this class of effect whatever allows it (`plan` and `read_only`)."""
     return mode in CEILINGS and _DECISIONS[mode][row] is Decision.DENY
+
+
+def changes_in(mode: str) -> str:
+    """The mildest that becomes of what contained calls change: modes that change nothing throw it away."""
+    return DISCARD if mode in CEILINGS else KEEP

@@ -14,8 +14,8 @@ from gateway.model.effect import BROUGHT, LEAVE, PATH_KINDS
 from gateway.model.verdict import Outcome, Reason, Verdict
 from gateway.policy.answers import NO, YES
 from gateway.policy.candidates import BOTH, TARGET, WITHOUT_COVER, WRITTEN, Finder
-from gateway.policy.fitting import fits, is_unknown
-from gateway.policy.modes import REVIEWED_MODE, classify, is_ceiling, is_change, mode_decision
+from gateway.policy.fitting import fits, is_refused, is_unknown
+from gateway.policy.modes import REVIEWED_MODE, changes_in, classify, is_change, mode_decision
 from gateway.policy.table import (
     CHANGES,
     DELEGATE,
@@ -174,7 +174,8 @@ class Resolution(Finder):
         if not self.gives:
             return NONE
         demanded = [str(value) for name, value in demands if name == "changes"]
-        return strictest(KEEP, self.policy.contained, *self.kept.values(), *demanded)
+        bounds = (changes_in(self.context.mode), self.policy.contained, self.context.changes)
+        return strictest(*bounds, *self.kept.values(), *demanded)
 
     def _is_reviewed(self, carriers_only: bool) -> bool:
         """Whether policy wants somebody to look at a call that it allows."""
@@ -196,7 +197,7 @@ class Resolution(Finder):
         if found.decision is _DENY:
             return found
         effect, mode = item.effect, self.context.mode
-        if is_ceiling(mode, classify(effect, self.regions, self.context.confined)):
+        if is_refused(effect, self.context, self.regions):
             self.lost.append(found.reason.replace(note=f"mode `{mode}` is a ceiling"))
             return self._by_mode(number, item)
         if found.decision is _ASK:

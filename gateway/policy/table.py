@@ -114,4 +114,16 @@ def review_rule(reviewed: str) -> Rule:
     return found
 
 
+def changes_rule(changes: str) -> Rule:
+    """The rule that stands for the wish of a session to decide about what calls change."""
+    key = f"changes:{changes}"
+    found = _BUILT_IN.get(key)
+    if found is None:
+        because = (
+            "whoever opened the session wants to decide about what calls change, which cannot be done afterwards here"
+        )
+        found = _BUILT_IN[key] = Rule(key, "ask", Source("builtin", ""), text=f"changes: {changes}", because=because)
+    return found
+
+
 _BUILT_IN: dict[str, Rule] = {}

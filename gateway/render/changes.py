@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import os
 from time import time
 
-from gateway.changes.listing import DELETED, MODE, NEW
+from gateway.changes.listing import CHANGED, DELETED, MODE, NEW
 from gateway.changes.state import FILE
 from gateway.core.quantities import age_said, counted, size_said
 from gateway.files.diff import unified
@@ -32,7 +33,11 @@ def list_text(found: list[Listed]) -> str:
 
 def show_text(found: Listed) -> str:
     """One call, with the diff of each file."""
-    lines = [_one(found, len(found.changes))]
+    return "\n".join([_one(found, len(found.changes)), *_diffs(found)])
+
+
+def _diffs(found: Listed) -> list[str]:
+    lines = []
     left = _MOST_LINES
     for change in found.changes:
         said = _diff(change)
@@ -44,7 +49,62 @@ def show_text(found: Listed) -> str:
             break
         left -= len(parts)
         lines.append(said)
-    return "\n".join(lines)
+    return lines
+
+
+def review_text(found: Listed, status: int, problem: str = "") -> str:
+    """What a call has changed in layers of its own, for whoever decides: what runs later, can be started, goes, or is
+    no text stands by itself; of folders that are new the rest is one line each."""
+    of = found.of
+    lines = [f"{visible(of.tool)}({visible(shortened(of.call, _LONGEST_CALL))}) has run (status {status})."]
+    lines.append("It has changed nothing yet but a layer over your files. What it wants to change:")
+    folders = _new_folders(found)
+    folded: dict[str, list[Change]] = {}
+    for change in found.changes:
+        above = next((each for each in folders if change.path.startswith(f"{each}/")), "")
+        if above and not (change.later or change.executable):
+            folded.setdefault(above, []).append(change)
+        else:
+            lines.append(_line(change, texts=True))
+    for folder, inside in folded.items():
+        size = size_said(sum(change.now for change in inside))
+        lines.append(f"   + {visible(folder)}/  {counted(len(inside), 'new name')}, {size}")
+    if found.git:
+        lines.append(f"   ~ {counted(found.git, 'name')} in the repository's own folder, kept or discarded as one")
+    root = of.project
+    lines += [f"   ! stays as it is: {_name(path, root)}: {visible(reason)}" for path, reason in found.missed]
+    if problem:
+        lines.append(f"{visible(problem)}")
+    return "\n".join(lines) + "\n"
+
+
+def difference_text(found: Listed) -> str:
+    """The differences of all files that changed."""
+    said = _diffs(found)
+    return "\n".join(said) + "\n" if said else "there is nothing to show as text\n"
+
+
+def _new_folders(found: Listed) -> list[str]:
+    """The outermost folders of the project that are not there yet."""
+    seen: dict[str, bool] = {}
+    found_in: dict[str, None] = {}
+    for change in found.changes:
+        parts = change.path.split("/")
+        for end in range(1, len(parts)):
+            folder = "/".join(parts[:end])
+            if folder not in seen:
+                seen[folder] = os.path.lexists(os.path.join(found.of.project, folder))
+            if not seen[folder]:
+                found_in[folder] = None
+                break
+    return list(found_in)
+
+
+def _line(change: Change, *, texts: bool) -> str:
+    size = f"  {_size(change)}" if change.kind == FILE else f"  {change.kind}"
+    later = f"  [{change.later}]" if change.later else "  [can be started]" if change.executable else ""
+    binary = "  [no text]" if texts and change.kind == FILE and change.what == CHANGED and change.after is None else ""
+    return f"   {_SIGNS.get(change.what, '~')} {visible(change.path)}{size}{later}{binary}"
 
 
 def plan_text(number: int, plan: Plan, root: str) -> str:
@@ -91,15 +151,15 @@ def _one(each: Listed, most: int) -> str:
     state = "" if of.state == "kept" else f", {of.state}" + (" in part" if of.partly and of.state == "undone" else "")
     count = counted(len(each.changes), "change")
     lines = [f"{of.number}  {visible(of.tool)}({visible(shortened(of.call, _LONGEST_CALL))})  {count}, {ago}{state}"]
-    for change in each.changes[:most]:
-        size = f"  {_size(change)}" if change.kind == FILE else f"  {change.kind}"
-        later = f"  [{change.later}]" if change.later else ""
-        lines.append(f"   {_SIGNS.get(change.what, '~')} {visible(change.path)}{size}{later}")
+    lines += [_line(change, texts=False) for change in each.changes[:most]]
     if len(each.changes) > most:
         lines.append(f"   ... and {len(each.changes) - most:,} more")
     if each.git:
         lines.append(f"   ~ {counted(each.git, 'name')} in the repository's own folder, undone as one")
-    lines += [f"   ! not saved: {visible(path) or 'something'}: {visible(reason)}" for path, reason in each.missed]
+    what = "stays as it is" if each.is_draft else "not saved"
+    lines += [
+        f"   ! {what}: {_name(path, of.project) or 'something'}: {visible(reason)}" for path, reason in each.missed
+    ]
     return "\n".join(lines) + "\n"
 
 

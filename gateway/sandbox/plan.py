@@ -16,6 +16,7 @@ from gateway.policy.path_protection import HIDE_SETTING
 from gateway.policy.variables import environment_of
 from gateway.sandbox.agreed import agreed_of
 from gateway.sandbox.base import SandboxError
+from gateway.sandbox.drafts import drafted_of
 from gateway.sandbox.layers import is_cache, layer_of
 from gateway.sandbox.marks import COMPARED, is_work_of
 from gateway.sandbox.nested_paths import above_of, is_below, is_inside
@@ -105,6 +106,7 @@ class _Planning:
             shared=shared_by(survey.rooms, room if self.may_write else "", private),
             given=tuple(self.given),
             loopback=f"{survey.rooms}/{context.room}" if context.room and network.mode == "off" else "",
+            drafted=drafted_of(self.mounts.values(), self.caches) if self.verdict.drafts else (),
         )
 
     def _withhold(self, what: str, why: str) -> None:
@@ -132,13 +134,12 @@ class _Planning:
                 self._grant(place.real, READ, folder=place.kind == "dir")
         for folder in self.context.workspace:
             self._grant(folder, WRITE if self.contained else READ)
-        for repository in self.survey.repositories:
-            for folder in repository.folders:
-                self._grant(folder, READ)
-        for path in self.survey.brought:
-            place = self.survey.places[path]
+        for folder in [each for repository in self.survey.repositories for each in repository.folders]:
+            self._grant(folder, READ)
+        brought = WRITE if self.may_write and not self.verdict.drafts else READ
+        for path, place in [(path, self.survey.places[path]) for path in self.survey.brought]:
             if not place.standing.hidden:
-                self._grant(path, WRITE if self.may_write else READ, folder=place.kind == "dir")
+                self._grant(path, brought, folder=place.kind == "dir")
 
     def _predicted(self) -> None:
         """What the call was predicted to read and change, and its own login material."""

@@ -187,7 +187,8 @@ class _Life:
         if self.online:
             egress = runner.egress()
             environment = dict(plan.environment) | dict(egress.environment(plan.network))
-            plan = plan.replace(environment=tuple(sorted(environment.items())), files=egress.files(plan.network))
+            files = (*plan.files, *egress.files(plan.network))
+            plan = plan.replace(environment=tuple(sorted(environment.items())), files=files)
         self.plan = plan
         self.protection = protection
 
@@ -201,12 +202,16 @@ class _Life:
                 from gateway.sandbox.rooms import entered
 
                 self.plan = stack.enter_context(entered(self.plan))
+            if self.plan.drafted:
+                from gateway.sandbox.drafts import laid
+
+                self.plan = laid(self.plan)
             return self._held(started)
 
     def _held(self, started: Callable[[Running], None] | None) -> Result:
         protection = self.protection
         kept = None
-        if any(mount.access == WRITE for mount in self.plan.mounts):  # else there is nothing to look after
+        if self.plan.writes:  # else there is nothing to look after
             from gateway.sandbox.after.protect import Protected
             from gateway.sandbox.after.quarantine import Quarantine
             from gateway.sandbox.guard import Guard
@@ -311,8 +316,8 @@ class _Life:
                     leaf = None
             limits.apply(running.root, plan.limits, processes=self.choice.backend.whole)
             writable = tuple(mount.path for mount in plan.mounts if mount.access == WRITE)
-            writable += tuple(folder for _path, folder in (*plan.layers, *plan.shared))
-            kept = dict(plan.shared)
+            writable += tuple(str(where[-1]) for _path, *where in (*plan.layers, *plan.shared, *plan.laid))
+            kept = {path for path, *_where in (*plan.shared, *plan.laid)}
             memory = [path for path in plan.private if path not in kept]
             watcher = Watcher(running, plan.limits, writable, (*memory, "/dev/shm"), leaf)
             stack.callback(watcher.stop)

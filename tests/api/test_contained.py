@@ -4,6 +4,7 @@ and can be taken back."""
 from __future__ import annotations
 
 import os
+import subprocess
 from typing import TYPE_CHECKING
 
 import pytest
@@ -131,3 +132,57 @@ def test_it_does_not_start_where_nothing_can_be_saved(place: Path) -> None:
         ("refused", False), ("failed", True)
     ]  # fmt: skip
     assert told.status == 0
+
+
+def stopped(place: Path) -> Path:
+    """A rebase that a person has stopped in, in the workspace: what is left of it."""
+    root = place / "workspace"
+
+    def git(*words: str) -> None:
+        who = ("-c", "user.name=x", "-c", "user.email=x@example.com", "-c", "sequence.editor=sed -i 1s/pick/edit/")
+        subprocess.run(["git", *who, *words], cwd=root, check=False, capture_output=True)
+
+    git("init", "-q", "-b", "main")
+    for number in range(3):
+        (root / "f").write_text(str(number))
+        git("add", "f")
+        git("commit", "-qm", str(number))
+    git("rebase", "-i", "HEAD~2")
+    todo = root / ".git/rebase-merge/git-rebase-todo"
+    assert todo.exists()
+    return todo
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "open('.git/rebase-merge/git-rebase-todo', 'a').write('exec touch x\\n')",
+        "import os; os.rename('.git/rebase-merge', '.git/x')",
+        "import os; open('t', 'w').write('exec touch x\\n'); os.replace('t', '.git/rebase-merge/git-rebase-todo')",
+        "import os; os.unlink('.git/rebase-merge/git-rebase-todo')",
+    ],
+)
+def test_code_adds_nothing_to_a_rebase_that_a_person_has_stopped_in(place: Path, text: str) -> None:
+    todo = stopped(place)
+    before = todo.read_text()
+    with Executor(opened(place)) as executor:
+        done = executor.run(script(place, text))
+    assert (done.verdict.decision, done.result.status) == (Decision.ALLOW, 1)
+    assert todo.read_text() == before
+    subprocess.run(["python3", "x.py"], cwd=place / "workspace", check=True)  # without a guard it does
+    assert not todo.exists() or todo.read_text() != before
+
+
+@pytest.mark.parametrize("text", ["git rebase --continue", "bash own.sh"])
+def test_a_rebase_of_its_own_goes_on(place: Path, text: str) -> None:
+    todo = stopped(place)
+    git = "git -c user.name=x -c user.email=x@example.com"
+    if text != "git rebase --continue":
+        subprocess.run(["git", "rebase", "--abort"], cwd=place / "workspace", check=True, capture_output=True)
+        (place / "workspace/own.sh").write_text(
+            f"set -e\n{git} -c sequence.editor='sed -i 1s/pick/edit/' rebase -i HEAD~2\n{git} rebase --continue\n"
+        )
+    with Executor(opened(place)) as executor:
+        done = executor.run(text.replace("git rebase", f"{git} rebase"))
+    assert (done.verdict.decision, done.result.status, done.result.violations) == (Decision.ALLOW, 0, ())
+    assert not todo.parent.exists()

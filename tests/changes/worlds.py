@@ -107,8 +107,8 @@ def tree(top: Path) -> dict[str, tuple[object, ...]]:
     return {path: (mode, content, twin if twins[twin] > 1 else "") for path, (mode, content, twin) in found.items()}
 
 
-def fill(top: Path, chance: random.Random) -> None:
-    """Something to begin with: nested folders, files, links of both kinds."""
+def fill(top: Path, chance: random.Random, *, twins: bool = True) -> None:
+    """Something to begin with: nested folders, files, links of both kinds, or with one name for each file."""
     folders = [top]
     for _ in range(chance.randrange(8)):
         folder = chance.choice(folders) / chance.choice(NAMES)
@@ -121,7 +121,7 @@ def fill(top: Path, chance: random.Random) -> None:
         if path.exists() or path.is_symlink():
             continue
         what = chance.randrange(6)
-        if what == 0 and files:
+        if what == 0 and files and twins:
             os.link(chance.choice(files), path)
         elif what == 1:
             path.symlink_to(chance.choice(NAMES))
@@ -133,7 +133,7 @@ def fill(top: Path, chance: random.Random) -> None:
             files.append(path)
 
 
-def program(seed: int, steps: int) -> Callable[[], None]:
+def program(seed: int, steps: int, *, folders_move: bool = True) -> Callable[[], None]:
     """A random program; what fails, fails."""
 
     def run() -> None:
@@ -156,7 +156,16 @@ def program(seed: int, steps: int) -> Callable[[], None]:
         def swap(path: str) -> None:
             import ctypes
 
-            ctypes.CDLL(None).renameat2(-100, path.encode(), -100, name().encode(), 2)
+            other = name()
+            if may_move(path, other):
+                ctypes.CDLL(None).renameat2(-100, path.encode(), -100, other.encode(), 2)
+
+        def may_move(*paths: str) -> bool:
+            return folders_move or not any(os.path.isdir(each) and not os.path.islink(each) for each in paths)
+
+        def move(path: str, other: str, how: Callable[[str, str], None]) -> None:
+            if may_move(path, other):
+                how(path, other)
 
         steps_there_are: tuple[Callable[[str], object], ...] = (
             lambda path: write(path, "wb"),
@@ -166,8 +175,8 @@ def program(seed: int, steps: int) -> Callable[[], None]:
             os.rmdir,
             os.mkdir,
             lambda path: os.makedirs(path, exist_ok=True),
-            lambda path: os.rename(path, name()),
-            lambda path: os.replace(path, name()),
+            lambda path: move(path, name(), os.rename),
+            lambda path: move(path, name(), os.replace),
             lambda path: os.link(path, name(), follow_symlinks=False),
             lambda path: os.symlink(chance.choice((name(), f"../{name()}")), path),
             lambda path: os.chmod(path, chance.choice((0o600, 0o644, 0o700, 0o755))),

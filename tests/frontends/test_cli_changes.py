@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pytest
 
-if TYPE_CHECKING:
-    from pathlib import Path
+from gateway.changes.area import Area
+from gateway.changes.leaving import leave_draft
+from gateway.changes.store import Store
+from gateway.config.layers import local_folder
+from gateway.core.places import Places
 
 
 @pytest.fixture
@@ -93,3 +97,45 @@ def test_who_sits_at_no_terminal_has_to_say_yes(ask: Any, project: Path) -> None
 )
 def test_agents_may_look_and_not_undo(text: str, decision: str, ask: Any) -> None:
     assert ask("check", f"Bash({text})").stdout.decode().startswith(decision)
+
+
+def draft(project: Path, name: str, text: str) -> int:
+    """What a call has changed in a layer, as it is kept until somebody decides: its number."""
+    home = str(project.parent)
+    where = Places("/etc/gateway", f"{home}/.config/gateway", f"{home}/.local/state/gateway", "", home)
+    store = Store(local_folder(where, str(project)))
+    writing = store.begin("make", "Bash", "", str(project), Area([str(project)]))
+    writing.close()
+    folder = Path(store.path(writing.made.number, "draft"))
+    (folder / "0/upper").mkdir(parents=True)
+    (folder / "0/upper" / name).write_text(text)
+    (folder / "layers").write_text(json.dumps([[0, str(project)]]))
+    leave_draft(store, writing.made.replace(began=(folder / "layers").stat().st_ctime_ns))
+    return writing.made.number
+
+
+def test_what_nobody_has_decided_about_is_listed_kept_and_discarded(ask: Any, project: Path) -> None:
+    first, second = draft(project, "new", "kept\n"), draft(project, "other", "no\n")
+    assert ", draft\n   + new  5 bytes\n" in ask("changes").stdout.decode()
+    assert "+kept" in ask("changes", "show", str(first)).stdout.decode()
+    assert ask("undo", str(first), "--yes").returncode == 2
+    assert ask("keep", str(first)).returncode == 2  # nobody is at a terminal
+    assert not (project / "new").exists()
+    done = ask("keep", str(first), "--yes")
+    assert (done.returncode, done.stdout) == (0, b"kept: 1 change\n")
+    assert (project / "new").read_text() == "kept\n"
+    assert ask("discard", str(second), "--yes").stdout == b"discarded\n"
+    assert not (project / "other").exists()
+    assert [ask(*words).returncode for words in (("keep", "9", "--yes"), ("discard", "9", "--yes"))] == [2, 2]
+    assert ask("undo", str(first), "--yes").returncode == 0
+    assert not (project / "new").exists()
+
+
+def test_what_is_in_the_way_stays_unless_the_rest_is_wanted(ask: Any, project: Path) -> None:
+    number = str(draft(project, "new", "theirs\n"))
+    (project / "new").write_text("mine\n")
+    done = ask("keep", number, "--yes")
+    assert (done.returncode, b"changed by somebody else meanwhile" in done.stderr) == (2, True)
+    done = ask("keep", number, "--rest", "--yes")
+    assert (done.returncode, (project / "new").read_text()) == (1, "mine\n")
+    assert b"left as it is  new: it was changed by somebody else meanwhile" in done.stdout

@@ -42,6 +42,6 @@ def test_what_lies_in_a_folder_of_the_system_may_be_one_and_such_a_folder_never(
 def test_a_project_is_the_workspace_wherever_it_lies(tmp_path: Path, root: str, text: str, said: str) -> None:
     here = Places(*[str(tmp_path / name) for name in ("etc", "config", "state", "cache", "home")])
     warm(here.cache)
-    judge = Judge(Options(root, root=root, mode="accept_edits"), where=here, contains=lambda: "")
+    judge = Judge(Options(root, root=root, mode="accept_edits"), where=here, contains=lambda *_: "")
     found = judge.check(RawCall("Bash", {"command": text.replace("ROOT", root)}))
     assert found.decision.word == said

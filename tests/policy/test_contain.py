@@ -16,8 +16,10 @@ def decided(guard):
 
     def decide(layers, text: str, *, mode: str = "default", holds: bool = True) -> tuple[str, str, str]:
         judge = guard(layers, mode=mode)
-        found = judge.check(RawCall("Bash", {"command": text}), contains=lambda: "" if holds else "there is no sandbox")
-        assert found.contained is (found.changes == "keep")
+        found = judge.check(
+            RawCall("Bash", {"command": text}), contains=lambda *_: "" if holds else "there is no sandbox"
+        )
+        assert found.contained is (found.changes in ("keep", "discard"))
         return found.decision.word, found.changes, found.reason.rule.id
 
     return decide
@@ -60,13 +62,42 @@ def test_where_nothing_holds_it_the_same_call_asks(decided, text: str) -> None:
 
 
 @pytest.mark.parametrize("mode", ["plan", "read_only"])
-def test_modes_that_write_nothing_contain_nothing(decided, mode: str) -> None:
-    assert decided({"user": [CONTAINED]}, "python src/main.py", mode=mode)[:2] == ("ask", "none")
+@pytest.mark.parametrize(
+    ("text", "decision", "changes"),
+    [
+        ("python src/main.py", "allow", "discard"),
+        ("$x y", "allow", "discard"),
+        ("./run.sh & curl http://localhost:8000/", "allow", "discard"),
+        ("python src/main.py > out.txt", "deny", "none"),
+        ("rm -rf build", "deny", "none"),
+        ("python src/main.py; curl https://example.com/", "ask", "none"),
+        ("python src/main.py; git push origin topic", "deny", "none"),
+        ("cat README.md", "allow", "none"),
+    ],
+)
+def test_modes_that_write_nothing_throw_away_what_is_contained(decided, mode, text, decision, changes) -> None:
+    assert decided({"user": [CONTAINED]}, text, mode=mode)[:2] == (decision, changes)
+
+
+def test_where_somebody_can_be_asked_afterwards_it_runs_before_they_are_asked(guard) -> None:
+    judge = guard({"user": [CONTAINED | {"changes": "ask"}]})
+    call = RawCall("Bash", {"command": "python src/main.py"})
+    lays: list[tuple[str, ...]] = []
+
+    def contains(drafted: tuple[str, ...], _state: str) -> str:
+        lays.append(drafted)
+        return "no layers here" if drafted and len(lays) > 1 else ""
+
+    context = judge.context.replace(reviewed=True)
+    first, second = judge.check(call, context, contains=contains), judge.check(call, context, contains=contains)
+    assert (first.decision.word, first.contained, first.changes) == ("allow", True, "ask")
+    assert (second.decision.word, second.contained, second.changes) == ("ask", False, "ask")
+    assert lays == [context.workspace, context.workspace, ()]
 
 
 def test_unconfined_calls_are_not_contained(guard) -> None:
     judge = guard({"user": [CONTAINED]}, confined=False)
-    found = judge.check(RawCall("Bash", {"command": "python src/main.py"}), contains=lambda: "")
+    found = judge.check(RawCall("Bash", {"command": "python src/main.py"}), contains=lambda *_: "")
     assert (found.decision.word, found.contained, found.changes) == ("ask", False, "none")
 
 
@@ -75,7 +106,7 @@ def test_unconfined_calls_are_not_contained(guard) -> None:
     [
         ({"user": [CONTAINED | {"changes": "keep"}]}, "allow", "keep"),
         ({"user": [CONTAINED | {"changes": "ask"}]}, "ask", "ask"),
-        ({"user": [CONTAINED | {"changes": "discard"}]}, "ask", "none"),
+        ({"user": [CONTAINED | {"changes": "discard"}]}, "allow", "discard"),
         ({"user": [CONTAINED | {"changes": "ask"}, CONTAINED | {"id": "milder"}]}, "allow", "keep"),
         ({"enterprise": [{"require": {"changes": "ask"}}], "user": [CONTAINED]}, "ask", "ask"),
         (
@@ -86,7 +117,7 @@ def test_unconfined_calls_are_not_contained(guard) -> None:
         ({"project": [{"require": {"changes": "ask"}}], "user": [CONTAINED]}, "ask", "ask"),
         ({"enterprise": {"settings": {"contained": "ask"}}, "user": [CONTAINED]}, "ask", "ask"),
         ({"enterprise": {"settings": {"contained": "off"}}, "user": [CONTAINED]}, "ask", "none"),
-        ({"enterprise": {"settings": {"contained": "discard"}}, "user": [CONTAINED]}, "ask", "none"),
+        ({"enterprise": {"settings": {"contained": "discard"}}, "user": [CONTAINED]}, "allow", "discard"),
         ({"user": [CONTAINED], "project": {"settings": {"contained": "ask"}}}, "ask", "ask"),
         (
             {
@@ -126,7 +157,7 @@ def test_rules_that_only_observe_contain_nothing(guard, tmp_path) -> None:
     for level, decision in (("observe", "ask"), ("warn", "ask"), ("enforce", "allow")):
         extended = {"file": str(tmp_path / "held.yaml")} | ({} if level == "enforce" else {"level": level})
         judge = guard({"user": {"extends": [extended], "rules": []}})
-        found = judge.check(RawCall("Bash", {"command": "python src/main.py"}), contains=lambda: "")
+        found = judge.check(RawCall("Bash", {"command": "python src/main.py"}), contains=lambda *_: "")
         assert (level, found.decision.word) == (level, decision)
 
 
@@ -137,7 +168,7 @@ def test_what_a_rule_allows_by_itself_keeps_its_profile(decided) -> None:
 
 
 def test_people_are_told_that_it_can_be_undone(guard) -> None:
-    found = guard({"user": [CONTAINED]}).check(RawCall("Bash", {"command": "./run.sh"}), contains=lambda: "")
+    found = guard({"user": [CONTAINED]}).check(RawCall("Bash", {"command": "./run.sh"}), contains=lambda *_: "")
     assert message(found) == "Contained: runs, changes kept, can be undone (rule `held`)."
     told = explain(found)
     assert (told["changes"], told["confinement"]["kind"], told["confinement"]["network"]) == (
@@ -149,8 +180,8 @@ def test_people_are_told_that_it_can_be_undone(guard) -> None:
 
 def test_a_verdict_on_a_contained_call_judged_again_is_the_same(guard) -> None:
     judge = guard({"user": [CONTAINED]})
-    first = judge.check(RawCall("Bash", {"command": "./run.sh"}), contains=lambda: "")
-    again = judge.check(RawCall("Bash", {"command": "./run.sh"}), first.context, contains=lambda: "")
-    refused = judge.check(RawCall("Bash", {"command": "./run.sh"}), first.context, contains=lambda: "no")
+    first = judge.check(RawCall("Bash", {"command": "./run.sh"}), contains=lambda *_: "")
+    again = judge.check(RawCall("Bash", {"command": "./run.sh"}), first.context, contains=lambda *_: "")
+    refused = judge.check(RawCall("Bash", {"command": "./run.sh"}), first.context, contains=lambda *_: "no")
     assert (again.changes, again.context.replace(now=0.0)) == ("keep", first.context.replace(now=0.0))
     assert (refused.decision.word, refused.contained) == ("ask", False)

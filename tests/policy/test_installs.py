@@ -21,7 +21,7 @@ def judged(guard):
     """The verdict on a text under a policy."""
 
     def judge(text: str, policy=NPM, **more):
-        return guard({"user": policy}, **more).check(RawCall("Bash", {"command": text}), contains=lambda: "")
+        return guard({"user": policy}, **more).check(RawCall("Bash", {"command": text}), contains=lambda *_: "")
 
     return judge
 

@@ -293,13 +293,15 @@ def _uv_run(findings: Findings, run: Invocation) -> None:
 _FETCHES = ("--with", "-w", "--refresh", "-U", "--upgrade", "-P", "--reinstall", "--index", "-i", "--extra-index-url",
             "--default-index", "--find-links", "-f", "--from", "-p", "--python", "--script", "-s")  # fmt: skip
 _PARENTS = 6
+# Options of npx without a value, which say nothing of where its program comes from.
+_OF_NPX = frozenset(("-y", "--yes", "--no", "--no-install", "-q", "--quiet", "--offline", "--prefer-offline", "--"))
 
 
 def _npx(findings: Findings, run: Invocation) -> None:
     """A package's program that is installed, here or in a folder above, is run as it is: nothing is fetched."""
     _wrapped(findings, run)
-    name = run.words[1].text if len(run.words) > 1 else ""
-    if not run.words[1:] or HOLE in name or not name.replace("-", "").replace("_", "").isalnum() or name[0] == "-":
+    name = next((word.text for word in run.words[1:] if word.text not in _OF_NPX), "")
+    if not name or HOLE in name or not name.replace("-", "").replace("_", "").isalnum() or name[0] == "-":
         return
     if len(run.cwds) != 1 or HOLE in run.cwds[0]:
         return

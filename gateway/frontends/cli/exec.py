@@ -16,6 +16,7 @@ from gateway.frontends.approvers import approvers
 from gateway.frontends.output import complain, safe_lines, tell
 from gateway.frontends.session import check_options, open_judge
 from gateway.model.call import RawCall
+from gateway.model.changes import ASK
 from gateway.policy.wording import visible
 from gateway.sandbox.backends.choose import prepare
 from gateway.sandbox.run import NOT_RUN
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
     from gateway.frontends.arguments import Request
     from gateway.frontends.left_jobs import Left
     from gateway.judge.judge import Judge
+    from gateway.model.context import Context
     from gateway.model.result import Violation
     from gateway.sandbox.base import Running
 
@@ -73,7 +75,7 @@ def _run(request: Request, text: str, seconds: float | None, target: int, left: 
                 # What stands where a program wants its shell shares a session with whatever that program starts so.
                 room = of_process(os.getppid()) if request.as_shell else ""
                 done = executor.run(
-                    text, context=judge.context.replace(room=room), ways=_ways(), seconds=seconds,
+                    text, context=_circumstances(judge.context, room, request), ways=_ways(), seconds=seconds,
                     started=_pass_signals_on, report=target >= 0, lasting=request.as_shell,
                 )  # fmt: skip
     except GatewayError as error:
@@ -89,6 +91,10 @@ def _run(request: Request, text: str, seconds: float | None, target: int, left: 
         _tell_folder(target, done.result.cwd)
     _tell(done)
     return done.result.status
+
+
+def _circumstances(context: Context, room: str, request: Request) -> Context:
+    return context.replace(room=room, changes=ASK if request.draft else context.changes)
 
 
 def _said(error: GatewayError) -> tuple[str, ...]:

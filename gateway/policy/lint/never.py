@@ -154,7 +154,6 @@ def _of_circumstances(when: dict[str, Any]) -> Iterator[tuple[str, str]]:
 def _of_contained(clause: Clause) -> Iterator[tuple[str, str]]:
     """Why nothing that an allow of contained calls speaks of fits in their plan."""
     when = clause.when
-    modes = when.get("mode")
     remedy = "leave `contained` out; then it is judged before the call"
     if clause.kinds and not set(clause.kinds) & set(FITTING):
         yield f"an effect {_list(clause.kinds)} does not fit in the contained plan", remedy
@@ -162,8 +161,6 @@ def _of_contained(clause: Clause) -> Iterator[tuple[str, str]]:
         yield "a contained call reaches nothing but the loopback of its sandbox", remedy
     elif when.get("confined") is False:
         yield "a call that is contained is confined", "leave `confined` out"
-    elif modes and all(mode in CEILINGS for mode in modes):
-        yield f"mode `{modes[0]}` contains no call", "name another mode"
 
 
 def _of_allow(clause: Clause) -> Iterator[tuple[str, str]]:

@@ -112,6 +112,8 @@ def choose(plan: SandboxPlan, offered: Sequence[Backend] = ()) -> Choice:
             if probe.works:
                 gaps = backend.missing(plan)
                 why = "; ".join(gaps)
+                if plan.drafted and not getattr(backend, "lays", False):
+                    why = why or "it lays no layer over a workspace"
             else:
                 why, remedy = probe.reason, probe.remedy
         if not why:

@@ -44,6 +44,7 @@ class Spaces:
     name = "namespaces"
     whole = True
     tells = True
+    lays = True  # a layer of the call's own over what it may write
 
     def __init__(self, launcher: Launcher | None = None) -> None:
         self._launcher = launcher

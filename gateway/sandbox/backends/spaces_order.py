@@ -59,7 +59,7 @@ def _root_of(plan: SandboxPlan) -> dict[str, Any]:
     links = [(os.fsencode(path), os.fsencode(target), path.startswith(private)) for path, target in plan.links]
     sealed = [step.path for step in made if step.kind == COVER] + (["/dev"] if in_devices else [])
     return {
-        "steps": _steps(made, size, dict(plan.layers), dict(plan.shared)),
+        "steps": _steps(made, size, _laid(plan), dict(plan.shared)),
         "links": [(path, target) for path, target, late in links if not late],
         "late_links": [(path, target) for path, target, late in links if late],
         "files": [(os.fsencode(path), content) for path, content in plan.files],
@@ -71,22 +71,39 @@ def _root_of(plan: SandboxPlan) -> dict[str, Any]:
     }
 
 
+def _laid(plan: SandboxPlan) -> dict[str, tuple[list[bytes], bytes, bytes, bool]]:
+    """Folders that are made of several: what lies below, what is changed and where, and whether that may be lost if the
+    machine goes down."""
+    found = {}
+    for path, lowers, folder, once in (
+        *[(path, (path,), folder, False) for path, folder in plan.layers],
+        *[(*each, True) for each in plan.laid],
+    ):
+        place = os.fsencode(folder)
+        found[path] = ([os.fsencode(each) for each in lowers], place + b"/upper", place + b"/work", once)
+    return found
+
+
 def _steps(
-    made: Sequence[Step], size: int, layers: dict[str, str], shared: dict[str, str]
+    made: Sequence[Step],
+    size: int,
+    laid_over: dict[str, tuple[list[bytes], bytes, bytes, bool]],
+    shared: dict[str, str],
 ) -> list[tuple[str, bytes, bool, Any]]:
-    """With layers: such a folder is made of two, and whatever is shown writable in it comes from what was made. With
-    folders of the session: such a one is shown from where that keeps it."""
+    """With layers: such a folder is made of several, and whatever is shown writable in it comes from what was made.
+    With folders of the session: such a one is shown from where that keeps it."""
     found = []
     laid: set[str] = set()
     for step in made:
         kind, path, folder, how = _step(step, size)
         if kind == "bind" and step.kind == BIND:
-            if step.path in layers and step.path not in laid:
+            if step.path in laid_over and step.path not in laid:
                 laid.add(step.path)
-                layer = os.fsencode(layers[step.path])
-                kind, how = "layer", (layer + b"/upper", layer + b"/work", how)
+                kind, how = "layer", (*laid_over[step.path], how)
             elif any(f"{step.path}/".startswith(f"{each}/") for each in laid):
                 kind = "again"
+        elif step.kind == PRIVATE and step.path in laid_over:
+            kind, how = "layer", (*laid_over[step.path], _NO_SETUID | _NO_DEVICES)
         elif step.kind == PRIVATE and step.path in shared:
             kind, how = "elsewhere", (os.fsencode(shared[step.path]), _NO_SETUID | _NO_DEVICES)
         found.append((kind, path, folder, how))

@@ -199,12 +199,15 @@ class Root:
         os.close(tree)
         os.close(target)
 
-    def _layer(self, path: bytes, upper: bytes, work: bytes, attributes: int) -> None:
-        """A folder of the host's, over which lies what was changed in it: nothing is ever written to it itself."""
-        parts = [self._source(each, folder=True) for each in (path, upper, work)]
+    def _layer(self, path: bytes, lowers: list[bytes], upper: bytes, work: bytes, once: bool, attributes: int) -> None:
+        """Folders of the host's, the topmost first, over which lies what was changed in them: nothing is ever written
+        to them. `once`: it need not outlive the machine, so that its end waits for no disk."""
+        parts = [self._source(each, folder=True) for each in (upper, work, *lowers)]
         target = self._target(path, folder=True)
-        lower, over, beside = [b"/old/proc/self/fd/%d" % part for part in parts]
-        options = b"lowerdir=%b,upperdir=%b,workdir=%b,userxattr" % (lower, over, beside)
+        over, beside, *below = [b"/old/proc/self/fd/%d" % part for part in parts]
+        options = b"lowerdir=%b,upperdir=%b,workdir=%b,userxattr" % (b":".join(below), over, beside)
+        if once:
+            options += b",volatile"
         result = libc.mount(
             b"overlay", b"/old/proc/self/fd/%d" % target, b"overlay", ctypes.c_ulong(attributes), options
         )

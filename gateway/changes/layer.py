@@ -1,0 +1,221 @@
+"""What a layer over a folder holds: every name that is another in it than below, as it would be if it were kept.
+
+Read when nothing writes to the layer any more. Folders that only lead to something are no change, nor is a file that
+says what the one below says, with the same permissions.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+from contextlib import contextmanager
+
+from gateway.changes.state import DEVICE, FILE, FOLDER, SOCKET, stamp_of
+from gateway.core.errors import StoreError
+from gateway.core.value import Value
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from gateway.changes.state import Stamp
+
+_OPAQUE, _ORIGIN = "user.overlay.opaque", "user.overlay.origin"
+MOST_NAMES = 400_000
+LINKED = "it has other names, which would keep what it said"
+SINCE = "it was changed by somebody else meanwhile"
+
+
+class Node(Value):
+    """One name. `was`: what stands below, None for nothing; `now`: what stands in the layer; `place`: where that lies;
+    `below`: what lies in it, where it is or was a folder. `conflict`: why it cannot simply take the place of what is
+    there, "" if it can."""
+
+    path: str
+    was: Stamp | None
+    now: Stamp | None
+    place: str = ""
+    below: tuple[Node, ...] = ()
+    conflict: str = ""
+
+    @property
+    def stays_folder(self) -> bool:
+        """Whether it is a folder before and after, so that only what lies in it, or its mode, is another."""
+        both = self.was, self.now
+        return all(each is not None and each.kind == FOLDER for each in both)
+
+    @property
+    def is_change(self) -> bool:
+        """Whether the name itself is another, not only what lies in it."""
+        was, now = self.was, self.now
+        return not (self.stays_folder and was is not None and now is not None and was.mode == now.mode)
+
+    @property
+    def says_the_same(self) -> bool:
+        """Whether it is a file before and after, and at most its permissions are others."""
+        was, now = self.was, self.now
+        if was is None or now is None or not was.kind == now.kind == FILE or now.links > 1:
+            return False
+        try:
+            return _equal(self.place, self.path, was, now)
+        except OSError:
+            return False
+
+    def all(self) -> Iterator[Node]:
+        """Itself and all below, each before what lies in it."""
+        yield self
+        for each in self.below:
+            yield from each.all()
+
+
+def read_layer(upper: str, target: str, since: int) -> tuple[Node, ...]:
+    """What keeping a layer would change in a folder. `since`: nanoseconds since the epoch from which on what was
+    changed below was changed meanwhile. Raises StoreError where it cannot be told."""
+    try:
+        return tuple(_Reading(since).folder(upper, target, has_lower=True))
+    except (OSError, RecursionError) as error:
+        raise StoreError(f"what the call changed cannot be read: {error}") from error
+
+
+class _Reading:
+    def __init__(self, since: int) -> None:
+        self._since = since
+        self._count = 0
+
+    def folder(self, upper: str, target: str, *, has_lower: bool) -> list[Node]:
+        """The changes in one folder of the layer."""
+        with opened_up(upper):
+            with os.scandir(upper) as entries:
+                names = sorted(entry.name for entry in entries)
+            found = [self._one(f"{upper}/{name}", f"{target}/{name}", has_lower=has_lower) for name in names]
+        if has_lower and _has(upper, _OPAQUE):  # what is below is there no longer
+            known = set(names)
+            with os.scandir(target) as entries:
+                gone = sorted(entry.name for entry in entries if entry.name not in known)
+            found += [self._gone(f"{target}/{name}") for name in gone]
+        return [each for each in found if each is not None]
+
+    def _one(self, place: str, path: str, *, has_lower: bool) -> Node | None:
+        self._count += 1
+        if self._count > MOST_NAMES:
+            raise StoreError(f"the call has changed more than {MOST_NAMES:,} names")
+        looked = os.lstat(place)
+        below = _look(path) if has_lower else None
+        if stat.S_ISCHR(looked.st_mode) and not looked.st_rdev:
+            return None if below is None else self._gone(path)
+        now = _stamp(looked, place)
+        was = None if below is None else _stamp(below, path)
+        if now.kind in (SOCKET, DEVICE):
+            return None  # nobody listens there any more; no device is ever taken over
+        if now.kind == FOLDER:
+            return self._folder(place, path, was, now)
+        conflict = ""
+        if below is not None and was is not None:
+            is_linked = now.kind == FILE and now.links > 1  # with a name that came with the call
+            if (
+                was.kind == now.kind == FILE
+                and was.mode == now.mode
+                and not is_linked
+                and _equal(place, path, was, now)
+            ):
+                return None
+            if was.kind == now.kind != FILE and was.replace(ino=0, dev=0) == now.replace(ino=0, dev=0):
+                return None
+            conflict = self._conflict(below)
+            if not conflict and was.kind == FILE and was.links > 1 and now.kind == FILE:
+                conflict = "" if _equal(place, path, was, now) else LINKED
+        elif has_lower and _has(place, _ORIGIN) and self._is_since(os.lstat(os.path.dirname(path))):
+            conflict = SINCE  # it was deleted below, or comes from a name that was
+        gone = self._all_gone(path) if was is not None and was.kind == FOLDER else ()
+        conflict = conflict or next((each.conflict for each in _all(gone) if each.conflict), "")
+        return Node(path, was, now, place, below=gone, conflict=conflict)
+
+    def _folder(self, place: str, path: str, was: Stamp | None, now: Stamp) -> Node | None:
+        both = was is not None and was.kind == FOLDER
+        inside = tuple(self.folder(place, path, has_lower=both))
+        if was is not None and was.kind == FOLDER:
+            conflict = ""
+            if was.mode == now.mode:
+                if not inside:
+                    return None
+            else:
+                conflict = self._conflict(os.lstat(path))
+            return Node(path, was, now, place, below=inside, conflict=conflict)
+        conflict = SINCE if was is None and _has(place, _ORIGIN) else ""  # the folder below has gone
+        if was is not None:
+            conflict = self._conflict(os.lstat(path))
+        return Node(path, was, now, place, below=inside, conflict=conflict)
+
+    def _gone(self, path: str) -> Node | None:
+        looked = _look(path)
+        if looked is None:
+            return None
+        was = _stamp(looked, path)
+        below = self._all_gone(path) if was.kind == FOLDER else ()
+        return Node(path, was, None, below=below, conflict=self._conflict(looked))
+
+    def _all_gone(self, folder: str) -> tuple[Node, ...]:
+        with os.scandir(folder) as entries:
+            names = sorted(entry.name for entry in entries)
+        found = [self._gone(f"{folder}/{name}") for name in names]
+        return tuple(each for each in found if each is not None)
+
+    def _conflict(self, looked: os.stat_result) -> str:
+        return SINCE if self._is_since(looked) else ""
+
+    def _is_since(self, looked: os.stat_result) -> bool:
+        return looked.st_ctime_ns >= self._since
+
+
+def _all(nodes: tuple[Node, ...]) -> Iterator[Node]:
+    for each in nodes:
+        yield from each.all()
+
+
+def _look(path: str) -> os.stat_result | None:
+    try:
+        return os.lstat(path)
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+
+
+def _stamp(looked: os.stat_result, path: str) -> Stamp:
+    return stamp_of(looked, os.readlink(path)) if stat.S_ISLNK(looked.st_mode) else stamp_of(looked)
+
+
+def _has(path: str, name: str) -> bool:
+    try:
+        os.getxattr(path, name, follow_symlinks=False)
+    except OSError:
+        return False
+    return True
+
+
+@contextmanager
+def opened_up(folder: str) -> Iterator[None]:
+    """A folder of the layer that the call has closed to its owner is looked into all the same."""
+    mode = stat.S_IMODE(os.lstat(folder).st_mode)
+    closed = bool(os.geteuid()) and mode & 0o700 != 0o700
+    if closed:
+        os.chmod(folder, mode | 0o700)
+    try:
+        yield
+    finally:
+        if closed:
+            os.chmod(folder, mode)
+
+
+def _equal(one: str, other: str, was: Stamp, now: Stamp) -> bool:
+    """Whether two files say the same."""
+    if was.size != now.size:
+        return False
+    try:
+        with open(one, "rb", 0) as ours, open(other, "rb", 0) as theirs:
+            while True:
+                first, second = ours.read(1 << 20), theirs.read(1 << 20)
+                if first != second:
+                    return False
+                if not first:
+                    return True
+    except PermissionError:  # closed to its owner: it is not told apart from another
+        return False

@@ -1,0 +1,121 @@
+"""Calls that change nothing but layers of their own: where one can be laid over a workspace, and what it is made of.
+
+A layer holds what the call changes, and it alone; what lies below is not written. Over the folders of the workspace,
+the caches and the session's temporary folder lies one each. Who decides what becomes of them is
+`gateway.changes.drafting`.
+
+    DRAFT/0/upper, DRAFT/0/work   what was changed in the first of these folders, and what the kernel needs for that
+    DRAFT/layers                  which of them lies over what that somebody may want to have changed: no cache
+"""
+
+from __future__ import annotations
+
+import os
+
+from gateway.core.plainjson import dumps, loads
+from gateway.model.plan import WRITE
+from gateway.sandbox.base import SandboxError
+from gateway.sandbox.launched.leftovers import remove
+from gateway.sandbox.nested_paths import is_below, is_inside
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Container, Iterable
+
+    from gateway.model.plan import Mount, SandboxPlan
+
+# File systems that the kernel lays a layer over such that names, links and times below it mean what they always do.
+_KNOWN = frozenset(("ext2", "ext3", "ext4", "xfs", "btrfs", "tmpfs", "f2fs", "zfs", "bcachefs", "overlay"))
+_MOST_LOOKED_AT = 500
+_LISTED = "layers"
+_MOUNTS = "/proc/self/mountinfo"
+
+
+def drafted_of(mounts: Iterable[Mount], caches: Container[str]) -> tuple[str, ...]:
+    """The folders that a call changes only in layers of its own, of what it may write. Raises SandboxError where that
+    is more than can lie in one. Pure."""
+    written = [mount for mount in mounts if mount.access == WRITE and mount.path not in caches]
+    folders = [mount.path for mount in written if mount.folder]
+    tops = tuple(sorted(path for path in folders if not is_inside(path, folders)))
+    loose = next((mount.path for mount in written if not is_below(mount.path, tops)), "")
+    if loose:
+        raise SandboxError(f"`{loose}` cannot be changed in a layer", "let a person agree to the call beforehand")
+    return tops
+
+
+def cannot_lay(folders: tuple[str, ...]) -> str:
+    """Why no layer can be laid over these folders so that all in them is there and can be written, "" if one can."""
+    try:
+        mounts = _mounts()
+    except (OSError, ValueError) as error:
+        return f"it cannot be told what is mounted ({error})"
+    for folder in folders:
+        below = next((each for each in mounts if each.startswith(f"{folder.rstrip('/')}/")), "")
+        if below:
+            return f"something is mounted on `{below}`, which a layer would hide"
+        around = max((each for each in mounts if f"{folder}/".startswith(f"{each.rstrip('/')}/")), key=len, default="")
+        kind = mounts.get(around, "none")
+        if kind not in _KNOWN:
+            return f"`{folder}` lies on a file system of the kind `{kind}`, over which no layer is laid"
+        foreign = _foreign(folder)
+        if foreign:
+            return f"`{foreign}` belongs to another user or group, and could not be changed in a layer"
+    return ""
+
+
+def laid(plan: SandboxPlan) -> SandboxPlan:
+    """The plan with what the call changes in layers of its own, whose folders are made. Its caches and what it shares
+    are those that it uses for certain. Raises SandboxError."""
+    below: dict[str, tuple[str, ...]] = {path: (path,) for path in plan.drafted}
+    below |= {path: (f"{folder}/upper", path) for path, folder in plan.layers}
+    below |= {path: (folder,) for path, folder in plan.shared}
+    kept = {path: path for path in plan.drafted} | dict(plan.shared)
+    found, listed = [], []
+    try:
+        for number, (path, lowers) in enumerate(below.items()):
+            folder = f"{plan.draft}/{number}"
+            remove(os.fsencode(folder))  # of an attempt that did not come to start
+            os.makedirs(f"{folder}/work", mode=0o700)
+            os.mkdir(f"{folder}/upper")
+            os.chmod(f"{folder}/upper", os.stat(lowers[-1]).st_mode & 0o7777)
+            found.append((path, lowers, folder))
+            if path in kept:
+                listed.append([number, kept[path]])
+        with open(f"{plan.draft}/{_LISTED}", "w", encoding="utf-8") as file:
+            file.write(dumps(listed))
+    except OSError as error:
+        raise SandboxError(f"there can be no layer for what the call changes: {error}") from error
+    return plan.replace(laid=tuple(found), layers=(), shared=())
+
+
+def layers_in(draft: str) -> list[tuple[str, str]]:
+    """What was changed over which folder, in the layers of a call that has ended. Raises OSError and ValueError."""
+    with open(f"{draft}/{_LISTED}", encoding="utf-8") as file:
+        return [(f"{draft}/{number}/upper", str(target)) for number, target in loads(file.read())]
+
+
+def _mounts() -> dict[str, str]:
+    """The kind of file system by where it is mounted, the last one on top."""
+    found = {}
+    with open(_MOUNTS, "rb") as file:
+        for line in file:
+            place, _dash, kind = line.partition(b" - ")
+            path = place.split(b" ")[4].decode("ascii", "surrogateescape").encode("latin-1", "replace")
+            found[os.fsdecode(path.decode("unicode_escape").encode("latin-1"))] = kind.split(b" ")[0].decode("ascii")
+    return found
+
+
+def _foreign(folder: str) -> str:
+    """The first of a folder and what lies in it that is not this user's and group's, "" for none."""
+    own = (os.geteuid(), os.getegid())
+    looked = os.lstat(folder)
+    if (looked.st_uid, looked.st_gid) != own:
+        return folder
+    with os.scandir(folder) as entries:
+        for number, each in enumerate(entries):
+            if number >= _MOST_LOOKED_AT:
+                break
+            looked = each.stat(follow_symlinks=False)
+            if (looked.st_uid, looked.st_gid) != own:
+                return each.path
+    return ""
