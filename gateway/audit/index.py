@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from gateway.audit.reading import Line, Part
 
 _VERSION = 1
+_PATIENCE = 10.0  # seconds for somebody else who brings the index up to date
 _TABLES = """
 CREATE TABLE records (
     n INTEGER PRIMARY KEY, segment INTEGER, start INTEGER, size INTEGER, kind TEXT, id TEXT, at TEXT, front TEXT,
@@ -92,14 +93,16 @@ class Index:
             try:
                 os.close(files.open_own(path, os.O_RDWR | os.O_CREAT))
                 return self._updated(path)
-            except sqlite3.DatabaseError:
+            except sqlite3.DatabaseError as error:
+                if error.sqlite_errorcode == sqlite3.SQLITE_BUSY:
+                    break  # somebody else brings it up to date, which takes long where there is much
                 os.unlink(path)
             except (OSError, AuditError):
                 break
         return self._updated(":memory:")
 
     def _updated(self, path: str) -> sqlite3.Connection:
-        database = sqlite3.connect(path, timeout=10, isolation_level=None)
+        database = sqlite3.connect(path, timeout=_PATIENCE, isolation_level=None)
         try:
             database.execute("PRAGMA synchronous = OFF")  # what is lost is made anew
             database.execute("BEGIN IMMEDIATE")

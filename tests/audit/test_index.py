@@ -234,3 +234,14 @@ def test_two_may_ask_at_once(filled) -> None:
     database = sqlite3.connect(os.path.join(filled.path, NAME))
     assert database.execute("PRAGMA integrity_check").fetchone() == ("ok",)
     database.close()
+
+
+def test_an_index_that_somebody_else_is_making_is_left_to_them(filled, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("gateway.audit.index._PATIENCE", 0.01)
+    path = Path(filled.path, NAME)
+    making = sqlite3.connect(path, isolation_level=None)
+    making.execute("BEGIN IMMEDIATE")
+    made = path.stat().st_ino
+    assert ids(filled, Query(tool="Bash")) == ["id-0", "id-1"]
+    assert path.stat().st_ino == made
+    making.close()
