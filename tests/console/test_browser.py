@@ -176,6 +176,7 @@ def test_no_script_clicks_for_a_person_and_no_click_comes_too_soon(seen: Seen):
 
 def test_calls_stand_on_the_page_as_they_are_decided_and_lead_to_why(seen: Seen):
     seen.goes("/live")
+    seen.page.mouse.move(0, 0)
     seen.running.run("exec", "--", "cat", "<img src=x onerror=alert(1)>.env")
     row = seen.page.locator("#calls li").first
     row.get_by_text("<img src=x onerror=alert(1)>.env").wait_for()
@@ -185,6 +186,19 @@ def test_calls_stand_on_the_page_as_they_are_decided_and_lead_to_why(seen: Seen)
     seen.page.go_back()
     seen.page.get_by_role("heading", name="Live").wait_for()
     assert seen.problems == []
+
+
+def test_the_list_stands_still_under_the_pointer_and_goes_on_when_it_leaves(seen: Seen):
+    seen.goes("/live")
+    first = seen.page.locator("#calls li").first
+    first.hover()
+    before = first.get_attribute("data-call")
+    seen.running.run("exec", "--", "cat", "still.env")
+    seen.page.get_by_text("new: they stand here when you leave the list").wait_for()
+    assert first.get_attribute("data-call") == before
+    seen.page.mouse.move(0, 0)
+    first.get_by_text("still.env").wait_for()
+    assert (seen.page.locator("#news").inner_text(), seen.problems) == ("", [])
 
 
 def test_pages_are_reached_by_keys(seen: Seen):

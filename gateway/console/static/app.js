@@ -94,6 +94,7 @@ async function show(address, {push = false, keep = false} = {}) {
   const mine = ++turn;
   const main = $("main");
   main.setAttribute("aria-busy", "true");
+  rowsToCome = []; endsToCome = []; missed = 0; // what comes from here on may not stand on the page that is asked for
   let answer;
   try {
     answer = await asked(address, {headers: {Accept: "application/json"}});
@@ -164,6 +165,8 @@ function waiting(count) {
 function bind(main) {
   for (const form of main.querySelectorAll("form[data-go]")) form.addEventListener("submit", filter);
   for (const form of main.querySelectorAll("form[data-try]")) bindTry(form);
+  const list = main.querySelector("#calls");
+  for (const name of list ? ["mouseleave", "focusout"] : []) list.addEventListener(name, left);
   for (const card of main.querySelectorAll("[data-question]")) bindQuestion(card);
   for (const card of main.querySelectorAll("[data-undo]")) bindUndo(card);
 }
@@ -262,8 +265,9 @@ let drawing = 0;
 
 function records(told) {
   const list = $("calls");
-  if (!list) return;
-  if (list.dataset.live !== "yes") {
+  const isComing = $("main").hasAttribute("aria-busy");
+  if (!list && !isComing) return;
+  if (list && !isComing && list.dataset.live !== "yes") {
     missed += told.rows.length + told.missed;
     $("news").textContent = missed ? `${missed} new calls since this was shown` : "";
     return;
@@ -275,23 +279,45 @@ function records(told) {
   if (!drawing) drawing = setTimeout(draw, 100);
 }
 
+// Nothing moves under a pointer, nor away from whoever stands on a row.
+function isHeld(list) {
+  return list.matches(":hover") || list.contains(document.activeElement);
+}
+
 function draw() {
   drawing = 0;
   const list = $("calls");
-  const rows = rowsToCome, ends = endsToCome;
-  rowsToCome = []; endsToCome = [];
-  if (!list) return;
+  if ($("main").hasAttribute("aria-busy")) { left(); return; }
+  if (!list || list.dataset.live !== "yes") { rowsToCome = []; endsToCome = []; return; }
+  const ends = endsToCome;
+  endsToCome = [];
+  end(list, ends);
+  if (isHeld(list)) {
+    $("news").textContent = rowsToCome.length ? `${rowsToCome.length} new: they stand here when you leave the list` : "";
+    for (const each of ends) if (rowsToCome.some(([id]) => id === each[0])) endsToCome.push(each);
+    return;
+  }
+  const rows = rowsToCome.filter(([id]) => !list.querySelector(`[data-call="${CSS.escape(String(id))}"]`));
+  rowsToCome = [];
   const nothing = $("nothing");
   if (nothing && rows.length) nothing.remove();
   const made = rows.map(([, row]) => built(row));
   for (const each of made) { clocks(each); each.classList.add("new"); }
   list.prepend(...made);
   while (list.childElementCount > MOST_ROWS) list.lastElementChild.remove();
+  end(list, ends);
+  $("news").textContent = missed ? `${missed} more calls came too fast to be shown: reload the page for them` : "";
+}
+
+function end(list, ends) {
   for (const [id, text] of ends) {
     const row = list.querySelector(`[data-call="${CSS.escape(String(id))}"] .end`);
     if (row) row.textContent = text;
   }
-  if (missed) $("news").textContent = `${missed} more calls came too fast to be shown: reload the page for them`;
+}
+
+function left() {
+  if (!drawing) drawing = setTimeout(draw, 100);
 }
 
 function happened(name, told) {
