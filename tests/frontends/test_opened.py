@@ -60,6 +60,7 @@ INSIDE = (
 BESIDES = {
     ("cron", "run"): ["--once"], ("init",): ["--dry-run"], ("new", "command"): [], ("run",): [],
     ("exec",): ["--", "true"], ("agent",): ["--max-turns", "1"],
+    ("console",): ["--port", "65536"],
 }  # fmt: skip
 # Of `exec` the words stand behind `--`.
 ARGUMENTS = {"CALL": "Read(x)", "TEXT": "ls", "AGENT": "claude", "TASK": "x", "[TEXT]": "x"}

@@ -36,13 +36,13 @@ def console(
     """
     from importlib.util import find_spec
 
-    if port > 65_535:
-        raise ConfigError(Problem(f"--port must be from 0 to 65535 (got `{port}`)"))
     missing = [name for name in _NEEDED if find_spec(name) is None]
     if missing:
         remedy = "install `agent-gateway[console]`, in a checkout `.[console]`"
         raise ConfigError(Problem(f"the console needs {' and '.join(missing)}", remedy=remedy))
     where = folder(cwd, "--cwd")
+    if port > 65_535:
+        raise ConfigError(Problem(f"--port must be from 0 to 65535 (got `{port}`)"))
     words = [*process_words(), str(port), str(int(print_)), str(int(reader)), where]
     sys.stdout.flush()
     os.execve(sys.executable, words, {name: value for name, value in os.environ.items() if name in KEPT})
