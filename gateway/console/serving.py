@@ -7,8 +7,8 @@ import contextlib
 import os
 import secrets
 import socket
+import subprocess
 import sys
-import webbrowser
 from time import monotonic
 from typing import TYPE_CHECKING
 
@@ -21,6 +21,7 @@ from gateway.console.guard import LOOPBACK, MOST_HEAD, Guard
 from gateway.console.live import Live
 from gateway.console.tokens import Tokens
 from gateway.core.errors import ConfigError, Problem
+from gateway.core.programs import refusal
 from gateway.core.value import Value
 
 if TYPE_CHECKING:
@@ -31,6 +32,13 @@ if TYPE_CHECKING:
 _MOST_CONNECTIONS = 64
 _OPENER_SECONDS = 30.0  # how long the file that a browser is sent to lies there
 _END_SECONDS = 1
+# What opens a file in the person's browser: macOS' and the desktops' own, and where it may look for one.
+OPENERS = ("/usr/bin/open", "/usr/bin/xdg-open")
+_PATH = "/usr/local/bin:/usr/bin:/bin:/snap/bin"
+_SHOWN = (
+    "HOME", "LANG", "DISPLAY", "WAYLAND_DISPLAY", "XAUTHORITY", "DBUS_SESSION_BUS_ADDRESS", "XDG_RUNTIME_DIR",
+    "XDG_SESSION_TYPE", "XDG_CURRENT_DESKTOP",
+)  # fmt: skip
 
 
 class Wanted(Value):
@@ -119,6 +127,7 @@ class _Opener:
         self._wanted = wanted
         self._say = say
         self._file = ""
+        self._opening: subprocess.Popen[bytes] | None = None
         self._loop: asyncio.AbstractEventLoop | None = None
 
     def begin(self, loop: asyncio.AbstractEventLoop) -> None:
@@ -137,7 +146,7 @@ class _Opener:
         address = f"{self._address}#{self._tokens.new_start()}"
         if not self._wanted.prints:
             self._file = self._written(address)
-            if _can_open() and webbrowser.open(f"file://{self._file}"):
+            if self._started():
                 self._say(f"opened {self._address} in your browser\n")
                 if self._loop is not None:
                     self._loop.call_later(_OPENER_SECONDS, self.forget)
@@ -156,6 +165,9 @@ class _Opener:
     def close(self) -> None:
         """Ends."""
         self.forget()
+        if self._opening is not None and self._opening.poll() is None:
+            self._opening.terminate()
+            self._opening.wait()
         if self._loop is not None and _is_terminal():
             self._loop.remove_reader(0)
             self._say("\n")  # behind the ^C that terminals show
@@ -167,6 +179,23 @@ class _Opener:
             return
         self.forget()
         self.open()
+
+    def _started(self) -> bool:
+        """Whether the system's own opener was started with the file. A browser that PATH or a variable leads to may be
+        one that a call put there, and would be handed the token."""
+        shows = {name: os.environ[name] for name in _SHOWN if os.environ.get(name)}
+        opener = next((each for each in OPENERS if os.path.exists(each) and not refusal(each)), "")
+        if not opener or not (shows.keys() & {"DISPLAY", "WAYLAND_DISPLAY"} or sys.platform == "darwin"):
+            return False
+        environment = {**shows, "PATH": _PATH}
+        nothing = subprocess.DEVNULL
+        try:
+            self._opening = subprocess.Popen(
+                [opener, self._file], cwd="/", env=environment, stdin=nothing, stdout=nothing, stderr=nothing
+            )
+        except OSError:
+            return False
+        return True
 
     def _written(self, address: str) -> str:
         """A file that leads there: an address on a command line would stand in the list of processes."""
@@ -183,10 +212,3 @@ def _is_terminal() -> bool:
         return os.isatty(0)
     except OSError:
         return False
-
-
-def _can_open() -> bool:
-    """Whether a window can be shown: a browser for terminals would take this one."""
-    if sys.platform == "darwin":
-        return True
-    return any(os.environ.get(name) for name in ("DISPLAY", "WAYLAND_DISPLAY", "BROWSER"))

@@ -44,6 +44,8 @@ STARTS = {
     "install/codextrust.py": (1, "a person's own Codex, from `persons_program`"),
     "frontends/cli/init.py": (1, "the copy of this very gateway that was just made, or is protected, goes on"),
     "frontends/service/thin.py": (1, "this very interpreter becomes the service"),
+    "frontends/cli/console.py": (1, "this very interpreter becomes the console"),
+    "console/serving.py": (1, "the system's own opener of files, from its fixed place, with fixed folders to look in"),
     "sandbox/egress/surroundings.py": (1, "where the Java in PATH keeps its certificates; it is not started"),
 }
 _STARTING = {
