@@ -193,7 +193,7 @@ class Services:
         told = None if grant is None else _told(grant)
         return calls.decided(
             self.log, verdict, front=self.front, session=session, plan=plan, grant=told, policy=policy,
-            rewritten=rewritten,
+            rewritten=rewritten, bundle=planner.judge.bundle,
         )  # fmt: skip
 
     def ended(self, recorded: Recorded, verdict: Verdict, result: Result) -> Result:

@@ -38,12 +38,14 @@ def decided(
     grant: Mapping[str, Any] | None = None,
     policy: str = "",
     rewritten: Rewritten | None = None,
+    bundle: Callable[[], bytes | None] | None = None,
 ) -> Recorded:
-    """Records a decision, before anything of the call runs."""
+    """Records a decision, before anything of the call runs. What is given is as in `Log.decision`."""
     try:
         known = log.decision(
-            verdict, front=front, session=session, plan=plan, grant=grant, policy=policy, rewritten=rewritten
-        )
+            verdict, front=front, session=session, plan=plan, grant=grant, policy=policy, rewritten=rewritten,
+            bundle=bundle,
+        )  # fmt: skip
     except AuditError as error:
         return Recorded(problem=str(error), may_run=not log.is_needed(verdict))
     return Recorded(known)

@@ -69,8 +69,10 @@ def decision(
     grant: Mapping[str, Any] | None = None,
     policy: str = "",
     rewritten: Rewritten | None = None,
+    seen: str = "",
 ) -> str:
-    """The text of a decision. Whatever of the call is in it has been through the redactor."""
+    """The text of a decision. Whatever of the call is in it has been through the redactor. `seen`: as
+    `gateway.audit.seen` says it, "" where nothing is kept of it."""
     call, context, rule, items = verdict.call, verdict.context, verdict.reason.rule, verdict.analysis.items
     given = _encode(call.input)
     call_digest = _call(call, given, key)
@@ -86,20 +88,21 @@ def decision(
         secret = pieces(replaced)
         shown = [(kind, _target(target, redactor, secret)) for kind, target in shown]
     source = rule.source
+    who = f'"session":{_text(session)},' if session else ""
+    if context.agent or context.depth:
+        who += f'"agent":{_text(context.agent)},"depth":{context.depth},'
+    if seen:
+        who += f'"seen":{seen},'
     found = (
         f'{{"kind":"{DECISION}","id":"{id}","at":"{at}","front":"{front}","tool":{_text(call.tool)},'
         f'"decision":"{_WORDS[verdict.decision]}","reason":"{reason_of(verdict)}",'
         f'"rule":[{_text(rule.id)},"{source.layer}",{_text(source.file)},{source.line}],"call":"{call_digest}",'
-        f'"cwd":{_text(context.cwd)},"mode":"{context.mode}","policy":"{policy}","input":{given},'
-        f'"effects":{_encode(shown)}'
+        f'"cwd":{_text(context.cwd)},"mode":"{context.mode}","policy":"{policy}",'
+        f'{who}"input":{given},"effects":{_encode(shown)}'
     )
     more: dict[str, Any] = {}
     if len(items) > MOST_EFFECTS:
         more["more"] = len(items) - MOST_EFFECTS
-    if session:
-        more["session"] = session
-    if context.agent or context.depth:
-        more["agent"], more["depth"] = context.agent, context.depth
     if not context.confined:
         more["confined"] = False
     if verdict.changes != NONE:

@@ -13,6 +13,8 @@ from gateway.core.errors import AuditError
 
 SEAL, KEY, INDEX = "seal", "key", "index.sqlite"
 ENDING = ".jsonl"
+# Of what lies beside a file of lines (`gateway.audit.beside`).
+BESIDE = (".facts", ".known")
 KEY_SIZE = 32
 LINES = os.O_RDWR | os.O_APPEND
 # Writers hold the lock for less than a millisecond, one that mends what another left for a second or two.
@@ -23,7 +25,12 @@ _ALWAYS = os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK
 
 def name_of(segment: int) -> str:
     """The name of the file of this number."""
-    return f"{segment:06d}{ENDING}"
+    return stem_of(segment) + ENDING
+
+
+def stem_of(segment: int) -> str:
+    """The same without its ending: what lies beside the file has others."""
+    return f"{segment:06d}"
 
 
 def segments(folder: str) -> list[int]:
@@ -89,6 +96,10 @@ def remove_before(folder: str, first: int) -> None:
     for number in segments(folder):
         if number < first:
             os.unlink(os.path.join(folder, name_of(number)))
+            for ending in BESIDE:
+                with_it = os.path.join(folder, stem_of(number) + ending)
+                if os.path.lexists(with_it):
+                    os.unlink(with_it)
 
 
 def lock(file: int, kind: int, folder: str) -> None:

@@ -46,12 +46,13 @@ class Redactor:
         self._values = sorted(values, key=len, reverse=True)
         self._known_names: dict[tuple[str, ...], bool] = {}
 
-    def is_clean(self, text: str) -> bool:
-        """Quick: whether there is no secret in a text, or in each line of it. False when it is not certain."""
+    def is_clean(self, text: str, *, commands: bool = True) -> bool:
+        """Quick: whether there is no secret in a text, or in each line of it. False when it is not certain. `commands`:
+        as `secrets.may_hold` has it."""
         for value in self._values:
             if value in text:
                 return False
-        return not secrets.may_hold(text)
+        return not secrets.may_hold(text, commands=commands)
 
     def has_secret_names(self, names: tuple[str, ...]) -> bool:
         """Whether one of these fields has a name that secrets have."""

@@ -71,9 +71,9 @@ _SHORTEST = 4  # a shorter one would be found everywhere
 MARK = "[redacted:"
 
 
-def may_hold(text: str) -> bool:
+def may_hold(text: str, *, commands: bool = True) -> bool:
     """Whether it is worth looking: quick, and never False for a text, or for JSON in ASCII with that text in it, in
-    which `redact` finds something."""
+    which `redact` finds something. `commands`: it may hold commands; else it is names, and no program takes options."""
     low = text.lower()
     for trace in _TRACES:
         if trace in low:
@@ -81,7 +81,9 @@ def may_hold(text: str) -> bool:
     if "://" in low and "@" in low:
         return True
     words = text.encode("utf-8", "replace").translate(_WORDS).split()
-    if not _PROGRAMS.isdisjoint(words) or ("\\u" in text and any(name.decode() in text for name in _PROGRAMS)):
+    if commands and (
+        not _PROGRAMS.isdisjoint(words) or ("\\u" in text and any(name.decode() in text for name in _PROGRAMS))
+    ):
         return True
     if not words or max(map(len, words)) < _LONG:
         return False

@@ -3,6 +3,7 @@
     audit/000001.jsonl ...   the lines; a new file begins when one has reached its size
     audit/seal               where the record stands; also what writers lock
     audit/key                the key of the seal, and of digests of what calls hold
+    audit/000001.facts       what lines of that file name and many share (`gateway.audit.beside`)
 
 The lines are written first and the seal second. Whoever comes next compares the two, and mends what a writer left that
 was killed in between.
@@ -19,12 +20,16 @@ from time import time
 
 from gateway.audit import anchors, chain, files
 from gateway.audit import recovery as mend
+from gateway.audit.beside import Beside
 from gateway.audit.clock import now
 from gateway.core.errors import AuditError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from gateway.audit.recovery import Standing
+
+    # Each with its digest.
+    Texts = tuple[tuple[str, str], ...]
 
 MOST_BYTES = 64 << 20
 KEEP = 16
@@ -46,10 +51,11 @@ os.register_at_fork(after_in_child=_after_fork)
 class _Waiting:
     """A line of a thread that waits for the lock. The next one that gets it writes those of all."""
 
-    __slots__ = ("body", "error", "number")
+    __slots__ = ("beside", "body", "error", "number")
 
-    def __init__(self, body: str) -> None:
+    def __init__(self, body: str, beside: Texts) -> None:
         self.body = body
+        self.beside = beside
         self.number = 0
         self.error: BaseException | None = None
 
@@ -67,6 +73,7 @@ class Store:
         self._sync = sync
         self._most = most_bytes
         self._keep = keep
+        self._beside = Beside(most_bytes)
         self.origin = ""  # tells writers apart
         self.begin_anew()
         _stores.add(ref(self, _stores.discard))
@@ -80,21 +87,23 @@ class Store:
         self._seal_file = self._lines = -1
         self._segment = 0  # which file `_lines` is
         self._known: chain.Seal | None = None  # as this process wrote it last
+        self._beside.close()
 
-    def append(self, body: str) -> int:
+    def append(self, body: str, beside: Texts = ()) -> int:
         """Writes a JSON object's text (ASCII, not empty) as the next line and gives its number. When it returns, the
-        kernel has the line, with `sync` the disk. Raises AuditError when the line is not in the record."""
+        kernel has the line, with `sync` the disk. `beside`: texts that the line names, kept where they can be. Raises
+        AuditError when the line is not in the record."""
         if not self._lock.acquire(blocking=False):
-            return self._append_together(body)
+            return self._append_together(body, beside)
         try:
-            return self._write((body,))
+            return self._write((body,), beside)
         except (OSError, AuditError) as error:
             raise self._told(error) from error
         finally:
             self._lock.release()
 
-    def _append_together(self, body: str) -> int:
-        mine = _Waiting(body)
+    def _append_together(self, body: str, beside: Texts) -> int:
+        mine = _Waiting(body, beside)
         self._waiting.append(mine)
         with self._lock:
             while not mine.number and mine.error is None:
@@ -106,7 +115,8 @@ class Store:
     def _write_waiting(self) -> None:
         batch = [self._waiting.popleft() for _ in range(min(len(self._waiting), chain.MOST_AT_ONCE))]
         try:
-            last = self._write(tuple(each.body for each in batch))
+            texts = tuple(text for each in batch for text in each.beside)
+            last = self._write(tuple(each.body for each in batch), texts)
         except BaseException as error:
             for each in batch:
                 each.error = error
@@ -139,18 +149,18 @@ class Store:
         remedy = "make room for it" if "space" in reason or "too large" in reason else "make that folder writable"
         return AuditError(f"the record in {self.folder} cannot be written ({reason})", remedy)
 
-    def _write(self, bodies: tuple[str, ...]) -> int:
+    def _write(self, bodies: tuple[str, ...], beside: Texts = ()) -> int:
         """Writes the lines and gives the number of the last one."""
         try:
-            return self._write_locked(bodies)
+            return self._write_locked(bodies, beside)
         except _MovedError:
             self._shut()
-            return self._write_locked(bodies)
+            return self._write_locked(bodies, beside)
         except BaseException:
             self._known = None  # whatever came of it, the files are looked at anew
             raise
 
-    def _write_locked(self, bodies: tuple[str, ...]) -> int:
+    def _write_locked(self, bodies: tuple[str, ...], beside: Texts) -> int:
         if self._seal_file < 0:
             self._open()
         files.lock(self._seal_file, fcntl.LOCK_EX, self.folder)
@@ -166,6 +176,8 @@ class Store:
                 if standing.seal.size >= self._most:
                     standing = self._next_file(standing)
                 seal, data = standing.seal, standing.left
+            if beside:
+                self._keep_beside(seal.segment, beside)
             number, head, size = seal.count, seal.head, seal.size
             for body in bodies:
                 number += 1
@@ -180,6 +192,13 @@ class Store:
             return number
         finally:
             fcntl.flock(self._seal_file, fcntl.LOCK_UN)
+
+    def _keep_beside(self, segment: int, texts: Texts) -> None:
+        """What lines name is of use, and no reason not to write them."""
+        try:
+            self._beside.keep(os.path.join(self.folder, files.stem_of(segment)), texts)
+        except (OSError, AuditError):
+            self._beside.close()
 
     def _put(self, data: bytes, seal: chain.Seal, size: int) -> None:
         """Appends all of it and seals that, or nothing."""
@@ -286,3 +305,4 @@ class Store:
                 os.close(file)
         self._seal_file = self._lines = -1
         self._segment, self._known = 0, None
+        self._beside.close()

@@ -23,6 +23,8 @@ if TYPE_CHECKING:
     from gateway.policy.compile import Bound
 
     Parse = Callable[[bytes, str], dict[str, Any]]
+    # The bytes of a file that another one extends, and the folders in one of which it must lie.
+    Read = Callable[[str, tuple[str, ...]], bytes]
 
 MAX_EXTENDS = 16
 MAX_EXTENDED = 256
@@ -63,20 +65,22 @@ def bind(
     trusted: Callable[[str], bool],
     all_trusted: bool = False,
     descriptions: Iterable[PolicyFile] = (),
+    read: Read = read_file,
 ) -> Layered:
     """Parses the files, follows `extends`, and binds every rule to its layer.
 
     `trusted` says whether a person accepted a project's digest, which covers the project's `descriptions` of programs
-    too. Raises ConfigError with the problems of all files.
+    too. `read`: gives the content of what files extend. Raises ConfigError with the problems of all files.
     """
-    return _Binder(parse, root, trusted, all_trusted).bind(tuple(files), tuple(descriptions))
+    return _Binder(parse, root, trusted, all_trusted, read).bind(tuple(files), tuple(descriptions))
 
 
 class _Binder:
     """Follows `extends` and collects; one use."""
 
-    def __init__(self, parse: Parse, root: str, trusted: Callable[[str], bool], all_trusted: bool) -> None:
+    def __init__(self, parse: Parse, root: str, trusted: Callable[[str], bool], all_trusted: bool, read: Read) -> None:
         self.parse = parse
+        self.read = read
         self.root = root
         self.is_trusted = trusted
         self.all_trusted = all_trusted
@@ -210,9 +214,9 @@ class _Binder:
                 self.problems.append(Problem(message, file=path, line=each.get("line", 0), remedy=remedy))
                 continue
             try:
-                if owned and "file" in each:
+                if owned and "file" in each and self.read is read_file:
                     check_file(target)
-                included = self.included[target] = read_file(target, within if "file" in each else ())
+                included = self.included[target] = self.read(target, within if "file" in each else ())
             except ConfigError as error:
                 self.problems += error.problems
                 continue

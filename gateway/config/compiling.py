@@ -10,7 +10,7 @@ import os
 from gateway.config import prebuilt
 from gateway.config.binding import bind
 from gateway.config.descriptions import compile_files, entries
-from gateway.config.layers import read_file, texts
+from gateway.config.layers import read_file, revision_of
 from gateway.core.cache import digest
 from gateway.core.errors import ConfigError
 from gateway.core.packed import pack
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from typing import Any
 
+    from gateway.config.binding import Read
     from gateway.config.descriptions import Entry
     from gateway.config.layers import PolicyFile
     from gateway.core.errors import Problem
@@ -51,11 +52,12 @@ def compiled(
     fold: bool,
     brought: Sequence[PolicyFile] = (),
     moved: tuple[tuple[str, str], ...] = (),
+    read: Read = read_file,
 ) -> dict[str, Any]:
-    """The compiled form of a policy, as the cache keeps it. `names`: the tools that
-    rules may name; `shipped`: the packaged descriptions of programs; `verify`:
-    as in `load_policy`; `fold`: whether names in either case are the same file; `moved`: as `Places.moved` tells.
-    Raises ConfigError for whatever is wrong in any file."""
+    """The compiled form of a policy, as the cache keeps it. `names`: the tools that rules may name; `shipped`: the
+    packaged descriptions of programs; `verify`: as in `load_policy`; `fold`: whether names in either case are the same
+    file; `moved`: as `Places.moved` tells; `read`: gives the content of what files extend. Raises ConfigError for
+    whatever is wrong in any file."""
     layered = bind(
         files,
         _reader(names),
@@ -63,6 +65,7 @@ def compiled(
         trusted=is_trusted,
         all_trusted=all_trusted,
         descriptions=(*described, *brought),
+        read=read,
     )
     commands = tuple(
         entries(
@@ -89,15 +92,7 @@ def compiled(
         "fingerprint": layered.project_digest,
         "trusted": layered.project_trusted,
         "told": told,
-        "revision": digest(
-            [
-                *texts(layered.files),
-                repr((included, moved)),
-                repr(layered.project_trusted),
-                *texts(described),
-                *texts(brought),
-            ]
-        ),
+        "revision": revision_of(layered.files, included, moved, layered.project_trusted, described, brought),
         "commands": commands,
         "hooks": list(layered.hooks),
     }

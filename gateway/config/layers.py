@@ -260,3 +260,16 @@ def texts(files: Iterable[PolicyFile]) -> Iterable[bytes | str]:
     for file in files:
         yield f"{file.layer}\0{file.path}\0{file.base}"
         yield file.content
+
+
+def revision_of(
+    files: Iterable[PolicyFile],
+    included: Iterable[Sequence[str]],
+    moved: tuple[tuple[str, str], ...],
+    trusted: bool,
+    described: Iterable[PolicyFile],
+    brought: Iterable[PolicyFile],
+) -> str:
+    """The digest of everything that a policy was read from. `included`: path and digest of what files extend."""
+    extended = [list(each) for each in included]
+    return digest([*texts(files), repr((extended, moved)), repr(trusted), *texts(described), *texts(brought)])

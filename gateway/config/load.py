@@ -141,11 +141,7 @@ def load_policy(
     cache = Cache(places.cache)
     # What ships changes with the code, or in a checkout with its files.
     shipped = (descriptions_stamp(),) if described else ()
-    moved = (
-        *places.moved(),
-        *installation.moved(places.state, places.home),
-        *obeyed(options.root, places.home, Machine()),
-    )
+    moved = moved_for(places, options.root)
     key = "policy-" + digest(
         [
             code_stamp(),
@@ -182,10 +178,15 @@ def load_policy(
             rest = {name: value for name, value in entry["policy"].items() if name not in _TABLES}
             tables = [entry["policy"][name] for name in _TABLES]
             cache.write_bytes(key, pack_rows({**entry, "policy": rest}, *tables))
-    loaded = _loaded(entry, options)
+    loaded = loaded_of(entry, options)
     folders = () if options.policies else layer_folders(places, options.root, options.others)
     misnamed = tuple(f"{each.file}: {each.message}" for each in passed_over(folders))
     return loaded.replace(misnamed=misnamed, skipped=(*misnamed, *loaded.skipped)) if misnamed else loaded
+
+
+def moved_for(places: Places, root: str) -> tuple[tuple[str, str], ...]:
+    """Usual paths that rules name, each with where this user has it."""
+    return (*places.moved(), *installation.moved(places.state, places.home), *obeyed(root, places.home, Machine()))
 
 
 def _kept(cache: Cache, key: str) -> dict[str, Any] | None:
@@ -226,7 +227,7 @@ def policy_from(
         load_descriptions(nowhere), lambda _fingerprint: trusted,
         False, verify, fold,
     )  # fmt: skip
-    return _loaded(entry, options)
+    return loaded_of(entry, options)
 
 
 def _still_holds(entry: dict[str, Any], is_trusted: Callable[[str], bool]) -> bool:
@@ -239,7 +240,8 @@ def _still_holds(entry: dict[str, Any], is_trusted: Callable[[str], bool]) -> bo
         return False
 
 
-def _loaded(entry: dict[str, Any], options: Options) -> Loaded:
+def loaded_of(entry: dict[str, Any], options: Options) -> Loaded:
+    """A compiled policy as what judges has it."""
     settings = {
         name: Setting(value, file, layer, {key: tuple(origin) for key, origin in origins.items()})
         for name, (value, file, layer, origins) in entry["settings"].items()

@@ -169,6 +169,14 @@ def code_stamp() -> str:
     return found
 
 
+def code_digest() -> str:
+    """The same, with the packaged descriptions, as a short digest."""
+    found = _stamps.get("")
+    if found is None:
+        found = _stamps[""] = digest([code_stamp(), descriptions_stamp()])[:16]
+    return found
+
+
 def _code_stamp() -> str:
     platform = (sys.platform, *sys.version_info[:2])
     built = prebuilt.tools()

@@ -71,7 +71,7 @@ PROGRAMS = {
         ("/usr/bin/journalctl", "/bin/journalctl", f"{_NIX}/journalctl"),
     ),
     "git": Program(
-        "its version for doctor",
+        "its version for doctor, and policies of other revisions for `policy diff`",
         ("/usr/bin/git", "/bin/git", "/usr/local/bin/git", "/opt/homebrew/bin/git", f"{_NIX}/git"),
         variables=_NO_CONFIGURATION,
     ),

@@ -219,7 +219,7 @@ class _Judging:
         said = "" if decision in (ALLOW, SILENCE) else self._reason(verdict, decision)
         problem = decided(
             self.gateways.log(self.gateway), self.gateways.pending(self.gateway), self.event, verdict, decision, said,
-            changed, self.gateway.loaded_for(verdict).policy.revision, is_paused=self.is_paused,
+            changed, self.gateway, is_paused=self.is_paused,
         )  # fmt: skip
         if problem:
             return Answer(DENY, problem)
@@ -239,7 +239,7 @@ class _Judging:
         said = self._reason(verdict, DENY if verdict.decision is Decision.DENY else "")
         log, pending = self.gateways.log(self.gateway), self.gateways.pending(self.gateway)
         decided(
-            log, pending, self.event, verdict, DENY, said, None, self.gateway.loaded_for(verdict).policy.revision,
+            log, pending, self.event, verdict, DENY, said, None, self.gateway,
             is_paused=self.is_paused,
         )  # fmt: skip
         return said
@@ -256,7 +256,7 @@ class _Judging:
         verdict = unjudged(Call(name, readable(event.input), ""), self.context, built_in(INVALID, _lines(error)))
         log, pending = self.gateways.log(self.gateway), self.gateways.pending(self.gateway)
         decided(
-            log, pending, event, verdict, DENY, _lines(error), None, self.gateway.loaded.policy.revision,
+            log, pending, event, verdict, DENY, _lines(error), None, self.gateway,
             is_paused=self.is_paused,
         )  # fmt: skip
 

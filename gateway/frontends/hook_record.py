@@ -105,16 +105,17 @@ def decided(
     decision: str,
     said: str,
     changed: Mapping[str, Any] | None,
-    policy: str,
+    judge: Judge,
     *,
     is_paused: bool = False,
 ) -> str:
     """Records what was decided, before the agent is told: "", or why the call must not run, as it would not be
-    recorded. `said`: what the agent is told instead of an allow."""
+    recorded. `said`: what the agent is told instead of an allow; `judge`: who decided."""
     if event.kind == PERMISSION and decision == SILENCE:
         return ""  # the call itself is recorded, and whoever is asked now decides
     front = f"hook:{event.agent}" + (" paused" if is_paused else "")
-    recorded = calls.decided(log, verdict, front=front, session=event.session[:200], policy=policy)
+    policy = judge.loaded_for(verdict).policy.revision
+    recorded = calls.decided(log, verdict, front=front, session=event.session[:200], policy=policy, bundle=judge.bundle)
     if not recorded.may_run:
         return "" if decision == DENY else f"gateway refused it, as it would not be recorded: {recorded.problem}."
     if recorded.id and event.kind != PERMISSION:

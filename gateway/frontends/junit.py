@@ -6,6 +6,8 @@ from xml.sax.saxutils import escape, quoteattr
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from gateway.judge.policy_tests import Case, Report
 
 
@@ -22,6 +24,33 @@ def junit(report: Report, least_coverage: float | None = None) -> str:
         body += _coverage(report, least_coverage, missed)
     head = '<?xml version="1.0" encoding="UTF-8"?>\n'
     return f'{head}<testsuites name="gateway policy" tests="{total}" failures="{failures}">\n{body}</testsuites>\n'
+
+
+def document(name: str, suites: Iterable[tuple[str, int, int]]) -> str:
+    """A report of suites, each as `suite` gives it."""
+    some = list(suites)
+    total, failures = sum(each[1] for each in some), sum(each[2] for each in some)
+    body = "".join(each[0] for each in some)
+    head = f'<?xml version="1.0" encoding="UTF-8"?>\n<testsuites name={_attribute(name)}'
+    return f'{head} tests="{total}" failures="{failures}">\n{body}</testsuites>\n'
+
+
+def suite(name: str, cases: Iterable[tuple[str, str, int, str]]) -> tuple[str, int, int]:
+    """A suite of cases, each with its name, file, line, and what is wrong, "" for one that passes: its text, and how
+    many cases there are and fail."""
+    some = list(cases)
+    body = ""
+    for title, file, line, problem in some:
+        place = f' file={_attribute(file)} line="{line}"' if file else ""
+        head = f"<testcase name={_attribute(title)} classname={_attribute(name)}{place}"
+        failure = f"<failure message={_attribute(problem)}>{escape(_plain(problem))}</failure></testcase>"
+        body += f"{head}>{failure}\n" if problem else f"{head}/>\n"
+    failing = sum(bool(each[3]) for each in some)
+    return (
+        f'<testsuite name={_attribute(name)} tests="{len(some)}" failures="{failing}">\n{body}</testsuite>\n',
+        len(some),
+        failing,
+    )
 
 
 def _suite(file: str, cases: list[Case]) -> str:

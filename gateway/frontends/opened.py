@@ -24,6 +24,8 @@ REWRITES = Opens(("read", "write"))
 # Policy files, which name others that they extend.
 POLICY_FILES = Opens(("read",), special="policy_files")
 POLICY_FOLDER = Opens(("read",), tree=True, special="policy_folder")
+# A policy as comparisons take it: a file or folder of it, or what is no file.
+POLICY_SOURCE = Opens(("read",), tree=True, special="policy_sources")
 # A folder whose project counts.
 FOLDER = Opens(("list", "read"))
 # A record, beside which an index is kept.

@@ -21,9 +21,9 @@ if TYPE_CHECKING:
 BEGIN, END = "# generated: begin\n", "# generated: end\n"
 # What stands for values that name no file: words of ours, patterns, addresses, texts that the caller writes himself.
 NO_FILE = frozenset((
-    "AGENT", "ANSWER", "CALL", "CMD", "COLUMNS", "DIGEST", "DOLLARS", "HEAD", "HOST", "HOST:PORT", "ID", "JSON",
-    "LAYER", "MODE", "N", "NAME", "NAME: VALUE", "NUMBER", "PATTERN", "SECONDS", "TASK", "TEXT", "TIME", "TOOL",
-    "URL", "VAR", "WORD", "[TEXT]", "policy|tools|command|explain",
+    "AGENT", "ANSWER", "CALL", "CMD", "COLUMNS", "DIGEST", "DOLLARS", "FORMAT", "HEAD", "HOST", "HOST:PORT", "ID",
+    "JSON", "LAYER", "MODE", "N", "NAME", "NAME: VALUE", "NUMBER", "PATTERN", "SECONDS", "TASK", "TEXT", "TIME", "TOOL",
+    "URL", "VAR", "WAY", "WHAT", "WORD", "[TEXT]", "policy|tools|command|explain",
 ))  # fmt: skip
 
 

@@ -10,7 +10,7 @@ import time
 
 from gateway.config.layers import strict_as_both
 from gateway.config.load import Loaded, Options, load_policy, project_root, tool_files, with_search, with_servers
-from gateway.config.shipped import described, load_descriptions, load_foreign, load_tools
+from gateway.config.shipped import code_digest, described, load_descriptions, load_foreign, load_tools
 from gateway.config.tool_files import without_project
 from gateway.core.errors import ConfigError, Problem
 from gateway.core.places import Places, places
@@ -18,6 +18,7 @@ from gateway.host.machine import Machine
 from gateway.host.nested_projects import NestedProjects
 from gateway.judge.pipeline import Pipeline, branch_of, context_of
 from gateway.model.decision import MODES
+from gateway.model.facts import Origin, Seen
 from gateway.policy.contain import decide
 from gateway.policy.modes import CEILINGS, regions_of
 from gateway.policy.resolve import Judged
@@ -28,7 +29,10 @@ if TYPE_CHECKING:
     from typing import Any, Self
 
     from gateway.config.descriptions import Lookup
+    from gateway.config.snapshot import Snapshot
     from gateway.host.base import Host
+    from gateway.judge.pipeline import Understood
+    from gateway.judge.recorded import Recorded
     from gateway.model.analysis import Analysis
     from gateway.model.call import RawCall
     from gateway.model.context import Context
@@ -39,6 +43,8 @@ if TYPE_CHECKING:
 
     Contains = Callable[[tuple[str, ...], str], str]
 
+_NO_ANNOTATIONS: Mapping[str, Any] = {}
+_NOWHERE: frozenset[str] = frozenset()
 _POLICIES_KEPT = 64
 _REGIONS_KEPT = 64  # of sessions, each with a scratch folder of its own
 
@@ -61,27 +67,31 @@ class Judge:
         environment: Mapping[str, str] | None = None,
         loaded: Loaded | None = None,
         contains: Contains = nothing_contains,
+        snapshot: Snapshot | None = None,
     ) -> None:
         """Reads tools, program descriptions and policies. Raises ConfigError when anything in them is wrong.
 
-        With `loaded` given, no policy file is read, and `options` must hold a real working folder and root. `contains`:
+        With `loaded` given, no policy file is read, and `options` must hold a real working folder and root; with
+        `snapshot`, those that it holds count, and not what stands on disk. `contains`:
         why calls cannot be contained here, with a layer over these folders that is kept in that state folder, "" if
         they can (`gateway.calls.containing`); asked where it matters.
         """
         self.places = where or places()
         self.contains = contains
-        if loaded is None:
+        self._snapshot = snapshot
+        if loaded is None and snapshot is None:
             cwd = os.path.realpath(options.cwd or os.getcwd())
             root = os.path.realpath(options.root) if options.root else project_root(cwd)
             options = options.replace(cwd=cwd, root=root)
         self.options = options
         self.environment = dict(os.environ if environment is None else environment)
         self.host: Host = host or Machine(self.environment)
-        self._brought = () if loaded else tool_files(self.places, self.options)
+        if snapshot is not None:
+            self._brought = snapshot.brought
+        else:
+            self._brought = () if loaded else tool_files(self.places, self.options)
         self.registry: Registry = load_tools(self.places, self._brought)
-        self.loaded: Loaded = loaded or load_policy(
-            self.places, self.options, self.registry, _problems_of_examples, self._brought
-        )
+        self.loaded: Loaded = loaded or self._load(self.options)
         if self._brought and not self.loaded.project_trusted:
             self.registry = without_project(self.registry)
         self.registry = with_search(self.registry, self.loaded.settings)
@@ -97,8 +107,14 @@ class Judge:
         # `--policies` stands for all layers: no other file counts.
         self._projects = None if self.options.policies else NestedProjects(self.host, self.options.root)
         self.context = self._context(confined)
+        self._head = _head_of(self.options.root, self.host)
+        self._told: Origin | None = None
         self._regions: dict[tuple[tuple[str, ...], tuple[str, ...]], Regions] = {}
         self._pipeline = self._new_pipeline()
+
+    def _load(self, options: Options) -> Loaded:
+        load = load_policy if self._snapshot is None else self._snapshot.load
+        return load(self.places, options, self.registry, _problems_of_examples, self._brought)
 
     def _context(self, confined: bool) -> Context:
         extra = self.loaded.settings.get("workspace")
@@ -118,33 +134,102 @@ class Judge:
         foreign: Tool | None = None,
         shell: str = "bash",
         contains: Contains | None = None,
+        recorded: Recorded | None = None,
     ) -> Verdict:
         """The verdict on a call. `foreign`: the tool of another agent that is called, which stands for one of ours or
         for none; `shell`: what that agent has shell texts read by; `contains`: in the place of what this judge
-        was told. Raises CallError for a call that cannot be judged as
+        was told. `recorded`: what an earlier look found, in the place of the host, which is not looked at then, nor the
+        clock. Raises CallError for a call that cannot be judged as
         it stands; ConfigError when a nested project's policy is broken."""
-        context = (self.context if context is None else context).replace(now=time.time())
+        given = self.context if context is None else context
+        if recorded is None:
+            given = given.replace(now=time.time())
         tool = self.registry.tool(raw.tool) if foreign is None else foreign
-        found = self._pipeline.understand(tool, raw, context, shell=shell)
+        found = self.understood(raw, given, tool, shell=shell, recorded=recorded)
+        return self.judged(
+            found, given, tool, shell=shell, server=raw.server, annotations=raw.annotations, contains=contains,
+            recorded=recorded,
+        )  # fmt: skip
+
+    def understood(
+        self, raw: RawCall, context: Context, tool: Tool, *, shell: str = "bash", recorded: Recorded | None = None
+    ) -> Understood:
+        """What a call does, before policy is asked: the first half of `check`. Raises CallError."""
+        return self._pipeline.understand(tool, raw, context, shell=shell, recorded=recorded)
+
+    def understands_like(self, other: Judge) -> bool:
+        """Whether all that is known of calls before policy is asked is the same for both, where both have the host's
+        answers from a record."""
+        return self._knows() == other._knows()
+
+    def _knows(self) -> tuple[object, ...]:
+        named = [self.loaded.settings.get(name) for name in ("servers", "search")]
+        values = [setting and setting.value for setting in named]
+        return self.loaded.commands, self._brought, self.second_opinion, self.loaded.project_trusted, *values
+
+    def judged(
+        self,
+        found: Understood,
+        given: Context,
+        tool: Tool,
+        *,
+        shell: str = "bash",
+        server: str = "",
+        annotations: Mapping[str, Any] = _NO_ANNOTATIONS,
+        contains: Contains | None = None,
+        recorded: Recorded | None = None,
+    ) -> Verdict:
+        """What policy says of a call that is understood: the second half of `check`. `given`: the circumstances before
+        the call made them narrower."""
         call, analysis, facts, context = found.call, found.analysis, found.facts, found.context
-        loaded = self._policy_for(analysis, context)
+        others = self._reached(analysis, context) if recorded is None else frozenset(recorded.seen.others)
+        loaded = self.loaded_with(context.rules, others)
+        is_known = True
         if loaded.policy.asks_branch:
-            context = context.replace(branch=branch_of(context.root, self.host, self.places.home))
+            branch = branch_of(context.root, self.host, self.places.home) if recorded is None else recorded.branch()
+            given, context = given.replace(branch=branch), context.replace(branch=branch)
+        elif recorded is None:
+            is_known = self._branch_stands()
         judged = self._judged(tool)
         if not (context.confined or judged.filters):
-            facts = facts.replace(trees=self._pipeline.look_below(loaded.policy, call, analysis, context))
+            trees = self._pipeline.look_below(loaded.policy, call, analysis, context, recorded=recorded)
+            facts = facts.replace(trees=trees)
         regions = self._regions_of(context)
         modes = () if self.options.mode else loaded.modes_elsewhere
-        contains, state = contains or self.contains, self.places.state
+        contains, state = (
+            contains or (self.contains if recorded is None else recorded.cannot_contain),
+            self.places.state,
+        )
+        asked: dict[tuple[str, ...], str] = {}
 
         def cannot(drafted: tuple[str, ...]) -> str:
-            return contains(drafted, state)
+            found = asked[drafted] = contains(drafted, state)
+            return found
 
         found_in = [
             decide(loaded.policy, call, judged, analysis, each, facts, regions, cannot)
             for each in (_in_modes(context, modes) if modes else (context,))
         ]
-        return max(found_in, key=lambda each: each.decision)
+        verdict = max(found_in, key=lambda each: each.decision)
+        reached = tuple(sorted(others)) if others else ()
+        seen = (given, facts, self._origin(), is_known, shell, server, annotations, found.own, reached)
+        return verdict.replace(seen=Seen.make((*seen, tuple(asked.items()))))
+
+    def _origin(self) -> Origin:
+        """What this judge was told and had read."""
+        if self._told is None:
+            options = self.options
+            self._told = Origin(
+                root=options.root, policies=options.policies, mode=options.mode, trust=options.trust,
+                binding=options.binding, servers=options.servers, paused=options.paused,
+                revision=self.loaded.policy.revision, code=code_digest(),
+            )  # fmt: skip
+        return self._told
+
+    def _branch_stands(self) -> bool:
+        """Whether the branch of this judge's circumstances is certainly the one that is checked out now."""
+        stamp = self._head
+        return stamp is not None and stamp == _head_of(self.options.root, self.host)
 
     def _regions_of(self, context: Context) -> Regions:
         key = (context.workspace, context.temp)
@@ -154,6 +239,21 @@ class Judge:
                 self._regions.clear()
             found = self._regions[key] = regions_of(context)
         return found
+
+    def bundle(self) -> bytes | None:
+        """What this judge's policy was read from, as `gateway.config.snapshot` keeps it; None where the files have
+        changed since, or there are none."""
+        if self._is_fixed or self._snapshot is not None:
+            return None
+        from gateway.config.snapshot import present  # lazy: once for each change of the policy
+
+        found = present(self.places, self.options, self.loaded)
+        return None if found is None else found.packed()
+
+    @property
+    def code(self) -> str:
+        """A digest of the code that judges."""
+        return code_digest()
 
     def binding(self) -> Self:
         """This gateway, if what it decides may be done; else one with the machine's own enterprise layer besides."""
@@ -187,22 +287,20 @@ class Judge:
 
     def loaded_for(self, verdict: Verdict) -> Loaded:
         """The policy that a call was judged by, nested projects' rules included."""
-        return self._policy_for(verdict.analysis, verdict.context)
+        seen = verdict.seen
+        others = self._reached(verdict.analysis, verdict.context) if seen is None else frozenset(seen.others)
+        return self.loaded_with(verdict.context.rules, others)
 
     def renewed(self) -> Self:
         """This gateway, while the policy files say what they said when it was loaded; else one that has read them anew.
         Raises ConfigError when they are broken."""
-        if self._is_fixed:
+        if self._is_fixed or self._snapshot is not None:
             return self
         if tool_files(self.places, self.options) != self._brought:
             return self._again(self.options)
         known = [(self.options, self.loaded)]
         known += list(self._wider.items())
-        if all(
-            load_policy(self.places, options, self.registry, _problems_of_examples, self._brought).policy.revision
-            == loaded.policy.revision
-            for options, loaded in known
-        ):
+        if all(self._load(options).policy.revision == loaded.policy.revision for options, loaded in known):
             return self
         return self._again(self.options)
 
@@ -225,6 +323,7 @@ class Judge:
             "_wider": {},
             "_regions": {},
             "_projects": None if self._projects is None else NestedProjects(host, self.options.root),
+            "_head": _head_of(self.options.root, host),
         }
         found.__dict__.update(self.__dict__ | own)
         found.context = found._context(self.context.confined)  # noqa: SLF001 - it is one of these
@@ -237,15 +336,15 @@ class Judge:
             contains=self.contains,
         )  # fmt: skip
 
-    def _policy_for(self, analysis: Analysis, context: Context) -> Loaded:
-        """The policy, with the deny and ask rules of every other project that the call reaches into."""
+    def _reached(self, analysis: Analysis, context: Context) -> frozenset[str]:
+        """The other projects that the call reaches into."""
         if self._projects is None:
-            return self.loaded_with(context.rules)
+            return _NOWHERE
         folders: tuple[str, ...] = (context.cwd,)
         for part in analysis.parts:
             if part.cwds and part.cwds != folders:
                 folders += part.cwds
-        return self.loaded_with(context.rules, self._projects.reached(folders, analysis.items))
+        return self._projects.reached(folders, analysis.items)
 
     def loaded_with(self, rules: tuple[str, ...], others: frozenset[str] = frozenset()) -> Loaded:
         """The policy with a session's rules and those of further projects. Raises ConfigError when they are wrong."""
@@ -258,10 +357,17 @@ class Judge:
         if found is None:
             if len(self._wider) >= _POLICIES_KEPT:
                 self._wider.clear()
-            found = self._wider[options] = load_policy(
-                self.places, options, self.registry, _problems_of_examples, self._brought
-            )
+            found = self._wider[options] = self._load(options)
         return found
+
+
+def _head_of(root: str, host: Host) -> tuple[int, ...] | None:
+    """What changes when another branch is checked out in a project, () for one in no repository of its own; None where
+    nobody can tell so cheaply."""
+    try:
+        return tuple(host.stamp(f"{root}/.git/HEAD"))
+    except OSError:
+        return () if host.is_missing(f"{root}/.git") else None
 
 
 def _in_modes(context: Context, modes: tuple[str, ...]) -> list[Context]:

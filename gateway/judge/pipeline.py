@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
     from gateway.config.descriptions import Lookup
     from gateway.host.base import Host
+    from gateway.judge.recorded import Recorded
     from gateway.model.call import Call, RawCall
     from gateway.model.facts import Facts, TreeFact
     from gateway.policy.table import Policy
@@ -36,12 +37,13 @@ TEMP = ("/tmp", "/var/tmp")  # what every confined call has for itself
 
 class Understood(Value):
     """A call in canonical form, what it is predicted to do, what was found on the host, and the circumstances that it
-    is judged in: those that were given, made narrower by what the call is."""
+    is judged in: those that were given, made narrower by what the call is. `own`: as in `Seen`."""
 
     call: Call
     analysis: Analysis
     facts: Facts
     context: Context
+    own: bool | None = None
 
 
 class Pipeline:
@@ -55,8 +57,11 @@ class Pipeline:
         self._search_path = search_path
         self._second_opinion = second_opinion
 
-    def understand(self, tool: Tool, raw: RawCall, context: Context, *, shell: str = "bash") -> Understood:
-        """What a call of this tool does. `shell`: what shell texts are read by. Raises CallError."""
+    def understand(
+        self, tool: Tool, raw: RawCall, context: Context, *, shell: str = "bash", recorded: Recorded | None = None
+    ) -> Understood:
+        """What a call of this tool does. `shell`: what shell texts are read by; `recorded`: the answers of an earlier
+        look, in the place of the host's. Raises CallError."""
         call = canonicalise(tool, raw, context)
         leaves = call.input.get(UNCONFINED_REQUEST) is True
         if leaves:
@@ -64,23 +69,30 @@ class Pipeline:
         items, text = effects_of(tool, call, context)
         if leaves:
             items += (Item(System(LEAVE, "")),)
-        host = self._host
+        host, own = self._host, None
         if text is None:
             # No sandbox makes temporary folders this call's own: it works on those that everybody uses, but for what
             # lies in its session's.
             paths = _paths(items)
             temp: tuple[str, ...] = (context.scratch,) if context.scratch else ()
             if context.shared and context.confined:
-                from gateway.host.room_view import RoomView  # lazy: those of somebody else's tools have none
+                if recorded is None:
+                    from gateway.host.room_view import RoomView  # lazy: those of somebody else's tools have none
 
-                host = view = RoomView(host, context.shared, (*context.workspace, context.scratch))
-                temp += TEMP if view.are_own(paths) else ()
+                    host = view = RoomView(host, context.shared, (*context.workspace, context.scratch))
+                    own = view.are_own(paths)
+                else:
+                    own = recorded.own()
+                temp += TEMP if own else ()
             context = context.replace(temp=temp)
             analysis = Analysis((), items, (), Wanted(paths))
         else:
             analysis = self._analysed(text, items, context, shell)
-        facts = observe(analysis.wanted, host, context, search_path=self._search_path)
-        return Understood(call, settle(analysis, facts, context), facts, context)
+        if recorded is None:
+            facts = observe(analysis.wanted, host, context, search_path=self._search_path)
+        else:
+            facts = recorded.observe(analysis.wanted, context)
+        return Understood.make((call, settle(analysis, facts, context), facts, context, own))
 
     def _analysed(self, text: str, items: tuple[Item, ...], context: Context, shell: str) -> Analysis:
         from gateway.commands.analyse import Start, analyse  # lazy: calls that are no command do without the grammar
@@ -94,7 +106,7 @@ class Pipeline:
         return analysis.replace(items=items)
 
     def look_below(
-        self, policy: Policy, call: Call, analysis: Analysis, context: Context
+        self, policy: Policy, call: Call, analysis: Analysis, context: Context, recorded: Recorded | None = None
     ) -> Mapping[tuple[str, str], TreeFact]:
         """What policy protects below the trees of a call that nothing will hide it from: the second, last look."""
         trees = dict.fromkeys(
@@ -104,6 +116,8 @@ class Pipeline:
         )
         if not trees:
             return {}
+        if recorded is not None:
+            return recorded.below(tuple(trees))
         from gateway.policy.protected import protecting  # lazy: most calls are about no trees
 
         kinds = frozenset(item.effect.kind for item in analysis.items if item.effect.kind in PATH_KINDS)

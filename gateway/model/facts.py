@@ -7,6 +7,9 @@ from gateway.core.value import Value
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
+    from typing import Any
+
+    from gateway.model.context import Context
 
 
 CHOOSERS = (
@@ -102,3 +105,45 @@ class Facts(Value):
 
 
 NO_FACTS = Facts()
+
+
+class Origin(Value):
+    """What whoever judges was told and had read: enough to make another one that judges alike.
+
+    `root`, `policies`, `mode`, `trust`, `binding`, `servers`, `paused`: as in `gateway.config.load.Options`, `mode` is
+    "" where policy's own counts. `revision`: of the policy without sessions' rules and other projects'; `code`: a
+    digest of the code that judged.
+    """
+
+    root: str
+    policies: str = ""
+    mode: str = ""
+    trust: tuple[str, ...] = ()
+    binding: bool = False
+    servers: tuple[tuple[str, str, str], ...] = ()
+    paused: bool = False
+    revision: str = ""
+    code: str = ""
+
+
+class Seen(Value):
+    """All that judging a call took from elsewhere than the call and the policy: with it in the place of the host, the
+    same call is judged as it was, whatever has become of the host.
+
+    `context`: the circumstances as they were given, with the time that was read; `branch_known`: its branch is the one
+    that was checked out then. `facts`: with the second look below trees. `shell`: what read shell texts. `server`,
+    `annotations`: as in `RawCall`. `own`: whether what the call names in folders that its session shares lies there;
+    None where nothing asked. `others`: the further projects that it reached into. `cannot`: why it could not have run
+    contained, with a layer over these folders, "" if it could, for each that was asked.
+    """
+
+    context: Context
+    facts: Facts
+    origin: Origin
+    branch_known: bool = True
+    shell: str = "bash"
+    server: str = ""
+    annotations: Mapping[str, Any] = {}
+    own: bool | None = None
+    others: tuple[str, ...] = ()
+    cannot: tuple[tuple[tuple[str, ...], str], ...] = ()

@@ -31,7 +31,8 @@ class DecisionRecord(Value):
     `network`: its mode. `policy`: the revision that decided. `grant`: what allowed it beside policy. `because`: why it
     was refused, where no file says so. `hooks`: ids of those that changed the call before it was judged, and
     `original`: the digest that `call` would be of what had come. `contained`
-    and `changes`: as the verdict has them.
+    and `changes`: as the verdict has them. `seen`: digests of the facts and of the circumstances that it was judged
+    with, and the time (`gateway.audit.seen`); () where nothing is kept of them.
     """
 
     number: int
@@ -62,6 +63,7 @@ class DecisionRecord(Value):
     original: str = ""
     contained: bool = False
     changes: str = NONE
+    seen: tuple[str, str, float] | tuple[()] = ()
 
 
 class Rewritten(Value):

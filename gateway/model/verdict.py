@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from gateway.model.analysis import Analysis
     from gateway.model.call import Call
     from gateway.model.context import Context
-    from gateway.model.facts import Facts
+    from gateway.model.facts import Facts, Seen
     from gateway.model.rule import Rule
 
 
@@ -44,7 +44,8 @@ class Verdict(Value):
     `reason` decided. `outcomes`: one per item that needed cover or was hit by a rule, in item order. `lost`:
     rules that matched and did not decide. `noted`: matches of `warn` and `observe` rules. `changes`
     (`gateway.model.changes`): what becomes of what a contained call changes; "ask" of one that is asked about before it
-    runs where it could be contained, but nobody can be asked when it has ended.
+    runs where it could be contained, but nobody can be asked when it has ended. `seen`: what the call was judged with
+    besides, so that it can be judged again; None where policy was not asked.
     """
 
     decision: Decision
@@ -58,6 +59,7 @@ class Verdict(Value):
     facts: Facts
     demands: tuple[tuple[str, object], ...] = ()
     changes: str = NONE
+    seen: Seen | None = None
 
     @property
     def contained(self) -> bool:

@@ -166,7 +166,7 @@ class Resolution(Finder):
             outcomes.append(deciding)
         return Verdict.make((
             deciding.decision, deciding.reason, tuple(outcomes), tuple(self.lost), tuple(self.noted),
-            self.call, self.analysis, self.context, self.facts, demands, self._changes(demands),
+            self.call, self.analysis, self.context, self.facts, demands, self._changes(demands), None,
         ))  # fmt: skip
 
     def _changes(self, demands: tuple[tuple[str, object], ...]) -> str:

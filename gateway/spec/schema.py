@@ -263,12 +263,8 @@ def _settings() -> dict[str, Any]:
         "inject": {"type": "array", "items": injection},
     }
     count = {"type": "integer", "minimum": 1}
-    audit = {
-        "required": _enum(REQUIRED),
-        "sync": _BOOLEAN,
-        "file_mb": {**count, "maximum": 10**6},
-        "keep": {"type": "integer", "minimum": 0, "maximum": 10**6},
-    }
+    files = {"file_mb": {**count, "maximum": 10**6}, "keep": {"type": "integer", "minimum": 0, "maximum": 10**6}}
+    audit = {"required": _enum(REQUIRED), "sync": _BOOLEAN, **files, "facts": _BOOLEAN}
     server = {
         "command": _texts(1),
         "env": variables,

@@ -55,6 +55,7 @@ AUDIT = {
     "sync": "whether each record waits for the disk, and not for the kernel alone",
     "file_mb": "size at which a new file begins",
     "keep": "how many full files stay, 0 for all",
+    "facts": "whether what decisions were made with is kept, so that they can be judged again (true)",
 }
 MCP = {
     "elicited": "which questions a yes through an MCP client answers: all, those that are not locked, or none",
@@ -159,7 +160,7 @@ def _audit(given: dict[str, Node], complaints: Complaints) -> dict[str, Any]:
         what = f"`{name}`"
         if name == "required":
             found[name] = read.choice(value, what, REQUIRED, complaints)
-        elif name == "sync":
+        elif name in ("sync", "facts"):
             found[name] = read.boolean(value, what, complaints)
         else:
             found[name] = read.integer(value, what, complaints, 0 if name == "keep" else 1, 10**6)

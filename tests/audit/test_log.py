@@ -85,7 +85,9 @@ def test_a_decision_says_what_was_decided_on_what_by_which_rule(place, log, judg
         network="listed",
         policy="the revision",
         grant=grant,
+        seen=found.seen,
     )
+    assert [type(each) for each in found.seen] == [str, str, float]
 
 
 def test_the_rule_of_a_file_stands_with_layer_file_and_line(place, log, judge) -> None:
@@ -153,7 +155,7 @@ def test_no_secret_reaches_the_disk(place, judge, tool, fields, kept) -> None:
 
 
 def test_without_the_redactor_the_same_secret_would_be_there(place, judge, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(Redactor, "is_clean", lambda *_given: True)
+    monkeypatch.setattr(Redactor, "is_clean", lambda *_given, **_how: True)
     monkeypatch.setattr(Redactor, "has_secret_names", lambda *_given: False)
     log = Log(place.path)
     log.decision(judge("myprog bob:hunter2 https://bob:hunter2@x.org"), front="exec")

@@ -13,6 +13,8 @@ import pytest
 from warmed import warm
 
 from gateway.frontends.main import run
+from gateway.frontends.policy_reports import as_github
+from gateway.frontends.sarif import Result
 from gateway.spec.schema import policy_schema
 
 SHIPPED = Path(__file__).parents[2] / "policies"
@@ -555,3 +557,58 @@ def test_the_change_that_leaves_a_preset_s_rule_out_is_one_that_works(place: Pla
     place.put(USER, text + json.dumps([{"allow": rule} for rule in rules]) + "\n")
 
     assert place.data("check", call)[1]["decision"] == "allow", said
+
+
+PROJECT = "project/.gateway/policy.yaml"
+TWICE = "rules:\n- {id: one, deny: 'Bash(rm *)'}\n- {id: two, deny: 'Bash(rm *)'}\n"
+
+
+def results(place: Place, *words: str) -> list[dict[str, Any]]:
+    _status, out, _err = place.run("policy", *words, "--format", "sarif")
+    (found,) = json.loads(out)["runs"]
+    known = [each["id"] for each in found["tool"]["driver"]["rules"]]
+    assert [known[each["ruleIndex"]] for each in found["results"]] == [each["ruleId"] for each in found["results"]]
+    return list(found["results"])
+
+
+def test_findings_are_told_to_reviews_with_a_fingerprint_that_survives_moved_lines(place: Place) -> None:
+    place.put(PROJECT, TWICE)
+    (before,) = results(place, "lint")
+    place.put(PROJECT, f"\n# moved\n\n{TWICE}")
+    (after,) = results(place, "lint")
+    where = before["locations"][0]["physicalLocation"]
+    assert (before["ruleId"], before["level"], where["artifactLocation"]["uri"]) == (
+        "duplicate", "warning", ".gateway/policy.yaml"
+    )  # fmt: skip
+    assert where["region"]["startLine"] + 3 == after["locations"][0]["physicalLocation"]["region"]["startLine"]
+    assert before["partialFingerprints"] == after["partialFingerprints"]
+
+
+def test_a_failing_example_is_told_to_reviews(place: Place) -> None:
+    table = place.put("project/.gateway/policy.tests.yaml", "tests:\n- {call: 'Bash(ls)', expect: deny}\n")
+    place.put(PROJECT, TWICE)
+    (found,) = results(place, "test", str(table))
+    assert (found["ruleId"], found["level"], "Bash(ls)" in found["message"]["text"]) == ("failing-test", "error", True)
+
+
+def test_github_is_told_in_lines_that_no_text_can_end(place: Place) -> None:
+    place.put(PROJECT, TWICE)
+    _status, out, _err = place.run("policy", "lint", "--format", "github")
+    (line,) = out.splitlines()
+    assert line.startswith("::warning file=.gateway/policy.yaml,line=")
+    odd = Result("a,b:c", "note", "50%\n::error::x", "f,1:2.yaml", 3, "")
+    assert as_github([odd]) == "::notice file=f%2C1%3A2.yaml,line=3,title=a%2Cb%3Ac::50%25%0A::error::x\n"
+
+
+def test_a_commit_waits_for_tests_and_lint(place: Place) -> None:
+    place.put(PROJECT, "rules: [{id: one, deny: 'Bash(rm *)', matches: rm x}]\n")
+    first = place.run("policy", "precommit")[0]
+    place.put(PROJECT, TWICE)
+    second = place.run("policy", "precommit")[0]
+    place.put(PROJECT, "rules: nothing\n")
+    assert (first, second, place.run("policy", "precommit")[0]) == (0, 1, 2)
+
+
+@pytest.mark.parametrize("words", [("--format", "xml"), ("--format", "sarif", "--json")])
+def test_a_form_that_is_none_is_refused(place: Place, words: tuple[str, ...]) -> None:
+    assert [place.run("policy", command, *words)[0] for command in ("lint", "test")] == [2, 2]

@@ -23,7 +23,7 @@ MODULES = {
     "containers": "compose kube_output mounts",
     "finders": "finder",
     "filters": "curl date find keypair ln own_environment page parents parted ps split strings tar tree unzip",
-    "gateway": "policy_files policy_folder",
+    "gateway": "policy_files policy_folder policy_sources",
     "git": "git git_clone git_config git_fetch git_push git_ref starts_git",
     "javascript.code": "node",
     "jq": "jq",

@@ -37,6 +37,19 @@ def _policy_folder(findings: Findings, run: Invocation) -> None:
                 _extends(findings, run, f"{word.text}/{layer}{_POLICY}" if word.literal else HOLE, word)
 
 
+def _policy_sources(findings: Findings, run: Invocation) -> None:
+    """What is compared is a policy file, or a folder with one or with a project's."""
+    named = [word for option, values in run.values if "--policy" in option["names"] for word in values]
+    for word in (*run.operands, *named):
+        for inside in (
+            "",
+            f"/policy{_POLICY}",
+            f"/.gateway/policy{_POLICY}",
+            *(f"/{each}{_POLICY}" for each in _LAYERS),
+        ):
+            _extends(findings, run, f"{word.text}{inside}" if word.literal else HOLE, word)
+
+
 def _extends(findings: Findings, run: Invocation, path: str, word: Word) -> None:
     """Asks whether a policy extends files: which ones those are is not known before it has been read."""
     for cwd in run.cwds or ("",):
@@ -55,4 +68,5 @@ def _extends(findings: Findings, run: Invocation, path: str, word: Word) -> None
 HOOKS: dict[str, Callable[[Findings, Invocation], None]] = {
     "policy_files": _policy_files,
     "policy_folder": _policy_folder,
+    "policy_sources": _policy_sources,
 }

@@ -28,8 +28,8 @@ _ABOUT = "Says what agents' tool calls may do, and why."
 HELP = ("-h", "--help")
 # In the order in which help names them.
 _COMMANDS = (
-    "check", "explain", "run", "exec", "hook", "agent", "doctor", "pause", "init", "why", "changes", "keep", "discard",
-    "undo", "console",
+    "check", "explain", "run", "exec", "hook", "agent", "doctor", "pause", "init", "why", "replay", "changes", "keep",
+    "discard", "undo", "console",
 )  # fmt: skip
 _GROUPS = ("policy", "grants", "audit", "tools", "commands", "new", "mcp", "cron", "service")
 

@@ -1,4 +1,4 @@
-"""`gateway policy`: show, test, lint, schema, help and trust."""
+"""`gateway policy`: show, test, lint, diff, precommit, schema, help and trust."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from gateway.config.load import Options, project_root, tool_files
 from gateway.config.shipped import load_tools
 from gateway.core.errors import EXIT_USAGE, ConfigError, Problem
 from gateway.core.places import places
+from gateway.frontends.cli.policy_diff import diff
 from gateway.frontends.jsontext import dumps, pretty
 from gateway.frontends.opened import FOLDER, POLICY_FILES, POLICY_FOLDER, WRITES
 from gateway.frontends.output import complain, safe_lines, write
@@ -23,6 +24,7 @@ from gateway.spec.suggest import one_of
 
 if TYPE_CHECKING:
     from gateway.core.places import Places
+    from gateway.frontends.sarif import Result
     from gateway.judge.effective_policy import Effective
     from gateway.policy.compile import Bound
     from gateway.policy.lint.lint import Finding, ToolTraits
@@ -45,6 +47,9 @@ _Policies = Annotated[
     POLICY_FOLDER,
 ]
 _Cwd = Annotated[str | None, typer.Option("--cwd", metavar="DIR", help="The folder whose project counts."), FOLDER]
+_FORMATS = ("text", "json", "sarif", "github")
+_REVIEWS = ("sarif", "github")
+_Format = Annotated[str, typer.Option("--format", metavar="FORMAT", help=f"One of {', '.join(_FORMATS)}.")]
 _Files = Annotated[
     list[str] | None, typer.Argument(metavar="FILE", help="Policy files, each on top of `builtin`."), POLICY_FILES
 ]
@@ -110,6 +115,7 @@ def run(
         float | None, typer.Option("--min-coverage", metavar="PCT", help="The share of rules that must be exercised.")
     ] = None,
     json: _Json = False,
+    format: _Format = "text",  # noqa: A002 - as the option is called
 ) -> int:
     """Run the examples of rules and the tables of tests, in one fixed world.
 
@@ -135,11 +141,16 @@ def run(
         named = [file.path for file in stack if file.layer != "builtin"] if options.policies else []
     descriptions = find_descriptions(here, options.root, policies=options.policies)
     report = run_tests(stack, named, registry, here, options.root, descriptions)
+    shape = _shape(format, json)
     if junit is not None:
         from gateway.frontends.junit import junit as as_junit
 
         _write_file(junit, as_junit(report, min_coverage))
-    if json:
+    if shape in _REVIEWS:
+        from gateway.frontends.policy_reports import test_results
+
+        write(_reviewed(shape, test_results(report, options.root)))
+    elif shape == "json":
         write(
             dumps(
                 {
@@ -158,9 +169,24 @@ def run(
 
         write(report_text(report, style_for(sys.stdout)))
     too_little = min_coverage is not None and report.coverage < min_coverage
-    if too_little and not json:
+    if too_little and shape == "text":
         complain(f"gateway: coverage must be at least {min_coverage:g} % (got {report.coverage:.1f} %)\n")
     return 1 if report.failures or too_little else 0
+
+
+def _shape(given: str, json: bool) -> str:
+    """The form that was asked for. Raises ConfigError."""
+    if given not in _FORMATS:
+        raise ConfigError(Problem(f"--format must be one of {', '.join(_FORMATS)} (got `{safe_lines(given)}`)"))
+    if json and given not in ("text", "json"):
+        raise ConfigError(Problem("either --json or --format must be given, not both"))
+    return "json" if json else given
+
+
+def _reviewed(shape: str, results: list[Result]) -> str:
+    from gateway.frontends.policy_reports import as_github, as_sarif
+
+    return as_sarif(results) if shape == "sarif" else as_github(results)
 
 
 def _either(files: list[str], policies: str | None) -> None:
@@ -178,7 +204,13 @@ def _write_file(path: str, text: str) -> None:
 
 
 @app.command()
-def lint(files: _Files = None, policies: _Policies = None, cwd: _Cwd = None, json: _Json = False) -> int:
+def lint(
+    files: _Files = None,
+    policies: _Policies = None,
+    cwd: _Cwd = None,
+    json: _Json = False,
+    format: _Format = "text",  # noqa: A002 - as the option is called
+) -> int:
     """Find rules that never speak, say what others say, open more than they seem to, or fail their own examples.
 
     Without FILE, the layers that hold here are looked at. Exit status: 0, 1 for anything worse than a remark, 2 for a
@@ -214,7 +246,12 @@ def lint(files: _Files = None, policies: _Policies = None, cwd: _Cwd = None, jso
     else:  # nobody can change what is packaged, and it need not decide everywhere
         findings = [finding for finding in findings if not is_packaged(finding.file)]
         findings += [] if policies else not_read(here, options.root)
-    if json:
+    shape = _shape(format, json)
+    if shape in _REVIEWS:
+        from gateway.frontends.policy_reports import lint_results
+
+        write(_reviewed(shape, lint_results(findings, options.root)))
+    elif shape == "json":
         write(dumps({"findings": [finding.as_dict() for finding in findings]}) + "\n")
     else:
         from gateway.frontends.policy_text import findings_text
@@ -242,6 +279,15 @@ def traits_of(registry: Registry) -> dict[str, ToolTraits]:
         declared = frozenset() if shell or not does or "opaque" in does else frozenset(does) | {"use"}
         found[name] = ToolTraits(shell, declared)
     return found
+
+
+@app.command()
+def precommit(cwd: _Cwd = None) -> int:
+    """Test and lint the project's policy. Exit status: 0, 1 if a test fails or lint warns, 2 for a broken file."""
+    return max(run(cwd=cwd), lint(cwd=cwd))
+
+
+app.command()(diff)
 
 
 @app.command()

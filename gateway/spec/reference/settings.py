@@ -18,7 +18,7 @@ _EXAMPLES: dict[str, tuple[str, str]] = {
     "limits": ("{seconds: 600}", "{memory_mb: 2048, processes: 100}"),
     "approvers": ("[console]", "[mcp, refuse]"),
     "review": ("asks", "all"),
-    "audit": ("{required: all}", "{sync: true, file_mb: 64, keep: 10}"),
+    "audit": ("{required: all}", "{sync: true, file_mb: 64, keep: 10, facts: false}"),
     "workspace": ("[../shared]", "[~/src/library, //srv/data]"),
     "trust": ("[]", f"['{'ab' * 32}']"),
     "lock": ("[mode]", "[sandbox.network, commands]"),

@@ -1,0 +1,256 @@
+"""What judging a record anew gives and costs: equal decisions after the machine has changed, and time by size.
+
+    python benchmarks/replay.py equal [--decisions 100000]     # every one must come out as it was recorded
+    python benchmarks/replay.py time --decisions 10000000 --distinct 200000 [--by ray] [--workers 2]
+    python benchmarks/replay.py recording                      # a call with its facts kept, against one without
+
+`equal` judges the corpus and variations of it in a project of its own, confined and not, in several modes, and changes
+the project between the decisions and once more before they are judged anew: another branch and remote, files gone,
+links and configuration new. `time` writes a record of so many decisions of which so many are different.
+"""
+
+from __future__ import annotations
+
+import argparse
+import itertools
+import json
+import os
+import random
+import resource
+import shutil
+import subprocess
+import tempfile
+import time
+from pathlib import Path
+
+HOME = tempfile.mkdtemp(prefix="replay-")
+os.environ.update(HOME=HOME, XDG_STATE_HOME="", XDG_CONFIG_HOME="", XDG_CACHE_HOME="")
+
+from gateway.audit.log import Log  # noqa: E402 - the home must be another one first
+from gateway.config.load import Options  # noqa: E402
+from gateway.core.errors import GatewayError  # noqa: E402
+from gateway.judge.judge import Judge  # noqa: E402
+from gateway.judge.pipeline import TEMP  # noqa: E402
+from gateway.model.call import RawCall  # noqa: E402
+from gateway.replay.compare import compared  # noqa: E402
+from gateway.replay.judging import PRESENT, RECORDED, Side  # noqa: E402
+from gateway.replay.parts import POOL, WAYS  # noqa: E402
+from gateway.replay.sources import side_of  # noqa: E402
+
+CORPUS = Path(__file__).parents[1] / "tests" / "corpus"
+NAMES = ("src", "docs", "build", "README.md", "a.txt", ".env", "link", "package.json", "Makefile", "~/notes", "/tmp/x")
+SHAPES = (
+    "cat {0}", "cat {0} | head -{2}", "ls -la {0}", "rm -rf {0}", "cp {0} {1}", "mv {0} {1}", "grep -rn x{2} {0}",
+    "git add {0} && git commit -m m{2}", "git push origin main", "npm test", "make -C {0} t{2}", "python3 {0}/x{2}.py",
+    "find {0} -name '*.{2}'", "touch {0}/f{2}; ls {1}", "sed -i s/a/{2}/ {0}", "tar cf {1}/a{2}.tar {0}",
+    "cd {0} && ls *", "echo {2} > {0}", "curl https://h{2}.example/{0}", "git log -{2} {0}", "node {0}", "cat {0}/*",
+    "go test ./{0}/...", "ruff check {0}", "git checkout b{2} -- {0}", "X={0}; cat $X",
+    "for f in {0}/*; do cat $f; done",
+)  # fmt: skip
+# A quarter of the facts of a session are new, as sessions of agents go.
+REPEATED = 4
+MODES = ("default", "accept_edits", "read_only", "plan")
+
+
+def corpus() -> list[str]:
+    """The commands of the corpus, each once."""
+    found: dict[str, None] = {}
+    for path in sorted(CORPUS.glob("*.jsonl")):
+        for line in path.read_text(encoding="utf-8").splitlines():
+            case = json.loads(line)
+            call = case.get("call")
+            if isinstance(call, str) and call.startswith("Bash(") and call.endswith(")"):
+                found[call.removeprefix("Bash(")[:-1]] = None
+    return list(found)
+
+
+def texts(seed: int):
+    """Commands without end: the corpus, then variations of shapes."""
+    yield from corpus()
+    draw = random.Random(seed)
+    while True:
+        yield draw.choice(SHAPES).format(draw.choice(NAMES), draw.choice(NAMES), draw.randrange(1, 10_000))
+
+
+def project(folder: str) -> None:
+    """A repository with something of everything that facts are about."""
+    git = ("git", "-c", "user.name=a", "-c", "user.email=a@example.com")
+    os.makedirs(f"{folder}/src")
+    os.makedirs(f"{folder}/docs")
+    for name, text in (
+        ("README.md", "x"), ("a.txt", "x"), ("src/main.py", "x"), ("Makefile", "t:\n"), (".env", "A=1"),
+        ("package.json", '{"scripts": {"test": "node t.js"}}'), ("docs/-v", "x"), ("src/b c", "x"),
+    ):  # fmt: skip
+        Path(folder, name).write_text(text, encoding="utf-8")
+    os.symlink("src", f"{folder}/link")
+    for words in (("init", "-q", "-b", "main"), ("add", "-A"), ("commit", "-qm", "x")):
+        subprocess.run([*git, *words], cwd=folder, check=True, capture_output=True)
+    subprocess.run([*git, "remote", "add", "origin", "https://git.example.com/x.git"], cwd=folder, check=True)
+
+
+def change(folder: str, draw: random.Random) -> None:
+    """Something else becomes of the project."""
+    number = draw.randrange(10_000)
+    what = draw.randrange(8)
+    if what == 0:
+        subprocess.run(["git", "checkout", "-q", "-B", f"b{number % 7}"], cwd=folder, check=False, capture_output=True)
+    elif what == 1:
+        words = ("remote", "set-url", "origin", f"https://h{number % 9}.example/x.git")
+        subprocess.run(["git", *words], cwd=folder, check=False)
+    elif what == 2:
+        Path(folder, "package.json").write_text(json.dumps({"scripts": {"test": f"node {number}"}}), encoding="utf-8")
+    elif what == 3:
+        Path(folder, ".gateway-link").unlink(missing_ok=True)
+        Path(folder, "link").unlink(missing_ok=True)
+        os.symlink(draw.choice(("src", "docs", "/etc", HOME, "nowhere")), f"{folder}/link")
+    elif what == 4:
+        name = Path(folder, draw.choice(("docs", "src")), draw.choice((f"f{number}", "-x", ".env", "a b")))
+        name.parent.mkdir(exist_ok=True)
+        name.unlink(missing_ok=True) if name.exists() else name.write_text("x", encoding="utf-8")
+    elif what == 5:
+        shutil.rmtree(Path(folder, "build"), ignore_errors=True)
+    elif what == 6:
+        Path(folder, "build").mkdir(exist_ok=True)
+        Path(folder, "build", "id_rsa").write_text("x", encoding="utf-8")
+    else:
+        name = Path(folder, draw.choice(("mise.toml", ".tool-versions", "a.txt", "README.md")))
+        name.unlink() if name.exists() else name.write_text("x", encoding="utf-8")
+
+
+def record(folder: str, log: Log, decisions: int, seed: int = 1) -> int:
+    """Judges and records so many calls in a project that changes all the while."""
+    draw = random.Random(seed)
+    judges = {confined: Judge(Options(cwd=folder), confined=confined) for confined in (True, False)}
+    made = 0
+    for number, text in enumerate(itertools.islice(texts(seed), 4 * decisions)):
+        if made == decisions:
+            break
+        if number % 50 == 0:
+            change(folder, draw)
+            judges = {confined: each.afresh(folder, os.environ) for confined, each in judges.items()}
+        confined = draw.random() < 0.5
+        judge = judges[confined]
+        context = judge.context.replace(mode=draw.choice(MODES), temp=TEMP if confined else ())
+        if draw.random() < 0.2 and os.path.isdir(f"{folder}/src"):
+            context = context.replace(cwd=f"{folder}/src")
+        try:
+            verdict = judge.check(RawCall("Bash", {"command": text}), context, contains=lambda *_asked: "")
+            policy = judge.loaded_for(verdict).policy.revision
+        except GatewayError:
+            continue
+        log.decision(verdict, front="benchmark", session=f"s{number % 97}", policy=policy, bundle=judge.bundle)
+        made += 1
+    return made
+
+
+def equal(decisions: int) -> int:
+    folder, place = f"{HOME}/project", f"{HOME}/.local/state/gateway/audit"
+    os.makedirs(folder)
+    project(folder)
+    log = Log(place)
+    made = record(folder, log, decisions)
+    log.close()
+    shutil.rmtree(folder)  # nothing of what was found is there any more
+    found = compared(place, RECORDED, RECORDED)
+    untold = dict(found.untold)
+    size = sum(os.path.getsize(f"{place}/{name}") for name in os.listdir(place) if name.endswith(".facts"))
+    print(f"{made:,} decisions, {found.distinct:,} different: {found.judged:,} judged, {found.equal:,} equal,")
+    print(f"{found.elsewhere} by another rule, {size / made:.0f} bytes of facts a decision; not judged: {untold}")
+    for group in found.groups[:20]:
+        print(group)
+    hidden = sum(count for why, count in found.untold if why != "a secret was left out of the call, or a text was cut")
+    return int(found.judged != found.equal or bool(found.elsewhere) or bool(hidden))
+
+
+def measure(decisions: int, distinct: int, how: str, workers: int) -> int:
+    """A record of so many lines, of which so many are different; then what judging it anew takes."""
+    folder, place = f"{HOME}/project", f"{HOME}/.local/state/gateway/audit"
+    os.makedirs(folder)
+    project(folder)
+    log = Log(place, keep=0)
+    judge = Judge(Options(cwd=folder))
+    verdicts = []
+    for text in itertools.islice(texts(7), 40 * distinct):
+        if len(verdicts) == distinct:
+            break
+        try:
+            verdicts.append(judge.check(RawCall("Bash", {"command": f"{text} # {len(verdicts)}"})))
+        except GatewayError:
+            continue
+    draw = random.Random(3)
+    revision = judge.loaded.policy.revision
+    for number in range(decisions):
+        verdict = verdicts[number] if number < distinct else verdicts[int(distinct * draw.random() ** 2)]
+        log.decision(verdict, front="benchmark", session=f"s{number // 500}", policy=revision, bundle=judge.bundle)
+    log.close()
+    own = f"{HOME}/other.yaml"
+    Path(own).write_text(
+        "version: 1\nextends: [daily]\nrules:\n  - {id: more, deny: 'Bash(git push *)'}\n", encoding="utf-8"
+    )
+    sides: list[tuple[str, Side, Side]] = [
+        ("replay", RECORDED, RECORDED), ("diff", PRESENT, side_of(own, folder, "user")),
+    ]  # fmt: skip
+    for name, old, new in sides:
+        start = time.perf_counter()
+        times: list[float] = []
+        found = compared(
+            place, old, new, how=how, workers=workers,
+            reading=lambda _done, _of, times=times: times.append(time.perf_counter()),
+        )  # fmt: skip
+        took = time.perf_counter() - start
+        reading = times[-1] - start if times else 0.0
+        peak = max(resource.getrusage(who).ru_maxrss for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
+        print(
+            f"{name}: {found.decisions:,} decisions, {found.distinct:,} different, by {how}: {took:.1f} s, "
+            f"of which reading {reading:.1f} s; {found.judged - found.equal:,} changed; largest process {peak >> 10} MB"
+        )
+    return 0
+
+
+def recording(rounds: int) -> int:
+    """One call judged and recorded, with its facts and without, in turns."""
+    folder = f"{HOME}/project"
+    os.makedirs(folder)
+    project(folder)
+    judge = Judge(Options(cwd=folder))
+    some = [each for each, _ in zip(corpus(), range(400), strict=False)]
+    ratios = []
+    for turn in range(rounds):
+        took = {}
+        for kept in (True, False) if turn % 2 else (False, True):
+            log = Log(f"{HOME}/.local/state/gateway/audit-{turn}-{kept}", facts=kept)
+            start = time.process_time()
+            for text in some * REPEATED:
+                try:
+                    log.decision(judge.check(RawCall("Bash", {"command": text})), front="benchmark", policy="0" * 48)
+                except GatewayError:
+                    continue
+            took[kept] = time.process_time() - start
+            log.close()
+        ratios.append(took[True] / took[False])
+    ratios.sort()
+    print(f"a call with its facts kept takes {ratios[len(ratios) // 2]:.3f} times as long ({rounds} rounds)")
+    return 0
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
+    parser.add_argument("what", choices=("equal", "time", "recording"))
+    parser.add_argument("--decisions", type=int, default=100_000)
+    parser.add_argument("--distinct", type=int, default=20_000)
+    parser.add_argument("--by", choices=WAYS, default=POOL)
+    parser.add_argument("--workers", type=int, default=0)
+    parser.add_argument("--rounds", type=int, default=9)
+    asked = parser.parse_args()
+    try:
+        if asked.what == "equal":
+            return equal(asked.decisions)
+        if asked.what == "time":
+            return measure(asked.decisions, asked.distinct, asked.by, asked.workers)
+        return recording(asked.rounds)
+    finally:
+        shutil.rmtree(HOME, ignore_errors=True)
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

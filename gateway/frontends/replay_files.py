@@ -1,0 +1,63 @@
+"""Comparisons of policies for programs: JSON, JUnit for pipelines, SARIF for reviews of code."""
+
+from __future__ import annotations
+
+import os
+
+from gateway.frontends.junit import document, suite
+from gateway.frontends.sarif import Result, RuleText, sarif
+from gateway.replay.compare import NARROWER, WIDER
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from gateway.replay.compare import Comparison, Group
+
+_RULES = {
+    WIDER: RuleText("policy-wider", "A change lets through what was asked about or refused"),
+    NARROWER: RuleText("policy-narrower", "A change asks about or refuses what was let through"),
+}
+
+
+def comparison_data(found: Comparison) -> dict[str, Any]:
+    """The comparison as plain data."""
+    groups = [{**group.as_dict(), "examples": [each.as_dict() for each in group.examples]} for group in found.groups]
+    untold = [{"why": why, "decisions": count} for why, count in found.untold]
+    return {**found.as_dict(), "outcome": found.outcome, "groups": groups, "untold": untold}
+
+
+def comparison_junit(found: Comparison) -> str:
+    """A suite for each kind of change, a failing case for each group; one case that passes where nothing changes."""
+    suites = []
+    for kind in (WIDER, NARROWER):
+        cases = [
+            (f"{group.before} -> {group.after} by {group.rule[0]}", group.rule[2], group.rule[3], _told(group))
+            for group in found.groups
+            if group.kind == kind
+        ]
+        suites.append(suite(kind, cases or [(f"no decision becomes {kind}", "", 0, "")]))
+    return document("gateway policy diff", suites)
+
+
+def comparison_sarif(found: Comparison, root: str) -> str:
+    """A result for each group, at the rule that decides now. `root`: what files are told relative to."""
+    results = []
+    for group in found.groups:
+        name, layer, file, line = group.rule
+        results.append(
+            Result(
+                rule=_RULES[group.kind].id,
+                level="error" if group.kind == WIDER else "note",
+                message=f"{group.before} becomes {group.after} by `{name}`: {_told(group)}",
+                file=os.path.relpath(file, root) if file.startswith(root + "/") else file,
+                line=line,
+                same=f"{group.kind} {layer} {name} {group.before} {group.after}",
+            )
+        )
+    return sarif(tuple(_RULES.values()), results)
+
+
+def _told(group: Group) -> str:
+    shown = "; ".join(f"{each.tool}: {each.shown}" for each in group.examples)
+    return f"{group.decisions:,} decisions in {group.sessions:,} sessions, for example {shown}"

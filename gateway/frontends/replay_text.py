@@ -1,0 +1,105 @@
+"""Comparisons of policies for people: in a terminal, and as Markdown for a request to change one."""
+
+from __future__ import annotations
+
+from gateway.frontends.output import safe_lines
+from gateway.policy.wording import shortened, visible
+from gateway.replay.compare import EQUAL, WIDER
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from gateway.render.style import Style
+    from gateway.replay.compare import Comparison, Example, Group, Rule
+
+_LONGEST = 100
+_MOST_GROUPS = 40
+
+
+def comparison_text(found: Comparison, style: Style, *, is_replay: bool) -> str:
+    """The comparison in lines, the widest changes first."""
+    lines = [_headline(found, is_replay)]
+    for group in found.groups[:_MOST_GROUPS]:
+        word = style.paint(f"{group.before} -> {group.after}", group.after)
+        lines += ["", f"{group.kind:8}  {word}  {_counts(group)}"]
+        lines.append(f"  now by      {_rule(group.rule)}")
+        lines.append(f"  before by   {_rule(group.was)}")
+        lines += [f"  {_call(each)}" for each in group.examples]
+        if group.calls > len(group.examples):
+            lines.append(f"  and {_number(group.calls - len(group.examples), 'other call')}")
+    if len(found.groups) > _MOST_GROUPS:
+        lines += ["", f"and {_number(len(found.groups) - _MOST_GROUPS, 'other group')}; `--json` has all of them"]
+    lines += ["", *_tail(found)]
+    return "\n".join(lines).rstrip("\n") + "\n"
+
+
+def _headline(found: Comparison, is_replay: bool) -> str:
+    if not found.judged:
+        return "nothing could be judged"
+    changed = found.judged - found.equal
+    if is_replay:
+        if not changed:
+            return f"{_number(found.judged, 'decision')} judged anew: all came out as they were recorded"
+        return f"{changed:,} of {_number(found.judged, 'decision')} came out otherwise than they were recorded"
+    what = f"{visible(found.old)} and {visible(found.new)}"
+    if found.outcome == EQUAL:
+        return f"{what} decide alike on {_number(found.judged, 'recorded decision')}"
+    return f"between {what} {changed:,} of {_number(found.judged, 'recorded decision')} change"
+
+
+def _counts(group: Group) -> str:
+    parts = [_number(group.decisions, "decision"), _number(group.sessions, "session") if group.sessions else ""]
+    parts += [_number(group.agents, "agent"), f"last {group.last[:10]}"]
+    return ", ".join(part for part in parts if part)
+
+
+def _rule(rule: Rule) -> str:
+    name, layer, file, line = rule
+    place = f" ({layer}, {visible(file)}:{line})" if file else ""
+    return f"`{visible(name)}`{place}"
+
+
+def _call(example: Example) -> str:
+    times = f"  ({example.count:,} times)" if example.count > 1 else ""
+    return f"{visible(example.tool)}  {shortened(visible(example.shown), _LONGEST)}{times}"
+
+
+def _tail(found: Comparison) -> list[str]:
+    lines = []
+    if found.elsewhere:
+        lines.append(f"{_number(found.elsewhere, 'decision')} stayed what it was, by another rule")
+    lines += [f"not judged: {count:,}, because {safe_lines(why)}" for why, count in found.untold]
+    if found.other_code:
+        lines.append(f"{_number(found.other_code, 'decision')} had been made by another version of the gateway")
+    return lines
+
+
+def _number(count: int, what: str) -> str:
+    return f"{count:,} {what}{'' if count == 1 else 's'}"
+
+
+def comparison_markdown(found: Comparison, *, is_replay: bool) -> str:
+    """The same as Markdown."""
+    lines = [f"### Policy: {_headline(found, is_replay)}", ""]
+    if found.groups:
+        lines += [
+            "| | change | decisions | sessions | agents | now by | for example |",
+            "|---|---|--:|--:|--:|---|---|",
+        ]
+    for group in found.groups[:_MOST_GROUPS]:
+        mark = "**wider**" if group.kind == WIDER else "narrower"
+        example = group.examples[0] if group.examples else None
+        shown = "" if example is None else _code(f"{example.tool}: {shortened(example.shown, 60)}")
+        cells = [
+            mark, f"{group.before} → {group.after}", f"{group.decisions:,}", f"{group.sessions:,}",
+            f"{group.agents:,}", _code(group.rule[0]), shown,
+        ]  # fmt: skip
+        lines.append(f"| {' | '.join(cells)} |")
+    lines += ["", *(f"- {each}" for each in _tail(found))]
+    return "\n".join(lines).rstrip("\n") + "\n"
+
+
+def _code(text: str) -> str:
+    """Text in a cell of a table, as code: no mark of Markdown's means anything in it."""
+    plain = visible(text).replace("\n", " ").replace("|", "\\|")
+    fence = "`" * (1 + max((len(run) for run in plain.replace("`", " ` ").split() if set(run) == {"`"}), default=0))
+    return f"{fence} {plain} {fence}" if "`" in plain else f"`{plain}`"

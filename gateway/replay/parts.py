@@ -1,0 +1,63 @@
+"""One function over many parts of work, in this process or in several: the results are the same, in the order of the
+parts, whoever did them.
+
+A function is given as a class that is made once by whoever works, from values that can be pickled, and called for each
+part: what is expensive to make is made once.
+"""
+
+from __future__ import annotations
+
+import os
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+    from typing import Any
+
+PROCESS, POOL, RAY = "process", "pool", "ray"
+WAYS = (PROCESS, POOL, RAY)
+
+
+def cores() -> int:
+    """Processors that this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def map_parts(
+    make: Callable[[], Callable[[Any], Any]], parts: Sequence[Any], *, how: str = POOL, workers: int = 0
+) -> Iterator[Any]:
+    """`make()(part)` of each part, in order. `how`: one of `WAYS`; `workers`: how many work, 0 for all processors.
+    What the function raises is raised here."""
+    count = min(workers or cores(), len(parts))
+    if how == RAY and parts:
+        from gateway.replay.on_ray import map_on_ray  # lazy: an extra
+
+        yield from map_on_ray(make, parts, workers or cores())
+    elif how == PROCESS or count < 2 or not hasattr(os, "fork"):
+        if parts:
+            work = make()
+            try:
+                for part in parts:
+                    yield work(part)
+            finally:
+                if hasattr(work, "close"):
+                    work.close()
+    else:
+        import multiprocessing
+
+        with multiprocessing.get_context("fork").Pool(count, _begin, (make,)) as pool:
+            yield from pool.imap(_work, parts)
+
+
+_working: list[Callable[[Any], Any]] = []
+
+
+def _begin(make: Callable[[], Callable[[Any], Any]]) -> None:
+    import signal
+
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # whoever started it is told, and ends it
+    _working[:] = [make()]
+
+
+def _work(part: Any) -> Any:
+    return _working[0](part)
