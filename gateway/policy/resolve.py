@@ -263,7 +263,11 @@ class Resolution(Finder):
                     reason = Reason(policy.rule(rule), _ASK, number, False, "may match: the target is not fully known")
             if not (reason.certain or reason.rule.lock) and self.context.contained and is_unknown(item.effect):
                 self.lost.append(reason.replace(note="mounts hold it: the call is contained"))
-            elif not (reason.certain or reason.rule.lock) and self.tool.shell and self.is_held(item.effect, clause):
+            elif (
+                not (reason.certain or reason.rule.lock)
+                and self.tool.shell
+                and self.is_left_to_sandbox(item.effect, clause)
+            ):
                 continue
             elif rule in silenced:
                 self.lost.append(reason.replace(note="excepted by delegation"))

@@ -27,7 +27,7 @@ _TERMINAL = "run it at a terminal, or give --yes"
 def keep(
     number: Annotated[int, _NUMBER],
     names: Annotated[
-        list[str] | None, typer.Argument(metavar="[NAME]", help="Keep only these, from the project's root.")
+        list[str] | None, typer.Argument(metavar="NAME", help="Keep only these, from the project's root.")
     ] = None,
     rest: Annotated[bool, typer.Option("--rest", help="Keep what nothing is in the way of.")] = False,
     yes: Annotated[bool, _YES] = False,
