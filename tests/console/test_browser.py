@@ -188,15 +188,16 @@ def test_calls_stand_on_the_page_as_they_are_decided_and_lead_to_why(seen: Seen)
     assert seen.problems == []
 
 
-def test_the_list_stands_still_under_the_pointer_and_goes_on_when_it_leaves(seen: Seen):
+def test_the_list_stands_still_for_whoever_stands_on_a_row_and_goes_on_when_they_leave(seen: Seen):
     seen.goes("/live")
     first = seen.page.locator("#calls li").first
-    first.hover()
+    seen.page.mouse.move(0, 0)
+    first.locator("a").focus()
     before = first.get_attribute("data-call")
     seen.running.run("exec", "--", "cat", "still.env")
     seen.page.get_by_text("new: they stand here when you leave the list").wait_for()
     assert first.get_attribute("data-call") == before
-    seen.page.mouse.move(0, 0)
+    seen.page.locator("main").focus()
     first.get_by_text("still.env").wait_for()
     assert (seen.page.locator("#news").inner_text(), seen.problems) == ("", [])
 

@@ -79,8 +79,9 @@ def test_what_is_no_answer_to_this_very_question_answers_nothing(listening: Runn
                  {"id": name, "digest": digest, "answer": "no", "note": "x" * 5000}):  # fmt: skip
         assert listening.post("/api/answer", listening.opened(), told).status in (400, 404, 409)
     assert early == listening.questions()  # both still wait
-    for waits, (known, known_digest) in ((first, (name, digest)), (second, (other, others))):
+    for known, known_digest in early:
         assert answered(listening, known, known_digest, "no") == 200
+    for waits in (first, second):
         waits.communicate(timeout=patience(5))
         assert waits.returncode == 126
 
