@@ -57,7 +57,7 @@ class Finder(Subject):
                 by_part[number] = found
         self.by_part: dict[int, list[Candidate]] = by_part
 
-    def is_left_to_sandbox(self, effect: Effect, clause: int) -> bool:
+    def sandbox_holds(self, effect: Effect, clause: int) -> bool:
         """Whether an effect contacts a host that is not known, and the sandbox holds what a clause says of it."""
         if effect.kind != "connect" or not self.context.confined or self.context.mode == "bypass":
             return False

@@ -264,9 +264,7 @@ class Resolution(Finder):
             if not (reason.certain or reason.rule.lock) and self.context.contained and is_unknown(item.effect):
                 self.lost.append(reason.replace(note="mounts hold it: the call is contained"))
             elif (
-                not (reason.certain or reason.rule.lock)
-                and self.tool.shell
-                and self.is_left_to_sandbox(item.effect, clause)
+                not (reason.certain or reason.rule.lock) and self.tool.shell and self.sandbox_holds(item.effect, clause)
             ):
                 continue
             elif rule in silenced:
@@ -311,8 +309,7 @@ class Resolution(Finder):
 
     def _silenced(self, candidates: list[Candidate]) -> set[int]:
         """Upper rules that a lower allow rule may silence for this effect, inside the bounds of their delegation."""
-        silenced: set[int] = set()
-        now = self.context.now
+        silenced, now = set[int](), self.context.now
         for clause, _forbids, covers in candidates:
             rule, tests, _of_part = self.policy.clauses[clause]
             row = self.policy.rules[rule]
@@ -397,8 +394,7 @@ class Resolution(Finder):
             return Outcome(_ALLOW, best)
         level = "read" if self.tool.shell else self.tool.level
         decision = Decision[policy.levels.get(level, "allow" if level in ("read", "session") else "ask").upper()]
-        outcome = Outcome(decision, Reason(level_rule(level), decision, 0))
+        rule = level_rule(level)
         if decision is _ASK and self.context.mode in ("dont_ask", "bypass"):
-            decision = mode_decision(self.context.mode, "deep")
-            outcome = Outcome(decision, Reason(mode_rule(self.context.mode), decision, 0))
-        return outcome
+            decision, rule = mode_decision(self.context.mode, "deep"), mode_rule(self.context.mode)
+        return Outcome(decision, Reason(rule, decision, 0))

@@ -26,8 +26,11 @@ _GIVEN = re.compile(r"(?P<text>'rm x'|\"rm x\")|(?<!\S)rm x(?!\S)")
 # What runs on another machine or in a container has other files than the command itself.
 ELSEWHERE = {"ssh", "docker", "docker-compose", "kubectl", "crictl", "buildah", "minikube"}
 
-# What these start is a program of the project's, a callback, or judged by itself once more.
-WITHOUT = {"read", "dotnet", "deno", "swift", "gateway"}
+# What these start is a program of the project's, a callback, or judged by itself once more; or any word may be a
+# command to them, so that all of it is code.
+WITHOUT = {
+    "read", "dotnet", "deno", "swift", "gateway", "compseq", "exiv2", "po4a-gettextize", "rabin2",
+}  # fmt: skip
 
 
 def _is_plain(example: str) -> bool:

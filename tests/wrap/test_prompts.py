@@ -113,13 +113,17 @@ PLACES: dict[str, Callable[[str], tuple[str, str]]] = {
 
 @pytest.mark.parametrize("place", PLACES)
 @pytest.mark.parametrize(
-    "text", ["!`touch made`", "```!\ntouch made\n```", "!`git status` !`touch made`", "!`touch $1`"]
-)
-def test_a_slash_command_that_runs_what_is_denied_is_blocked(world: World, place: str, text: str) -> None:
+    ("text", "reason"),
+    [
+        ("!`touch made`", "it is only a test"), ("```!\ntouch made\n```", "it is only a test"),
+        ("!`git status` !`touch made`", "it is only a test"), ("!`touch $1`", "touch"),
+    ],
+)  # fmt: skip
+def test_a_slash_command_that_runs_what_is_denied_is_blocked(world: World, place: str, text: str, reason: str) -> None:
     command(world, *PLACES[place](f"---\nallowed-tools: Bash(touch *)\n---\nR: {text}\n"))
     decision, why = prompted(world, "/x - made")
     assert decision == "block"
-    assert "it is only a test" in why
+    assert reason in why
 
 
 def test_what_policy_asks_about_is_blocked_in_a_projects_command_and_left_to_the_person_in_their_own(
