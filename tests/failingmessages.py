@@ -123,7 +123,9 @@ class FailingMessages:
             return None
         if answer == [RESET]:
             return _reset(connection)
-        connection.sendall(b"HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ntransfer-encoding: chunked\r\n\r\n")
+        # One answer a connection, and said so: else a client may ask on one that is just being closed.
+        fields = b"content-type: text/event-stream\r\ntransfer-encoding: chunked\r\nconnection: close\r\n\r\n"
+        connection.sendall(b"HTTP/1.1 200 OK\r\n" + fields)
         for part in answer:
             if part == RESET:
                 return _reset(connection)
