@@ -46,13 +46,12 @@ def decide(
     if context.contained:  # one that a verdict handed on
         context = context.replace(contained=False)
     resolution = Resolution(policy, call, tool, analysis, context, facts, regions)
-    shows = context.changes == ASK and context.reviewed
+    can_be_held = tool.shell and context.confined  # else there is neither plan nor layer: what it changes is changed
+    shows = can_be_held and context.changes == ASK and context.reviewed
     verdict = _shown_after(resolution.verdict(), regions) if shows else resolution.verdict()
-    if verdict.decision is Decision.ALLOW and context.changes in (ASK, DISCARD) and tool.shell and context.confined:
+    if verdict.decision is Decision.ALLOW and context.changes in (ASK, DISCARD) and tool.shell:
         return _in_layers(verdict, cannot)
-    if not policy.contains or policy.contained == OFF or verdict.decision is Decision.ALLOW:
-        return verdict
-    if not (tool.shell and context.confined):
+    if not policy.contains or policy.contained == OFF or verdict.decision is Decision.ALLOW or not can_be_held:
         return verdict
     left = [item.effect for item in analysis.items if leaves(item.effect, regions)]
     if left and policy.registries and context.mode not in CEILINGS:
@@ -92,14 +91,14 @@ def _is_shown(outcome: Outcome, verdict: Verdict, regions: Regions) -> bool:
 
 
 def _in_layers(verdict: Verdict, cannot: Callable[[tuple[str, ...]], str]) -> Verdict:
-    """A call that runs by itself, in a session of whoever wants to see what calls change: in layers of its own, or
-    asked about before. What only reads needs neither."""
+    """A command that runs by itself, in a session of whoever wants to see what those change: in layers of its own, or
+    asked about before, as where nothing confines it. What only reads needs neither."""
     context = verdict.context
     changing = [number for number, item in enumerate(verdict.analysis.items) if item.effect.kind in _CHANGING]
     if not changing:
         return verdict
     leaves_all = any(getattr(item.effect, "action", "") == LEAVE for item in verdict.analysis.items)
-    can_be_decided = context.reviewed or context.changes == DISCARD
+    can_be_decided = context.confined and (context.reviewed or context.changes == DISCARD)
     if can_be_decided and not leaves_all and not cannot(context.workspace):
         return verdict.replace(changes=context.changes)
     asks = Outcome(Decision.ASK, Reason(changes_rule(context.changes), Decision.ASK, changing[0]))

@@ -95,6 +95,38 @@ def test_where_somebody_can_be_asked_afterwards_it_runs_before_they_are_asked(gu
     assert lays == [context.workspace, context.workspace, ()]
 
 
+@pytest.mark.parametrize("confined", [True, False], ids=["confined", "unconfined"])
+@pytest.mark.parametrize("changes", ["ask", "discard"])
+@pytest.mark.parametrize(
+    "call",
+    [
+        RawCall("Bash", {"command": "touch new"}),
+        RawCall("Bash", {"command": "rm README.md"}),
+        RawCall("Bash", {"command": "python src/main.py"}),
+        RawCall("Write", {"file_path": "/home/dev/project/new", "content": "x"}),
+        RawCall("Edit", {"file_path": "/home/dev/project/src/a.py", "old_string": "a", "new_string": "b"}),
+    ],
+    ids=lambda call: " ".join(map(str, call.input.values()))[:30],
+)
+def test_a_wish_to_see_changes_lets_nothing_run_that_no_layer_holds(guard, call, changes, confined) -> None:
+    judge = guard({"user": [CONTAINED | {"changes": "ask"}]}, confined=confined)
+    usual = judge.check(call, judge.context, contains=lambda *_: "")
+    wished = judge.context.replace(changes=changes, reviewed=True)
+    found = judge.check(call, wished, contains=lambda *_: "")
+    held = call.tool == "Bash" and confined
+    assert found.decision.word == "ask" or (held and found.changes == changes)
+    assert usual.decision.word == "ask"
+
+
+@pytest.mark.parametrize("changes", ["ask", "discard"])
+def test_where_nothing_confines_a_command_that_would_run_a_wish_to_see_its_changes_asks(guard, changes: str) -> None:
+    judge = guard({"user": [{"id": "made", "allow": "Bash(touch *)"}]}, confined=False, mode="accept_edits")
+    for text, decision in (("touch new", "ask"), ("cat README.md", "allow")):
+        wished = judge.context.replace(changes=changes, reviewed=True)
+        found = judge.check(RawCall("Bash", {"command": text}), wished, contains=lambda *_: "")
+        assert found.decision.word == decision
+
+
 def test_unconfined_calls_are_not_contained(guard) -> None:
     judge = guard({"user": [CONTAINED]}, confined=False)
     found = judge.check(RawCall("Bash", {"command": "python src/main.py"}), contains=lambda *_: "")
