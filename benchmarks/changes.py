@@ -42,9 +42,9 @@ WORK = {
 }
 
 
-def fill(top: Path) -> None:
-    """A repository with as many files as a large one has."""
-    for folder in range(FILES // IN_FOLDER):
+def sources(top: Path, files: int) -> None:
+    """So many files to read, and what is compiled and tested."""
+    for folder in range(files // IN_FOLDER):
         (top / f"f{folder}").mkdir()
         for number in range(IN_FOLDER):
             (top / f"f{folder}" / str(number)).write_text(f"line {number}\n" * 10)
@@ -54,6 +54,11 @@ def fill(top: Path) -> None:
         "import unittest\nclass T(unittest.TestCase):\n" + "".join("    " + test.format(each) for each in range(200))
     )
     (top / "run.mk").write_text("all:\n\t@bash $(SCRIPT)\n")
+
+
+def fill(top: Path) -> None:
+    """A repository with as many files as a large one has."""
+    sources(top, FILES)
     (top / "lib").mkdir()
     for each in range(300):
         (top / "lib" / f"m{each}.py").write_text("def f(x):\n    return [x * y for y in range(x)]\n" * 40)

@@ -20,7 +20,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from typing import Any
 
@@ -55,7 +55,8 @@ class Console:
     def memory(self) -> float:
         """Resident, in MB."""
         with open(f"/proc/{self.process.pid}/status", encoding="ascii") as file:
-            return int(re.search(r"VmRSS:\s+(\d+)", file.read())[1]) / 1000  # type: ignore[index]
+            found = dict(line.split(":", 1) for line in file)
+        return int(found["VmRSS"].split()[0]) / 1000
 
     def end(self) -> None:
         self.process.terminate()
@@ -130,6 +131,11 @@ def hooks(environment: dict[str, str], cwd: str, console: Console, rounds: int) 
     return statistics.median(without), statistics.median(with_pages)
 
 
+def row(*cells: object) -> None:
+    """Prints a line of the table."""
+    print("| " + " | ".join(map(str, cells)) + " |")
+
+
 def main(argv: list[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--records", type=int, default=1_000_000)
@@ -148,7 +154,6 @@ def main(argv: list[str] | None = None) -> None:
         console = Console(environment, project)
         up = time.perf_counter() - console.began
         try:
-            row: Callable[..., None] = lambda *cells: print("| " + " | ".join(map(str, cells)) + " |")  # noqa: E731
             row("what", f"{given.records:,} records", "bound")
             row("---", "---", "---")
             paint = painted(console)

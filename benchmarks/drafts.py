@@ -16,11 +16,12 @@ import tempfile
 import time
 from pathlib import Path
 
+from changes import sources
+
 from gateway import Executor, Gateway, Options
 from gateway.approval.callback import Callback
 from gateway.core.places import Places
 
-IN_FOLDER = 100
 RUN = "make -s -f run.mk SCRIPT={}"  # code that nobody knows
 WORK = {  # what it does, the most it may cost over the same without a layer, and what comes between two rounds
     "nothing": ("true", "3 ms", "true"),
@@ -36,16 +37,7 @@ READING = {"git status": "git status --short", "grep -r": "grep -rl nothing-like
 
 def fill(top: Path, files: int) -> None:
     """A repository with so many files, and what the work needs."""
-    for folder in range(files // IN_FOLDER):
-        (top / f"f{folder}").mkdir()
-        for number in range(IN_FOLDER):
-            (top / f"f{folder}" / str(number)).write_text(f"line {number}\n" * 10)
-    (top / "m.c").write_text('#include <stdio.h>\nint main(void) { puts("x"); return 0; }\n')
-    test = "    def test_{0}(self):\n        self.assertEqual(sorted(range({0})), list(range({0})))\n"
-    (top / "tests_many.py").write_text(
-        "import unittest\nclass T(unittest.TestCase):\n" + "".join(map(test.format, range(200)))
-    )
-    (top / "run.mk").write_text("all:\n\t@bash $(SCRIPT)\n")
+    sources(top, files)
     for number, (text, _most, _between) in enumerate(WORK.values()):
         (top / f"work{number}.sh").write_text(text)
     os.system(f"cd {top} && git init -q && git add -A && git -c user.name=a -c user.email=a@b commit -qm x")

@@ -140,7 +140,10 @@ def main() -> None:
         trusted = root / "trusted.pem"
         trusted.write_bytes(made.certificate())
         with server(made.context(HOST)) as port:
-            route = lambda _address, _port: ("127.0.0.1", port)  # noqa: E731
+
+            def route(_address: object, _port: int) -> tuple[str, int]:
+                return "127.0.0.1", port
+
             with Egress(lambda _name: [ADDRESS], route, str(trusted)) as way_out:
                 backend = BACKENDS[options.backend]()
                 for number in range(options.rounds + 1):
