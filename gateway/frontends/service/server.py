@@ -52,6 +52,7 @@ class Service:
         self._last = time.monotonic()
         self._busy = 0
         self._lock = threading.Lock()
+        self._waiting = threading.Lock()
         self._end = threading.Event()
         name = wire.name_of(told)
         self.path = place + b"/" + name + b".sock"
@@ -92,13 +93,15 @@ class Service:
         poll = select.poll()
         poll.register(self._listener.fileno(), select.POLLIN)
         while not self._end.is_set():
-            poll.poll(_LOOK_SECONDS * 1000)
-            try:
-                connection, _ = self._listener.accept()
-            except BlockingIOError:
-                continue
-            except OSError:
-                return  # it was closed
+            # One waits at a time: if all did, each request would wake all, to find that another has it.
+            with self._waiting:
+                poll.poll(_LOOK_SECONDS * 1000)
+                try:
+                    connection, _ = self._listener.accept()
+                except BlockingIOError:
+                    continue
+                except OSError:
+                    return  # it was closed
             with self._lock:
                 self._busy += 1
                 self._left -= 1

@@ -8,6 +8,7 @@ young as that is never taken for unchanged.
 from __future__ import annotations
 
 import os
+from stat import S_ISLNK
 from time import monotonic
 
 from gateway.config.layers import layer_folders
@@ -87,7 +88,7 @@ class Code:
         return self._now() == self._stamp
 
     def _now_quick(self) -> list[tuple[int, ...]]:
-        return [_of(folder)[:3] + _of(folder)[7:8] for folder in self._folders]
+        return [_of_folder(folder) for folder in self._folders]
 
     def _now(self) -> list[tuple[int, ...]]:
         return [_of(path) for path in self._files]
@@ -102,14 +103,24 @@ def is_settled(stamp: Stamp, at_ns: int) -> bool:
 def _of(path: str) -> tuple[int, ...]:
     """What the system says of a name and of what it leads to; () for nothing there."""
     try:
-        named = os.lstat(path)
-        found = os.stat(path) if os.path.exists(path) else named
+        named = found = os.lstat(path)
+        if S_ISLNK(named.st_mode) and os.path.exists(path):
+            found = os.stat(path)
     except (FileNotFoundError, NotADirectoryError):
         return ()
     return (
         named.st_ino, found.st_dev, found.st_ino, found.st_mode, found.st_uid, found.st_gid, found.st_size,
         found.st_mtime_ns, max(found.st_ctime_ns, named.st_ctime_ns),
     )  # fmt: skip
+
+
+def _of_folder(path: str) -> tuple[int, ...]:
+    """What changes with the names in a folder; () for nothing there."""
+    try:
+        found = os.stat(path)
+    except (FileNotFoundError, NotADirectoryError):
+        return ()
+    return found.st_dev, found.st_ino, found.st_mtime_ns
 
 
 def _below(folder: str, found: dict[str, tuple[int, ...]], depth: int) -> None:
