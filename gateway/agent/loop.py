@@ -17,7 +17,7 @@ from gateway.agent.asking import Asking, StoppedError
 from gateway.agent.conversation import Conversation
 from gateway.agent.happenings import Called, Calling, Doing, Noticed
 from gateway.agent.offer import Offer
-from gateway.agent.prompt import Standing, system_prompt
+from gateway.agent.prompt import Surroundings
 from gateway.agent.purse import OUT_OF_TURNS, Budget, Purse
 from gateway.agent.repeat_keys import Keys
 from gateway.agent.replying import Replying
@@ -97,6 +97,7 @@ class Agent:
         fallback: Model | None = None,
         patience: Patience | None = None,
         waits: bool = False,
+        looks_at_git: bool = False,
     ) -> None:
         """`transcript`: where it is written; `past`: what it goes on from, in a mode as strict as both its own
         and the session's and under its rules (ConfigError where that cannot be). `listener` is told what happens as it
@@ -104,7 +105,8 @@ class Agent:
         it may call, of those that the policy leaves it; `model_name`: another one than the model's own;
         `post`: its mail, taken in before each turn; `purse`: what it uses together with others, by default a purse of
         its own with its budget; `fallback`: who is asked where `model` cannot be had; `patience`: how long a model is
-        waited for; `waits`: whether a run ends only when the agents have that it started in the background."""
+        waited for; `waits`: whether a run ends only when the agents have that it started in the background;
+        `looks_at_git`: whether it begins with git's status."""
         self.session = session
         self.said = Conversation(transcript, past)
         self._gateway = gateway
@@ -112,18 +114,17 @@ class Agent:
         self._purse = purse or Purse(self._budget)
         self._owns_purse = purse is None
         self._waits = waits
-        self._standing = Standing()
+        self.surroundings = Surroundings(gateway, session, own, looks_at_git=looks_at_git)
         asking = Asking(model, fallback, patience)
         self._replying = Replying(self.said, asking, self._budget, self._purse, self._tell, model_name)
         self._offer = Offer(gateway, session, self._may)
         self.listener = listener
         self._telling = threading.Lock()
-        self._own = own
         self._allowed = allowed
         self.post = post
         self._taken_in: set[int] = set()
         self._answering = Answering(session, 0)
-        self._changes: list[str] = []
+        self._news: list[str] = []  # what the model is told behind the results of its calls
         self._longer = 0
         self._is_longer = False
         self._keys = Keys(session.name, past)
@@ -265,8 +266,8 @@ class Agent:
         if reply.calls:
             results = self._results(reply, cancel)
             self.said.results(results)
-            for each in self._changes:
-                self.said.says(f"[gateway] {each}")
+            for each in self._news:
+                self.said.says(each)
             if self._answering.answer is not None:
                 return self._ended(DONE, text)
             wrong = wrong_in(reply, results, self._named) if self._answering.is_wanted else ""
@@ -292,18 +293,25 @@ class Agent:
 
     def _asked(self, cancel: Cancel) -> Reply:
         """The model's reply."""
-        for text in self._standing.news(self.session.context):
+        for text in self.surroundings.news():
             self.said.says(f"[gateway] {text}")
-        system = self._standing.prompt(lambda: system_prompt(self.session.context, self._own))
+        system = self.surroundings.prompt(cancel)
+        self._tell_people()
         reply, was_shortened = self._replying.reply(system, self._offer.tools(), cancel)
         if was_shortened:  # what it has read is gone, and so is what it was told
             self.session.reads.forget_all()
-            self._standing.forget()
+            self.surroundings.forget()
         return reply
+
+    def _tell_people(self) -> None:
+        """Tells what the model is not told of what people have written down."""
+        for text in self.surroundings.notices():
+            self._tell(Noticed(text))
 
     def _results(self, reply: Reply, cancel: Cancel) -> list[Block]:
         """The results of a reply's calls, in their order. What was cut off is not what the model meant to do."""
         found: dict[str, Block] = {}
+        self._news = []
         able = []
         for block in reply.calls:
             if reply.stop_reason != CALLS:
@@ -349,7 +357,12 @@ class Agent:
             for raw in raws:
                 turn.add(raw)
         # A fault of ours would be raised here. What the session did not take on is told only now.
-        self._changes = [report for done in turn.results() for report in done.not_taken]
+        dones = list(turn.results())
+        self._news = [f"[gateway] {report}" for done in dones for report in done.not_taken]
+        remembered = self.surroundings.used(dones)
+        if remembered:
+            self._news.append(remembered)
+        self._tell_people()
         if self._stands() != before:
             self.said.write(SESSION, **self._stands())
         return [results[index] for index in range(len(blocks))]

@@ -224,9 +224,10 @@ def _read(layer: str, path: str, base: str, root: str) -> PolicyFile:
     return PolicyFile(layer, path, content=read_file(path), base=base, root=root)
 
 
-def read_file(path: str, within: tuple[str, ...] = ()) -> bytes:
+def read_file(path: str, within: tuple[str, ...] = (), *, what: str = "a policy file", most: int = MAX_BYTES) -> bytes:
     """A policy file's bytes. Raises ConfigError when it cannot be read; never waits on a FIFO or device. `within`: the
-    folders in one of which it must lie, wherever links lead; one that does not is not opened."""
+    folders in one of which it must lie, wherever links lead; one that does not is not opened. `what`: what it is to be,
+    of at most `most` bytes."""
     try:
         real = os.path.realpath(path) if within else ""
         if within and not _lies_in(real, within):
@@ -235,14 +236,12 @@ def read_file(path: str, within: tuple[str, ...] = ()) -> bytes:
         with os.fdopen(descriptor, "rb") as file:
             if not stat.S_ISREG(os.fstat(descriptor).st_mode):
                 remedy = "put a plain file in its place, or take it away"
-                raise ConfigError(Problem("a policy file must be a regular file", file=path, remedy=remedy))
+                raise ConfigError(Problem(f"{what} must be a regular file", file=path, remedy=remedy))
             if within and not os.path.samestat(os.fstat(descriptor), os.lstat(real)):
                 raise ConfigError(Problem("must not be replaced while it is read", file=path))
-            content = file.read(MAX_BYTES + 1)
-            if len(content) > MAX_BYTES:
-                raise ConfigError(
-                    Problem(f"a policy file must have at most {MAX_BYTES:,} bytes", file=path, remedy="split it")
-                )
+            content = file.read(most + 1)
+            if len(content) > most:
+                raise ConfigError(Problem(f"{what} must have at most {most:,} bytes", file=path, remedy="split it"))
             return content
     except OSError as error:
         remedy = "make it readable, or remove it: while it cannot be read, every call is refused"

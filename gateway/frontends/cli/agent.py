@@ -17,6 +17,7 @@ import typer
 from gateway.agent.children import Children
 from gateway.agent.loop import CANCELLED, DONE, Agent
 from gateway.agent.mailbox import Post
+from gateway.agent.prompt import Surroundings
 from gateway.agent.purse import TURNS, Budget, Purse
 from gateway.agent.reviewer import Auto
 from gateway.agent.sessions import find, new_path
@@ -30,7 +31,7 @@ from gateway.frontends.arguments import Request
 from gateway.frontends.cli.numbers import at_least, dollars
 from gateway.frontends.conversation import Events, Quiet, Shown
 from gateway.frontends.opened import FOLDER, POLICY_FOLDER, READS
-from gateway.frontends.output import write
+from gateway.frontends.output import complain, safe_lines, write
 from gateway.frontends.session import open_gateway
 from gateway.llm.claude import DEFAULT, SMALL, Claude
 from gateway.llm.known_models import Models
@@ -81,6 +82,9 @@ def agent(
         typer.Option(help="Take the answer as data that fits this JSON Schema, of an object.", metavar="FILE"),
         READS,
     ] = "",
+    show_prompt: Annotated[
+        bool, typer.Option("--show-prompt", help="Print what the model would be told first, and ask no model.")
+    ] = False,
     no_transcript: Annotated[bool, typer.Option("--no-transcript", help="Keep no transcript.")] = False,
     policies: Annotated[
         str | None,
@@ -99,6 +103,8 @@ def agent(
     it ended otherwise, 130 when it was interrupted, 2 for wrong usage.
     """
     is_seen = is_terminal(sys.stdout) and not as_json
+    if show_prompt:
+        return _show_prompt(Request(policies=policies, cwd=cwd, mode=mode, trust_project=tuple(trust_project or ())))
     if task is None and not resume and not (is_seen and is_terminal(sys.stdin)):
         raise ConfigError(Problem("a task must be given", remedy="such as `gateway agent 'Why does the test fail?'`"))
     request = Request(policies=policies, cwd=cwd, mode=mode, trust_project=tuple(trust_project or ()))
@@ -140,6 +146,7 @@ def agent(
                 purse=purse,
                 fallback=fallback,
                 waits=not (is_seen and is_terminal(sys.stdin)),
+                looks_at_git=not script,
                 transcript=transcript,
                 past=past,
                 listener=shown.happening,
@@ -150,6 +157,16 @@ def agent(
         finally:
             if transcript is not None:
                 transcript.close()
+
+
+def _show_prompt(request: Request) -> int:
+    """What a model would be told before anything else, and on standard error what it is not told."""
+    with open_gateway(request, front="agent") as gateway, gateway.session() as session:
+        surroundings = Surroundings(gateway, session, looks_at_git=True)
+        write(surroundings.prompt() + "\n")
+        for text in surroundings.notices():
+            complain(f"gateway: {safe_lines(text)}\n")
+    return 0
 
 
 def _model(name: str, script: str, models: Models) -> Model:

@@ -352,6 +352,9 @@ def trust(
     yes: Annotated[
         str | None, typer.Option("--yes", metavar="DIGEST", help="Accept exactly this content, unasked.")
     ] = None,
+    memory: Annotated[
+        bool, typer.Option("--memory", help="Accept what its AGENTS.md, CLAUDE.md and memory.md tell agents, instead.")
+    ] = False,
     json: _Json = False,
 ) -> int:
     """Accept the project's policy as it is now: its allow rules and settings hold, its hooks run from then on.
@@ -360,7 +363,7 @@ def trust(
     to be accepted anew. Exit status: 0, 1 if it was not accepted, 2 for wrong usage or a broken policy.
     """
     from gateway.config.trust import TrustStore
-    from gateway.frontends.trusting import accept
+    from gateway.frontends.trusting import accept, accept_memory
 
     here = places()
     store = TrustStore(here.state)
@@ -374,7 +377,7 @@ def trust(
             raise ConfigError(Problem(f"project must be a trusted one (got `{project}`)", remedy=remedy))
         write(f"{project} is trusted no longer\n")
         return 0
-    return accept(store, options, project, yes, _effective)
+    return accept_memory(store, options, project, yes) if memory else accept(store, options, project, yes, _effective)
 
 
 def _list_trusted(projects: dict[str, dict[str, str]], as_json: bool) -> int:
