@@ -13,7 +13,6 @@ lines of JSON:
 
 from __future__ import annotations
 
-import json
 import os
 import sys
 
@@ -39,11 +38,15 @@ KEPT = frozenset((
 
 def digest_of(question: Mapping[str, Any]) -> str:
     """Of everything that a question shows and is bound to."""
+    import json  # lazy: whoever could ask looks here where a console would be
+
     return digest([json.dumps(question, sort_keys=True, ensure_ascii=True, separators=(",", ":"))])
 
 
 def line_of(message: Mapping[str, Any]) -> bytes:
     """A message as it is sent."""
+    import json
+
     return json.dumps(message, ensure_ascii=True, separators=(",", ":")).encode("ascii") + b"\n"
 
 
@@ -51,6 +54,8 @@ def message_of(line: bytes) -> dict[str, Any] | None:
     """A message that came whole; None for anything else."""
     if not line.endswith(b"\n"):
         return None
+    import json
+
     try:
         found = json.loads(line)
     except (ValueError, RecursionError):

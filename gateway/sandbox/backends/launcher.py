@@ -5,13 +5,13 @@ One launcher serves a process for its whole life. It ends with the process, howe
 
 from __future__ import annotations
 
+import _socket as socket  # the whole takes as long to load as a call takes to start
 import array
 import marshal
 import os
-import socket
 import threading
 import weakref
-from contextlib import suppress
+from contextlib import closing, suppress
 
 from gateway.core.places import CHECKOUT
 from gateway.sandbox.backends.landlock_rules import environment_of
@@ -114,8 +114,8 @@ class Launcher:
     def holder(self, lock: int) -> int:
         """A new holder of a session's loopback (`gateway.sandbox.launched.holder`): its pid. Raises SandboxError."""
         ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-        with ours:
-            with theirs:
+        with closing(ours):
+            with closing(theirs):
                 self._send(array.array("i", [theirs.fileno(), lock]), b"hold")
             ours.settimeout(_PATIENCE)
             try:
