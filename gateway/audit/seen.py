@@ -108,6 +108,8 @@ def facts_data(seen: Seen) -> dict[str, Any]:
             found["searched"] = facts.searched
         if facts.wanders:
             found["wanders"] = True
+        if facts.activates:
+            found["activates"] = dict(facts.activates)
     if seen.own is not None:
         found["own"] = seen.own
     if seen.others:
@@ -164,6 +166,7 @@ _READ: dict[str, Callable[[Any], Any]] = {
     "chosen": frozenset,
     "searched": tuple,
     "wanders": bool,
+    "activates": lambda rows: {path: tuple(names) for path, names in rows.items()},
 }
 
 

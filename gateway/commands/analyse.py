@@ -36,6 +36,10 @@ MIN_FALLBACK_COMMANDS = 4
 MAX_FALLBACK_WORDS = 64
 MAX_HELD = 32  # commands that variables hold
 NOTHING: frozenset[int] = frozenset()
+# What a shell that sources an environment's script may be handed on by: they change nothing that it would find.
+AROUND = frozenset(
+    ("bash", "sh", "dash", "bash -c", "sh -c", "dash -c", "timeout", "nice", "nohup", "time", "ionice", "stdbuf")
+)
 # What these read from a pipe changes nothing of what they do.
 _FILTERS = frozenset(
     ("head", "tail", "grep", "egrep", "fgrep", "rg", "sort", "uniq", "wc", "cat", "less", "more", "sed", "awk", "cut",
@@ -45,13 +49,15 @@ _FILTERS = frozenset(
 
 class Start(Value):
     """Where a text starts to run. `variables`: what is known of the shell's variables; `depth`: how many shells
-    already stand around the text; `second_opinion`: another parser has to find the same commands."""
+    already stand around the text; `second_opinion`: another parser has to find the same commands; `activates`: as in
+    `Facts`."""
 
     cwd: str
     home: str
     variables: Mapping[str, str] = {}
     depth: int = 0
     second_opinion: bool = False
+    activates: Mapping[str, tuple[str, ...]] = {}
 
 
 class _Analyst(Findings):
@@ -66,7 +72,8 @@ class _Analyst(Findings):
 
 def analyse(text: str, start: Start, lookup: Lookup) -> Analysis:
     """Everything that running `text` in bash is predicted to do, before anybody looked at the host."""
-    script = reading.read(text, cwds=(start.cwd,) if start.cwd else (), home=start.home, variables=start.variables)
+    cwds = (start.cwd,) if start.cwd else ()
+    script = reading.read(text, cwds=cwds, home=start.home, variables=start.variables, activates=start.activates)
     if start.second_opinion:
         script = _doubted(text, script)
     return analyse_script(script, start, lookup)
@@ -106,10 +113,15 @@ def _analysis(findings: _Analyst) -> Analysis:
     wanted = Wanted.make((
         _once(paths) if paths else (), _once(globs) if globs else (), tuple(programs) if len(programs) < 2
         else _once(programs), _once(git) if git else (), (), names, settings,
-        nests,
+        nests, _once([path for _, path in findings.sourced]) if findings.sourced else (),
     ))  # fmt: skip
+    sourced: tuple[tuple[int, str], ...] = ()
+    if findings.sourced:
+        every = len(findings.parts)
+        sourced = tuple([(every if findings.unordered else part, path) for part, path in findings.sourced])
     return Analysis.make((
         tuple(findings.parts), tuple(findings.items), findings.tokens, wanted, pending, tuple(findings.secrets),
+        sourced,
     ))  # fmt: skip
 
 
@@ -145,7 +157,10 @@ def _script(
     if not findings.tries("", text):
         return
     findings.handed_on += len(text)
-    script = reading.read(text, cwds=cwds, home=findings.home, variables={})
+    activates = findings.start.activates
+    if activates and (findings.shadowed or not AROUND.issuperset(via)):
+        activates = {}
+    script = reading.read(text, cwds=cwds, home=findings.home, variables={}, activates=activates)
     if findings.start.second_opinion:
         script = _doubted(text, script)
     from gateway.commands.dialects import read_otherwise  # for texts inside of texts alone
@@ -167,6 +182,8 @@ def _run_script(findings: _Analyst, script: Script, via: tuple[str, ...]) -> Non
         findings.shadowed |= script.shadowed
     outer_pipes = findings.pipes
     commands, flows, expansions = script.commands, script.flows, script.expansions
+    if script.unordered:
+        findings.unordered = True
     pipes = None
     if flows or len(commands) > 1 or script.redirects or outer_pipes is not None:
         import gateway.commands.crossing as crossing  # most texts are one command and never need it
@@ -188,6 +205,9 @@ def _run_script(findings: _Analyst, script: Script, via: tuple[str, ...]) -> Non
                     words, resolved = command.words, NOTHING
             if (command.feeder is not None or command.stdin == "file") and words[0].text not in _FILTERS:
                 given = pipes.given(command)
+        findings.activating = command.activates
+        if command.activates and via:  # of other shells it is not asked what runs beside them
+            findings.unordered = True
         if command.calls:
             function_call(findings, command, via)
         else:

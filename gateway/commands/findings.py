@@ -24,6 +24,7 @@ class Findings:
     """Collects parts, items and questions. `command` and `script` analyse what a command hands on."""
 
     __slots__ = (
+        "activating",
         "aliases",
         "command",
         "git",
@@ -42,9 +43,11 @@ class Findings:
         "script",
         "secrets",
         "shadowed",
+        "sourced",
         "span",
         "tokens",
         "tried",
+        "unordered",
     )
 
     def __init__(
@@ -75,6 +78,9 @@ class Findings:
         self.moves: tuple[int, int] | None = None  # where HOME or an XDG folder is set
         self.pipes: Pipes | None = None
         self.tried: set[tuple[str, ...]] | None = None  # while commands are guessed: those that were
+        self.activating = False  # the command that is looked at sources what only sets variables
+        self.sourced: list[tuple[int, str]] = []
+        self.unordered = False
 
     def secret(self, word: Word, mark: str) -> None:
         """A word is login material; with `mark`, what stands behind that in it is."""

@@ -58,7 +58,9 @@ def settle(analysis: Analysis, facts: Facts, context: Context) -> Analysis:
         from gateway.commands.questions import answer  # lazy: plain commands leave no question open
 
         answer(items, parts, analysis.pending, facts, context)
-    return Analysis.make((parts, tuple(items), analysis.tokens, analysis.wanted, (), analysis.secrets))
+    return Analysis.make(
+        (parts, tuple(items), analysis.tokens, analysis.wanted, (), analysis.secrets, analysis.sourced)
+    )
 
 
 def _expand(

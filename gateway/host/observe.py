@@ -43,7 +43,7 @@ def observe(
     Never raises for what the host holds. Work is bounded: entries for each glob and tree, one stat a path.
     """
     nothing = not (wanted.paths or wanted.globs or wanted.programs or wanted.git or wanted.trees or wanted.names)
-    if nothing and not wanted.settings:
+    if nothing and not (wanted.settings or wanted.activates):
         return NO_FACTS
     if len(wanted.paths) < _MANY:
         paths = {path: _look_at(path, host) for path in wanted.paths}
@@ -80,10 +80,17 @@ def observe(
         for each in wanted.settings
     }
     searched = _written_folders(search_path, context) if wanted.programs else ()
+    activates = {path: _sets(path, host) for path in wanted.activates} if wanted.activates else {}
     nested = {folder: nests(folder, host) for folder in wanted.nests} if wanted.nests else {}
     return Facts.make(
-        (paths, globs, programs, git, trees, untrusted, names, settings, nested, chosen, searched, wanders)
+        (paths, globs, programs, git, trees, untrusted, names, settings, nested, chosen, searched, wanders, activates)
     )
+
+
+def _sets(path: str, host: Host) -> tuple[str, ...]:
+    from gateway.commands.activation import sets  # lazy: few calls source the script of an environment
+
+    return sets(host.read(path))
 
 
 def _anchored(search_path: str, cwd: str) -> tuple[str, bool]:

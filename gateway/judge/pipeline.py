@@ -21,7 +21,7 @@ from gateway.tools.effects import effects_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Callable, Iterable, Mapping
 
     from gateway.config.descriptions import Lookup
     from gateway.host.base import Host
@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from gateway.tools.tool import Tool
 
 UNCONFINED_REQUEST = "dangerously_disable_sandbox"
+MAX_ACTIVATED = 4  # scripts of environments that one text sources
 TEMP = ("/tmp", "/var/tmp")  # what every confined call has for itself
 
 
@@ -87,18 +88,57 @@ class Pipeline:
             context = context.replace(temp=temp)
             analysis = Analysis((), items, (), Wanted(paths))
         else:
-            analysis = self._analysed(text, items, context, shell)
-        if recorded is None:
-            facts = observe(analysis.wanted, host, context, search_path=self._search_path)
-        else:
-            facts = recorded.observe(analysis.wanted, context)
+            analysis = self._analysed(text, items, context, shell, {})
+
+        def look(wanted: Wanted) -> Facts:
+            if recorded is not None:
+                return recorded.observe(wanted, context)
+            return observe(wanted, host, context, search_path=self._search_path)
+
+        if text is not None and analysis.wanted.activates and context.confined:
+            found = self._activated(analysis, text, items, context, shell, look)
+            if found is not None:
+                return Understood.make((call, *found, context, own))
+        facts = look(analysis.wanted)
         return Understood.make((call, settle(analysis, facts, context), facts, context, own))
 
-    def _analysed(self, text: str, items: tuple[Item, ...], context: Context, shell: str) -> Analysis:
+    def _activated(
+        self,
+        analysis: Analysis,
+        text: str,
+        items: tuple[Item, ...],
+        context: Context,
+        shell: str,
+        look: Callable[[Wanted], Facts],
+    ) -> tuple[Analysis, Facts] | None:
+        """The same text read once more, now that it is known what the scripts set that it sources; None where they do
+        more than that, or may be others by then. Only for calls that a sandbox holds to what was predicted."""
+        known: dict[str, tuple[str, ...]] = {}
+        while unknown := tuple([path for path in analysis.wanted.activates if path not in known]):
+            if len(known) + len(unknown) > MAX_ACTIVATED:
+                return None
+            known.update(look(Wanted(activates=unknown)).activates)
+            if not all(known.get(path) for path in unknown):
+                return None
+            analysis = self._analysed(text, items, context, shell, known)
+        from gateway.commands.activation import holds
+
+        facts = look(analysis.wanted).replace(activates=known)
+        settled = settle(analysis, facts, context)
+        return (settled, facts) if holds(settled, facts) else None
+
+    def _analysed(
+        self,
+        text: str,
+        items: tuple[Item, ...],
+        context: Context,
+        shell: str,
+        activates: Mapping[str, tuple[str, ...]],
+    ) -> Analysis:
         from gateway.commands.analyse import Start, analyse  # lazy: calls that are no command do without the grammar
 
         variables = {"HOME": context.home, "PWD": context.cwd}
-        start = Start.make((context.cwd, context.home, variables, 0, self._second_opinion))
+        start = Start.make((context.cwd, context.home, variables, 0, self._second_opinion, activates))
         analysis = analyse(text, start, self._describe)
         items += analysis.items
         if shell != "bash":

@@ -41,6 +41,8 @@ class Recorded:
             self._lacks("what configuration says")
         if any(folder not in facts.nests for folder in wanted.nests):
             self._lacks("which repositories lie inside")
+        if any(path not in facts.activates for path in wanted.activates) and context.confined:
+            self._lacks("what a script sets")
         if not context.confined and any(folder not in facts.names for folder in wanted.names):
             self._lacks("names below a folder")
         return facts.replace(trees={}) if facts.trees else facts

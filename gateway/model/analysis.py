@@ -40,7 +40,8 @@ class Analysis(Value):
     parsed or a bound was hit, its fallback tokens, for the deny and ask lanes; else ().
     `wanted`: what the host should be asked before the items are settled. `pending`: what settling turns the
     answers into, beside the paths and globs of the items themselves. `secrets`: words, or parts of them, of which
-    descriptions say that they are login material.
+    descriptions say that they are login material. `sourced`: the scripts of which the facts told that they only set
+    variables, each with the number of parts that may run before.
     """
 
     parts: tuple[Part, ...]
@@ -49,3 +50,4 @@ class Analysis(Value):
     wanted: Wanted = Wanted()
     pending: tuple[Pending, ...] = ()
     secrets: tuple[str, ...] = ()
+    sourced: tuple[tuple[int, str], ...] = ()

@@ -54,7 +54,8 @@ class Simple(Value):
     `stdin`: "" inherited, "pipe", "file", or "text" (here-document or here-string, then `stdin_text` holds
     it, with `HOLE` for unknown parts). `assigned`: names set for this command only (`FOO=1 cmd`). `feeder`: the span of
     what is piped into it; `shares`: others read from the same pipe. `calls`: it calls a function of the text, whose
-    body stands among the commands with the arguments of this call.
+    body stands among the commands with the arguments of this call. `activates`: it sources a script that is known to
+    set nothing but some variables.
     """
 
     words: tuple[Word, ...]
@@ -68,6 +69,7 @@ class Simple(Value):
     feeder: tuple[int, int] | None = None
     shares: bool = False
     calls: bool = False
+    activates: bool = False
 
 
 class Part(Value):

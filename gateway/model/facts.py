@@ -34,7 +34,8 @@ class Wanted(Value):
     are folders with what the program leaves out of them by itself (`Touch.skips`); `names` are folders whose files'
     names become words again, which only matters where nothing confines the call. `settings`: folders with the names
     of files, there or above, that tell programs what to do. `nests`: folders git would start in, where it matters which
-    repositories lie inside the work tree."""
+    repositories lie inside the work tree. `activates`: scripts that a text
+    sources, which may be those of Python's environments."""
 
     paths: tuple[str, ...] = ()
     globs: tuple[str, ...] = ()
@@ -44,6 +45,7 @@ class Wanted(Value):
     names: tuple[str, ...] = ()
     settings: tuple[tuple[str, tuple[str, ...]], ...] = ()
     nests: tuple[str, ...] = ()
+    activates: tuple[str, ...] = ()
 
 
 class PathFact(Value):
@@ -88,7 +90,8 @@ class Facts(Value):
     choose from; None where one of them cannot be read. `nests`: whether a repository that git may be made to look into
     lies inside the work tree and has settings by which git may run something; None where a bound was hit. `chosen`:
     names that a version manager's shim starts, which the project's files choose. `searched`: folders of PATH that
-    the agent can write. `wanders`: PATH holds folders that depend on where one stands."""
+    the agent can write. `wanders`: PATH holds folders that depend on where one stands. `activates`: the variables that
+    a script sets which does nothing else (`gateway.commands.activation`), () for any other."""
 
     paths: Mapping[str, PathFact] = {}
     globs: Mapping[str, tuple[str, ...] | None] = {}
@@ -102,6 +105,7 @@ class Facts(Value):
     chosen: frozenset[str] = frozenset()
     searched: tuple[str, ...] = ()
     wanders: bool = False
+    activates: Mapping[str, tuple[str, ...]] = {}
 
 
 NO_FACTS = Facts()

@@ -7,7 +7,8 @@ from __future__ import annotations
 
 from gateway.model.effect import HOLE
 from gateway.shell import functions, variables
-from gateway.shell.state import Elements, State, is_number, join, lexical
+from gateway.shell.state import ASSIGNED, INTEGERS, Elements, State, is_number, join, lexical
+from gateway.shell.words import plain_word
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -143,11 +144,28 @@ def _return(walk: WalkState, words: Sequence[Word], raws: Sequence[tuple[int, in
 def _foreign(walk: WalkState, words: Sequence[Word], _raws: object) -> Ways:
     if len(words) == 1:
         return walk.state, walk.state
+    if walk.activates and words[0].text != "eval" and (found := _activated(walk, words)):
+        for name in found:
+            walk.assign(name, plain_word(HOLE, words[0].start, words[-1].end), ASSIGNED, True)
+        walk.activations += 1
+        return walk.state, walk.state
     return walk.forget()
 
 
+def _activated(walk: WalkState, words: Sequence[Word]) -> tuple[str, ...]:
+    """The variables that a script sets which does nothing else, () where it is another one, or where this shell may
+    give its commands another meaning than a new one."""
+    path = words[1].text
+    if len(words) != 2 or not words[1].literal or "/" not in path or len(walk.state.cwds) != 1 or walk.assigned_here:
+        return ()
+    otherwise = walk.wild or walk.trapped or walk.shadowed or walk.functions or walk.frozen or walk.attributed
+    if otherwise or not walk.plain_fields or walk.integers != INTEGERS or walk.associative:
+        return ()
+    return walk.activates.get(lexical(walk.state.cwds[0], path), ())
+
+
 def _trap(walk: WalkState, words: Sequence[Word], _raws: object) -> Ways:
-    walk.runs_later = True
+    walk.runs_later = walk.unordered = True
     signals = [word.text for word in words[2:]]
     if len(words) < 3 or words[1].text in ("-", "-p", "-l") or all(signal in ("EXIT", "0") for signal in signals):
         return walk.state, walk.state

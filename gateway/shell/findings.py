@@ -30,6 +30,8 @@ class Found:
         self.flows: list[Flow] = []
         self.bombs: list[Unknown] = []
         self.shadowed: set[str] = set()
+        self.unordered = False
+        self.activations = 0  # how often a script was sourced that only sets variables
 
     def add(self, command: Simple) -> None:
         if len(self.commands) >= MAX_COMMANDS:
@@ -84,6 +86,7 @@ class Found:
             expansions=tuple(sorted({each[1:] for each in self.env})) if self.env else (),
             flows=tuple(self.flows),
             bombs=tuple(dict.fromkeys(self.bombs)),
+            unordered=self.unordered,
         )
 
 

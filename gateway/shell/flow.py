@@ -83,6 +83,7 @@ def apart(walk: WalkState, node: Node, state: State) -> Ways:
 
 
 def background(walk: WalkState, node: Node, state: State) -> Ways:
+    walk.unordered = True
     return apart(walk, node.children[0], state)
 
 
@@ -120,6 +121,7 @@ def chain(walk: WalkState, node: Node, state: State) -> Ways:
 def pipeline(walk: WalkState, node: Node, state: State) -> Ways:
     outer = walk.feed
     children = node.children
+    activations = walk.activations
     for index, child in enumerate(children):
         if index:
             before = children[index - 1]
@@ -127,6 +129,8 @@ def pipeline(walk: WalkState, node: Node, state: State) -> Ways:
             errors_too = "&" in walk.text[end : child.start + walk.offset]
             walk.feed = ("pipe", "", None if errors_too else (start, end), child.kind != "simple")
         run(walk, child, state)
+    if walk.activations > activations:
+        walk.unordered = True
     walk.feed = outer
     return state, state
 
@@ -205,6 +209,7 @@ def condition(walk: WalkState, node: Node, state: State) -> Ways:
 def loop(walk: WalkState, state: State, once: Callable[[State], State | None]) -> State:
     """Read a body until the state at its start no longer changes."""
     outer, walk.jump = walk.jump, None
+    walk.unordered = True
     for attempt in range(4):
         marks = walk.marks()
         after = join(once(state), walk.jump)
@@ -224,6 +229,7 @@ def loop(walk: WalkState, state: State, once: Callable[[State], State | None]) -
 def unrolled(walk: WalkState, state: State, turns: Sequence[Callable[[State], State | None]]) -> State:
     """Read a body once for each of a few known turns."""
     outer, walk.jump = walk.jump, None
+    walk.unordered = True
     result: State | None = state
     for once in turns:
         state = join(once(state), walk.jump) or state

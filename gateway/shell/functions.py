@@ -31,7 +31,7 @@ def define(walk: WalkState, node: Node, state: State) -> Ways:
     name_node, body = node.children
     start, end = name_node.start + walk.offset, name_node.end + walk.offset
     name = walk.text[start:end]
-    walk.defers = True
+    walk.defers = walk.unordered = True
     walk.functions_found.append(Function(name, start, node.end + walk.offset))
     if any(letter in "\\'\"`$<>{}*?[" for letter in name):
         walk.unknown("a function whose name is not plain", start, end)

@@ -29,8 +29,8 @@ def plain_script(text: str, cwds: tuple[str, ...], home: object) -> Script | Non
     if is_plain(text):
         words = plain_words(text, 0)
         if words[0].text not in CARE:
-            command = _make(Simple, (words, 0, len(text), cwds, (), "", "", (), None, False, False))
-            script: Script = _make(Script, ((command,), (), (), (), _NONE, (), (), cwds, (), (), (), ()))
+            command = _make(Simple, (words, 0, len(text), cwds, (), "", "", (), None, False, False, False))
+            script: Script = _make(Script, ((command,), (), (), (), _NONE, (), (), cwds, (), (), (), (), False))
             return script
         return None
     if _plain_list is None:

@@ -99,7 +99,9 @@ def plain_list(text: str, cwds: tuple[str, ...], home: object) -> Script | None:
         else:
             if not words:
                 return None
-            commands.append(_make(Simple, (tuple(words), begin, last, cwds, (), stdin, "", (), feeder, False, False)))
+            commands.append(
+                _make(Simple, (tuple(words), begin, last, cwds, (), stdin, "", (), feeder, False, False, False))
+            )
             if len(commands) > MOST_COMMANDS:
                 return None
             joint = found[1] or "\n"
@@ -109,12 +111,16 @@ def plain_list(text: str, cwds: tuple[str, ...], home: object) -> Script | None:
     if at != len(text) and text[at:].strip(" \t"):
         return None
     if words:
-        commands.append(_make(Simple, (tuple(words), begin, last, cwds, (), stdin, "", (), feeder, False, False)))
+        commands.append(
+            _make(Simple, (tuple(words), begin, last, cwds, (), stdin, "", (), feeder, False, False, False))
+        )
     elif joint not in (";", "\n"):
         return None
     if len(commands) > MOST_COMMANDS:
         return None
-    script: Script = _make(Script, (tuple(commands), tuple(redirects), (), (), _NONE, (), (), cwds, (), (), (), ()))
+    script: Script = _make(
+        Script, (tuple(commands), tuple(redirects), (), (), _NONE, (), (), cwds, (), (), (), (), False)
+    )
     return script
 
 

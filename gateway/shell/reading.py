@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from gateway.shell.plain import plain_script
+from gateway.shell.script import NO_SCRIPTS
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -11,11 +12,19 @@ if TYPE_CHECKING:
     from gateway.shell.script import Script
 
 
-def read(text: str, *, cwds: tuple[str, ...], home: str, variables: Mapping[str, str]) -> Script:
-    """Read a shell text that starts in one of `cwds` with some variables known. Never raises on any text."""
+def read(
+    text: str,
+    *,
+    cwds: tuple[str, ...],
+    home: str,
+    variables: Mapping[str, str],
+    activates: Mapping[str, tuple[str, ...]] = NO_SCRIPTS,
+) -> Script:
+    """Read a shell text that starts in one of `cwds` with some variables known. Never raises on any text. `activates`:
+    scripts of which it is known that sourcing them only sets these variables."""
     script = plain_script(text, cwds, variables.get("HOME", home))
     if script is None:
         from gateway.shell.walk import read as walk  # most texts need none, and loading it takes longer than they do
 
-        script = walk(text, cwds=cwds, home=home, variables=variables)
+        script = walk(text, cwds=cwds, home=home, variables=variables, activates=activates)
     return script

@@ -6,6 +6,8 @@ from gateway.core.value import Value
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from gateway.model.command import Simple, Word
 
 
@@ -60,6 +62,10 @@ class Function(Value):
     end: int
 
 
+NO_SCRIPTS: Mapping[str, tuple[str, ...]] = {}
+"""Of no script is known what sourcing it sets."""
+
+
 class Script(Value):
     """Everything that one text runs, opens and sets.
 
@@ -68,7 +74,8 @@ class Script(Value):
     variables expanded that the text did not set itself; `expansions`: where any variable is. `tokens`: the
     fallback tokens when there are `unknowns`, else (). `final_cwds`: the folders the shell may be in at the end, ()
     when unknown. `flows`: the unknown parts of words. `bombs`: what starts processes without end, each with the kind of
-    `gateway.shell.bombs` as its reason.
+    `gateway.shell.bombs` as its reason. `unordered`: what stands later may run before what stands earlier, or beside
+    it.
     """
 
     commands: tuple[Simple, ...] = ()
@@ -83,3 +90,4 @@ class Script(Value):
     expansions: tuple[tuple[int, int], ...] = ()
     flows: tuple[Flow, ...] = ()
     bombs: tuple[Unknown, ...] = ()
+    unordered: bool = False

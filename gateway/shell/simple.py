@@ -41,7 +41,10 @@ def read_simple(walk: WalkState, start: int, end: int, feed: Feed, via: tuple[st
         name = words[0].text
         if not needs_care(name) and name not in walk.functions:
             walk.add(
-                _make(Simple, (words, start, end, walk.state.cwds, via, feed[0], feed[1], (), feed[2], feed[3], False))
+                _make(
+                    Simple,
+                    (words, start, end, walk.state.cwds, via, feed[0], feed[1], (), feed[2], feed[3], False, False),
+                )
             )
             return walk.state, walk.state
     return Reader(walk, start, end, feed, via).read()
@@ -272,7 +275,7 @@ class Reader:
         walk.add(
             _make(
                 Simple,
-                (words, self.start, self.end, cwds, self.via, feed[0], feed[1], names, feed[2], feed[3], calls),
+                (words, self.start, self.end, cwds, self.via, feed[0], feed[1], names, feed[2], feed[3], calls, False),
             )
         )
         if self.redirects or names:
@@ -297,7 +300,10 @@ class Reader:
         walk.assigned_here = frozenset(names)
         before = walk.state
         walk.current_feed = self.feed
+        activations = walk.activations
         ways = builtins.run(walk, words, self.raws)
+        if walk.activations > activations:
+            walk.commands[part] = walk.commands[part].replace(activates=True)
         walk.assigned_here = frozenset()
         return (ways[0], join(ways[1], before)) if may_not_open(self.redirects) else ways
 

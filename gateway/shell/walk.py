@@ -14,6 +14,7 @@ from gateway.shell.guards import (
     Refused,
     may_have_regions,
 )
+from gateway.shell.script import NO_SCRIPTS
 from gateway.shell.skeleton import skeleton
 from gateway.shell.state import (
     Output,
@@ -37,7 +38,14 @@ if TYPE_CHECKING:
 _FEW = 20  # times that a variable is read, so that doubled each time it would still be small
 
 
-def read(text: str, *, cwds: tuple[str, ...], home: str, variables: Mapping[str, str]) -> Script:
+def read(
+    text: str,
+    *,
+    cwds: tuple[str, ...],
+    home: str,
+    variables: Mapping[str, str],
+    activates: Mapping[str, tuple[str, ...]] = NO_SCRIPTS,
+) -> Script:
     """As `reading.read`, for any text."""
     moves = splits = False
     attributed: frozenset[str] = frozenset()
@@ -45,6 +53,7 @@ def read(text: str, *, cwds: tuple[str, ...], home: str, variables: Mapping[str,
     tried = False
     while True:
         walk = Walk(cwds, home, variables, moves, splits, attributed, followed)
+        walk.activates = activates
         end: State | None = None
         try:
             if len(text) > MAX_TEXT:
@@ -204,6 +213,7 @@ class Walk(WalkState):
                 self.region(child)
             return HOLE, True
         outer = (self.state, self.feed, self.in_function)
+        activations = self.activations
         self.in_function = False
         if kind == "output":
             self.feed = ("pipe", "", self.reading, True)
@@ -211,6 +221,8 @@ class Walk(WalkState):
             self.backtick(region)
         else:
             self.piece(region.inner, region.stop, region.children)
+        if kind in ("input", "output") and self.activations > activations:
+            self.unordered = True
         self.state, self.feed, self.in_function = outer
         return HOLE, False
 

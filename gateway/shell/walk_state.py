@@ -13,7 +13,7 @@ from gateway.model.effect import HOLE
 from gateway.shell.fields import BETWEEN
 from gateway.shell.findings import NOTHING, Found
 from gateway.shell.guards import PLAIN_LETTERS
-from gateway.shell.script import Assignment, Flow, Unknown
+from gateway.shell.script import NO_SCRIPTS, Assignment, Flow, Unknown
 from gateway.shell.state import (
     ASSIGNED,
     DYNAMIC,
@@ -84,6 +84,7 @@ class WalkState(Found):
     skipped: State | None = None  # those in which an expansion that fails leaves the line
     calls_may_fail = globs_may_fail = False
     arrays: frozenset[str] | None = None  # the variables that the text may make arrays, once somebody asked
+    activates: Mapping[str, tuple[str, ...]] = NO_SCRIPTS  # scripts that only set these variables when sourced
 
     def __init__(
         self,

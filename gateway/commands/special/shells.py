@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from gateway.commands.crossing import behind_text, known_of, run_written
 from gateway.commands.handing import hand, shell_text
+from gateway.commands.places import absolute
 from gateway.commands.remote import hand_elsewhere
 from gateway.commands.splitting import split
 from gateway.commands.variables import assigned
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
     from gateway.model.command import Word
     from gateway.model.effect import Item
 
+NAME = "/bin/activate"  # of what Python's environments bring to be sourced
 READ_ALIKE = frozenset(("bash", "sh", "dash", "ash"))
 # Settings with which a shell reads text as it is read here.
 _SAME_READING = frozenset(
@@ -123,6 +125,10 @@ def _source(findings: Findings, run: Invocation) -> None:
         if behind_text(findings, run, word):
             return
         findings.touch("read", word, run.cwds, run.part)
+        if word.literal and word.text.endswith(NAME) and len(run.cwds) == 1:
+            findings.sourced.append((run.part, absolute(word.text, run.cwds[0])))
+        if findings.activating:
+            return
         findings.opaque(f"{run.name} runs the text of {word.text.replace(HOLE, '?')}", word.start, word.end, run.part)
         run_written(findings, word, run.cwds, (*run.via, run.name), run.part)
 
