@@ -249,10 +249,10 @@ def loaded_of(entry: dict[str, Any], options: Options) -> Loaded:
     levels = settings["levels"].value if "levels" in settings else {}
     review = settings["review"].value if "review" in settings else ""
     contained = settings["contained"].value if "contained" in settings else KEEP
-    registries = tuple(settings["sandbox"].value.get("registries", ())) if "sandbox" in settings else ()
+    sandbox = settings["sandbox"].value if "sandbox" in settings else {}
     policy = Policy(
         **entry["policy"], levels=levels, revision=entry["revision"], seen={}, review=review, contained=contained,
-        registries=registries,
+        registries=tuple(sandbox.get("registries", ())), written=tuple(sandbox.get("write", ())),
     )  # fmt: skip
     return Loaded(
         policy,

@@ -17,7 +17,7 @@ from gateway.policy.wording import target, visible
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
     from typing import Any
 
     from gateway.model.effect import Touch
@@ -192,6 +192,11 @@ def grants_of(verdict: Verdict, profile: Mapping[str, Any]) -> Grants:
         return (path + "/").startswith(temp) and not (path + "/").startswith(workspace)
 
     may_write = context.mode not in CEILINGS
+    is_layered: Callable[[Touch], bool] = _nothing
+    if verdict.contained:
+        from gateway.policy.caches import in_caches  # lazy: most calls are none
+
+        is_layered = in_caches(profile.get("write", ()), context.home)
     named = {outcome.reason.item for outcome in verdict.outcomes if outcome.reason.named and not verdict.contained}
     given: dict[Reach, None] = {}
     for number, item in enumerate(verdict.analysis.items):
@@ -208,6 +213,8 @@ def grants_of(verdict: Verdict, profile: Mapping[str, Any]) -> Grants:
                     reads[Reach(real, path, real=effect.real, alone=False, tree=effect.tree, kind=kind, rule=rule)] = (
                         None
                     )
+            elif is_layered(effect):
+                continue  # the project's layer over it is there to be written
             elif may_write and path not in HARMLESS_SINKS:
                 rule, real = rules.get(number, ""), effect.real or path
                 if number in named and is_own(path) and is_own(real):
@@ -254,6 +261,10 @@ def grants_of(verdict: Verdict, profile: Mapping[str, Any]) -> Grants:
         given=tuple(given),
         installer=installer.name if installer is not None else "",
     )
+
+
+def _nothing(_effect: Touch) -> bool:
+    return False
 
 
 def _who(verdict: Verdict, rules: Mapping[int, str]) -> tuple[str, bool]:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from gateway.model.changes import ASK, DISCARD, KEEP, NONE, OFF
 from gateway.model.decision import Decision
-from gateway.model.effect import LEAVE
+from gateway.model.effect import LEAVE, Touch
 from gateway.model.verdict import Outcome, Reason
 from gateway.policy.fitting import is_unknown, leaves
 from gateway.policy.modes import CEILINGS
@@ -54,6 +54,11 @@ def decide(
     if not policy.contains or policy.contained == OFF or verdict.decision is Decision.ALLOW or not can_be_held:
         return verdict
     left = [item.effect for item in analysis.items if leaves(item.effect, regions)]
+    if left:
+        from gateway.policy.caches import in_caches  # lazy: most calls change nothing there
+
+        is_layered = in_caches(policy.written, context.home)
+        left = [each for each in left if not (isinstance(each, Touch) and is_layered(each))]
     if left and policy.registries and context.mode not in CEILINGS:
         from gateway.policy.installs import install_of  # lazy: few calls install anything
 

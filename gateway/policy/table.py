@@ -33,8 +33,8 @@ class Policy(Value):
     what the paths index said of paths, kept by a process that judges many calls; None keeps nothing. `review`: what a
     reviewer is to see (`gateway.model.decision.REVIEWS`), "" where no policy says.
     `contains`: whether any rule speaks of contained calls; `registries`: names of installers that may read from
-    theirs (`gateway.policy.installs`); `contained`: the mildest that becomes of their changes
-    (`gateway.model.changes.BOUNDS`).
+    theirs (`gateway.policy.installs`); `written`: what the sandbox lets calls write, as its setting has it;
+    `contained`: the mildest that becomes of their changes (`gateway.model.changes.BOUNDS`).
     """
 
     files: list[str]
@@ -58,6 +58,7 @@ class Policy(Value):
     contains: bool = False
     contained: str = KEEP
     registries: tuple[str, ...] = ()
+    written: tuple[str, ...] = ()
 
     def rule(self, number: int) -> Rule:
         """The rule with this number, as verdicts show it."""

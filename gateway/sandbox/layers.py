@@ -27,14 +27,6 @@ if TYPE_CHECKING:
 FOLDER = "layers"
 MOST = 8 << 30
 _SLOTS = 16
-# Where build tools keep what several projects, and the person, use: in HOME. Any other folder that a policy lets calls
-# write is meant to be written.
-CACHES = (
-    ".cache", ".npm", ".pnpm-store", ".local/share/pnpm", ".yarn/cache", ".bun/install/cache", ".cargo/registry",
-    ".cargo/git", "go/pkg", ".gradle/caches", ".gradle/daemon", ".m2/repository", ".ivy2", ".sbt", ".nuget/packages",
-    ".dotnet", ".gem", ".composer/cache", ".hex", ".mix", ".stack", ".cabal/packages", ".pub-cache", "Library/Caches",
-    "Library/Developer/Xcode/DerivedData",
-)  # fmt: skip
 # Caches that hold databases or journals of their own content: half of one and half of another is neither.
 _JOURNALS = (
     "/.cargo/registry", "/.cargo/git", "/.gradle/caches", "/.gradle/daemon", "/.m2/repository", "/.ivy2", "/.sbt",
@@ -61,11 +53,6 @@ _BESIDE: dict[str, tuple[str, str]] = {
     "/.gradle/caches": ("GRADLE_RO_DEP_CACHE", "{}"),
 }
 _measured: set[str] = set()
-
-
-def is_cache(path: str, home: str) -> bool:
-    """Whether a folder is one of these, lies in one, or holds one. Pure."""
-    return any(f"{path}/".startswith(f"{home}/{each}/") or f"{home}/{each}/".startswith(f"{path}/") for each in CACHES)
 
 
 def layer_of(layers: str, root: str, path: str) -> str:

@@ -10,6 +10,7 @@ from __future__ import annotations
 from gateway.model.decision import Decision
 from gateway.model.limits import limits_of
 from gateway.model.plan import FIXED, HIDDEN, READ, WRITE, Mount, SandboxPlan
+from gateway.policy.caches import is_cache
 from gateway.policy.confine import BY_PROFILE, folder_of, grants_of
 from gateway.policy.modes import CEILINGS
 from gateway.policy.path_protection import HIDE_SETTING
@@ -17,7 +18,7 @@ from gateway.policy.variables import environment_of
 from gateway.sandbox.agreed import agreed_of
 from gateway.sandbox.base import SandboxError
 from gateway.sandbox.drafts import drafted_of
-from gateway.sandbox.layers import is_cache, layer_of
+from gateway.sandbox.layers import layer_of
 from gateway.sandbox.marks import COMPARED, is_work_of
 from gateway.sandbox.nested_paths import above_of, is_below, is_inside
 from gateway.sandbox.network import network_of

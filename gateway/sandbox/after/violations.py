@@ -323,6 +323,8 @@ def _of_filter(plan: SandboxPlan, lower: str) -> Iterator[Violation]:
             if permit != "namespaces" and not any(each in lower for each in _REFUSED):
                 continue
             hint = f"calls may not use {permit}; for {kind} a rule's calls get it by `sandbox: {{permit: [{permit}]}}`"
+            if "leaksanitizer" in lower:  # which ends every program that is built with it, leak or no leak
+                hint += "; `ASAN_OPTIONS=detect_leaks=0` checks all but leaks"
             yield Violation("kernel", permit, rule="", source="output", hint=hint, certain=False)
 
 

@@ -273,5 +273,10 @@ def test_who_is_kept_from_asking_the_kernel_is_told_what_permits_it(text: str, p
     assert told(text, PLAN.replace(permits=(permit,))) == ()
 
 
+def test_who_cannot_look_for_leaks_is_told_how_to_check_the_rest() -> None:
+    (found,) = told("==2==HINT: LeakSanitizer does not work under ptrace (strace, gdb, etc)")
+    assert found.hint.endswith("`ASAN_OPTIONS=detect_leaks=0` checks all but leaks")
+
+
 def test_what_a_program_says_of_tracing_alone_is_no_refusal() -> None:
     assert told("ptrace is a system call; see perf_event_open(2)") == ()
