@@ -10,7 +10,7 @@ import os
 from _thread import allocate_lock
 
 from gateway.approval.asking import Asking, Judgement, chosen_of
-from gateway.approval.base import Decided
+from gateway.approval.base import Decided, checked_dial, no
 from gateway.audit import calls, secrets
 from gateway.audit.log import log_of
 from gateway.calls.planner import Planner
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from gateway.approval.asking import Approval
-    from gateway.approval.base import Approver, Review, Reviewer
+    from gateway.approval.base import Answer, Approver, Attendant, Dialled, Review, Reviewer
     from gateway.approval.grants import Grants
     from gateway.approval.person import Person
     from gateway.audit.calls import Recorded
@@ -173,6 +173,22 @@ class Services:
             if isinstance(found, Decided):
                 return found
         return None
+
+    def can_be_dialled(self, planner: Planner) -> bool:
+        """Whether somebody can be asked about connections of a call while it runs."""
+        return bool(self._approvers) and bool(self._attendants(planner))
+
+    def dialled(self, planner: Planner, question: Dialled) -> Answer:
+        """What the first of them says who says anything; a refusal where nobody does."""
+        for each in self._attendants(planner):
+            found = each.dialled(question)
+            if found is not None:
+                return checked_dial(found, question)
+        return no("nobody")
+
+    def _attendants(self, planner: Planner) -> list[Attendant]:
+        chosen: Sequence[Any] = chosen_of(self._approvers, planner.judge.loaded.settings.get("approvers"))
+        return [each for each in chosen if getattr(each, "dials", False)]
 
     def _reviewers(self, planner: Planner) -> list[Reviewer]:
         chosen: Sequence[Any] = chosen_of(self._approvers, planner.judge.loaded.settings.get("approvers"))

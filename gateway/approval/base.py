@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
+
 from gateway.core.value import Value
 from gateway.model.decision import Decision
 from gateway.model.grant import ALWAYS, ONCE, SCOPES, SESSION
@@ -9,6 +11,7 @@ from gateway.model.grant import ALWAYS, ONCE, SCOPES, SESSION
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from contextlib import AbstractContextManager
     from typing import Protocol
 
     from gateway.changes.listing import Listed
@@ -81,7 +84,40 @@ class Decided(Value):
     note: str = ""
 
 
+class Dialled(Value):
+    """A connection of a call that runs, which nobody predicted, and which is held meanwhile. `verdict`: on that
+    connection as one more effect of the call; `program`: who dialled, by the kernel's name and by its own words, ""
+    where nobody can tell. `reads`: what the call could read until now, so what it may send; `secrets`: files among that
+    which look like secrets. `cancelled`: nobody waits any more; `still`: for as long as its block runs, the call stands
+    still, so that it can neither write over what a person reads nor read what they type; False where it cannot be had.
+    `session`: whether there is one that can remember a no."""
+
+    verdict: Verdict
+    host: str
+    port: int
+    program: str = ""
+    reads: tuple[str, ...] = ()
+    secrets: tuple[str, ...] = ()
+    cancelled: Callable[[], bool] = lambda: False
+    still: Callable[[], AbstractContextManager[bool]] = lambda: nullcontext(True)
+    session: bool = False
+
+    @property
+    def where(self) -> str:
+        """`host:port`, an IPv6 address in brackets."""
+        return f"[{self.host}]:{self.port}" if ":" in self.host else f"{self.host}:{self.port}"
+
+
 if TYPE_CHECKING:
+
+    class Attendant(Protocol):
+        """An approver that can also be asked while a call runs."""
+
+        @property
+        def name(self) -> str: ...
+
+        def dialled(self, question: Dialled) -> Answer | None:
+            """Whether a call may connect, this once; None where nobody is there to say."""
 
     class Reviewer(Protocol):
         """An approver that can also be asked when a call has ended."""
@@ -136,3 +172,14 @@ def checked(answer: object, question: Question) -> Answer:
     if answer.scope == ALWAYS and (answer.rule not in ("", question.always) or not question.always or answer.uses):
         return no(answer.by, "the rule in the answer is not the one that was shown")
     return answer
+
+
+def checked_dial(answer: object, question: Dialled) -> Answer:
+    """The answer if it is a clear one to this question; a refusal for anything else. A yes is for this once."""
+    if not isinstance(answer, Answer):
+        return no("nobody", "the answer was none")
+    if answer.allow is True and answer.scope == ONCE and not answer.rule and not answer.uses and not answer.until:
+        return answer
+    if answer.allow is not False:
+        return no(answer.by, "the answer was not among those that this question has")
+    return answer if answer.scope == SESSION and question.session else answer.replace(scope=ONCE)

@@ -18,10 +18,11 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from gateway.approval.base import Decided, Question, Review
+    from gateway.approval.base import Decided, Dialled, Question, Review
     from gateway.approval.console_review import ShowReview
 
     Show = Callable[[Question, int], str]
+    ShowDialled = Callable[[Dialled, int], str]
 
 _TRIES = 3
 _YES = {"y": ONCE, "yes": ONCE, "s": SESSION, "a": ALWAYS}
@@ -41,15 +42,18 @@ class Console:
         streams: tuple[int, int] | None = None,
         by: str = "",
         review: ShowReview | None = None,
+        dialled: ShowDialled | None = None,
     ) -> None:
         """`show` makes the text of a question, for an output on that descriptor. `streams`: where to read and to write
         instead of at the terminal. `by`: who sits there, the user of this process by default. `review` makes the text
-        of what a call has changed, and the differences; without it nobody is asked about that here."""
+        of what a call has changed, and the differences; without it nobody is asked about that here. `dialled` makes
+        that of a connection of a call that runs; likewise."""
         self._show = show
         self._seconds = seconds
         self._streams = streams
         self._by = by or user()
         self._review = review
+        self._dialled = dialled
 
     def ask(self, question: Question) -> Answer | None:
         """The person's answer; None where no person can be asked."""
@@ -69,6 +73,22 @@ class Console:
 
         return at_terminal(
             lambda reading, writing: ask(review, show, reading, writing, self._seconds, self._by), self._streams
+        )
+
+    @property
+    def dials(self) -> bool:
+        """Whether it can be asked while a call runs."""
+        return self._dialled is not None
+
+    def dialled(self, question: Dialled) -> Answer | None:
+        """The person's answer, while the call stands still; None where no person can be asked."""
+        show = self._dialled
+        if show is None:
+            return None
+        from gateway.approval.console_dialled import ask
+
+        return at_terminal(
+            lambda reading, writing: ask(question, show, reading, writing, self._seconds, self._by), self._streams
         )
 
     def _safely(self, question: Question, reading: int, writing: int) -> Answer:

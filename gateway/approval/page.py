@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Any
 
-    from gateway.approval.base import Approver, Decided, Question, Review
+    from gateway.approval.base import Approver, Decided, Dialled, Question, Review
 
 _LOOK_EVERY = 0.2
 _PATIENCE = 5.0  # for a console to say whether a page is there
@@ -215,6 +215,17 @@ class Beside:
     def reviews(self) -> bool:
         """Whether the terminal can be asked when a call has ended; the page is not."""
         return bool(getattr(self._terminal, "reviews", False))
+
+    @property
+    def dials(self) -> bool:
+        """Whether the terminal can be asked while a call runs; the page is not."""
+        return bool(getattr(self._terminal, "dials", False))
+
+    def dialled(self, question: Dialled) -> Answer | None:
+        """What the person at the terminal says of a connection of a call that runs."""
+        terminal: Any = self._terminal
+        found: Answer | None = terminal.dialled(question)
+        return found
 
     def review(self, review: Review) -> Decided | None:
         """What the person at the terminal decides about what a call has changed."""

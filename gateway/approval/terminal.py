@@ -6,11 +6,12 @@ import os
 import select
 import termios
 import threading
+from contextlib import contextmanager, suppress
 from time import monotonic
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
     from typing import TypeVar
 
     T = TypeVar("T")
@@ -69,6 +70,32 @@ def typed_line(reading: int, seconds: float, cancelled: Callable[[], bool], most
         forget_input(reading)
         return PASTED
     return line.decode("utf-8", "replace").strip()
+
+
+# Whatever a program was in the midst of telling the terminal ends here, a text for its title say, and nothing of how it
+# had it look holds: colours, and those that stand for them, other signs for letters, a part of the screen only.
+_AS_USUAL = "\x18\x1b\\\x1b[!p\x1b[0m\x1b(B\x0f\x1b[r\x1b]104\x1b\\\x1b]110\x1b\\\x1b]111\x1b\\\x1b[999;1H\n"
+
+
+@contextmanager
+def as_usual(reading: int, writing: int) -> Iterator[None]:
+    """A terminal that a program has used until now shows what is written, and gives what is typed line by line, as long
+    as the block runs. What is typed is read as the program had it afterwards."""
+    before = termios.tcgetattr(reading) if os.isatty(reading) else None
+    if before is not None:
+        now = [*before]
+        now[0] |= termios.ICRNL
+        now[1] |= termios.OPOST | termios.ONLCR
+        now[3] |= termios.ICANON | termios.ECHO | termios.ISIG
+        termios.tcsetattr(reading, termios.TCSANOW, now)
+    try:
+        if os.isatty(writing) and os.environ.get("TERM") != "dumb":
+            write(writing, _AS_USUAL)
+        yield
+    finally:
+        if before is not None:
+            with suppress(termios.error):  # it may be gone
+                termios.tcsetattr(reading, termios.TCSANOW, before)
 
 
 def forget_input(descriptor: int) -> None:

@@ -179,6 +179,11 @@ def outcome(result: Result, *, redactor: Redactor, id: str, at: str) -> str:  # 
         more["degraded"] = result.degraded
     if result.drafted:
         more["drafted"] = result.drafted
+    if result.dialled:
+        more["dialled"] = [
+            (where, clean(program), answer, clean(by))
+            for where, program, answer, by in result.dialled[:MOST_VIOLATIONS]
+        ]
     if result.said:
         more["said"] = result.said[:MOST_VIOLATIONS]
     return f"{found},{_encode(more)[1:]}" if more else found + "}"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 
+from gateway.calls.dialling import asking_of
 from gateway.calls.drafts import draft_of, in_background
 from gateway.calls.own_changes import with_own_changes
 from gateway.calls.saving import recording_of
@@ -123,6 +124,7 @@ class _Running:
                 cancel=life.cancel if cancel is None and not lasting else cancel,
                 started=started,
                 saving=saving,
+                asking=asking_of(life, verdict, plan),
             )
             return result if saving is None else result.replace(lost=saving.lost)
         finally:

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from typing import Any, Protocol
 
     from gateway.approval.asking import Approval
-    from gateway.approval.base import Approver, Decided, Review
+    from gateway.approval.base import Answer, Approver, Decided, Dialled, Review
     from gateway.approval.grants import Grants
     from gateway.approval.person import Person
     from gateway.audit.calls import Lasting, Recorded
@@ -74,6 +74,12 @@ if TYPE_CHECKING:
 
         def review(self, planner: Planner, review: Review) -> Decided | None:
             """What they say, None where nobody does."""
+
+        def can_be_dialled(self, planner: Planner) -> bool:
+            """Whether somebody can be asked about connections of a call while it runs."""
+
+        def dialled(self, planner: Planner, question: Dialled) -> Answer:
+            """What they say; a refusal where nobody does."""
 
     class Records(Protocol):
         """Where calls are recorded."""

@@ -10,7 +10,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from gateway.approval.base import Answer, Approver, Question, Review
+    from gateway.approval.base import Answer, Approver, Dialled, Question, Review
     from gateway.approval.person import Person
 
 
@@ -22,7 +22,7 @@ def approvers() -> tuple[Approver, ...]:
         return () if page is None else (page,)
     from gateway.approval.console import Console
 
-    terminal = Console(_question, review=_review)
+    terminal = Console(_question, review=_review, dialled=_dialled)
     if page is None:
         return (terminal,)
     from gateway.approval.page import Beside
@@ -85,3 +85,10 @@ def _review(review: Review, _number: int, differences: bool) -> str:
     from gateway.render.changes import difference_text, review_text
 
     return difference_text(review.found) if differences else review_text(review.found, review.status, review.problem)
+
+
+def _dialled(question: Dialled, number: int) -> str:
+    from gateway.frontends.dialled import dialled_text
+
+    with os.fdopen(os.dup(number), "w", encoding="utf-8") as terminal:
+        return dialled_text(question, style_for(terminal))

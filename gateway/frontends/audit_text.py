@@ -76,6 +76,7 @@ def call_text(found: Found, style: Style) -> str:
         lines += _labelled("weaker", _texts(outcome, "degraded"), style)
         tried = [f"{row[0]} {row[1]}" + (f" ({row[4]} times)" if row[4] != 1 else "") for row in violations_of(outcome)]
         lines += _labelled("blocked", tried, style)
+        lines += _labelled("dialled", dialled_texts(_rows(outcome, "dialled")), style)
         lines += _labelled("read from", said_texts(_rows(outcome, "said")), style)
         printed = outcome.get("output")
         if isinstance(printed, list) and len(printed) == 2 and any(printed):  # else it went past us
@@ -161,6 +162,15 @@ def said_texts(rows: Sequence[Any]) -> list[str]:
         f"{row[0]}: {row[1]:,} request{'' if row[1] == 1 else 's'}, {row[2]:,} bytes of the call's own choice"
         for row in rows
         if len(row) == 3 and row[1].__class__ is row[2].__class__ is int
+    ]
+
+
+def dialled_texts(rows: Sequence[Any]) -> list[str]:
+    """What became of connections that were not predicted: where to, whether it was let, by whom, and the program."""
+    return [
+        f"{row[0]}: {row[2]}{f' by {row[3]}' if row[3] else ''}{f', for {row[1]}' if row[1] else ''}"
+        for row in rows
+        if len(row) == 4 and all(each.__class__ is str for each in row)
     ]
 
 

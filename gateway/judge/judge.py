@@ -208,7 +208,7 @@ class Judge:
 
         found_in = [
             decide(loaded.policy, call, judged, analysis, each, facts, regions, cannot)
-            for each in (_in_modes(context, modes) if modes else (context,))
+            for each in (in_modes(context, modes) if modes else (context,))
         ]
         verdict = max(found_in, key=lambda each: each.decision)
         reached = tuple(sorted(others)) if others else ()
@@ -370,7 +370,7 @@ def _head_of(root: str, host: Host) -> tuple[int, ...] | None:
         return () if host.is_missing(f"{root}/.git") else None
 
 
-def _in_modes(context: Context, modes: tuple[str, ...]) -> list[Context]:
+def in_modes(context: Context, modes: tuple[str, ...]) -> list[Context]:
     """The context in the laxest mode as strict as its own and these others; in several, of which the strictest answer
     counts, where no mode is as strict as all of them. Those that refuse every write come first."""
     found: list[str] = []

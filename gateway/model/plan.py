@@ -9,6 +9,7 @@ from __future__ import annotations
 from gateway.core.value import Value
 
 READ, WRITE, FIXED, HIDDEN = "read", "write", "fixed", "hidden"
+ASKED = "asked"
 
 
 TYPE_CHECKING = False
@@ -35,9 +36,10 @@ class Endpoint(Value):
     """Hosts and a port that may, or must not, be reached. `host`: a host pattern as policies write it: a name,
     `*.suffix` (not the suffix itself), an address, a network, a group (`metadata`), or `*`. `port` 0: the ports of the
     web, 80 and 443, and those that `Network.ports` names; in a deny, every port. `access`: `read` where requests may
-    only read, which is one host's and the web's; "" for any. Of such a host, `named_by`: hosts whose answers say which
-    files it has, so that only few others can be asked for; `also`: requests with a body that read there
-    (`gateway.sandbox.egress.reading_posts`)."""
+    only read, which is one host's and the web's; `asked` where somebody who was asked while the call
+    ran let it go to this very host and port, which opens public addresses alone; "" for any. Of a host to read from,
+    `named_by`: hosts whose answers say which files it has, so that only few others can be asked for; `also`: requests
+    with a body that read there (`gateway.sandbox.egress.reading_posts`)."""
 
     host: str
     port: int = 0

@@ -93,6 +93,7 @@ class OutcomeRecord(Value):
     degraded: tuple[str, ...] = ()
     said: tuple[tuple[str, int, int], ...] = ()
     drafted: str = ""
+    dialled: tuple[tuple[str, str, str, str], ...] = ()
 
 
 class MarkRecord(Value):

@@ -66,9 +66,11 @@ class OfProcess1:
         self._leads = leads
         self._lock = threading.RLock()  # a signal's handler may run while its thread waits
         self._root = self._command = -1  # pidfds of process 1 and of the command, once they are known
+        self.interrupted = False  # whether a signal was passed on that ends most programs
 
     def signal(self, number: int) -> None:
         """Passes a signal on to the command, or to its process group. Does nothing when it has ended."""
+        self.interrupted = self.interrupted or number in _ENDING
         with self._lock:
             if self._command < 0 and self._root >= 0:
                 self._command = command_of(self.root)

@@ -94,20 +94,21 @@ class Pump:
             os.set_blocking(sink, False)
             self._poll.register(sink, select.POLLOUT)
 
-    def run(self, deadline: float) -> str:
-        """Until something ends it: "exited", "cancelled" or "timeout". `deadline`: of the monotonic clock."""
+    def run(self, deadline: float, held: Callable[[], float] = lambda: 0.0) -> str:
+        """Until something ends it: "exited", "cancelled" or "timeout". `deadline`: of the monotonic clock; `held`: how
+        many seconds later it is by now."""
         with Signalled() as signals:
             if signals.descriptor >= 0:
                 self._poll.register(signals.descriptor, select.POLLIN)
             try:
-                return self._until(deadline, signals)
+                return self._until(deadline, held, signals)
             finally:
                 if signals.descriptor >= 0:
                     self._poll.unregister(signals.descriptor)
 
-    def _until(self, deadline: float, signals: Signalled) -> str:
+    def _until(self, deadline: float, held: Callable[[], float], signals: Signalled) -> str:
         while True:
-            left = deadline - monotonic()
+            left = deadline + held() - monotonic()
             if left <= 0:
                 return "timeout"
             ready = {descriptor for descriptor, _event in self._poll.poll(min(left * 1000 + 1, 2**30))}

@@ -17,6 +17,7 @@ from gateway.model.result import Result, Violation
 from gateway.sandbox.backends.choose import choose
 from gateway.sandbox.base import Names, SandboxError
 from gateway.sandbox.bound_record import breach, size
+from gateway.sandbox.online import TELLING, WayOut
 from gateway.sandbox.pump import STDERR, STDOUT
 from gateway.sandbox.wires import CAPTURED, REPORT, TAIL, Ways, Wires
 
@@ -30,8 +31,9 @@ if TYPE_CHECKING:
     from gateway.sandbox.base import Backend, Look, Running, Saving, Streams
     from gateway.sandbox.changes import Changes
     from gateway.sandbox.egress.service import Egress
-    from gateway.sandbox.egress.session import Session
+    from gateway.sandbox.online import Asking
     from gateway.sandbox.pump import Listener
+
 
 NOT_RUN = 126
 _KILLED, _LAST_SIGNAL = 9, 64
@@ -81,16 +83,19 @@ class Runner:
         cancel: Cancel | None = None,
         started: Callable[[Running], None] | None = None,
         saving: Saving | None = None,
+        asking: Asking | None = None,
     ) -> Result:
         """The whole life of one call. `listener` is handed what is captured as it comes; `started` the running call;
-        `saving` sees what it changes before it does.
+        `saving` sees what it changes before it does; `asking` makes who is asked about connections that its plan does
+        not speak of, where the network that holds it can tell of them.
         Whatever it does is a result; only a fault of ours, or an interrupt, is raised, and then nothing runs on."""
         began = monotonic()
         try:
             choice = choose(plan, self._backends)
         except SandboxError as error:
             return not_run(error)
-        result = self._once(plan, command, choice, protection, listener, cancel, began, started, saving)
+        how = (listener, cancel, began, started, saving, asking)
+        result = self._once(plan, command, choice, protection, *how)
         if result.ended == "failed":
             # A form that held when it was last tried may be refused by now; what is left then is found by trying anew.
             try:
@@ -98,7 +103,7 @@ class Runner:
             except SandboxError as error:
                 return not_run(error)
             if other.backend is not choice.backend:
-                result = self._once(plan, command, other, protection, listener, cancel, began, started, saving)
+                result = self._once(plan, command, other, protection, *how)
         return result
 
     def _once(
@@ -112,10 +117,11 @@ class Runner:
         began: float,
         started: Callable[[Running], None] | None,
         saving: Saving | None,
+        asking: Asking | None,
     ) -> Result:
         life = None
         try:
-            life = _Life(self, plan, command, choice, protection, listener, cancel, began, saving)
+            life = _Life(self, plan, command, choice, protection, listener, cancel, began, saving, asking)
             return life.run(started)
         except SandboxError as error:
             return not_run(error, choice.backend.name)
@@ -170,6 +176,7 @@ class _Life:
         cancel: Cancel | None,
         began: float,
         saving: Saving | None = None,
+        asking: Asking | None = None,
     ) -> None:
         self.saving = saving
         self.runner = runner
@@ -179,17 +186,11 @@ class _Life:
         self.cancel = cancel
         self.began = began
         self.released = False
-        self.said: tuple[tuple[str, int, int], ...] = ()
         self.degraded = choice.degraded
         self.running: Running | None = None
         self.wires = Wires(plan.limits)
-        self.online = plan.network.mode != "off"
-        if self.online:
-            egress = runner.egress()
-            environment = dict(plan.environment) | dict(egress.environment(plan.network))
-            files = (*plan.files, *egress.files(plan.network))
-            plan = plan.replace(environment=tuple(sorted(environment.items())), files=files)
-        self.plan = plan
+        self.way_out = WayOut(runner.egress, plan, asking if choice.backend.name in TELLING else None)
+        self.plan = self.way_out.prepared(plan)
         self.protection = protection
 
     def run(self, started: Callable[[Running], None] | None) -> Result:
@@ -303,11 +304,9 @@ class _Life:
 
         plan, cancel = self.plan, self.cancel
         with ExitStack() as stack:
-            if self.online:
-                # Violations are counted by the session and read when the call has ended.
-                session = self.runner.egress().attach(running.root, plan.network, lambda _violation: None)
-                stack.callback(lambda: self._heard(session, refused))
-                stack.callback(session.close)
+            stack.callback(lambda: refused.extend(self.way_out.violations()))
+            stack.callback(self.way_out.close)
+            self.way_out.attach(running)
             leaf = Leaf.make(plan.limits)
             if leaf is not None:
                 stack.callback(leaf.remove)
@@ -331,7 +330,8 @@ class _Life:
             seconds = plan.limits.seconds
             # One that was set may have no descriptor any more to tell it by.
             cancelled_before = cancel is not None and cancel.is_set
-            ended = "cancelled" if cancelled_before else pump.run(self.began + seconds if seconds else float("inf"))
+            until = self.began + seconds if seconds else float("inf")
+            ended = "cancelled" if cancelled_before else pump.run(until, self.way_out.asked_seconds)
             if ended != "exited":
                 running.kill()
             status = running.wait()
@@ -350,10 +350,6 @@ class _Life:
             refused.append(breach("file_size", size(plan.limits.file_size), "write less, or in several files"))
             return "limit", status, self.wires.problem
         return ("signalled" if 128 < status <= 128 + _LAST_SIGNAL else "exited"), status, running.failure
-
-    def _heard(self, session: Session, refused: list[Violation]) -> None:
-        refused.extend(session.violations())
-        self.said = session.said()
 
     def _listen(self, stream: int, data: bytes) -> None:
         if stream == REPORT:
@@ -395,5 +391,6 @@ class _Life:
             seconds=monotonic() - self.began,
             cwd=folder_said(report.bytes()),
             exported=None if report.dropped else variables_said(report.bytes()),
-            said=self.said,
+            said=self.way_out.said(),
+            dialled=self.way_out.dialled(),
         )

@@ -42,6 +42,7 @@ if TYPE_CHECKING:
     from gateway.judge.judge import Judge
     from gateway.model.verdict import Verdict
     from gateway.policy.confine import Grants
+    from gateway.policy.hostrules import Only, Refused
     from gateway.policy.path_protection import Protection
     from gateway.policy.table import Policy
     from gateway.sandbox.marks import Mark
@@ -108,6 +109,17 @@ class Surveyor:
             return ""
         found = self.protection(verdict).of(path)
         return found.fixed or found.hidden
+
+    def forbidden_hosts(self, verdict: Verdict) -> tuple[tuple[Refused, ...], tuple[Only, ...]]:
+        """The hosts that a call must not reach whatever was judged, and those to which rules hold it."""
+        loaded = self._judge.loaded_for(verdict)
+        host_rules = self._rules_of(loaded, profile_of(loaded.settings))[1]
+        return host_rules.in_force(verdict, directed=True)
+
+    def secret_files(self, folders: tuple[str, ...]) -> tuple[str, ...]:
+        """Files below some folders that look like secrets, as far as somebody looks."""
+        with self._lock:
+            return self.secrets.look(folders, None).files
 
     def _rules_of(self, loaded: Loaded, profile: Profile) -> tuple[PathRules, HostRules]:
         found = self._rules.get(loaded.policy.revision)

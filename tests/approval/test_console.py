@@ -29,7 +29,8 @@ class Person:
     """Sits at the other end of a terminal: reads what is shown, and types when the question stands there: each time the
     next of these, the last one again and again."""
 
-    def __init__(self, *types: bytes | None) -> None:
+    def __init__(self, *types: bytes | None, prompt: bytes = b"Run it?") -> None:
+        self.prompt = prompt
         self.master, self.slave = pty.openpty()
         self.types = types
         self.seen = b""
@@ -38,7 +39,7 @@ class Person:
 
     def _sit(self) -> None:
         for asked in itertools.count(1):
-            while self.seen.count(b"Run it?") < asked or not self.seen.endswith(b"] "):
+            while self.seen.count(self.prompt) < asked or not self.seen.endswith(b"] "):
                 try:
                     self.seen += os.read(self.master, 4096)
                 except OSError:

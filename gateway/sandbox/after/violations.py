@@ -281,7 +281,11 @@ def _of_network(plan: SandboxPlan, line: str, lower: str) -> Iterator[Violation]
         return
     network = plan.network
     if network.mode == "off":
-        hint = "no network is granted to this call; ask for the host if you need it"
+        hint = "no network is granted to this call"
+        if host:
+            from gateway.sandbox.egress.report import helping  # lazy: few calls fail so
+
+            hint += f"; do without it, or {helping(host)}"
         yield Violation("net", host or "network", rule="", source="output", hint=hint, certain=False)
         return
     if not host:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from functools import lru_cache
 
 from gateway.core.value import Value
-from gateway.model.plan import READ, Network
+from gateway.model.plan import ASKED, READ, Network
 from gateway.policy import hosts
 from gateway.policy.addresses import network as network_in
 from gateway.sandbox.egress.addresses import PUBLIC, Host, kind_of, text_at
@@ -46,15 +46,22 @@ class Rules:
         self._allow = _index(network.allow)
         self._deny = _index(network.deny)
         # What names a host or an address itself: no `*`. Only that lifts the refusal of addresses that are not public.
-        self._named = hosts.build((each.host, at) for at, each in enumerate(network.allow) if "*" not in each.host)
+        self._named = hosts.build(
+            (each.host, at) for at, each in enumerate(network.allow) if "*" not in each.host and each.access != ASKED
+        )
         metadata = hosts.build([("metadata", 0)])
         self._metadata = frozenset(
             at
             for at, each in enumerate(network.allow)
-            if each.host.lower() == "metadata"
-            or ("*" not in each.host and hosts.lookup_possible(metadata, each.host)[0])
+            if each.access != ASKED
+            and (
+                each.host.lower() == "metadata"
+                or ("*" not in each.host and hosts.lookup_possible(metadata, each.host)[0])
+            )
         )
         for granted in network.allow:
+            if granted.access == ASKED and granted.port:
+                continue
             if granted.access not in ("", READ) or (granted.access and (granted.port or not _is_one(granted.host))):
                 raise ValueError(f"only one host can be granted to read (got `{granted.host}`)")
         for each in network.inject:
@@ -82,6 +89,15 @@ class Rules:
         if self._possible(host.text):
             return Ruling(False, "", f"port {port} of this host is not among those that this call may reach")
         return Ruling(False, "", "this host is not among those that this call may reach")
+
+    def leaves_open(self, host: Host, port: int) -> bool:
+        """Whether no rule speaks of it, so that somebody could be asked. Never of a host that is lent a login."""
+        network = self.network
+        if network.mode != "listed" or network.installer or not 0 < port < 65536:
+            return False
+        if self.reads_only(host) or self.injections(host):
+            return False
+        return self._denied(host.text, port) is None and self._granted(self._allow, host.text, port) is None
 
     def address(self, host: Host, address: Address, port: int) -> Ruling:
         """On one address that an allowed host leads to."""

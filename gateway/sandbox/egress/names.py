@@ -6,7 +6,7 @@ from gateway.sandbox.base import SandboxError
 from gateway.sandbox.egress import dns
 from gateway.sandbox.egress.addresses import HostError, host_at, name_of
 from gateway.sandbox.egress.loop import in_thread
-from gateway.sandbox.egress.surroundings import OWN_ADDRESS, own_names
+from gateway.sandbox.egress.surroundings import ALONE, OWN_ADDRESS, Place, own_names
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -27,6 +27,10 @@ if TYPE_CHECKING:
 
 MAX_NAMES = 4096
 MAX_LISTENERS = 256
+# Where what nobody predicted is listened for, so that somebody can be asked when it is dialled: at more ports of fewer
+# names.
+ASKED_PORTS = (22, 80, 443, 5432, 8080, 8443, 9418)
+MAX_ASKED = 24
 # Below this port the command, which has no capabilities, cannot listen by itself: there one listener for all addresses
 # takes nothing away from it.
 FIRST_ORDINARY = 1024
@@ -38,8 +42,19 @@ class Names:
     """Of one call; only used in the loop's thread."""
 
     def __init__(
-        self, rules: Rules, dialler: Callable[[], Dialler], report: Report, enter: Open, opened: Opened
+        self,
+        rules: Rules,
+        dialler: Callable[[], Dialler],
+        report: Report,
+        enter: Open,
+        opened: Opened,
+        place: Place = ALONE,
+        *,
+        asks: bool = False,
     ) -> None:
+        """`asks`: names that nobody predicted are given addresses without being resolved, because somebody is asked
+        when these are dialled."""
+        self._place, self._asks = place, asks
         self._rules, self._dialler, self._report = rules, dialler, report
         self._enter, self._opened = enter, opened
         self._known: dict[str, asyncio.Task[Found]] = {}
@@ -49,7 +64,7 @@ class Names:
         self._hosts: dict[str, Host] = {}
         self._bound: set[tuple[str, int]] = set()
         self._opening: asyncio.Lock | None = None
-        self._given = 0
+        self._given = self._stand_ins = 0
 
     def host_at(self, address: str) -> Host | None:
         """What was dialled when a client came to one of our addresses."""
@@ -143,6 +158,8 @@ class Names:
         except HostError as error:
             return dns.NO_NAME, "", ("", str(error))
         ports = self._rules.ports(host)
+        if not ports and self._asks and (ports := self._open_ports(host)):
+            return await self._stand_in(host, ports)
         if not ports:
             ruling = self._rules.name(host, 443)
             return dns.NO_NAME, "", (ruling.rule, ruling.reason)
@@ -153,8 +170,24 @@ class Names:
             return dns.NO_NAME, "", (refused.rule, refused.reason)
         except Unreachable as error:
             return (dns.NO_NAME if error.absent else dns.SERVER_FAILURE), "", None
+        return await self._stand_in(host, ports)
+
+    def _open_ports(self, host: Host) -> tuple[int, ...]:
+        """Those at which somebody could be asked about a host; not of more than a few."""
+        from gateway.sandbox.egress.asked import is_public_name
+
+        ports = [port for port in ASKED_PORTS if self._rules.leaves_open(host, port)]
+        if not ports or not is_public_name(host) or self._stand_ins >= MAX_ASKED:
+            return ()
+        self._stand_ins += 1
+        return tuple(ports)
+
+    async def _stand_in(self, host: Host, ports: tuple[int, ...]) -> Found:
+        """An address of ours for a host, with listeners at these ports."""
         self._given += 1
-        address = f"127.1.{self._given >> 8}.{self._given & 255}"
+        address = self._place.address_of(self._given)
+        if not address:
+            return dns.NO_NAME, "", ("", "this call has asked for too many names")
         self._hosts[address] = host
         await self._listen(address, ports)
         return dns.NO_ERROR, address, None
@@ -182,7 +215,8 @@ class Names:
                 self._report.add("net", f"{where}:{port}", "", "dns", hint)
 
     def _want(self, wanted: list[Wanted], address: str, port: int) -> None:
-        where = EVERYWHERE if port < FIRST_ORDINARY and ":" not in address else address
+        everywhere = self._place.alone and port < FIRST_ORDINARY and ":" not in address
+        where = EVERYWHERE if everywhere else address
         if (where, port) not in self._bound and len(self._bound) < MAX_LISTENERS:
             self._bound.add((where, port))
             wanted.append(("t", where, port))

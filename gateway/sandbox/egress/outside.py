@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
 
     from gateway.sandbox.egress.addresses import Host
+    from gateway.sandbox.egress.asked import Asking
     from gateway.sandbox.egress.authority import Authority
     from gateway.sandbox.egress.decide import Rules
     from gateway.sandbox.egress.dial import Dialler
@@ -18,7 +19,8 @@ if TYPE_CHECKING:
 
 class Outside:
     """`named`: what stands behind an address inside the sandbox; `said`: what goes to hosts that are only read.
-    `end`: ends the call's network for good, all connections but the one that asks for it; None where nothing may."""
+    `end`: ends the call's network for good, all connections but the one that asks for it; None where nothing may.
+    `asking`: asks about what was not predicted; None where nobody is asked."""
 
     def __init__(
         self,
@@ -29,7 +31,8 @@ class Outside:
         trust: Callable[[], ssl.SSLContext],
         named: Callable[[str], Host | None],
         end: Callable[[], Awaitable[None]] | None = None,
+        asking: Asking | None = None,
     ) -> None:
         self.rules, self.dialler, self.report, self.authority, self.trust = rules, dialler, report, authority, trust
-        self.named, self.end = named, end
+        self.named, self.end, self.asking = named, end, asking
         self.said = Said(rules.network)

@@ -52,8 +52,14 @@ def printable(text: str) -> str:
     return "".join(each if each.isprintable() else f"\\x{ord(each):02x}" for each in text)
 
 
+def helping(dialled: str) -> str:
+    """What lets calls reach a host, of which no rule speaks."""
+    host = dialled.removesuffix(":443").removesuffix(":80")
+    return f"ask for a rule that allows the command, with `settings: {{sandbox: {{hosts: [{host}]}}}}`"
+
+
 def what_to_do(dialled: str, rule: str, reason: str, remedy: str = "") -> str:
     """One sentence for a model as for a person."""
     if not remedy:
-        remedy = "have that rule changed" if rule else "ask for a rule that allows this host and port"
+        remedy = "have that rule changed" if rule else helping(dialled)
     return f"{dialled}: {reason}; do without it, or {remedy}."

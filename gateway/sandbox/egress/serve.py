@@ -31,8 +31,10 @@ HTTP_PORT, TLS_PORT = 80, 443
 class Connection:
     """One client. `run` ends when the connection has; the caller closes the client's socket."""
 
-    def __init__(self, outside: Outside, client: socket.socket) -> None:
+    def __init__(self, outside: Outside, client: socket.socket, program: Callable[[], str] = str) -> None:
+        """`program`: finds out, blocking, who the client is."""
         self._outside = outside
+        self._program = program
         self._plain = Plain(client)
         self._client = Stream(self._plain)
         self._servers: list[socket.socket] = []
@@ -126,13 +128,14 @@ class Connection:
 
     async def _captured(self, host: Host, port: int) -> None:
         """A tool dialled the host by itself: a refusal is explained where its protocol has words for it."""
-        ruling = self._outside.rules.name(host, port)
-        if not ruling.allowed and port == HTTP_PORT:
+        try:
+            await self._admit(host, port)
+        except Refused as refused:
+            if port != HTTP_PORT:
+                raise
             await self._request(host.at(port))
-            await self._explain(Refused(host.at(port), ruling.rule, ruling.reason))
+            await self._explain(refused)
             return
-        if not ruling.allowed:
-            raise Refused(host.at(port), ruling.rule, ruling.reason)
         await self._tunnel(host, port, None if self._reads(host, port) else await self._open(host, port))
 
     def _reads(self, host: Host, port: int) -> bool:
@@ -150,13 +153,20 @@ class Connection:
         """Clients that look names up before they ask the proxy name an address of ours."""
         return (host.address is not None and self._outside.named(host.text)) or host
 
+    async def _admit(self, host: Host, port: int) -> None:
+        """Raises Refused unless policy lets the call go there, or somebody does who is asked while the client waits."""
+        outside = self._outside
+        ruling = outside.rules.name(host, port)
+        if not ruling.allowed and outside.asking is not None and outside.rules.leaves_open(host, port):
+            ruling = await outside.asking.ruling(host, port, self._program)
+        if not ruling.allowed:
+            raise Refused(host.at(port), ruling.rule, ruling.reason)
+
     async def _open(self, host: Host, port: int) -> socket.socket | None:
         """The way out for a tunnel; None, once it is clear that there may be one, where requests are read."""
+        await self._admit(host, port)
         dialler, rules = self._outside.dialler, self._outside.rules
         if self._reads(host, port):
-            ruling = rules.name(host, port)
-            if not ruling.allowed:
-                raise Refused(host.at(port), ruling.rule, ruling.reason)
             await dialler.addresses(rules, host, port)
             return None
         found = await dialler.dial(rules, host, port)
@@ -276,9 +286,7 @@ class Connection:
                 reason = "TRACE would show the header that is added for this host"
                 raise Refused(host.at(port), "", reason, "use another method")
             head = forward.request_head(request, _host_field(host, port, secure), headers_of(injections))
-            ruling = outside.rules.name(host, port)
-            if not ruling.allowed:
-                raise Refused(host.at(port), ruling.rule, ruling.reason)
+            await self._admit(host, port)
             return await self._way_out.carry(client, request, head, body, (host, port, secure))
         except (Refused, Unreachable) as error:
             await self._explain(error)

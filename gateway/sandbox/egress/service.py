@@ -9,10 +9,12 @@ import weakref
 from gateway.sandbox.base import SandboxError
 from gateway.sandbox.egress import authority, surroundings
 from gateway.sandbox.egress.authority import Authority, AuthorityError
+from gateway.sandbox.egress.clients import Call
 from gateway.sandbox.egress.decide import rules_of
 from gateway.sandbox.egress.listeners import Namespaces, network_of
 from gateway.sandbox.egress.loop import Loop
 from gateway.sandbox.egress.session import Session
+from gateway.sandbox.egress.surroundings import ALONE
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -21,10 +23,12 @@ if TYPE_CHECKING:
 
     from gateway.model.plan import Network
     from gateway.model.result import Violation
+    from gateway.sandbox.egress.asked import Asks
     from gateway.sandbox.egress.dial import Dialler, Resolve, Route
     from gateway.sandbox.egress.names import Names
     from gateway.sandbox.egress.outside import Outside
     from gateway.sandbox.egress.report import Report
+    from gateway.sandbox.egress.surroundings import Place
 
 
 class Egress:
@@ -52,13 +56,15 @@ class Egress:
         """The variables a command needs under a network, sorted by name; known before it starts. () without one."""
         return surroundings.variables(network, self._intercepts(network))
 
-    def files(self, network: Network) -> tuple[tuple[str, bytes], ...]:
-        """Files that the call must see with this content, by resolved path, for tools that know no proxy. Raises
-        SandboxError when certificates are needed and cannot be made."""
+    def files(self, network: Network, place: Place | None = None) -> tuple[tuple[str, bytes], ...]:
+        """Files that the call must see with this content, by resolved path, for tools that know no proxy. `place`: as
+        `attach` is told. Raises SandboxError when certificates are needed and cannot be made."""
+        place = place or ALONE
         if not self._intercepts(network):
-            return surroundings.files(network, b"")
+            return surroundings.files(network, b"", place)
         try:
-            return surroundings.files(network, authority.system_bundle() + b"\n" + self._authority.certificate())
+            certificates = authority.system_bundle() + b"\n" + self._authority.certificate()
+            return surroundings.files(network, certificates, place)
         except AuthorityError as error:
             raise SandboxError(f"headers cannot be added to encrypted requests: {error}") from None
 
@@ -68,8 +74,17 @@ class Egress:
             self._namespaces.start()
             self._loop.start()
 
-    def attach(self, pid: int, network: Network, report: Callable[[Violation], None]) -> Session:
-        """Listeners inside the network namespace of a process, which need not have finished setting it up.
+    def attach(
+        self,
+        pid: int,
+        network: Network,
+        report: Callable[[Violation], None],
+        place: Place | None = None,
+        asks: Asks | None = None,
+    ) -> Session:
+        """Listeners inside the network namespace of a process, the first of its call, which need not have finished
+        setting it up. `place`: where in it; `asks`: who says whether the call may connect to what `network` does not
+        speak of, None for nobody.
 
         `report` is told of the first refusal of each kind, from the background thread; `Session.violations` has all
         with their counts. Raises SandboxError; then nothing is left behind.
@@ -84,6 +99,7 @@ class Egress:
             session = Session(
                 self._loop, self._namespaces, rules, report, self.environment(network), self._dial,
                 lambda made, names, end: self._outside(network, made, names, end), self._sessions.discard,
+                Call(pid), place or ALONE, asks,
             )  # fmt: skip
             session.open(namespace)
         except BaseException:

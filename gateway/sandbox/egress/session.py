@@ -6,9 +6,10 @@ import os
 import socket
 import threading
 
+from gateway.sandbox.egress.loop import in_thread
 from gateway.sandbox.egress.names import Names
 from gateway.sandbox.egress.report import Report
-from gateway.sandbox.egress.surroundings import DNS_ADDRESS, DNS_PORT, OWN_ADDRESS, PROXY_ADDRESS, PROXY_PORT
+from gateway.sandbox.egress.surroundings import ALONE, DNS_PORT, OWN_ADDRESS, PROXY_PORT
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -16,25 +17,33 @@ if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Coroutine
     from typing import Any
 
+    from gateway.model.plan import Endpoint
     from gateway.model.result import Violation
+    from gateway.sandbox.egress.asked import Asking, Asks, Told
+    from gateway.sandbox.egress.clients import Call
     from gateway.sandbox.egress.decide import Rules
     from gateway.sandbox.egress.dial import Dialler
     from gateway.sandbox.egress.listeners import Namespaces
     from gateway.sandbox.egress.loop import Loop
     from gateway.sandbox.egress.outside import Outside
+    from gateway.sandbox.egress.surroundings import Place
 
 MAX_CONNECTIONS = 256
 MAX_QUERIES = 64
 QUERIES_OF_ONE_CLIENT = 64
 IDLE_SECONDS = 30.0
 CLOSE_SECONDS = 10.0
-_BASE = (
-    # Programs that ask for a family "if it is configured" do not count 127.0.0.1.
-    ("+", OWN_ADDRESS, 0),
-    ("t", PROXY_ADDRESS, PROXY_PORT),
-    ("t", DNS_ADDRESS, DNS_PORT),
-    ("u", DNS_ADDRESS, DNS_PORT),
-)
+_NOT_OURS = "A program of another call tried the way out of this one; connections count for the call that makes them."
+
+
+def _base(place: Place) -> list[tuple[str, str, int]]:
+    return [
+        # Programs that ask for a family "if it is configured" do not count 127.0.0.1.
+        ("+", OWN_ADDRESS, 0),
+        ("t", place.address, PROXY_PORT),
+        ("t", place.address, DNS_PORT),
+        ("u", place.address, DNS_PORT),
+    ]
 
 
 class Session:
@@ -50,14 +59,20 @@ class Session:
         dialler: Callable[[], Dialler],
         outside: Callable[[Report, Names, Callable[[], Awaitable[None]]], Outside],
         ended: Callable[[Session], None],
+        call: Call,
+        place: Place = ALONE,
+        asks: Asks | None = None,
     ) -> None:
+        """`call`: whose it is; `asks`: who says whether it may connect to what was not predicted, None for nobody."""
         self.environment = environment
+        self._call, self._place, self._asks = call, place, asks
+        self._asking: Asking | None = None
         self._loop, self._namespaces = loop, namespaces
         self._make_outside = outside
         self._outside: Outside | None = None
         self._ended = ended
         self._report = Report(report)
-        self._names = Names(rules, dialler, self._report, self._enter, self._add)
+        self._names = Names(rules, dialler, self._report, self._enter, self._add, place, asks=asks is not None)
         self._namespace = -1
         self._proxy: socket.socket | None = None
         self._queries: socket.socket | None = None
@@ -79,10 +94,18 @@ class Session:
         after the session was closed."""
         return self._outside.said.counts() if self._outside is not None else ()
 
+    def told(self) -> tuple[Told, ...]:
+        """What became of connections that were not predicted, where somebody could be asked."""
+        return self._asking.told() if self._asking is not None else ()
+
+    def asked_seconds(self) -> float:
+        """How long questions about such connections have stood so far. From any thread."""
+        return self._asking.seconds() if self._asking is not None else 0.0
+
     def open(self, namespace: int) -> None:
         """Opens the listeners in a network namespace, whose descriptor is the session's once that worked. Raises
         SandboxError."""
-        wanted = [*_BASE, *self._names.literals()]
+        wanted = [*_base(self._place), *self._names.literals()]
         found = self._namespaces.open(namespace, wanted)
         opened = [each for each in found if each is not None]
         if any(each is None for each in found[:3]):
@@ -147,6 +170,8 @@ class Session:
             self._finished()
         else:
             self._names.close()
+            if self._asking is not None:
+                self._asking.close()
             for task in self._tasks:
                 task.cancel()
             # Kept here: the loop itself does not hold tasks.
@@ -156,6 +181,8 @@ class Session:
         import asyncio
 
         await asyncio.gather(*self._tasks, return_exceptions=True)
+        if self._asking is not None:
+            await self._asking.finish()
         await asyncio.sleep(0)  # their clients are closed by callbacks
         await self._names.finish()
         self._finished()
@@ -222,6 +249,14 @@ class Session:
             return
         if self._outside is None:
             self._outside = self._make_outside(self._report, self._names, self._end)
+            if self._asks is not None:
+                from gateway.sandbox.egress.asked import Asking
+
+                self._outside.asking = self._asking = Asking(self._asks, self._admit)
+        program = self._program_of(client)
+        if not self._place.alone and not await in_thread(program):
+            self._report.add("net", "proxy", "", "proxy", _NOT_OURS)
+            return
         dialled = None
         if listener is not self._proxy:
             address, port = client.getsockname()[:2]
@@ -229,7 +264,20 @@ class Session:
             if host is None:
                 return  # some address of the sandbox's own at which nobody listens
             dialled = (host, port)
-        await Connection(self._outside, client).run(dialled)
+        await Connection(self._outside, client, program).run(dialled)
+
+    def _program_of(self, client: socket.socket) -> Callable[[], str]:
+        """What finds the program at the other end, "" where it is none of this call's."""
+        there, here = client.getpeername()[:2], client.getsockname()[:2]
+        return lambda: self._call.program_at(there, here)
+
+    def _admit(self, endpoint: Endpoint) -> None:
+        from gateway.sandbox.egress.decide import Rules
+
+        assert self._outside is not None
+        network = self._outside.rules.network
+        if network.mode == "listed":  # else it has ended meanwhile
+            self._outside.rules = Rules(network.replace(allow=(*network.allow, endpoint)))
 
     async def _end(self) -> None:
         """Ends the network of the call for good: nothing is let out from here on, and nothing that was goes on."""

@@ -5,15 +5,16 @@ from __future__ import annotations
 import os
 import shutil
 
+from gateway.core.value import Value
 from gateway.sandbox.egress import offline
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from gateway.model.plan import Network
 
-# Below 1024: a command without capabilities can neither take this port nor miss it.
+# Below 1024: a command without capabilities can neither take these ports nor miss them.
 PROXY_ADDRESS, PROXY_PORT = "127.0.0.1", 808
-DNS_ADDRESS, DNS_PORT = "127.0.0.1", 53
+DNS_PORT = 53
 CERTIFICATES = "/run/gateway-certificates.pem"
 _PROXY = f"http://{PROXY_ADDRESS}:{PROXY_PORT}"
 _OURSELVES = "localhost,127.0.0.1,127.0.0.0/8,::1,.localhost"
@@ -45,7 +46,33 @@ _OF_A_JVM = ("lib/security/cacerts", "jre/lib/security/cacerts")
 # The name that sandboxes give themselves; others keep the host's.
 HOSTNAME, OWN_ADDRESS = "sandbox", "127.0.1.1"
 _HOSTS = "127.0.0.1 localhost\n::1 localhost ip6-localhost ip6-loopback\n{own} {names}\n"
-_RESOLVER = f"nameserver {DNS_ADDRESS}\noptions timeout:25 attempts:1\n"
+_RESOLVER = "nameserver {address}\noptions timeout:25 attempts:1\n"
+
+
+class Place(Value):
+    """Where the listeners of a call are in its network. `alone`: no other call is in that, else all that is the call's
+    has addresses of its own. `block`: the first numbers of these."""
+
+    address: str = PROXY_ADDRESS
+    alone: bool = True
+    block: str = "127.1"
+
+    def address_of(self, number: int) -> str:
+        """The address that stands for the name with this number, from 1; "" where there are no more."""
+        if self.alone:
+            return f"{self.block}.{number >> 8}.{number & 255}"
+        return f"{self.block}.{number + 1}" if number < 254 else ""
+
+
+ALONE = Place()
+
+
+def beside_others() -> Place:
+    """One in a network that a call shares with others: any that is most likely nobody's. Whose it is decides whoever
+    listens there first; that takes rights that commands do not have."""
+    drawn = os.urandom(2)
+    block = f"127.{2 + drawn[0] % 250}.{drawn[1]}"
+    return Place(f"{block}.1", alone=False, block=block)
 
 
 def variables(network: Network, certificates: bool) -> tuple[tuple[str, str], ...]:
@@ -62,7 +89,7 @@ def own_names() -> tuple[str, ...]:
     return tuple(dict.fromkeys((HOSTNAME, os.uname().nodename.lower())))
 
 
-def files(network: Network, certificates: bytes) -> tuple[tuple[str, bytes], ...]:
+def files(network: Network, certificates: bytes, place: Place = ALONE) -> tuple[tuple[str, bytes], ...]:
     """Files of the host that the call must see with other content, as resolved paths: how names are looked up. The
     resolver and the hosts file of the host speak of addresses that do not exist inside.
 
@@ -77,7 +104,7 @@ def files(network: Network, certificates: bytes) -> tuple[tuple[str, bytes], ...
             _HOSTS.format(own=OWN_ADDRESS, names=" ".join(own_names())).encode(),
         ),
         ("/etc/nsswitch.conf", _switch(_read("/etc/nsswitch.conf"))),
-        ("/etc/resolv.conf", _RESOLVER.encode()),
+        ("/etc/resolv.conf", _RESOLVER.format(address=place.address).encode()),
     ):
         real = os.path.realpath(path)
         if os.path.isfile(real):

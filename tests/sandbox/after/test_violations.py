@@ -203,7 +203,10 @@ NET = [
 
 @pytest.mark.parametrize(("text", "host"), NET, ids=[host + text[:20] for text, host in NET])
 def test_a_call_without_network_is_told_so(text: str, host: str) -> None:
-    hint = "no network is granted to this call; ask for the host if you need it"
+    hint = "no network is granted to this call"
+    if host != "network":
+        hint += "; do without it, or ask for a rule that allows the command, with "
+        hint += f"`settings: {{sandbox: {{hosts: [{host}]}}}}`"
     assert told(text) == (Violation("net", host, "", "output", hint, False),)
 
 

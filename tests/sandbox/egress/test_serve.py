@@ -271,10 +271,13 @@ def test_a_denied_host_is_refused_in_words_and_never_resolved(speak, outside) ->
         "The gateway refused this connection.\nhost: bad.example:80\nrule: none allows it\n"
         "reason: this host is not among those that this call may reach\n"
         "what to do: bad.example:80: this host is not among those that this call may reach; "
-        "do without it, or ask for a rule that allows this host and port.\n"
+        "do without it, or ask for a rule that allows the command, with "
+        "`settings: {sandbox: {hosts: [bad.example]}}`.\n"
     )
     hint = "bad.example:80: this host is not among those that this call may reach; "
-    hint += "do without it, or ask for a rule that allows this host and port."
+    hint += (
+        "do without it, or ask for a rule that allows the command, with `settings: {sandbox: {hosts: [bad.example]}}`."
+    )
     assert talk.violations == (Violation("net", "bad.example:80", "", "proxy", hint),)
     assert (outside.asked, outside.dialled) == ([], [])
 
