@@ -36,7 +36,7 @@ class Child:
         self.at_rest.set()
         self.listening: threading.Thread | None = None
         self.has_news = False  # it works in the background, and nobody was told yet that it has ended
-        self.post = agent.post
+        self.post = agent.hearing.post
 
     def run(self, task: str, cancel: Cancel) -> None:
         """Works on a task until that has ended. Never raises: what went wrong is in `error`."""
@@ -45,15 +45,15 @@ class Child:
     def listen(self, task: str) -> None:
         """Works on a task, and then on what its teams write to it, until it is cancelled or in no team any more."""
         self.run(task, self.cancel)
-        while not self.cancel.is_set and not self.error and self.agent.post is not None:
+        while not self.cancel.is_set and not self.error and self.agent.hearing.post is not None:
             self._do(self._mail)
 
     def _mail(self) -> Outcome | None:
         """Does what the next message asks for; what was before if none came."""
-        post = self.agent.post
+        post = self.agent.hearing.post
         if post is None or not post.is_member():
-            self.agent.post = None
-        elif self.agent.take_in():
+            self.agent.hearing.post = None
+        elif self.agent.hearing.mail():
             self.at_rest.clear()
             return self.agent.go_on(self.cancel)
         else:

@@ -16,6 +16,7 @@ import threading
 from gateway.agent.asking import Asking, StoppedError
 from gateway.agent.conversation import Conversation
 from gateway.agent.happenings import Called, Calling, Doing, Noticed
+from gateway.agent.hearing import Hearing
 from gateway.agent.offer import Offer
 from gateway.agent.prompt import Surroundings
 from gateway.agent.purse import OUT_OF_TURNS, Budget, Purse
@@ -113,7 +114,6 @@ class Agent:
         self._budget = budget or Budget()
         self._purse = purse or Purse(self._budget)
         self._owns_purse = purse is None
-        self._waits = waits
         self.surroundings = Surroundings(gateway, session, own, looks_at_git=looks_at_git)
         asking = Asking(model, fallback, patience)
         self._replying = Replying(self.said, asking, self._budget, self._purse, self._tell, model_name)
@@ -121,8 +121,15 @@ class Agent:
         self.listener = listener
         self._telling = threading.Lock()
         self._allowed = allowed
-        self.post = post
-        self._taken_in: set[int] = set()
+        self.hearing = Hearing(
+            self.said,
+            session,
+            gateway,
+            post=post,
+            taken_in=past.mail if past is not None else (),
+            tell=self._tell,
+            waits=waits,
+        )
         self._answering = Answering(session, 0)
         self._news: list[str] = []  # what the model is told behind the results of its calls
         self._longer = 0
@@ -149,7 +156,6 @@ class Agent:
         return self.said.used
 
     def _take_up(self, past: Past) -> None:
-        self._taken_in = set(past.mail)
         self.session.follow(past.cwd)
         now = self.session.context.mode
         mode = strict_as_both(now, past.mode)
@@ -166,30 +172,62 @@ class Agent:
                 raise ConfigError(Problem(f"the rules of the session cannot hold: {reason}", remedy="begin a new one"))
             self.session.rule(past.rules)
 
-    def run(self, task: str, cancel: Cancel | None = None) -> Outcome:
+    def run(self, task: str, cancel: Cancel | None = None, *, is_narrowed: bool = False) -> Outcome:
         """Works on a task, or goes on with what was said to it. Never raises for what the model or a call does: how it
-        ended is in the outcome. Raises OSError when the transcript cannot be written."""
-        self.session.next_task()
+        ended is in the outcome. Raises OSError when the transcript cannot be written. `is_narrowed`: what was forbidden
+        until the next task was forbidden for this one."""
+        if not is_narrowed:
+            self.session.next_task()
         self.said.task = task
         self.said.says(task)
         return self._until_done(cancel or NEVER)
 
+    @property
+    def model_name(self) -> str:
+        """Who is asked next."""
+        return self._replying.model_name
+
+    def use_model(self, name: str) -> None:
+        """Has another model of the same provider answer from the next reply on."""
+        self._replying.use(name)
+
+    def enter(self, mode: str) -> str:
+        """Has the session go on in another mode; why it must not, "" where it does. A person's doing: no call comes to
+        this."""
+        reason = self._gateway.calls.judge.refuses_mode(mode)
+        if not reason:
+            self.session.enter(mode)
+            self.said.write(SESSION, **self._stands())
+        return reason
+
+    def compact(self, cancel: Cancel | None = None) -> str:
+        """Has the model sum up what was said, which is then all that it knows of it; why not, "" where it is done."""
+        if not self.messages:
+            return "nothing was said yet"
+        cancel = cancel or NEVER
+        try:
+            self._replying.compact(self.surroundings.prompt(cancel), self._offer.tools(), cancel)
+        except StoppedError:
+            return "it was cancelled"
+        except ModelError as error:
+            return str(error)
+        self._forget()
+        return ""
+
+    def shows(self, blocks: Sequence[Block]) -> None:
+        """Puts pictures before what is said next."""
+        self.said.hear(blocks)
+
+    def _forget(self) -> None:
+        """What the model has read is gone, and so is what it was told."""
+        self.session.reads.forget_all()
+        self.surroundings.forget()
+
     def go_on(self, cancel: Cancel | None = None) -> Outcome:
         """Goes on where a session that was taken up had got to, without being told anything."""
-        if not self.messages and not self.take_in():
+        if not self.messages and not self.hearing.mail():
             return self._ended(FAILED, "", "nobody has said yet what is to be done")
         return self._until_done(cancel or NEVER)
-
-    def take_in(self) -> bool:
-        """Takes in what mail has come; whether there was any."""
-        messages = self.post.receive(self._taken_in) if self.post is not None else ()
-        for each in messages:
-            assert self.post is not None
-            said = f"[message from {each.sender}, team {each.team}]\n{each.text}"
-            self.said.hear([{"type": "text", "text": said}], mail=each.id)
-            self._taken_in.add(each.id)
-            self.post.acknowledge(each)
-        return bool(messages)
 
     def _until_done(self, cancel: Cancel) -> Outcome:
         outcome = None
@@ -210,9 +248,7 @@ class Agent:
                 outcome = self._ended(why, text, reason)
             else:
                 turns += 1
-                self.take_in()
-                self._hear_of_agents()
-                self._look_around(cancel)
+                self.hearing.before_reply(cancel)
                 try:
                     reply = self._asked(cancel)
                 except StoppedError as stopped:
@@ -224,7 +260,7 @@ class Agent:
                     break
                 text = self._text(reply, text)
                 outcome = self._act(reply, text, cancel)
-                if outcome is not None and outcome.why == DONE and self._waits_for_agents(cancel):
+                if outcome is not None and outcome.why == DONE and self.hearing.has_more(cancel):
                     outcome = None
         return outcome
 
@@ -233,33 +269,6 @@ class Agent:
         joined = before + reply.text if self._is_longer else reply.text
         self._is_longer = reply.stop_reason in (LENGTH, WINDOW) and not reply.calls
         return joined or before
-
-    def _hear_of_agents(self) -> bool:
-        """Tells the model which agents that it started in the background have ended meanwhile; whether any has."""
-        news = self.session.agents.news(self.session) if self.session.agents is not None else ()
-        for each in news:
-            self.said.says(f"[gateway] {each}")
-            self._tell(Noticed(each.partition("\n")[0]))
-        return bool(news)
-
-    def _waits_for_agents(self, cancel: Cancel) -> bool:
-        """Whether the run goes on with what an agent in the background has found: waits until one has ended."""
-        agents = self.session.agents
-        if agents is None or not self._waits:
-            return False
-        agents.wait(self.session, cancel)
-        return not cancel.is_set and self._hear_of_agents()
-
-    def _look_around(self, cancel: Cancel) -> None:
-        """Takes in which MCP servers have come and gone."""
-        joined = self._gateway.calls.services.catalogue(self.session)
-        if not self.session.has_servers or self.messages[-1]["role"] != "user":
-            return  # there is nothing to take in, or the model goes on with what it was saying
-        news = joined.look(cancel)
-        if news.told:
-            self.said.hear([{"type": "text", "text": f"[gateway] {text}"} for text in news.told])
-        for text in (*news.told, *news.people):
-            self._tell(Noticed(text))
 
     def _act(self, reply: Reply, text: str, cancel: Cancel) -> Outcome | None:
         """Does what a reply asks for; how the run ends with it, None if it goes on."""
@@ -298,9 +307,8 @@ class Agent:
         system = self.surroundings.prompt(cancel)
         self._tell_people()
         reply, was_shortened = self._replying.reply(system, self._offer.tools(), cancel)
-        if was_shortened:  # what it has read is gone, and so is what it was told
-            self.session.reads.forget_all()
-            self.surroundings.forget()
+        if was_shortened:
+            self._forget()
         return reply
 
     def _tell_people(self) -> None:

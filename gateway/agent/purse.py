@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from gateway.llm.known_models import Price
 
 TURNS = 200
+_CENTS = 100
 # Why a run ended.
 OUT_OF_TURNS, OUT_OF_TOKENS, OUT_OF_MONEY = "turns", "tokens", "cost"
 
@@ -31,6 +32,20 @@ class Budget(Value):
     longer: int = 3
 
 
+def bounded(wanted: Budget, limits: Mapping[str, int]) -> Budget:
+    """What a task may use of what was wished for, within the setting `limits`."""
+
+    def least(given: float, name: str, factor: float = 1) -> float:
+        bound = limits.get(name, 0) / factor
+        return min(given or bound, bound) if bound else given
+
+    return wanted.replace(
+        turns=int(least(wanted.turns, "task_turns")),
+        tokens=int(least(wanted.tokens, "task_tokens")),
+        cost=least(wanted.cost, "task_cents", _CENTS),
+    )
+
+
 class Spent(Value):
     """What was used. `by_model`: tokens by kind, by model; `cost`: dollars, None where the price of a model that was
     asked is not known."""
@@ -44,6 +59,10 @@ class Spent(Value):
 def tokens_in(usage: Mapping[str, int]) -> int:
     """All tokens of a reply: read, kept, said."""
     return sum(count for name, count in usage.items() if name.endswith("_tokens"))
+
+
+def _less(usage: Mapping[str, int], before: Mapping[str, int]) -> dict[str, int]:
+    return {name: count - before.get(name, 0) for name, count in usage.items()}
 
 
 class Purse:
@@ -78,6 +97,24 @@ class Purse:
         """What the whole session has used."""
         with self._lock:
             return self._spent()
+
+    def of_task(self) -> Spent:
+        """What the task has used since it began."""
+        with self._lock:
+            now, before = self._spent(), self._before
+        by_model = {name: _less(usage, before.by_model.get(name, {})) for name, usage in now.by_model.items()}
+        cost = None if now.cost is None or before.cost is None else now.cost - before.cost
+        return Spent(
+            now.turns - before.turns,
+            now.tokens - before.tokens,
+            {name: usage for name, usage in by_model.items() if any(usage.values())},
+            cost,
+        )
+
+    def price_of(self, model: str, usage: Mapping[str, int]) -> float | None:
+        """What a model's use has cost in dollars, None where nobody knows."""
+        price = self._price(model)
+        return None if price is None else price.of(usage)
 
     def _spent(self) -> Spent:
         cost: float | None = 0.0

@@ -52,6 +52,17 @@ class Replying:
         """Who is asked next."""
         return self._asking.name_of(Request("", (), model=self._name))
 
+    def use(self, name: str) -> None:
+        """Has another model of the same provider answer from now on."""
+        self._name = name
+        self._asking.afresh()
+
+    def compact(self, system: str, tools: Sequence[Mapping[str, Any]], cancel: Cancel) -> None:
+        """Puts a summary in the place of all that was said. Raises ModelError where there is none, StoppedError once
+        `cancel` is set; then the conversation stays as it is."""
+        request = Request(system, tuple(self._said.messages), tools=tools, model=self._name)
+        self._said.sum_up(self._summary(request, self._said.for_summary(), cancel))
+
     def afresh(self) -> None:
         """A new task begins."""
         self._asking.afresh()

@@ -15,7 +15,7 @@ from gateway.core.value import Value
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
     from typing import Any
 
     from gateway.llm.model import Block, Message
@@ -106,28 +106,41 @@ class Past(Value):
 def read(path: str) -> Past:
     """Raises ConfigError for a file that is missing, or no transcript, with the line that is wrong."""
     reader = _Reader()
+    for _line in _taken(reader, path):
+        pass
+    return reader.past()
+
+
+def lines(path: str) -> Iterator[Mapping[str, Any]]:
+    """Each line of a transcript, as it was written. Raises ConfigError as `read` does."""
+    return _taken(_Reader(), path)
+
+
+def _taken(reader: _Reader, path: str) -> Iterator[Mapping[str, Any]]:
+    """Each line, once the reader has found that it fits those before it."""
     try:
         with open(path, "rb") as file:
             if os.fstat(file.fileno()).st_size > MOST_BYTES:
                 raise ConfigError(Problem(f"a transcript must have at most {MOST_BYTES >> 30} GiB", file=path))
             for number, line in enumerate(file, 1):
                 if line.endswith(b"\n"):  # else it was cut off
-                    _take(reader, line, number, path)
+                    yield _take(reader, line, number, path)
     except OSError as error:
         raise ConfigError(Problem(f"cannot be read: {error.strerror}", file=path)) from error
     if reader.start is None:
         raise ConfigError(Problem("the transcript does not begin with the start of a session", file=path))
-    return reader.past()
 
 
-def _take(reader: _Reader, line: bytes, number: int, path: str) -> None:
+def _take(reader: _Reader, line: bytes, number: int, path: str) -> Mapping[str, Any]:
     try:
-        reader.take(json.loads(line))
+        found: dict[str, Any] = json.loads(line)
+        reader.take(found)
     except (ValueError, KeyError, TypeError, AttributeError) as error:
         remedy = "cut the file off before this line to take up the session from there"
         said = f": {error}" if isinstance(error, _WrongLine) else ""  # others' words may be the file's
         message = f"this is no line of a transcript{said}"
         raise ConfigError(Problem(message, file=path, line=number, remedy=remedy)) from error
+    return found
 
 
 class _WrongLine(ValueError):

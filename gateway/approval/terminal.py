@@ -47,6 +47,17 @@ def at_terminal(does: Callable[[int, int], T], streams: tuple[int, int] | None =
             os.close(terminal)
 
 
+def between_questions(does: Callable[[], T], seconds: float) -> T | None:
+    """What comes of something that reads at the terminal and must not take the answer to a question; None where
+    questions stood there for so long."""
+    if not _one_at_a_time.acquire(timeout=seconds):
+        return None
+    try:
+        return does()
+    finally:
+        _one_at_a_time.release()
+
+
 def typed_line(reading: int, seconds: float, cancelled: Callable[[], bool], most: int = MOST_TYPED) -> str | None:
     """What is typed up to the end of the line; None for silence and for the end of input, `PASTED` for a text that
     was pasted, whose first line may look like an answer."""

@@ -63,6 +63,7 @@ class Session:
         self.todos: tuple[tuple[str, str, str], ...] = ()
         self.answer_schema: Mapping[str, Any] | None = None  # what its final answer must be, where it must be data
         self.answer: Mapping[str, Any] | None = None
+        self.begun_by_person = ""  # the skill or command that a person begins just now
         self.joined: Any = (
             None  # what its model gets of MCP servers (`gateway.mcp.tool_catalogue`), None where none have joined it
         )

@@ -12,12 +12,14 @@ from gateway.frontends.output import complain, safe_lines, write
 from gateway.llm.model import TEXT, Reply, Said
 from gateway.policy.wording import visible
 from gateway.render.screen import Look, Screen
+from gateway.render.spent import spent_line
 from gateway.render.texts import shown
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from gateway.agent.happenings import Happening
     from gateway.agent.loop import Outcome
+    from gateway.agent.purse import Purse
     from gateway.agent.transcript import Past, Transcript
     from gateway.api.gateway import Gateway
     from gateway.calls.session import Session
@@ -40,7 +42,7 @@ class Quiet:
         if isinstance(what, Called) and not what.done.ran:
             complain(f"gateway: refused: {visible(what.raw.tool)}: {safe_lines(what.done.result.reason)}\n")
 
-    def end(self, outcome: Outcome) -> None:
+    def end(self, outcome: Outcome, _purse: Purse) -> None:
         """The answer, and why there is none."""
         if outcome.answer is not None:
             write(dumps(outcome.answer) + "\n")
@@ -90,9 +92,14 @@ class Events:
                 record=done.record,
             )
 
-    def end(self, outcome: Outcome) -> None:
-        """How it ended."""
-        told = outcome.as_dict()
+    def end(self, outcome: Outcome, purse: Purse) -> None:
+        """How it ended, and what the task has used of each model."""
+        spent = purse.of_task()
+        told = {
+            **outcome.as_dict(),
+            "cost": spent.cost,
+            "by_model": {name: dict(kinds) for name, kinds in spent.by_model.items()},
+        }
         if outcome.answer is None:
             del told["answer"]
         _line("end", **told)
@@ -179,10 +186,13 @@ class Shown:
             write("\n")
             self._is_within = False
 
-    def end(self, outcome: Outcome) -> None:
+    def end(self, outcome: Outcome, purse: Purse) -> None:
         """The answer, where it is data; why it ended, unless all was done."""
         self._end_line()
         if outcome.answer is not None:
             write(shown(dumps(outcome.answer)) + "\n")
         if outcome.reason:
             write(f"gateway: {safe_lines(outcome.reason)}\n")
+        line = spent_line(purse.of_task())
+        if line:
+            write(f"({line})\n")

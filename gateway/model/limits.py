@@ -61,6 +61,7 @@ class Limit(Value):
 
 _TREE = "of the whole tree of processes, by a control group where there is one, else looked at while it runs"
 _ONE = "of each process"
+_TASK = "of all agents of the task together, before each reply"
 LIMITS: dict[str, Limit] = {
     "seconds": Limit(
         "wall time of one call", "s", kept="of the whole tree of processes", usual=120, field="seconds", word="s"
@@ -137,6 +138,11 @@ LIMITS: dict[str, Limit] = {
     ),
     "output_characters": Limit(
         "what a model is shown of one result", "characters", kept="read, and kept by nothing yet"
+    ),
+    "task_turns": Limit("replies of a model that one task of `gateway agent` may take", "replies", kept=_TASK),
+    "task_tokens": Limit("tokens of one task of `gateway agent`", "tokens", kept=_TASK),
+    "task_cents": Limit(
+        "cost of one task of `gateway agent`, by the prices of the setting `models`", "cents", kept=_TASK
     ),
     "concurrent_calls": Limit("calls that run at the same time", "calls", kept="of one process of the gateway"),
 }

@@ -8,7 +8,7 @@ import pytest
 
 from gateway.agent.children import Children
 from gateway.agent.loop import Agent
-from gateway.agent.purse import Budget, Purse
+from gateway.agent.purse import Budget, Purse, Spent, bounded
 from gateway.core.cancel import Cancel
 from gateway.llm.known_models import Models, Price
 from gateway.llm.model import Limits, Reply, Request
@@ -74,6 +74,33 @@ def test_a_new_task_has_its_whole_budget() -> None:
     assert (purse.is_out("m")[0], purse.left()) == ("turns", 840)
     purse.begin()
     assert (purse.is_out("m")[0], purse.left()) == ("", 2_000)
+
+
+def test_what_a_task_has_used_is_told_by_model() -> None:
+    purse = Purse(Budget(), lambda name: CHEAP if name == "m" else None)
+    purse.add("m", USED)
+    purse.begin()
+    assert purse.of_task() == Spent()
+    purse.add("m", USED)
+    assert purse.of_task() == Spent(1, 1_160, {"m": USED}, pytest.approx(CHEAP.of(USED)))
+    purse.add("other", USED)
+    assert purse.of_task() == Spent(2, 2_320, {"m": USED, "other": USED}, None)
+    assert (purse.price_of("m", USED), purse.price_of("other", USED)) == (CHEAP.of(USED), None)
+
+
+@pytest.mark.parametrize(
+    ("limits", "bound"),
+    [
+        pytest.param({}, Budget(50, 0, cost=0.0), id="nothing"),
+        pytest.param(
+            {"task_turns": 9, "task_tokens": 100, "task_cents": 250}, Budget(9, 100, cost=2.5), id="what is free"
+        ),
+        pytest.param({"task_turns": 900}, Budget(50), id="nothing that is bounded already"),
+    ],
+)
+def test_policy_bounds_a_budget_and_never_widens_it(limits: dict[str, int], bound: Budget) -> None:
+    assert bounded(Budget(50), limits) == bound
+    assert bounded(Budget(5, 7, cost=0.5), limits) == Budget(5, 7, cost=0.5)
 
 
 def test_models_are_what_the_setting_says_before_what_is_known() -> None:

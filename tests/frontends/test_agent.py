@@ -136,7 +136,10 @@ def test_events_are_lines_of_json(here: Place) -> None:
     here.plays(LOOK, {"say": "alpha"})
     found = here.events("go")
     (session,) = here.sessions()
-    told = [{key: value for key, value in each.items() if key not in ("session", "used", "record")} for each in found]
+    told = [
+        {key: value for key, value in each.items() if key not in ("session", "used", "by_model", "record")}
+        for each in found
+    ]
     assert told == [
         {"event": "start", "model": f"scripted:{here.script}", "transcript": session, "unknown": []},
         {"event": "text", "text": "I will look."},
@@ -148,7 +151,7 @@ def test_events_are_lines_of_json(here: Place) -> None:
         },
         {"event": "text", "text": "alpha"},
         {"event": "reply", "stop": "end_turn"},
-        {"event": "end", "why": "done", "text": "alpha", "reason": "", "turns": 2},
+        {"event": "end", "why": "done", "text": "alpha", "reason": "", "turns": 2, "cost": None},
     ]  # fmt: skip
 
 
@@ -231,6 +234,64 @@ def test_a_person_is_asked_in_place(here: Place) -> None:
     person.waits_for("Written.")
     assert person.leaves() == 0
     assert (here.project / "new.txt").read_text() == "x\n"
+
+
+def test_what_is_typed_while_the_model_works_is_told_to_it_and_answers_no_question(here: Place) -> None:
+    here.plays(
+        {"calls": [{"Bash": {"command": "echo started; until [ -e go.txt ]; do sleep 0.05; done"}}]},
+        {
+            "say": "I will write.",
+            "calls": [{"Write": {"file_path": "new.txt", "content": "x"}}],
+            "expect": ["y please"],
+        },
+        {"say": "Written."},
+    )
+    person = Person(here)
+    person.waits_for("> ")
+    person.types("go\r")
+    person.waits_for("started")
+    person.types("y please\r")
+    person.waits_for("(told to the model before its next reply)")
+    person.types("/cost\r")
+    person.waits_for("(done when the model has ended)")
+    (here.project / "go.txt").touch()
+    person.waits_for("Run it?")
+    assert not (here.project / "new.txt").exists()
+    person.types("n not that file\r")
+    person.waits_for("cost not known")
+    person.waits_for("> ")
+    person.types("/quit\r")
+    assert person.leaves() == 0
+    assert not (here.project / "new.txt").exists()
+
+
+def test_a_session_is_written_as_a_page(here: Place) -> None:
+    here.plays(LOOK, {"say": "It says alpha."})
+    here.run("What does it say?")
+    done = called(["agent", "--export", "-"], here.project, here.environment)
+    assert done.returncode == 0
+    assert "It says alpha." in done.stdout.decode()
+    for _ in range(2):
+        done = called(["agent", "--export", "page.html"], here.project, here.environment)
+    assert "cannot be written: File exists" in done.stderr.decode()
+    assert "It says alpha." in (here.project / "page.html").read_text()
+
+
+@pytest.mark.parametrize(
+    ("limits", "words", "why"),
+    [
+        pytest.param({"task_turns": 1}, ["--max-turns", "5"], "it has taken 1 turns", id="replies"),
+        pytest.param({"task_tokens": 1}, [], "tokens of 1", id="tokens"),
+        pytest.param({"task_cents": 1}, [], "needs the price", id="a cost that nobody can keep to"),
+    ],
+)
+def test_policy_bounds_what_a_task_may_use(here: Place, limits: dict[str, int], words: list[str], why: str) -> None:
+    policy = here.home / ".config" / "gateway" / "policy.yaml"
+    policy.parent.mkdir(parents=True)
+    policy.write_text(json.dumps({"version": 1, "extends": ["daily"], "settings": {"limits": limits}}))
+    here.plays(LOOK, {"say": "never"})
+    done = here.run(*words, "go")
+    assert (done.returncode != 0, why in done.stderr) == (True, True), done.stderr
 
 
 def test_ctrl_c_ends_what_runs_and_then_the_session(here: Place) -> None:

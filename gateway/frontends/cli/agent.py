@@ -7,8 +7,8 @@ every event as a line. Ctrl-C ends what runs, and pressed again the session.
 from __future__ import annotations
 
 import json
-import signal
 import sys
+from contextlib import nullcontext
 from functools import partial
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -18,24 +18,29 @@ from gateway.agent.children import Children
 from gateway.agent.loop import CANCELLED, DONE, Agent
 from gateway.agent.mailbox import Post
 from gateway.agent.prompt import Surroundings
-from gateway.agent.purse import TURNS, Budget, Purse
+from gateway.agent.purse import TURNS, Budget, Purse, bounded
 from gateway.agent.reviewer import Auto
-from gateway.agent.sessions import find, new_path
+from gateway.agent.sessions import LAST, find, new_path
 from gateway.agent.transcript import Transcript, read
 from gateway.calls.state_folders import MAIN
 from gateway.config.layers import local_folder, read_file
-from gateway.core.cancel import Cancel
 from gateway.core.errors import ConfigError, GatewayError, Problem
+from gateway.core.value import Value
+from gateway.frontends.agent_commands import Talk
+from gateway.frontends.agent_commands import export as write_page
+from gateway.frontends.agent_commands import said as commanded
+from gateway.frontends.agent_terminal import Keys
 from gateway.frontends.approvers import approvers, person
 from gateway.frontends.arguments import Request
 from gateway.frontends.cli.numbers import at_least, dollars
 from gateway.frontends.conversation import Events, Quiet, Shown
-from gateway.frontends.opened import FOLDER, POLICY_FOLDER, READS
+from gateway.frontends.opened import FOLDER, POLICY_FOLDER, READS, WRITES
 from gateway.frontends.output import complain, safe_lines, write
 from gateway.frontends.session import open_gateway
 from gateway.llm.claude import DEFAULT, SMALL, Claude
 from gateway.llm.known_models import Models
 from gateway.render.style import is_terminal
+from gateway.render.transcript import MARKDOWN, page
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -44,6 +49,7 @@ if TYPE_CHECKING:
     from gateway.agent.transcript import Past
     from gateway.api.gateway import Gateway
     from gateway.calls.session import Session
+    from gateway.core.cancel import Cancel
     from gateway.llm.model import Model
 
 INTERRUPTED = 130
@@ -85,6 +91,14 @@ def agent(
     show_prompt: Annotated[
         bool, typer.Option("--show-prompt", help="Print what the model would be told first, and ask no model.")
     ] = False,
+    export: Annotated[
+        str | None,
+        typer.Option(
+            help="Write a session (`--resume`, else the last) as a page, .html or .md, or - for standard output.",
+            metavar="FILE",
+        ),
+        WRITES,
+    ] = None,
     no_transcript: Annotated[bool, typer.Option("--no-transcript", help="Keep no transcript.")] = False,
     policies: Annotated[
         str | None,
@@ -103,11 +117,14 @@ def agent(
     it ended otherwise, 130 when it was interrupted, 2 for wrong usage.
     """
     is_seen = is_terminal(sys.stdout) and not as_json
-    if show_prompt:
-        return _show_prompt(Request(policies=policies, cwd=cwd, mode=mode, trust_project=tuple(trust_project or ())))
-    if task is None and not resume and not (is_seen and is_terminal(sys.stdin)):
-        raise ConfigError(Problem("a task must be given", remedy="such as `gateway agent 'Why does the test fail?'`"))
+    is_asked = is_seen and is_terminal(sys.stdin)
     request = Request(policies=policies, cwd=cwd, mode=mode, trust_project=tuple(trust_project or ()))
+    if show_prompt:
+        return _show_prompt(request)
+    if export is not None:
+        return _export(request, resume, export)
+    if task is None and not resume and not is_asked:
+        raise ConfigError(Problem("a task must be given", remedy="such as `gateway agent 'Why does the test fail?'`"))
     # What short names stand for is a setting of the gateway's, which is there by the time that a model is asked.
     models = Models(lambda: _setting(gateway, "models"))
     speaker = _model(model, script, models)
@@ -116,12 +133,53 @@ def agent(
     # It answers in the mode `auto` only; a script says nothing of what it would be asked.
     asked = approvers() if script else (reviewer, *approvers())
     gateway = open_gateway(request, approver=asked, person=person(), front="agent")
-    purse = _purse(Budget(max_turns, max_tokens, cost=max_cost), models, speaker)
+    budget = bounded(Budget(max_turns, max_tokens, cost=max_cost), _setting(gateway, "limits"))
+    wishes = _Wishes(
+        speaker=speaker,
+        fallback=fallback,
+        reads=None if script else _model(model or SMALL, "", models),
+        models=None if script else models,
+        purse=_purse(budget, models, speaker),
+        schema=_schema(answer_schema) if answer_schema else None,
+        shown=Events() if as_json else Shown(gateway, full) if is_seen else Quiet(),
+        is_kept=not no_transcript,
+        is_asked=is_asked,
+    )
+    with gateway:
+        ended = _session(gateway, wishes, resume, task)
+        while ended.resumes:
+            ended = _session(gateway, wishes, ended.resumes, None)
+        return ended.status
+
+
+class _Wishes(Value):
+    """What all sessions of this process have in common. `reads`: the model that reads for tools; `models`: None where a
+    script answers; `is_asked`: whether a person gives the tasks."""
+
+    speaker: Model
+    fallback: Model | None
+    reads: Model | None
+    models: Models | None
+    purse: Purse
+    schema: dict[str, Any] | None
+    shown: Events | Shown | Quiet
+    is_kept: bool
+    is_asked: bool
+
+
+class _Ended(Value):
+    """`status`: of the process, if it ends with this session; `resumes`: the session that a person goes on with."""
+
+    status: int
+    resumes: str = ""
+
+
+def _session(gateway: Gateway, wishes: _Wishes, resume: str, task: str | None) -> _Ended:
+    """One session from its start to its end, a new one or one that goes on. Raises ConfigError."""
     past = read(find(gateway, resume)) if resume else None
-    schema = _schema(answer_schema) if answer_schema else None
-    with gateway, gateway.session() as session:
-        transcript = None if no_transcript else _transcript(gateway, session, resume)
-        shown = Events() if as_json else Shown(gateway, full) if is_seen else Quiet()
+    purse, speaker = wishes.purse, wishes.speaker
+    with gateway.session() as session:
+        transcript = _transcript(gateway, session, resume) if wishes.is_kept else None
         try:
             children = Children(
                 gateway,
@@ -129,12 +187,12 @@ def agent(
                 folder=transcript.path.removesuffix(".jsonl") if transcript else "",
                 budget=purse.budget,
                 purse=purse,
-                fallback=fallback,
-                named=models.named,
+                fallback=wishes.fallback,
+                named=str if wishes.models is None else wishes.models.named,
             )
             session.agents = children
-            session.answer_schema = schema
-            session.model = None if script else _model(model or SMALL, "", models)
+            session.answer_schema = wishes.schema
+            session.model = wishes.reads
             session.ends_with_it(children.close)
             post = Post(local_folder(gateway.places, gateway.options.root), MAIN)
             session.ends_with_it(post.close)
@@ -144,16 +202,26 @@ def agent(
                 session,
                 budget=purse.budget,
                 purse=purse,
-                fallback=fallback,
-                waits=not (is_seen and is_terminal(sys.stdin)),
-                looks_at_git=not script,
+                fallback=wishes.fallback,
+                waits=not wishes.is_asked,
+                looks_at_git=wishes.models is not None,
                 transcript=transcript,
                 past=past,
-                listener=shown.happening,
+                listener=wishes.shown.happening,
                 post=post,
             )
-            shown.start(session, speaker, transcript, past)
-            return _work(mine, task, shown, is_seen and is_terminal(sys.stdin), past)
+            wishes.shown.start(session, speaker, transcript, past)
+            keys = Keys()
+            talk = Talk(
+                gateway,
+                session,
+                agent=mine,
+                purse=purse,
+                transcript=transcript,
+                models=wishes.models,
+                during=keys.during,
+            )
+            return _work(talk, keys, wishes, task, past)
         finally:
             if transcript is not None:
                 transcript.close()
@@ -189,7 +257,8 @@ def _purse(budget: Budget, models: Models, speaker: Model) -> Purse:
     """What a task may use. Raises ConfigError where nobody could keep to it."""
     if budget.cost and models.price(speaker.name) is None:
         remedy = f"say it: `settings: {{models: {{{speaker.name}: {{price: {{read: 300, said: 1500}}}}}}}}`, in cents"
-        raise ConfigError(Problem(f"--max-cost needs the price of `{speaker.name}`, which is not known", remedy=remedy))
+        message = f"a bound on the cost needs the price of `{speaker.name}`, which is not known"
+        raise ConfigError(Problem(message, remedy=remedy))
     return Purse(budget, models.price)
 
 
@@ -220,67 +289,49 @@ def _transcript(gateway: Gateway, session: Session, resume: str) -> Transcript:
     return Transcript(find(gateway, resume) if resume else new_path(gateway, session.name))
 
 
-def _work(mine: Agent, task: str | None, shown: Events | Shown | Quiet, is_asked: bool, past: Past | None) -> int:
-    """Does the task, then those that a person gives one by one; the exit status."""
-    keys = _Keys()
-    status = 0
-    if task is not None or (past is not None and not is_asked):
-        outcome = keys.during(lambda cancel: mine.go_on(cancel) if task is None else mine.run(task, cancel))
-        shown.end(outcome)
-        status = _status(outcome)
-        is_asked = False
-    while is_asked and (said := keys.asked()) is not None:
-        if said.strip():
-            outcome = keys.during(partial(mine.run, said))
-            shown.end(outcome)
-    return status
+def _export(request: Request, resume: str, path: str) -> int:
+    """Writes a session as a page."""
+    with open_gateway(request, front="agent") as gateway:
+        transcript = find(gateway, resume or LAST)
+        if path == "-":
+            write(page(transcript, MARKDOWN))
+        else:
+            try:
+                write_page(transcript, path)
+            except OSError as error:
+                raise ConfigError(Problem(f"cannot be written: {error.strerror}", file=path)) from error
+    return 0
+
+
+def _work(talk: Talk, keys: Keys, wishes: _Wishes, task: str | None, past: Past | None) -> _Ended:
+    """Does the task, or else those that a person gives one by one."""
+    agent = talk.agent
+
+    def run(work: Callable[[Cancel], Outcome]) -> int:
+        talk.purse.begin()
+        with keys.hearing(agent.hearing.interject) if wishes.is_asked else nullcontext():
+            outcome = keys.during(work)
+        wishes.shown.end(outcome, talk.purse)
+        for said in agent.hearing.unheard():
+            keys.waits(said)
+        return _status(outcome)
+
+    if task is not None:
+        return _Ended(run(partial(agent.run, task)))
+    if past is not None and not wishes.is_asked:
+        return _Ended(run(agent.go_on))
+    while (said := keys.asked()) is not None:
+        name = said.strip().partition(" ")[0]
+        if name.startswith("/") and "/" not in name[1:]:
+            after = commanded(talk, said)
+            if after is not None and after.leaves:
+                return _Ended(0, after.resumes)
+            if after is not None:
+                run(partial(agent.run, after.task, is_narrowed=True))
+        elif said.strip():
+            run(partial(agent.run, said))
+    return _Ended(0)
 
 
 def _status(outcome: Outcome) -> int:
     return 0 if outcome.why == DONE else INTERRUPTED if outcome.why == CANCELLED else 1
-
-
-class _Keys:
-    """What a person types, Ctrl-C included: it ends what runs; twice, or where nothing runs, the session."""
-
-    def __init__(self) -> None:
-        self._is_warned = False
-
-    def asked(self) -> str | None:
-        """The next task, None at the end."""
-        import readline  # noqa: F401 - lines can be edited
-
-        while True:
-            try:
-                found = input("\n> ")
-            except EOFError:
-                write("\n")
-                return None
-            except KeyboardInterrupt:
-                if self._is_warned:
-                    return None
-                self._is_warned = True
-                write("\n(Ctrl-C again, or Ctrl-D, ends the session)\n")
-                continue
-            self._is_warned = False
-            return found
-
-    def during(self, work: Callable[[Cancel], Outcome]) -> Outcome:
-        """Lets something run that Ctrl-C ends."""
-        cancel = Cancel()
-
-        def stop(_number: int, _frame: object) -> None:
-            if cancel.is_set:
-                raise KeyboardInterrupt
-            cancel.set()
-
-        before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)}
-        for number, handler in before.items():
-            if handler is not signal.SIG_IGN:
-                signal.signal(number, stop)
-        try:
-            return work(cancel)
-        finally:
-            for number, handler in before.items():
-                signal.signal(number, handler)
-            cancel.close()
