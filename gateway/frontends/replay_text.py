@@ -34,7 +34,7 @@ def comparison_text(found: Comparison, style: Style, *, is_replay: bool) -> str:
 
 def _headline(found: Comparison, is_replay: bool) -> str:
     if not found.judged:
-        return "nothing could be judged"
+        return "nothing could be judged" if found.untold else "the record holds no decisions of that time"
     changed = found.judged - found.equal
     if is_replay:
         if not changed:
