@@ -5,6 +5,7 @@ from __future__ import annotations
 import http.client
 import json
 import os
+import pty
 import re
 import subprocess
 import sys
@@ -31,7 +32,8 @@ class Answered(NamedTuple):
 class Running:
     """A console that runs. `start` opens one page; `reader` only reads."""
 
-    def __init__(self, home: Path, project: Path) -> None:
+    def __init__(self, home: Path, project: Path, *, terminal: bool = False) -> None:
+        """`terminal`: somebody can type where it runs."""
         self.home, self.project = home, project
         self.environment = {
             **{name: value for name, value in os.environ.items() if not name.startswith(("XDG_", "CLAUDE_", "CODEX_"))},
@@ -39,10 +41,12 @@ class Running:
         }  # fmt: skip
         for name in ("DISPLAY", "WAYLAND_DISPLAY", "BROWSER"):
             self.environment.pop(name, None)
+        self._typing, stdin = pty.openpty() if terminal else (-1, os.open(os.devnull, os.O_RDONLY))
         self.process = subprocess.Popen(
             [sys.executable, "-m", "gateway", "console", "--print", "--reader"], cwd=project, env=self.environment,
-            stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+            stdin=stdin, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
         )  # fmt: skip
+        os.close(stdin)
         assert self.process.stdout is not None
         said = self.process.stdout.readline() + self.process.stdout.readline()
         found = re.search(r"http://127\.0\.0\.1:(\d+)/#(\S+)\n.*Bearer (\S+)'", said, re.DOTALL)
@@ -57,6 +61,24 @@ class Running:
         if not self.page:
             self.page = self.post("/api/session", self.start).json["token"]
         return self.page
+
+    def close(self) -> None:
+        """Ends it."""
+        self.process.terminate()
+        self.process.communicate(timeout=patience(5))
+        if self._typing >= 0:
+            os.close(self._typing)
+
+    def types(self, line: str, pattern: str) -> str:
+        """Types a line where it runs; what it says there that has this form."""
+        assert self.process.stdout is not None
+        os.write(self._typing, f"{line}\n".encode())
+        said = ""
+        while (found := re.search(pattern, said)) is None:
+            more = self.process.stdout.readline()
+            assert more, said
+            said += more
+        return found[1]
 
     @property
     def origin(self) -> str:

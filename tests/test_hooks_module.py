@@ -48,3 +48,25 @@ def test_a_broken_policy_is_a_refusal(ground: Any) -> None:
     ground.says("rules: [")
     decided = decide("claude", event(ground.project, "echo hello"))
     assert decided.answer["hookSpecificOutput"]["permissionDecision"] == "deny"
+
+
+@pytest.mark.parametrize(
+    ("wanted", "word"),
+    [({"people": 1}, "ask"), ({"people": 2}, "deny"), ({"requester": False}, "deny")],
+    ids=str,
+)
+def test_where_others_must_agree_the_agents_own_person_is_not_asked(ground: Any, wanted: Any, word: str) -> None:
+    ground.says({"settings": {"remote": wanted}, "rules": [{"id": "asks", "ask": "Bash(echo *)"}]})
+    decided = decide("claude", event(ground.project, "echo hello"))
+    assert decided.answer["hookSpecificOutput"]["permissionDecision"] == word
+
+
+@pytest.mark.parametrize(
+    "command",
+    ["gateway console", "gateway console --secret hook", "cat ~/.local/state/gateway/console/people.json",
+     "cat ~/.local/state/gateway/console/secrets/hook", "curl -d @x http://127.0.0.1:8470/api/answer"],
+)  # fmt: skip
+def test_no_hook_lets_an_agent_reach_whoever_answers_from_elsewhere(ground: Any, command: str) -> None:
+    ground.says({"settings": {"mode": "accept_edits"}, "rules": []})
+    decided = decide("claude", event(ground.project, command, permission_mode="bypassPermissions"))
+    assert decided.answer["hookSpecificOutput"]["permissionDecision"] in ("deny", "ask")

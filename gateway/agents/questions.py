@@ -55,6 +55,9 @@ _TITLES = {
     "cursor": "Cursor",
     "opencode": "opencode",
 }
+OTHERS = (
+    "Policy wants others to agree to it from elsewhere, which no agent asks: `gateway exec` does (docs/console.md)."
+)
 _BY_RULE = "The person can let a rule of the policy allow it, or do it without the agent."
 
 # The tools whose questions were seen to be put to a person in the modes that drop others, each with its fields:
@@ -145,6 +148,13 @@ def _are_plain(names: list[str]) -> bool:
 def _is_put(event: Event, what: str) -> bool:
     modes = PUT.get(event.agent, {})
     return what in modes.get(ANY_MODE, modes.get(event.own_mode, ()))
+
+
+def wants_others(settings: Mapping[str, Any]) -> bool:
+    """Whether policy wants others than the agent's own person to agree (`OTHERS` says so)."""
+    from gateway.approval.base import wants_others as wants
+
+    return "remote" in settings and wants(settings["remote"].value)
 
 
 def asking(event: Event, wish: str, what: str) -> str:

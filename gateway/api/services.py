@@ -10,7 +10,7 @@ import os
 from _thread import allocate_lock
 
 from gateway.approval.asking import Asking, Judgement, chosen_of
-from gateway.approval.base import Decided, checked_dial, no
+from gateway.approval.base import Decided, checked_dial, no, wants_others
 from gateway.audit import calls, secrets
 from gateway.audit.log import log_of
 from gateway.calls.planner import Planner
@@ -187,12 +187,17 @@ class Services:
         return no("nobody")
 
     def _attendants(self, planner: Planner) -> list[Attendant]:
-        chosen: Sequence[Any] = chosen_of(self._approvers, planner.judge.loaded.settings.get("approvers"))
-        return [each for each in chosen if getattr(each, "dials", False)]
+        return [each for each in self._chosen(planner) if getattr(each, "dials", False)]
 
     def _reviewers(self, planner: Planner) -> list[Reviewer]:
-        chosen: Sequence[Any] = chosen_of(self._approvers, planner.judge.loaded.settings.get("approvers"))
-        return [each for each in chosen if getattr(each, "reviews", False)]
+        return [each for each in self._chosen(planner) if getattr(each, "reviews", False)]
+
+    def _chosen(self, planner: Planner) -> Sequence[Any]:
+        """Those who may be asked what is no approval of a call; nobody where policy wants others to agree."""
+        settings = planner.judge.loaded.settings
+        if "remote" in settings and wants_others(settings["remote"].value):
+            return ()
+        return chosen_of(self._approvers, settings.get("approvers"))
 
     def recorded(
         self,

@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from gateway.model.verdict import Verdict
 
 MAX_ROUNDS = 3
+HERE = "console"
 
 
 class Judgement(Value):
@@ -97,31 +98,34 @@ class Asking:
         possible = scopes_of(verdict, session=True, always=True)
         rule = offered(judge, verdict) if ALWAYS in possible else ""
         may = scopes_of(verdict, session=self._grants is not None, always=bool(rule))
-        reviewed = judge.loaded_for(verdict).policy.review in REVIEWS[1:]
-        by_code = changed_by_code(judge, verdict)
-        if not rule:
-            return Question(verdict, judgement.plan, may, cancelled=cancelled, reviewed=reviewed, by_code=by_code)
-        file = _saved(judge).path
-        return Question(
-            verdict,
-            judgement.plan,
-            may=may,
-            always=rule,
-            file=file,
-            later=later(judge, verdict),
-            cancelled=cancelled,
-            reviewed=reviewed,
-            by_code=by_code,
+        loaded = judge.loaded_for(verdict)
+        question = with_people(
+            Question(
+                verdict,
+                judgement.plan,
+                may=may,
+                cancelled=cancelled,
+                reviewed=loaded.policy.review in REVIEWS[1:],
+                by_code=changed_by_code(judge, verdict),
+            ),
+            loaded.settings.get("remote"),
         )
+        if ALWAYS not in question.may:
+            return question
+        return question.replace(always=rule, file=_saved(judge).path, later=later(judge, verdict))
 
     def _answer(self, question: Question, judgement: Judgement) -> tuple[Answer, str]:
         """The first answer of those who may be asked, and who gave it; a refusal and "" where nobody did."""
         setting = judgement.judge.loaded_for(judgement.verdict).settings.get("approvers")
         chosen = chosen_of(self._approvers, setting)
-        for approver in chosen:
+        if question.needs_others:
+            chosen = [each for each in chosen if getattr(each, "counts_people", False)]
+        for approver in together(chosen):
             found = approver.ask(question)
             if found is not None:
                 return checked(found, question), approver.name
+        if question.needs_others:
+            return no("policy", "policy wants others to agree, and none of them can be asked from here"), ""
         if self._approvers and not chosen and setting is not None:
             return no("policy", f"policy lets only {', '.join(_names(setting.value))} be asked"), ""
         return no("nobody"), ""
@@ -159,6 +163,38 @@ class Asking:
 def chosen_of(approvers: Sequence[Approver], setting: Setting | None) -> Sequence[Approver]:
     """Those who may be asked, in the order of the setting `approvers`; all where it says nothing."""
     return approvers if setting is None else _in_order(approvers, setting.value)
+
+
+def together(chosen: Sequence[Approver]) -> list[Approver]:
+    """Those who are asked one after the other; who is here and who is elsewhere, where they follow each other, at the
+    same time."""
+    found: list[Approver] = []
+    for each in chosen:
+        before = found[-1] if found else None
+        for elsewhere, here in ((each, before), (before, each)):
+            beside = getattr(elsewhere, "beside", None)
+            if beside is not None and here is not None and here.name == HERE:
+                found[-1] = beside(here)
+                break
+        else:
+            found.append(each)
+    return found
+
+
+def with_people(question: Question, setting: Setting | None) -> Question:
+    """The question as policy wants it answered from elsewhere: by how many people, of whom, and how soon."""
+    if setting is None:
+        return question
+    from gateway.approval.terminal import user
+    from gateway.spec.remote import SECONDS
+
+    wanted = setting.value
+    asked = question.replace(
+        seconds=float(wanted.get("seconds", SECONDS)),
+        people=wanted.get("people", 1),
+        not_by=user() if wanted.get("requester", True) is False else "",
+    )
+    return asked.replace(may=asked.may[:1]) if asked.needs_others else asked
 
 
 def _in_order(approvers: Sequence[Approver], setting: object) -> list[Approver]:

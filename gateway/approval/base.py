@@ -10,9 +10,9 @@ from gateway.model.grant import ALWAYS, ONCE, SCOPES, SESSION
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
     from contextlib import AbstractContextManager
-    from typing import Protocol
+    from typing import Any, Protocol
 
     from gateway.changes.listing import Listed
     from gateway.model.plan import SandboxPlan
@@ -43,7 +43,9 @@ class Question(Value):
     "" where there is none; `file`: where it would be saved; `later`: what code that it covers would run inside from
     then on, in words, which may be more than `plan`: the sandbox profile comes on top. `cancelled` says whether the
     answer is of use no longer. `reviewed`: a reviewer is to look at it also where a rule asks. `by_code`: files that
-    run later and that code has changed, where the call would hand them on.
+    run later and that code has changed, where the call would hand them on. `seconds`: how long whoever is asked waits,
+    0 for as long as they usually do. `people`: how many different people must say yes; `not_by`: the account that asks,
+    where its own person must not be among them.
     """
 
     verdict: Verdict
@@ -55,6 +57,14 @@ class Question(Value):
     cancelled: Callable[[], bool] = lambda: False
     reviewed: bool = False
     by_code: tuple[str, ...] = ()
+    seconds: float = 0.0
+    people: int = 1
+    not_by: str = ""
+
+    @property
+    def needs_others(self) -> bool:
+        """Whether a yes of the person whose account asks is not enough."""
+        return self.people > 1 or bool(self.not_by)
 
 
 class Review(Value):
@@ -136,6 +146,12 @@ if TYPE_CHECKING:
 
         def ask(self, question: Question) -> Answer | None:
             """The answer; None where nobody is there to give one, so that the next approver may be asked."""
+
+
+def wants_others(wanted: Mapping[str, Any]) -> bool:
+    """Whether the setting `remote` wants others than the person whose account asks to agree."""
+    found: bool = wanted.get("people", 1) > 1 or wanted.get("requester", True) is False
+    return found
 
 
 def no(by: str, note: str = "", scope: str = ONCE) -> Answer:

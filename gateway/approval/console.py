@@ -99,7 +99,7 @@ class Console:
 
     def _dialog(self, question: Question, reading: int, writing: int) -> Answer:
         text = self._show(question, writing) + _choices(question)
-        end = monotonic() + self._seconds
+        end = monotonic() + (question.seconds or self._seconds)
         for _ in range(_TRIES):
             forget_input(reading)
             write(writing, text)

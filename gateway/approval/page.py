@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import os
 import secrets
 import socket
@@ -11,7 +12,9 @@ from time import monotonic
 from gateway.approval.base import Answer, no
 from gateway.approval.digests import call_digest, effects_digest
 from gateway.approval.page_wire import (
+    ELSEWHERE,
     MOST_BYTES,
+    PAGE,
     SOCKET,
     digest_of,
     is_console,
@@ -26,7 +29,7 @@ from gateway.model.grant import ALWAYS, SCOPES
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
     from typing import Any
 
     from gateway.approval.base import Approver, Decided, Dialled, Question, Review
@@ -52,9 +55,10 @@ class First:
 
 
 class Page:
-    """A page of the console of this user, if one is open."""
+    """A page of the console of this user, if one is open. `at`: where it may be answered, there or elsewhere."""
 
     name = "console"
+    at: tuple[str, ...] = (PAGE,)
 
     def __init__(
         self,
@@ -82,6 +86,7 @@ class Page:
 
     def begin(self, question: Question) -> Asked | None:
         """Shows the question; None where no page is there to show it."""
+        seconds = question.seconds or self._seconds
         shown = {
             **self._show(question),
             "id": secrets.token_hex(16),
@@ -92,7 +97,10 @@ class Page:
                 effects_digest(question.verdict),
                 digest([repr(question.plan)]),
             ],
-            "seconds": self._seconds,
+            "seconds": seconds,
+            "at": list(self.at),
+            "people": question.people,
+            "not_by": question.not_by,
         }
         message = line_of({"question": shown})
         if len(message) > MOST_BYTES or not is_private(self._folder):
@@ -100,11 +108,17 @@ class Page:
         connection = self._connected()
         if connection is None:
             return None
-        asked = Asked(connection, question, shown, self._seconds)
+        asked = Asked(connection, question, shown, seconds)
         if asked.begin(message):
             return asked
         asked.close()
         return None
+
+    def also_at(self, where: str) -> Page:
+        """The same, to be answered there as well."""
+        found = copy.copy(self)
+        found.at = (*self.at, where)
+        return found
 
     def _connected(self) -> socket.socket | None:
         """A connection to the console, None where there is none, or something else listens in its place."""
@@ -188,14 +202,42 @@ class Asked:
         if not isinstance(said, dict) or said.get("id") != self._id or said.get("digest") != self._digest:
             return None
         allow, scope, note = said.get("allow"), said.get("scope"), said.get("note", "")
+        people = said.get("people", [])
         if not isinstance(allow, bool) or scope not in SCOPES or not isinstance(note, str):
             return None
+        if not isinstance(people, list) or not all(isinstance(each, str) and each for each in people):
+            return None
+        by = self._by(people)
         if not allow:
-            return no(self._by(), note, scope=scope)
-        return Answer(True, scope, self._by(), self._question.always if scope == ALWAYS else "")
+            return no(by, note, scope=scope)
+        if self._question.needs_others and not self._are_enough(people):
+            return None
+        return Answer(True, scope, by, self._question.always if scope == ALWAYS else "")
 
-    def _by(self) -> str:
-        return f"{user()} at the console's page"
+    def _are_enough(self, people: list[str]) -> bool:
+        """Whether as many different people agreed as policy wants, and none who may not."""
+        question = self._question
+        return len(set(people)) >= question.people and question.not_by not in people
+
+    def _by(self, people: Sequence[str] = ()) -> str:
+        return f"{' and '.join(people)}, from elsewhere" if people else f"{user()} at the console's page"
+
+
+class Remote(Page):
+    """People who answer from elsewhere, through the console of this user, if it is set up for that
+    (`gateway.console.afar`)."""
+
+    name = "remote"
+    at = (ELSEWHERE,)
+    counts_people = True
+
+    def beside(self, here: Approver) -> Approver:
+        """The same question here and there at once."""
+        if isinstance(here, Beside):
+            return here.also_at(ELSEWHERE)
+        if isinstance(here, Page):
+            return here.also_at(ELSEWHERE)
+        return Beside(here, self)
 
 
 class Beside:
@@ -210,6 +252,10 @@ class Beside:
         self._terminal = terminal
         self._page = page
         self._said = said
+
+    def also_at(self, where: str) -> Beside:
+        """The same, to be answered there as well."""
+        return Beside(self._terminal, self._page.also_at(where), said=self._said)
 
     @property
     def reviews(self) -> bool:

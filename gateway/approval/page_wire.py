@@ -4,9 +4,11 @@ content is told from another's.
 They meet at a Unix socket in the state folder, which no agent may read or write and no sandbox shows. Messages are
 lines of JSON:
 
-    asks     {"question": {...}}              what is shown, with `id`; its digest is of all of it
+    asks     {"question": {...}}              what is shown, with `id`, and `at`, where it may be answered; its digest
+                                              is of all of it
     console  {"shown": true}                  a page is there; false: nobody can be asked there
-    console  {"answer": {...}}                `id`, `digest`, `allow`, `scope`, `note`
+    console  {"answer": {...}}                `id`, `digest`, `allow`, `scope`, `note`; of one from elsewhere `people`,
+                                              the names of those who gave it
     asks     {"taken": true}                  it came first; false: somebody else had answered
     asks     (closes)                         the question is withdrawn
 """
@@ -24,6 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from typing import Any
 
+PAGE, ELSEWHERE = "page", "elsewhere"  # where a question may be answered
 FOLDER, SOCKET = "console", "desk"
 MOST_BYTES = 1 << 20  # of one message
 PROCESS = os.path.join(PACKAGE, "frontends", "console_process.py")

@@ -1,8 +1,8 @@
 """A page on this machine where a person sees, answers and takes back: `gateway console`.
 
 Start at `app` (which address answers what) and `guard` (who is answered at all). A page is a function in `pages/` from
-what was looked up to `nodes`; `nodes` makes HTML of it for programs such as `curl`, and data that `static/app.js` makes
-elements from, so that no text of a call is ever read as HTML. `tokens`: who may read and who may answer; `desk`: the
-questions that wait; `live`: the record as it grows; `serving`: the process. What only the front ends know how to find
-out comes in through `sources`.
+what was looked up to `nodes`; `nodes` makes HTML of it for programs such as `curl`, and data that `static/elements.js`
+makes elements from: no text of a call is ever read as HTML. `tokens`: who may read and who may answer; `desk`: the
+questions that wait; `live`: the record as it grows; `serving`: the process; `afar/`: who answers from elsewhere. What
+only the front ends know how to find out comes in through `sources`.
 """

@@ -13,7 +13,7 @@ import os
 import socket
 from time import monotonic
 
-from gateway.approval.page_wire import MOST_BYTES, SOCKET, digest_of, is_private, line_of, message_of
+from gateway.approval.page_wire import ELSEWHERE, MOST_BYTES, PAGE, SOCKET, digest_of, is_private, line_of, message_of
 from gateway.core.errors import ConfigError, Problem
 from gateway.core.peers import peer_of
 from gateway.core.value import Value
@@ -50,6 +50,10 @@ class Waiting(Value):
     came: float
     until: float
 
+    def at(self, where: str) -> bool:
+        """Whether it may be answered there."""
+        return where in self.shown["at"]
+
     def choices(self) -> tuple[str, ...]:
         """What may be answered, in the terminal's order."""
         may = self.shown["may"]
@@ -66,12 +70,24 @@ class Told(Value):
 class Desk:
     """The questions of one console. All of it runs in one event loop."""
 
-    def __init__(self, folder: str, *, pages: Callable[[], int], changed: Callable[[], None]) -> None:
+    def __init__(
+        self,
+        folder: str,
+        *,
+        pages: Callable[[], int],
+        changed: Callable[[], None],
+        elsewhere: Callable[[], bool] = lambda: False,
+        came: Callable[[Waiting], None] = lambda _waiting: None,
+    ) -> None:
         """`folder`: where the socket lies, made if it is missing. `pages`: how many pages that may answer are open;
-        `changed` is called when a question came or went."""
+        `elsewhere`: whether somebody elsewhere can be told. `changed` is called when a question came or went, `came`
+        with one that may be answered elsewhere."""
         self._folder = folder
         self._pages = pages
+        self._elsewhere = elsewhere
         self._changed = changed
+        self._came = came
+        self._agreed: dict[str, list[str]] = {}
         self._waiting: dict[str, Waiting] = {}
         self._answers: dict[str, asyncio.Future[dict[str, Any]]] = {}
         self._taken: dict[str, asyncio.Future[bool]] = {}
@@ -126,19 +142,29 @@ class Desk:
         """What waits, the oldest first."""
         return sorted(self._waiting.values(), key=lambda each: each.came)
 
-    def show(self, page: str) -> list[Waiting]:
-        """The same, as it is now shown on a page."""
-        found = self.waiting()
+    def find(self, name: str) -> Waiting | None:
+        """The one of this name, while it waits."""
+        return self._waiting.get(name)
+
+    def agreed(self, name: str) -> tuple[str, ...]:
+        """Who has said yes so far, where more than one must."""
+        return tuple(self._agreed.get(name, ()))
+
+    def show(self, page: str, where: str = PAGE) -> list[Waiting]:
+        """What may be answered there, as it is now shown on a page."""
+        found = [each for each in self.waiting() if each.at(where) or where == PAGE]
         for each in found:
             self._seen.setdefault((each.id, page), monotonic())
         return found
 
-    async def answer(self, page: str, given: dict[str, Any]) -> Told:
-        """An answer from a page: `id`, `digest`, `answer` (one of `CHOICES`) and, of a no, `note`."""
+    def refusal(self, page: str, given: dict[str, Any], where: str = PAGE) -> Told | None:
+        """Why something is no answer to a question that waits, from a page there; None for one that is."""
         name, note = given.get("id"), given.get("note", "")
         waiting = self._waiting.get(name) if isinstance(name, str) else None
-        if waiting is None:
+        if waiting is None or (where != PAGE and not waiting.at(where)):
             return Told(404, "Nothing waits under that name any more: it was answered, withdrawn, or its time is over.")
+        if not waiting.at(where):
+            return Told(409, "Policy wants this to be answered from elsewhere, by others.")
         if given.get("digest") != waiting.digest:
             return Told(409, "That was an answer to another question than the one that waits.")
         choice = given.get("answer")
@@ -147,19 +173,47 @@ class Desk:
         shown = self._seen.get((waiting.id, page))
         if shown is None or monotonic() - shown < SHOWN_SECONDS:
             return Told(425, "That came too soon after the question was shown: nothing was answered.")
-        future = self._answers[waiting.id]
-        if future.done() or monotonic() >= waiting.until:
+        if self._answers[waiting.id].done() or monotonic() >= waiting.until:
             return Told(409, "It was answered already.")
-        allow, scope = CHOICES[str(choice)]
+        return None
+
+    async def answer(self, page: str, given: dict[str, Any], person: str = "") -> Told:
+        """An answer from a page: `id`, `digest`, `answer` (one of `CHOICES`) and, of a no, `note`. `person`: who gives
+        it from elsewhere, "" for this account's own at a page here."""
+        refused = self.refusal(page, given, ELSEWHERE if person else PAGE)
+        if refused is not None:
+            return refused
+        waiting = self._waiting[given["id"]]
+        allow, scope = CHOICES[given["answer"]]
+        people = [person] if person else []
+        if person and allow:
+            refused = self._agrees(waiting, person)
+            if refused is not None:
+                return refused
+            people = self._agreed[waiting.id]
         taken = self._taken[waiting.id] = asyncio.get_running_loop().create_future()
-        future.set_result(
-            {"id": waiting.id, "digest": waiting.digest, "allow": allow, "scope": scope, "note": "" if allow else note}
-        )
+        note = "" if allow else given.get("note", "")
+        said = {"id": waiting.id, "digest": waiting.digest, "allow": allow, "scope": scope, "note": note}
+        self._answers[waiting.id].set_result({**said, "people": people})
         try:
             came_first = await asyncio.wait_for(taken, _TAKING_SECONDS)
         except (TimeoutError, asyncio.CancelledError):
             return Told(409, "Whoever asked is gone.")
         return Told(200, "Answered.") if came_first else Told(409, "It was answered elsewhere first.")
+
+    def _agrees(self, waiting: Waiting, person: str) -> Told | None:
+        """Counts somebody's yes; what to say where that is none, or not the last one that is needed."""
+        if person == waiting.shown["not_by"]:
+            return Told(403, "Policy wants others than the one whose account asks to agree.")
+        agreed = self._agreed.setdefault(waiting.id, [])
+        if person in agreed:
+            return Told(409, "You have agreed already: somebody else must, too.")
+        agreed.append(person)
+        missing = waiting.shown["people"] - len(agreed)
+        if missing <= 0:
+            return None
+        self._changed()
+        return Told(202, f"Your yes counts. {missing} more must agree.")
 
     async def _asked(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         waiting = None
@@ -179,8 +233,13 @@ class Desk:
         uid, pid = peer_of(writer.get_extra_info("socket"))
         message = message_of(await asyncio.wait_for(reader.readline(), _TAKING_SECONDS))
         shown: Any = message.get("question") if message is not None else None
-        has_room = self._pages() > 0 and len(self._waiting) < MOST_WAITING
-        can = uid == os.geteuid() and has_room and _is_question(shown) and shown["id"] not in self._waiting
+        can = (
+            uid == os.geteuid()
+            and len(self._waiting) < MOST_WAITING
+            and _is_question(shown)
+            and shown["id"] not in self._waiting
+            and self._is_shown(shown["at"])
+        )
         writer.write(line_of({"shown": can}))
         await writer.drain()
         if not can:
@@ -192,7 +251,12 @@ class Desk:
         self._waiting[waiting.id] = waiting
         self._answers[waiting.id] = asyncio.get_running_loop().create_future()
         self._changed()
+        if waiting.at(ELSEWHERE):
+            self._came(waiting)
         return waiting
+
+    def _is_shown(self, at: list[str]) -> bool:
+        return (PAGE in at and self._pages() > 0) or (ELSEWHERE in at and self._elsewhere())
 
     async def _until_answered(
         self, waiting: Waiting, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
@@ -215,6 +279,7 @@ class Desk:
 
     def _forget(self, name: str) -> None:
         self._waiting.pop(name, None)
+        self._agreed.pop(name, None)
         answer = self._answers.pop(name, None)
         if answer is not None:
             answer.cancel()
@@ -229,13 +294,17 @@ def _is_question(shown: Any) -> bool:
     """Whether all that is shown has the form that pages expect."""
     if not isinstance(shown, dict):
         return False
-    texts = ("id", "tool", "call", "text", "cwd", "always", "file", "later", "head")
-    may, seconds = shown.get("may"), shown.get("seconds")
+    texts = ("id", "tool", "call", "text", "cwd", "always", "file", "later", "head", "brief", "not_by")
+    may, seconds, at = shown.get("may"), shown.get("seconds"), shown.get("at")
     return (
         all(isinstance(shown.get(name), str) for name in texts)
         and 0 < len(shown["id"]) <= 64
         and isinstance(may, list)
         and all(isinstance(each, str) for each in may)
+        and isinstance(at, list)
+        and at in ([PAGE], [ELSEWHERE], [PAGE, ELSEWHERE])
+        and type(shown.get("people")) is int
+        and 1 <= shown["people"] <= 9
         and isinstance(seconds, (int, float))
         and 0 < seconds <= 3600
         and all(isinstance(shown.get(name), list) for name in ("marks", "asked", "plan"))

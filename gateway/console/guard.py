@@ -22,15 +22,12 @@ if TYPE_CHECKING:
 LOOPBACK = "127.0.0.1"
 MOST_BODY = 256 << 10
 MOST_HEAD = 16 << 10
+POLICY = (
+    b"default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self'; "
+    b"base-uri 'none'; form-action 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types "
+)
 HEADERS = (
-    (
-        b"content-security-policy",
-        (
-            b"default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self'; "
-            b"base-uri 'none'; form-action 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'; "
-            b"trusted-types 'none'"
-        ),
-    ),
+    (b"content-security-policy", POLICY + b"'none'"),
     (b"x-content-type-options", b"nosniff"),
     (b"x-frame-options", b"DENY"),
     (b"referrer-policy", b"no-referrer"),
@@ -39,20 +36,26 @@ HEADERS = (
     (b"permissions-policy", b"camera=(), clipboard-read=(), geolocation=(), microphone=(), payment=(), usb=()"),
     (b"cache-control", b"no-store"),
 )
+# The page for people elsewhere may start the one script that says that something waits.
+AFAR_HEADERS = ((b"content-security-policy", POLICY + b"gateway-worker"), *HEADERS[1:])
 _NAMES = frozenset(name for name, _ in HEADERS)
 
 
 class Guard:
     """Answers only what may be answered, and puts the same headers on every answer."""
 
-    def __init__(self, app: App, port: int, *, is_ours: Callable[[str, int, int], bool] | None = None) -> None:
+    def __init__(
+        self, app: App, port: int, *, is_ours: Callable[[str, int, int], bool] | None = None, origin: str = ""
+    ) -> None:
         """`port`: the one that is listened on. `is_ours`: whether the program that connects from an address and port to
-        `port` runs as this user; by default as the system says."""
+        `port` runs as this user; by default as the system says. `origin`: where a tunnel or proxy lets people reach
+        this, whoever runs it, instead of this machine's own address."""
         self._app = app
-        self._host = f"{LOOPBACK}:{port}".encode()
-        self._origin = b"http://" + self._host
+        self._origin = (origin or f"http://{LOOPBACK}:{port}").encode()
+        self._host = self._origin.partition(b"//")[2]
         self._port = port
-        self._is_ours = is_ours or is_own_program
+        self._is_ours = is_ours or (_is_anybody if origin else is_own_program)
+        self._headers = AFAR_HEADERS if origin else HEADERS
 
     async def __call__(self, scope: MutableMapping[str, Any], receive: Receive, send: Send) -> None:
         if scope["type"] == "lifespan":
@@ -63,13 +66,13 @@ class Guard:
             return
         refused = self._refusal(scope)
         if refused is not None:
-            await _say(send, *refused)
+            await _say(send, *refused, self._headers)
             return
 
         async def with_headers(message: Message) -> None:
             if message["type"] == "http.response.start":
                 kept = [each for each in message.get("headers", ()) if each[0].lower() not in _NAMES]
-                message = {**message, "headers": [*kept, *HEADERS]}
+                message = {**message, "headers": [*kept, *self._headers]}
             await send(message)
 
         await self._app(scope, receive, with_headers)
@@ -117,9 +120,13 @@ def _is_navigation(scope: MutableMapping[str, Any], given: list[tuple[bytes, byt
     )
 
 
-async def _say(send: Send, status: int, text: str) -> None:
+def _is_anybody(_address: str, _port: int, _to: int) -> bool:
+    return True
+
+
+async def _say(send: Send, status: int, text: str, headers: tuple[tuple[bytes, bytes], ...]) -> None:
     body = f"{text}\n".encode()
-    head = [(b"content-type", b"text/plain; charset=utf-8"), (b"content-length", b"%d" % len(body)), *HEADERS]
+    head = [(b"content-type", b"text/plain; charset=utf-8"), (b"content-length", b"%d" % len(body)), *headers]
     await send({"type": "http.response.start", "status": status, "headers": head})
     await send({"type": "http.response.body", "body": body})
 

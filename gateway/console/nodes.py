@@ -2,7 +2,7 @@
 
     h("p", {"class": "hint"}, "read ", h("code", "gateway why"))
 
-Only the elements and attributes below can be made, here and in `static/app.js`, which is given the same lists: there is
+Only the elements and attributes below can be made, here and in `static/elements.js`, which has the same lists: there is
 no element and no attribute that runs anything.
 """
 

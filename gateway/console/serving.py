@@ -5,10 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import os
-import secrets
 import socket
-import subprocess
-import sys
 from time import monotonic
 from typing import TYPE_CHECKING
 
@@ -19,70 +16,125 @@ from gateway.console.app import Console
 from gateway.console.desk import Desk
 from gateway.console.guard import LOOPBACK, MOST_HEAD, Guard
 from gateway.console.live import Live
+from gateway.console.opening import Opener
 from gateway.console.tokens import Tokens
 from gateway.core.errors import ConfigError, Problem
-from gateway.core.programs import refusal
-from gateway.core.value import Value
+from gateway.spec.remote import PORT
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator, Mapping
+    from typing import Any
 
+    from gateway.console.afar.elsewhere import Elsewhere
+    from gateway.console.desk import Waiting
+    from gateway.console.opening import Wanted
     from gateway.console.sources import Sources
 
 _MOST_CONNECTIONS = 64
-_OPENER_SECONDS = 30.0  # how long the file that a browser is sent to lies there
 _END_SECONDS = 1
-# What opens a file in the person's browser: macOS' and the desktops' own, and where it may look for one.
-OPENERS = ("/usr/bin/open", "/usr/bin/xdg-open")
-_PATH = "/usr/local/bin:/usr/bin:/bin:/snap/bin"
-_SHOWN = (
-    "HOME", "LANG", "DISPLAY", "WAYLAND_DISPLAY", "XAUTHORITY", "DBUS_SESSION_BUS_ADDRESS", "XDG_RUNTIME_DIR",
-    "XDG_SESSION_TYPE", "XDG_CURRENT_DESKTOP",
-)  # fmt: skip
 
 
-class Wanted(Value):
-    """What a person asked for. `port`: 0 for any. `prints`: the address is shown instead of opened. `reader`: a line
-    for `curl` is shown, with a token that only reads."""
-
-    port: int = 0
-    prints: bool = False
-    reader: bool = False
-
-
-def serve(sources: Sources, state: str, wanted: Wanted, say: Callable[[str], None]) -> None:
-    """Serves until it is told to end. `state`: the gateway's state folder; `say` shows a text. Raises ConfigError where
-    it cannot listen, or a console runs already."""
+def serve(
+    sources: Sources, state: str, wanted: Wanted, say: Callable[[str], None], remote: Mapping[str, Any] | None = None
+) -> None:
+    """Serves until it is told to end. `state`: the gateway's state folder; `say` shows a text; `remote`: the setting,
+    where people may answer from elsewhere. Raises ConfigError where it cannot listen, or a console runs already, or a
+    secret of the setting is missing."""
     live = Live(sources.record)
     folder = os.path.join(state, FOLDER)
-    desk = Desk(folder, pages=live.answering, changed=lambda: console.waiting_changed())
     tokens = Tokens(monotonic)
+    served = _Served()
+    desk = Desk(
+        folder,
+        pages=live.answering,
+        changed=lambda: console.waiting_changed(),
+        elsewhere=lambda: served.remote is not None,
+        came=served.tell,
+    )
     console = Console(sources, tokens, desk, live)
     desk.claim()
-    listening = _listening(wanted.port)
+    listening = [_listening(wanted.port)]
     try:
+        if remote is not None:
+            from gateway.console.afar.elsewhere import Elsewhere
+
+            listening.append(_listening(remote.get("port", PORT)))
+            served.remote = Elsewhere(folder, remote, desk, say)
+        opener = Opener(tokens, folder, listening[0], wanted, say, served.remote)
         with contextlib.suppress(KeyboardInterrupt):
-            asyncio.run(_run(console, desk, live, listening, _Opener(tokens, folder, listening, wanted, say)))
+            asyncio.run(_run(console, desk, live, listening, opener, served.remote))
     finally:
-        listening.close()
+        for each in listening:
+            each.close()
+
+
+class _Served:
+    """What is there only when people may answer from elsewhere."""
+
+    remote: Elsewhere | None = None
+
+    def tell(self, waiting: Waiting) -> None:
+        """Has people told of a question."""
+        if self.remote is not None:
+            self.remote.telling.tell(waiting)
 
 
 def _listening(port: int) -> socket.socket:
     found = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
+    found.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
         found.bind((LOOPBACK, port))
     except OSError as error:
         found.close()
-        remedy = "leave --port out, and any free one is taken"
+        remedy = "leave --port out, and any free one is taken; `remote: {port: …}` names the other one"
         raise ConfigError(Problem(f"port {port} cannot be had: {error.strerror}", remedy=remedy)) from error
     found.set_inheritable(False)
     return found
 
 
-async def _run(console: Console, desk: Desk, live: Live, listening: socket.socket, opener: _Opener) -> None:
-    port = listening.getsockname()[1]
-    config = uvicorn.Config(
-        Guard(console.app(), port),
+async def _run(
+    console: Console,
+    desk: Desk,
+    live: Live,
+    listening: list[socket.socket],
+    opener: Opener,
+    remote: Elsewhere | None,
+) -> None:
+    here = listening[0]
+    server = uvicorn.Server(_config(Guard(console.app(), here.getsockname()[1])))
+    beside: list[asyncio.Task[None]] = []
+    await desk.start()
+    console.when_opened(opener.forget)
+    if remote is not None:
+        # Apart from the pages of this machine: who comes from elsewhere takes none of their connections.
+        there = listening[1]
+        another = _Beside(_config(Guard(remote.app(), there.getsockname()[1], origin=remote.origin)))
+        beside.append(asyncio.create_task(another.serve(sockets=[there])))
+    beside += [asyncio.create_task(live.watch()), asyncio.create_task(_when_started(server, opener))]
+    try:
+        await server.serve(sockets=[here])
+    finally:
+        for each in beside:
+            each.cancel()
+        opener.close()
+        if remote is not None:
+            await remote.telling.close()
+        await desk.close()
+        await asyncio.gather(*beside, return_exceptions=True)
+
+
+class _Beside(uvicorn.Server):
+    """A server that leaves signals to the other one."""
+
+    @contextlib.contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        """Captures none."""
+        yield
+
+
+def _config(app: Guard) -> uvicorn.Config:
+    return uvicorn.Config(
+        app,
         log_config=None,
         access_log=False,
         lifespan="off",
@@ -95,120 +147,9 @@ async def _run(console: Console, desk: Desk, live: Live, listening: socket.socke
         h11_max_incomplete_event_size=MOST_HEAD,
         timeout_graceful_shutdown=_END_SECONDS,
     )
-    server = uvicorn.Server(config)
-    await desk.start()
-    watching = asyncio.create_task(live.watch())
-    console.when_opened(opener.forget)
-    opening = asyncio.create_task(_when_started(server, opener))
-    try:
-        await server.serve(sockets=[listening])
-    finally:
-        watching.cancel()
-        opening.cancel()
-        opener.close()
-        await desk.close()
 
 
-async def _when_started(server: uvicorn.Server, opener: _Opener) -> None:
+async def _when_started(server: uvicorn.Server, opener: Opener) -> None:
     while not server.started:
         await asyncio.sleep(0.01)
     opener.begin(asyncio.get_running_loop())
-
-
-class _Opener:
-    """Opens a page when it begins, and whenever somebody presses Enter at its terminal."""
-
-    def __init__(
-        self, tokens: Tokens, folder: str, listening: socket.socket, wanted: Wanted, say: Callable[[str], None]
-    ) -> None:
-        self._tokens = tokens
-        self._folder = folder
-        self._address = f"http://{LOOPBACK}:{listening.getsockname()[1]}/"
-        self._wanted = wanted
-        self._say = say
-        self._file = ""
-        self._opening: subprocess.Popen[bytes] | None = None
-        self._loop: asyncio.AbstractEventLoop | None = None
-
-    def begin(self, loop: asyncio.AbstractEventLoop) -> None:
-        """Opens the first page."""
-        self._loop = loop
-        self.open()
-        if self._wanted.reader:
-            token = self._tokens.new_reader()
-            self._say(f"only to read: curl -H 'Authorization: Bearer {token}' {self._address}live\n")
-        if _is_terminal():
-            self._say("Enter opens it once more, Ctrl-C ends it\n")
-            loop.add_reader(0, self._typed)
-
-    def open(self) -> None:
-        """Opens a page with a token of its own."""
-        address = f"{self._address}#{self._tokens.new_start()}"
-        if not self._wanted.prints:
-            self._file = self._written(address)
-            if self._started():
-                self._say(f"opened {self._address} in your browser\n")
-                if self._loop is not None:
-                    self._loop.call_later(_OPENER_SECONDS, self.forget)
-                return
-            self.forget()
-            self._say("no browser can be opened from here\n")
-        self._say(f"open once, within ten minutes: {address}\n")
-
-    def forget(self) -> None:
-        """Removes the file that a browser was sent to."""
-        if self._file:
-            with contextlib.suppress(OSError):
-                os.unlink(self._file)
-            self._file = ""
-
-    def close(self) -> None:
-        """Ends."""
-        self.forget()
-        if self._opening is not None and self._opening.poll() is None:
-            self._opening.terminate()
-            self._opening.wait()
-        if self._loop is not None and _is_terminal():
-            self._loop.remove_reader(0)
-            self._say("\n")  # behind the ^C that terminals show
-
-    def _typed(self) -> None:
-        if not os.read(0, 4096):
-            assert self._loop is not None
-            self._loop.remove_reader(0)
-            return
-        self.forget()
-        self.open()
-
-    def _started(self) -> bool:
-        """Whether the system's own opener was started with the file. A browser that PATH or a variable leads to may be
-        one that a call put there, and would be handed the token."""
-        shows = {name: os.environ[name] for name in _SHOWN if os.environ.get(name)}
-        opener = next((each for each in OPENERS if os.path.exists(each) and not refusal(each)), "")
-        if not opener or not (shows.keys() & {"DISPLAY", "WAYLAND_DISPLAY"} or sys.platform == "darwin"):
-            return False
-        environment = {**shows, "PATH": _PATH}
-        nothing = subprocess.DEVNULL
-        try:
-            self._opening = subprocess.Popen(
-                [opener, self._file], cwd="/", env=environment, stdin=nothing, stdout=nothing, stderr=nothing
-            )
-        except OSError:
-            return False
-        return True
-
-    def _written(self, address: str) -> str:
-        """A file that leads there: an address on a command line would stand in the list of processes."""
-        self.forget()
-        path = f"{self._folder}/open-{secrets.token_hex(8)}.html"
-        descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
-        with os.fdopen(descriptor, "w", encoding="ascii") as file:
-            file.write(f'<!doctype html><meta http-equiv="refresh" content="0;url={address}"><title>gateway</title>\n')
-        return path
-
-
-def _is_terminal() -> bool:
-    try:
-        return os.isatty(0)
-    except OSError:
-        return False

@@ -11,36 +11,39 @@ if TYPE_CHECKING:
     from typing import Any
 
     from gateway.approval.base import Answer, Approver, Dialled, Question, Review
+    from gateway.approval.page import Page, Remote
     from gateway.approval.person import Person
 
 
-def approvers() -> tuple[Approver, ...]:
-    """The person at the terminal, if somebody is there who uses one of our streams; and at a page, if a console runs.
-    Where both are, both are asked at once."""
-    page = _page()
-    if not (_is_terminal(0) or _is_terminal(2)):
-        return () if page is None else (page,)
-    from gateway.approval.console import Console
+def approvers(*, lasting: bool = False) -> tuple[Approver, ...]:
+    """The person at the terminal, if somebody is there who uses one of our streams; and at a page or elsewhere, if a
+    console runs. Where several are, all are asked at once. `lasting`: whoever asks goes on for long, so that a console
+    may start meanwhile."""
+    found: list[Approver] = []
+    pages = by_console(lasting=lasting)
+    if _is_terminal(0) or _is_terminal(2):
+        from gateway.approval.console import Console
 
-    terminal = Console(_question, review=_review, dialled=_dialled)
-    if page is None:
-        return (terminal,)
+        found.append(Console(_question, review=_review, dialled=_dialled))
+    if not pages:
+        return tuple(found)
     from gateway.approval.page import Beside
 
-    return (Beside(terminal, page, said=_said),)
+    here, elsewhere = pages
+    return (Beside(found[0], here, said=_said) if found else here, elsewhere)
 
 
-def _page() -> Any:
-    """A page of the console, None where none runs."""
+def by_console(*, lasting: bool) -> tuple[()] | tuple[Page, Remote]:
+    """A page of the console here, and people elsewhere whom it asks. `lasting`: also where none runs now."""
     from gateway.approval.page_wire import FOLDER, SOCKET
     from gateway.core.places import places
 
     folder = os.path.join(places().state, FOLDER)
-    if not os.path.lexists(os.path.join(folder, SOCKET)):
-        return None
-    from gateway.approval.page import Page
+    if not lasting and not os.path.lexists(os.path.join(folder, SOCKET)):
+        return ()
+    from gateway.approval.page import Page, Remote
 
-    return Page(_shown, folder)
+    return Page(_shown, folder), Remote(_shown, folder)
 
 
 def person() -> Person | None:
@@ -76,9 +79,10 @@ def _shown(question: Question) -> dict[str, Any]:
 def _said(answer: Answer) -> None:
     """Tells the terminal, where the question still stands, that it was answered."""
     from gateway.approval.terminal import at_terminal, write
+    from gateway.policy.wording import visible
 
     said = "allowed" if answer.allow else "refused"
-    at_terminal(lambda _reading, writing: write(writing, f"{said} on the console's page\n"))
+    at_terminal(lambda _reading, writing: write(writing, f"{said} by {visible(answer.by)}\n"))
 
 
 def _review(review: Review, _number: int, differences: bool) -> str:

@@ -6,6 +6,7 @@ import os
 import sys
 import tempfile
 import time
+from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
 from gateway.audit.index import Index
@@ -15,9 +16,10 @@ from gateway.audit.refusals import Refusal, kind_of
 from gateway.calls.containing import cannot_contain
 from gateway.config.load import Options, project_root, tool_files
 from gateway.config.shipped import load_tools
-from gateway.console.serving import Wanted, serve
+from gateway.console.opening import Wanted
+from gateway.console.serving import serve
 from gateway.console.sources import CallTold, Linted, Looked, Tried
-from gateway.core.errors import CallError, ConfigError, GatewayError
+from gateway.core.errors import CallError, ConfigError, GatewayError, Problem
 from gateway.core.places import packaged, places
 from gateway.frontends.output import report, write
 from gateway.frontends.rejudging import judged_again, on_one_line
@@ -28,7 +30,7 @@ from gateway.policy.explain import explain
 from gateway.render.plan import planned
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
     from typing import Any
 
     from gateway.frontends.finding import Finding
@@ -36,6 +38,8 @@ if TYPE_CHECKING:
 
 _EDITED = "this text"
 _RECENT = 8 << 20  # bytes of the record that are looked through before an index is made
+# What answers from elsewhere need, by the name that is imported.
+_REMOTE = {"fido2": "fido2", "http_ece": "http-ece", "jwt": "pyjwt"}
 _AS_FILE = "user.yaml"  # its layer in a folder of policies
 
 
@@ -50,10 +54,28 @@ def main(words: Sequence[str]) -> int:
     try:
         where = places()
         wanted = Wanted(int(port), prints=prints == "1", reader=reader == "1")
-        serve(ConsoleSources(cwd, os.path.join(where.state, FOLDER)), where.state, wanted, say)
+        sources = ConsoleSources(cwd, os.path.join(where.state, FOLDER))
+        serve(sources, where.state, wanted, say, _remote(sources, say))
     except GatewayError as error:
         return report(error, as_json=False)
     return 0
+
+
+def _remote(sources: ConsoleSources, say: Callable[[str], None]) -> Mapping[str, Any] | None:
+    """The setting, where it lets people answer from elsewhere. A broken policy lets nobody."""
+    try:
+        setting = sources.judge().loaded.settings.get("remote")
+    except ConfigError:
+        say("the policy cannot be read, so nobody is asked elsewhere: see the page\n")
+        return None
+    if setting is None or not setting.value.get("origin"):
+        return None
+    missing = [package for name, package in _REMOTE.items() if find_spec(name) is None]
+    if missing:
+        remedy = "install `agent-gateway[remote]`, in a checkout `.[remote]`"
+        raise ConfigError(Problem(f"answers from elsewhere need {' and '.join(missing)}", remedy=remedy))
+    found: Mapping[str, Any] = setting.value
+    return found
 
 
 class ConsoleSources:

@@ -374,8 +374,9 @@ class _Judging:
         """The word that this client is answered, and why if that is a refusal."""
         from gateway.agents import questions
 
-        effects = [item.effect for item in verdict.analysis.items]
-        paths = [effect for effect in effects if isinstance(effect, Touch)]
+        if questions.wants_others(self.gateway.loaded_for(verdict).settings):
+            return DENY, questions.OTHERS
+        paths = [item.effect for item in verdict.analysis.items if isinstance(item.effect, Touch)]
         leads = [effect.real or effect.path for effect in paths if effect.real or HOLE in effect.path]
         what = questions.about(self.event, verdict.context.root, leads)
         word = questions.asking(self.event, self.asked.wish, what)

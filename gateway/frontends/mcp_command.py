@@ -10,6 +10,7 @@ import threading
 
 from gateway.core.errors import ConfigError, Problem
 from gateway.core.value import Value
+from gateway.frontends.approvers import by_console
 from gateway.frontends.arguments import Request
 from gateway.frontends.output import complain
 from gateway.frontends.session import open_gateway
@@ -202,8 +203,10 @@ def _open(asked: Asked, front: str, servers: tuple[tuple[str, str, str], ...] = 
         setting = held[0].calls.services.planner.judge.loaded.settings.get("mcp")
         return str(setting.value.get("elicited", "unlocked")) if setting is not None else "unlocked"
 
+    # Whoever sits behind the client; where nobody does there, a page of the console, and people elsewhere.
+    who = (Elicitation(_question, elicited), *by_console(lasting=True))
     request = Request(policies=asked.policies, cwd=asked.cwd, mode=asked.mode, trust_project=asked.trust_project)
-    gateway = open_gateway(request, servers=servers, approver=Elicitation(_question, elicited), front=front)
+    gateway = open_gateway(request, servers=servers, approver=who, front=front)
     if asked.http is None:
         from gateway.core.room_names import of_process
 

@@ -3,7 +3,10 @@ plan in short, and what "always" would save. Nothing that matters is cut, and no
 
 from __future__ import annotations
 
+import os
+
 from gateway.approval.confusable import findings, with_escapes
+from gateway.audit.redact import Redactor
 from gateway.frontends.jsontext import pretty
 from gateway.model.decision import Decision
 from gateway.model.effect import CARRIERS
@@ -71,6 +74,7 @@ def question_shown(question: Question) -> dict[str, Any]:
     return {
         "head": headline(verdict, explain(verdict)),
         "tool": call.tool,
+        "brief": _brief(verdict, is_shell, [each["does"] for each in asked.values()]),
         "call": call.shown
         if is_shell
         else "\n".join(f"{mark} {line}" for mark, line in _change(verdict)) or pretty(call.input),
@@ -90,6 +94,15 @@ def question_shown(question: Question) -> dict[str, Any]:
         "later": question.later,
         "text": question_text(question, Style()),
     }
+
+
+def _brief(verdict: Verdict, is_shell: bool, does: list[str]) -> str:
+    """What may be told of the call by a service of others: as the record would keep it, without secrets, and of a call
+    that is no command only what is asked about."""
+    text = verdict.call.shown if is_shell else "; ".join(f"it {each}" for each in does)
+    redactor = Redactor(environment=os.environ)
+    kept, _found = redactor.input("", {"text": text}, lambda _data: "", verdict.analysis.secrets)
+    return str(kept["text"])
 
 
 def _titled(title: str, lines: Iterable[str], style: Style) -> str:

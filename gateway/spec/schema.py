@@ -26,6 +26,7 @@ from gateway.spec.language_servers import NAME_PATTERN as LANGUAGE_SERVER_NAME
 from gateway.spec.models import MODEL, model_schema
 from gateway.spec.policy import EXTENDS_LEVELS, KEYS, TESTS, VERSION
 from gateway.spec.reference.predicates import DESCRIBED
+from gateway.spec.remote import REMOTE, remote_schema
 from gateway.spec.rules import DELEGATES, FIELDS, ID_PATTERN
 from gateway.spec.sandbox import ACCESS, ALSO, INJECT, NETWORKS, PERMITS, READ_HOST, REGISTRIES, SANDBOX, WEAKER
 from gateway.spec.servers import MOST_SECONDS as MOST_SERVER_SECONDS
@@ -314,6 +315,7 @@ def _settings() -> dict[str, Any]:
             {name: each.about for name, each in LIMITS.items()},
         ),
         "approvers": _one_or_many(_enum(APPROVERS)),
+        "remote": _closed(remote_schema(), REMOTE),
         "review": _enum(REVIEWS),
         "audit": _closed(audit, AUDIT),
         "workspace": _texts(),

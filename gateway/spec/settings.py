@@ -8,6 +8,7 @@ from gateway.model.limits import LIMITS
 from gateway.spec import read
 from gateway.spec.language_servers import read_language_servers
 from gateway.spec.models import read_models
+from gateway.spec.remote import REMOTE, read_remote
 from gateway.spec.sandbox import SANDBOX, read_sandbox
 from gateway.spec.servers import read_servers
 from gateway.spec.web import WEB, read_search, read_web
@@ -28,6 +29,7 @@ SETTINGS = {
     "sandbox": "what a call that runs confined by a rule may do beyond what was predicted",
     "limits": "bounds on every call",
     "approvers": "who is asked, in this order",
+    "remote": "who may answer from elsewhere, and how they are told that something waits",
     "review": "what the reviewer of the mode `auto` is shown, beside what the mode asks",
     "audit": "how the record of decisions and outcomes is kept",
     "workspace": "folders that count as the workspace besides the project root",
@@ -138,6 +140,8 @@ def read_settings(node: Node, complaints: Complaints) -> dict[str, Any]:
             found[name] = read.integer(value, what, complaints, 0, _MOST)
         elif name == "approvers":
             found[name] = read.choices(value, what, APPROVERS, complaints)
+        elif name == "remote":
+            found[name] = read_remote(value, complaints)
         elif name == "review":
             found[name] = read.choice(value, what, REVIEWS, complaints)
         elif name == "contained":
@@ -188,5 +192,6 @@ def lockable() -> tuple[str, ...]:
     sections: dict[str, Iterable[str]] = {
         "levels": LEVELS, "sandbox": SANDBOX, "limits": LIMITS, "audit": AUDIT, "shell": SHELL, "mcp": MCP,
         "agents": AGENTS, "web": WEB, "tasks": TASKS, "plan": PLAN,
+        "remote": REMOTE,
     }  # fmt: skip
     return (*whole, "commands", *(f"{section}.{key}" for section, keys in sections.items() for key in keys))

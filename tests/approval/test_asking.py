@@ -12,7 +12,7 @@ from warmed import warm
 
 from gateway.api.executor import Executor
 from gateway.api.gateway import Gateway
-from gateway.approval.asking import MAX_ROUNDS, Asking, Judgement
+from gateway.approval.asking import MAX_ROUNDS, Asking, Judgement, together
 from gateway.approval.base import Answer, no
 from gateway.approval.callback import Callback
 from gateway.approval.grants import Grants
@@ -395,3 +395,54 @@ def test_policy_that_lets_nobody_be_asked_holds_for_the_library_too(place: Place
     done = guard.run("mkdir a")
     assert (done.result.ended, approver.questions, runner.plans) == ("refused", [], [])
     assert done.result.reason.endswith("There is nobody to ask, so it is refused: policy lets only refuse be asked.")
+
+
+# ------------------------------------------------------------------------------------------------------- from elsewhere
+
+
+class Afar(Scripted):
+    """Asks people elsewhere, and here at the same time where somebody is."""
+
+    counts_people = True
+
+    def __init__(self, *answers: Any) -> None:
+        super().__init__(*answers, name="remote")
+
+    def beside(self, here: Any) -> Any:
+        return Scripted(*self.answers, name=f"{here.name} and {self.name}")
+
+
+def settings(**remote: Any) -> dict[str, Any]:
+    return {"user": {"settings": {"remote": remote}, "rules": []}}
+
+
+def test_who_is_here_and_who_is_elsewhere_are_asked_at_once_where_they_follow_each_other():
+    here, there, mcp = Scripted(), Afar(), Scripted(name="mcp")
+    both = "console and remote"
+    for asked, names in (
+        ([here], ["console"]), ([there], ["remote"]), ([here, there], [both]), ([there, here], [both]), ([], []),
+        ([here, mcp, there], ["console", "mcp", "remote"]), ([mcp, here, there], ["mcp", both]),
+    ):  # fmt: skip
+        assert [each.name for each in together(asked)] == names
+
+
+@pytest.mark.parametrize("wanted", [{"people": 2}, {"requester": False}])
+def test_where_others_must_agree_nobody_else_is_asked(judged, wanted: dict[str, Any]) -> None:
+    asked = judged("make a", settings(**wanted))
+    here, imposter, there = Scripted(ONCE), Scripted(ONCE, name="remote"), Afar(ONCE)
+    assert approve(Asking([here, imposter]), asked).refusal.startswith(
+        "There is nobody to ask, so it is refused: policy"
+    )
+    assert approve(Asking([here, imposter, there], Grants()), asked).refusal == ""
+    assert (here.questions, imposter.questions) == ([], [])
+    (question,) = there.questions
+    assert (question.may, question.always, question.seconds) == (("once",), "", 600.0)
+
+
+def test_a_setting_that_wants_nobody_else_leaves_the_question_as_it_is(judged) -> None:
+    approver = Scripted(no("ann"))
+    approve(Asking([approver], Grants()), judged("make a", settings(origin="https://gateway.example.com", seconds=120)))
+    (question,) = approver.questions
+    assert (question.may, question.people, question.not_by, question.seconds) == (
+        ("once", "session", "always"), 1, "", 120.0,
+    )  # fmt: skip

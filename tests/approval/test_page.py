@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from gateway.approval.base import Answer, Question, no
-from gateway.approval.page import Beside, First, Page
+from gateway.approval.page import Beside, First, Page, Remote
 from gateway.approval.page_wire import (
     KEPT,
     MOST_BYTES,
@@ -256,3 +256,55 @@ def test_a_console_that_was_started_with_another_loader_is_none(monkeypatch: pyt
     for variables in ("LD_PRELOAD=/x", "PYTHONPATH=/x", "PYTHONSTARTUP=/x", "LD_LIBRARY_PATH=/x"):
         files["environ"] = f"HOME=/x\0{variables}\0"
         assert not is_console(os.getpid())
+
+
+# ------------------------------------------------------------------------------------------------------- from elsewhere
+
+
+def remote(folder: str) -> Remote:
+    return Remote(lambda _question: {"text": "?"}, folder, knows=lambda _pid: True, seconds=30.0)
+
+
+def at(approver: Any) -> Any:
+    """Where its question may be answered."""
+    return getattr(approver, "at", None) or at(approver._page)
+
+
+def test_here_and_elsewhere_are_asked_by_one_question(folder: str):
+    here, there, terminal = page(folder), remote(folder), Sits(None)
+    assert [at(each) for each in (here, there, there.beside(here), there.beside(Beside(terminal, here)))] == [
+        ("page",), ("elsewhere",), ("page", "elsewhere"), ("page", "elsewhere"),
+    ]  # fmt: skip
+    assert (at(here), at(there.beside(terminal))) == (("page",), ("elsewhere",))
+
+
+def test_who_answered_from_elsewhere_is_named(folder: str, question: Question):
+    found, _ = outcome(remote(folder), question, folder, shows, answers(people=["ann"]))
+    assert found is not None
+    assert (found.allow, found.by) == (True, "ann, from elsewhere")
+
+
+@pytest.mark.parametrize(
+    ("people", "counts"),
+    [(["ann", "ben"], True), (["ann", "ben", "cy"], True), (["ann"], False), (["ann", "ann"], False), ([], False),
+     (["ann", "root"], False), (["ann", ""], False), (["ann", 1], False), ("ann", False), (None, False)],
+    ids=str,
+)  # fmt: skip
+def test_a_yes_counts_when_as_many_others_agreed_as_policy_wants(
+    folder: str, question: Question, people: Any, counts: bool
+):
+    asked = question.replace(people=2, not_by="root")
+    found, heard = outcome(remote(folder), asked, folder, shows, answers(people=people))
+    assert (found is not None and found.allow, heard) == (counts, {"taken": counts})
+
+
+def test_a_question_waits_as_long_as_policy_says(folder: str, question: Question):
+    asked: list[Any] = []
+
+    def shown(told: dict[str, Any]) -> dict[str, Any]:
+        asked.append(told["seconds"])
+        return shows(told)
+
+    found, _ = outcome(remote(folder), question.replace(seconds=0.3), folder, shown)
+    assert found is not None
+    assert (found.allow, found.note, asked) == (False, "no answer came", [0.3])

@@ -434,6 +434,16 @@ def test_only_some_layers_say_how_the_record_is_kept(here: Places, layer: str, t
         bound([file(layer, here, f"settings: {{audit: {{{text}}}}}")], here)
 
 
+def test_who_answers_from_elsewhere_is_not_a_projects_to_say_and_may_be_locked(here: Places) -> None:
+    with pytest.raises(ConfigError, match="a project must not set `remote`"):
+        bound([file("project", here, "settings: {remote: {people: 1}}")], here)
+    files = [
+        file("enterprise", here, "settings: {remote: {people: 2}, lock: [remote.people]}"),
+        file("user", here, "settings: {remote: {people: 1, seconds: 60}}"),
+    ]
+    assert bound(files, here).settings["remote"].value == {"people": 2, "seconds": 60}
+
+
 def test_the_record_is_set_key_by_key_and_may_be_locked(here: Places) -> None:
     files = [
         file("enterprise", here, "settings: {audit: {required: all, keep: 0}, lock: [audit.required]}"),

@@ -24,8 +24,7 @@ def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
     try:
         yield found
     finally:
-        found.process.terminate()
-        found.process.communicate(timeout=patience(5))
+        found.close()
 
 
 @pytest.fixture

@@ -3,12 +3,10 @@ and what only a script does, done with its mouse and keys."""
 
 from __future__ import annotations
 
-import json
-import shutil
-from importlib import resources
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from browsers import NEEDS_BROWSER, Tab, launched
 from consoles import Running, until
 from patience import patience
 
@@ -16,37 +14,22 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-BROWSER = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
-pytestmark = pytest.mark.skipif(BROWSER is None, reason="Chromium is not installed")
+pytestmark = NEEDS_BROWSER
 
 PAGES = (
     "/pending", "/live", "/live?decision=deny", "/why/1", "/changes", "/changes/1", "/interruptions", "/policy",
     "/coverage", "/nothing",
 )  # fmt: skip
-SCHEMES = ("light", "dark")
-WIDTHS = (320, 800, 1600)
-# What a page says when it cannot be shown is an answer of the server, which browsers name on their console.
-EXPECTED = ("404 (Not Found)",)
 
 
-class Seen:
-    """A console with a page open, and everything that the browser complained of."""
+class Seen(Tab):
+    """A console with a page open."""
 
     def __init__(self, running: Running, browser: Any) -> None:
+        super().__init__(browser)
         self.running = running
-        self.problems: list[str] = []
-        self.context = browser.new_context(bypass_csp=False, reduced_motion="reduce")
-        self.page = self.context.new_page()
-        self.page.set_default_timeout(patience(10) * 1000)
-        self.page.on("console", self._said)
-        self.page.on("pageerror", lambda error: self.problems.append(str(error)))
-        self.page.on("dialog", lambda dialog: (self.problems.append("a dialog"), dialog.dismiss()))
         self.page.goto(f"{running.origin}/#{running.start}")
         self.listens()
-
-    def _said(self, message: Any) -> None:
-        if message.type in ("error", "warning") and not message.text.endswith(EXPECTED):
-            self.problems.append(message.text)
 
     def listens(self) -> None:
         """Waits until questions and calls come to the page."""
@@ -86,14 +69,11 @@ def seen(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Seen]:
         running.run("exec", "--", *words)
     try:
         with sync_playwright() as playwright:
-            browser = playwright.chromium.launch(
-                executable_path=BROWSER, args=["--no-sandbox", "--disable-dev-shm-usage", "--disable-gpu"]
-            )
+            browser = launched(playwright)
             yield Seen(running, browser)
             browser.close()
     finally:
-        running.process.terminate()
-        running.process.communicate(timeout=patience(5))
+        running.close()
 
 
 def test_the_token_leaves_the_address_and_a_second_use_of_the_link_opens_nothing(seen: Seen):
@@ -111,34 +91,13 @@ def test_the_token_leaves_the_address_and_a_second_use_of_the_link_opens_nothing
 
 
 def test_no_page_has_what_axe_finds_or_anything_on_the_console_in_either_scheme_at_any_width(seen: Seen):
-    source = resources.files("axe_playwright_python").joinpath("axe.min.js").read_text(encoding="utf-8")
     found: dict[str, Any] = {}
     waits = seen.running.gateway("exec", "--", "touch", "asked")
     seen.goes("/pending")
     seen.page.locator("[data-question]").wait_for()
-    # By the browser itself, past the page's own policy of scripts, which stays as it is for everything else.
-    session = seen.context.new_cdp_session(seen.page)
-
-    def evaluated(text: str) -> Any:
-        told = session.send("Runtime.evaluate", {
-            "expression": text, "awaitPromise": True, "returnByValue": True, "allowUnsafeEvalBlockedByCSP": True,
-        })  # fmt: skip
-        return told["result"].get("value")
-
-    evaluated(source)
     for path in PAGES:
         seen.goes(path)
-        evaluated("for (const each of document.querySelectorAll('details')) each.open = true")
-        for scheme in SCHEMES:
-            seen.page.emulate_media(color_scheme=scheme, reduced_motion="reduce")
-            told = json.loads(evaluated("axe.run().then((found) => JSON.stringify(found.violations.map((each) => "
-                                        "[each.id, each.nodes.map((node) => node.html.slice(0, 200))])))"))  # fmt: skip
-            if told:
-                found[f"{path} {scheme}"] = told
-        for width in WIDTHS:
-            seen.page.set_viewport_size({"width": width, "height": 700})
-            if seen.page.evaluate("document.documentElement.scrollWidth > innerWidth"):
-                found[f"{path} {width}"] = "is wider than the window"
+        found |= seen.found(path)
     waits.terminate()
     waits.communicate(timeout=patience(5))
     assert (found, seen.problems) == ({}, [])

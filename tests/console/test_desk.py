@@ -168,5 +168,5 @@ def test_the_terminal_and_the_page_are_asked_at_once_and_the_first_answer_counts
         pass  # its end
     assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
     assert (listening.project / name).exists()
-    assert (b"allowed on the console's page" in seen) == (first == "page")
+    assert (b"at the console's page" in seen) == (first == "page")
     os.close(master)

@@ -14,7 +14,7 @@ from pages_read import HOSTILE, Reader
 from gateway.console import nodes
 from gateway.console.nodes import Node, data, h, html, text
 
-SCRIPT = Path(nodes.__file__).parent / "static" / "app.js"
+SCRIPT = Path(nodes.__file__).parent / "static" / "elements.js"
 
 
 @given(st.text() | st.sampled_from(HOSTILE), st.text() | st.sampled_from(HOSTILE))

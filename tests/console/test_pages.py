@@ -114,7 +114,7 @@ def question(**fields: Any) -> Waiting:
         "id": "q", "tool": "Bash", "call": "touch x", "text": "ASK", "cwd": "/p", "always": "allow: x", "file": "/f",
         "later": "y", "head": "ASK", "may": ["once", "session", "always"], "seconds": 300.0, "marks": [[6, 7, "write"]],
         "asked": [{"kind": "write", "does": "writes `x`", "rule": "r", "file": "/f", "line": 1}],
-        "plan": [["may change", ["/p"]]],
+        "plan": [["may change", ["/p"]]], "at": ["page"], "people": 1, "not_by": "", "brief": "touch x",
     }  # fmt: skip
     return Waiting("q", "d", shown={**shown, **fields}, pid=1, came=0.0, until=300.0)
 

@@ -7,6 +7,8 @@ from gateway.core.value import Value
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from gateway.console.nodes import Node
     from gateway.console.pages.parts import Page
 
@@ -45,13 +47,32 @@ def document(assets: Assets, page: Page | None, current: str) -> str:
         ),
         h("main", {"id": "main", "tabindex": "-1"}, main),
     ]
+    return _whole(assets, title, body)
+
+
+def afar_document(assets: Assets, worker: str) -> str:
+    """The page for people elsewhere, which holds nothing: its script shows what whoever is signed in may see.
+    `worker`: the address of the script that says that something waits."""
+    body = [
+        h(
+            "header",
+            {"class": "top"},
+            h("span", {"class": "brand"}, "gateway"),
+            h("p", {"class": "state", "id": "state", "role": "status"}, ""),
+        ),
+        h("main", {"id": "main", "tabindex": "-1", "class": "afar"}, _waiting()),
+    ]
+    return _whole(assets, "gateway", body, f' data-worker="{worker}"')
+
+
+def _whole(assets: Assets, title: str, body: Sequence[Node], attributes: str = "") -> str:
     return (
         '<!doctype html>\n<html lang="en"><head><meta charset="utf-8">'
         f"<title>{html(title)}</title>"
         '<meta name="viewport" content="width=device-width, initial-scale=1">'
         '<meta name="color-scheme" content="light dark">'
         f'<link rel="icon" href="{assets.icon}" type="image/svg+xml"><link rel="stylesheet" href="{assets.style}">'
-        f'<script type="module" src="{assets.script}"></script></head>\n<body>'
+        f'<script type="module" src="{assets.script}"></script></head>\n<body{attributes}>'
         f"{''.join(map(html, body))}</body></html>\n"
     )
 

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from gateway.approval.page_wire import ELSEWHERE, PAGE
 from gateway.console.nodes import h
 from gateway.console.pages.parts import Page, block, empty, facts, kind, marked, page_head, place
 from gateway.policy.wording import visible
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
     from typing import Any
 
     from gateway.console.desk import Waiting
@@ -21,6 +22,7 @@ WORDS = {
     "no": "Refuse",
     "no-session": "Refuse for this session",
 }
+REFUSE = "no"
 
 
 def pending(waiting: Sequence[Waiting], now: float, *, may_answer: bool) -> Page:
@@ -32,7 +34,7 @@ def pending(waiting: Sequence[Waiting], now: float, *, may_answer: bool) -> Page
         ),
     ]
     if waiting:
-        main += [card(each, now, may_answer=may_answer) for each in waiting]
+        main += [card(each, now, _answers_here(each, may_answer)) for each in waiting]
     else:
         main.append(
             empty(
@@ -44,8 +46,26 @@ def pending(waiting: Sequence[Waiting], now: float, *, may_answer: bool) -> Page
     return Page(f"Pending ({len(waiting)})" if waiting else "Pending", tuple(main))
 
 
-def card(each: Waiting, now: float, *, may_answer: bool) -> Node:
-    """One question."""
+def elsewhere(waiting: Sequence[Waiting], now: float, name: str, agreed: Mapping[str, Sequence[str]]) -> Page:
+    """The same for somebody elsewhere. `name`: who that is; `agreed`: who has said yes so far, by question."""
+    main: list[Node] = [page_head("Pending", "Calls that wait for you. The first answer counts.")]
+    main += [
+        card(each, now, _answers_of(each, name, agreed.get(each.id, ())), where=ELSEWHERE) for each in waiting
+    ] or [empty("Nothing waits for an answer.", "What comes stands here by itself.")]
+    return Page(f"Pending ({len(waiting)})" if waiting else "Pending", tuple(main))
+
+
+def _answers_of(each: Waiting, name: str, agreed: Sequence[str]) -> Node:
+    people = each.shown["people"]
+    if name == each.shown["not_by"]:
+        return _answers(each, (REFUSE,), "Policy wants others than you to agree: you can only refuse.")
+    if name in agreed:
+        return _answers(each, (REFUSE,), f"You have agreed. {people - len(agreed)} more must.")
+    return _answers(each, each.choices(), f"{people - len(agreed)} people must agree." if people > 1 else "")
+
+
+def card(each: Waiting, now: float, answers: Node, where: str = PAGE) -> Node:
+    """One question. `answers`: what stands at its end; `where`: where this is shown."""
     shown = each.shown
     left = max(int(each.until - now), 0)
     title = f"q-{each.id}"
@@ -59,9 +79,7 @@ def card(each: Waiting, now: float, *, may_answer: bool) -> Node:
             h(
                 "p",
                 {"class": "hint"},
-                "process ",
-                each.pid,
-                " · ",
+                ["process ", each.pid, " · "] if where == PAGE else None,
                 h("code", visible(shown["cwd"])),
                 " · ",
                 h("span", {"class": "left", "data-left": left}, f"{left} s left"),
@@ -81,10 +99,16 @@ def card(each: Waiting, now: float, *, may_answer: bool) -> Node:
             h("summary", "As the terminal shows it"),
             block(shown["text"], "the question as the terminal shows it"),
         ),
-        _answers(each)
-        if may_answer
-        else h("p", {"class": "hint"}, "This token only reads: answer at the terminal, or on a page."),
+        answers,
     )
+
+
+def _answers_here(each: Waiting, may_answer: bool) -> Node:
+    if not each.at(PAGE):
+        return h("p", {"class": "hint"}, "Policy wants this to be answered by others, from elsewhere.")
+    if may_answer:
+        return _answers(each, each.choices())
+    return h("p", {"class": "hint"}, "This token only reads: answer at the terminal, or on a page.")
 
 
 def _is_mark(mark: Any) -> bool:
@@ -129,7 +153,7 @@ def _always(shown: dict[str, Any]) -> Node:
     )
 
 
-def _answers(each: Waiting) -> Node:
+def _answers(each: Waiting, choices: Sequence[str], said: str = "") -> Node:
     note = f"note-{each.id}"
     buttons = [
         h(
@@ -137,11 +161,12 @@ def _answers(each: Waiting) -> Node:
             {"type": "button", "class": "no" if name.startswith("no") else "yes", "data-answer": name},
             WORDS[name],
         )
-        for name in each.choices()
+        for name in choices
     ]
     return h(
         "div",
         {"class": "answers"},
+        h("p", said) if said else None,
         h("label", {"for": note}, "With a refusal, tell the model"),
         h("input", {"id": note, "type": "text", "autocomplete": "off", "placeholder": "use the other file"}),
         h("div", {"class": "buttons", "role": "group", "aria-label": "answers"}, buttons),

@@ -1,14 +1,7 @@
-// The console's page: fetches pages as trees of elements and builds them. No text is ever read as HTML: elements are made
-// one by one, from the same lists that the server has (`nodes.py`).
+// The console's page: fetches pages as trees of elements and builds them (`elements.js`).
 
-const TAGS = new Set(("a abbr article aside b button caption code col colgroup dd del details div dl dt em fieldset " +
-  "figcaption figure footer form h1 h2 h3 header hr input ins kbd label legend li main mark nav ol option output p pre " +
-  "section select small span strong sub summary sup table tbody td textarea tfoot th thead time tr ul").split(" "));
-const DRAWING = new Set("svg g rect line path circle text title desc".split(" "));
-const ATTRIBUTES = new Set(("aria-busy aria-controls aria-current aria-describedby aria-expanded aria-hidden aria-label " +
-  "aria-labelledby aria-live autocomplete checked class colspan datetime disabled for height href id maxlength name open " +
-  "placeholder required role rows scope spellcheck tabindex title type value width " +
-  "d fill viewBox x x1 x2 y y1 y2 cx cy r rx text-anchor preserveAspectRatio focusable").split(" "));
+import {built, clocks, element} from "./elements.js";
+
 const KEY = "gateway-console";
 const MOST_ROWS = 500;
 const SETTLE = 550; // milliseconds that a question must have been seen
@@ -17,37 +10,6 @@ const $ = (id) => document.getElementById(id);
 let token = sessionStorage.getItem(KEY) || "";
 let shownAt = 0;
 let turn = 0;
-
-// ------------------------------------------------------------------------------------------------------------- elements
-
-function built(node, drawing = false) {
-  if (typeof node === "string") return document.createTextNode(node);
-  const [tag, attributes, children] = node;
-  const draws = drawing || tag === "svg";
-  if (!(draws ? DRAWING : TAGS).has(tag)) throw new Error(`no element of pages: ${tag}`);
-  const made = draws ? document.createElementNS("http://www.w3.org/2000/svg", tag) : document.createElement(tag);
-  for (const [name, value] of Object.entries(attributes)) {
-    if (!ATTRIBUTES.has(name) && !name.startsWith("data-")) throw new Error(`no attribute of pages: ${name}`);
-    if (name === "href" && !/^(\/(?!\/)|#)/.test(value)) throw new Error("pages lead nowhere else");
-    made.setAttribute(name, value);
-  }
-  made.append(...children.map((each) => built(each, draws)));
-  return made;
-}
-
-function element(tag, attributes, ...children) {
-  return built([tag, attributes, children]);
-}
-
-function clocks(within) {
-  for (const each of within.querySelectorAll("time[data-form]")) {
-    const at = new Date(each.dateTime);
-    if (Number.isNaN(at.getTime())) continue;
-    const isLong = each.dataset.form === "long";
-    each.textContent = isLong ? at.toLocaleString() : at.toLocaleTimeString();
-    each.title = each.dateTime;
-  }
-}
 
 function say(text) {
   const state = $("state");

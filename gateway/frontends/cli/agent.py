@@ -131,7 +131,7 @@ def agent(
     fallback = _fallback(fallback_model, script, models)
     reviewer = Auto(speaker, lambda tool: gateway.registry.tool(tool).entry["reviewer"])
     # It answers in the mode `auto` only; a script says nothing of what it would be asked.
-    asked = approvers() if script else (reviewer, *approvers())
+    asked = approvers(lasting=True) if script else (reviewer, *approvers(lasting=True))
     gateway = open_gateway(request, approver=asked, person=person(), front="agent")
     budget = bounded(Budget(max_turns, max_tokens, cost=max_cost), _setting(gateway, "limits"))
     wishes = _Wishes(

@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import os
 import sys
-from typing import Annotated
+from typing import Annotated, NoReturn
 
 import typer
 
+from gateway.approval.page_wire import FOLDER as STATE
 from gateway.approval.page_wire import KEPT, process_words
 from gateway.core.errors import ConfigError, Problem
 from gateway.frontends.cli.numbers import at_least
 from gateway.frontends.opened import FOLDER
+from gateway.frontends.output import write
 from gateway.frontends.session import folder
+from gateway.render.style import is_terminal
 
 _NEEDED = ("starlette", "uvicorn")
 
@@ -25,6 +28,10 @@ def console(
     reader: Annotated[
         bool, typer.Option("--reader", help="Show a line for `curl` too, with a token that only reads.")
     ] = False,
+    secret: Annotated[
+        str | None,
+        typer.Option("--secret", metavar="NAME", help="Keep a secret of the setting `remote`, and end. It is typed."),
+    ] = None,
     cwd: Annotated[str | None, typer.Option("--cwd", metavar="DIR", help="The project to show."), FOLDER] = None,
 ) -> int:
     """Open a page on this machine where you see what agents do and why, answer what waits, and take back what calls
@@ -34,6 +41,13 @@ def console(
     terminal while the page is open, the question stands on both, and the first answer counts. It needs
     `agent-gateway[console]`. It runs until Ctrl-C.
     """
+    if secret is not None:
+        return _keep(secret)
+    return _become(port, print_, reader, cwd)
+
+
+def _become(port: int, print_: bool, reader: bool, cwd: str | None) -> NoReturn:
+    """The process that serves takes the place of this one."""
     from importlib.util import find_spec
 
     missing = [name for name in _NEEDED if find_spec(name) is None]
@@ -46,3 +60,23 @@ def console(
     words = [*process_words(), str(port), str(int(print_)), str(int(reader)), where]
     sys.stdout.flush()
     os.execve(sys.executable, words, {name: value for name, value in os.environ.items() if name in KEPT})
+
+
+def _keep(name: str) -> int:
+    """Keeps a secret that is typed at a terminal, where nobody sees it, or that standard input holds."""
+    from getpass import getpass
+
+    from gateway.console.afar import secrets
+    from gateway.core.places import places
+
+    kept = os.path.join(places().state, STATE)
+    secrets.path_of(kept, name)
+    is_typed = is_terminal(sys.stdin)
+    try:
+        given = getpass(f"secret `{name}`: ") if is_typed else sys.stdin.readline(secrets.LONGEST + 2).strip()
+    except (EOFError, KeyboardInterrupt):
+        given = ""
+    os.makedirs(kept, mode=0o700, exist_ok=True)
+    secrets.keep(kept, name, given)
+    write(f"kept `{name}`\n")
+    return 0

@@ -41,7 +41,7 @@ def run(request: Request) -> int:
     if (request.argument is None) == (request.tool is None) or (request.tool is None) != (request.input is None):
         remedy = "see `gateway run --help`"
         raise ConfigError(Problem("a call must be given, as an argument or with --tool and --input", remedy=remedy))
-    gateway = open_gateway(request, approver=approvers(), person=person(), front="run")
+    gateway = open_gateway(request, approver=approvers(lasting=True), person=person(), front="run")
     with gateway, gateway.session(single=True) as session:
         raw = raw_call(gateway, request)
         cancel = Cancel()

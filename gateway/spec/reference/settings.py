@@ -7,6 +7,7 @@ from __future__ import annotations
 from gateway.model.limits import LIMITS
 from gateway.spec.models import MODEL
 from gateway.spec.reference.entry import Entry
+from gateway.spec.remote import REMOTE
 from gateway.spec.sandbox import SANDBOX
 from gateway.spec.settings import AGENTS, AUDIT, MCP, PLAN, SETTINGS, SHELL, TASKS
 from gateway.spec.web import SEARCH, WEB
@@ -17,6 +18,10 @@ _EXAMPLES: dict[str, tuple[str, str]] = {
     "sandbox": ("{network: 'off'}", "{write: [~/.cache/pip], hosts: [pypi.org, files.pythonhosted.org]}"),
     "limits": ("{seconds: 600}", "{memory_mb: 2048, processes: 100}"),
     "approvers": ("[console]", "[mcp, refuse]"),
+    "remote": (
+        "{origin: 'https://gateway.example.com', notify: [{kind: ntfy, url: 'https://ntfy.sh/topic-of-mine'}]}",
+        "{people: 2, requester: false, sign_in: passkey, seconds: 300}",
+    ),
     "review": ("asks", "all"),
     "audit": ("{required: all}", "{sync: true, file_mb: 64, keep: 10, facts: false}"),
     "workspace": ("[../shared]", "[~/src/library, //srv/data]"),
@@ -89,5 +94,5 @@ LIMITED: dict[str, Entry] = {
 # Sections whose keys are told in a line each: their examples are those of the setting.
 SECTIONS = {
     "audit": AUDIT, "mcp": MCP, "shell": SHELL, "agents": AGENTS, "tasks": TASKS, "plan": PLAN, "web": WEB, "search": SEARCH,
-    "models": MODEL,
+    "models": MODEL, "remote": REMOTE,
 }  # fmt: skip
