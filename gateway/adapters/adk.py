@@ -68,7 +68,7 @@ class GatewayPlugin(BasePlugin):
         looked = await self._guard.look_async(asked)
         answered = self._answered(call_id, looked, tool_context)
         if answered is None and self._waiting.put(call_id, looked):
-            tool_context.request_confirmation(hint=looked.said)
+            tool_context.request_confirmation(hint=looked.shown)
             tool_context.actions.skip_summarization = True
             return dict(_WAITS)
         ran = await self._guard.run_async(

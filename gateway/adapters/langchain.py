@@ -112,7 +112,7 @@ class GatewayMiddleware(AgentMiddleware[Any, Any, Any]):
             return None
         given = interrupt(
             {
-                "action_requests": [{"name": asked.tool, "args": dict(asked.given), "description": looked.said}],
+                "action_requests": [{"name": asked.tool, "args": dict(asked.given), "description": looked.shown}],
                 "review_configs": [{"action_name": asked.tool, "allowed_decisions": ["approve", "reject"]}],
             }
         )

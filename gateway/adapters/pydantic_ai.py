@@ -59,7 +59,7 @@ class _Front:
         if ctx.tool_call_approved:
             answered = self._waiting.answered(asked.id, looked, allow=True, by=_BY)
         elif self._waiting.put(asked.id, looked):
-            raise ApprovalRequired(metadata={"reason": looked.said})
+            raise ApprovalRequired(metadata={"reason": looked.shown})
         return _content(await self.guard.run_async(asked, does, answered=answered))
 
 

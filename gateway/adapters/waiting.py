@@ -32,7 +32,7 @@ class Waiting:
             return False
         with self._lock:
             self._about.setdefault(call_id, looked.about)
-            self._said[call_id] = looked.said
+            self._said[call_id] = looked.shown
             for kept in (self._about, self._said):
                 while len(kept) > _MOST:
                     del kept[next(iter(kept))]  # type: ignore[attr-defined]

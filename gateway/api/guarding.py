@@ -26,7 +26,6 @@ from gateway.core.value import Value
 from gateway.mcp.offered_tools import definitions
 from gateway.model.call import RawCall
 from gateway.model.decision import Decision
-from gateway.policy.explain import message
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -63,11 +62,12 @@ class Asked(Value):
 
 
 class Looked(Value):
-    """What policy says of a call. `decision`: allow, ask or deny; `said`: why, for a model and a person alike; `about`:
-    what an answer is bound to, where policy asks."""
+    """What policy says of a call. `decision`: allow, ask or deny; `said`: why, for a model; `shown`: why, for a person;
+    `about`: what an answer is bound to, where policy asks."""
 
     decision: str
     said: str
+    shown: str = ""
     verdict: Verdict | None = None
     about: Grant | None = None
 
@@ -129,13 +129,14 @@ class Guard:
             verdict = judge.check(self._raw(asked), self._session(asked).context)
         except Exception as error:
             why = str(error) if isinstance(error, GatewayError) else f"It was refused because of {fault(error)}."
-            return Looked(DENY, why)
+            return Looked(DENY, why, why)
         if verdict.decision is Decision.ALLOW:
-            return Looked(ALLOW, "", verdict)
+            return Looked(ALLOW, "", verdict=verdict)
+        said = verdict.said
         if verdict.decision is Decision.DENY:
-            return Looked(DENY, message(verdict), verdict)
+            return Looked(DENY, said.model, said.person, verdict)
         about = identity(verdict, judge.loaded_for(verdict).policy.revision)
-        return Looked(ASK, message(verdict), verdict=verdict, about=about)
+        return Looked(ASK, said.model, shown=said.person, verdict=verdict, about=about)
 
     def own_tools(self) -> list[dict[str, Any]]:
         """The gateway's own tools that policy leaves something of: name, description and input_schema of each. None

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from gateway.model.context import Context
     from gateway.model.facts import Facts, Seen
     from gateway.model.rule import Rule
+    from gateway.model.said import Said
 
 
 class Reason(Value):
@@ -65,6 +66,14 @@ class Verdict(Value):
     def contained(self) -> bool:
         """Whether the call runs by exactly the contained plan."""
         return self.context.contained
+
+    @property
+    def said(self) -> Said:
+        """What to tell a model and a person of it (`gateway.render.said`): `said.model`, `said.person`."""
+        from importlib import import_module  # words are made where all others are, and only for who wants them
+
+        found: Said = import_module("gateway.render.said").said(self)
+        return found
 
     @property
     def drafts(self) -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import runpy
 import shutil
 import sqlite3
 import subprocess
@@ -113,3 +114,35 @@ def test_nothing_of_it_is_kept_where_nobody_trusts_the_project(tmp_path: Path) -
     world = World("scheduled-check", tmp_path)
     assert world.agent("Watch the links.").returncode == 1
     assert world.gateway("cron", "list", "--cwd", str(world.project)).stdout == "there are no scheduled calls\n"
+
+
+@pytest.mark.parametrize("keeps", [True, False], ids=["and keeps what it did", "and takes it back"])
+def test_an_agent_of_ones_own_is_refused_asks_and_leaves_a_way_back(
+    ground, capsys, monkeypatch: pytest.MonkeyPatch, keeps: bool
+) -> None:
+    shutil.copytree(EXAMPLES / "own-agent", ground.project, dirs_exist_ok=True)
+    asked: list[str] = []
+
+    def answer(question: str) -> str:
+        asked.append(question)
+        return "y" if "[y/N]" in question or keeps else "n"
+
+    monkeypatch.chdir(ground.project)
+    monkeypatch.setattr("builtins.input", answer)
+    monkeypatch.setattr(sys, "argv", ["agent.py", "Note that dates are checked.", "session.yaml"])
+    runpy.run_path("agent.py", run_name="__main__")
+    said = capsys.readouterr().out.splitlines()
+    assert said == ["It stands in NEXT.md, and the check is content.", *([] if keeps else ["taken back"])]
+    assert ["scripts are looked at first" in asked[0], asked[1:]] == [
+        True, ["Write changed NEXT.md. Keep it? [Y/n] "],
+    ]  # fmt: skip
+    assert (ground.project / "NEXT.md").exists() is keeps
+    assert (ground.project / "CHANGES.md").read_text() == "# 1.0\n"
+    denied = [each["rule"][0] for each in ground.records() if each.get("decision") == "deny"]
+    assert denied == ["released"]
+
+
+def test_an_agent_of_ones_own_takes_fifteen_lines() -> None:
+    lines = (EXAMPLES / "own-agent" / "agent.py").read_text().splitlines()
+    begin = next(place for place, line in enumerate(lines) if line.startswith("person ="))
+    assert len([line for line in lines[begin:] if line.strip()]) <= 15

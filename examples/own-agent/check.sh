@@ -1,0 +1,1 @@
+grep -q "^# Next" NEXT.md && echo NEXT.md is in order
