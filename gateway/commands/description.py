@@ -102,6 +102,7 @@ if TYPE_CHECKING:
         dashless: bool
         assign: bool
         alone: list[str]
+        helps: list[str]
         ignored: list[str]
 
     class Description(Spec, total=False):

@@ -49,8 +49,8 @@ def _read(run: Invocation, words: tuple[Word, ...]) -> None:
     total = len(words)
     operands = run.operands
     at = 1
-    if "alone" in spec and total == 2 and words[1].text in spec["alone"] and words is run.words:
-        run.options.add(words[1].text)
+    if words is run.words and total > 1 and _only_prints(spec, words):
+        run.options.add(words[-1].text)
         run.spec = _NOTHING
         return
     options = spec["options"]
@@ -138,6 +138,22 @@ def _read(run: Invocation, words: tuple[Word, ...]) -> None:
             break
     last: str = words[-1].text
     run.spec = _NOTHING if last[:1] == "-" and words is run.words and _only_shows_help(run, spec, last) else spec
+
+
+def _only_prints(spec: Spec, words: tuple[Word, ...]) -> bool:
+    """Whether the last word, of which the description says so, makes all of it print something: `alone` as the only
+    argument, `helps` behind nothing but subcommands that have a name there."""
+    last: str = words[-1].text
+    if last in spec.get("alone", ()) and len(words) == 2:
+        return True
+    if last not in spec.get("helps", ()):
+        return False
+    for word in words[1:-1]:
+        child = spec.get("subcommands", {}).get(word.text)
+        if child is None or word.text == "*":
+            return False
+        spec = spec["nested"][child]
+    return True
 
 
 def _only_shows_help(run: Invocation, spec: Spec, last: str) -> bool:

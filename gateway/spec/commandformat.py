@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 WIDTH = 100
 _LONGEST_KEY = 1000  # YAML takes no longer one before its colon
 # What is a set of words, under these keys of a program or subcommand.
-_WORDS = frozenset(("flags", "inert", "values", "optionals", "file_urls", "at_paths", "alone"))
+_WORDS = frozenset(("flags", "inert", "values", "optionals", "file_urls", "at_paths", "alone", "helps"))
 # What a mapping is: a program or subcommand, names that each stand for one, examples, or anything else.
 _SPEC, _NAMED, _CALLS, _OTHER = "spec", "named", "calls", "other"
 

@@ -100,6 +100,11 @@ SPEC: Keys = {
     "at_paths": ("options with a value of the kind `@path`", "at_paths: --parameters"),
     "inert": ("flags that change so little that an allow rule need not name them", "inert: --no-pager"),
     "alone": ("words that, as the only argument, print something and do nothing else; `|` as in `flags`. A listed flag `--help` does so behind subcommands too, `--version` behind the program, unless there is `code` or `special`", "alone: --version --help|-h version"),
+    "helps": (
+        ("of a program alone: words that, as the last one behind nothing but subcommands that have a name here, print help"
+        " and do nothing else, even where those run code: for programs that read their words before they load anything"),
+        "{helps: --help help, subcommands: {run: {code: runs the project}}}",
+    ),
     "options": ("options that do something; see below", "options: {-o|--output: {value: path, does: write}}"),
     "operands": (
         ("what the words are that are no options, in their order; see below. `[]`: there are none. Without the key any"

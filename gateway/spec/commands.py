@@ -14,6 +14,7 @@ A file describes one program, or several that read their words alike:
     at_paths: --parameters          # options with a value that may be `@PATH`, which is read
     inert: --no-pager               # flags that change nothing a rule could mean
     alone: --version version        # words that, as the only argument, print something and do nothing else
+    helps: --help help              # words that do so behind named subcommands, too, whatever those do
     options:                        # options that do something
       -f|--file: {value: path, does: read, sets: pattern}
     operands:                       # positions in order; one may be `rest`
@@ -269,11 +270,12 @@ class _Compiler(Taken):
         for key in ("numeric", "dashless", "assign"):
             if self.boolean(node.get(key)):
                 compiled[key] = True
-        if (alone := node.get("alone")) is not None:
-            compiled["alone"] = [
-                *compiled.get("alone", ()),
-                *[word for each in self.words(alone) for word in each.split("|")],
-            ]
+        for key in ("alone", "helps"):
+            if (words := node.get(key)) is not None:
+                compiled[key] = [
+                    *compiled.get(key, ()),
+                    *[word for each in self.words(words) for word in each.split("|")],
+                ]
         if (ignored := node.get("ignored")) is not None:
             compiled["ignored"] = self.texts(ignored)
         if (special := node.get("special")) is not None:

@@ -34,7 +34,7 @@ _BOOLEAN = {"type": "boolean"}
 _WORD = {"type": ["string", "integer"]}
 _MAPPING = {"type": "object"}
 _TEXTS = (
-    "flags", "values", "optionals", "file_urls", "at_paths", "inert", "alone", "ignored", "special",
+    "flags", "values", "optionals", "file_urls", "at_paths", "inert", "alone", "helps", "ignored", "special",
 )  # fmt: skip
 
 

@@ -298,3 +298,36 @@ def test_a_listed_help_that_stands_alone_behind_subcommands_does_nothing_else(
 ) -> None:
     invocation = run(HELP, *words)
     assert (not invocation.spec["effects"], nothing) == (nothing, nothing)
+
+
+HELPS = """
+names: [prog]
+helps: --help|-h help
+subcommands:
+  run: {code: runs the project, subcommands: {all: {special: wrapped, code: runs all}}}
+  "*": {code: runs an extension}
+"""
+
+
+@pytest.mark.parametrize(
+    ("words", "nothing"),
+    [
+        (["--help"], True),
+        (["help"], True),
+        (["run", "--help"], True),
+        (["run", "all", "-h"], True),
+        (["run", "all", "help"], True),
+        (["ext", "--help"], False),
+        (["*", "--help"], False),
+        (["run", "./x", "--help"], False),
+        (["run", "-v", "--help"], False),
+        (["--help", "run"], False),
+        (["run", Word(HOLE, 0, 0), "--help"], False),
+        (["run", HOLE], False),
+    ],
+)
+def test_a_word_that_shows_help_does_so_behind_subcommands_of_code_that_have_a_name(
+    words: list[str | Word], nothing: bool
+) -> None:
+    invocation = run(HELPS, *words)
+    assert (not invocation.spec["effects"], nothing) == (nothing, nothing)

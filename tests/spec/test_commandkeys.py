@@ -183,7 +183,9 @@ _OPERAND = _some(
 )  # fmt: skip
 _WORDS = st.lists(_OPTIONS, max_size=3)
 _SPEC = {
-    **dict.fromkeys(("flags", "values", "optionals", "file_urls", "at_paths", "inert", "alone", "ignored"), _WORDS),
+    **dict.fromkeys(
+        ("flags", "values", "optionals", "file_urls", "at_paths", "inert", "alone", "helps", "ignored"), _WORDS
+    ),
     "options": st.dictionaries(_OPTIONS, _OPTION, max_size=3),
     "operands": st.lists(_OPERAND, max_size=3),
     "after": _OPERAND,
