@@ -26,7 +26,7 @@ FILES = sorted(ROOT.rglob("*.py"))
 ORDER = (
     "core", "model", "shell", "policy", "steering", "commands", "host", "tools", "spec", "config", "judge", "sandbox",
     "audit", "changes", "approval", "calls", "files", "llm", "web", "skills", "mcp", "lsp", "tasks", "agent",
-    "handlers", "agents", "install", "replay", "render", "api", "console", "frontends", "adapters",
+    "handlers", "agents", "install", "translation", "replay", "render", "api", "console", "frontends", "adapters",
 )  # fmt: skip
 PLACE = {package: place for place, package in enumerate(ORDER)}
 # What hands on names of other packages, and is imported by none of them.

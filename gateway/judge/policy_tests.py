@@ -89,10 +89,8 @@ class Report(Value):
 
 
 class Trials:
-    """Judges calls in the example world; each text is analysed once for every circumstance.
-
-    `commands`: what layers say of programs.
-    """
+    """Judges calls in the example world; each text is analysed once for every circumstance. `commands`: what layers
+    say of programs."""
 
     def __init__(self, registry: Registry, places: Places, commands: tuple[Entry, ...] = ()) -> None:
         self.world = world(EXAMPLE)
@@ -113,16 +111,17 @@ class Trials:
         found = self._seen.get((call, context))
         if found is None:
             raw = parse_call_text(self.registry, as_call(call, self.registry))
-            found = self._seen[call, context] = self._understood(raw, context)
-        return self._under(found, policy, context)
+            found = self._seen[call, context] = self.understood(raw, context)
+        return self.under(found, policy, context)
 
     def verdict_on(self, tool: str, given: dict[str, Any], policy: Policy, context: Context) -> Verdict:
-        """The verdict on a call that is given by its whole input."""
+        """Of a call that is given by its whole input."""
         from gateway.model.call import RawCall
 
-        return self._under(self._understood(RawCall(tool, given), context), policy, context)
+        return self.under(self.understood(RawCall(tool, given), context), policy, context)
 
-    def _understood(self, raw: RawCall, context: Context) -> Understood:
+    def understood(self, raw: RawCall, context: Context) -> Understood:
+        """What a call does in the example world. Raises CallError for one that cannot be judged."""
         tool = self.registry.tool(raw.tool)
         found = self._pipeline.understand(tool, raw, context)
         if found.context.confined or tool.entry["filters"]:
@@ -131,7 +130,8 @@ class Trials:
         trees = self._pipeline.look_below(_EMPTY, found.call, found.analysis, found.context)
         return found.replace(facts=found.facts.replace(trees=trees))
 
-    def _under(self, seen: Understood, policy: Policy, context: Context) -> Verdict:
+    def under(self, seen: Understood, policy: Policy, context: Context) -> Verdict:
+        """The verdict of a policy on a call that is understood."""
         tool = self.registry.tool(seen.call.tool)
         judged = Judged(tool.level, tool.match_kind == "shell", bool(tool.entry["filters"]))
         regions = regions_of(context)

@@ -28,9 +28,11 @@ _ABOUT = "Says what agents' tool calls may do, and why."
 HELP = ("-h", "--help")
 # In the order in which help names them.
 _COMMANDS = (
-    "check", "explain", "run", "exec", "hook", "agent", "doctor", "pause", "init", "why", "replay", "changes", "keep",
-    "discard", "undo", "console",
+    "check", "explain", "run", "exec", "hook", "agent", "doctor", "pause", "init", "import", "why", "replay", "changes",
+    "keep", "discard", "undo", "console",
 )  # fmt: skip
+# Commands that cannot be the names of modules and functions.
+_ELSEWHERE = {"import": ("importing", "import_")}
 _GROUPS = ("policy", "grants", "audit", "tools", "commands", "new", "mcp", "cron", "service")
 
 
@@ -56,7 +58,8 @@ def build(only: str = "") -> typer.Typer:
         if name in exact:
             app.command(name)(typed(*exact[name]))
         elif name in _COMMANDS:
-            app.command(name)(getattr(import_module(f"gateway.frontends.cli.{name}"), name))
+            module, function = _ELSEWHERE.get(name, (name, name))
+            app.command(name)(getattr(import_module(f"gateway.frontends.cli.{module}"), function))
         else:
             app.add_typer(import_module(f"gateway.frontends.cli.{name}").app, name=name, cls=Group)
     return app

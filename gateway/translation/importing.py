@@ -1,0 +1,110 @@
+"""What stands on this machine, or in given files, as rules of ours."""
+
+from __future__ import annotations
+
+import os
+
+from gateway.core.errors import ConfigError
+from gateway.core.value import Value
+from gateway.install.files import read
+from gateway.translation import gemini
+from gateway.translation.clients import CLIENTS
+from gateway.translation.comparing import Translated, translated
+from gateway.translation.rules import Found
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from gateway.core.errors import Problem
+    from gateway.install.base import Site
+    from gateway.translation.asked import Where
+    from gateway.translation.clients import Client
+    from gateway.translation.engine import Engine
+    from gateway.translation.rules import Remark, Rule
+
+_TIERS = ("managed", "user", "project")
+
+
+class Imported(Value):
+    """One agent's rules and what became of them. `problems`: files of which no rule can be told; while there are any,
+    nothing may be written of this agent, as a deny among them would be missing."""
+
+    found: Found
+    translated: Translated
+    problems: tuple[Problem, ...]
+
+
+def read_agent(
+    client: Client, site: Site, where: Where, given: Sequence[str] = ()
+) -> tuple[Found, tuple[Problem, ...]]:
+    """The rules of an agent: of the given files, or of all that it reads here. What cannot be read is a problem."""
+    texts: list[tuple[str, str, str]] = []
+    problems: list[Problem] = []
+    files = [(path, _level(path, site)) for path in given]
+    if not given:
+        files = [(file, place.level) for place in client.places(site) for file in place.files()]
+        files = list(dict(reversed(files)).items())[::-1]  # a project may be the home folder
+    for path, level in files:
+        try:
+            text = read(path)[1]
+            if text is None:
+                if given:
+                    from gateway.core.errors import Problem as Said
+
+                    problems.append(Said("must be a file that is there", file=path))
+                continue
+            client.read(text, path, level, where)
+            texts.append((text, path, level))
+        except ConfigError as error:
+            problems += error.problems
+    rules, remarks = ordered(client, texts, where)
+    return Found(client.NAME, tuple(rules), tuple(remarks), tuple(path for _text, path, _level in texts)), tuple(
+        problems
+    )
+
+
+def ordered(client: Client, texts: Sequence[tuple[str, str, str]], where: Where) -> tuple[list[Rule], list[Remark]]:
+    """The rules of several files, each with its name and whose it is, the strongest first where order has meaning.
+    Raises ConfigError for a file that cannot be read."""
+    remarks: list[Remark] = []
+    rules: list[Rule] = []
+    ranks: list[tuple[float, Rule]] = []
+    for text, file, level in texts:
+        found, more = client.read(text, file, level, where)
+        remarks += more
+        if client.NAME == gemini.NAME:
+            ranks += gemini.ranked(text, file, level, where)
+        elif client.NAME == "opencode":
+            rules = [*found, *rules]  # a later file stands above an earlier one
+        else:
+            rules += found
+    ranks.sort(key=lambda ranked: -ranked[0])
+    return (rules or [rule for _rank, rule in ranks]), remarks
+
+
+def _level(path: str, site: Site) -> str:
+    real = os.path.realpath(path)
+    return "project" if (real + "/").startswith(site.project + "/") else "user"
+
+
+def imported(
+    names: Sequence[str],
+    site: Site,
+    engine: Engine,
+    *,
+    given: Sequence[str] = (),
+    layer: str = "user",
+    ask_instead: bool = False,
+) -> tuple[Imported, ...]:
+    """The rules of the named agents, translated and tried. `given`: files in the place of those that stand here."""
+    made = []
+    for name in names:
+        client = CLIENTS[name]
+        found, problems = read_agent(client, site, engine.where.replace(here=site.project), given)
+        made.append(
+            Imported(
+                found, translated(found.rules, client, engine, layer_name=layer, ask_instead=ask_instead), problems
+            )
+        )
+    return tuple(made)
