@@ -6,6 +6,8 @@ import os
 
 from gateway.calls.dialling import asking_of
 from gateway.calls.drafts import draft_of, in_background
+from gateway.calls.fetching import fetched
+from gateway.calls.fetching import said as why_not_fetched
 from gateway.calls.own_changes import with_own_changes
 from gateway.calls.saving import recording_of
 from gateway.calls.work import Work
@@ -112,6 +114,25 @@ class _Running:
         elif lasting and not life.planner.limits_seconds(verdict):
             plan = plan.replace(limits=plan.limits.replace(seconds=0.0))
         command = Command(self._words(text, exported, told is not None), ways, report and isinstance(text, str), told)
+        with fetched(life, verdict, plan) as (plan, first):
+            if first is not None and (first.ended != "exited" or first.status):
+                return first.replace(reason=why_not_fetched(first), cwd="")
+            result = self._run(plan, command, listener, cancel, started, lasting=lasting)
+        if first is None:
+            return result
+        return result.replace(said=first.said + result.said, violations=first.violations + result.violations)
+
+    def _run(
+        self,
+        plan: SandboxPlan,
+        command: Command,
+        listener: Listener | None,
+        cancel: Cancel | None,
+        started: Callable[[Running], None] | None,
+        *,
+        lasting: bool,
+    ) -> Result:
+        life, verdict = self._life, self._verdict
         draft = draft_of(life, verdict, plan)
         plan = with_own_changes(life, verdict, plan if draft is None else draft.plan)
         saving = recording_of(life, verdict, plan)

@@ -11,12 +11,13 @@ from time import monotonic
 
 from gateway.calls.containing import FIRST, is_first
 from gateway.calls.drafts import circumstances, settle
+from gateway.calls.fetching import cannot_hold
 from gateway.calls.handlers import check, handler
 from gateway.calls.hooks.run import ask_before, hooks_of, tell_after
 from gateway.calls.output import Crowded, Done, Failure, Output
 from gateway.calls.planner import asks_to_leave
 from gateway.calls.refusal import Refused, exited, guard_of, never_judged, refused, said
-from gateway.calls.saving import cannot_undo, written_by
+from gateway.calls.saving import written_by
 from gateway.core.cancel import NEVER
 from gateway.core.errors import CallError, ConfigError, GatewayError, fault
 from gateway.model.changes import KEEP
@@ -245,7 +246,7 @@ class Life:
             self.session.scratch()  # commands see nothing of it, so it must be there before one is planned
         self.plan = self._planned(self.planner, verdict)
         if verdict.contained:
-            why = "it runs no command" if self.plan is None else cannot_undo(self, verdict, self.plan)
+            why = cannot_hold(self, verdict, self.plan)
             if why:
                 self.notes.append(f"It is not contained: {why}.")
                 verdict = self._judge(contains=lambda _drafted, _state: why)

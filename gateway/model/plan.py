@@ -96,8 +96,10 @@ class SandboxPlan(Value):
     which was let run without the sandbox. `drafted`: writable folders that are not written: what the call changes in
     them, in its layers and in what it shares lies in layers of this call alone, below `draft`, which whoever runs it
     makes (`gateway.sandbox.drafts`). `laid`: these, as they are mounted: each with the folders that lie below it, the
-    topmost first, and the one that holds the layer. `contained`: the call can change nothing but the workspace,
-    temporary folders and such layers, reach nothing but the loopback of the sandbox, and is lent no login.
+    topmost first, and the one that holds the layer. `fetching`: the network of a step of its own, in which what the
+    call installs is fetched before it runs (`gateway.calls.fetching`), off without one. `contained`: the call can
+    change nothing but the workspace, temporary folders and such layers, reach nothing but the loopback of the sandbox,
+    and is lent no login.
     """
 
     mounts: tuple[Mount, ...]
@@ -120,6 +122,7 @@ class SandboxPlan(Value):
     loopback: str = ""
     free: bool = False
     drafted: tuple[str, ...] = ()
+    fetching: Network = Network()
     draft: str = ""
     laid: tuple[tuple[str, tuple[str, ...], str], ...] = ()
 

@@ -156,7 +156,8 @@ class Grants(Value):
     shown and what is enforced. What is not fully known is not granted, but left in `unknown`. `profiled`: the sandbox
     profile holds on top. `network`: off, listed or open. `given`: what a rule by its name lets be written in the real
     temporary folder, of which a call has one of its own. `installer`: the name of the one by which
-    a contained call reads from registries, and by nothing else."""
+    a contained call reads from registries, and by nothing else; `fetched`: of the one that fetches what the call
+    installs in a step of its own, before the call runs, from `registries`."""
 
     kind: str
     profiled: bool = False
@@ -168,6 +169,8 @@ class Grants(Value):
     unknown: tuple[str, ...] = ()
     given: tuple[Reach, ...] = ()
     installer: str = ""
+    fetched: str = ""
+    registries: tuple[Contact, ...] = ()
 
 
 def grants_of(verdict: Verdict, profile: Mapping[str, Any]) -> Grants:
@@ -233,14 +236,20 @@ def grants_of(verdict: Verdict, profile: Mapping[str, Any]) -> Grants:
                 credentials[Reach(effect.path, effect.path, kind=kind, rule=rules.get(number, ""))] = None
     who, profiled = _who(verdict, rules)
     network = "listed" if contacts else "off"
-    installer = None
+    installer, fetched = None, ""
+    apart: list[Contact] = []
     if verdict.contained:
         network, contacts = "off", {}  # what is left of hosts is its session's loopback
         registries = profile.get("registries")
         if registries and any(item.effect.kind == "connect" for item in verdict.analysis.items):
-            from gateway.policy.installs import install_of  # lazy: few calls install anything
+            from gateway.policy.fetching import FETCHERS, fetch_of  # lazy: few calls install anything
+            from gateway.policy.installs import install_of
 
             installer = install_of(verdict.analysis, registries)
+            fetch = fetch_of(verdict.analysis, registries) if installer is None else None
+            if fetch is not None:
+                fetched = fetch.fetcher
+                apart = [Contact(each.host, 443, BY_PROFILE, each) for each in FETCHERS[fetched].registries]
         for each in installer.registries if installer is not None else ():
             network, contacts[Contact(each.host, 443, BY_PROFILE, each)] = "listed", None
     elif profiled:
@@ -248,7 +257,7 @@ def grants_of(verdict: Verdict, profile: Mapping[str, Any]) -> Grants:
         if asked == "open" or (asked == "listed" and profile.get("hosts")):
             network = asked
     if dict(verdict.demands).get("network") == "off":
-        network, contacts, installer = "off", {}, None
+        network, contacts, installer, fetched, apart = "off", {}, None, "", []
     return Grants(
         who,
         profiled,
@@ -260,6 +269,8 @@ def grants_of(verdict: Verdict, profile: Mapping[str, Any]) -> Grants:
         unknown=tuple(unknown),
         given=tuple(given),
         installer=installer.name if installer is not None else "",
+        fetched=fetched,
+        registries=tuple(apart),
     )
 
 
@@ -320,6 +331,7 @@ def confinement(verdict: Verdict, enforced: Enforced = NOTHING_KNOWN) -> Confine
     reads = [SYSTEM, *context.workspace, *[each.path + ("/**" if each.tree else "") for each in grants.reads]]
     writes = [each.path for each in grants.writes]
     contacted = [_contacted(each) for each in grants.contacts]
+    contacted += [f"{each.host} (only read from, before anything of it runs)" for each in grants.registries]
     if grants.profiled:
         reads += profile.get("read", ())
         if verdict.contained:

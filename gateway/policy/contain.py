@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from gateway.model.analysis import Analysis
     from gateway.model.call import Call
     from gateway.model.context import Context
+    from gateway.model.effect import Effect
     from gateway.model.facts import Facts
     from gateway.model.verdict import Verdict
     from gateway.policy.modes import Regions
@@ -60,10 +61,7 @@ def decide(
         is_layered = in_caches(policy.written, context.home)
         left = [each for each in left if not (isinstance(each, Touch) and is_layered(each))]
     if left and policy.registries and context.mode not in CEILINGS:
-        from gateway.policy.installs import install_of  # lazy: few calls install anything
-
-        installer = install_of(analysis, policy.registries)
-        left = [each for each in left if installer is None or not installer.reaches(each)]
+        left = _without_installs(analysis, left, policy.registries)
     if left:
         return verdict
     contained = _shown_after(resolution.contained(), regions) if shows else resolution.contained()
@@ -73,6 +71,23 @@ def decide(
     if not (asks and not context.reviewed) and not cannot(() if contained.changes == KEEP else context.workspace):
         return contained
     return verdict.replace(changes=ASK) if asks and verdict.decision is Decision.ASK and not cannot(()) else verdict
+
+
+def _without_installs(analysis: Analysis, left: list[Effect], registries: tuple[str, ...]) -> list[Effect]:
+    """What leaves the plan beside the installs of a call, where these are such as policy lets read from registries."""
+    from gateway.policy.fetching import FETCHERS, fetch_of, installing, is_held  # lazy: few calls install anything
+    from gateway.policy.installs import install_of
+
+    installer = install_of(analysis, registries)
+    if installer is not None:
+        return [each for each in left if not installer.reaches(each)]
+    fetch = fetch_of(analysis, registries)
+    if fetch is None:
+        return left
+    fetcher = FETCHERS[fetch.fetcher]
+    parts = installing(analysis, fetcher)
+    held = [item.effect for item in analysis.items if is_held(fetcher, item, parts)]
+    return [each for each in left if not any(each is one for one in held)]
 
 
 def _shown_after(verdict: Verdict, regions: Regions) -> Verdict:

@@ -41,6 +41,8 @@ def fits(effect: Effect, regions: Regions) -> bool:
         kind == "process"
     ):  # it has processes of its own, and meets no others; one that is named by its number is another
         return found.action == "signal" and (found.who.startswith("%") or HOLE in found.who)
+    if kind == "system":
+        return bool(found.action == "install")  # of a call that leaves nothing: its programs are read-only there
     return kind in _HELD
 
 
@@ -51,7 +53,7 @@ def is_unknown(effect: Effect) -> bool:
     return effect.kind in PATH_KINDS and (HOLE in found.path or HOLE in found.real)
 
 
-FITTING = ("read", "list", "env", "process", "code", "opaque", "write", "delete", "connect")
+FITTING = ("read", "list", "env", "process", "code", "opaque", "write", "delete", "connect", "system")
 """Kinds of effects of which any fits."""
 
 

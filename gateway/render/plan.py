@@ -111,6 +111,7 @@ def summary_rows(plan: SandboxPlan) -> list[tuple[str, list[str]]]:
     rows = [
         ("may change", writable or ["nothing but its own /tmp and HOME, which are gone afterwards"]),
         ("network", [_NETWORK[network["mode"]], *map(_endpoint, network["allow"])]),
+        ("fetches", [_FETCHED, *map(_endpoint, found["fetching"]["allow"])] if found["fetching"]["allow"] else []),
         ("adds", [f"{each['header']} for {each['host']}" for each in network["inject"]]),
         ("hidden", [f"{hidden} files or folders that policy denies"] if hidden else []),
         ("permits", [", ".join(found["permits"])] if found["permits"] else []),
@@ -119,6 +120,7 @@ def summary_rows(plan: SandboxPlan) -> list[tuple[str, list[str]]]:
     return [(label, said) for label, said in rows if said]
 
 
+_FETCHED = "before it runs, what it installs, in a step of its own that sees nothing of the project:"
 _NETWORK = {"off": "none but its own loopback", "listed": "only these:", "open": "any public host"}
 
 

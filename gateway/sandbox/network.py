@@ -54,6 +54,15 @@ def network_of(
     return Network(mode, tuple(allow), deny=deny, ports=(), inject=inject, installer=grants.installer), withheld
 
 
+def fetching_of(grants: Grants, refused: tuple[Refused, ...], only: tuple[Only, ...]) -> Network:
+    """That of the step which fetches what a call installs; off where there is none, or rules leave nothing of it."""
+    allow = tuple(map(_of_contact, grants.registries))
+    shut = any(each.host == "*" and not each.port for each in refused)
+    if not allow or shut or not all(within(each.host, one.hosts) for each in allow for one in only):
+        return OFF
+    return Network("listed", allow, deny=tuple(Endpoint(each.host, each.port, each.rule) for each in refused))
+
+
 def _of_contact(contact: Contact) -> Endpoint:
     reads = contact.reads
     if reads is None:

@@ -21,7 +21,7 @@ from gateway.sandbox.drafts import drafted_of
 from gateway.sandbox.layers import layer_of
 from gateway.sandbox.marks import COMPARED, is_work_of
 from gateway.sandbox.nested_paths import above_of, is_below, is_inside
-from gateway.sandbox.network import network_of
+from gateway.sandbox.network import fetching_of, network_of
 from gateway.sandbox.profile import OF_THE_KERNEL
 from gateway.sandbox.rooms import ONCE, shared_by
 from gateway.sandbox.workspace_secrets import RULE as WORKSPACE_SECRETS
@@ -107,6 +107,7 @@ class _Planning:
             shared=shared_by(survey.rooms, room if self.may_write else "", private),
             given=tuple(self.given),
             loopback=f"{survey.rooms}/{context.room}" if context.room and network.mode == "off" else "",
+            fetching=fetching_of(self.grants, survey.refused, survey.only),
             drafted=drafted_of(self.mounts.values(), self.caches) if self.verdict.drafts else (),
         )
 

@@ -26,8 +26,8 @@ SANDBOX = {
     "reach hosts, too; what rules deny stays hidden",
     "hosts": "hosts that may be reached, with a port other than 80 and 443 as `host:port`; `{host, access: read}` for "
     "one that may only be read from",
-    "registries": "installers that contained calls may use: they only read from their registries, and scripts of what "
-    "they fetch run without a network; [] for none",
+    "registries": "installers that contained calls may use: they only read from their registries, and code of what "
+    "they fetch runs without a network; [] for none",
     "network": "off: none; listed: only `hosts`; open: any public one",
     "sockets": "paths of local sockets that may be connected to",
     "env": "globs over names of environment variables that are passed on; what looks like a secret only by its name",
@@ -52,7 +52,7 @@ READ_HOST = {
 }
 ACCESS = ("read",)
 ALSO = ("graphql", "npm-audit")
-REGISTRIES = ("npm",)
+REGISTRIES = ("npm", "pip")
 _TOKEN = frozenset("abcdefghijklmnopqrstuvwxyz0123456789-_")
 
 

@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from gateway.model.plan import Endpoint, Network
+from gateway.policy.installs import INSTALLERS
 from gateway.sandbox.egress.offline import SHELL, variables
-from gateway.spec.sandbox import REGISTRIES
 
 from .conftest import Sandbox
 from .test_inside import secure
@@ -36,7 +36,7 @@ ENVIRONMENT = {"npm": {}, "": {"npm_config_audit": "false"}}
 
 
 def test_each_installer_is_told_of_the_shell() -> None:
-    assert [SHELL in variables(each).values() for each in REGISTRIES] == [True] * len(REGISTRIES)
+    assert [SHELL in variables(each).values() for each in INSTALLERS] == [True] * len(INSTALLERS)
 
 
 @pytest.mark.skipif(shutil.which("curl") is None, reason="curl is not installed")

