@@ -40,12 +40,13 @@ VERSION = 1
 ENTRY_KEYS = (
     "summary", "description", "input", "internal", "output", "open", "enabled", "level", "read_only", "destructive",
     "concurrency_safe", "match", "effects", "canonical", "filters", "handler", "max_result_chars", "defer",
-    "always_load", "search_hint", "aliases", "render", "reviewer", "private", "examples",
+    "always_load", "search_hint", "aliases", "spellings", "render", "reviewer", "private", "examples",
 )  # fmt: skip
 REQUIRED_KEYS = ("summary", "description", "input", "handler", "examples")
 INPUT_KEYS = ("type", "properties", "required", "anyOf", "oneOf", "description")
 TRAITS = ("by_effects", "overwrites")
 CONDITIONS = ("flag", "env", "needs")
+SPELLING_KEYS = ("field", "values", "ignore")
 EXAMPLE_KEYS = ("call", "effects", "complaint", "verdict")
 RENDERED = ("call", "progress", "result", "error", "refusal")
 FORMS = ("condensed", "full")
@@ -146,6 +147,7 @@ class _Entry:
             "max_result_chars": self._max_result_chars(),
             "search_hint": self._line("search_hint"),
             "aliases": read.texts(keys["aliases"], "alias", complaints) if "aliases" in keys else [],
+            "spellings": self._spellings(properties),
             "render": self._render(properties),
             "reviewer": self._fields("reviewer", "field that the reviewer sees", properties),
             "private": self._fields("private", "field that the record keeps no content of", properties),
@@ -202,6 +204,32 @@ class _Entry:
             if name in properties:
                 self.complaints.at_key(node, f"internal field must not also be an input (got `{name}`)")
             found[name] = read_schema(self.complaints, node, f"internal field `{name}`", is_open=self.open)
+        return found
+
+    def _spellings(self, properties: dict[str, Any]) -> dict[str, Any]:
+        """By the name that is sent: the field that is meant, values of it, and whether it says nothing here."""
+        complaints = self.complaints
+        found: dict[str, Any] = {}
+        if "spellings" not in self.keys:
+            return found
+        for name, node in read.mapping(self.keys["spellings"], "spellings", complaints).items():
+            keys = {"field": node} if node.kind == "text" else entries(node, "spelling", SPELLING_KEYS, complaints)
+            field = read.text(keys["field"], "field", complaints) if "field" in keys else name
+            ignored = "ignore" in keys and read.boolean(keys["ignore"], "ignore", complaints)
+            values = read.mapping(keys["values"], "values", complaints) if "values" in keys else {}
+            if ignored and (name in properties or len(keys) > 1):
+                complaints.at_key(node, f"what is left out must be no field, and have no other key (got `{name}`)")
+            elif not ignored and field not in properties:
+                complaints.at(node, f"field must be one of the input (got `{clip(field)}`)")
+            elif field != name and name in properties:
+                complaints.at_key(node, f"another spelling must not also be an input (got `{name}`)")
+            elif field == name and not ignored and not values:
+                complaints.at(node, f"a spelling of `{name}` must say what it stands for")
+            found[name] = {
+                "field": field,
+                "values": {each: read.data(value, "value", complaints) for each, value in values.items()},
+                "ignore": ignored,
+            }
         return found
 
     def _schema(self, key: str) -> dict[str, Any] | None:

@@ -101,6 +101,10 @@ def _tool() -> Schema:
         "always_load": _said("Never deferred.", _BOOLEAN),
         "search_hint": _said("Words that find the tool.", _TEXT),
         "aliases": _said("Old names that models may still use.", _one_or_many(_TEXT)),
+        "spellings": _said(
+            "Names and values that models of other agents send for those of the input, by the name that is sent.",
+            _map({"anyOf": [_TEXT, {**_closed(_spelling()), "minProperties": 1}]}),
+        ),
         "render": _said("How the tool looks to a person.", _render()),
         "reviewer": _said("The fields that an automatic reviewer sees.", _one_or_many(_TEXT)),
         "private": _said("The fields of which the record keeps size and digest only.", _one_or_many(_TEXT)),
@@ -110,6 +114,16 @@ def _tool() -> Schema:
         ),
     }
     return _closed(described, required=REQUIRED_KEYS)
+
+
+def _spelling() -> Schema:
+    return {
+        "field": _said("The field that is meant; the one of that name if left out.", _TEXT),
+        "values": _said(
+            "Values as they are sent, and what they stand for.", _map({"type": ["string", "integer", "boolean"]})
+        ),
+        "ignore": _said("It says nothing here, and is left out.", {"const": True}),
+    }
 
 
 def _said(description: str, schema: Schema) -> Schema:

@@ -11,6 +11,7 @@ from gateway.model.call import Call
 from gateway.tools.coerce import coerced
 from gateway.tools.frozen import SCALARS, FrozenDict, freeze
 from gateway.tools.paths import UnclearError, absolute, check_text, split_pattern
+from gateway.tools.spellings import respelled
 from gateway.tools.validate import validate
 from gateway.tools.words import json_path, quoted
 
@@ -24,19 +25,14 @@ if TYPE_CHECKING:
     from gateway.tools.declaration import Declaration
 
 
-# Names that agents have for fields of ours, whoever hands their calls on.
-_SPELLINGS = (("dangerouslyDisableSandbox", "dangerously_disable_sandbox"),)
-
-
 def canonicalise(tool: Declaration, raw: RawCall, context: Context) -> Call:
     """The canonical, validated form of a call of this tool. Raises `CallError` with every complaint.
 
     In a partial call required fields may be missing; what is there is held to the same rules.
     """
     values = _copied(raw.input)
-    for theirs, ours in _SPELLINGS:
-        if theirs in values and ours not in values and any(name == ours for name, _ in tool.defaults):
-            values[ours] = values.pop(theirs)
+    if tool.spellings and not tool.spellings.keys().isdisjoint(values):
+        respelled(values, tool.spellings)
     coerce = tool.coerce
     for name, value in values.items():
         if value.__class__ in SCALARS:

@@ -25,7 +25,7 @@ class Declaration:
     __slots__ = (
         "actions", "alternatives", "canonical", "check", "check_partial", "coerce", "cwd_fields", "defaults", "entry",
         "foreign", "internal", "level", "match", "match_kind", "name", "open", "plain_fields", "required", "server",
-        "server_field", "shapes", "shown_base", "use", "words",
+        "server_field", "shapes", "shown_base", "spellings", "use", "words",
     )  # fmt: skip
 
     def __init__(self, entry: dict[str, Any]) -> None:
@@ -40,6 +40,7 @@ class Declaration:
         self.match: str = match["field"]
         self.match_kind: str = match["kind"]
         self.internal = frozenset(entry["internal"])
+        self.spellings: dict[str, Any] = entry.get("spellings") or {}
         self.required = frozenset(schema.get("required", ()))
         alternatives = (*schema.get("oneOf", ()), *schema.get("anyOf", ()))
         self.alternatives = [frozenset(part["required"]) for part in alternatives if "required" in part]
