@@ -79,6 +79,7 @@ KINDS = {
     "command": "gateway.handlers.command:run",
     "http": "gateway.handlers.http:request",
     "mcp": "gateway.handlers.mcp:call",
+    "own": "gateway.handlers.own:run",
 }
 
 _found: dict[str, Any] = {}

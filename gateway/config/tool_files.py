@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from gateway.core.places import Places
 
 FILE = "tools.yaml"
+OWN_FUNCTIONS = "handlers"  # beside it, the files of functions that it names
 WITH_TOOLS = ("enterprise", "user", "project")
 
 
@@ -59,11 +60,21 @@ def with_tools(shipped: Registry, compiled: Iterable[tuple[str, dict[str, Any]]]
                 line = found["tools"][found["aliases"].get(name, name)]["line"]
                 message = f"tool `{name}` must be declared once: a layer above has it, or its alias"
                 problems.append(Problem(message, file=found["file"], line=line, remedy="give it another name"))
-        tools |= {name: {**entry, "layer": layer} for name, entry in found["tools"].items()}
+        folder = os.path.join(os.path.dirname(found["file"]), OWN_FUNCTIONS)
+        tools |= {name: _placed({**entry, "layer": layer}, folder) for name, entry in found["tools"].items()}
         aliases |= found["aliases"]
     if problems:
         raise ConfigError(problems)
     return Registry({"tools": tools, "aliases": aliases})
+
+
+def _placed(entry: dict[str, Any], folder: str) -> dict[str, Any]:
+    """The tool, with the file that its own function stands in."""
+    handler = entry["handler"]
+    if handler.get("kind") != "own":
+        return entry
+    module = handler["name"].partition(":")[0]
+    return {**entry, "handler": {**handler, "file": os.path.join(folder, f"{module}.py")}}
 
 
 def without_project(registry: Registry) -> Registry:

@@ -18,7 +18,11 @@ def run(call: Call, work: Work) -> Output:
     words = argv(work.judge.registry.tool(call.tool).words or [], call.input)
     if words is None or work.run is None:
         raise Failure(f"{call.tool} has no command to run.")
-    result = work.run(words, listener=Listener(work.progress))
+    return output_of(work.run(words, listener=Listener(work.progress)))
+
+
+def output_of(result: Result) -> Output:
+    """What a program that stands behind a tool has given."""
     failed = result.ended != "exited" or result.status != 0
     data = {"stdout": decoded(result.stdout), "stderr": decoded(result.stderr), "exit_code": result.status}
     return Output((Text(_told(result, failed)),), data, is_error=failed, result=result)

@@ -21,6 +21,9 @@ DIRECTIONS = ("fetch", "send", "listen")
 MATCH_KINDS = ("shell", "path", "url", "domain", "text", "name")
 KINDS = ("path", "url", "https_url", "host", "shell", "text", "name")
 HANDLERS = ("python", "command", "http", "mcp")
+CONFINED = "confined"
+# How a confined function counts for whoever judges: a program of Python that nobody can see into.
+CONFINED_PYTHON = ("python3", "-I", "-")
 METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE")
 READS = ("GET", "HEAD")
 
@@ -180,17 +183,18 @@ def read_handler(
     complaints: Complaints, node: Node, properties: Properties, required: list[str]
 ) -> tuple[dict[str, Any], list[dict[str, Any]]]:
     """The handler in plain form, and the effects that it has whatever else is declared."""
-    found = entries(node, "handler", HANDLERS, complaints)
+    found = entries(node, "handler", (*HANDLERS, CONFINED), complaints)
+    confined = found.pop(CONFINED, None)
+    if confined is not None and "python" not in found:
+        complaints.at(confined, f"`{CONFINED}` must stand beside `python`: programs are always confined")
     if len(found) != 1:
         complaints.at(node, f"handler must be exactly one of {', '.join(HANDLERS)} (got {len(found)} of them)")
         return {}, []
     kind, value = next(iter(found.items()))
     if kind == "python":
         name = read.text(value, "handler `python`", complaints)
-        family, dot, function = name.partition(".")
-        if name and not (dot and family.isidentifier() and function.isidentifier()):
-            complaints.at(value, f"handler `python` must be a registered name such as `files.read` (got {value.shown})")
-        return {"kind": kind, "name": name}, []
+        is_confined = confined is not None and read.boolean(confined, CONFINED, complaints)
+        return _python(complaints, value, name, is_confined)
     if kind == "command":
         words = _command(complaints, value, properties, required)
         return {"kind": kind, "words": words}, [{"do": "argv", "words": words}]
@@ -198,6 +202,28 @@ def read_handler(
         parts = entries(value, "handler `mcp`", ("server", "tool"), complaints, required=("server", "tool"))
         return {"kind": kind, **{key: read.text(part, key, complaints) for key, part in parts.items()}}, []
     return _http(complaints, value, properties)
+
+
+def _python(
+    complaints: Complaints, node: Node, name: str, is_confined: bool
+) -> tuple[dict[str, Any], list[dict[str, Any]]]:
+    """A function that the gateway knows by `family.name`, or one of a layer's own file: `module:function`."""
+    own = ":" in name
+    module, mark, function = name.partition(":" if own else ".")
+    if name and not (mark and module.isidentifier() and function.isidentifier()):
+        complaints.at(
+            node,
+            "handler `python` must be `module:function` of a file in `handlers/` beside the tools.yaml, or a name that "
+            f"the gateway knows, such as `files.read` (got {node.shown})",
+        )
+    if not own:
+        if is_confined:
+            complaints.at(node, f"a registered function is not confined (got {node.shown})")
+        return {"kind": "python", "name": name}, []
+    if not is_confined:
+        return {"kind": "own", "name": name, "confined": False}, []
+    words = [[{"text": word}] for word in (*CONFINED_PYTHON, name)]
+    return {"kind": "own", "name": name, "confined": True, "words": words}, [{"do": "argv", "words": words}]
 
 
 def _command(

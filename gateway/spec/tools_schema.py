@@ -7,7 +7,7 @@ the same keys and words, and whatever this schema refuses the loader refuses too
 from __future__ import annotations
 
 from gateway.model.decision import LEVELS, MODES
-from gateway.spec.tool_effects import DIRECTIONS, EFFECTS, HANDLERS, KINDS, MATCH_KINDS, METHODS, PATH_EFFECTS
+from gateway.spec.tool_effects import CONFINED, DIRECTIONS, EFFECTS, HANDLERS, KINDS, MATCH_KINDS, METHODS, PATH_EFFECTS
 from gateway.spec.tool_fields import TYPES
 from gateway.spec.tools import (
     CONDITIONS,
@@ -205,7 +205,10 @@ def _effects() -> Schema:
 def _handler() -> Schema:
     request: Schema = {"method": {"enum": list(METHODS)}, "url": _TEXT, "headers": _map(_TEXT), "body": _TEXT}
     kinds: Schema = {
-        "python": {**_TEXT, "description": "A registered function, such as `files.read`."},
+        "python": {
+            **_TEXT,
+            "description": "A function: `module:function` of `handlers/module.py` beside the file, or one of ours.",
+        },
         "command": {
             "description": "The words of a program's call, with `{field}` places; run in the sandbox.",
             "type": "array",
@@ -215,7 +218,9 @@ def _handler() -> Schema:
         "http": _closed(request, required=("method", "url")),
         "mcp": _closed({"server": _TEXT, "tool": _TEXT}, required=("server", "tool")),
     }
-    return {**_closed({kind: kinds[kind] for kind in HANDLERS}), "minProperties": 1, "maxProperties": 1}
+    confined: Schema = {**_BOOLEAN, "description": "Whether the function runs in the sandbox, by its input alone."}
+    closed = _closed({**{kind: kinds[kind] for kind in HANDLERS}, CONFINED: confined})
+    return {**closed, "oneOf": [{"required": [kind]} for kind in HANDLERS]}
 
 
 def _example() -> Schema:
