@@ -11,7 +11,6 @@ from gateway.model.call import Call
 from gateway.tools.coerce import coerced
 from gateway.tools.frozen import SCALARS, FrozenDict, freeze
 from gateway.tools.paths import UnclearError, absolute, check_text, split_pattern
-from gateway.tools.spellings import respelled
 from gateway.tools.validate import validate
 from gateway.tools.words import json_path, quoted
 
@@ -32,6 +31,8 @@ def canonicalise(tool: Declaration, raw: RawCall, context: Context) -> Call:
     """
     values = _copied(raw.input)
     if tool.spellings and not tool.spellings.keys().isdisjoint(values):
+        from gateway.tools.spellings import respelled  # lazy: most calls name fields as they are declared
+
         respelled(values, tool.spellings)
     coerce = tool.coerce
     for name, value in values.items():

@@ -23,9 +23,10 @@ def respelled(values: dict[str, Any], spellings: Mapping[str, Mapping[str, Any]]
         ours = spelling["field"]
         if spelling[IGNORE]:
             del values[theirs]
-        elif ours == theirs or ours not in values:
-            value = values.pop(theirs)
-            values[ours] = _value(value, spelling["values"])
+        elif ours == theirs:
+            values[ours] = _value(values[ours], spelling["values"])
+        elif ours not in values:
+            values[ours] = _value(values.pop(theirs), spelling["values"])
 
 
 def _value(value: Any, spelled: Mapping[str, Any]) -> Any:

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gateway.core.errors import ConfigError
-from gateway.spec.tool_effects import EFFECTS, HANDLERS
+from gateway.spec.tool_effects import CONFINED, EFFECTS, HANDLERS
 from gateway.spec.tool_fields import KEYWORDS
 from gateway.spec.tools import ENTRY_KEYS, EXAMPLE_KEYS, INPUT_KEYS, REQUIRED_KEYS, compile_tools
 from gateway.spec.tools_schema import tools_schema
@@ -78,6 +78,7 @@ def test_what_is_left_out_has_fail_closed_defaults():
         "max_result_chars": 30000,
         "search_hint": "",
         "aliases": [],
+        "spellings": {},
         "render": {},
         "reviewer": [],
         "private": [],
@@ -133,6 +134,7 @@ def test_every_key_of_an_entry_is_read():
         "always_load": True,
         "search_hint": "some words",
         "aliases": ["Old", "Older"],
+        "spellings": {"filename": "file", "n": {"values": {"zero": 0}}, "effort": {"ignore": True}},
         "render": {"call": {"condensed": "T {file}", "full": "T {file} {n}"}, "result": "{message}"},
         "reviewer": ["file", "n"],
         "private": ["n"],
@@ -182,6 +184,11 @@ def test_every_key_of_an_entry_is_read():
         "defer": True,
         "always_load": True,
         "search_hint": "some words",
+        "spellings": {
+            "filename": {"field": "file", "values": {}, "ignore": False},
+            "n": {"field": "n", "values": {"zero": 0}, "ignore": False},
+            "effort": {"field": "effort", "values": {}, "ignore": True},
+        },
         "aliases": ["Old", "Older"],
         "render": {
             "call": {
@@ -291,7 +298,10 @@ def with_fields(fields, **more):
         (
             SMALLEST | {"handler": {"python": "os.system; x"}},
             [
-                "t.yaml:7:25: handler `python` must be a registered name such as `files.read` (got `os.system; x`)",
+                (
+                    "t.yaml:7:25: handler `python` must be `module:function` of a file in `handlers/` beside the "
+                    "tools.yaml, or a name that the gateway knows, such as `files.read` (got `os.system; x`)"
+                ),
             ],
         ),
         (
@@ -532,7 +542,7 @@ def test_the_schema_knows_the_loader_s_keys():
     assert tuple(defs["tool"]["required"]) == REQUIRED_KEYS
     assert tuple(defs["input"]["properties"]) == INPUT_KEYS
     assert tuple(defs["example"]["properties"]) == EXAMPLE_KEYS
-    assert tuple(defs["handler"]["properties"]) == HANDLERS
+    assert tuple(defs["handler"]["properties"]) == (*HANDLERS, CONFINED)
     assert set(defs["schema"]["properties"]) == set(KEYWORDS)
     assert tuple(defs["effects"]["anyOf"][1]["properties"]) == EFFECTS
     assert all("description" in key for key in defs["tool"]["properties"].values())

@@ -289,10 +289,10 @@ input:
 
 
 def test_all_complaints_come_at_once(registry, context):
-    fields = {"file_pth": "a", "offset": 0, "limit": "many", "pages": "x", "content": "", "file_path": "a\0"}
+    fields = {"file_pth": "a", "offset": -1, "limit": "many", "pages": "x", "content": "", "file_path": "a\0"}
     assert refused(registry, context, "Read", fields) == [
         "$.file_pth: must be a known field (got `file_pth`)\n  help: did you mean `file_path`?",
-        "$.offset: must be at least 1 (got `0`)",
+        "$.offset: must be at least 1 (got `-1`)",
         "$.limit: must be an integer (got `many`)",
         "$.pages: must match the pattern `^[0-9]{1,6}(-[0-9]{1,6})?$` (got `x`)",
         "$.content: must be a known field (got `content`)\n  help: fields: file_path, offset, limit, pages",

@@ -155,7 +155,7 @@ def test_a_registry_is_a_collection_of_names(registry):
     assert registry.canonical_name("Read") == "Read"
     assert registry.tool("Task") is registry["Agent"] is registry.tool("Agent")
     assert set(registry.names()) == {*registry, "MultiEdit", "KillBash", "Task", "ListMcpResourcesTool",
-                                     "ReadMcpResourceTool"}  # fmt: skip
+                                     "ReadMcpResourceTool", "TaskOutput", "AgentOutputTool"}  # fmt: skip
     with pytest.raises(KeyError):
         registry["Task"]
 
