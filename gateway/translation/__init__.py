@@ -5,5 +5,5 @@ Start at `importing`. What stands in the files of an agent is read by its module
 which calls it holds for, in that agent's own semantic, and which predicates of ours say no more (for allow) or no less
 (for deny and ask). `deciding` combines rules as the agent does. `statements` writes them as ours, `engine` judges by
 ours, `comparing` holds the two against each other and takes back what would be wider or narrower than it must be.
-`auditing` says which rules do not do what they say.
+`auditing` says which rules do not do what they say; `exporting` is the way back.
 """

@@ -103,6 +103,11 @@ _HARM_ON_FILES = tuple(
 )  # fmt: skip
 
 
+def harm() -> tuple[Asked, ...]:
+    """Calls that the shipped rules refuse, of many programs and tools."""
+    return (*_HARM, *_HARM_ON_FILES)
+
+
 class Wrong(Value):
     """A rule that does not do what it says. `witness`: a call, "" where none is needed; `why`: in one sentence."""
 
@@ -190,7 +195,7 @@ def is_same(rule: Rule, asked: Asked, engine: Engine) -> bool:
 def _opens(rule: Rule, rules: Sequence[Rule], client: Client, engine: Engine, shipped: Policy) -> Wrong | None:
     if rule.lane != ALLOW or rule.partly:
         return None
-    for asked in (*_HARM, *_HARM_ON_FILES):
+    for asked in harm():
         theirs = theirs_of(rules, client.WAY, engine, asked)
         if theirs.lane != ALLOW or theirs_of([rule], client.WAY, engine, asked).lane != ALLOW:
             continue

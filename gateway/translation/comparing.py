@@ -162,6 +162,14 @@ def is_allowed(rules: Sequence[Rule], way: str, engine: Engine, asked: Asked) ->
     return True
 
 
+def is_beyond_rules(asked: Asked, rules: Sequence[Rule], client: Client, engine: Engine) -> bool:
+    """Whether an agent looks at more than its rules before it lets a call run that they allow: at redirections,
+    substitutions and variables, and some at paths."""
+    if asked.kind == SHELL and (set(asked.text) & _BEYOND_WORDS or _ASSIGNED.match(asked.text)):
+        return True
+    return reaches_out(asked, rules, client, engine)
+
+
 def reaches_out(asked: Asked, rules: Sequence[Rule], client: Client, engine: Engine) -> bool:
     """Whether the agent asks about a command, or refuses it, whatever its rules say of commands: as it names what lies
     outside of the project, or what its rules of paths deny."""
@@ -221,9 +229,7 @@ def _loss(
         theirs = theirs_of([rule], client.WAY, engine, asked).lane
         ours = engine.decision(policy, asked)
         hit = ours == mine.lane and (rule.lane == DENY or engine.free(asked) != ours or theirs == rule.lane)
-        if rule.lane == ALLOW and (set(asked.text) & _BEYOND_WORDS or _ASSIGNED.match(asked.text)):
-            continue  # every agent looks at more than its rules there
-        if rule.lane == ALLOW and reaches_out(asked, rules, client, engine):
+        if rule.lane == ALLOW and is_beyond_rules(asked, rules, client, engine):
             continue
         if theirs == rule.lane and not hit and narrower is None and not (mine.lane == ASK and ours == DENY):
             narrower = (asked, theirs, ours)

@@ -20,9 +20,12 @@ from gateway.translation.asked import FETCH, MCP, READ, SHELL, WRITE, Asked, Whe
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from gateway.core.places import Places
     from gateway.judge.pipeline import Understood
     from gateway.model.verdict import Verdict
+    from gateway.policy.compile import Bound
     from gateway.tools.registry import Registry
 
 _FILE = "imported.yaml"
@@ -57,6 +60,11 @@ class Engine:
         ] + [PolicyFile("user", _FILE, b"version: 1\nextends: [guard]\n", base=root, root=root)]
         bound = read_layers(files, self._registry, root).bound
         return Policy(**compile_policy(bound, home=self.where.home), levels={})
+
+    def policy_of(self, bound: Iterable[Bound], home: str) -> Policy:
+        """Rules that are bound to this machine, as if its project and home were those of the engine's world."""
+        rebased = [self._trials.rebased(each, home) for each in bound]
+        return Policy(**compile_policy(rebased, home=self.where.home), levels={})
 
     def verdict(self, policy: Policy, asked: Asked) -> Verdict | None:
         """None for a call that cannot be judged."""

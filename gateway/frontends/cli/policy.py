@@ -1,4 +1,4 @@
-"""`gateway policy`: show, test, lint, diff, precommit, schema, help and trust."""
+"""`gateway policy`: show, test, lint, diff, export, precommit, schema, help and trust."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from gateway.config.shipped import load_tools
 from gateway.core.errors import EXIT_USAGE, ConfigError, Problem
 from gateway.core.places import places
 from gateway.frontends.cli.policy_diff import diff
+from gateway.frontends.cli.policy_export import export
 from gateway.frontends.jsontext import dumps, pretty
 from gateway.frontends.opened import FOLDER, POLICY_FILES, POLICY_FOLDER, WRITES
 from gateway.frontends.output import complain, safe_lines, write
@@ -288,6 +289,7 @@ def precommit(cwd: _Cwd = None) -> int:
 
 
 app.command()(diff)
+app.command()(export)
 
 
 @app.command()

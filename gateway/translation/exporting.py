@@ -1,0 +1,264 @@
+"""A policy in the words of an agent's own rules.
+
+What is exported as allow lets nothing run that policy does not: each is tried on calls at its edges and on calls that
+the shipped rules refuse, and left out where one shows otherwise. What is exported as ask or deny may be less than
+policy says, as agents see the spelling of a command alone: it is a second net, not the policy. Whatever cannot be said
+is named.
+"""
+
+from __future__ import annotations
+
+import json
+
+from gateway.core.value import Value
+from gateway.install.exported_rules import second_net
+from gateway.translation.asked import SHELL, Asked, shown
+from gateway.translation.auditing import harm
+from gateway.translation.comparing import is_beyond_rules, theirs_of
+from gateway.translation.importing import ordered
+from gateway.translation.rules import ALLOW, ASK, DENY, LANES
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from typing import Any
+
+    from gateway.policy.table import Policy
+    from gateway.translation.clients import Client
+    from gateway.translation.engine import Engine
+
+COMMAND, EXACT_COMMAND, READS, WRITES, HOST, TOOL = "command", "exact command", "reads", "writes", "host", "tool"
+_WILD = frozenset("*?[\\'\"")
+
+
+class Item(Value):
+    """One thing that agents' rules may say. `text`: words of a command, a path of ours, a host, or `server/tool`."""
+
+    lane: str
+    kind: str
+    text: str
+    rule: str
+
+
+class Exported(Value):
+    """What an agent's file is to hold. `left`: rules with what of them is not said, and why."""
+
+    text: str
+    said: tuple[Item, ...]
+    left: tuple[tuple[str, str], ...]
+
+
+def items_of(rules: Iterable[Mapping[str, Any]]) -> tuple[list[Item], list[tuple[str, str]]]:
+    """What of rules in normal form can be said, and what cannot."""
+    rules = list(rules)
+    net = second_net(rules)
+    found = [Item(DENY, COMMAND, " ".join(each.words), each.rule) for each in net.prefixes]
+    found += [Item(DENY, READS, each, "") for each in net.reads] + [Item(DENY, WRITES, each, "") for each in net.writes]
+    found += [Item(DENY, HOST, each, "") for each in net.hosts]
+    found += [Item(DENY, TOOL, "/".join(each), "") for each in net.tools]
+    left = list(net.left)
+    for rule in rules:
+        if rule["lane"] in (ALLOW, ASK):
+            for when in rule["when"].get("any", [rule["when"]]):
+                more = [] if rule["except"] else _said(rule["lane"], when, rule["id"])
+                found += more
+                left += [] if more else [(rule["id"], f"tests {', '.join(sorted(when))}")]
+    return list(dict.fromkeys(found)), list(dict.fromkeys(left))
+
+
+def _said(lane: str, when: Mapping[str, Any], rule: str) -> list[Item]:
+    """One alternative of an allow or ask rule, whole or not at all."""
+    keys = set(when)
+    if keys == {"command"}:
+        plain = [(each.removesuffix(" *"), each.endswith(" *")) for each in when["command"]]
+        if all(text and not _WILD & set(text) for text, _more in plain):
+            return [Item(lane, COMMAND if more else EXACT_COMMAND, text, rule) for text, more in plain]
+    if keys == {"tool"} and all(_is_server(each) for each in when["tool"]):
+        return [Item(lane, TOOL, each[5:].replace("__", "/", 1), rule) for each in when["tool"]]
+    if keys - {"tool"} == {"effect", "path"} and (lane == ASK or "tool" in keys):
+        kind = WRITES if "write" in when["effect"] else READS if "read" in when["effect"] else ""
+        if kind and all(each.startswith(("~/", "//", "./")) for each in when["path"]):
+            return [Item(lane, kind, each, rule) for each in when["path"]]
+    if keys - {"tool", "direction"} == {"effect", "host"} and all("." in host.strip("*.") for host in when["host"]):
+        return [Item(lane, HOST, host, rule) for host in when["host"]]
+    return []
+
+
+def _is_server(name: str) -> bool:
+    server, _, tool = name.removeprefix("mcp__").partition("__")
+    return name.startswith("mcp__") and bool(server and tool) and not set(server) & set("*?[")
+
+
+def exported(rules: Iterable[Mapping[str, Any]], client: Client, engine: Engine, policy: Policy) -> Exported:
+    """The rules as the agent's. `policy`: all that holds, in the engine's world."""
+    form = FORMS[client.NAME]
+    wanted, left = items_of(rules)
+    items = [item for item in wanted if form.fits(item)]
+    unsaid = [
+        (item.rule or item.lane, f"{client.TITLE} has no rule for {item.kind}: {item.text}")
+        for item in wanted
+        if item not in items
+    ]
+    while True:
+        text = form.written(items)
+        found, _remarks = ordered(client, [(text, form.file, "user")], engine.where)
+        edges = (each for rule in found if rule.lane == ALLOW for test in rule.tests for each in test.tried())
+        wider = [
+            asked
+            for asked in dict.fromkeys((*harm(), *edges))
+            if theirs_of(found, client.WAY, engine, asked).lane == ALLOW
+            and engine.decision(policy, asked) != ALLOW
+            and not is_beyond_rules(asked, found, client, engine)
+        ]
+        if not wider:
+            return Exported(text, tuple(items), (*left, *unsaid))
+        kept = []
+        for item in items:
+            call = next((each for each in wider if _allows(item, each, form, client, engine)), None)
+            if call is None:
+                kept.append(item)
+            else:
+                why = f"{client.TITLE} would allow more than policy does: {shown(call, engine.where)}"
+                unsaid.append((item.rule, why))
+        items = kept
+
+
+def _allows(item: Item, asked: Asked, form: Form, client: Client, engine: Engine) -> bool:
+    """Whether a rule is among those that let a call run: it allows it, or one of its commands."""
+    if item.lane != ALLOW:
+        return False
+    alone, _remarks = ordered(client, [(form.written([item]), form.file, "user")], engine.where)
+    calls = [asked]
+    if asked.kind == SHELL:
+        calls += [Asked(SHELL, text) for _words, text in engine.parts(asked)]
+    return any(theirs_of(alone, client.WAY, engine, each).lane == ALLOW for each in calls)
+
+
+class Form(Value):
+    """How an agent's file is written. `file`: the name by which its module knows the kind of file."""
+
+    file: str
+    kinds: frozenset[str]
+    lanes: frozenset[str]
+    written: Callable[[Sequence[Item]], str]
+
+    def fits(self, item: Item) -> bool:
+        """Whether the agent has such a rule."""
+        return item.kind in self.kinds and item.lane in self.lanes
+
+
+def _json(value: object) -> str:
+    return json.dumps(value, ensure_ascii=False, indent=2) + "\n"
+
+
+def _by_lane(items: Sequence[Item], text_of: Callable[[Item], str | None]) -> dict[str, list[str]]:
+    made: dict[str, list[str]] = {lane: [] for lane in LANES}
+    for item in items:
+        text = text_of(item)
+        if text is not None and text not in made[item.lane]:
+            made[item.lane].append(text)
+    return {lane: texts for lane, texts in made.items() if texts}
+
+
+def _claude(items: Sequence[Item]) -> str:
+    def text_of(item: Item) -> str:
+        server, _, tool = item.text.partition("/")
+        return {
+            COMMAND: f"Bash({item.text}:*)", EXACT_COMMAND: f"Bash({item.text})", READS: f"Read({item.text})",
+            WRITES: f"Edit({item.text})", HOST: f"WebFetch(domain:{item.text})",
+            TOOL: f"mcp__{server}" if tool == "*" else f"mcp__{server}__{tool}",
+        }[item.kind]  # fmt: skip
+
+    return _json({"permissions": _by_lane(items, text_of)})
+
+
+def _codex(items: Sequence[Item]) -> str:
+    decisions = {ALLOW: "allow", ASK: "prompt", DENY: "forbidden"}
+    lines = [
+        f'prefix_rule(pattern={json.dumps(item.text.split(), ensure_ascii=False)}, decision="{decisions[item.lane]}")'
+        for item in items
+    ]
+    return "".join(line + "\n" for line in dict.fromkeys(lines))
+
+
+def _gemini(items: Sequence[Item]) -> str:
+    """By priority, as the highest decides: what forbids above what asks above what allows."""
+    decisions = {DENY: ("deny", 900), ASK: ("ask_user", 800), ALLOW: ("allow", 700)}
+    made = []
+    for item in items:
+        decision, priority = decisions[item.lane]
+        server, _, tool = item.text.partition("/")
+        which = f'toolName = "run_shell_command"\ncommandPrefix = {json.dumps(item.text, ensure_ascii=False)}'
+        if item.kind == TOOL:
+            which = f"mcpName = {json.dumps(server)}\ntoolName = {json.dumps(tool)}"
+        made.append(f'[[rule]]\n{which}\ndecision = "{decision}"\npriority = {priority}\n')
+    return "\n".join(dict.fromkeys(made))
+
+
+def _opencode(items: Sequence[Item]) -> str:
+    """In order, as the last that matches decides: what allows, then what asks, then what forbids."""
+    found: dict[str, Any] = {}
+    for lane in (ALLOW, ASK, DENY):
+        for item in items:
+            if item.lane != lane:
+                continue
+            if item.kind == TOOL:
+                found[item.text.replace("/", "_", 1)] = lane
+                continue
+            name = {COMMAND: "bash", EXACT_COMMAND: "bash", READS: "read", WRITES: "edit"}[item.kind]
+            text = f"{item.text} *" if item.kind == COMMAND else item.text.removeprefix("./")
+            text = text.removeprefix("**/") if item.kind in (READS, WRITES) else text
+            entries = found.setdefault(name, {})
+            for each in (text, f"{text}/*") if name != "bash" and not text.endswith("*") else (text,):
+                entries.pop(each, None)
+                entries[each] = lane
+    return _json({"permission": found})
+
+
+def _vscode(items: Sequence[Item]) -> str:
+    """Nothing is forbidden there: what policy denies, or asks about, is asked about."""
+    return _json(
+        {
+            "chat.tools.terminal.autoApprove": {
+                item.text: item.lane == ALLOW for lane in LANES for item in items if item.lane == lane
+            }
+        }
+    )
+
+
+def _cursor(items: Sequence[Item]) -> str:
+    def text_of(item: Item) -> str:
+        path = item.text[1:] if item.text.startswith("//") else item.text.removeprefix("./")
+        return {
+            COMMAND: f"Shell({item.text})", READS: f"Read({path})", WRITES: f"Write({path})",
+            HOST: f"WebFetch({item.text})", TOOL: f"Mcp({item.text.replace('/', ':', 1)})",
+        }[item.kind]  # fmt: skip
+
+    return _json(
+        {"permissions": _by_lane([item for item in items if item.kind != COMMAND or " " not in item.text], text_of)}
+    )
+
+
+def _copilot(items: Sequence[Item]) -> str:
+    words = []
+    for item in items:
+        flag = "allow" if item.lane == ALLOW else "deny"
+        server, _, tool = item.text.partition("/")
+        if item.kind == HOST:
+            words.append(f"--{flag}-url={item.text}")
+        else:
+            text = f"shell({item.text}:*)" if item.kind == COMMAND else server if tool == "*" else f"{server}({tool})"
+            words.append(f"--{flag}-tool='{text}'")
+    return " ".join(["copilot", *dict.fromkeys(words)]) + "\n"
+
+
+_LANES, _NO_ASK = frozenset(LANES), frozenset((ALLOW, DENY))
+FORMS: dict[str, Form] = {
+    "claude": Form("/settings.json", frozenset((COMMAND, EXACT_COMMAND, READS, WRITES, HOST, TOOL)), _LANES, _claude),
+    "codex": Form("/gateway.rules", frozenset((COMMAND,)), _LANES, _codex),
+    "gemini": Form("/gateway.toml", frozenset((COMMAND, TOOL)), _LANES, _gemini),
+    "opencode": Form("/opencode.json", frozenset((COMMAND, EXACT_COMMAND, READS, WRITES, TOOL)), _LANES, _opencode),
+    "vscode": Form("/settings.json", frozenset((COMMAND,)), _LANES, _vscode),
+    "cursor": Form("/cli.json", frozenset((COMMAND, READS, WRITES, HOST, TOOL)), _NO_ASK, _cursor),
+    "copilot": Form("/copilot.sh", frozenset((COMMAND, HOST, TOOL)), _NO_ASK, _copilot),
+}
