@@ -91,8 +91,13 @@ class SavedRules:
             content = self._read()
             before = self._parse(content)
             if all(rule["id"] != name for rule in before["rules"]):
-                after = _ended(content) + entry if content else document_of(entry)
-                self._replace(after, _meaning(before, name), name, added=True)
+                self._replace(_with(content, entry), _meaning(before, name), name, added=True)
+
+    def text_with(self, name: str, entry: str) -> str:
+        """What the file would say with a rule, which is not saved. Raises ConfigError for a broken file."""
+        content = self._read()
+        known = any(rule["id"] == name for rule in self._parse(content)["rules"])
+        return content if known else _with(content, entry)
 
     def revoke(self, name: str) -> bool:
         """Takes a rule back; False if there is none of that id. Raises ConfigError where that cannot be done."""
@@ -183,6 +188,10 @@ def _without(content: str, rules: list[dict[str, Any]], name: str) -> str:
     while start and lines[start - 1].lstrip().startswith("#"):
         start -= 1
     return "".join(lines[:start] + lines[end:])
+
+
+def _with(content: str, entry: str) -> str:
+    return _ended(content) + entry if content else document_of(entry)
 
 
 def _ended(text: str) -> str:

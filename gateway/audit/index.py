@@ -10,6 +10,7 @@ import json
 import os
 import sqlite3
 import sys
+from contextlib import closing
 
 from gateway.audit import chain, files
 from gateway.audit.reading import Moment
@@ -20,11 +21,13 @@ from gateway.model.record import DECISION, MARK, OUTCOME, STARTED
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from typing import Any, Self
 
     from gateway.audit.reading import Line, Part
 
 _VERSION = 1
+_TOLD_EVERY = 2_000  # lines
 _PATIENCE = 10.0  # seconds for somebody else who brings the index up to date
 _TABLES = """
 CREATE TABLE records (
@@ -75,12 +78,31 @@ class Found(Value):
     outcome: dict[str, Any] | None
 
 
+def behind(folder: str) -> int:
+    """How many bytes of the record its index has not taken in yet. Raises AuditError where there is a record that
+    cannot be read."""
+    with Moment(folder) as moment:
+        parts = moment.parts
+    total = sum(part.size for part in parts)
+    try:
+        with closing(sqlite3.connect(f"file:{os.path.join(folder, files.INDEX)}?mode=ro", uri=True)) as database:
+            if database.execute("PRAGMA user_version").fetchone()[0] != _VERSION:
+                return total
+            row = database.execute("SELECT segment, start, size FROM state").fetchone()
+    except sqlite3.Error:
+        return total
+    segment, end = (row[0], row[1] + row[2]) if row is not None else (0, 0)
+    return sum(part.size - (end if part.segment == segment else 0) for part in parts if part.segment >= segment)
+
+
 class Index:
     """The index of the record in one folder, up to date when it was opened."""
 
-    def __init__(self, folder: str) -> None:
-        """Raises AuditError where there is a record that cannot be read."""
+    def __init__(self, folder: str, progress: Callable[[int, int], None] = lambda _done, _of: None) -> None:
+        """`progress`: told how many bytes of how many it has taken in. Raises AuditError where there is a record that
+        cannot be read."""
         self._moment = Moment(folder)
+        self._progress = progress
         try:
             self._database = self._open(os.path.join(folder, files.INDEX))
         except BaseException:
@@ -131,10 +153,15 @@ class Index:
         database.execute("DELETE FROM records WHERE segment < ?", _first(parts))
         row = database.execute("SELECT segment, start, size FROM state").fetchone() or (0, 0, 0)
         last: Line | None = None
+        of = sum(part.size for part in parts)
+        before = 0
         for part in parts:
+            before += part.size
             if part.segment < row[0]:
                 continue
-            for line in self._moment.lines(part, row[1] + row[2] if part.segment == row[0] else 0):
+            for number, line in enumerate(self._moment.lines(part, row[1] + row[2] if part.segment == row[0] else 0)):
+                if not number % _TOLD_EVERY:
+                    self._progress(before - part.size + line.start, of)
                 found = chain.read(line.data) if line.data.endswith(chain.NEWLINE) else None
                 if found is not None and _number(found["n"]) is not None:
                     _insert(database, found, line)
@@ -164,6 +191,18 @@ class Index:
                 if most and len(found) == most:
                     break
         return found[::-1]
+
+    def count(self, query: Query) -> int:
+        """How many decisions match, by what the index tells; `text` is not looked at."""
+        tests, values = _tests(query)
+        text = f"SELECT count(*) FROM records d LEFT JOIN records o ON o.id = d.id AND {_LAST} "
+        found = self._database.execute(f"{text} WHERE d.kind = '{DECISION}' AND {' AND '.join(tests) or '1'}", values)
+        return int(found.fetchone()[0])
+
+    def rules(self, since: str) -> dict[str, int]:
+        """How many decisions each rule has made since a moment."""
+        text = f"SELECT rule, count(*) FROM records WHERE kind = '{DECISION}' AND at >= ? GROUP BY rule"
+        return dict(self._database.execute(text, (since,)).fetchall())
 
     def show(self, name: str) -> list[Found]:
         """The calls whose number, id or start of an id this is."""

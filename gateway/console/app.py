@@ -61,6 +61,9 @@ class Console:
             Route("/api/undo", self._undo, methods=["POST"]),
             Route("/api/try", self._try, methods=["POST"]),
             Route("/api/lint", self._lint, methods=["POST"]),
+            Route("/api/preview", self._preview, methods=["POST"]),
+            Route("/api/save", self._save, methods=["POST"]),
+            Route("/api/work/{name}", self._worked, methods=["GET"]),
             Route("/api/{rest:path}", self._nothing, methods=["GET", "POST"]),
             Route("/{rest:path}", self._page, methods=["GET"]),
         ]
@@ -149,6 +152,39 @@ class Console:
             return _refused(400, "a policy is a text")
         found = await asyncio.to_thread(self._looks.linted, policy)
         return JSONResponse({"main": [data(each) for each in found]})
+
+    async def _preview(self, request: Request) -> Response:
+        """What a change of a policy would do: what is wrong with it at once, the rest when it is worked out."""
+        given, refusal = await self._given(request)
+        if refusal is not None:
+            return refusal
+        try:
+            found, work = await asyncio.to_thread(self._looks.preview, given.get("kind"), given.get("text"))
+        except GatewayError as error:
+            return _refused(409, visible(str(error)))
+        return JSONResponse({"main": [data(each) for each in found], "work": work})
+
+    async def _save(self, request: Request) -> Response:
+        """Makes a change that was looked at."""
+        given, refusal = await self._given(request)
+        if refusal is not None:
+            return refusal
+        try:
+            said = await asyncio.to_thread(self._looks.save, given.get("work"))
+        except GatewayError as error:
+            return JSONResponse({"text": visible(str(error).split("\n", 1)[0])}, 409)
+        self._live.tell("policy")
+        return JSONResponse({"text": visible(said)})
+
+    async def _worked(self, request: Request) -> Response:
+        if not self._known(request)[0]:
+            return _refused(401, "this token opens nothing: start `gateway console` anew")
+        told = await asyncio.to_thread(self._looks.worked, request.path_params["name"])
+        return _refused(404, "nobody works on that any more") if told is None else JSONResponse(told)
+
+    def close(self) -> None:
+        """Ends what is being worked out."""
+        self._looks.close()
 
     async def _given(self, request: Request) -> tuple[dict[str, Any], Response | None]:
         """What a page sends, or why it is not taken: a token that only reads changes nothing."""

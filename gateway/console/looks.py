@@ -5,29 +5,36 @@ from __future__ import annotations
 import threading
 from datetime import UTC, datetime, timedelta
 from time import monotonic
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from gateway.api.changes import Changes
-from gateway.audit.index import Index, Query
+from gateway.audit.index import Index, Query, behind
 from gateway.audit.reading import Moment
-from gateway.console.pages import agents, changes, coverage, interruptions, live, policy, why
+from gateway.console.nodes import data, h
+from gateway.console.pages import agents, changes, coverage, interruptions, live, policy, proposal, why
 from gateway.console.pages.parts import Page, empty, page_head
+from gateway.console.work import Work
 from gateway.core.cache import digest
-from gateway.core.errors import StoreError
-from gateway.core.places import places
+from gateway.core.errors import ConfigError, Problem, StoreError
+from gateway.core.places import packaged, places
 from gateway.judge.effective_policy import effective
+from gateway.policy.wording import visible
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from gateway.changes.undoing import Plan
     from gateway.console.nodes import Node
-    from gateway.console.sources import Looked, Sources
+    from gateway.console.sources import Looked, Proposed, Sources
 
 _DAYS = 14
+_COVERED_DAYS = 30
 _MOST_ASKS = 5_000
 _SUGGESTED = 8  # shapes for which a rule is looked for
 _KEPT = 120.0  # seconds for which what the doctor said is shown again
+_READ_AT_ONCE = 4 << 20  # bytes that an index takes in without anybody being told
+_INDEX, _REPLAY = "index", "replay"  # as `frontends/console_work.py` knows them
+_BUSY = "Two things are being worked out already: wait for one of them."
 _RECORDS = 2 * live.SHOWN + 20  # lines that hold as many calls
 
 
@@ -38,10 +45,14 @@ class Looks:
         self._sources = sources
         self._one = threading.Lock()
         self._doctor: tuple[float, list[Looked]] = (0.0, [])
+        self._work = Work(sources.working)
 
     def page(self, path: str, query: Mapping[str, str]) -> Page:
         """The page at an address. Raises GatewayError with what keeps it from being shown."""
         first, _, rest = path.lstrip("/").partition("/")
+        reading = self._reading(first, query)
+        if reading is not None:
+            return reading
         if first == "why" and rest:
             told = self._sources.call(rest, plans="plan" in query)
             return why.missing(rest) if told is None else why.why(told)
@@ -65,10 +76,80 @@ class Looks:
             case "policy":
                 return self._policy(query)
             case "coverage":
-                return coverage.coverage(self._sources.coverage())
+                return self._coverage()
             case "agents":
                 return self._agents("again" in query)
         return None
+
+    def _reading(self, name: str, query: Mapping[str, str]) -> Page | None:
+        """The page that is shown while the record is read for one that looks all over it; None where that is short."""
+        is_filtered = any(query.get(each) for each in (*live.FILTERS, "until"))
+        if name not in ("interruptions", "coverage") and not (name == "live" and is_filtered):
+            return None
+        if behind(self._sources.record) <= _READ_AT_ONCE:
+            return None
+        job = self._work.begin(_INDEX, {"record": self._sources.record}, name=_INDEX)
+        if job is None:
+            return Page("Busy", (page_head("Busy"), empty(_BUSY)), 503)
+        shown = proposal.progress(job.done, job.of, "the record is read, once")
+        head = page_head("One moment", "What is asked for looks all over the record.")
+        return Page(
+            "One moment", (head, h("section", {"class": "card", "data-work": job.id, "data-then": "again"}, shown))
+        )
+
+    def preview(self, kind: object, text: object) -> tuple[tuple[Node, ...], str]:
+        """What is wrong with a change of a policy, and the work that finds out what it does, "" where there is none.
+        Raises GatewayError."""
+        if not isinstance(kind, str) or not isinstance(text, str):
+            return (empty("That is no change."),), ""
+        proposed = self._sources.proposed(kind, text)
+        noted = policy.linted(proposed.noted) if proposed.noted else ()
+        if proposed.is_broken:
+            return (*noted, empty("It is not saved while it is broken.")), ""
+        given = {
+            "record": self._sources.record, "root": proposed.root, "layer": proposed.layer, "name": proposed.name,
+            "content": proposed.content, "since": _since(_DAYS),
+        }  # fmt: skip
+        job = self._work.begin(_REPLAY, given, about={"proposed": proposed})
+        if job is None:
+            return (*noted, empty(_BUSY)), ""
+        return (*noted, proposal.progress(0, 0, "the record is judged anew")), job.id
+
+    def worked(self, name: str) -> dict[str, Any] | None:
+        """How far a piece of work is, and what came out; None for one that is unknown."""
+        job = self._work.find(name)
+        if job is None:
+            return None
+        proposed: Proposed | None = job.about.get("proposed")
+        told: dict[str, Any] = {"ended": job.is_ended, "done": job.done, "of": job.of}
+        if job.is_ended and job.problem:
+            told["main"] = [data(empty("It could not be worked out.", visible(job.problem)))]
+        elif job.is_ended and proposed is not None:
+            shown = proposal.previewed(proposed, job.result, self._asked(), _DAYS, job.id)
+            told["main"] = [data(each) for each in shown]
+        return told
+
+    def save(self, name: object) -> str:
+        """Makes the change that a piece of work has looked at; what was done, in words. Raises GatewayError."""
+        job = self._work.find(name) if isinstance(name, str) else None
+        proposed: Proposed | None = job.about.get("proposed") if job is not None else None
+        if job is None or proposed is None or not job.is_ended or job.problem:
+            raise ConfigError(Problem("that change was not looked at, or is saved already: nothing was saved"))
+        with self._one:
+            said = self._sources.save(proposed)
+        self._work.take(job.id)
+        return said
+
+    def _asked(self) -> int | None:
+        """How many questions there were in the days that are shown, None where counting them takes long."""
+        if behind(self._sources.record) > _READ_AT_ONCE:
+            return None
+        with Index(self._sources.record) as index:
+            return index.count(Query(decision="ask", since=_since(_DAYS)))
+
+    def close(self) -> None:
+        """Ends what is being worked out."""
+        self._work.close()
 
     def _live(self, query: Mapping[str, str]) -> Page:
         filters = {name: query.get(name, "")[:400] for name in live.FILTERS}
@@ -110,7 +191,7 @@ class Looks:
         return 200, f"{len(done.restored)} restored, {len(done.gone)} removed, {len(done.stays)} left as they are."
 
     def _interruptions(self) -> Page:
-        since = (datetime.now(UTC) - timedelta(days=_DAYS)).strftime("%Y-%m-%dT00:00:00.000000Z")
+        since = _since(_DAYS)
         with Index(self._sources.record) as index:
             found = index.find(Query(decision="ask", since=since), _MOST_ASKS)
         asks = [each.decision for each in found if each.decision is not None]
@@ -123,7 +204,16 @@ class Looks:
     def _policy(self, query: Mapping[str, str]) -> Page:
         judge = self._sources.judge()
         found = effective(places(), judge.options, judge.registry)
-        return policy.policy(found, places().home, query.get("call", ""), query.get("policy", ""))
+        own = self._sources.editable()
+        return policy.policy(found, places().home, own, query.get("call", ""), query.get("policy", ""))
+
+    def _coverage(self) -> Page:
+        judge = self._sources.judge()
+        rules = effective(places(), judge.options, judge.registry).rules
+        own = [each for each in rules if each.layer != "builtin" and not each.file.startswith(packaged("policies"))]
+        with Index(self._sources.record) as index:
+            decided = index.rules(_since(_COVERED_DAYS))
+        return coverage.coverage(self._sources.coverage(), own, decided, _COVERED_DAYS)
 
     def _agents(self, again: bool) -> Page:
         with self._one:
@@ -145,3 +235,7 @@ class Looks:
 def _bound(plan: Plan) -> str:
     """What undoing would do, as a digest: what was shown is what is done."""
     return digest([repr(sorted(part)) for part in (plan.restored, plan.gone, plan.stays.items())])
+
+
+def _since(days: int) -> str:
+    return (datetime.now(UTC) - timedelta(days=days)).strftime("%Y-%m-%dT00:00:00.000000Z")

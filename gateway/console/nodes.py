@@ -21,8 +21,8 @@ TAGS = frozenset((
     "a", "abbr", "article", "aside", "b", "button", "caption", "code", "col", "colgroup", "dd", "del", "details",
     "div", "dl", "dt", "em", "fieldset", "figcaption", "figure", "footer", "form", "h1", "h2", "h3", "header", "hr",
     "input", "ins", "kbd", "label", "legend", "li", "main", "mark", "nav", "ol", "option", "output", "p", "pre",
-    "section", "select", "small", "span", "strong", "sub", "summary", "sup", "table", "tbody", "td", "textarea",
-    "tfoot", "th", "thead", "time", "tr", "ul",
+    "progress", "section", "select", "small", "span", "strong", "sub", "summary", "sup", "table", "tbody", "td",
+    "textarea", "tfoot", "th", "thead", "time", "tr", "ul",
 ))  # fmt: skip
 DRAWING = frozenset((
     "svg", "g", "rect", "line", "path", "circle", "text", "title", "desc",
@@ -31,7 +31,7 @@ _VOID = frozenset(("col", "hr", "input"))
 ATTRIBUTES = frozenset((
     "aria-busy", "aria-controls", "aria-current", "aria-describedby", "aria-expanded", "aria-hidden", "aria-label",
     "aria-labelledby", "aria-live", "autocomplete", "checked", "class", "colspan", "datetime", "disabled", "for",
-    "height", "href", "id", "maxlength", "name", "open", "placeholder", "required", "role", "rows", "scope",
+    "height", "href", "id", "max", "maxlength", "name", "open", "placeholder", "required", "role", "rows", "scope",
     "spellcheck", "tabindex", "title", "type", "value", "width", "d", "fill", "viewBox", "x", "x1", "x2", "y", "y1",
     "y2", "cx", "cy", "r", "rx", "text-anchor", "preserveAspectRatio", "focusable",
 ))  # fmt: skip

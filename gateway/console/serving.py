@@ -117,6 +117,7 @@ async def _run(
         for each in beside:
             each.cancel()
         opener.close()
+        console.close()
         if remote is not None:
             await remote.telling.close()
         await desk.close()

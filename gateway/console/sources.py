@@ -6,7 +6,7 @@ from gateway.core.value import Value
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
     from typing import Any, Protocol
 
     from gateway.judge.judge import Judge
@@ -56,6 +56,37 @@ class Tried(Value):
     problem: str = ""
 
 
+class Editable(Value):
+    """A policy file of the person's own. `text`: what it says, or what it would begin with; `digest`: of what is
+    there, "" where there is none."""
+
+    path: str
+    text: str
+    digest: str
+
+
+class Proposed(Value):
+    """A change of a policy that is not made yet. `kind`: `rule`, one more in the project's local layer as the answer
+    "always" saves it, or `user`, the person's own file; `text`: the rule, or the whole file; `root`: the project.
+    `path`, `before`: the file, and the digest of what it says now, "" for none; `layer`, `name`, `content`: what the
+    change makes of which file of which layer; `noted`: what is wrong with it, or worth knowing."""
+
+    kind: str
+    text: str
+    root: str
+    path: str
+    before: str
+    layer: str
+    name: str
+    content: str
+    noted: tuple[Linted, ...] = ()
+
+    @property
+    def is_broken(self) -> bool:
+        """Whether it may not be saved."""
+        return any(each.severity == "error" for each in self.noted)
+
+
 if TYPE_CHECKING:
 
     class Sources(Protocol):
@@ -94,6 +125,24 @@ if TYPE_CHECKING:
 
         def linted(self, policy: str) -> list[Linted]:
             """What is wrong with the text of a policy file."""
+            ...
+
+        @property
+        def working(self) -> Sequence[str]:
+            """The words that start a process which works for a page; the kind of work is added to them."""
+            ...
+
+        def editable(self) -> Editable:
+            """The person's own policy file."""
+            ...
+
+        def proposed(self, kind: str, text: str) -> Proposed:
+            """A change, looked over. Raises ConfigError for one that is none."""
+            ...
+
+        def save(self, proposed: Proposed) -> str:
+            """Makes a change, if the file still says what it said; what was done, in words. Raises ConfigError where it
+            is not made; then nothing has changed."""
             ...
 
         def coverage(self) -> Report:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import sys
 import tempfile
-import time
 from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
@@ -18,9 +17,10 @@ from gateway.config.load import Options, project_root, tool_files
 from gateway.config.shipped import load_tools
 from gateway.console.opening import Wanted
 from gateway.console.serving import serve
-from gateway.console.sources import CallTold, Linted, Looked, Tried
+from gateway.console.sources import CallTold, Editable, Linted, Looked, Proposed, Tried
 from gateway.core.errors import CallError, ConfigError, GatewayError, Problem
-from gateway.core.places import packaged, places
+from gateway.core.places import places
+from gateway.frontends.console_policy import EDITED, Policies
 from gateway.frontends.output import report, write
 from gateway.frontends.rejudging import judged_again, on_one_line
 from gateway.frontends.session import change, enforced
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from gateway.frontends.finding import Finding
     from gateway.judge.policy_tests import Report
 
-_EDITED = "this text"
+_WORK = os.path.join(os.path.dirname(os.path.abspath(__file__)), "console_work.py")
 _RECENT = 8 << 20  # bytes of the record that are looked through before an index is made
 # What answers from elsewhere need, by the name that is imported.
 _REMOTE = {"fido2": "fido2", "http_ece": "http-ece", "jwt": "pyjwt"}
@@ -144,42 +144,29 @@ class ConsoleSources:
                 verdict = judge.check(parse_call_text(judge.registry, _as_call(text, judge)))
                 found = explain(verdict, enforced=enforced(judge), change=change(judge, verdict))
             except (CallError, ConfigError) as error:
-                return Tried(problem=on_one_line(error).replace(os.path.join(folder, _AS_FILE), _EDITED))
+                return Tried(problem=on_one_line(error).replace(os.path.join(folder, _AS_FILE), EDITED))
         return Tried(verdict, found)
 
     def linted(self, policy: str) -> list[Linted]:
         """What the linter and the rules' own examples say of a policy's text."""
-        from gateway.config.layers import PolicyFile, read_file
-        from gateway.frontends.cli.policy import traits_of
-        from gateway.judge.findings import confirm, failing_examples
-        from gateway.judge.policy_tests import Trials, read_layers
-        from gateway.policy.lint.lint import lint
+        return list(Policies(self.cwd).linted(policy))
 
-        if not policy.strip():
-            return []
-        where, root = places(), project_root(os.path.realpath(self.cwd))
-        registry = load_tools(where, tool_files(where, Options(self.cwd)))
-        builtin = packaged("policies/builtin.yaml")
-        files = [
-            PolicyFile("builtin", builtin, content=read_file(builtin), base=root, root="/"),
-            PolicyFile("user", _EDITED, content=policy.encode("utf-8", "surrogateescape"), base=root, root=root),
-        ]
-        try:
-            layered = read_layers(files, registry, root)
-            trials = Trials(registry, where)
-            bound = [trials.rebased(each, where.home) for each in layered.bound]
-            levels = layered.settings["levels"].value if "levels" in layered.settings else {}
-            noted = lint(bound, traits_of(registry), home=trials.world.home, now=time.time())
-            findings = [*failing_examples(bound, trials), *confirm(noted, bound, trials, levels)]
-        except ConfigError as error:
-            return [
-                Linted("error", each.line or 0, text=each.message, remedy=each.remedy or "") for each in error.problems
-            ]
-        return [
-            Linted(each.severity, each.line, text=each.message, remedy=each.remedy)
-            for each in findings
-            if each.file == _EDITED
-        ]
+    @property
+    def working(self) -> Sequence[str]:
+        """What starts a process that works for a page."""
+        return [sys.executable, "-I", _WORK]
+
+    def editable(self) -> Editable:
+        """The person's own policy file."""
+        return Policies(self.cwd).editable()
+
+    def proposed(self, kind: str, text: str) -> Proposed:
+        """A change of a policy, looked over."""
+        return Policies(self.cwd).proposed(kind, text)
+
+    def save(self, proposed: Proposed) -> str:
+        """Makes a change."""
+        return Policies(self.cwd).save(proposed)
 
     def coverage(self) -> Report:
         """What `gateway policy test` finds."""

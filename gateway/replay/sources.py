@@ -35,7 +35,7 @@ from gateway.replay.judging import PRESENT, Side
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from gateway.core.places import Places
 
@@ -78,6 +78,22 @@ class OnDisk(Tree):
     def read(self, path: str) -> bytes | None:
         full = os.path.join(self.where, path)
         return read_file(full, (self.where,)) if os.path.lexists(full) else None
+
+
+class Overlaid(OnDisk):
+    """A folder on disk, some files of which say something else than they do."""
+
+    def __init__(self, folder: str, changed: Mapping[str, bytes]) -> None:
+        """`changed`: what files say, by their names below the folder."""
+        super().__init__(folder)
+        self._changed = changed
+
+    def names(self, folder: str) -> list[str]:
+        inside = {os.path.basename(each) for each in self._changed if os.path.dirname(each) == folder}
+        return sorted(inside.union(super().names(folder)))
+
+    def read(self, path: str) -> bytes | None:
+        return self._changed[path] if path in self._changed else super().read(path)
 
 
 class OneFile(Tree):
@@ -156,6 +172,13 @@ def side_of(name: str, root: str, layer: str = PROJECT) -> Side:
     if os.path.isfile(name):
         return _of_layer(name, root, OneFile(os.path.realpath(name)), layer)
     return _of_project(name, root, OfRevision(root, name))
+
+
+def side_with(name: str, root: str, layer: str, changed: Mapping[str, bytes]) -> Side:
+    """What holds now, with other texts in some files of one of a person's own layers. `changed`: the texts, by the
+    files' names below the layer's folder. Raises ConfigError for what is wrong in any of its files."""
+    folder = next(each for each in layer_folders(places(), root) if each.layer == layer and each.base == root)
+    return _of_layer(name, root, Overlaid(folder.path, changed), layer)
 
 
 def trusting(side: Side, root: str) -> Side:

@@ -173,6 +173,24 @@ def test_every_answer_forbids_framing_scripts_of_others_and_keeping(running: Run
     assert "server" not in told
 
 
+def test_a_policy_is_saved_by_a_page_alone_and_only_what_was_looked_at(running: Running):
+    for path, told in (("/api/preview", {"kind": "rule", "text": "allow: Bash(x)"}), ("/api/save", {"work": "x"})):
+        assert running.post(path, running.reader, told).status == 401
+        assert running.post(path, "", told).status == 401
+        assert running.post(path, running.opened(), told, Origin="http://evil.example").status == 403
+    for told in ({}, {"work": None}, {"work": ["x"]}, {"work": "0" * 16}, {"kind": "rule", "text": "allow: Bash(x)"}):
+        assert running.post("/api/save", running.opened(), told).status == 409
+    for told in (
+        {},
+        {"kind": "project", "text": "x"},
+        {"kind": "rule", "text": "a\nb"},
+        {"kind": ["rule"], "text": "x"},
+    ):
+        answer = running.post("/api/preview", running.opened(), told)
+        assert answer.status == 409 or answer.json["work"] == ""
+    assert not list(running.home.rglob("approved.yaml"))
+
+
 def test_json_that_is_none_is_refused(running: Running):
     usual = {
         "Origin": running.origin,

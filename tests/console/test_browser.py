@@ -213,3 +213,83 @@ def test_the_browser_itself_keeps_scripts_and_frames_of_others_out(seen: Seen):
     assert "gateway" not in (framed[0].content() if framed[0].url.startswith("http") else "")
     framing.close()
     seen.problems.clear()
+
+
+def test_a_newcomer_does_four_things_by_what_stands_on_the_page(seen: Seen):
+    """By names and roles that are seen alone: answers, finds out why, ends the most frequent question, takes back."""
+    page = seen.page
+
+    def opens(name: str) -> None:
+        page.get_by_role("navigation", name="pages").get_by_role("link", name=name).click()
+        page.get_by_role("heading", level=1, name=name).wait_for()
+
+    seen.goes("/live")
+    waits = seen.running.gateway("exec", "--", "touch", "by-a-newcomer")
+    opens("Pending")
+    asked = page.get_by_role("article").filter(has_text="by-a-newcomer")
+    asked.wait_for()
+    page.wait_for_timeout(700)
+    asked.get_by_role("button", name="Allow once").click()
+    assert waits.communicate(timeout=patience(5))[0] == ""
+
+    opens("Live")
+    page.get_by_role("link").filter(has_text="deny").filter(has_text="cat .env").first.click()
+    page.get_by_role("heading", name="What was decided").wait_for()
+    assert page.get_by_text("secret-files").first.is_visible()
+
+    opens("Interruptions")
+    most = page.get_by_role("row").filter(has=page.get_by_role("button", name="What would it end?")).first
+    most.get_by_role("button", name="What would it end?").click()
+    assert (
+        "questions of the last 14 days would not have been asked" in most.get_by_text("questions of the").inner_text()
+    )
+    page.wait_for_timeout(700)
+    most.get_by_role("button", name="Save it").click()
+    most.get_by_role("button", name="Really save it").click()
+    most.get_by_text("gateway grants revoke").wait_for()
+    approved = next(seen.running.home.rglob("approved.yaml"))
+    assert "saved on the console's page" in approved.read_text()
+    assert "always-" in seen.running.run("grants", "list")
+    approved.unlink()
+
+    opens("Changes")
+    page.get_by_role("row").filter(has_text="by-a-newcomer").get_by_role("link").first.click()
+    page.wait_for_timeout(700)
+    page.get_by_role("button", name="Take it back").click()
+    page.get_by_role("button", name="Really take it back").click()
+    page.get_by_text("1 removed").wait_for()
+    assert not (seen.running.project / "by-a-newcomer").exists()
+    assert seen.problems == []
+
+
+def test_ones_own_policy_is_saved_when_it_was_seen_what_it_changes(seen: Seen):
+    page, policy = seen.page, seen.running.home / ".config" / "gateway" / "policy.yaml"
+    before = policy.read_text()
+    seen.goes("/policy")
+    own = page.get_by_role("textbox", name="Your policy")
+    assert own.input_value() == before
+    look = page.get_by_role("button", name="See what changes")
+    own.fill(before + "  - {id: broken, deny: {nothing: x}}\n")
+    look.click()
+    page.get_by_text("It is not saved while it is broken.").wait_for()
+    own.fill(before + "  - id: no-ls\n    deny: Bash(ls *)\n")
+    look.click()
+    page.get_by_text("that ran would be refused").wait_for()
+    save = page.get_by_role("button", name="Save it")
+    page.wait_for_timeout(700)
+    policy.write_text(before + "# changed meanwhile\n")
+    save.click()
+    page.get_by_role("button", name="Really save it").click()
+    page.get_by_text("says something else by now").wait_for()
+    policy.write_text(before)
+    look.click()
+    page.get_by_text("that ran would be refused").wait_for()
+    page.wait_for_timeout(700)
+    save.click()
+    page.get_by_role("button", name="Really save it").click()
+    page.get_by_text("What it said before lies in").wait_for()
+    assert "no-ls" in policy.read_text()
+    assert "no-ls" in seen.running.run("exec", "--", "ls")
+    policy.write_text(before)
+    assert seen.problems == [] or all("409" in each for each in seen.problems)
+    seen.problems.clear()

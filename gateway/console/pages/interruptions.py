@@ -6,6 +6,7 @@ from collections import Counter
 
 from gateway.console.nodes import h
 from gateway.console.pages.parts import KINDS, Page, cell, empty, kind, moment, page_head, table, texts
+from gateway.console.pages.proposal import box
 from gateway.core.value import Value
 from gateway.model.record import said_of
 from gateway.policy.wording import shortened, visible
@@ -215,11 +216,11 @@ def _shapes(shapes: Sequence[Shape], rules: Sequence[str]) -> Node:
         h(
             "p",
             {"class": "hint"},
-            "A rule goes under ",
+            "A rule is saved for this project, as “always” saves it. For all of your projects it goes under ",
             h("code", "rules:"),
-            " in your own policy; try it first under ",
+            " in your own policy, under ",
             h("a", {"href": "/policy"}, "Policy"),
-            ". The answer “always” saves it for the project.",
+            ".",
         ),
     )
 
@@ -235,7 +236,8 @@ def _rule(each: Shape, rule: str) -> list[Node]:
     query = urlencode({"call": said_of(each.last) if shell else "", "policy": text}, errors="replace")
     return [
         h("code", {"class": "line"}, visible(rule)),
-        h("a", {"href": f"/policy?{query}", "class": "more"}, "try it"),
+        box("rule", rule, "What would it end?"),
+        h("a", {"href": f"/policy?{query}", "class": "more"}, "try it on the last one"),
     ]
 
 

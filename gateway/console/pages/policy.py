@@ -1,4 +1,4 @@
-"""The policy that holds: its layers and rules, and a box to try calls and texts in. Nothing here is saved."""
+"""The policy that holds: its layers and rules, a box to try calls and texts in, and the person's own file to change."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from gateway.console.nodes import Node
-    from gateway.console.sources import Linted, Tried
+    from gateway.console.sources import Editable, Linted, Tried
     from gateway.judge.effective_policy import Effective, ListedRule
 
 _SAMPLE = """\
@@ -27,8 +27,8 @@ rules:
 """
 
 
-def policy(found: Effective, home: str, call: str = "", own: str = "") -> Page:
-    """All layers, and the box with a call and a policy text to begin with."""
+def policy(found: Effective, home: str, mine: Editable, call: str = "", own: str = "") -> Page:
+    """All layers, the box with a call and a policy text to begin with, and the person's own file to change."""
     rows = [
         [
             each.layer,
@@ -53,6 +53,7 @@ def policy(found: Effective, home: str, call: str = "", own: str = "") -> Page:
         if problems
         else None,
         _box(call, own),
+        _own(mine, home),
         h(
             "section",
             h("h2", "Layers"),
@@ -148,6 +149,34 @@ def _box(call: str, own: str) -> Node:
             h("div", {"class": "buttons"}, h("button", {"type": "submit", "class": "yes"}, "Judge it")),
         ),
         h("div", {"id": "tried", "aria-live": "polite"}, ""),
+    )
+
+
+def _own(mine: Editable, home: str) -> Node:
+    """The person's own file. What a change does is shown before it can be saved."""
+    return h(
+        "section",
+        {"class": "card", "data-change": "user"},
+        h("h2", "Your policy"),
+        h(
+            "p",
+            {"class": "hint"},
+            h("code", visible(_short(mine.path, home))),
+            " holds in all of your projects. " if mine.digest else " is not there yet: this is what holds without it. ",
+            "A change is judged by what was decided before, and saved when you have seen what it does.",
+        ),
+        h("label", {"for": "own-policy"}, "Your policy"),
+        h(
+            "textarea",
+            {"id": "own-policy", "rows": 12, "spellcheck": "false", "autocomplete": "off", "data-draft": "yes"},
+            mine.text,
+        ),
+        h(
+            "div",
+            {"class": "buttons"},
+            h("button", {"type": "button", "data-look": "yes"}, "See what changes"),
+        ),
+        h("div", {"class": "changed", "aria-live": "polite"}, ""),
     )
 
 

@@ -131,6 +131,9 @@ function bind(main) {
   for (const name of list ? ["mouseleave", "focusout"] : []) list.addEventListener(name, left);
   for (const card of main.querySelectorAll("[data-question]")) bindQuestion(card);
   for (const card of main.querySelectorAll("[data-undo]")) bindUndo(card);
+  for (const box of main.querySelectorAll("[data-change]")) bindChange(box);
+  const reading = main.querySelector("[data-work]");
+  if (reading) follow(reading.dataset.work, reading, () => show(location.pathname + location.search, {keep: true}));
 }
 
 function filter(event) {
@@ -215,6 +218,59 @@ function bindTry(form) {
       const made = event.target.value.trim() ? told.main || [] : [];
       $("lint").replaceChildren(...made.map((each) => built(each)));
     }, 300);
+  });
+}
+
+// --------------------------------------------------------------------------------------------------------- what changes
+
+// Says how far a piece of work is until it has ended, as long as its place is on the page.
+async function follow(work, place, then) {
+  while (place.isConnected) {
+    const answer = await asked(`/api/work/${encodeURIComponent(work)}`).catch(() => null);
+    if (!answer || !answer.ok) { place.replaceChildren(element("p", {class: "hint"}, "Nobody works on this any more.")); return; }
+    const told = await answer.json();
+    if (told.ended) { then(told); return; }
+    const bar = place.querySelector("progress"), said = place.querySelector(".progress p");
+    const share = told.of ? Math.floor(100 * told.done / told.of) : 0;
+    if (bar) bar.value = share;
+    if (said) said.textContent = said.textContent.replace(/\d+ %$/, `${share} %`);
+    await new Promise((resolve) => setTimeout(resolve, 300));
+  }
+}
+
+function bindChange(box) {
+  const place = box.querySelector(".changed");
+  const draft = box.querySelector("[data-draft]");
+  if (draft) draft.addEventListener("input", () => place.replaceChildren());
+  box.querySelector("[data-look]").addEventListener("click", async () => {
+    const text = draft ? draft.value : box.dataset.text;
+    place.replaceChildren();
+    const {told} = await sent("/api/preview", {kind: box.dataset.change, text});
+    place.replaceChildren(...(told.main || [["p", {class: "hint"}, [told.text || ""]]]).map((each) => built(each)));
+    if (!told.work) return;
+    follow(told.work, place, (found) => {
+      place.replaceChildren(...(found.main || []).map((each) => built(each)));
+      const saving = place.querySelector("[data-save]");
+      if (saving) bindSave(saving);
+    });
+  });
+}
+
+function bindSave(box) {
+  const button = box.querySelector("button"), status = box.querySelector('[role="status"]');
+  const since = performance.now();
+  let sure = false;
+  button.addEventListener("click", async (event) => {
+    if (!event.isTrusted || document.visibilityState !== "visible" || performance.now() - since < SETTLE) return;
+    if (!sure) {
+      sure = true;
+      button.textContent = button.dataset.sure;
+      status.textContent = "It holds from the next call on.";
+      return;
+    }
+    button.disabled = true;
+    const {told} = await sent("/api/save", {work: box.dataset.save});
+    status.textContent = told.text;
   });
 }
 

@@ -3,10 +3,10 @@
 
 const TAGS = new Set(("a abbr article aside b button caption code col colgroup dd del details div dl dt em fieldset " +
   "figcaption figure footer form h1 h2 h3 header hr input ins kbd label legend li main mark nav ol option output p pre " +
-  "section select small span strong sub summary sup table tbody td textarea tfoot th thead time tr ul").split(" "));
+  "progress section select small span strong sub summary sup table tbody td textarea tfoot th thead time tr ul").split(" "));
 const DRAWING = new Set("svg g rect line path circle text title desc".split(" "));
 const ATTRIBUTES = new Set(("aria-busy aria-controls aria-current aria-describedby aria-expanded aria-hidden aria-label " +
-  "aria-labelledby aria-live autocomplete checked class colspan datetime disabled for height href id maxlength name open " +
+  "aria-labelledby aria-live autocomplete checked class colspan datetime disabled for height href id max maxlength name open " +
   "placeholder required role rows scope spellcheck tabindex title type value width " +
   "d fill viewBox x x1 x2 y y1 y2 cx cy r rx text-anchor preserveAspectRatio focusable").split(" "));
 

@@ -1,0 +1,68 @@
+"""The process that does what takes the console long: brings the index of the record up to date, or judges the record
+anew under a policy that is about to be saved. What is given comes as JSON by standard input; how far it is and what
+came out goes to standard output, a line of JSON each."""
+
+import json
+import os
+import sys
+import time
+
+if __name__ == "__main__":
+    sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)))))
+
+from gateway.core.errors import GatewayError
+
+INDEX, REPLAY = "index", "replay"
+_EVERY = 0.2  # seconds between two words on how far it is
+
+
+def main(kind: str) -> int:
+    """Does one piece of work."""
+    given = json.loads(sys.stdin.readline())
+    told = _Telling()
+    try:
+        result = {INDEX: _index, REPLAY: _replay}[kind](given, told)
+    except GatewayError as error:
+        _say({"problem": str(error)})
+        return 1
+    _say({"result": result})
+    return 0
+
+
+class _Telling:
+    def __init__(self) -> None:
+        self._last = 0.0
+
+    def __call__(self, done: int, of: int) -> None:
+        now = time.monotonic()
+        if now - self._last >= _EVERY:
+            self._last = now
+            _say({"done": done, "of": of})
+
+
+def _index(given: dict[str, str], told: _Telling) -> bool:
+    from gateway.audit.index import Index
+
+    Index(given["record"], progress=told).close()
+    return True
+
+
+def _replay(given: dict[str, str], told: _Telling) -> object:
+    from gateway.frontends.replay_files import comparison_data
+    from gateway.replay.compare import compared
+    from gateway.replay.judging import PRESENT
+    from gateway.replay.sources import side_with, trusting
+
+    root = given["root"]
+    new = side_with("as it would be", root, given["layer"], {given["name"]: given["content"].encode()})
+    found = compared(given["record"], trusting(PRESENT, root), new, given["since"], judging=told)
+    return comparison_data(found)
+
+
+def _say(told: object) -> None:
+    sys.stdout.write(json.dumps(told) + "\n")
+    sys.stdout.flush()
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1]))
