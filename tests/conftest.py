@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -14,7 +15,8 @@ from typing import Any
 import fuzzing as fuzzing  # loads the profile of all properties
 import pytest
 from patience import patience
-from warmed import warm
+from warmed import keep_policies, warm
+from workers import run as run_in_workers
 
 from gateway.api.gateway import Gateway
 from gateway.config.layers import PolicyFile
@@ -28,8 +30,8 @@ from gateway.judge.policy_tests import check_examples
 TESTS = Path(__file__).parent
 GOLDEN = TESTS / "golden"
 
-# Whoever starts the tests in the background has the shell ignore these, also for all that they start.
-for _number in (signal.SIGINT, signal.SIGQUIT):
+# Whoever starts the tests in the background has the shell (or nohup) ignore these, also for all that they start.
+for _number in (signal.SIGINT, signal.SIGQUIT, signal.SIGHUP):
     if signal.getsignal(_number) is signal.SIG_IGN:
         signal.signal(_number, signal.default_int_handler if _number == signal.SIGINT else signal.SIG_DFL)
 
@@ -104,6 +106,27 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         metavar="DIR",
         help="run the tests with real agent clients, installed from npm below this folder if they are not there",
     )
+    parser.addoption("--workers", type=int, default=0, metavar="N", help="run the tests in N processes")
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtestloop(session: pytest.Session) -> bool | None:
+    workers = min(session.config.getoption("--workers"), len(session.items))
+    if workers < 2 or session.config.option.collectonly or session.testsfailed:
+        return None
+    run_in_workers(session, workers)
+    return True
+
+
+@pytest.fixture
+def tmp_path(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory):
+    """A new folder, in the same place for every test of this process: what is compiled goes by its place, and need not
+    be compiled by each. Afterwards it has the test's name."""
+    place = tmp_path_factory.getbasetemp() / "here"
+    place.mkdir(mode=0o700)
+    yield place
+    keep_policies()
+    place.rename(tmp_path_factory.mktemp(re.sub(r"\W", "_", request.node.name)[:30]))
 
 
 @pytest.fixture

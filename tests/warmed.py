@@ -84,9 +84,47 @@ def _compile(cache: Path) -> None:
 
 def warm(cache: str | Path) -> str:
     """Puts the packaged tools and descriptions, compiled, into a cache folder (`…/gateway`) of this user's, as if the
-    user had asked before; gives the folder. What ships is another by then: it is made anew, as everywhere."""
+    user had asked before; gives the folder. What ships is another by then: it is made anew, as everywhere. The policies
+    that tests before it in its file had compiled lie there, too: who has the same in the same place finds it."""
     folder = Path(cache)
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     for each in _compiled()[1]:
         each.put(folder / each.name)
+    for name, path in _policies_of_the_file().items():
+        with suppress(OSError):
+            (folder / name).hardlink_to(path)
+    _warmed.append(folder)
     return str(folder)
+
+
+# What was filled since `keep_policies`, and the compiled policies of the file whose tests run, by name in a cache.
+_warmed: list[Path] = []
+_policies: tuple[str, dict[str, Path]] = ("", {})
+_MOST_POLICIES = 24  # far fewer than a cache holds
+
+
+def _policies_of_the_file() -> dict[str, Path]:
+    global _policies
+    file = os.environ.get("PYTEST_CURRENT_TEST", "").partition("::")[0]
+    if _policies[0] != file:
+        for path in _policies[1].values():
+            path.unlink(missing_ok=True)
+        _policies = file, {}
+    return _policies[1]
+
+
+def keep_policies() -> None:
+    """Keeps for later tests which policies were compiled in the folders that were filled. They go by their content and
+    their place, so they are of use where that is the same (`tmp_path` is)."""
+    known = _policies_of_the_file()
+    top = Path(_compiled()[0].name) if _warmed else None
+    while _warmed:
+        folder = _warmed.pop()
+        with suppress(OSError):
+            for each in folder.glob("policy-*.json"):
+                if each.name not in known and each.stat().st_uid == os.geteuid() and each.stat().st_nlink == 1:
+                    known[each.name] = top / each.name
+                    known[each.name].unlink(missing_ok=True)
+                    known[each.name].hardlink_to(each)
+    for name in list(known)[:-_MOST_POLICIES]:
+        known.pop(name).unlink(missing_ok=True)

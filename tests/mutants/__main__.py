@@ -137,7 +137,7 @@ class Copy:
         """What fails first of an area's tests that are to notice a change to this file, "" if all pass."""
         command = [
             *(sys.executable, "-m", "pytest", "-q", "-x", "--no-header", "--tb=no", "--disable-warnings"),
-            *("-p", "no:xdist", "-p", "no:cacheprovider", "-p", "mutants.unshrunk", f"--basetemp={self._scratch}"),
+            *("-p", "no:cacheprovider", "-p", "mutants.unshrunk", f"--basetemp={self._scratch}"),
             *("-o", f"faulthandler_timeout={HANGS}", "-o", "faulthandler_exit_on_timeout=true"),
             *AREAS[area].tests_for(path, self._top),
         ]

@@ -1,0 +1,180 @@
+"""The tests in several processes that share one collection, with `--workers N`.
+
+To collect takes seconds, and all that it makes is the same for each process: so it is done once, and the process is
+forked. Each worker begins with a part of the tests in their order, so that what belongs together stays together, and
+who is done takes the later half of what another has left. A warning that is no error of its test (`filterwarnings`) is
+not told of.
+"""
+
+from __future__ import annotations
+
+import multiprocessing
+from contextlib import suppress
+from itertools import pairwise
+from multiprocessing.connection import wait
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from _pytest.capture import CaptureManager
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from multiprocessing.connection import Connection
+    from multiprocessing.context import ForkProcess
+
+_AHEAD = 2  # tests that a worker knows of beside the one that runs: it never waits for the next
+
+
+class Shares:
+    """Which tests are left for whom: a range of their numbers for each worker."""
+
+    def __init__(self, tests: int, workers: int) -> None:
+        bounds = [tests * number // workers for number in range(workers + 1)]
+        self._left = [[start, end] for start, end in pairwise(bounds)]
+
+    def next(self, worker: int) -> int | None:
+        """The next test of a worker, None if there is none left for anybody."""
+        own = self._left[worker]
+        if own[0] == own[1]:
+            richest = max(self._left, key=lambda each: each[1] - each[0])
+            middle = (richest[0] + richest[1]) // 2
+            own[:], richest[1] = [middle, richest[1]], middle
+        if own[0] == own[1]:
+            return None
+        own[0] += 1
+        return own[0] - 1
+
+
+class _Worker:
+    """A forked process as its parent sees it: the tests that it was told of and has not finished, in their order."""
+
+    def __init__(self, session: pytest.Session, number: int, earlier: Sequence[_Worker]) -> None:
+        """`earlier`: those whose pipes the new process would keep open."""
+        context = multiprocessing.get_context("fork")
+        self.number = number
+        self.told: list[int | None] = []
+        self.pipe, inner = context.Pipe()
+        outer = [self.pipe, *(each.pipe for each in earlier)]
+        self.process: ForkProcess = context.Process(target=_work, args=(session, number, inner, outer))
+        self.process.start()
+        inner.close()
+
+    def tell(self, test: int | None) -> None:
+        """Of the next test that it is to run, or that there is none any more."""
+        if self.told[-1:] != [None]:
+            self.told.append(test)
+            with suppress(BrokenPipeError):  # its end is heard of
+                self.pipe.send(test)
+
+
+def run(session: pytest.Session, count: int) -> None:
+    """Runs all tests of a session in so many workers, and reports as if they had run here."""
+    shares = Shares(len(session.items), count)
+    session.config._tmp_path_factory.getbasetemp()  # type: ignore[attr-defined] - each has its own below it
+    workers: list[_Worker] = []
+    for number in range(count):
+        workers.append(_Worker(session, number, workers))
+    try:
+        for worker in workers * (1 + _AHEAD):
+            worker.tell(shares.next(worker.number))
+        while workers:
+            wait([worker.pipe for worker in workers], timeout=1)
+            for worker in list(workers):
+                alive = worker.process.is_alive()  # asked first: what it said before its end is heard
+                if not (_hear(session, worker, shares) and alive):
+                    workers.remove(worker)
+                    _ended(session, worker)
+            if session.shouldfail:
+                raise session.Failed(session.shouldfail)
+            if session.shouldstop:
+                raise session.Interrupted(session.shouldstop)
+    finally:
+        for worker in workers:
+            worker.process.kill()
+            worker.process.join()
+
+
+def _hear(session: pytest.Session, worker: _Worker, shares: Shares) -> bool:
+    """Whether more may come of it."""
+    while worker.pipe.poll():
+        try:
+            what, given = worker.pipe.recv()
+        except EOFError:
+            return False
+        _report(session, what, given)
+        if what == "finish":
+            worker.told.pop(0)
+            worker.tell(shares.next(worker.number))
+    return True
+
+
+def _report(session: pytest.Session, what: str, given: Any) -> None:
+    hook = session.config.hook
+    if what == "report":
+        report = hook.pytest_report_from_serializable(config=session.config, data=given)
+        hook.pytest_runtest_logreport(report=report)
+    elif what == "start":
+        hook.pytest_runtest_logstart(nodeid=given[0], location=given[1])
+    else:
+        hook.pytest_runtest_logfinish(nodeid=given[0], location=given[1])
+
+
+def _ended(session: pytest.Session, worker: _Worker) -> None:
+    """A worker that ends before its time has failed the test that it was at; those that it was told of beside it, too,
+    as nobody else runs them."""
+    worker.process.join()
+    left = [session.items[number] for number in worker.told if number is not None]
+    said = f"the worker that was to run it has ended with status {worker.process.exitcode}"
+    for item in left:
+        session.config.hook.pytest_runtest_logreport(
+            report=pytest.TestReport(item.nodeid, item.location, {}, "failed", said, "call")
+        )
+    if worker.process.exitcode and not left:
+        session.testsfailed += 1
+        session.config.get_terminal_writer().line(f"\na worker ended with status {worker.process.exitcode}", red=True)
+
+
+class _Told:
+    """Hands on to the parent what is said of tests."""
+
+    def __init__(self, config: pytest.Config, pipe: Connection) -> None:
+        self._config = config
+        self._pipe = pipe
+
+    def pytest_runtest_logstart(self, nodeid: str, location: tuple[str, int | None, str]) -> None:
+        self._pipe.send(("start", (nodeid, location)))
+
+    def pytest_runtest_logfinish(self, nodeid: str, location: tuple[str, int | None, str]) -> None:
+        self._pipe.send(("finish", (nodeid, location)))
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        data = self._config.hook.pytest_report_to_serializable(config=self._config, report=report)
+        self._pipe.send(("report", data))
+
+
+def _work(session: pytest.Session, number: int, pipe: Connection, others: Sequence[Connection]) -> None:
+    """The tests that the parent tells of, one after another, until it says None."""
+    for each in others:
+        each.close()
+    config = session.config
+    _set_up(config, number, pipe)
+    items: Sequence[pytest.Item] = session.items
+    test, following = pipe.recv(), None
+    while test is not None:
+        following = pipe.recv()
+        item, then = items[test], None if following is None else items[following]
+        config.hook.pytest_runtest_protocol(item=item, nextitem=then)
+        test = following
+    config._ensure_unconfigure()
+
+
+def _set_up(config: pytest.Config, number: int, pipe: Connection) -> None:
+    """What of the process must be its own: where output is kept, the temporary folder, and whom it reports to."""
+    capture = config.pluginmanager.getplugin("capturemanager")
+    assert isinstance(capture, CaptureManager)
+    capture.stop_global_capturing()
+    capture.start_global_capturing()
+    config.pluginmanager.unregister(name="terminalreporter")
+    config.pluginmanager.register(_Told(config, pipe))
+    factory = config._tmp_path_factory  # type: ignore[attr-defined]
+    factory._basetemp = factory.mktemp(f"worker{number}", numbered=False)
