@@ -5,14 +5,17 @@ Every `import` statement counts, those inside functions too; what only type chec
 
 from __future__ import annotations
 
-import ast
 import functools
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
+from sources import source
+
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
+
+    import sources
 
 PACKAGE = Path(__file__).resolve().parents[1] / "gateway"
 FILES = sorted(PACKAGE.rglob("*.py"))
@@ -44,31 +47,15 @@ def entry(module: str) -> str:
 @functools.cache
 def imports(path: Path) -> tuple[Import, ...]:
     """What a file imports of the package."""
-    tree = ast.parse(path.read_text(encoding="utf-8"))
-    for_checkers = {
-        id(inner)
-        for node in ast.walk(tree)
-        if isinstance(node, ast.If) and isinstance(node.test, ast.Name) and node.test.id == "TYPE_CHECKING"
-        for child in node.body
-        for inner in ast.walk(child)
-    }
     return tuple(
-        Import(node.lineno, target, id(node) in for_checkers)
-        for node in ast.walk(tree)
-        if isinstance(node, (ast.Import, ast.ImportFrom))
-        for target in _targets(node)
+        Import(each.line, target, each.annotation) for each in source(path).imports for target in _targets(each)
     )
 
 
-def _targets(node: ast.Import | ast.ImportFrom) -> Iterator[str]:
-    if isinstance(node, ast.Import):
-        names = [alias.name for alias in node.names]
-    else:
-        module = node.module or ""
-        inner = [f"{module}.{alias.name}" for alias in node.names]
-        modules = [name for name in inner if name.partition(".")[2] in MODULES]
-        names = modules + ([module] if len(modules) < len(inner) else [])
-    for name in names:
+def _targets(found: sources.Import) -> Iterator[str]:
+    inner = [f"{found.module}.{name}" for name in found.names]
+    modules = [name for name in inner if name.partition(".")[2] in MODULES]
+    for name in modules + ([found.module] if len(modules) < max(1, len(inner)) else []):
         top, _, rest = name.partition(".")
         if top == "gateway":
             yield rest

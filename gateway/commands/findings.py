@@ -178,12 +178,15 @@ class Findings:
         self.add(effect, words[0].start, words[-1].end, run.part)
 
     def opaque(self, why: str, start: int, end: int, part: int = -1) -> None:
+        """Something between these places of the text runs or happens, and nobody can say what."""
         self.add(Opaque(why), start, end, part)
 
     def connect(self, host: str, port: int, direction: str, word: Word, part: int) -> None:
+        """A connection to a host. `port`: 0 where it is not known; `direction`: as `Connect` has it."""
         self.add(Connect(host, port, direction), word.start, word.end, part)
 
     def env(self, name: str, access: str, start: int, end: int, part: int) -> None:
+        """A variable is read or set (`access`). One that moves the places of other files is noted."""
         self.add(Env(name, access), start, end, part)
         if access == "set" and (name == "HOME" or name[:4] == "XDG_"):
             self.moves = (start, end)

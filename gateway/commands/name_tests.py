@@ -34,5 +34,6 @@ def looks_for_hidden(run: Invocation) -> bool:
 
 
 def is_hidden(pattern: str, *, regex: bool = False) -> bool:
+    """Whether a pattern for names speaks of names with a leading dot; of a path its last part counts."""
     name = pattern[pattern.rfind("/") + 1 :]
     return name[:2] in ("\\.", "[.") or (name[:1] == "." and name != "." and not regex)

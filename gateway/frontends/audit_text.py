@@ -175,6 +175,7 @@ def dialled_texts(rows: Sequence[Any]) -> list[str]:
 
 
 def violations_of(record: Mapping[str, Any]) -> list[Any]:
+    """What the sandbox kept a recorded call from, rows of five as the record has them; others are left out."""
     return [row for row in _rows(record, "violations") if len(row) == 5]
 
 

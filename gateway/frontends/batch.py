@@ -248,11 +248,13 @@ class Progress:
         self.shown = False
 
     def show(self, count: int) -> None:
+        """Says how many there are, at most twice a second, and not before two seconds have gone."""
         if self.wanted and monotonic() >= self.next:
             self.next = monotonic() + 0.5
             self.shown = True
             complain(f"\r{count:,} calls judged")
 
     def clear(self) -> None:
+        """Takes the line away, if one was shown."""
         if self.shown:
             complain("\r\x1b[K")

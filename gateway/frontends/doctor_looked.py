@@ -26,6 +26,7 @@ class Looked(Value):
 
     @property
     def own(self) -> tuple[Hook, ...]:
+        """The hooks among them that start this gateway."""
         return tuple(each for each in self.hooks if each.own)
 
 

@@ -40,6 +40,7 @@ class Model:
         self._server.server_close()
 
     def step(self, number: int) -> Step:
+        """What is answered to the request of this number, from 0; [] behind the last one."""
         return self.steps[number] if number < len(self.steps) else []
 
     def results(self) -> list[str]:

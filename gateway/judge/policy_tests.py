@@ -80,6 +80,7 @@ class Report(Value):
 
     @property
     def failures(self) -> tuple[Case, ...]:
+        """Those that went otherwise than they say."""
         return tuple(case for case in self.cases if case.problem)
 
     @property

@@ -227,6 +227,7 @@ class Elicitation:
         self._elicited = elicited
 
     def ask(self, question: Question) -> Answer | None:
+        """As `Approver.ask`: None where no call of a client runs in this thread."""
         exchange: Exchange | None = getattr(_here, "exchange", None)
         if exchange is None:
             return None

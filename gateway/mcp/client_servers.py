@@ -193,6 +193,7 @@ class Behind(Endpoint):
             task.exception()  # a client that has gone is told nothing
 
     async def leave(self, client: Client) -> None:
+        """Ends what was started for a client that goes."""
         for link in (*client.kept.values(), *client.leaving):
             await link.end()
 

@@ -78,6 +78,8 @@ class Proxying(Behind):
     # ---------------------------------------------------------------------------------------------------- listings
 
     async def answer(self, client: Client, back: Back, method: str, params: Message) -> Message:
+        """What all servers list, in one answer; the level of the log is set for all. A server that fails is told of
+        and left out; raises RpcError if all do."""
         exchange = Exchange(back, lists=True)
         if method == "logging/setLevel":
             return await self._log_level(client, exchange, params)
@@ -159,6 +161,7 @@ class Proxying(Behind):
     # ------------------------------------------------------------------------------------------------------- calls
 
     async def call(self, client: Client, exchange: Exchange, method: str, params: Message) -> Message:
+        """Hands a call on to the server that it is for, once policy has allowed it. Raises RpcError."""
         if method == "tools/call":
             return await self._call_tool(client, exchange, params)
         try:

@@ -36,6 +36,7 @@ class Serving(Endpoint):
     )
 
     async def answer(self, client: Client, back: Back, method: str, params: Message) -> Message:  # noqa: ARG002
+        """The tools that policy leaves this client. Raises RpcError for another method."""
         if method != "tools/list":
             raise RpcError(METHOD_NOT_FOUND, "Method not found", method)
 
@@ -46,6 +47,8 @@ class Serving(Endpoint):
         return {"tools": await self.on_pool(listed)}
 
     async def call(self, client: Client, exchange: Exchange, method: str, params: Message) -> Message:  # noqa: ARG002
+        """Runs a tool's call as the library does, and returns its result as the protocol has it; a refusal is a result
+        (`isError`). Raises RpcError for parameters that are none."""
         name, given = params.get("name"), params.get("arguments")
         if not isinstance(name, str) or not (given is None or isinstance(given, dict)):
             raise RpcError(INVALID_PARAMS, "Invalid request parameters")

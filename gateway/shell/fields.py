@@ -18,6 +18,8 @@ _BRACKET = re.compile(r"[!^]?[A-Za-z0-9_.,@%+=-]+\Z")
 
 
 def brace(pieces: list[Piece]) -> list[list[Piece]]:
+    """The words, as pieces, that brace expansion makes of one; that one alone where nothing expands. Raises TooMany
+    where they cannot be followed."""
     atoms: list[object] = []
     for piece in pieces:
         if piece[0] == "u":

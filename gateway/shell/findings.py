@@ -34,11 +34,13 @@ class Found:
         self.activations = 0  # how often a script was sourced that only sets variables
 
     def add(self, command: Simple) -> None:
+        """Raises Refused for more commands than a reading may hold."""
         if len(self.commands) >= MAX_COMMANDS:
             raise Refused(f"more than {MAX_COMMANDS:,} commands", command.start, command.end)
         self.commands.append(command)
 
     def marks(self) -> tuple[int, ...]:
+        """How much of each kind there is by now, for `cut` and `shift`."""
         return (len(self.commands), len(self.redirects), len(self.assignments), len(self.unknowns), len(self.env),
                 len(self.functions_found), len(self.flows), len(self.bombs))  # fmt: skip
 
@@ -65,6 +67,8 @@ class Found:
             found[mark:] = [_placed(each, place) for each in found[mark:]]
 
     def script(self, text: str, final: tuple[str, ...]) -> Script:
+        """What was found, in the order of the text and each finding once. `final`: the folders in which the text may
+        end."""
         commands, redirects, assignments = _in_order(self.commands, self.redirects, self.assignments)
         unknowns = (
             tuple(sorted(set(self.unknowns), key=lambda each: (each.start, each.end, each.why)))

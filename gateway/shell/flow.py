@@ -64,6 +64,8 @@ def lines(walk: WalkState, node: Node, state: State) -> Ways:
 
 
 def sequence(walk: WalkState, node: Node, state: State) -> Ways:
+    """Statements one after another: each is read in what the one before it left, by success or failure. `(None, None)`
+    where one of them never ends, as `exit`; what stands behind it is read all the same."""
     ways: Ways = (state, state)
     reached = True
     for child in node.children:
@@ -83,20 +85,25 @@ def apart(walk: WalkState, node: Node, state: State) -> Ways:
 
 
 def background(walk: WalkState, node: Node, state: State) -> Ways:
+    """`… &`: in a shell of its own, whose failure nobody waits for."""
     walk.unordered = True
     return apart(walk, node.children[0], state)
 
 
 def subshell(walk: WalkState, node: Node, state: State) -> Ways:
+    """`( … )`: what it changes stays in it."""
     sequence(walk, node.children[0], state)
     return state, state
 
 
 def group(walk: WalkState, node: Node, state: State) -> Ways:
+    """`{ …; }`: in this very shell."""
     return sequence(walk, node.children[0], state)
 
 
 def chain(walk: WalkState, node: Node, state: State) -> Ways:
+    """`a && b || c`, from the left, as POSIX has it: `&&` is reached by success, `||` by failure of all before it. What
+    is reached by neither is read, but changes nothing."""
     ok: State | None
     fail: State | None
     ok, fail = run(walk, node.children[0], state)
@@ -119,6 +126,7 @@ def chain(walk: WalkState, node: Node, state: State) -> Ways:
 
 
 def pipeline(walk: WalkState, node: Node, state: State) -> Ways:
+    """`a | b`, each part in a shell of its own; the next part is told where what it reads comes from, `|&` included."""
     outer = walk.feed
     children = node.children
     activations = walk.activations
@@ -136,11 +144,13 @@ def pipeline(walk: WalkState, node: Node, state: State) -> Ways:
 
 
 def negation(walk: WalkState, node: Node, state: State) -> Ways:
+    """`! …`: success and failure change places."""
     ok, fail = run(walk, node.children[0], state)
     return fail, ok
 
 
 def redirected(walk: WalkState, node: Node, state: State) -> Ways:
+    """A compound statement with redirections behind it. Where one may not open, all of it may not run."""
     child = node.children[0]
     outer = walk.feed
     walk.state = state
@@ -153,6 +163,7 @@ def redirected(walk: WalkState, node: Node, state: State) -> Ways:
 
 
 def test(walk: WalkState, node: Node, state: State) -> Ways:
+    """`[[ … ]]`."""
     walk.state = state
     from gateway.shell.double_brackets import read_test  # most processes read one text without any
 
@@ -160,6 +171,7 @@ def test(walk: WalkState, node: Node, state: State) -> Ways:
 
 
 def compute(walk: WalkState, node: Node, state: State) -> Ways:
+    """`(( … ))`."""
     walk.state = state
     computed(walk, node.start + walk.offset, node.end + walk.offset)
     return walk.state, walk.state
@@ -239,6 +251,7 @@ def unrolled(walk: WalkState, state: State, turns: Sequence[Callable[[State], St
 
 
 def repeat(walk: WalkState, node: Node, state: State) -> Ways:
+    """`while` and `until`: condition and body, until nothing new comes of them; the body may also never run."""
     condition, body = node.children
 
     def once(start: State) -> State | None:
@@ -327,6 +340,8 @@ def counted(walk: WalkState, node: Node, state: State) -> Ways:
 
 
 def case(walk: WalkState, node: Node, state: State) -> Ways:
+    """`case`: every branch may be the one, and none of them too; `;&` and `;;&` fall through from what the branch
+    before left."""
     walk.state = state
     head = node.children[0]
     walk.list_words(head.start + walk.offset, head.end + walk.offset)
@@ -359,6 +374,7 @@ def failed(walk: WalkState, node: Node, state: State) -> Ways:
 
 
 def strange(walk: WalkState, node: Node, state: State) -> Ways:
+    """A kind of statement that nobody taught this reading: nothing is known behind it."""
     walk.unknown("a construct that is not known", node.start + walk.offset, node.end + walk.offset)
     walk.state = state
     return walk.forget()

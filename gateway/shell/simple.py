@@ -66,6 +66,7 @@ class Reader:
         self.is_test = False
 
     def read(self) -> Ways:
+        """The whole command. What it finds goes to the walk; returned are the states after success and failure."""
         walk, text = self.walk, self.walk.text
         before = walk.state
         walk.reading = (self.start, self.end)
@@ -107,12 +108,14 @@ class Reader:
         return self.finish()
 
     def redirect_at(self, at: int) -> re.Match[str] | None:
+        """The match of a redirection that begins at this position, None where something else does."""
         region = self.walk.regions.get(at)
         if region is not None and region.kind != "heredoc":
             return None
         return REDIRECT.match(self.walk.text, at, self.end)
 
     def word(self, at: int) -> int:
+        """Read the word at a position, which may become several or none; returns where it ends."""
         walk = self.walk
         found = _PLAIN_ENDS.match(walk.text, at, self.end)
         if found:
@@ -180,6 +183,8 @@ class Reader:
         return end
 
     def known(self, name: str, word: Word, start: int, end: int, adds: bool, element: bool) -> Content:
+        """What a variable holds after `NAME=WORD`, or `NAME+=WORD` (`adds`); nothing is known of an array of which one
+        `element` is set."""
         walk = self.walk
         value: Content = word.text
         if HOLE in word.text:
@@ -201,6 +206,7 @@ class Reader:
         return value
 
     def subscript(self, name: str, start: int, end: int) -> None:
+        """Read what stands between the brackets: bash evaluates it as arithmetic, unless the array is associative."""
         walk = self.walk
         if name in walk.associative:
             for region in list(walk.regions.values()):
@@ -255,6 +261,7 @@ class Reader:
     # The end.
 
     def finish(self) -> Ways:
+        """Note the command, and let it change the state if it is a built-in or a function of the text."""
         walk = self.walk
         if not self.words:
             for name, word, known, _ in self.assigned:
@@ -308,6 +315,7 @@ class Reader:
         return (ways[0], join(ways[1], before)) if may_not_open(self.redirects) else ways
 
     def emit(self, part: int) -> None:
+        """Hand redirections and assignments on; `part` is the number of the command they belong to, -1 for none."""
         walk = self.walk
         if part >= 0:
             walk.redirects += [

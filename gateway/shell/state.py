@@ -61,11 +61,13 @@ class State(Value):
     stack: tuple[tuple[str, ...], ...] | None = ()
 
     def assign(self, name: str, value: Content) -> State:
+        """With another value of a variable; one longer than `MAX_VALUE` letters counts as not known."""
         if isinstance(value, str) and len(value) > MAX_VALUE:
             value = ASSIGNED
         return State(self.cwds, {**self.values, name: value}, self.old, self.stack)
 
     def without(self, names: frozenset[str] | set[str]) -> State:
+        """With nothing known of these variables."""
         return State(self.cwds, {n: v for n, v in self.values.items() if n not in names}, self.old, self.stack)
 
     def forget(self) -> State:
@@ -73,6 +75,7 @@ class State(Value):
         return State((), {}, (), None)
 
     def move(self, cwds: tuple[str, ...]) -> State:
+        """After a `cd` to one of these folders, () for one that is not known."""
         return State(cwds, self.values, self.cwds, self.stack)
 
 
@@ -136,6 +139,7 @@ def _common(first: Mapping[str, Content], second: Mapping[str, Content]) -> dict
 
 
 def text_of(value: Content | None) -> str:
+    """A value as a word's text, `HOLE` for one that is not known."""
     return value if isinstance(value, str) else HOLE
 
 

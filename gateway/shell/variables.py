@@ -40,6 +40,8 @@ def span_of(words: Sequence[Word]) -> tuple[int, int]:
 
 
 def declare(walk: WalkState, words: Sequence[Word], raws: Sequence[tuple[int, int]]) -> Ways:
+    """`declare`, `typeset`, `local`, `export` and `readonly`: attributes and values of the variables they name. What of
+    them is not followed counts as unknown, a name reference as code."""
     name = words[0].text
     flags = ""
     for word, raw in zip(words[1:], raws[1:], strict=False):
@@ -144,6 +146,7 @@ def _arrays(walk: WalkState) -> frozenset[str]:
 
 
 def unset(walk: WalkState, words: Sequence[Word], _raws: object) -> Ways:
+    """`unset`: variables, and functions, which are not followed behind it."""
     walk.runs_later = True  # it may take a function away
     for word in words[1:]:
         if not _plain_target(walk, word):
@@ -160,6 +163,7 @@ def unset(walk: WalkState, words: Sequence[Word], _raws: object) -> Ways:
 
 
 def read(walk: WalkState, words: Sequence[Word], _raws: object) -> Ways:
+    """`read`: the variables that it names, or `REPLY`, are set to what it reads."""
     named = False
     takes = ""  # the option whose value the next word is
     line = _line(walk, words)
@@ -195,6 +199,7 @@ def _line(walk: WalkState, words: Sequence[Word]) -> Output | None:
 
 
 def mapfile(walk: WalkState, words: Sequence[Word], _raws: object) -> Ways:
+    """`mapfile` and `readarray`: an array is set to lines; with `-C` code runs for them."""
     skip = False
     for word in words[1:]:
         if skip:
@@ -241,6 +246,7 @@ def printf(walk: WalkState, words: Sequence[Word], _raws: object) -> Ways:
 
 
 def getopts(walk: WalkState, words: Sequence[Word], _raws: object) -> Ways:
+    """`getopts`: sets the variable that it names, `OPTARG` and `OPTIND`."""
     walk.set_variable("OPTARG", ASSIGNED, *span_of(words))
     walk.set_variable("OPTIND", NUMBER, *span_of(words))
     if len(words) > 2 and not _sets(walk, words[2]):
@@ -249,6 +255,7 @@ def getopts(walk: WalkState, words: Sequence[Word], _raws: object) -> Ways:
 
 
 def wait(walk: WalkState, words: Sequence[Word], _raws: object) -> Ways:
+    """`wait`: with `-p` sets the variable that it names."""
     at = 1
     while at < len(words) and words[at].text[:1] == "-" and words[at].text != "--":
         letters, names, glued = words[at].text.partition("p")
@@ -263,6 +270,7 @@ def wait(walk: WalkState, words: Sequence[Word], _raws: object) -> Ways:
 
 
 def let(walk: WalkState, words: Sequence[Word], _raws: object) -> Ways:
+    """`let`: each word is evaluated as arithmetic, which may set variables."""
     for word in words[1:]:
         problem = "arithmetic on text that is not known"
         if HOLE not in word.text and not word.splits:
@@ -295,6 +303,8 @@ def _plain_target(walk: WalkState, word: Word) -> bool:
 
 
 def test(walk: WalkState, words: Sequence[Word], raws: Sequence[tuple[int, int]]) -> Ways:
+    """`test`, `[`, and `[[` where it is read as words: where a word may be an operator that evaluates a subscript
+    (`-v`) or arithmetic, nothing of that is known."""
     for at, word in enumerate(words[1:], 1):
         raw = walk.text[raws[at][0] : raws[at][1]]
         if word.text in ("-v", "-R"):

@@ -227,6 +227,8 @@ class Walk(WalkState):
         return HOLE, False
 
     def backtick(self, region: Region) -> None:
+        """Read what stands between backquotes, in which a backslash quotes itself, `$` and a backquote, and `"` within
+        quotes (POSIX, 2.6.3). What is found has its place in the text around."""
         inside: list[str] = []
         where: list[int] = []
         at = region.inner

@@ -240,6 +240,7 @@ class WalkState(Found):
         return None
 
     def holds_number(self, name: str) -> bool:
+        """Whether a variable is set to some number, and unquoted splits into nothing but it."""
         return self.plain_fields and self.state.values.get(name) is NUMBER
 
     def tilde(self, name: str) -> str:
@@ -278,6 +279,7 @@ class WalkState(Found):
         return raw in ("$#", "$?", "$$") or (raw[:1] == "$" and numeric(self.state, raw[1:]))
 
     def is_numeric_value(self, value: Content) -> bool:
+        """As `is_number`, for readers that hold a walk alone."""
         return is_number(value)
 
     # What built-ins and assignments change.
@@ -307,6 +309,7 @@ class WalkState(Found):
             self.unknown("a variable that says what texts are translated to", start, end)
 
     def assign(self, name: str, word: Word, known: Content, exported: bool) -> None:
+        """A variable is set for the rest of the text: `word` as it is written, `known` what it then holds."""
         if name in self.integers and not is_number(known):
             self.unknown("an integer variable evaluates what it is set to", word.start, word.end)
         self.changes_reading(name, word.start, word.end)
@@ -321,6 +324,7 @@ class WalkState(Found):
         )
 
     def set_variable(self, name: str, value: Content, start: int, end: int) -> None:
+        """A built-in sets a variable; it is exported where `set -a` holds."""
         self.assign(name, plain_word(text_of(value), start, end), value, self.all_exported)
 
     def drop(self, name: str) -> None:
@@ -359,14 +363,17 @@ class WalkState(Found):
         return frozenset((self.called | self.followed) - self.lost)
 
     def shadow(self, name: str, calls: tuple[bool, bool]) -> None:
+        """The text defines a function of this name, which is called in the place of a program."""
         self.shadowed.add(name)
         self.functions[name] = calls
 
     @property
     def cwds(self) -> tuple[str, ...]:
+        """Where the shell may be, () where nobody can say."""
         return self.state.cwds
 
     def unknown(self, why: str, start: int, end: int) -> None:
+        """Note that a span is not understood, and why."""
         if self.text:  # the grammar may count the line end that was added for it
             end = min(end, len(self.text))
         self.unknowns.append(Unknown(why, min(start, end), end))

@@ -23,6 +23,7 @@ class Fields:
         self.complaints = complaints
 
     def effects(self, node: Node) -> list[Spec]:
+        """Effects in either form, as texts or under `do` with conditions."""
         found: list[Spec] = []
         for item in node:
             if item.value.__class__ is dict:
@@ -72,6 +73,8 @@ class Fields:
         return effect
 
     def mapping(self, node: Node, keys: frozenset[str], what: str) -> bool:
+        """Whether it is a mapping; keys that are not known are complained of and no obstacle. `what`: what it should
+        be."""
         if not self.check(node, dict, what, "a mapping"):
             return False
         for key, value in node.value.items():
@@ -80,12 +83,14 @@ class Fields:
         return True
 
     def check(self, node: Node, kind: type, what: str, rule: str) -> bool:
+        """Whether the value is of this type. `what` and `rule` say in the complaint what must be what."""
         if node.value.__class__ is kind:
             return True
         self.complaints.at(node, f"{what} must be {rule} (got {node.shown})")
         return False
 
     def choice(self, node: Node, allowed: Iterable[str], what: str) -> str:
+        """The value if it is one of those allowed, else the first of them."""
         words = tuple(allowed)
         if node.value in words:
             return str(node.value)
@@ -93,11 +98,13 @@ class Fields:
         return words[0]
 
     def boolean(self, node: Node | None) -> bool:
+        """Whether it is there and true."""
         if node is None:
             return False
         return self.check(node, bool, "switch", "true or false") and bool(node.value)
 
     def texts(self, node: Node | None) -> list[str]:
+        """A text, or the texts of a list; whole numbers count as written, for options such as `-3`."""
         if node is None or node.value is None:
             return []
         found: list[str] = []
@@ -109,6 +116,7 @@ class Fields:
         return found
 
     def words(self, node: Node | None) -> list[str]:
+        """The words of all texts, split at blanks."""
         return [word for text in self.texts(node) for word in text.split()]
 
 

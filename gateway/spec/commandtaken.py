@@ -18,6 +18,7 @@ class Taken(Fields):
     """Reads it."""
 
     def option(self, node: Node) -> Spec:
+        """An option: the values that it takes and what they are, and what it does."""
         if node.value is None:
             return {}
         if not self.mapping(node, _OPTION_KEYS, "option"):
@@ -69,6 +70,7 @@ class Taken(Fields):
             self.complaints.at(node, f"direction must be one of {', '.join(DIRECTIONS)}")
 
     def slot(self, node: Node) -> Spec:
+        """An operand: what it is, and what is done with it."""
         if not self.mapping(node, _SLOT_KEYS, "operand"):
             return {"kind": "text", "does": []}
         kind = node.get("kind")

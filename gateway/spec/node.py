@@ -49,18 +49,22 @@ class Node:
 
     @property
     def line(self) -> int:
+        """Where the value begins, from 1."""
         return self._mark.line + 1  # type: ignore[no-any-return]
 
     @property
     def column(self) -> int:
+        """Where the value begins in its line, from 1, in code points."""
         return self._mark.column + 1  # type: ignore[no-any-return]
 
     @property
     def key_line(self) -> int:
+        """The line of the key that it stands under, from 1; its own for a value without one."""
         return (self._key_mark or self._mark).line + 1  # type: ignore[no-any-return]
 
     @property
     def key_column(self) -> int:
+        """The column of that key, from 1."""
         return (self._key_mark or self._mark).column + 1  # type: ignore[no-any-return]
 
     @property

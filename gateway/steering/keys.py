@@ -42,6 +42,7 @@ def unlisted(found: Iterable[Entry], within: tuple[str, ...], keys: str) -> str:
 
 
 def folded(key: str) -> str:
+    """A key as programs compare them that take `_` for `-` and letters in either case."""
     return key.lower().replace("_", "-")
 
 

@@ -3,7 +3,6 @@ what is said where a package is not installed."""
 
 from __future__ import annotations
 
-import ast
 import functools
 import importlib.metadata
 import json
@@ -16,6 +15,7 @@ from pathlib import Path
 
 import pytest
 from importgraph import MODULES, entry, imports
+from sources import source
 
 from gateway.calls.handlers import HANDLERS, NEEDS
 from gateway.core.errors import fault
@@ -62,12 +62,7 @@ FRAMEWORKS = {
 @functools.cache
 def foreign(module: str) -> set[str]:
     """The packages that a module of ours imports, at its top or inside."""
-    found = set()
-    for node in ast.walk(ast.parse(MODULES[module].read_text(encoding="utf-8"))):
-        if isinstance(node, ast.Import):
-            found |= {alias.name.partition(".")[0] for alias in node.names}
-        elif isinstance(node, ast.ImportFrom):
-            found.add((node.module or "").partition(".")[0])
+    found = {each.module.partition(".")[0] for each in source(MODULES[module]).imports}
     known = sys.stdlib_module_names | {"gateway", "thin", "wire"}
     return {AGENT.get(name) or WITH.get(name) or PACKAGES.get(name, name) for name in found - known}
 

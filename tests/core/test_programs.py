@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -68,6 +69,13 @@ _STARTING = {
 _METHODS = {"subprocess_exec", "subprocess_shell"}  # of any event loop
 
 
+def may_start(text: str) -> bool:
+    """Whether a module holds the words without which nothing can be found in it."""
+    words = set(re.findall(r"\w+", text))
+    ways = [({module}, each) for module, names in _STARTING.items() for each in names] + [(set(), m) for m in _METHODS]
+    return any(module <= words and set(name.split()) <= words for module, name in ways)
+
+
 def starts_in(tree: ast.AST) -> Iterator[str]:
     """What of a module starts a process or looks a program up, however it was imported."""
     modules: dict[str, str] = {}
@@ -106,7 +114,8 @@ def _is_type(tree: ast.AST, wanted: ast.Attribute) -> bool:
 def test_nothing_else_starts_a_process_or_looks_a_program_up() -> None:
     found = {}
     for path in sorted(PACKAGE.rglob("*.py")):
-        number = len(list(starts_in(ast.parse(path.read_text(encoding="utf-8")))))
+        text = path.read_text(encoding="utf-8")
+        number = len(list(starts_in(ast.parse(text)))) if may_start(text) else 0
         if number:
             found[str(path.relative_to(PACKAGE))] = number
     assert found == {name: number for name, (number, _why) in STARTS.items()}
@@ -122,7 +131,7 @@ def test_nothing_else_starts_a_process_or_looks_a_program_up() -> None:
     ],
 )  # fmt: skip
 def test_every_other_way_would_be_found(text: str) -> None:
-    assert len(list(starts_in(ast.parse(text)))) == 1
+    assert (len(list(starts_in(ast.parse(text)))), may_start(text)) == (1, True)
 
 
 def here() -> list[str]:

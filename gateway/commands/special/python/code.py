@@ -176,6 +176,7 @@ class Program(Calls):
                 self.doubt(f"loads the module {name}")
 
     def visit_all(self, nodes: list[Node]) -> None:
+        """Each of the statements or expressions, in their order."""
         for node in nodes:
             self._visit(node)
 

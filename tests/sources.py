@@ -1,0 +1,110 @@
+"""What stands in the files of the package: each is parsed once and walked once for all tests of a process."""
+
+from __future__ import annotations
+
+import ast
+import functools
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+_Class = ast.ClassDef
+_Function = (ast.FunctionDef, ast.AsyncFunctionDef)
+
+
+class Import(NamedTuple):
+    """`import MODULE` (without names) or `from MODULE import NAMES`."""
+
+    line: int
+    module: str
+    names: tuple[str, ...]
+    annotation: bool
+    """Only type checkers see it."""
+    at_top: bool
+    renamed: tuple[str, ...]
+    """What the names are here."""
+
+
+class Call(NamedTuple):
+    """A call of a plain name. `unnamed`: how many arguments have no name, 0 where some of them are spread."""
+
+    line: int
+    name: str
+    unnamed: int
+
+
+class Definition(NamedTuple):
+    """A class or a function at the top or in a class, by its name there (`Class.method`)."""
+
+    line: int
+    name: str
+    bases: tuple[str, ...]
+    decorators: tuple[str, ...]
+    documented: bool
+
+    @property
+    def is_public(self) -> bool:
+        return not any(part.startswith("_") for part in self.name.split("."))
+
+
+class Source(NamedTuple):
+    """One file. `attributes`: what is taken of what, by the last name before the dot."""
+
+    imports: tuple[Import, ...]
+    calls: tuple[Call, ...]
+    attributes: frozenset[tuple[str, str]]
+    definitions: tuple[Definition, ...]
+
+
+@functools.cache
+def source(path: Path) -> Source:
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    nodes = list(ast.walk(tree))
+    top = {id(node) for node in tree.body}
+    for_checkers = {
+        id(inner)
+        for node in nodes
+        if isinstance(node, ast.If) and isinstance(node.test, ast.Name) and node.test.id == "TYPE_CHECKING"
+        for child in node.body
+        for inner in ast.walk(child)
+    }
+    imports: list[Import] = []
+    calls: list[Call] = []
+    attributes: set[tuple[str, str]] = set()
+    for node in nodes:
+        how = id(node) in for_checkers, id(node) in top
+        if isinstance(node, ast.Import):
+            imports += [Import(node.lineno, each.name, (), *how, (each.asname or each.name,)) for each in node.names]
+        elif isinstance(node, ast.ImportFrom):
+            assert node.level == 0, f"{path}, line {node.lineno}: imports must be absolute"
+            names = tuple(each.name for each in node.names)
+            renamed = tuple(each.asname or each.name for each in node.names)
+            imports.append(Import(node.lineno, node.module or "", names, *how, renamed))
+        elif isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
+            spread = any(isinstance(each, ast.Starred) for each in node.args)
+            calls.append(Call(node.lineno, node.func.id, 0 if spread else len(node.args)))
+        elif isinstance(node, ast.Attribute):
+            attributes.add((_last(node.value), node.attr))
+    definitions = tuple(_definitions(tree.body, ""))
+    return Source(tuple(imports), tuple(calls), frozenset(attributes), definitions)
+
+
+def _definitions(body: list[ast.stmt], within: str) -> Iterator[Definition]:
+    for node in body:
+        if isinstance(node, (_Class, *_Function)):
+            bases = tuple(_last(each) for each in node.bases) if isinstance(node, _Class) else ()
+            decorators = tuple(_last(each) for each in node.decorator_list)
+            yield Definition(node.lineno, within + node.name, bases, decorators, bool(ast.get_docstring(node)))
+            if isinstance(node, _Class):
+                yield from _definitions(node.body, f"{within}{node.name}.")
+
+
+def _last(node: ast.expr) -> str:
+    """The name of what an expression is taken from: `path` for `os.path`, `Path` for `Path(x)`; "" for none."""
+    while isinstance(node, (ast.Call, ast.Attribute, ast.Subscript)):
+        if isinstance(node, ast.Attribute):
+            return node.attr
+        node = node.func if isinstance(node, ast.Call) else node.value
+    return node.id if isinstance(node, ast.Name) else ""
