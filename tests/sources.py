@@ -96,7 +96,9 @@ def _definitions(body: list[ast.stmt], within: str) -> Iterator[Definition]:
         if isinstance(node, (_Class, *_Function)):
             bases = tuple(_last(each) for each in node.bases) if isinstance(node, _Class) else ()
             decorators = tuple(_last(each) for each in node.decorator_list)
-            yield Definition(node.lineno, within + node.name, bases, decorators, bool(ast.get_docstring(node)))
+            made = any(isinstance(each, ast.Assign) and _last(each.targets[0]) == "__doc__" for each in node.body)
+            documented = made or bool(ast.get_docstring(node))
+            yield Definition(node.lineno, within + node.name, bases, decorators, documented)
             if isinstance(node, _Class):
                 yield from _definitions(node.body, f"{within}{node.name}.")
 

@@ -99,7 +99,7 @@ def _hear(session: pytest.Session, worker: _Worker, shares: Shares) -> bool:
     while worker.pipe.poll():
         try:
             what, given = worker.pipe.recv()
-        except EOFError:
+        except (EOFError, ConnectionResetError):  # reset: it has not read all that it was told
             return False
         _report(session, what, given)
         if what == "finish":

@@ -3,8 +3,7 @@
 All of it runs in one frozen world (`gateway.host.frozen.EXAMPLE`): a project root, branch `main`, no links, confined,
 in the mode `default`, on a Wednesday at noon. A rule's example is judged with that rule alone, so that it says what
 the rule means and not what else is in force: circumstances that a call's text cannot give (agent, depth, mode,
-time, confinement, an MCP server) are taken to be what the rule asks for. A row of a table is judged with its own layer
-and those above it.
+time, confinement, an MCP server) are taken to be what the rule asks for. A table's row has its layer and those above.
 """
 
 from __future__ import annotations

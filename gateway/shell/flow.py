@@ -64,8 +64,7 @@ def lines(walk: WalkState, node: Node, state: State) -> Ways:
 
 
 def sequence(walk: WalkState, node: Node, state: State) -> Ways:
-    """Statements one after another: each is read in what the one before it left, by success or failure. `(None, None)`
-    where one of them never ends, as `exit`; what stands behind it is read all the same."""
+    """Statements one after another, each read in what the one before it left; `(None, None)` behind `exit`."""
     ways: Ways = (state, state)
     reached = True
     for child in node.children:
@@ -102,8 +101,7 @@ def group(walk: WalkState, node: Node, state: State) -> Ways:
 
 
 def chain(walk: WalkState, node: Node, state: State) -> Ways:
-    """`a && b || c`, from the left, as POSIX has it: `&&` is reached by success, `||` by failure of all before it. What
-    is reached by neither is read, but changes nothing."""
+    """`a && b || c`, from the left, as POSIX has it. What nothing can reach is read, but changes nothing."""
     ok: State | None
     fail: State | None
     ok, fail = run(walk, node.children[0], state)
@@ -340,8 +338,7 @@ def counted(walk: WalkState, node: Node, state: State) -> Ways:
 
 
 def case(walk: WalkState, node: Node, state: State) -> Ways:
-    """`case`: every branch may be the one, and none of them too; `;&` and `;;&` fall through from what the branch
-    before left."""
+    """`case`: every branch may be the one, and none too; `;&` and `;;&` go on from what the branch before left."""
     walk.state = state
     head = node.children[0]
     walk.list_words(head.start + walk.offset, head.end + walk.offset)
