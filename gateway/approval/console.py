@@ -11,7 +11,7 @@ import termios
 from time import monotonic
 
 from gateway.approval.base import Answer, no
-from gateway.approval.terminal import PASTED, SECONDS, at_terminal, forget_input, typed_line, user, write
+from gateway.approval.terminal import PASTED, SECONDS, at_terminal, forget_input, pressed_or_typed, user, write
 from gateway.model.grant import ALWAYS, ONCE, SESSION
 
 TYPE_CHECKING = False
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     Show = Callable[[Question, int], str]
     ShowDialled = Callable[[Dialled, int], str]
 
-_TRIES = 3
+_TRIES = 2
 _YES = {"y": ONCE, "yes": ONCE, "s": SESSION, "a": ALWAYS}
 _CHOICES = ((ONCE, "y", "once"), (SESSION, "s", "for this session"), (ALWAYS, "a", "always: save the rule shown above"))
 
@@ -100,10 +100,11 @@ class Console:
     def _dialog(self, question: Question, reading: int, writing: int) -> Answer:
         text = self._show(question, writing) + _choices(question)
         end = monotonic() + (question.seconds or self._seconds)
+        keys = [key for scope, key, _ in _CHOICES if scope in question.may]
         for _ in range(_TRIES):
             forget_input(reading)
             write(writing, text)
-            line = typed_line(reading, end - monotonic(), question.cancelled)
+            line = pressed_or_typed(reading, writing, end - monotonic(), question.cancelled, keys)
             if line is None:
                 write(writing, "\n")
                 return no(self._by, "no answer came")

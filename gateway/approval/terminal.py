@@ -11,7 +11,7 @@ from time import monotonic
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Collection, Iterator
     from typing import TypeVar
 
     T = TypeVar("T")
@@ -21,6 +21,9 @@ SECONDS = 300.0
 MOST_TYPED = 256
 PASTED = "?"
 _LOOK_EVERY = 0.5
+# Seconds before a key by itself is an answer, and in which nothing may follow it.
+SETTLED, ALONE = 0.5, 0.2
+_END, _BACK = b"\x04", b"\x08\x7f"
 
 # One question at a time on a terminal, whoever asks.
 _one_at_a_time = threading.Lock()
@@ -58,11 +61,62 @@ def between_questions(does: Callable[[], T], seconds: float) -> T | None:
         _one_at_a_time.release()
 
 
-def typed_line(reading: int, seconds: float, cancelled: Callable[[], bool], most: int = MOST_TYPED) -> str | None:
+def pressed_or_typed(
+    reading: int, writing: int, seconds: float, cancelled: Callable[[], bool], keys: Collection[str]
+) -> str | None:
+    """One of `keys`, pressed by itself, or else what is typed up to the end of the line, as `typed_line` gives it.
+
+    A key alone counts only half a second after the question stood there, and if nothing follows it at once: whoever was
+    typing something else, or pastes a text, has not answered."""
+    if not os.isatty(reading):
+        return typed_line(reading, seconds, cancelled)
+    begin = monotonic()
+    end = begin + seconds
+    typed, is_alone = b"", False
+    with _single_keys(reading):
+        while not typed:
+            left = end - monotonic()
+            if left <= 0 or cancelled():
+                return None
+            if select.select([reading], [], [], min(left, _LOOK_EVERY))[0]:
+                data = os.read(reading, MOST_TYPED)
+                if data[:1] in (b"", _END):
+                    return None
+                typed = data.lstrip(_BACK)
+        if typed.decode("utf-8", "replace") in keys and monotonic() - begin >= SETTLED:
+            is_alone = not select.select([reading], [], [], ALONE)[0]
+        while len(typed) <= MOST_TYPED and select.select([reading], [], [], 0)[0]:
+            more = os.read(reading, MOST_TYPED)
+            if not more:
+                break
+            typed += more
+    text = typed.decode("utf-8", "replace")
+    write(writing, "".join(each for each in text.partition("\n")[0] if each.isprintable()))
+    if is_alone or "\n" in text:
+        write(writing, "\n")
+    return text if is_alone else typed_line(reading, end - monotonic(), cancelled, begun=typed)
+
+
+@contextmanager
+def _single_keys(reading: int) -> Iterator[None]:
+    """While it lasts, keys are read one by one and not shown. Ctrl-C means what it did."""
+    before = termios.tcgetattr(reading)
+    now = termios.tcgetattr(reading)
+    now[3] &= ~(termios.ICANON | termios.ECHO)
+    termios.tcsetattr(reading, termios.TCSADRAIN, now)
+    try:
+        yield
+    finally:
+        termios.tcsetattr(reading, termios.TCSADRAIN, before)
+
+
+def typed_line(
+    reading: int, seconds: float, cancelled: Callable[[], bool], most: int = MOST_TYPED, *, begun: bytes = b""
+) -> str | None:
     """What is typed up to the end of the line; None for silence and for the end of input, `PASTED` for a text that
-    was pasted, whose first line may look like an answer."""
+    was pasted, whose first line may look like an answer. `begun`: what was read of it already."""
     end = monotonic() + seconds
-    typed = b""
+    typed = begun
     while b"\n" not in typed:
         left = end - monotonic()
         if len(typed) > most:

@@ -7,6 +7,7 @@ its own behind the name of its option, so that no pattern is ever read as an opt
 from __future__ import annotations
 
 import os
+import re
 import select
 import subprocess
 from functools import lru_cache
@@ -86,10 +87,11 @@ def run(
 
 
 def _told(message: str) -> str:
-    """What ripgrep complains of, without what only its command line can do about it."""
-    lines = [line.removeprefix("rg: ") for line in message.splitlines()]
-    kept = [line for line in lines if line.strip() and "--" not in line]
-    return "\n".join(kept or lines).rstrip(".")
+    """What ripgrep complains of, without the sentences of advice that only its command line can follow."""
+    lines = "\n".join(line.removeprefix("rg: ") for line in message.splitlines())
+    first, *rest = [each.strip("\n") for each in re.split(r"\n[ \t]*\n", lines) if each.strip()] or [""]
+    advice = [each for text in rest for each in re.split(r"(?<=\.)\s+", text.replace("\n", " "))]
+    return "\n".join([first, *(each for each in advice if "--" not in each)]).rstrip(".")
 
 
 class _Exchange:

@@ -28,6 +28,11 @@ def shown(text: str) -> str:
 
 def call_text(entry: Mapping[str, Any], fields: Mapping[str, Any], match: str, *, full: bool) -> str:
     """A call as its tool says it looks, else as `Tool(its match field)`, in full with all its other fields."""
+    text = _call_text(entry, fields, match, full=full)
+    return text or visible(entry["name"])  # nothing that it speaks of was given
+
+
+def _call_text(entry: Mapping[str, Any], fields: Mapping[str, Any], match: str, *, full: bool) -> str:
     form = _form(entry, "call", full=full)
     if form is not None and (not full or all(fields.get(name) is not None for name in _named(form))):
         return _in_form(_filled(form, fields), full=full)

@@ -8,15 +8,17 @@ import pty
 import select
 import subprocess
 import sys
+import termios
 import threading
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 
+from gateway.approval import terminal
 from gateway.approval.base import Answer, Question, no
 from gateway.approval.console import Console
-from gateway.approval.terminal import typed_line
+from gateway.approval.terminal import pressed_or_typed, typed_line
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -121,9 +123,10 @@ def test_an_answer_is_one_of_the_keys_and_everything_else_is_a_no(ask, types: by
 
 
 def test_a_wrong_key_is_asked_about_again(ask) -> None:
-    answer, person = ask(b"x\n", b"yy\n", b"y\n")
+    answer, person = ask(b"x\n", b"y\n")
     assert answer == yes("once")
-    assert person.seen.count(b"That is none of the answers, and nothing has run. Run it? [y/s/a/n/N] ") == 2
+    assert person.seen.count(b"That is none of the answers, and nothing has run. Run it? [y/s/a/n/N] ") == 1
+    assert ask(b"x\n", b"yy\n", b"y\n")[0] == UNCLEAR  # once
 
 
 def test_what_is_typed_behind_a_wrong_key_is_not_its_answer(ask) -> None:
@@ -223,3 +226,55 @@ def test_nothing_that_was_typed_is_left_for_whoever_reads_next(typed: bytes, lin
     finally:
         os.close(master)
         os.close(slave)
+
+
+class Keys:
+    """Presses keys at a terminal, one after the other, and reads what is shown."""
+
+    def __init__(self, *keys: bytes) -> None:
+        self.master, self.slave = pty.openpty()
+        self._keys = keys
+        self._thread = threading.Thread(target=self._press)
+
+    def _press(self) -> None:
+        for key in self._keys:
+            while termios.tcgetattr(self.slave)[3] & termios.ICANON and key == self._keys[0]:
+                select.select([], [], [], 0.001)  # until single keys are read
+            os.write(self.master, key)
+
+    def answer(self) -> str | None:
+        before = termios.tcgetattr(self.slave)
+        self._thread.start()
+        try:
+            return pressed_or_typed(self.slave, self.slave, 30, lambda: False, ["y", "s"])
+        finally:
+            self._thread.join()
+            assert termios.tcgetattr(self.slave) == before
+            os.close(self.master)
+            os.close(self.slave)
+
+
+EVER = 25.0
+
+
+@pytest.mark.parametrize(
+    ("keys", "settled", "alone", "answer"),
+    [
+        pytest.param([b"y"], 0.0, 0.0, "y", id="a key by itself needs no Enter"),
+        pytest.param([b"\x7f", b"y"], 0.0, 0.0, "y", id="there is nothing to take back before it"),
+        pytest.param([b"n", b" why\n"], 0.0, 0.0, "n why", id="a no is a line, with its reason"),
+        pytest.param([b"y", b"es\n"], 0.0, EVER, "yes", id="what goes on is a line"),
+        pytest.param([b"ye", b"t\n"], 0.0, 0.0, "yet", id="what comes at once is a line"),
+        pytest.param([b"y", b"\n"], EVER, 0.0, "y", id="what comes with the question is the beginning of a line"),
+        pytest.param([b"y", b"ou\n"], EVER, 0.0, "you", id="and may go on"),
+        pytest.param([b"\x04"], 0.0, 0.0, None, id="the end of input"),
+        pytest.param([b"y\nrm x\n"], 0.0, 0.0, "?", id="a text that was pasted"),
+        pytest.param([b"y", b"\nrm x\n"], 0.0, EVER, "?", id="a text that was pasted slowly"),
+    ],
+)
+def test_a_key_by_itself_is_an_answer_and_the_beginning_of_something_else_is_none(
+    monkeypatch, keys: list[bytes], settled: float, alone: float, answer: str | None
+) -> None:
+    monkeypatch.setattr(terminal, "SETTLED", settled)
+    monkeypatch.setattr(terminal, "ALONE", alone)
+    assert Keys(*keys).answer() == answer

@@ -135,6 +135,15 @@ def test_a_bad_expression_is_told_before_anything_runs(pattern: str) -> None:
     ripgrep.check("a{3}")
 
 
+def test_advice_for_its_command_line_is_left_out_whole() -> None:
+    with pytest.raises(Failure) as caught:
+        ripgrep.check("(?<=--a)b")
+    assert str(caught.value).splitlines()[-1] == (
+        "error: look-around, including look-ahead and look-behind, is not supported."
+    )
+    assert "(?<=--a)b" in str(caught.value)
+
+
 def test_the_program_of_the_package_comes_first(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     planted = tmp_path / "rg"
     planted.write_text("")
