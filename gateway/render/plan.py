@@ -105,13 +105,13 @@ def summary_text(plan: SandboxPlan, style: Style) -> str:
 def summary_rows(plan: SandboxPlan) -> list[tuple[str, list[str]]]:
     """The same as labels, each with what it is of."""
     found = plan_data(plan)
-    network = found["network"]
+    network, fetched = found["network"], plan.fetching.allow
     writable = [_mount(each) for each in found["mounts"] if each["access"] == "write"]
     hidden = sum(each["access"] == "hidden" for each in found["mounts"])
     rows = [
         ("may change", writable or ["nothing but its own /tmp and HOME, which are gone afterwards"]),
         ("network", [_NETWORK[network["mode"]], *map(_endpoint, network["allow"])]),
-        ("fetches", [_FETCHED, *map(_endpoint, found["fetching"]["allow"])] if found["fetching"]["allow"] else []),
+        ("fetches", [_FETCHED, *[_endpoint(each.as_dict()) for each in fetched]] if fetched else []),
         ("adds", [f"{each['header']} for {each['host']}" for each in network["inject"]]),
         ("hidden", [f"{hidden} files or folders that policy denies"] if hidden else []),
         ("permits", [", ".join(found["permits"])] if found["permits"] else []),
