@@ -253,6 +253,8 @@ class Children:
             environment=parent.environment,
             grants=None if parent.grants is None else type(parent.grants)(),
         )
+        if session.context.workspace == parent.context.workspace:
+            session.together = parent.together  # what it changes is shown with what its parent's calls do
         session.as_above = lambda mode: stricter(mode, parent.context.mode)
         session.agents = self
         session.model = parent.model

@@ -25,6 +25,7 @@ from gateway.agent.replying import Replying
 from gateway.agent.structured_answer import ASK_AGAIN, NONE_GIVEN, Answering, wrong_in
 from gateway.agent.transcript import BEGUN, ENDED, SESSION, START, VERSION, told
 from gateway.calls.results import tool_result
+from gateway.calls.together import said, shown_once
 from gateway.config.layers import strict_as_both
 from gateway.core.cancel import NEVER
 from gateway.core.errors import ConfigError, Problem
@@ -180,7 +181,7 @@ class Agent:
             self.session.next_task()
         self.said.task = task
         self.said.says(task)
-        return self._until_done(cancel or NEVER)
+        return self._until_handed_back(cancel or NEVER)
 
     @property
     def model_name(self) -> str:
@@ -227,12 +228,21 @@ class Agent:
         """Goes on where a session that was taken up had got to, without being told anything."""
         if not self.messages and not self.hearing.mail():
             return self._ended(FAILED, "", "nobody has said yet what is to be done")
-        return self._until_done(cancel or NEVER)
+        return self._until_handed_back(cancel or NEVER)
+
+    def _until_handed_back(self, cancel: Cancel) -> Outcome:
+        """As `_until_done`; what its commands have changed in layers is shown to the person then, and once."""
+        with shown_once(self.session, lambda: cancel.is_set) as shown:
+            outcome = self._until_done(cancel)
+        if self.session.together is None and shown.outcome is not None:
+            self.said.says(f"[gateway] {said(shown.outcome)}")
+            for text in (said(shown.outcome), *shown.outcome.reports):
+                self._tell(Noticed(text))
+        return outcome
 
     def _until_done(self, cancel: Cancel) -> Outcome:
         outcome = None
-        turns = 0
-        text = ""
+        turns, text = 0, ""
         self._answering = Answering(self.session, self._budget.again)
         self._longer = self._budget.longer
         self._replying.afresh()

@@ -12,6 +12,7 @@ from gateway.model.changes import BOUNDS, NONE
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import AsyncIterable, AsyncIterator, Callable, Iterable, Mapping, Sequence
+    from contextlib import AbstractContextManager
     from typing import Any, Self, TypedDict, Unpack
 
     from gateway.approval.base import Approver
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     from gateway.calls.runner import Calls
     from gateway.calls.schedule import Turn
     from gateway.calls.session import Session
+    from gateway.calls.together import Together
     from gateway.config.load import Loaded, Options
     from gateway.core.cancel import Cancel
     from gateway.core.places import Places
@@ -162,6 +164,14 @@ class Gateway(Judge):
         if changes not in (NONE, *BOUNDS[1:3]):
             raise ConfigError(Problem(f"`changes` must be ask or discard (got `{changes}`)"))
         return self.calls.session(name=name, environment=environment, single=single, changes=changes)
+
+    def shown_once(self, session: Session) -> AbstractContextManager[Together]:
+        """With `changes: ask`: what the session's commands change meanwhile is shown once, when this ends, and earlier
+        only where a call needs it (`show` of what it gives shows it at once). Each command sees what those before it
+        have changed, the person's files do not. The `outcome` of what it gives then says what became of it."""
+        from gateway.calls.together import shown_once
+
+        return shown_once(session)
 
     def tools(self, form: str = "anthropic", *, mode: str = "", session: Session | None = None) -> list[dict[str, Any]]:
         """The definitions that a model is offered (`gateway.mcp.offered_tools`): without the tools that policy

@@ -15,6 +15,7 @@ from gateway.calls.output import Text
 from gateway.calls.saving import of_call
 from gateway.core.errors import GatewayError, StoreError
 from gateway.core.quantities import counted
+from gateway.core.value import Value
 from gateway.model.changes import DISCARD
 from gateway.policy.modes import CEILINGS
 from gateway.policy.wording import visible
@@ -36,6 +37,7 @@ if TYPE_CHECKING:
 
 # What has become of them, as the record tells it.
 KEPT, PARTLY, DISCARDED, UNDECIDED = "kept", "partly", "discarded", "undecided"
+PENDING = "pending"  # it is shown when the turn ends
 _ROUNDS = 5
 # As a shell tells that somebody ended a command: by a key, a hang-up, or from elsewhere.
 _INTERRUPTED = frozenset(128 + number for number in (signal.SIGHUP, signal.SIGINT, signal.SIGQUIT, signal.SIGTERM))
@@ -52,9 +54,17 @@ def in_background(raw: RawCall) -> bool:
 
 
 def draft_of(life: InProgress, verdict: Verdict, plan: SandboxPlan) -> Draft | None:
-    """The layers of a call that changes nothing else, None for one that does. Raises SandboxError."""
-    if not plan.drafted:
-        return None
+    """The layers of a call that changes nothing else, None for one that does. In a turn whose changes are shown at its
+    end it is the turn's, which reading calls see, too. Raises SandboxError."""
+    together = life.session.together
+    if together is not None and verdict.changes != DISCARD and not in_background(life.raw):
+        found: Draft | None = together.enter(life, verdict, plan)
+        return found
+    return new_draft(life, verdict, plan) if plan.drafted else None
+
+
+def new_draft(life: InProgress, verdict: Verdict, plan: SandboxPlan) -> Draft:
+    """Layers of a call, of which nothing is there yet. Raises SandboxError."""
     from gateway.changes.drafting import Draft
 
     try:
@@ -70,109 +80,179 @@ def circumstances(context: Context, raw: RawCall, services: Approves, planner: P
     return context.replace(reviewed=True)
 
 
+class Ran(Value):
+    """A call that wrote to layers, with what became of it: the last one of them, where there were several. `keys`: of
+    all of them, as answers are remembered by; `has_met`: one of them met what a layer cannot do; `cut`: what is to be
+    said of one that did not come to its end, "" for none."""
+
+    verdict: Verdict
+    status: int
+    keys: tuple[tuple[str, str, str], ...]
+    has_met: bool = False
+    cut: str = ""
+
+
+class Outcome(Value):
+    """What became of what was changed. `what`: as the record tells it; `why`: nothing of it is kept, "" where some is;
+    `notes`: what the model is to know besides; `reports`: what people are."""
+
+    what: str
+    why: str = ""
+    notes: tuple[str, ...] = ()
+    reports: tuple[str, ...] = ()
+
+
+def ran(life: InProgress, verdict: Verdict) -> Ran:
+    """What is known of a call that has ended."""
+    result = life.result
+    assert result is not None  # it has run
+    has_met = any(each in result.stderr or each in result.stdout for each in _LIMITS)
+    return Ran(verdict, result.status, (_key(verdict),), has_met)
+
+
+def was_interrupted(life: InProgress) -> bool:
+    """Whether somebody ended it, or policy's limits did."""
+    result = life.result
+    assert result is not None
+    return life.cancel.is_set or result.ended in ("timeout", "cancelled", "limit") or result.status in _INTERRUPTED
+
+
+def ended(life: InProgress, draft: Draft) -> None:
+    """Nothing of a call runs any more that wrote to layers."""
+    together = life.session.together
+    try:
+        draft.ended()
+    finally:
+        if together is not None and together.has(draft):
+            together.leave()
+    if in_background(life.raw):
+        draft.discard()
+    else:
+        life.draft = draft
+
+
 def settle(life: InProgress, verdict: Verdict) -> None:
     """Has somebody decide about what a call has changed, and does it. The result of the call says what has become of
     it. Raises nothing that a person or a file can cause."""
     draft = life.draft
     if draft is None:
         return
-    rule_on = life.planner.protection(verdict).classify
-
-    def judged(path: str) -> str:
-        rule = rule_on(path)
-        return f"rule `{rule}` protects it" if rule else ""
-
     result = life.result
     assert result is not None  # it has run
+    together = life.session.together
+    if together is not None and together.has(draft):
+        together.ran(life, verdict)
+        return
+    judged = judged_by(life, verdict)
     try:
         found = draft.read(judged)
-        changes = bool(_names(found))
+        changes = bool(names_of(found))
         if verdict.changes == DISCARD or found.is_empty:
             draft.discard()
         elif not changes:
             draft.keep(judged, None, rest=True)  # it lies in temporary folders
+        elif was_interrupted(life):
+            why = f"what it changed is not kept, since it did not come to its end: {later(draft)}"
+            _tell(life, Outcome(UNDECIDED, why))
         else:
-            _decide(life, verdict, draft, found, judged)
+            _tell(life, decide(life, ran(life, verdict), draft, found, judged, lambda: life.cancel.is_set))
         if verdict.changes == DISCARD and changes:
             why = f"mode `{verdict.context.mode}`" if verdict.context.mode in CEILINGS else "policy"
             told = f"{_said(found)} {why} has thrown away: the files are as they were."
             life.notes.append(told)
             life.result = result.replace(reason=result.reason or told, drafted=DISCARDED)
     except (StoreError, OSError) as error:
-        _not_kept(life, f"what it changed could not be kept: {error}; {_LATER.format(draft.number)}")
+        why = f"what it changed could not be kept: {error}; {later(draft)}"
+        _tell(life, Outcome(UNDECIDED, why))
 
 
-def _decide(life: InProgress, verdict: Verdict, draft: Draft, found: Drafted, judged: Callable[[str], str]) -> None:
+def judged_by(life: InProgress, verdict: Verdict) -> Callable[[str], str]:
+    """Tells why policy forbids that a name is changed, "" where it does not."""
+    rule_on = life.planner.protection(verdict).classify
+
+    def judged(path: str) -> str:
+        rule = rule_on(path)
+        return f"rule `{rule}` protects it" if rule else ""
+
+    return judged
+
+
+def decide(
+    life: InProgress,
+    of: Ran,
+    draft: Draft,
+    found: Drafted,
+    judged: Callable[[str], str],
+    is_cancelled: Callable[[], bool],
+) -> Outcome:
+    """Asks about what was changed, unless the person has said so before, and does what they say. Raises StoreError and
+    OSError where that cannot be done."""
     from gateway.approval.base import Review
     from gateway.changes.listing import draft_listed
 
-    result = life.result
-    assert result is not None
-    if life.cancel.is_set or result.ended in ("timeout", "cancelled", "limit") or result.status in _INTERRUPTED:
-        _not_kept(life, f"what it changed is not kept, since it did not come to its end: {_LATER.format(draft.number)}")
-        return
-    has_met = any(each in result.stderr or each in result.stdout for each in _LIMITS)
-    known = life.session.agreed_changes.get(_key(verdict), frozenset())
+    agreed = life.session.agreed_changes
+    known = frozenset[str]().union(*[agreed.get(key, frozenset()) for key in of.keys])
     in_the_way = bool(found.conflicts or found.never)
-    if not (has_met or in_the_way) and known.issuperset(_names(found)):
-        _kept(life, draft, found, judged, None, rest=False)
-        return
-    problem = _MET if has_met else ""
+    if not (of.has_met or of.cut or in_the_way) and known.issuperset(names_of(found)):
+        return _kept(draft, found, judged, None, rest=False)
+    problem = " ".join([each for each in (_MET if of.has_met else "", of.cut) if each])
     for _ in range(_ROUNDS):
         review = Review(
-            verdict, draft_listed(found, texts=True), result.status, problem=problem, session=life.grants is not None,
-            cancelled=lambda: life.cancel.is_set,
+            of.verdict, draft_listed(found, texts=True), of.status, problem=problem, session=life.grants is not None,
+            cancelled=is_cancelled,
         )  # fmt: skip
         decided = life.services.review(life.planner, review)
         if decided is None:
             break
         if not decided.keep:
             draft.discard()
-            life.result = result.replace(drafted=DISCARDED)
             said = f": {visible(decided.note).rstrip('.')}" if decided.note else ""
-            _not_kept(life, f"what it changed was discarded{said}; the files are as they were")
-            return
+            return Outcome(DISCARDED, f"what it changed was discarded{said}; the files are as they were")
         try:
-            _kept(life, draft, found, judged, _chosen(decided, found), rest=decided.rest)
+            done = _kept(draft, found, judged, _chosen(decided, found), rest=decided.rest)
         except StoreError as error:
             problem = str(error)
             found = draft.read(judged)
             continue
         if decided.session:
-            life.session.agreed_changes[_key(verdict)] = known.union(_names(found))
-        return
-    _not_kept(life, f"nobody has said that what it changed is to be kept: {_LATER.format(draft.number)}")
+            agreed.update({key: agreed.get(key, frozenset()).union(names_of(found)) for key in of.keys})
+        return done
+    return Outcome(UNDECIDED, f"nobody has said that what it changed is to be kept: {later(draft)}")
 
 
 def _kept(
-    life: InProgress,
     draft: Draft,
     found: Drafted,
     judged: Callable[[str], str],
     only: tuple[str, ...] | None,
     *,
     rest: bool,
-) -> None:
+) -> Outcome:
     """Keeps what was chosen; the model is told of what was not. Raises StoreError where nothing was done."""
     kept = draft.keep(judged, only, rest=rest)
-    if life.result is not None:
-        life.result = life.result.replace(drafted=PARTLY if only is not None or kept.stays else KEPT)
-    left = [path for path in _names(found) if only is not None and not _lies_in(path, only)]
+    notes = []
+    left = [path for path in names_of(found) if only is not None and not _lies_in(path, only)]
     if left:
-        life.notes.append(f"A person kept a part of what it changed; not kept: {_some(left)}.")
-    life.reports += [f"`{visible(path)}` stays as it was: {why}" for path, why in kept.stays.items()]
+        notes.append(f"A person kept a part of what it changed; not kept: {_some(left)}.")
     if kept.stays:
-        life.notes.append(f"Not kept, since something stands in the way: {_some(list(kept.stays))}.")
+        notes.append(f"Not kept, since something stands in the way: {_some(list(kept.stays))}.")
+    reports = tuple(f"`{visible(path)}` stays as it was: {why}" for path, why in kept.stays.items())
+    return Outcome(PARTLY if only is not None or kept.stays else KEPT, "", tuple(notes), reports)
 
 
-def _not_kept(life: InProgress, why: str) -> None:
-    """The call is one that did not work, and says why."""
+def _tell(life: InProgress, outcome: Outcome) -> None:
+    """The result says what has become of it; a call of which nothing is kept is one that did not work, and says why."""
     output, result = life.output, life.result
     assert result is not None
-    life.output = output.replace(blocks=(*output.blocks, Text(f"{why[0].upper()}{why[1:]}.")), is_error=True)
-    told = f"{result.reason}; {why}" if result.reason else why
-    what = result.drafted or UNDECIDED
-    life.result = result.replace(status=result.status or 1, reason=told, cwd="", exported=None, drafted=what)
+    life.notes += outcome.notes
+    life.reports += outcome.reports
+    result = result.replace(drafted=outcome.what)
+    if outcome.why:
+        why = outcome.why
+        life.output = output.replace(blocks=(*output.blocks, Text(f"{why[0].upper()}{why[1:]}.")), is_error=True)
+        told = f"{result.reason}; {why}" if result.reason else why
+        result = result.replace(status=result.status or 1, reason=told, cwd="", exported=None)
+    life.result = result
 
 
 def _chosen(decided: Decided, found: Drafted) -> tuple[str, ...] | None:
@@ -181,10 +261,15 @@ def _chosen(decided: Decided, found: Drafted) -> tuple[str, ...] | None:
     return tuple(os.path.join(found.of.project, name) for name in decided.only)
 
 
-def _names(found: Drafted) -> frozenset[str]:
+def names_of(found: Drafted) -> frozenset[str]:
     """All names that are another in the project."""
     inside = tuple(f"{root}/" for root, _dev, _ino in found.of.roots)
     return frozenset(node.path for node in found.all() if node.path.startswith(inside))
+
+
+def later(draft: Draft) -> str:
+    """How it can be had that nobody has decided about."""
+    return _LATER.format(draft.number)
 
 
 def _lies_in(path: str, names: tuple[str, ...]) -> bool:
@@ -196,7 +281,7 @@ def _key(verdict: Verdict) -> tuple[str, str, str]:
 
 
 def _said(found: Drafted) -> str:
-    names = sorted(_names(found))
+    names = sorted(names_of(found))
     return f"What it changed ({counted(len(names), 'name')}: {_some(names)})"
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 
 from gateway.calls.dialling import asking_of
-from gateway.calls.drafts import draft_of, in_background
+from gateway.calls.drafts import draft_of, ended
 from gateway.calls.fetching import fetched
 from gateway.calls.fetching import said as why_not_fetched
 from gateway.calls.own_changes import with_own_changes
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 
     from gateway.calls.output import Progress
     from gateway.calls.ports import InProgress
+    from gateway.changes.recording import Recording
     from gateway.core.cancel import Cancel
     from gateway.model.plan import SandboxPlan
     from gateway.model.result import Result
@@ -134,9 +135,10 @@ class _Running:
     ) -> Result:
         life, verdict = self._life, self._verdict
         draft = draft_of(life, verdict, plan)
-        plan = with_own_changes(life, verdict, plan if draft is None else draft.plan)
-        saving = recording_of(life, verdict, plan)
+        saving: Recording | None = None
         try:
+            plan = with_own_changes(life, verdict, plan if draft is None else draft.plan)
+            saving = recording_of(life, verdict, plan)
             result = life.services.runner.run(
                 plan,
                 command,
@@ -153,11 +155,7 @@ class _Running:
                 saving.close()
                 life.reports += [f"`{path}` was not changed, because {why}" for path, why in saving.refused.items()]
             if draft is not None:
-                draft.ended()
-                if in_background(life.raw):
-                    draft.discard()
-                else:
-                    life.draft = draft
+                ended(life, draft)
 
     def _words(self, text: str | Sequence[str], exported: bool, waits: bool) -> Callable[[int], tuple[bytes, ...]]:
         """What starts, given the descriptor for the folder. Raises GatewayError for anything that was not judged."""

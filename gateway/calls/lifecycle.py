@@ -245,6 +245,9 @@ class Life:
         if self.given is None and self._starts(verdict):
             self.session.scratch()  # commands see nothing of it, so it must be there before one is planned
         self.plan = self._planned(self.planner, verdict)
+        if self.session.together is not None and self.session.together.shows_before(self, verdict):
+            verdict = self._judge()  # the files may be others by now
+            self.plan = self._planned(self.planner, verdict)
         if verdict.contained:
             why = cannot_hold(self, verdict, self.plan)
             if why:

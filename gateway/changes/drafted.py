@@ -55,7 +55,7 @@ def drafted(store: Store, number: int, judged: Callable[[str], str] = lambda _pa
     nodes = []
     for upper, target in store.layers(number):
         if os.path.isdir(target):
-            nodes.append((target, read_layer(upper, target, made.began)))
+            nodes.append((target, read_layer(upper, target, (made.began, *made.again))))
     every = [each for _target, found in nodes for node in found for each in node.all()]
     inside = tuple(f"{root}/" for root, _dev, _ino in made.roots)  # else it is the session's temporary folder
     conflicts = {each.path: each.conflict for each in every if each.conflict and each.path.startswith(inside)}

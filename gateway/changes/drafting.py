@@ -1,4 +1,5 @@
-"""One call that writes to layers of its own: from before it starts until somebody has decided about what it changed."""
+"""Calls that write to layers of their own: from before the first one starts until somebody has decided about what they
+changed."""
 
 from __future__ import annotations
 
@@ -9,8 +10,9 @@ from gateway.changes.area import area_of
 from gateway.changes.drafted import drafted
 from gateway.changes.keeping import discard, keep
 from gateway.changes.leaving import leave_draft
-from gateway.changes.store import Store
+from gateway.changes.store import DRAFT, RUNNING, Store
 from gateway.core.errors import StoreError
+from gateway.sandbox.drafts import is_touched
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -21,9 +23,12 @@ if TYPE_CHECKING:
     from gateway.changes.recording import Of
     from gateway.model.plan import SandboxPlan
 
+_LONGEST = 500  # characters of the calls' texts that are kept
+
 
 class Draft:
-    """Of one confined call. `plan`: by which it runs."""
+    """Of one confined call, or of several that go on in the same layers one after another. `plan`: by which the last
+    one runs."""
 
     def __init__(self, of: Of, plan: SandboxPlan) -> None:
         """Raises StoreError where there can be none."""
@@ -41,6 +46,36 @@ class Draft:
             self._store.remove(made.number)
             raise StoreError(f"there can be no draft in {folder} ({error.strerror})") from error
         self.plan = plan.replace(draft=folder)
+
+    def again(self, of: Of, plan: SandboxPlan) -> None:
+        """Another call goes on in its layers, by this plan from now on. Raises StoreError where it is decided about by
+        now."""
+        folder = self._store.path(self.number, "draft")
+        with self._store.locked():
+            made = self._store.checked(self.number)
+            if made.state != DRAFT:
+                raise StoreError(f"the changes {self.number} are no draft")
+            try:
+                os.utime(folder)
+                began = os.stat(folder).st_ctime_ns
+            except OSError as error:
+                raise StoreError(f"there can be no draft in {folder} ({error.strerror})") from error
+            known = {root for root, _dev, _ino in made.roots}
+            self._made = made.replace(
+                state=RUNNING,
+                call=f"{made.call}; {of.call}"[:_LONGEST],
+                named=tuple(dict.fromkeys((*made.named, *of.named))),
+                roots=(*made.roots, *[each for each in self._store.roots_of(area_of(plan)) if each[0] not in known]),
+                again=(*made.again, began),
+                owner=self._store.ours(),
+            )
+            self._store.put(self._made)
+        self.plan = plan.replace(draft=folder)
+
+    @property
+    def is_touched(self) -> bool:
+        """Whether anything at all lies in its layers. Raises OSError and ValueError."""
+        return is_touched(self.plan.draft)
 
     def ended(self) -> None:
         """Nothing of the call runs any more. What it changed is there to be decided about, whatever comes next."""

@@ -13,6 +13,7 @@ from contextlib import contextmanager
 from gateway.changes.state import DEVICE, FILE, FOLDER, SOCKET, stamp_of
 from gateway.core.errors import StoreError
 from gateway.core.value import Value
+from gateway.sandbox.birth_time import born_ns
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -68,9 +69,10 @@ class Node(Value):
             yield from each.all()
 
 
-def read_layer(upper: str, target: str, since: int) -> tuple[Node, ...]:
-    """What keeping a layer would change in a folder. `since`: nanoseconds since the epoch from which on what was
-    changed below was changed meanwhile. Raises StoreError where it cannot be told."""
+def read_layer(upper: str, target: str, since: tuple[int, ...]) -> tuple[Node, ...]:
+    """What keeping a layer would change in a folder. `since`: when the calls began that wrote to it, in nanoseconds
+    since the epoch: what was changed below after the one began that brought a name into the layer was changed
+    meanwhile. Raises StoreError where it cannot be told."""
     try:
         return tuple(_Reading(since).folder(upper, target, has_lower=True))
     except (OSError, RecursionError) as error:
@@ -78,7 +80,7 @@ def read_layer(upper: str, target: str, since: int) -> tuple[Node, ...]:
 
 
 class _Reading:
-    def __init__(self, since: int) -> None:
+    def __init__(self, since: tuple[int, ...]) -> None:
         self._since = since
         self._count = 0
 
@@ -121,10 +123,10 @@ class _Reading:
                 return None
             if was.kind == now.kind != FILE and was.replace(ino=0, dev=0) == now.replace(ino=0, dev=0):
                 return None
-            conflict = self._conflict(below)
+            conflict = self._conflict(below, place)
             if not conflict and was.kind == FILE and was.links > 1 and now.kind == FILE:
                 conflict = "" if _equal(place, path, was, now) else LINKED
-        elif has_lower and _has(place, _ORIGIN) and self._is_since(os.lstat(os.path.dirname(path))):
+        elif has_lower and _has(place, _ORIGIN) and self._is_since(os.lstat(os.path.dirname(path)), place):
             conflict = SINCE  # it was deleted below, or comes from a name that was
         gone = self._all_gone(path) if was is not None and was.kind == FOLDER else ()
         conflict = conflict or next((each.conflict for each in _all(gone) if each.conflict), "")
@@ -139,11 +141,11 @@ class _Reading:
                 if not inside:
                     return None
             else:
-                conflict = self._conflict(os.lstat(path))
+                conflict = self._conflict(os.lstat(path), place)
             return Node(path, was, now, place, below=inside, conflict=conflict)
         conflict = SINCE if was is None and _has(place, _ORIGIN) else ""  # the folder below has gone
         if was is not None:
-            conflict = self._conflict(os.lstat(path))
+            conflict = self._conflict(os.lstat(path), place)
         return Node(path, was, now, place, below=inside, conflict=conflict)
 
     def _gone(self, path: str) -> Node | None:
@@ -160,11 +162,18 @@ class _Reading:
         found = [self._gone(f"{folder}/{name}") for name in names]
         return tuple(each for each in found if each is not None)
 
-    def _conflict(self, looked: os.stat_result) -> str:
-        return SINCE if self._is_since(looked) else ""
+    def _conflict(self, looked: os.stat_result, place: str = "") -> str:
+        return SINCE if self._is_since(looked, place) else ""
 
-    def _is_since(self, looked: os.stat_result) -> bool:
-        return looked.st_ctime_ns >= self._since
+    def _is_since(self, looked: os.stat_result, place: str) -> bool:
+        """`place`: what the layer has there; of a name that it lacks nobody can tell which call took it away."""
+        first, *more = self._since
+        if looked.st_ctime_ns < first:
+            return False
+        if not more or not place:
+            return True
+        born = born_ns(place)
+        return looked.st_ctime_ns >= max([each for each in self._since if each <= born], default=first)
 
 
 def _all(nodes: tuple[Node, ...]) -> Iterator[Node]:

@@ -53,7 +53,8 @@ class ChangeSet(Value):
     the gateway that runs it, zeros for nobody's; `key`: by which the call of somebody else's tool is known again;
     `bytes`: kept here and nowhere else; `partly`: how many names undoing left as they were; `named`: what the call said
     beforehand that it writes; `later`: what runs later of all the rest that it changed, from the project's root;
-    `began`: of a draft, nanoseconds since the epoch from which on what changed below was changed by somebody else."""
+    `began`: of a draft, nanoseconds since the epoch from which on what changed below was changed by somebody else;
+    `again`: the same for each further call that went on in it."""
 
     number: int
     id: str
@@ -71,6 +72,7 @@ class ChangeSet(Value):
     named: tuple[str, ...] = ()
     later: tuple[str, ...] = ()
     began: int = 0
+    again: tuple[int, ...] = ()
 
 
 class Before(Value):
@@ -99,13 +101,9 @@ class Store:
             with self.locked():
                 room = self._make_room()
                 number = max((each for each in self._numbers()), default=0) + 1
-                roots = []
-                for root in area.roots:
-                    found = os.stat(root)
-                    roots.append((root, found.st_dev, found.st_ino))
                 made = ChangeSet(
                     number, os.urandom(6).hex(), call[:500], tool[:100], session=session[:200], project=project,
-                    time=time.time(), state=RUNNING, roots=tuple(roots),
+                    time=time.time(), state=RUNNING, roots=self.roots_of(area),
                     owner=self.ours(), key=key, named=tuple(named),
                 )  # fmt: skip
                 os.mkdir(self.path(number), 0o700)
@@ -114,6 +112,11 @@ class Store:
             return Writing(self, made, room)
         except OSError as error:
             raise StoreError(f"changes cannot be saved in {self.folder} ({error.strerror})") from error
+
+    @staticmethod
+    def roots_of(area: Area) -> tuple[tuple[str, int, int], ...]:
+        """The folders that are saved, as a set names them. Raises OSError."""
+        return tuple([(root, found.st_dev, found.st_ino) for root in area.roots for found in [os.stat(root)]])
 
     def full(self) -> str:
         """Why nothing more can be saved, "" while there is room. Raises nothing."""
@@ -295,7 +298,7 @@ class Store:
             with open(self.path(number, "set"), encoding="utf-8") as file:
                 told = _decode(file.read())
             roots = tuple((path, dev, ino) for path, dev, ino in told.pop("roots"))
-            lists = {name: tuple(told.get(name, ())) for name in ("owner", "named", "later")}
+            lists = {name: tuple(told.get(name, ())) for name in ("owner", "named", "later", "again")}
             return ChangeSet(**told | {"roots": roots, **lists})
         except (OSError, ValueError, TypeError, KeyError):
             return None

@@ -165,6 +165,10 @@ class Child:
     def _planned(self, planner: Planner, verdict: Verdict) -> tuple[SandboxPlan, tuple[str, ...]]:
         """The plan of its command, and what it is given that nobody else has. Raises SandboxError, Failure."""
         plan = planner.plan(verdict, None)
+        if plan.drafted:  # it serves for as long as the session lasts, so that nobody would decide about it
+            from gateway.sandbox.drafts import only_reading
+
+            plan = only_reading(plan)
         if self._narrows is not None:
             plan = self._narrows(plan)
         own = self._environment(planner.judge.environment)

@@ -5,7 +5,8 @@ the caches and the session's temporary folder lies one each. Who decides what be
 `gateway.changes.drafting`.
 
     DRAFT/0/upper, DRAFT/0/work   what was changed in the first of these folders, and what the kernel needs for that
-    DRAFT/layers                  which of them lies over what that somebody may want to have changed: no cache
+    DRAFT/layers                  of each which folder it lies over for the call, and what somebody may want to have
+                                  changed by it, "" for a cache
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from __future__ import annotations
 import os
 
 from gateway.core.plainjson import dumps, loads
-from gateway.model.plan import WRITE
+from gateway.model.plan import READ, WRITE, Mount
 from gateway.sandbox.base import SandboxError
 from gateway.sandbox.launched.leftovers import remove
 from gateway.sandbox.nested_paths import is_below, is_inside
@@ -21,8 +22,9 @@ from gateway.sandbox.nested_paths import is_below, is_inside
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Container, Iterable
+    from typing import Any
 
-    from gateway.model.plan import Mount, SandboxPlan
+    from gateway.model.plan import SandboxPlan
 
 # File systems that the kernel lays a layer over such that names, links and times below it mean what they always do.
 _KNOWN = frozenset(("ext2", "ext3", "ext4", "xfs", "btrfs", "tmpfs", "f2fs", "zfs", "bcachefs", "overlay"))
@@ -64,34 +66,70 @@ def cannot_lay(folders: tuple[str, ...]) -> str:
 
 
 def laid(plan: SandboxPlan) -> SandboxPlan:
-    """The plan with what the call changes in layers of its own, whose folders are made. Its caches and what it shares
-    are those that it uses for certain. Raises SandboxError."""
+    """The plan with what the call changes in layers of its own, whose folders are made; in those that are there from a
+    call before it goes on. Its caches and what it shares are those that it uses for certain. Raises SandboxError."""
     below: dict[str, tuple[str, ...]] = {path: (path,) for path in plan.drafted}
     below |= {path: (f"{folder}/upper", path) for path, folder in plan.layers}
     below |= {path: (folder,) for path, folder in plan.shared}
     kept = {path: path for path in plan.drafted} | dict(plan.shared)
-    found, listed = [], []
+    if not plan.draft.startswith("/"):
+        raise SandboxError("nobody has made room for what the call changes", "start what runs so as a call of its own")
+    found = []
     try:
-        for number, (path, lowers) in enumerate(below.items()):
+        before = _listed(plan.draft) if os.path.exists(f"{plan.draft}/{_LISTED}") else []
+        listed = {str(path): (number, str(target)) for number, path, target in before}
+        for path, lowers in below.items():
+            is_new = path not in listed
+            number, _target = listed.setdefault(path, (len(listed), kept.get(path, "")))
             folder = f"{plan.draft}/{number}"
-            remove(os.fsencode(folder))  # of an attempt that did not come to start
+            # Of an attempt that did not come to start; or what the kernel has left there, and would not take again.
+            remove(os.fsencode(folder if is_new else f"{folder}/work"))
             os.makedirs(f"{folder}/work", mode=0o700)
-            os.mkdir(f"{folder}/upper")
-            os.chmod(f"{folder}/upper", os.stat(lowers[-1]).st_mode & 0o7777)
+            if is_new:
+                os.mkdir(f"{folder}/upper")
+                os.chmod(f"{folder}/upper", os.stat(lowers[-1]).st_mode & 0o7777)
             found.append((path, lowers, folder))
-            if path in kept:
-                listed.append([number, kept[path]])
-        with open(f"{plan.draft}/{_LISTED}", "w", encoding="utf-8") as file:
-            file.write(dumps(listed))
-    except OSError as error:
+        with open(f"{plan.draft}/{_LISTED}.new", "w", encoding="utf-8") as file:
+            file.write(dumps([[number, path, target] for path, (number, target) in listed.items()]))
+        os.replace(f"{plan.draft}/{_LISTED}.new", f"{plan.draft}/{_LISTED}")
+    except (OSError, ValueError) as error:
         raise SandboxError(f"there can be no layer for what the call changes: {error}") from error
     return plan.replace(laid=tuple(found), layers=(), shared=())
 
 
 def layers_in(draft: str) -> list[tuple[str, str]]:
     """What was changed over which folder, in the layers of a call that has ended. Raises OSError and ValueError."""
+    return [(f"{draft}/{number}/upper", target) for number, _path, target in _listed(draft) if target]
+
+
+def only_reading(plan: SandboxPlan) -> SandboxPlan:
+    """The plan for what nobody decides about when it has ended: it sees the same, and writes nothing of it. Pure."""
+    mounts = tuple([each.replace(access=READ) if each.access == WRITE else each for each in plan.mounts])
+    return plan.replace(mounts=mounts, drafted=())
+
+
+def is_touched(draft: str) -> bool:
+    """Whether anything at all lies in the layers of a call over what somebody may want to have changed. Raises OSError
+    and ValueError."""
+    for upper, _target in layers_in(draft):
+        with os.scandir(upper) as entries:
+            if next(entries, None) is not None:
+                return True
+    return False
+
+
+def over(plan: SandboxPlan, folders: Iterable[str]) -> SandboxPlan:
+    """The plan with layers over these folders, too, which the call sees through them, be it only to read. Pure."""
+    every = {*folders, *plan.drafted}
+    tops = tuple(sorted(each for each in every if not is_inside(each, every)))
+    shown = {mount.path for mount in plan.mounts}
+    added = tuple(Mount(each, READ, True) for each in tops if each not in shown)
+    return plan.replace(mounts=tuple(sorted((*plan.mounts, *added))), drafted=tops)
+
+
+def _listed(draft: str) -> list[list[Any]]:
     with open(f"{draft}/{_LISTED}", encoding="utf-8") as file:
-        return [(f"{draft}/{number}/upper", str(target)) for number, target in loads(file.read())]
+        return list(loads(file.read()))
 
 
 def _mounts() -> dict[str, str]:

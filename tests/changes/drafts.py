@@ -40,7 +40,7 @@ class Drafts:
         os.makedirs(f"{folder}/0/upper")
         os.mkdir(f"{folder}/0/work")
         with open(f"{folder}/layers", "w", encoding="utf-8") as file:
-            file.write(dumps([[0, str(self.top)]]))
+            file.write(dumps([[0, str(self.top), str(self.top)]]))
         made = writing.made.replace(began=os.stat(f"{folder}/layers").st_ctime_ns)
         self.store.put(made)
         in_child(lambda: self._laid_over(f"{folder}/0", program))

@@ -97,3 +97,8 @@ def test_nothing_that_lays_no_layers_holds_such_a_call() -> None:
     assert choose(plan_of().replace(drafted=()), [Other()]).backend.name == "bubblewrap"  # type: ignore[list-item]
     with pytest.raises(SandboxError, match="lays no layer over a workspace"):
         choose(plan_of(), [Other()])  # type: ignore[list-item]
+
+
+def test_nothing_is_laid_where_nobody_has_made_room_for_it() -> None:
+    with pytest.raises(SandboxError, match="nobody has made room"):
+        laid(plan_of())

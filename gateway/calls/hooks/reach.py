@@ -16,7 +16,6 @@ from gateway.core.programs import persons_environment, persons_program
 from gateway.core.secret_masking import hidden
 from gateway.model.call import RawCall
 from gateway.model.decision import Decision
-from gateway.model.plan import READ, WRITE
 from gateway.model.verdict import Outcome
 from gateway.policy.confine import BY_PROFILE
 from gateway.policy.modes import CEILINGS
@@ -168,7 +167,7 @@ def asked_confined(hook: Hook, given: dict[str, Any], life: InProgress) -> bytes
         plan = life.planner.plan(verdict, None)
     except SandboxError as error:
         raise HookError(f"cannot be confined: {error.reason}") from error
-    if verdict.decision is not Decision.ALLOW:
+    if verdict.decision is not Decision.ALLOW or verdict.drafts:
         plan = _alone(plan)
     plan = plan.replace(limits=plan.limits.replace(seconds=float(hook["seconds"]), output=MOST_ANSWER))
     argv = tuple(map(os.fsencode, words))
@@ -196,9 +195,10 @@ def _refuse_unless_allowed(verdict: Verdict) -> None:
 
 def _alone(plan: SandboxPlan) -> SandboxPlan:
     """The plan for unknown code that no rule allows: it sees what every call sees, and changes and reaches nothing."""
+    from gateway.sandbox.drafts import only_reading
+
     mounts = [each for each in plan.mounts if each.rule != BY_PROFILE]
-    mounts = [each.replace(access=READ) if each.access == WRITE else each for each in mounts]
-    return plan.replace(mounts=tuple(mounts), network=OFF, permits=())
+    return only_reading(plan.replace(mounts=tuple(mounts), network=OFF, permits=()))
 
 
 def _refuse_address(hook: Hook, life: InProgress) -> None:

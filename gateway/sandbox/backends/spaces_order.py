@@ -58,8 +58,10 @@ def _root_of(plan: SandboxPlan) -> dict[str, Any]:
     private = tuple(f"{folder}/" for folder in plan.private)
     links = [(os.fsencode(path), os.fsencode(target), path.startswith(private)) for path, target in plan.links]
     sealed = [step.path for step in made if step.kind == COVER] + (["/dev"] if in_devices else [])
+    laid = _laid(plan)
+    sealed += [step.path for step in made if step.kind == READ_ONLY and step.path in laid]
     return {
-        "steps": _steps(made, size, _laid(plan), dict(plan.shared)),
+        "steps": _steps(made, size, laid, dict(plan.shared)),
         "links": [(path, target) for path, target, late in links if not late],
         "late_links": [(path, target) for path, target, late in links if late],
         "files": [(os.fsencode(path), content) for path, content in plan.files],
@@ -96,11 +98,11 @@ def _steps(
     laid: set[str] = set()
     for step in made:
         kind, path, folder, how = _step(step, size)
-        if kind == "bind" and step.kind == BIND:
+        if kind == "bind" and step.kind in (BIND, READ_ONLY):
             if step.path in laid_over and step.path not in laid:
-                laid.add(step.path)
-                kind, how = "layer", (*laid_over[step.path], how)
-            elif any(f"{step.path}/".startswith(f"{each}/") for each in laid):
+                laid.add(step.path)  # one that is only to be read is sealed last: what lies in it may be to be written
+                kind, how = "layer", (*laid_over[step.path], how & ~_READ_ONLY)
+            elif step.kind == BIND and any(f"{step.path}/".startswith(f"{each}/") for each in laid):
                 kind = "again"
         elif step.kind == PRIVATE and step.path in laid_over:
             kind, how = "layer", (*laid_over[step.path], _NO_SETUID | _NO_DEVICES)
