@@ -12,9 +12,11 @@ import json
 
 from gateway.core.value import Value
 from gateway.install.exported_rules import second_net
-from gateway.translation.asked import SHELL, Asked, shown
+from gateway.translation.asked import FETCH, READ, SHELL, WRITE, Asked, shown
 from gateway.translation.auditing import harm
 from gateway.translation.comparing import is_beyond_rules, theirs_of
+from gateway.translation.deciding import FIRST
+from gateway.translation.globs_of_paths import below
 from gateway.translation.importing import ordered
 from gateway.translation.rules import ALLOW, ASK, DENY, LANES
 
@@ -23,21 +25,26 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
     from typing import Any
 
+    from gateway.install.exported_rules import Second
     from gateway.policy.table import Policy
     from gateway.translation.clients import Client
     from gateway.translation.engine import Engine
 
 COMMAND, EXACT_COMMAND, READS, WRITES, HOST, TOOL = "command", "exact command", "reads", "writes", "host", "tool"
+EVERY = "every call"
 _WILD = frozenset("*?[\\'\"")
+_WHOLE = {"Bash": SHELL, "Read": READ, "Write": WRITE, "WebFetch": FETCH}
 
 
 class Item(Value):
-    """One thing that agents' rules may say. `text`: words of a command, a path of ours, a host, or `server/tool`."""
+    """One thing that agents' rules may say. `text`: words of a command, a path of ours, a host, `server/tool`, or a
+    kind of call. `base`: other rules are its exceptions, so that they decide before it does."""
 
     lane: str
     kind: str
     text: str
     rule: str
+    base: bool = False
 
 
 class Exported(Value):
@@ -48,40 +55,63 @@ class Exported(Value):
     left: tuple[tuple[str, str], ...]
 
 
-def items_of(rules: Iterable[Mapping[str, Any]]) -> tuple[list[Item], list[tuple[str, str]]]:
+def items_of(rules: Iterable[Mapping[str, Any]], client: Client) -> tuple[list[Item], list[tuple[str, str]]]:
     """What of rules in normal form can be said, and what cannot."""
-    rules = list(rules)
-    net = second_net(rules)
-    found = [Item(DENY, COMMAND, " ".join(each.words), each.rule) for each in net.prefixes]
-    found += [Item(DENY, READS, each, "") for each in net.reads] + [Item(DENY, WRITES, each, "") for each in net.writes]
-    found += [Item(DENY, HOST, each, "") for each in net.hosts]
-    found += [Item(DENY, TOOL, "/".join(each), "") for each in net.tools]
-    left = list(net.left)
+    found: list[Item] = []
+    left: list[tuple[str, str]] = []
     for rule in rules:
-        if rule["lane"] in (ALLOW, ASK):
-            for when in rule["when"].get("any", [rule["when"]]):
-                more = [] if rule["except"] else _said(rule["lane"], when, rule["id"])
-                found += more
-                left += [] if more else [(rule["id"], f"tests {', '.join(sorted(when))}")]
+        if rule["lane"] not in LANES:
+            left.append((rule["id"], "demands something of calls that are allowed"))
+            continue
+        if rule["except"] and client.WAY != FIRST:
+            net = second_net([rule])  # a deny of paths may be said without what is excepted
+            found += _of_net(net)
+            left += net.left if rule["lane"] == DENY else ((rule["id"], "has exceptions"),)
+            continue
+        for when in rule["when"].get("any", [rule["when"]]):
+            more = _said(rule["lane"], when, rule["id"], client) or (_of_net(second_net([{**rule, "when": when}])))
+            found += [item.replace(base=bool(rule["except"])) for item in more]
+            left += [] if more else [(rule["id"], f"tests {', '.join(sorted(when))}")]
     return list(dict.fromkeys(found)), list(dict.fromkeys(left))
 
 
-def _said(lane: str, when: Mapping[str, Any], rule: str) -> list[Item]:
-    """One alternative of an allow or ask rule, whole or not at all."""
+def _of_net(net: Second) -> list[Item]:
+    found = [Item(DENY, COMMAND, " ".join(each.words), each.rule) for each in net.prefixes]
+    found += [Item(DENY, READS, each, "") for each in net.reads] + [Item(DENY, WRITES, each, "") for each in net.writes]
+    found += [Item(DENY, HOST, each, "") for each in net.hosts]
+    return found + [Item(DENY, TOOL, "/".join(each), "") for each in net.tools]
+
+
+def _said(lane: str, when: Mapping[str, Any], rule: str, client: Client) -> list[Item]:
+    """One alternative of a rule, whole or not at all."""
     keys = set(when)
-    if keys == {"command"}:
-        plain = [(each.removesuffix(" *"), each.endswith(" *")) for each in when["command"]]
+    if keys == {"command"} or (keys == {"command", "effect", "path"} and _is_inside(when, client)):
+        if when["command"] == ["**"]:
+            return [Item(lane, EVERY, SHELL, rule)]
+        plain = [(each.removesuffix("*").rstrip(), each.endswith("*")) for each in when["command"]]
         if all(text and not _WILD & set(text) for text, _more in plain):
             return [Item(lane, COMMAND if more else EXACT_COMMAND, text, rule) for text, more in plain]
     if keys == {"tool"} and all(_is_server(each) for each in when["tool"]):
         return [Item(lane, TOOL, each[5:].replace("__", "/", 1), rule) for each in when["tool"]]
-    if keys - {"tool"} == {"effect", "path"} and (lane == ASK or "tool" in keys):
-        kind = WRITES if "write" in when["effect"] else READS if "read" in when["effect"] else ""
-        if kind and all(each.startswith(("~/", "//", "./")) for each in when["path"]):
-            return [Item(lane, kind, each, rule) for each in when["path"]]
-    if keys - {"tool", "direction"} == {"effect", "host"} and all("." in host.strip("*.") for host in when["host"]):
+    if keys <= {"tool", "effect"} and when.get("tool", [""])[0] in _WHOLE:
+        return [Item(lane, EVERY, _WHOLE[when["tool"][0]], rule)]
+    if keys - {"tool", "named", "path_not"} == {"effect", "path"} and (lane != ALLOW or "tool" in keys):
+        read, written = "read" in when["effect"], "write" in when["effect"]
+        spared = [each for path in when["path"] if (each := below(path))]
+        if when.get("path_not", spared) == spared and (read or written):
+            kinds = [READS] * read + [WRITES] * written if lane != ALLOW else [WRITES if written else READS]
+            return [Item(lane, kind, path, rule) for kind in kinds for path in when["path"]]
+    if keys - {"tool", "direction", "port"} == {"effect", "host"} and all(
+        "." in each.strip("*.") for each in when["host"]
+    ):
         return [Item(lane, HOST, host, rule) for host in when["host"]]
     return []
+
+
+def _is_inside(when: Mapping[str, Any], client: Client) -> bool:
+    """Whether an alternative speaks of commands inside of the project, of which the agent asks beyond it by itself."""
+    programs = {each.split(" ", 1)[0] for each in when["command"]}
+    return when["path"] == ["./"] and programs <= client.PATH_PROGRAMS
 
 
 def _is_server(name: str) -> bool:
@@ -92,7 +122,7 @@ def _is_server(name: str) -> bool:
 def exported(rules: Iterable[Mapping[str, Any]], client: Client, engine: Engine, policy: Policy) -> Exported:
     """The rules as the agent's. `policy`: all that holds, in the engine's world."""
     form = FORMS[client.NAME]
-    wanted, left = items_of(rules)
+    wanted, left = items_of(rules, client)
     items = [item for item in wanted if form.fits(item)]
     unsaid = [
         (item.rule or item.lane, f"{client.TITLE} has no rule for {item.kind}: {item.text}")
@@ -163,6 +193,8 @@ def _by_lane(items: Sequence[Item], text_of: Callable[[Item], str | None]) -> di
 def _claude(items: Sequence[Item]) -> str:
     def text_of(item: Item) -> str:
         server, _, tool = item.text.partition("/")
+        if item.kind == EVERY:
+            return {SHELL: "Bash", READ: "Read", WRITE: "Edit", FETCH: "WebFetch"}[item.text]
         return {
             COMMAND: f"Bash({item.text}:*)", EXACT_COMMAND: f"Bash({item.text})", READS: f"Read({item.text})",
             WRITES: f"Edit({item.text})", HOST: f"WebFetch(domain:{item.text})",
@@ -184,11 +216,15 @@ def _codex(items: Sequence[Item]) -> str:
 def _gemini(items: Sequence[Item]) -> str:
     """By priority, as the highest decides: what forbids above what asks above what allows."""
     decisions = {DENY: ("deny", 900), ASK: ("ask_user", 800), ALLOW: ("allow", 700)}
+    tools = {SHELL: ["run_shell_command"], READ: ["read_file"], WRITE: ["write_file", "replace"], FETCH: ["web_fetch"]}
     made = []
     for item in items:
         decision, priority = decisions[item.lane]
+        priority -= 800 if item.base else 0
         server, _, tool = item.text.partition("/")
         which = f'toolName = "run_shell_command"\ncommandPrefix = {json.dumps(item.text, ensure_ascii=False)}'
+        if item.kind == EVERY:
+            which = f"toolName = {json.dumps(tools[item.text])}"
         if item.kind == TOOL:
             which = f"mcpName = {json.dumps(server)}\ntoolName = {json.dumps(tool)}"
         made.append(f'[[rule]]\n{which}\ndecision = "{decision}"\npriority = {priority}\n')
@@ -198,21 +234,39 @@ def _gemini(items: Sequence[Item]) -> str:
 def _opencode(items: Sequence[Item]) -> str:
     """In order, as the last that matches decides: what allows, then what asks, then what forbids."""
     found: dict[str, Any] = {}
-    for lane in (ALLOW, ASK, DENY):
+    for base, lane in ((True, ASK), (True, DENY), (False, ALLOW), (False, ASK), (False, DENY)):
         for item in items:
-            if item.lane != lane:
+            if (item.base, item.lane) != (base, lane):
+                continue
+            if item.kind == EVERY:
+                name = {SHELL: "bash", READ: "read", WRITE: "edit", FETCH: "webfetch"}[item.text]
+                entries = found.setdefault(name, {})
+                entries.pop("*", None)
+                entries["*"] = lane
                 continue
             if item.kind == TOOL:
                 found[item.text.replace("/", "_", 1)] = lane
                 continue
             name = {COMMAND: "bash", EXACT_COMMAND: "bash", READS: "read", WRITES: "edit"}[item.kind]
-            text = f"{item.text} *" if item.kind == COMMAND else item.text.removeprefix("./")
-            text = text.removeprefix("**/") if item.kind in (READS, WRITES) else text
             entries = found.setdefault(name, {})
-            for each in (text, f"{text}/*") if name != "bash" and not text.endswith("*") else (text,):
+            for each in _opencode_patterns(item):
                 entries.pop(each, None)
                 entries[each] = lane
+    if isinstance(found.get("webfetch"), dict):
+        found["webfetch"] = found["webfetch"]["*"]  # it takes no patterns
     return _json({"permission": found})
+
+
+def _opencode_patterns(item: Item) -> tuple[str, ...]:
+    if item.kind in (COMMAND, EXACT_COMMAND):
+        return (f"{item.text} *" if item.kind == COMMAND else item.text,)
+    path = item.text.removeprefix("./")
+    deep = path.startswith("**/") or "/" not in path.rstrip("/")
+    path = path.removeprefix("**/").replace("/**", "/*").replace("**/", "*")
+    if item.lane == ALLOW:
+        return (f"*/{path}", path) if deep and item.text != f"./{path}" else (path,)
+    found = (path, f"*/{path}") if deep else (path,)
+    return tuple(each for one in found for each in ((one,) if one.endswith("*") else (one, f"{one}/*")))
 
 
 def _vscode(items: Sequence[Item]) -> str:
@@ -253,12 +307,13 @@ def _copilot(items: Sequence[Item]) -> str:
 
 
 _LANES, _NO_ASK = frozenset(LANES), frozenset((ALLOW, DENY))
+_PATHS, _SAID = frozenset((READS, WRITES)), frozenset((COMMAND, TOOL))
 FORMS: dict[str, Form] = {
-    "claude": Form("/settings.json", frozenset((COMMAND, EXACT_COMMAND, READS, WRITES, HOST, TOOL)), _LANES, _claude),
+    "claude": Form("/settings.json", _SAID | _PATHS | {EXACT_COMMAND, HOST, EVERY}, _LANES, _claude),
     "codex": Form("/gateway.rules", frozenset((COMMAND,)), _LANES, _codex),
-    "gemini": Form("/gateway.toml", frozenset((COMMAND, TOOL)), _LANES, _gemini),
-    "opencode": Form("/opencode.json", frozenset((COMMAND, EXACT_COMMAND, READS, WRITES, TOOL)), _LANES, _opencode),
+    "gemini": Form("/gateway.toml", _SAID | {EVERY}, _LANES, _gemini),
+    "opencode": Form("/opencode.json", _SAID | _PATHS | {EXACT_COMMAND, EVERY}, _LANES, _opencode),
     "vscode": Form("/settings.json", frozenset((COMMAND,)), _LANES, _vscode),
-    "cursor": Form("/cli.json", frozenset((COMMAND, READS, WRITES, HOST, TOOL)), _NO_ASK, _cursor),
-    "copilot": Form("/copilot.sh", frozenset((COMMAND, HOST, TOOL)), _NO_ASK, _copilot),
+    "cursor": Form("/cli.json", _SAID | _PATHS | {HOST}, _NO_ASK, _cursor),
+    "copilot": Form("/copilot.sh", _SAID | {HOST}, _NO_ASK, _copilot),
 }

@@ -40,8 +40,10 @@ class Path(Value):
     def wide(self) -> tuple[Clause, ...]:
         if not self.denies:
             return ({"tool": TOOLS[self.kind]},)
-        effects = ["list", "read", "write", "delete"] if self.kind == READ else ["write", "delete"]
-        return ({"effect": effects, "path": list(self.denies)},)
+        if self.kind == READ:
+            return ({"effect": ["list", "read", "write", "delete"], "path": list(self.denies)},)
+        # What a call writes without naming it (`git commit` in `.git`) no rule on an agent's tools speaks of.
+        return ({"effect": ["write", "delete"], "path": list(self.denies), "named": True},)
 
     def tried(self) -> tuple[Asked, ...]:
         shell = (
