@@ -14,6 +14,7 @@ from gateway.translation.asked import FETCH, MCP, READ, SHELL, WRITE
 from gateway.translation.deciding import FIRST
 from gateway.translation.matching import Command, Everything
 from gateway.translation.matching_expressions import Expression
+from gateway.translation.matching_targets import Path
 from gateway.translation.rules import ALLOW, ASK, DENY
 
 TYPE_CHECKING = False
@@ -33,6 +34,7 @@ _PARTS: dict[str, tuple[Clause, ...]] = {
     FETCH: ({"tool": ["WebFetch"], "effect": ["connect"]},),
     MCP: ({"tool": ["mcp__*"]},),
 }
+_GIT: Clause = {"exec": ["git"]}
 _BEYOND_PATHS = ("code", "connect", "push", "credential", "env", "process", "system")
 
 # What an allow rule is not written for.
@@ -89,6 +91,8 @@ def statements(
                 unsaid.append(Unsaid(rule, why))
         else:
             without = () if change else _exceptions(rule, tests, stronger)
+            if any(isinstance(test, Path) and test.kind == WRITE and _is_gits(test) for test in tests):
+                without = (*without, _GIT)  # which writes there with every command, and no tool of an agent's is git
             when = tuple(clause for test in tests for clause in _widely(test, bool(without), change))
             locked = change == KIND and ask_instead and rule.lane == DENY
             if when:
@@ -98,6 +102,10 @@ def statements(
             else:
                 unsaid.append(Unsaid(rule, f"no call of ours is {rule.partly or 'meant'}"))
     return made, unsaid
+
+
+def _is_gits(test: Path) -> bool:
+    return any(".git" in pattern.split("/") for pattern in test.denies)
 
 
 def _taken(test: Test, stronger: Sequence[Rule]) -> bool:

@@ -88,6 +88,7 @@ def test_only_what_was_imported_is_replaced(home: Path) -> None:
         (["--audit", "--replace"], b"--audit writes nothing"),
         (["--layer", "builtin"], b"--layer must be one of"),
         (["claude", "--file", "missing.json"], b"must be a file that is there"),
+        (["claude", "--output", "missing/x.yaml"], b"cannot be written"),
     ],
 )
 def test_wrong_usage_is_told_with_its_remedy(home: Path, words: list[str], says: bytes) -> None:

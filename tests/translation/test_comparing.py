@@ -10,6 +10,7 @@ import pytest
 from fuzzing import THOROUGH
 from rulesets import call, text_of
 
+from gateway.translation.asked import SHELL, Asked
 from gateway.translation.clients import CLIENTS
 from gateway.translation.comparing import EXACT, LOST, NARROWER, WIDER, differences, translated
 from gateway.translation.importing import ordered
@@ -63,6 +64,17 @@ def test_the_report_says_what_becomes_of_a_rule_and_shows_it(
     rules, _remarks = ordered(client, [(file, "/home/dev/.claude/settings.json", "user")], engine.where)
     (loss,) = translated(rules, client, engine).losses
     assert (loss.grade, loss.witness or witness) == (grade, witness or loss.witness)
+
+
+@pytest.mark.parametrize(
+    ("call", "decision"), [("git add README.md", "ask"), ("tee .git/config", "deny"), ("rm .git/config", "deny")]
+)
+def test_a_deny_of_what_git_keeps_is_none_of_git(call: str, decision: str, engine: Engine) -> None:
+    client = CLIENTS["claude"]
+    text = json.dumps({"permissions": {"deny": ["Edit(.git/**)"]}})
+    rules, _remarks = ordered(client, [(text, "/home/dev/.claude/settings.json", "user")], engine.where)
+    policy = engine.policy(layer(translated(rules, client, engine).statements, {"claude": "x"}))
+    assert engine.decision(policy, Asked(SHELL, call)) == decision
 
 
 def test_order_that_has_meaning_becomes_exceptions(engine: Engine) -> None:

@@ -163,9 +163,9 @@ def _import(
     ):
         write("nothing was written\n")
         return 1
-    _write(path, text)
+    _write(path, text, make=not output)
     if not json:
-        steps = [f"gateway policy lint {shell_word(path)}", "gateway check 'some command'"]
+        steps = [f"gateway policy lint {shell_word(path)}", "gateway check 'Bash(some command)'"]
         steps += ["gateway policy trust"] if layer == "project" and not output else []
         write("\n".join([f"wrote {visible(path)}", "next:", *(f"  {step}" for step in steps)]) + "\n")
     return 0
@@ -200,12 +200,14 @@ def _check_free(path: str, replace: bool) -> None:
         raise ConfigError(Problem("was imported before", file=path, remedy="`--replace` writes it anew"))
 
 
-def _write(path: str, text: str) -> None:
+def _write(path: str, text: str, *, make: bool) -> None:
+    """`make`: the folder, too."""
     from gateway.core.cache import replace_whole
 
     try:
-        os.makedirs(os.path.dirname(path), exist_ok=True)
+        if make:
+            os.makedirs(os.path.dirname(path), exist_ok=True)
         replace_whole(path, text.encode())
     except OSError as error:
-        remedy = "name a file in a folder that you may write"
+        remedy = "name a file in a folder that is there and that you may write"
         raise ConfigError(Problem(f"cannot be written: {error.strerror}", file=path, remedy=remedy)) from error
