@@ -12,7 +12,7 @@ import errno
 import os
 import shutil
 import stat
-from contextlib import ExitStack, suppress
+from contextlib import ExitStack, contextmanager, suppress
 
 from gateway.changes.area import Area
 from gateway.changes.beneath import Beneath
@@ -30,7 +30,7 @@ from gateway.core.value import Value
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator
-    from typing import Any
+    from typing import Any, BinaryIO
 
     from gateway.changes.state import Stamp
     from gateway.changes.store import ChangeSet, Store
@@ -140,6 +140,8 @@ def _steps(node: Node, wanted: Collection[str]) -> Iterator[list[Any]]:
             yield [_MODE, node.path, now.mode, inode]
         else:
             yield [_PLACE, node.path, node.place, list(now.inode), inode]
+            if now.kind == FOLDER and now.mode & 0o700 != 0o700:
+                yield [_MODE, node.path, now.mode, None]  # its owner moves no folder that is closed to them
         return
     if now is not None and now.kind == FOLDER and node.path in wanted:
         if was is not None:
@@ -251,6 +253,10 @@ class _Work:
         if not self._can_undo(path):
             return False
         _cleaned(place)
+        if now is not None and now.kind == FOLDER:
+            self.tree.open_up(path)
+        if stat.S_ISDIR(found.st_mode) and found.st_mode & 0o700 != 0o700:
+            os.chmod(place, stat.S_IMODE(found.st_mode) & ~_SET_ID | 0o700)
         above, _slash, name = place.rpartition("/")
         with ExitStack() as stack:
             try:
@@ -358,6 +364,20 @@ def _cleaned(place: str) -> None:
                 _cleaned(each)
 
 
+@contextmanager
+def _readable(place: str, mode: int) -> Iterator[BinaryIO]:
+    """A file of the layer, be it closed to its owner."""
+    closed = bool(os.geteuid()) and not mode & 0o400
+    if closed:
+        os.chmod(place, mode | 0o400)
+    try:
+        with open(place, "rb") as file:
+            yield file
+    finally:
+        if closed:
+            os.chmod(place, mode)
+
+
 def _copy(place: str, folder: int, name: str, known: dict[tuple[int, int], tuple[int, str]]) -> None:
     """The same on another file system. `known`: files that have come there already, by what they are copies of."""
     looked = os.lstat(place)
@@ -377,7 +397,7 @@ def _copy(place: str, folder: int, name: str, known: dict[tuple[int, int], tuple
         finally:
             os.close(inside)
     else:
-        with open(place, "rb") as source:
+        with _readable(place, mode) as source:
             to = os.open(
                 name, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600, dir_fd=folder
             )

@@ -9,12 +9,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
-from changes.drafts import Drafts, layers_hold
+from changes.drafts import Drafts, give_up_rights, in_child, layers_hold
 
 from gateway.changes.drafted import COMMITTED, LOCKED, drafted
 from gateway.changes.keeping import discard, keep
 from gateway.changes.layer import LINKED, SINCE
 from gateway.changes.listing import draft_listed
+from gateway.changes.stored_bytes import remove_all
 from gateway.changes.undo import undo
 from gateway.core.errors import StoreError
 
@@ -291,3 +292,14 @@ def test_two_drafts_of_one_project_do_not_lose_each_others_changes(drafts: Draft
     with pytest.raises(StoreError, match="nothing is kept"):
         keep(drafts.store, 2)
     assert (drafts.top / "a").read_text() == "first"
+
+
+def test_what_the_kernel_and_the_call_have_closed_is_removed_all_the_same(tmp_path: Path) -> None:
+    (tmp_path / "draft/0/work/work/deep").mkdir(parents=True)
+    (tmp_path / "draft/.1").mkdir()
+    (tmp_path / "draft/0/upper").mkdir()
+    (tmp_path / "draft/0/upper/f").write_text("")
+    for closed in ("draft/0/work/work/deep", "draft/0/work/work", "draft/0/upper", "draft"):
+        (tmp_path / closed).chmod(0)
+    assert in_child(lambda: (give_up_rights(), remove_all(str(tmp_path / "draft")))) == 0
+    assert not (tmp_path / "draft").exists()

@@ -92,13 +92,16 @@ def tree(top: Path) -> dict[str, tuple[object, ...]]:
     for place, folders, files in os.walk(top):
         for name in sorted(folders + files):
             path = os.path.join(place, name)
-            looked = os.lstat(path)
+            try:
+                looked = os.lstat(path)
+            except PermissionError:  # the folder is closed to whoever looks
+                continue
             content: bytes | str = b""
             twin = ""
             if stat.S_ISLNK(looked.st_mode):
                 content = os.readlink(path)
             elif stat.S_ISREG(looked.st_mode):
-                content = Path(path).read_bytes()
+                content = Path(path).read_bytes() if os.access(path, os.R_OK) else "closed"
                 twin = firsts.setdefault(looked.st_ino, path) if looked.st_nlink > 1 else ""
             found[os.path.relpath(path, top)] = (looked.st_mode, content, twin)
     twins: dict[object, int] = {}

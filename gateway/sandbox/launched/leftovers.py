@@ -54,6 +54,8 @@ def remove(path: bytes) -> None:
                 for name in os.listdir(inside):
                     if not _unlink(name, inside):
                         number += 1
+                        while _is_there(f".{number}", top):
+                            number += 1
                         os.chmod(name, 0o700, dir_fd=inside)
                         os.rename(name, f".{number}", src_dir_fd=inside, dst_dir_fd=top)
                         pending.append(f".{number}")
@@ -67,6 +69,14 @@ def remove(path: bytes) -> None:
         return
     finally:
         os.close(top)
+
+
+def _is_there(name: str, folder: int) -> bool:
+    try:
+        os.stat(name, dir_fd=folder, follow_symlinks=False)
+    except OSError:
+        return False
+    return True
 
 
 def _unlink(name: str, folder: int) -> bool:
