@@ -28,10 +28,14 @@ AGENT_PACKAGES = {"llm", "web", "skills", "lsp", "tasks", "agent", "handlers"}
 # What the guard says of the agent's packages, each inside a function of its own.
 BRIDGES = {
     "api.services": {"lsp"},
+    "frontends.agent_commands": {"agent", "llm", "skills"},
     "frontends.cli.agent": {"agent", "handlers", "llm"},
     "frontends.cli.cron": {"agent", "handlers", "llm", "tasks"},
     "frontends.conversation": {"agent", "llm"},
+    "frontends.trusting": {"agent"},
     "mcp.offered_tools": {"skills"},
+    "render.spent": {"agent"},
+    "render.transcript": {"agent"},
 }
 # Packages by the names that are imported, where those differ.
 PACKAGES = {"yaml": "pyyaml", "tree_sitter": "tree-sitter", "tree_sitter_bash": "tree-sitter-bash"}
@@ -48,14 +52,16 @@ GUARD = names(PROJECT["dependencies"])
 EXTRA = names(PROJECT["optional-dependencies"]["agent"])
 
 
-# Modules that are an extra of their own each: the adapter of a framework.
-FRAMEWORKS = {
+# Modules that are extras of their own: the adapter of each framework, and answers from elsewhere.
+EXTRAS = {
     "adapters.adk": {"google"},
     "adapters.claude_agent": {"claude_agent_sdk"},
     "adapters.langchain": {"langchain", "langchain_core", "langgraph"},
     "adapters.openai_agents": {"agents"},
     "adapters.pydantic_ai": {"pydantic_ai", "pydantic_core"},
     "adapters.smolagents": {"smolagents"},
+    "console.afar.passkeys": {"fido2"},
+    "console.afar.push": {"http_ece", "jwt"},
 }
 
 
@@ -72,7 +78,7 @@ def test_what_the_extra_brings_is_known_by_the_names_that_are_imported() -> None
 
 
 def test_the_guard_needs_nothing_that_only_the_agent_brings() -> None:
-    allowed = {"shell.secondopinion": {"bashlex"}, "api.anthropic": {"anthropic"}, **FRAMEWORKS}
+    allowed = {"shell.secondopinion": {"bashlex"}, "api.anthropic": {"anthropic"}, **EXTRAS}
     wrong = {
         module: found
         for module in MODULES
@@ -84,7 +90,7 @@ def test_the_guard_needs_nothing_that_only_the_agent_brings() -> None:
 def test_the_agent_needs_nothing_that_neither_product_brings() -> None:
     brought = GUARD | EXTRA | {"bashlex"}
     found = {module: others for module in MODULES if (others := foreign(module) - brought)}
-    assert found == FRAMEWORKS
+    assert found == EXTRAS
 
 
 def test_the_guard_reaches_the_agent_through_named_bridges_only() -> None:
