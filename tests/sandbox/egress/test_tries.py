@@ -1,0 +1,229 @@
+"""Tries to send through a host that may only be read from, over the wire: a word of the client's own arrives nowhere,
+or in the path and in fields of a grammar alone, where it is counted. The same bytes to the same host without that
+bound bring the word there."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import socket
+import ssl
+import threading
+from typing import TYPE_CHECKING
+
+import pytest
+
+from gateway.model.plan import Endpoint, Network
+from gateway.sandbox.egress import authority
+from gateway.sandbox.egress import serve as serving
+from gateway.sandbox.egress.authority import Authority
+from gateway.sandbox.egress.decide import Rules
+from gateway.sandbox.egress.dial import Dialler
+from gateway.sandbox.egress.outside import Outside as Shared
+from gateway.sandbox.egress.report import Report
+
+from .conftest import Outside
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+HOST = "files.acme.com"
+READS = Network("listed", (Endpoint(HOST, 0, "reads", "read"),))
+FULL = Network("listed", (Endpoint(HOST, 0, "full"),))
+WORD = b"s3cret"
+ANSWER = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"
+
+
+class Server:
+    """Takes every connection and remembers each byte that comes."""
+
+    def __init__(self, context: ssl.SSLContext | None) -> None:
+        self._listener = socket.create_server(("127.0.0.1", 0))
+        self.place = self._listener.getsockname()
+        self._context = context
+        self.got = b""
+        self._thread = threading.Thread(target=self._run)
+        self._thread.start()
+
+    def _run(self) -> None:
+        while True:
+            try:
+                connection, _from = self._listener.accept()
+            except OSError:
+                return
+            with connection, contextlib.suppress(OSError):
+                connection.settimeout(5)
+                secure = self._context
+                with connection if secure is None else secure.wrap_socket(connection, server_side=True) as stream:
+                    while data := stream.recv(65536):
+                        self.got += data
+                        if b"\r\n\r\n" in data or b"\n\n" in data:
+                            stream.sendall(ANSWER)
+                            stream.shutdown(socket.SHUT_WR)
+
+    def taken(self) -> bytes:
+        """What has come since this was last asked."""
+        found, self.got = self.got, b""
+        return found
+
+    def close(self) -> None:
+        with contextlib.suppress(OSError):
+            self._listener.shutdown(socket.SHUT_RDWR)
+        self._listener.close()
+        self._thread.join()
+
+
+class Wire:
+    """A client, the proxy, and a server with TLS and one without."""
+
+    def __init__(self, trusted: str, made: Authority) -> None:
+        self._trust = ssl.create_default_context(cafile=trusted)
+        self._made = made
+        self.secure, self.plain = Server(made.context(HOST)), Server(None)
+        self.outside = Outside()
+        self.outside.serve(HOST, 443, self.secure.place)
+        self.outside.serve(HOST, 80, self.plain.place)
+
+    def send(self, network: Network, data: bytes) -> tuple[bytes, int]:
+        """All bytes that a server got of it, and how many of them were counted as the client's own choice."""
+        ours, theirs = socket.socketpair()
+
+        async def serve() -> int:
+            dialler = Dialler(self.outside.resolve, self.outside.route)
+            shared = Shared(
+                Rules(network), dialler, Report(lambda _each: None), self._made, lambda: self._trust, {}.get
+            )
+            async with asyncio.timeout(20):
+                await serving.Connection(shared, theirs).run(None)
+            return sum(size for _host, _requests, size in shared.said.counts())
+
+        with ours, theirs:
+            ours.sendall(data)
+            ours.shutdown(socket.SHUT_WR)
+            said = asyncio.run(serve())
+        return self.secure.taken() + self.plain.taken(), said
+
+    def close(self) -> None:
+        self.secure.close()
+        self.plain.close()
+
+
+@pytest.fixture(scope="module")
+def wire(tmp_path_factory) -> Iterator[Wire]:
+    if not authority.available():
+        pytest.skip("the package cryptography is not installed")
+    made = Authority()
+    trusted = tmp_path_factory.mktemp("tries") / "trusted.pem"
+    trusted.write_bytes(made.certificate())
+    found = Wire(str(trusted), made)
+    yield found
+    found.close()
+    made.close()
+
+
+def request(
+    *fields: bytes, method: bytes = b"GET", path: bytes = b"/x", body: bytes = b"", version: bytes = b"1.1"
+) -> bytes:
+    lines = [method + b" http://" + HOST.encode() + path + b" HTTP/" + version, b"Host: " + HOST.encode(), *fields]
+    return b"\r\n".join(lines) + b"\r\n\r\n" + body
+
+
+def field(name: bytes, value: bytes = WORD) -> bytes:
+    return request(name + b": " + value)
+
+
+CHUNKED = b"6\r\ns3cret\r\n0\r\n\r\n"
+LENGTH, CHUNKS = b"Content-Length: 6", b"Transfer-Encoding: chunked"
+# What a server gets that may be sent anything.
+ARRIVES: dict[str, bytes] = {
+    # Methods and bodies
+    "post": request(LENGTH, method=b"POST", body=WORD), "put": request(LENGTH, method=b"PUT", body=WORD),
+    "patch": request(LENGTH, method=b"PATCH", body=WORD), "delete": request(method=b"DELETE", path=b"/s3cret"),
+    "options": request(method=b"OPTIONS", path=b"/s3cret"), "trace": request(b"X: s3cret", method=b"TRACE"),
+    "propfind": request(LENGTH, method=b"PROPFIND", body=WORD), "a method as a word": request(method=WORD),
+    "a body on get": request(LENGTH, body=WORD), "chunks on get": request(CHUNKS, body=CHUNKED),
+    "chunks on head": request(CHUNKS, method=b"HEAD", body=CHUNKED),
+    "a chunked post": request(CHUNKS, method=b"POST", body=CHUNKED),
+    "graphql": request(b"Content-Type: application/json", b"Content-Length: 22", method=b"POST", path=b"/graphql",
+                       body=b'{"query":"{s3cret(a)}"'),
+    "a push": request(b"Content-Type: application/x-git-receive-pack-request", LENGTH, method=b"POST",
+                      path=b"/r.git/git-receive-pack", body=WORD),
+    "a fetch that is none": request(b"Content-Type: application/x-git-upload-pack-request", LENGTH, method=b"POST",
+                                    path=b"/r.git/git-upload-pack", body=WORD),
+    "refs to push": request(path=b"/r.git/info/refs?service=git-receive-pack&x=s3cret"),
+    "advisories": request(b"Content-Type: application/json", LENGTH, method=b"POST",
+                          path=b"/-/npm/v1/security/advisories/bulk", body=WORD),
+    # Fields
+    **{f"field {name.decode()}": field(name) for name in (
+        b"Cookie", b"User-Agent", b"Referer", b"From", b"Origin", b"Authorization", b"X-Anything", b"If-None-Match",
+        b"If-Match", b"If-Range", b"If-Modified-Since", b"If-Unmodified-Since", b"Accept", b"Accept-Language",
+        b"Accept-Charset", b"Accept-Encoding", b"Range", b"Cache-Control", b"Pragma", b"Warning", b"DNT",
+        b"Content-Type", b"Content-Encoding", b"Content-Language", b"Forwarded", b"X-Forwarded-For", b"Via", b"Date",
+        b"Max-Forwards", b"Sec-Fetch-Site", b"Git-Protocol", b"npm-command", b"pacote-pkg-id", b"Expires", b"Link",
+        b"X-Amz-Target", b"X-Amz-Date", b"Sec-WebSocket-Protocol",
+    )},
+    "a name of a field": field(b"x-s3cret", b"1"), "a field twice": request(b"Accept: */*", b"Accept: s3cret"),
+    "two cookies": request(b"Cookie: a=1", b"Cookie: b=s3cret"), "a range of words": field(b"Range", b"words=s3cret"),
+    "many ranges": field(b"Range", b"bytes=0-1,2-3,s3cret"),
+    "a tag that nobody gave": field(b"If-None-Match", b'"s3cret"'),
+    "a date with a word": field(b"If-Modified-Since", b"Mon, 01 Jan 2024 00:00:00 s3cret"),
+    "an old version": request(b"Cookie: s3cret", version=b"1.0"),
+    # Addresses
+    "a query": request(path=b"/x?q=s3cret"), "a query without a name": request(path=b"/?s3cret"),
+    "a query on a path of git": request(path=b"/info/refs?service=git-upload-pack&s3cret"),
+    "two dots": request(path=b"/a/../s3cret"), "a dot": request(path=b"/./s3cret"),
+    "two slashes": request(path=b"//s3cret"),
+    "spelled dots": request(path=b"/%2e%2e/s3cret"), "a spelled slash": request(path=b"/a%2fs3cret"),
+    "a spelled percent": request(path=b"/%252e/s3cret"), "a spelled end": request(path=b"/%00s3cret"),
+    "a spelled line": request(path=b"/%0d%0as3cret"), "parameters": request(path=b"/x;s3cret"),
+    "spelled parameters": request(path=b"/x%3bs3cret"), "a spelled mark": request(path=b"/x%23s3cret"),
+    "a long path": request(path=b"/s3cret" + b"a" * 1_100), "the second of two": request() + request(b"Cookie: s3cret"),
+    "a body behind a whole one": request() + request(LENGTH, method=b"POST", body=WORD),
+}  # fmt: skip
+# What the proxy lets nobody send, wherever it goes.
+REFUSED: dict[str, bytes] = {
+    "two lengths": request(LENGTH, b"Content-Length: 0", body=WORD),
+    "length and chunks": request(LENGTH, CHUNKS, body=CHUNKED),
+    "another host in the header": request().replace(b"Host: files", b"Host: s3cret"),
+    "a label of the name": request().replace(b"http://files", b"http://s3cret.files"),
+    "a user before the host": request().replace(b"http://", b"http://s3cret@"),
+    "another port": request().replace(b".com/", b".com:8443/s3cret"),
+    "a line within a field": request(b"X: a\nCookie: s3cret"), "a folded field": request(b"X: a\r\n s3cret"),
+    "a blank before the colon": request(b"Cookie : s3cret"), "no version": b"GET http://files.acme.com/s3cret\r\n\r\n",
+    "the next protocol": b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\ns3cret", "another protocol": request(
+        b"Connection: Upgrade", b"Upgrade: s3cret"),
+    "a tunnel within": request(method=b"CONNECT", path=b"/s3cret"), "a blank in the path": request(path=b"/a s3cret"),
+    "bytes in the path": request(path=b"/\xffs3cret"), "a part behind the mark": request(path=b"/x#s3cret"),
+    "codings in a row": request(b"Transfer-Encoding: gzip, chunked", body=CHUNKED),
+}  # fmt: skip
+# What a client may choose by grammar, and what it costs.
+COUNTED = {
+    "the path": request(path=b"/s3cret"), "a scope": request(path=b"/@s3cret%2fx"),
+    "a kind of file": field(b"Accept", b"application/s3cret"),
+}  # fmt: skip
+
+
+def test_there_are_enough_of_them() -> None:
+    assert len(ARRIVES) + len(REFUSED) >= 60
+
+
+@pytest.mark.parametrize("name", ARRIVES)
+def test_a_word_that_arrives_elsewhere_does_not_arrive(wire: Wire, name: str) -> None:
+    twin, _said = wire.send(FULL, ARRIVES[name])
+    assert WORD in twin, "the twin without the bound sends nothing"
+    got, said = wire.send(READS, ARRIVES[name])
+    assert WORD not in got
+    assert said <= 32
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_what_nobody_may_send_brings_the_word_nowhere(wire: Wire, name: str) -> None:
+    for network in (READS, FULL):
+        assert WORD not in wire.send(network, REFUSED[name])[0]
+
+
+@pytest.mark.parametrize("name", COUNTED)
+def test_what_may_be_chosen_is_counted(wire: Wire, name: str) -> None:
+    got, said = wire.send(READS, COUNTED[name])
+    assert WORD in got
+    assert len(WORD) < said <= 64
