@@ -144,6 +144,13 @@ LIMITS: dict[str, Limit] = {
     "task_cents": Limit(
         "cost of one task of `gateway agent`, by the prices of the setting `models`", "cents", kept=_TASK
     ),
+    "said_kb": Limit(
+        "what one call's requests to hosts that may only be read from can choose: paths, fields and bodies",
+        "KB",
+        kept="by the proxy, over all connections of the call",
+        usual=256,
+        most=1 << 20,
+    ),
     "concurrent_calls": Limit("calls that run at the same time", "calls", kept="of one process of the gateway"),
 }
 

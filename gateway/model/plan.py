@@ -64,6 +64,7 @@ class Injection(Value):
 class Network(Value):
     """`mode`: off (its own loopback only), listed (`allow` only), open (any public host). Denies win in every mode.
     Private, loopback, link-local and metadata addresses are refused unless `allow` names that very name or address.
+    `said`: bytes that requests to hosts to read from may choose, 0 for what is usual.
     `installer`: the program that reads from registries (`gateway.policy.installs`), and whose scripts begin with ending
     this network."""
 
@@ -73,6 +74,7 @@ class Network(Value):
     ports: tuple[int, ...] = ()
     inject: tuple[Injection, ...] = ()
     installer: str = ""
+    said: int = 0
 
 
 class SandboxPlan(Value):

@@ -41,6 +41,7 @@ def planned(judge: Judge, verdict: Verdict) -> dict[str, Any] | None:
 def plan_data(plan: SandboxPlan) -> dict[str, Any]:
     """A plan as plain data, without the values of variables and without where secrets come from."""
     network = plan.network
+    fetching = [each.as_dict() for each in plan.fetching.allow]
     return {
         "mounts": [mount.as_dict() for mount in plan.mounts],
         "links": [{"path": path, "target": target} for path, target in plan.links],
@@ -54,6 +55,7 @@ def plan_data(plan: SandboxPlan) -> dict[str, Any]:
             "inject": [{"host": each.host, "header": each.header} for each in network.inject],
         },
         "limits": plan.limits.as_dict(),
+        **({"fetches": fetching} if fetching else {}),
         "contained": plan.contained,
         "free": plan.free,
         "layers": [path for path, _folder in plan.layers],
@@ -87,6 +89,7 @@ def plan_text(found: dict[str, Any], style: Style) -> str:
     lines += _labelled("refused", list(map(_endpoint, network["deny"])), style)
     lines += _labelled("adds", [f"{each['header']} for {each['host']}" for each in network["inject"]], style)
     lines += _labelled("environment", [" ".join(found["environment"])], style)
+    lines += _labelled("fetches", _fetches(found), style)
     lines += _labelled("limits", [_limits(found["limits"])], style)
     lines += _labelled("permits", [", ".join(found["permits"])], style)
     lines += _labelled("weaker", [", ".join(found["weaker"])], style)
@@ -105,13 +108,13 @@ def summary_text(plan: SandboxPlan, style: Style) -> str:
 def summary_rows(plan: SandboxPlan) -> list[tuple[str, list[str]]]:
     """The same as labels, each with what it is of."""
     found = plan_data(plan)
-    network, fetched = found["network"], plan.fetching.allow
+    network = found["network"]
     writable = [_mount(each) for each in found["mounts"] if each["access"] == "write"]
     hidden = sum(each["access"] == "hidden" for each in found["mounts"])
     rows = [
         ("may change", writable or ["nothing but its own /tmp and HOME, which are gone afterwards"]),
         ("network", [_NETWORK[network["mode"]], *map(_endpoint, network["allow"])]),
-        ("fetches", [_FETCHED, *[_endpoint(each.as_dict()) for each in fetched]] if fetched else []),
+        ("fetches", _fetches(found)),
         ("adds", [f"{each['header']} for {each['host']}" for each in network["inject"]]),
         ("hidden", [f"{hidden} files or folders that policy denies"] if hidden else []),
         ("permits", [", ".join(found["permits"])] if found["permits"] else []),
@@ -122,6 +125,12 @@ def summary_rows(plan: SandboxPlan) -> list[tuple[str, list[str]]]:
 
 _FETCHED = "before it runs, what it installs, in a step of its own that sees nothing of the project:"
 _NETWORK = {"off": "none but its own loopback", "listed": "only these:", "open": "any public host"}
+
+
+def _fetches(found: dict[str, Any]) -> list[str]:
+    """What is fetched in a step of its own, from where."""
+    hosts = found.get("fetches", ())
+    return [_FETCHED, *map(_endpoint, hosts)] if hosts else []
 
 
 def _mount(mount: dict[str, Any]) -> str:

@@ -51,16 +51,23 @@ def network_of(
     deny = tuple(Endpoint(each.host, each.port, each.rule) for each in refused)
     inject = injections_of(profile) if profiled else ()
     allow.sort(key=lambda each: (each.host, each.port, each.rule))
-    return Network(mode, tuple(allow), deny=deny, ports=(), inject=inject, installer=grants.installer), withheld
+    return Network(
+        mode, tuple(allow), deny=deny, ports=(), inject=inject, installer=grants.installer, said=_said(profile)
+    ), withheld
 
 
-def fetching_of(grants: Grants, refused: tuple[Refused, ...], only: tuple[Only, ...]) -> Network:
+def fetching_of(grants: Grants, profile: Profile, refused: tuple[Refused, ...], only: tuple[Only, ...]) -> Network:
     """That of the step which fetches what a call installs; off where there is none, or rules leave nothing of it."""
     allow = tuple(map(_of_contact, grants.registries))
     shut = any(each.host == "*" and not each.port for each in refused)
     if not allow or shut or not all(within(each.host, one.hosts) for each in allow for one in only):
         return OFF
-    return Network("listed", allow, deny=tuple(Endpoint(each.host, each.port, each.rule) for each in refused))
+    deny = tuple(Endpoint(each.host, each.port, each.rule) for each in refused)
+    return Network("listed", allow, deny=deny, said=_said(profile))
+
+
+def _said(profile: Profile) -> int:
+    return int(profile.limits.get("said_kb", 0)) << 10
 
 
 def _of_contact(contact: Contact) -> Endpoint:

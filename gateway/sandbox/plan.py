@@ -107,7 +107,7 @@ class _Planning:
             shared=shared_by(survey.rooms, room if self.may_write else "", private),
             given=tuple(self.given),
             loopback=f"{survey.rooms}/{context.room}" if context.room and network.mode == "off" else "",
-            fetching=fetching_of(self.grants, survey.refused, survey.only),
+            fetching=fetching_of(self.grants, self.profile, survey.refused, survey.only),
             drafted=drafted_of(self.mounts.values(), self.caches) if self.verdict.drafts else (),
         )
 

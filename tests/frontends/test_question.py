@@ -113,3 +113,11 @@ def test_what_code_has_changed_and_the_call_hands_on_is_named(guard) -> None:
     title = "changed by code, and run later"
     assert f"{title}\n  Makefile (builds and tests run it; changes 1: ./x)\n" in text
     assert title not in question_text(Question(verdict, PLAN), Style())
+
+
+def test_what_is_fetched_before_the_call_runs_is_said(guard) -> None:
+    fetching = Network("listed", (Endpoint("pypi.org", 0, "sandbox", "read"),))
+    verdict = guard(None).check(RawCall("Bash", {"command": "python3 src/a.py"}))
+    said = [question_text(Question(verdict, PLAN.replace(fetching=each)), Style()) for each in (fetching, Network())]
+    assert ["pypi.org (only to read)" in each for each in said] == [True, False]
+    assert "inside the sandbox" in said[1]

@@ -22,6 +22,7 @@ from gateway.policy.fetching import (
 from gateway.policy.hostrules import Only, Refused
 from gateway.policy.installs import INSTALLERS
 from gateway.sandbox.network import OFF, fetching_of
+from gateway.sandbox.profile import Profile
 from gateway.spec.sandbox import REGISTRIES
 
 HELD = {
@@ -77,7 +78,7 @@ def test_an_install_is_contained_and_what_it_needs_is_known(judged, text, named,
     assert fetch == Fetch("pip", named, files, projects, targets=fetch.targets)
     grants = grants_of(verdict, {"registries": ["pip"], "hosts": ["wiki.example"]})
     assert (grants.network, grants.contacts, grants.fetched) == ("off", (), "pip")
-    assert fetching_of(grants, (), ()).allow == (
+    assert fetching_of(grants, Profile(), (), ()).allow == (
         Endpoint("pypi.org", 0, "sandbox", "read"),
         Endpoint("files.pythonhosted.org", 0, "sandbox", "read", named_by=("pypi.org",)),
     )
@@ -128,9 +129,9 @@ def test_rules_on_hosts_and_on_installs_hold(judged) -> None:
 
 def test_a_rule_that_leaves_one_of_the_hosts_out_leaves_no_step(judged) -> None:
     grants = grants_of(judged(".venv/bin/pip install six"), {"registries": ["pip"]})
-    assert fetching_of(grants, (Refused("*", 0, "r"),), ()) == OFF
-    assert fetching_of(grants, (), (Only(("pypi.org",), "r"),)) == OFF
-    assert fetching_of(grants, (Refused("pypi.org", 0, "r"),), ()).deny == (Endpoint("pypi.org", 0, "r"),)
+    assert fetching_of(grants, Profile(), (Refused("*", 0, "r"),), ()) == OFF
+    assert fetching_of(grants, Profile(), (), (Only(("pypi.org",), "r"),)) == OFF
+    assert fetching_of(grants, Profile(), (Refused("pypi.org", 0, "r"),), ()).deny == (Endpoint("pypi.org", 0, "r"),)
     demand = {**PIP, "rules": [HELD, {"require": {"network": "off"}, "for": {"tool": "Bash"}}]}
     verdict = judged(".venv/bin/pip install six", demand)
     assert verdict.decision.word == "deny" or not grants_of(verdict, {"registries": ["pip"]}).registries

@@ -44,6 +44,8 @@ def test_an_install_runs_contained_and_reads_from_its_registry(judged, text: str
     network, _withheld = network_of(grants, profile, (), ())
     assert network.installer == "npm"
     assert network.allow == (Endpoint("registry.npmjs.org", 0, "sandbox", "read"),)
+    bounded, _withheld = network_of(grants, Profile({"registries": ["npm"]}, {"said_kb": 2}), (), ())
+    assert bounded == network.replace(said=2048)
     twin = judged(text, {"rules": [HELD]})
     assert (twin.decision.word, twin.contained) == ("ask", False)
 

@@ -37,6 +37,7 @@ class Said:
         self._tags: set[tuple[str, bytes]] = set()
         self._fields: set[tuple[bytes, bytes]] = set()
         self._counts: dict[str, tuple[int, int]] = {}
+        self._most = network.said or MAX_OUT
         self._chosen = self._unnamed = self._absent = 0
 
     def judged(self, host: Host, request: Request) -> reading.Reading:
@@ -71,8 +72,10 @@ class Said:
                 size += len(each[1])
                 self._fields.add(each)
         requests, chosen = self._counts.get(host.text, (0, 0))
-        if self._chosen + size > MAX_OUT:
-            raise reading.NotReadingError(f"the requests of this call have said {MAX_OUT >> 10} KiB to such hosts")
+        if self._chosen + size > self._most:
+            raise reading.NotReadingError(
+                f"the requests of this call have said {self._most >> 10} KiB to such hosts (the limit `said_kb`)"
+            )
         self._chosen += size
         self._counts[host.text] = (requests + 1, chosen + size)
 

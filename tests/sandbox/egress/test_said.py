@@ -116,9 +116,8 @@ def test_a_field_is_counted_once_and_again_where_it_is_another() -> None:
     assert said.counts() == (("other.example", 3, 3 * 2 + len(b"text/html") + len(b"text/plain")),)
 
 
-def test_all_that_a_call_says_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(saying, "MAX_OUT", 25)
-    said = Said(NETWORK)
+def test_all_that_a_call_says_is_bounded() -> None:
+    said = Said(NETWORK.replace(said=25))
     for host in (INDEX, OTHER):
         ask(said, host, b"/123456789")
     with pytest.raises(NotReadingError, match="have said"):
