@@ -10,9 +10,8 @@ from __future__ import annotations
 
 import errno
 import os
-import shutil
 import stat
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import ExitStack, suppress
 
 from gateway.changes.area import Area
 from gateway.changes.beneath import Beneath
@@ -23,6 +22,7 @@ from gateway.changes.saver import Saver
 from gateway.changes.state import FOLDER, LINK
 from gateway.changes.store import DRAFT, KEEPING, Writing
 from gateway.changes.stored_bytes import remove_all
+from gateway.changes.taken_out import SET_ID, clean, copy_to, folders_above, forget
 from gateway.core.errors import StoreError
 from gateway.core.plainjson import dumps, loads
 from gateway.core.value import Value
@@ -30,15 +30,12 @@ from gateway.core.value import Value
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator
-    from typing import Any, BinaryIO
+    from typing import Any
 
     from gateway.changes.state import Stamp
     from gateway.changes.store import ChangeSet, Store
 
 _HOLD = ".gateway-keep-"
-_MADE = "user.overlay."
-_CAPABILITY = "security.capability"
-_SET_ID = 0o6000
 _PLACE, _DELETE, _MODE, _FOLDER = "place", "delete", "mode", "folder"
 
 
@@ -241,10 +238,16 @@ class _Work:
 
     def _place(self, path: str, place: str, inode: list[int], was: list[int] | None) -> bool:
         """What lies in the layer comes to its name, and what stood there goes."""
-        try:
-            found = os.lstat(place)
-        except FileNotFoundError:
-            return False  # it has come there
+        with ExitStack() as stack:
+            try:
+                for folder in folders_above(place, self.store.path(self.made.number, "draft")):
+                    stack.enter_context(opened_up(folder))
+                found = os.lstat(place)
+            except FileNotFoundError:
+                return False  # it has come there
+            return self._placed(path, place, found, inode, was)
+
+    def _placed(self, path: str, place: str, found: os.stat_result, inode: list[int], was: list[int] | None) -> bool:
         if [found.st_dev, found.st_ino] != inode:
             return False  # what it has taken the place of
         now = self.tree.look(path)
@@ -252,15 +255,14 @@ class _Work:
             raise OSError(errno.ESTALE, "it was changed by somebody else meanwhile", path)
         if not self._can_undo(path):
             return False
-        _cleaned(place)
+        clean(place)
         if now is not None and now.kind == FOLDER:
             self.tree.open_up(path)
         if stat.S_ISDIR(found.st_mode) and found.st_mode & 0o700 != 0o700:
-            os.chmod(place, stat.S_IMODE(found.st_mode) & ~_SET_ID | 0o700)
+            os.chmod(place, stat.S_IMODE(found.st_mode) & ~SET_ID | 0o700)
         above, _slash, name = place.rpartition("/")
         with ExitStack() as stack:
             try:
-                stack.enter_context(opened_up(above))
                 source = os.open(above, os.O_PATH | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
                 stack.callback(os.close, source)
                 self.step(f"keep {path}")
@@ -270,10 +272,10 @@ class _Work:
                     raise
                 spare = self._fresh()
                 folder, copy = self.tree.at(spare)
-                _copy(place, folder, copy, {})
+                copy_to(place, folder, copy, {})
                 self.step(f"keep a copy at {path}")
                 self._swap(folder, copy, path, now)
-                _forget(place)
+                forget(place)
         self.tree.forget()
         return True
 
@@ -312,8 +314,8 @@ class _Work:
             return False
         self.saver.mode(path)
         self.step(f"set the mode of {path}")
-        kept = now.mode & _SET_ID if now.kind == FOLDER else 0
-        self.tree.set_mode(path, mode & ~_SET_ID | kept)
+        kept = now.mode & SET_ID if now.kind == FOLDER else 0
+        self.tree.set_mode(path, mode & ~SET_ID | kept)
         return True
 
     def _folder(self, path: str) -> bool:
@@ -328,82 +330,3 @@ class _Work:
     def _fresh(self) -> str:
         self.count += 1
         return f"{self.hold}/aside-{os.urandom(4).hex()}-{self.count:x}"
-
-
-def _forget(place: str) -> None:
-    """Takes away what has been copied from the layer."""
-    if stat.S_ISDIR(os.lstat(place).st_mode):
-        remove_all(place)
-    else:
-        os.unlink(place)
-
-
-def _cleaned(place: str) -> None:
-    """Takes away what no content brings along: set-id bits, capabilities, and the layer's own marks."""
-    looked = os.lstat(place)
-    if stat.S_ISLNK(looked.st_mode):
-        return
-    folder = stat.S_ISDIR(looked.st_mode)
-    mode = stat.S_IMODE(looked.st_mode)
-    if mode & _SET_ID:
-        os.chmod(place, mode & ~_SET_ID)
-    with suppress(OSError):
-        for name in os.listxattr(place, follow_symlinks=False):
-            if name.startswith(_MADE) or name == _CAPABILITY:
-                os.removexattr(place, name, follow_symlinks=False)
-    if not folder:
-        return
-    with opened_up(place):
-        with os.scandir(place) as entries:
-            below = [entry.path for entry in entries]
-        for each in below:
-            found = os.lstat(each)
-            if stat.S_ISCHR(found.st_mode) or stat.S_ISBLK(found.st_mode) or stat.S_ISSOCK(found.st_mode):
-                os.unlink(each)
-            else:
-                _cleaned(each)
-
-
-@contextmanager
-def _readable(place: str, mode: int) -> Iterator[BinaryIO]:
-    """A file of the layer, be it closed to its owner."""
-    closed = bool(os.geteuid()) and not mode & 0o400
-    if closed:
-        os.chmod(place, mode | 0o400)
-    try:
-        with open(place, "rb") as file:
-            yield file
-    finally:
-        if closed:
-            os.chmod(place, mode)
-
-
-def _copy(place: str, folder: int, name: str, known: dict[tuple[int, int], tuple[int, str]]) -> None:
-    """The same on another file system. `known`: files that have come there already, by what they are copies of."""
-    looked = os.lstat(place)
-    mode = stat.S_IMODE(looked.st_mode)
-    if stat.S_ISLNK(looked.st_mode):
-        os.symlink(os.readlink(place), name, dir_fd=folder)
-    elif stat.S_ISFIFO(looked.st_mode):
-        os.mkfifo(name, mode, dir_fd=folder)
-    elif stat.S_ISDIR(looked.st_mode):
-        os.mkdir(name, 0o700, dir_fd=folder)
-        inside = os.open(name, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=folder)
-        try:
-            with opened_up(place):
-                for each in os.listdir(place):
-                    _copy(f"{place}/{each}", inside, each, known)
-            os.fchmod(inside, mode)
-        finally:
-            os.close(inside)
-    else:
-        with _readable(place, mode) as source:
-            to = os.open(
-                name, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600, dir_fd=folder
-            )
-            with open(to, "wb") as file:
-                shutil.copyfileobj(source, file, 1 << 20)
-                file.flush()
-                os.fchmod(to, mode)
-                os.utime(to, ns=(looked.st_mtime_ns, looked.st_mtime_ns))
-                os.fsync(to)
