@@ -10,7 +10,10 @@ import json
 import socket
 import struct
 import threading
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+if TYPE_CHECKING:
+    from random import Random
 
 RESET, CLOSE, SILENCE, ENDLESS = "reset", "close", "silence", "endless"
 
@@ -75,9 +78,11 @@ def calls(tool: str, given: dict[str, Any], use_id: str = "toolu_1", reason: str
 
 
 class FailingMessages:
-    """The server. `asked`: the requests that came, as they were read."""
+    """The server. `asked`: the requests that came, as they were read; `pace`: what says at random where what is sent is
+    broken up and how long the next piece takes, None to send all of it at once."""
 
     def __init__(self) -> None:
+        self.pace: Random | None = None
         self.answers: list[Any] = []
         self.asked: list[dict[str, Any]] = []
         self._over = threading.Event()
@@ -137,9 +142,18 @@ class FailingMessages:
             if part == ENDLESS:
                 while not self._over.is_set():
                     _chunk(connection, _event(delta(0, type="text_delta", text="on and on " * 1_000)))
-            _chunk(connection, part if isinstance(part, bytes) else _event(part))
+            self._chunk(connection, part if isinstance(part, bytes) else _event(part))
         connection.sendall(b"0\r\n\r\n")
         return None
+
+    def _chunk(self, connection: socket.socket, data: bytes) -> None:
+        pace, begin = self.pace, 0
+        if pace is not None:
+            for place in sorted(pace.sample(range(1, len(data)), min(2, len(data) - 1))):
+                _chunk(connection, data[begin:place])
+                begin = place
+                self._over.wait(pace.uniform(0, MOST_PAUSE))
+        _chunk(connection, data[begin:])
 
     def close(self) -> None:
         self._over.set()
@@ -149,6 +163,9 @@ class FailingMessages:
         self._server.close()
         for each in self._threads:
             each.join()
+
+
+MOST_PAUSE = 0.01
 
 
 def _event(event: dict[str, Any]) -> bytes:

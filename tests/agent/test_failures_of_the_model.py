@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from random import Random
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -21,6 +22,7 @@ from failingmessages import (
     says,
     start,
 )
+from fuzzing import THOROUGH
 
 from gateway.agent.asking import Again, Patience
 from gateway.agent.loop import Agent
@@ -184,10 +186,12 @@ def test_a_failure_that_lasts_ends_the_run_and_loses_nothing(
         assert Agent(gateway, model, later, past=past, patience=PATIENCE).go_on(cancel).text == "Done."
 
 
+@pytest.mark.parametrize("timing", range(20) if THOROUGH else [None])
 @pytest.mark.parametrize("failure", [pytest.param(row[1], id=row[0]) for row in FAILURES if row[2] == PASSES])
 def test_a_failure_that_passes_is_asked_over_and_acted_on_once(
-    ground, server: FailingMessages, model: Claude, cancel: Recorded, failure: Any
+    ground, server: FailingMessages, model: Claude, cancel: Recorded, failure: Any, timing: int | None
 ) -> None:
+    server.pace = None if timing is None else Random(timing)
     write = calls("Bash", {"command": "echo x >> log"})
     server.answers = [failure, failure, write, failure, DONE]
     ground.says({"rules": [{"id": "log", "allow": "Edit(./log)"}]})
