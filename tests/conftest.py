@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import gc
 import json
 import os
@@ -235,6 +236,16 @@ def in_process(command):
         return called([os.fsdecode(word) for word in words], arguments["cwd"], arguments["env"], input or b"")
 
     return run
+
+
+@pytest.fixture(scope="session")
+def one_look_at_certificates():
+    """Every client of HTTP reads all certificates of the system; here they share one look at them."""
+    import httpcore2
+
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(httpcore2, "default_ssl_context", functools.cache(httpcore2.default_ssl_context))
+        yield
 
 
 @pytest.fixture

@@ -18,7 +18,10 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 # Looked for, and loaded with the first test: loading it takes longer than all of them.
-pytestmark = pytest.mark.skipif(find_spec("anthropic") is None, reason="the package anthropic is not installed")
+pytestmark = [
+    pytest.mark.skipif(find_spec("anthropic") is None, reason="the package anthropic is not installed"),
+    pytest.mark.usefixtures("one_look_at_certificates"),
+]
 
 
 def client_of(url: str, **how: Any) -> Any:

@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 anthropic = pytest.importorskip("anthropic", reason="the package anthropic is not installed")
+pytestmark = pytest.mark.usefixtures("one_look_at_certificates")
 
 PATIENCE = Patience(tries=4, first=1.0)
 TEXT = [begin(), start(0, type="text", text=""), delta(0, type="text_delta", text="I wi")]

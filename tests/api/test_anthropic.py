@@ -27,6 +27,8 @@ from gateway.anthropic import (  # noqa: E402
 )
 from gateway.model.call import RawCall  # noqa: E402
 
+pytestmark = pytest.mark.usefixtures("one_look_at_certificates")
+
 READ = ("Read", {"file_path": "a.txt"})
 SECRET = ("Read", {"file_path": ".env"})
 MODES = ["plain", "streaming", "eager", "without-threads"]

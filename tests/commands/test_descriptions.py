@@ -139,16 +139,18 @@ def form(monkeypatch: pytest.MonkeyPatch) -> Any:
 
 
 @functools.cache
-def hints_of(form: Any) -> dict[str, Any]:
-    return get_type_hints(form, include_extras=True)
+def parts_of(form: Any) -> tuple[Any, tuple[Any, ...], bool, dict[str, Any], set[str]]:
+    """A type's origin and arguments; whether it is one of dictionaries with known keys, their types, and which must be
+    there."""
+    hints = get_type_hints(form, include_extras=True) if is_typeddict(form) else {}
+    required = {key for key, hint in hints.items() if get_origin(hint) is Required}
+    return get_origin(form), get_args(form), is_typeddict(form), hints, required
 
 
 def departs(value: Any, form: Any, place: str = "") -> list[str]:
     """Where a value is not of a type; pairs are lists, as in JSON."""
-    origin, inner = get_origin(form), get_args(form)
-    if is_typeddict(form) and isinstance(value, dict):
-        hints = hints_of(form)
-        required = {key for key, hint in hints.items() if get_origin(hint) is Required}
+    origin, inner, is_typed, hints, required = parts_of(form)
+    if is_typed and isinstance(value, dict):
         found = [f"{place} lacks {key}" for key in required - value.keys()]
         found += [f"{place}.{key} is not declared" for key in value.keys() - hints.keys()]
         known = [key for key in value if key in hints]
