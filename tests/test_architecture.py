@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 import pytest
 from importgraph import MODULES, circles, entry, graph, imports, lines
 from sources import source
+from warmed import warm
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -356,6 +357,7 @@ def test_a_hook_loads_nothing_slow(tmp_path: Path) -> None:
         f"import os, sys; from gateway.frontends.hook_process import decide; os.chdir({str(project)!r}); "
         f"print(decide(['claude'], {json.dumps(said).encode()!r}, os.environ).stdout.decode().strip(), *sys.modules)"
     )
+    warm(tmp_path / ".cache" / "gateway")
     environment = {**os.environ, "HOME": str(tmp_path)}
     for _compiled in (False, True):
         done = subprocess.run(
@@ -396,6 +398,7 @@ def test_a_hook_of_a_plain_call_loads_little(short_path: Path) -> None:
         f"import os, sys; sys.path.append({str(ROOT.parent)!r}); from gateway.frontends.hook_process import decide; "
         f"print(decide(['claude'], {json.dumps(said).encode()!r}, os.environ).stdout.decode().strip(), *sys.modules)"
     )
+    warm(short_path / ".cache" / "gateway")
     environment = {**os.environ, "HOME": str(short_path)}
     for options in ([], ["-I", "-S"]):
         done = subprocess.run(

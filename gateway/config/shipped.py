@@ -36,6 +36,8 @@ _COMPILING = (
     "judge", "agents/tools",
 )  # fmt: skip
 _stamps: dict[str, str] = {}
+# What this process compiled and no cache could keep, by its key.
+_unkept: dict[str, bytes] = {}
 
 
 def load_tools(places: Places, brought: Sequence[PolicyFile] = ()) -> Registry:
@@ -123,14 +125,15 @@ def _packed_foreign(places: Places) -> bytes | OnDisk:
 
 
 def _in_checkout(places: Places, key: str, make: Callable[[], bytes]) -> bytes | OnDisk:
-    """Packed descriptions by their key in the cache."""
+    """Packed descriptions by their key in the cache; where nothing can be kept there, this process compiles once."""
     cache = Cache(places.cache)
     found = cache.open_blocks(key)
-    if found is None:
-        packed = make()
-        cache.write_blocks(key, packed)
-        return packed
-    return OnDisk(found.read)
+    if found is not None:
+        return OnDisk(found.read)
+    packed = _unkept.get(key) or make()
+    if not cache.write_blocks(key, packed):
+        _unkept[key] = packed
+    return packed
 
 
 def descriptions_stamp() -> str:

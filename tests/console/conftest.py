@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 from consoles import Running
 from patience import patience
+from warmed import warm
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -20,6 +21,7 @@ def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
     home, project = top / "home", top / "project"
     home.mkdir(mode=0o700)
     (project / ".git").mkdir(parents=True)
+    warm(home / ".cache" / "gateway")
     found = Running(home, project)
     try:
         yield found

@@ -9,6 +9,7 @@ import pytest
 from browsers import NEEDS_BROWSER, Tab, launched
 from consoles import Running, until
 from patience import patience
+from warmed import warm
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -51,6 +52,7 @@ def seen(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Seen]:
 
     top: Path = tmp_path_factory.mktemp("browser")
     (top / "home").mkdir(mode=0o700)
+    warm(top / "home" / ".cache" / "gateway")
     (top / "project" / ".git").mkdir(parents=True)
     policy = top / "home" / ".config" / "gateway" / "policy.yaml"
     policy.parent.mkdir(parents=True)

@@ -16,6 +16,7 @@ from pathlib import Path
 import pytest
 from importgraph import MODULES, entry, imports
 from sources import source
+from warmed import warm
 
 from gateway.calls.handlers import HANDLERS, NEEDS
 from gateway.core.errors import fault
@@ -155,6 +156,7 @@ importlib.util.find_spec = lambda name, package=None: None if name in {sorted(AG
 def project(tmp_path: Path) -> Path:
     made = tmp_path / "project"
     made.mkdir()
+    warm(tmp_path / ".cache" / "gateway")
     (made / "a.txt").write_text("text\n", encoding="utf-8")
     # A valid picture of one pixel, large enough to have a size.
     picture = (

@@ -46,7 +46,8 @@ STARTS = {
     "frontends/cli/init.py": (1, "the copy of this very gateway that was just made, or is protected, goes on"),
     "frontends/service/thin.py": (1, "this very interpreter becomes the service"),
     "frontends/cli/console.py": (1, "this very interpreter becomes the console"),
-    "console/serving.py": (1, "the system's own opener of files, from its fixed place, with fixed folders to look in"),
+    "console/opening.py": (1, "the system's own opener of files, from its fixed place, with fixed folders to look in"),
+    "console/work.py": (1, "this very interpreter does what takes the console long"),
     "replay/parts.py": (1, "copies of this very process, by fork"),
     "sandbox/egress/surroundings.py": (1, "where the Java in PATH keeps its certificates; it is not started"),
 }
