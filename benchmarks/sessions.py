@@ -25,6 +25,7 @@ from gateway.judge.judge import Judge
 from gateway.model.call import RawCall
 
 KEPT_APART = ("push", "send", "credential", "system", "locked")
+ANSWERED = "with a terminal that answers"  # where somebody can be asked when a command has run
 TOOLS = ("Bash", "Read", "Edit", "Write", "Grep", "Glob")
 
 
@@ -62,9 +63,11 @@ def cause(verdict) -> tuple[str, str]:
     return effect.kind, rule.id if rule.lane != "mode" else "mode"
 
 
-def judged(path: Path, mode: str, contained: bool, show: bool) -> tuple[int, int, Counter, Counter, list[str]]:
-    """Sessions, calls, questions by cause, refusals by rule, and the calls that keep asking whatever holds them."""
+def judged(path: Path, mode: str, how: str, show: bool) -> tuple[int, int, int, Counter, Counter, list[str]]:
+    """Sessions, calls, those whose changes a person sees afterwards, questions by cause, refusals by rule, and the
+    calls that keep asking whatever holds them."""
     asks, denied, apart = Counter(), Counter(), []
+    drafts = 0
     sessions = calls_of(path)
     total = 0
     top = tempfile.mkdtemp(prefix="sessions-", dir=os.path.expanduser("~"))
@@ -74,18 +77,20 @@ def judged(path: Path, mode: str, contained: bool, show: bool) -> tuple[int, int
             subprocess.run(["git", "init", "-q", "-b", "main", root], check=True)
             judge = Judge(
                 Options(cwd=root, root=root, mode=mode),
-                contains=containing.cannot_contain if contained else lambda: "left out",
+                contains=(lambda *_: "left out") if how == "not contained" else containing.cannot_contain,
             )
+            context = judge.context.replace(reviewed=how == ANSWERED)
             for call in calls:
                 if call["tool"] not in TOOLS:
                     continue
                 total += 1
                 given = moved(call["input"], call["cwd"].rstrip("/") or "/", root)
                 try:
-                    verdict = judge.check(RawCall(call["tool"], given))
+                    verdict = judge.check(RawCall(call["tool"], given), context)
                 except CallError:
                     denied["invalid"] += 1
                     continue
+                drafts += verdict.drafts and verdict.changes == "ask"
                 if verdict.decision.word == "ask":
                     kind, by = cause(verdict)
                     asks[kind, by] += 1
@@ -98,7 +103,7 @@ def judged(path: Path, mode: str, contained: bool, show: bool) -> tuple[int, int
                     denied[verdict.reason.rule.id] += 1
     finally:
         shutil.rmtree(top, ignore_errors=True)
-    return len(sessions), total, asks, denied, apart
+    return len(sessions), total, drafts, asks, denied, apart
 
 
 def main() -> None:
@@ -111,18 +116,23 @@ def main() -> None:
     kept: list[str] = []
     for path in sorted(given.folder.glob("*.jsonl")):
         for mode in given.mode or ("default", "accept_edits"):
-            for contained in (False, True):
-                count, total, asks, denied, apart = judged(path, mode, contained, given.calls and contained)
+            for how in ("not contained", "contained", *((ANSWERED,) if mode == "default" else ())):
+                count, total, drafts, asks, denied, apart = judged(
+                    path, mode, how, given.calls and how != "not contained"
+                )
                 beside = sum(number for (kind, _by), number in asks.items() if kind in KEPT_APART)
                 asked = sum(asks.values())
                 print(
-                    f"\n{path.stem}, {mode}, {'contained' if contained else 'not contained'}: {count} sessions, "
+                    f"\n{path.stem}, {mode}, {how}: {count} sessions, "
                     f"{total} calls, {asked} ask ({100 * asked / total:.0f} %), {sum(denied.values())} refused; "
-                    f"{(asked - beside) / count:.2f} interruptions a session, and {beside / count:.2f} beside them"
+                    f"{(asked - beside) / count:.2f} interruptions a session, and {beside / count:.2f} beside them; "
+                    f"{drafts / count:.2f} commands on layers, of which each turn shows what is left at most once"
                 )
                 for (kind, by), number in asks.most_common(14):
                     print(f"  {number:4} {kind:10} {by}")
-                kept += [f"{path.stem} {mode} {'after' if contained else 'before'} {each}" for each in apart]
+                kept += [
+                    f"{path.stem} {mode} {'before' if how == 'not contained' else 'after'} {each}" for each in apart
+                ]
     if given.apart:
         given.apart.write_text("\n".join(kept) + "\n", encoding="utf-8")
 

@@ -62,6 +62,7 @@ class Together:
         self._draft: Draft | None = None
         self._ever: list[Draft] = []
         self._last: tuple[InProgress, Ran] | None = None
+        self._told = False  # the model knows what it means for them
         self._alone = True  # one call has worked in them so far
         self._changed: frozenset[str] | None = None  # names, once somebody asked
         self.has_ended = False  # calls that come now have layers of their own
@@ -80,13 +81,15 @@ class Together:
             draft = self._draft
             if draft is not None:
                 try:
-                    draft.again(of_call(life, verdict), over(plan, (*verdict.context.workspace, *draft.plan.drafted)))
+                    of = of_call(life, verdict)
+                    of = of if verdict.drafts else of.replace(call="")  # it only reads in them
+                    draft.again(of, over(plan, (*verdict.context.workspace, *draft.plan.drafted)))
                 except StoreError:  # somebody has decided about it elsewhere
                     draft = self._draft = None
             if draft is None and plan.drafted:
                 draft = new_draft(life, verdict, over(plan, verdict.context.workspace) if not self.has_ended else plan)
                 if not self.has_ended:
-                    self._draft, self._last, self._cut = draft, None, False
+                    self._draft, self._last, self._cut, self._told = draft, None, False, False
                     self._ever.append(draft)
         except BaseException:
             self._lock.release()
@@ -129,9 +132,11 @@ class Together:
                 is_touched = draft.is_touched
             except (OSError, ValueError):
                 is_touched = True
-        if is_touched:
-            life.notes.append(NOTE)
+        if is_touched and verdict.drafts:  # others only read in them
             life.result = result.replace(drafted=PENDING)
+            if not self._told:
+                life.notes.append(NOTE)
+            self._told = True
 
     # Calls that need what does not lie in them.
 

@@ -63,7 +63,7 @@ class Draft:
             known = {root for root, _dev, _ino in made.roots}
             self._made = made.replace(
                 state=RUNNING,
-                call=f"{made.call}; {of.call}"[:_LONGEST],
+                call="; ".join([each for each in (made.call, of.call) if each])[:_LONGEST],
                 named=tuple(dict.fromkeys((*made.named, *of.named))),
                 roots=(*made.roots, *[each for each in self._store.roots_of(area_of(plan)) if each[0] not in known]),
                 again=(*made.again, began),
