@@ -56,6 +56,8 @@ PARTS_OF: dict[str, tuple[str, ...]] = {
             "zgrep",
             "zdiff",
             "zcmp",
+            "bzcmp",
+            "xzcmp",
             "xzgrep",
             "xzcat",
             "xzdiff",
@@ -67,8 +69,10 @@ PARTS_OF: dict[str, tuple[str, ...]] = {
             "gzexe",
             "lzgrep",
         ),
-        (*_COMPRESSION, "grep", "diff", "cmp", "sed", "rm", "mktemp", "less", "expr", "cat"),
+        (*_COMPRESSION, "grep", "diff", "cmp", "sed", "rm", "mktemp", "less", "expr", "cat", "zdiff"),
     ),
+    "routel": ("python3", "ip"),
+    "convmv": ("pwd",),
     **dict.fromkeys(("rgrep", "egrep", "fgrep"), ("grep",)),
     **dict.fromkeys(
         (
