@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 from _thread import allocate_lock
 
-from gateway.approval.asking import Asking, Judgement, chosen_of
+from gateway.approval.asking import Asking, Judgement, chosen_of, together
 from gateway.approval.base import Decided, checked_dial, no, wants_others
 from gateway.audit import calls, secrets
 from gateway.audit.log import log_of
@@ -197,7 +197,7 @@ class Services:
         settings = planner.judge.loaded.settings
         if "remote" in settings and wants_others(settings["remote"].value):
             return ()
-        return chosen_of(self._approvers, settings.get("approvers"))
+        return together(chosen_of(self._approvers, settings.get("approvers")))
 
     def recorded(
         self,

@@ -9,7 +9,7 @@ import socket
 import threading
 from time import monotonic
 
-from gateway.approval.base import Answer, no
+from gateway.approval.base import Answer, Question, no
 from gateway.approval.digests import call_digest, effects_digest
 from gateway.approval.page_wire import (
     ELSEWHERE,
@@ -29,11 +29,12 @@ from gateway.model.grant import ALWAYS, SCOPES
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
     from typing import Any
 
-    from gateway.approval.base import Approver, Decided, Dialled, Question, Review
+    from gateway.approval.base import Approver, Decided, Dialled, Review
 
+DIAL_SECONDS = 60.0  # that a call stands still for the question whether it may connect
 _LOOK_EVERY = 0.2
 _PATIENCE = 5.0  # for a console to say whether a page is there
 
@@ -67,9 +68,12 @@ class Page:
         *,
         seconds: float = SECONDS,
         knows: Callable[[int], bool] = is_console,
+        dialled: Callable[[Dialled], dict[str, Any]] | None = None,
     ) -> None:
         """`show` makes what the page shows of a question. `folder`: where the console listens. `knows`: whether a
-        process is the console; nobody else's answer counts."""
+        process is the console; nobody else's answer counts. `dialled` makes what the page shows of a connection;
+        without it nobody is asked about those there."""
+        self._shows_dialled = dialled
         self._show = show
         self._folder = folder
         self._seconds = seconds
@@ -84,11 +88,41 @@ class Page:
         asked.wait(first, question.cancelled)
         return first.answer
 
+    @property
+    def dials(self) -> bool:
+        """Whether a page is there that can be asked while a call runs."""
+        return self._shows_dialled is not None and self.is_there()
+
+    def dialled(self, question: Dialled) -> Answer | None:
+        """Whether a call that runs, and stands still meanwhile, may connect; None where no page is open."""
+        if self._shows_dialled is None or question.cancelled():
+            return None
+        asked = self._begin(Question(question.verdict, None), self._shows_dialled(question), DIAL_SECONDS)
+        if asked is None:
+            return None
+        first = First()
+        with question.still():
+            asked.wait(first, question.cancelled)
+        return first.answer
+
+    def is_there(self) -> bool:
+        """Whether somebody is there who could be asked now."""
+        connection = self._connected() if is_private(self._folder) else None
+        if connection is None:
+            return False
+        asked = Asked(connection, None, {"id": ""}, _PATIENCE)
+        try:
+            return asked.begin(line_of({"there": list(self.at)}))
+        finally:
+            asked.close()
+
     def begin(self, question: Question) -> Asked | None:
         """Shows the question; None where no page is there to show it."""
-        seconds = question.seconds or self._seconds
+        return self._begin(question, self._show(question), question.seconds or self._seconds)
+
+    def _begin(self, question: Question, shows: Mapping[str, Any], seconds: float) -> Asked | None:
         shown = {
-            **self._show(question),
+            **shows,
             "id": secrets.token_hex(16),
             "may": list(question.may),
             "always": question.always,
@@ -145,7 +179,9 @@ class Page:
 class Asked:
     """A question that stands on the page, until it is answered or withdrawn."""
 
-    def __init__(self, connection: socket.socket, question: Question, shown: dict[str, Any], seconds: float) -> None:
+    def __init__(
+        self, connection: socket.socket, question: Question | None, shown: dict[str, Any], seconds: float
+    ) -> None:
         self._connection = connection
         self._question = question
         self._id = shown["id"]
@@ -199,7 +235,10 @@ class Asked:
 
     def _understood(self, said: Any) -> Answer | None:
         """The answer, if it is one to this very question as it was shown."""
-        if not isinstance(said, dict) or said.get("id") != self._id or said.get("digest") != self._digest:
+        question = self._question
+        if question is None or not isinstance(said, dict):
+            return None
+        if said.get("id") != self._id or said.get("digest") != self._digest:
             return None
         allow, scope, note = said.get("allow"), said.get("scope"), said.get("note", "")
         people = said.get("people", [])
@@ -210,13 +249,13 @@ class Asked:
         by = self._by(people)
         if not allow:
             return no(by, note, scope=scope)
-        if self._question.needs_others and not self._are_enough(people):
+        if question.needs_others and not self._are_enough(question, people):
             return None
-        return Answer(True, scope, by, self._question.always if scope == ALWAYS else "")
+        return Answer(True, scope, by, question.always if scope == ALWAYS else "")
 
-    def _are_enough(self, people: list[str]) -> bool:
+    @staticmethod
+    def _are_enough(question: Question, people: list[str]) -> bool:
         """Whether as many different people agreed as policy wants, and none who may not."""
-        question = self._question
         return len(set(people)) >= question.people and question.not_by not in people
 
     def _by(self, people: Sequence[str] = ()) -> str:
@@ -264,14 +303,14 @@ class Beside:
 
     @property
     def dials(self) -> bool:
-        """Whether the terminal can be asked while a call runs; the page is not."""
-        return bool(getattr(self._terminal, "dials", False))
+        """Whether the terminal, or a page, can be asked while a call runs."""
+        return bool(getattr(self._terminal, "dials", False)) or self._page.dials
 
     def dialled(self, question: Dialled) -> Answer | None:
-        """What the person at the terminal says of a connection of a call that runs."""
+        """What the person at the terminal says of a connection of a call that runs; where none is there, at a page."""
         terminal: Any = self._terminal
-        found: Answer | None = terminal.dialled(question)
-        return found
+        found: Answer | None = terminal.dialled(question) if getattr(terminal, "dials", False) else None
+        return self._page.dialled(question) if found is None else found
 
     def review(self, review: Review) -> Decided | None:
         """What the person at the terminal decides about what a call has changed."""

@@ -6,6 +6,7 @@ lines of JSON:
 
     asks     {"question": {...}}              what is shown, with `id`, and `at`, where it may be answered; its digest
                                               is of all of it
+    asks     {"there": [...]}                 no question: whether one could be shown at any of these places
     console  {"shown": true}                  a page is there; false: nobody can be asked there
     console  {"answer": {...}}                `id`, `digest`, `allow`, `scope`, `note`; of one from elsewhere `people`,
                                               the names of those who gave it

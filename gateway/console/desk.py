@@ -233,6 +233,11 @@ class Desk:
         uid, pid = peer_of(writer.get_extra_info("socket"))
         message = message_of(await asyncio.wait_for(reader.readline(), _TAKING_SECONDS))
         shown: Any = message.get("question") if message is not None else None
+        where = message.get("there") if message is not None else None
+        if isinstance(where, list):  # no question yet
+            writer.write(line_of({"shown": uid == os.geteuid() and self._is_shown(where)}))
+            await writer.drain()
+            return None
         can = (
             uid == os.geteuid()
             and len(self._waiting) < MOST_WAITING

@@ -50,7 +50,7 @@ class Looks:
     def page(self, path: str, query: Mapping[str, str]) -> Page:
         """The page at an address. Raises GatewayError with what keeps it from being shown."""
         first, _, rest = path.lstrip("/").partition("/")
-        reading = self._reading(first, query)
+        reading = self._reading(first, rest, query)
         if reading is not None:
             return reading
         if first == "why" and rest:
@@ -81,10 +81,11 @@ class Looks:
                 return self._agents("again" in query)
         return None
 
-    def _reading(self, name: str, query: Mapping[str, str]) -> Page | None:
+    def _reading(self, name: str, rest: str, query: Mapping[str, str]) -> Page | None:
         """The page that is shown while the record is read for one that looks all over it; None where that is short."""
         is_filtered = any(query.get(each) for each in (*live.FILTERS, "until"))
-        if name not in ("interruptions", "coverage") and not (name == "live" and is_filtered):
+        is_old = name == "why" and bool(rest) and not self._sources.is_recent(rest)
+        if name not in ("interruptions", "coverage") and not (name == "live" and is_filtered) and not is_old:
             return None
         if behind(self._sources.record) <= _READ_AT_ONCE:
             return None

@@ -106,6 +106,10 @@ if TYPE_CHECKING:
             """Who judges there, by the policy as it is now. Raises ConfigError for a broken one."""
             ...
 
+        def is_recent(self, name: str) -> bool:
+            """Whether the call of a number stands at the end of the record, where no index is needed to find it."""
+            ...
+
         def call(self, name: str, *, plans: bool) -> CallTold | None:
             """The call of a number or id; None where there is none. `plans`: with the sandbox that it would run inside,
             which takes a look at the project."""

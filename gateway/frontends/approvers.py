@@ -43,7 +43,7 @@ def by_console(*, lasting: bool) -> tuple[()] | tuple[Page, Remote]:
         return ()
     from gateway.approval.page import Page, Remote
 
-    return Page(_shown, folder), Remote(_shown, folder)
+    return Page(_shown, folder, dialled=_dialled_shown), Remote(_shown, folder, dialled=_dialled_shown)
 
 
 def person() -> Person | None:
@@ -74,6 +74,12 @@ def _shown(question: Question) -> dict[str, Any]:
     from gateway.frontends.question import question_shown
 
     return question_shown(question)
+
+
+def _dialled_shown(question: Dialled) -> dict[str, Any]:
+    from gateway.frontends.question import dialled_shown
+
+    return dialled_shown(question)
 
 
 def _said(answer: Answer) -> None:

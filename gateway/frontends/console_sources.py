@@ -89,9 +89,16 @@ class ConsoleSources:
         """Who judges calls there. Raises ConfigError."""
         return Judge(Options(self.cwd), contains=cannot_contain)
 
+    def is_recent(self, name: str) -> bool:
+        """Whether a call stands at the end of the record."""
+        return self._recent(name) is not None
+
+    def _recent(self, name: str) -> tuple[dict[str, Any], dict[str, Any] | None] | None:
+        return recent(self.record, int(name), _RECENT) if name.isdecimal() and len(name) < 16 else None
+
     def call(self, name: str, *, plans: bool) -> CallTold | None:
         """A call of the record, judged once more."""
-        known = recent(self.record, int(name), _RECENT) if name.isdecimal() and len(name) < 16 else None
+        known = self._recent(name)
         if known is None:
             with Index(self.record) as index:
                 found = index.show(name)

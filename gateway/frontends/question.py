@@ -7,6 +7,7 @@ import os
 
 from gateway.approval.confusable import findings, with_escapes
 from gateway.audit.redact import Redactor
+from gateway.frontends.dialled import dialled_rows, dialled_text
 from gateway.frontends.jsontext import pretty
 from gateway.model.decision import Decision
 from gateway.model.effect import CARRIERS
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
     from typing import Any
 
-    from gateway.approval.base import Question
+    from gateway.approval.base import Dialled, Question
     from gateway.model.effect import Effect
     from gateway.model.verdict import Verdict
 
@@ -93,6 +94,25 @@ def question_shown(question: Question) -> dict[str, Any]:
         "file": question.file,
         "later": question.later,
         "text": question_text(question, Style()),
+    }
+
+
+def dialled_shown(question: Dialled) -> dict[str, Any]:
+    """A connection of a call that runs, for a page."""
+    verdict = question.verdict
+    rows = dialled_rows(question)
+    return {
+        "head": f"A command that runs wants to connect to {question.where}, and waits",
+        "tool": verdict.call.tool,
+        "brief": _brief(verdict, False, [f"connects to {question.where}"]),
+        "call": verdict.call.shown,
+        "marks": [],
+        "asked": [],
+        "plan": [[label, lines] for label, lines in rows],
+        "cwd": verdict.context.cwd,
+        "file": "",
+        "later": "",
+        "text": dialled_text(question, Style()),
     }
 
 

@@ -7,12 +7,12 @@ import socket
 import sys
 import tempfile
 import threading
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from gateway.approval.base import Answer, Question, no
+from gateway.approval.base import Answer, Dialled, Question, no
 from gateway.approval.page import Beside, First, Page, Remote
 from gateway.approval.page_wire import (
     KEPT,
@@ -308,3 +308,64 @@ def test_a_question_waits_as_long_as_policy_says(folder: str, question: Question
     found, _ = outcome(remote(folder), question.replace(seconds=0.3), folder, shown)
     assert found is not None
     assert (found.allow, found.note, asked) == (False, "no answer came", [0.3])
+
+
+# -------------------------------------------------------------------------------------------------- while a call runs
+
+
+def connection(question: Question, **how: Any) -> Dialled:
+    return Dialled(question.verdict, "example.org", 443, **how)
+
+
+def attends(folder: str) -> Page:
+    return page(folder, dialled=lambda asked: {"text": asked.where})
+
+
+def test_a_page_says_whether_a_call_that_stands_still_may_connect(folder: str, question: Question):
+    stood: list[str] = []
+
+    @contextmanager
+    def still() -> Iterator[bool]:
+        stood.append("begins")
+        yield True
+        stood.append("ends")
+
+    other = Other(folder, shows, answers())
+    found = attends(folder).dialled(connection(question, still=still))
+    other.close()
+    assert found is not None
+    assert (found.allow, found.scope, found.rule, stood) == (True, "once", "", ["begins", "ends"])
+    asked = other.heard[0]["question"]
+    assert (asked["text"], asked["may"], asked["always"], asked["seconds"]) == ("example.org:443", ["once"], "", 60.0)
+
+
+@pytest.mark.parametrize(
+    ("says", "there"), [(b'{"shown": true}\n', True), (b'{"shown": false}\n', False), (b"x\n", False)]
+)
+def test_whether_somebody_is_there_is_asked_without_a_question(folder: str, says: bytes, there: bool):
+    other = Other(folder, says)
+    assert attends(folder).dials is there
+    other.close()
+    assert other.heard[0] == {"there": ["page"]}
+    assert (page(folder).dials, attends(f"{folder}/nothing").dials) == (False, False)
+
+
+def test_what_waits_no_longer_is_not_asked(folder: str, question: Question):
+    other = Other(folder, shows, answers())
+    assert attends(folder).dialled(connection(question, cancelled=lambda: True)) is None
+    other.close()
+    assert other.heard == []
+
+
+def test_where_a_terminal_is_there_it_is_asked_about_connections(folder: str, question: Question):
+    class Terminal(Sits):
+        dials = True
+
+        def dialled(self, _question: Dialled) -> Answer | None:
+            return self.says
+
+    other = Other(folder, shows, answers())
+    refused = Beside(Terminal(no("ann")), attends(folder)).dialled(connection(question))
+    by_page = Beside(Terminal(None), attends(folder)).dialled(connection(question))
+    other.close()
+    assert (refused, by_page is not None and by_page.allow) == (no("ann"), True)

@@ -46,11 +46,20 @@ def console(
     return _become(port, print_, reader, cwd)
 
 
-def _become(port: int, print_: bool, reader: bool, cwd: str | None) -> NoReturn:
-    """The process that serves takes the place of this one."""
+def is_installed() -> bool:
+    """Whether what the console needs is there."""
+    return not _missing()
+
+
+def _missing() -> list[str]:
     from importlib.util import find_spec
 
-    missing = [name for name in _NEEDED if find_spec(name) is None]
+    return [name for name in _NEEDED if find_spec(name) is None]
+
+
+def _become(port: int, print_: bool, reader: bool, cwd: str | None) -> NoReturn:
+    """The process that serves takes the place of this one."""
+    missing = _missing()
     if missing:
         remedy = "install `agent-gateway[console]`, in a checkout `.[console]`"
         raise ConfigError(Problem(f"the console needs {' and '.join(missing)}", remedy=remedy))

@@ -13,6 +13,7 @@ from gateway.config.load import project_root
 from gateway.core.errors import ConfigError, GatewayError, Problem
 from gateway.core.places import places
 from gateway.core.value import Value
+from gateway.frontends.cli import console
 from gateway.frontends.jsontext import pretty
 from gateway.frontends.opened import FOLDER
 from gateway.frontends.output import write
@@ -323,7 +324,9 @@ class _Init:
         self.notes = list(remarks)
         for each in remarks:
             self._say(f"note: {visible(each)}\n")
-        self._say("" if self.dry_run else f"try it: gateway doctor --agent {self.agent.NAME}\n")
+        if not self.dry_run:
+            self._say(f"try it: gateway doctor --agent {self.agent.NAME}\n")
+            self._say("see what it does, and answer, on a page: gateway console\n" if console.is_installed() else "")
 
     def _say(self, text: str) -> None:
         if not self.how.json and text:
