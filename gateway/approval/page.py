@@ -9,7 +9,7 @@ import socket
 import threading
 from time import monotonic
 
-from gateway.approval.base import Answer, Question, no
+from gateway.approval.base import Answer, Decided, Question, no
 from gateway.approval.digests import call_digest, effects_digest
 from gateway.approval.page_wire import (
     ELSEWHERE,
@@ -25,14 +25,14 @@ from gateway.approval.page_wire import (
 from gateway.approval.terminal import SECONDS, user
 from gateway.core.cache import digest
 from gateway.core.peers import peer_of
-from gateway.model.grant import ALWAYS, SCOPES
+from gateway.model.grant import ALWAYS, ONCE, SCOPES, SESSION
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
     from typing import Any
 
-    from gateway.approval.base import Approver, Decided, Dialled, Review
+    from gateway.approval.base import Approver, Dialled, Review
 
 DIAL_SECONDS = 60.0  # that a call stands still for the question whether it may connect
 _LOOK_EVERY = 0.2
@@ -69,10 +69,12 @@ class Page:
         seconds: float = SECONDS,
         knows: Callable[[int], bool] = is_console,
         dialled: Callable[[Dialled], dict[str, Any]] | None = None,
+        review: Callable[[Review], dict[str, Any]] | None = None,
     ) -> None:
         """`show` makes what the page shows of a question. `folder`: where the console listens. `knows`: whether a
-        process is the console; nobody else's answer counts. `dialled` makes what the page shows of a connection;
-        without it nobody is asked about those there."""
+        process is the console; nobody else's answer counts. `dialled` and `review` make what the page shows of a
+        connection, and of what a call has changed; without them nobody is asked about those there."""
+        self._shows_review = review
         self._shows_dialled = dialled
         self._show = show
         self._folder = folder
@@ -104,6 +106,30 @@ class Page:
         with question.still():
             asked.wait(first, question.cancelled)
         return first.answer
+
+    @property
+    def reviews(self) -> bool:
+        """Whether a page is there that can be asked what becomes of what a call has changed."""
+        return self._shows_review is not None and self.is_there()
+
+    def review(self, review: Review) -> Decided | None:
+        """What becomes of what a call has changed; None where no page is open, and for silence: then it stays a
+        draft."""
+        if self._shows_review is None or review.cancelled():
+            return None
+        conflict = bool(review.found.missed)
+        may = (ONCE, SESSION) if review.session and not conflict else (ONCE,)
+        question = Question(review.verdict, None, may)
+        asked = self._begin(question, self._shows_review(review), self._seconds)
+        if asked is None:
+            return None
+        first = First()
+        asked.wait(first, review.cancelled, silence=False)
+        found = first.answer
+        if found is None:
+            return None
+        again = found.allow and found.scope == SESSION
+        return Decided(found.allow, found.by, rest=found.allow and conflict, session=again, note=found.note)
 
     def is_there(self) -> bool:
         """Whether somebody is there who could be asked now."""
@@ -198,14 +224,14 @@ class Asked:
             return False
         return said is not None and said.get("shown") is True
 
-    def wait(self, first: First, ended: Callable[[], bool]) -> None:
-        """Waits for the page's answer and takes it if it is the first; silence is no. Never raises."""
+    def wait(self, first: First, ended: Callable[[], bool], *, silence: bool = True) -> None:
+        """Waits for the page's answer and takes it if it is the first. `silence`: whether none is no. Never raises."""
         try:
             said = self._next(lambda: ended() or first.answer is not None, self._end)
             if said is not None:
                 answer = self._understood(said.get("answer"))
                 self._connection.sendall(line_of({"taken": answer is not None and first.take(answer)}))
-            elif monotonic() >= self._end:
+            elif silence and monotonic() >= self._end:
                 first.take(no(self._by(), "no answer came"))
         except OSError:
             pass  # the console is gone: whoever else is asked may still answer
@@ -298,8 +324,8 @@ class Beside:
 
     @property
     def reviews(self) -> bool:
-        """Whether the terminal can be asked when a call has ended; the page is not."""
-        return bool(getattr(self._terminal, "reviews", False))
+        """Whether the terminal, or a page, can be asked when a call has ended."""
+        return bool(getattr(self._terminal, "reviews", False)) or self._page.reviews
 
     @property
     def dials(self) -> bool:
@@ -313,10 +339,12 @@ class Beside:
         return self._page.dialled(question) if found is None else found
 
     def review(self, review: Review) -> Decided | None:
-        """What the person at the terminal decides about what a call has changed."""
+        """What the person at the terminal decides about what a call has changed; where none is there, at a page."""
         terminal: Any = self._terminal
-        found: Decided | None = terminal.review(review)
-        return found
+        if getattr(terminal, "reviews", False):
+            found: Decided | None = terminal.review(review)
+            return found
+        return self._page.review(review)
 
     def ask(self, question: Question) -> Answer | None:
         """The first answer; None where neither is there."""

@@ -57,6 +57,12 @@ class Waiting(Value):
     def choices(self) -> tuple[str, ...]:
         """What may be answered, in the terminal's order."""
         may = self.shown["may"]
+        if "answers" in self.shown:  # not whether a call runs: only what it says may be answered
+            return tuple(
+                name
+                for name, (_allow, scope) in CHOICES.items()
+                if name in self.shown["answers"] and (name == "no" or scope in may)
+            )
         return tuple(name for name, (allow, scope) in CHOICES.items() if scope in may or (not allow and scope == ONCE))
 
 
@@ -307,6 +313,7 @@ def _is_question(shown: Any) -> bool:
         and isinstance(may, list)
         and all(isinstance(each, str) for each in may)
         and isinstance(at, list)
+        and isinstance(shown.get("answers", {}), dict)
         and at in ([PAGE], [ELSEWHERE], [PAGE, ELSEWHERE])
         and type(shown.get("people")) is int
         and 1 <= shown["people"] <= 9

@@ -43,7 +43,8 @@ def by_console(*, lasting: bool) -> tuple[()] | tuple[Page, Remote]:
         return ()
     from gateway.approval.page import Page, Remote
 
-    return Page(_shown, folder, dialled=_dialled_shown), Remote(_shown, folder, dialled=_dialled_shown)
+    shows: Any = {"dialled": _dialled_shown, "review": _review_shown}
+    return Page(_shown, folder, **shows), Remote(_shown, folder, **shows)
 
 
 def person() -> Person | None:
@@ -80,6 +81,12 @@ def _dialled_shown(question: Dialled) -> dict[str, Any]:
     from gateway.frontends.question import dialled_shown
 
     return dialled_shown(question)
+
+
+def _review_shown(review: Review) -> dict[str, Any]:
+    from gateway.frontends.question import review_shown
+
+    return review_shown(review)
 
 
 def _said(answer: Answer) -> None:

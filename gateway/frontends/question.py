@@ -7,6 +7,7 @@ import os
 
 from gateway.approval.confusable import findings, with_escapes
 from gateway.audit.redact import Redactor
+from gateway.core.quantities import counted
 from gateway.frontends.dialled import dialled_rows, dialled_text
 from gateway.frontends.jsontext import pretty
 from gateway.model.decision import Decision
@@ -14,6 +15,7 @@ from gateway.model.effect import CARRIERS
 from gateway.model.grant import ALWAYS
 from gateway.policy.explain import explain
 from gateway.policy.wording import phrase, visible
+from gateway.render.changes import difference_text, review_text
 from gateway.render.plan import summary_rows, summary_text
 from gateway.render.style import Style, columns_of, wrapped
 from gateway.render.text import MAX_LISTED, headline, verdict_text
@@ -23,7 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
     from typing import Any
 
-    from gateway.approval.base import Dialled, Question
+    from gateway.approval.base import Dialled, Question, Review
     from gateway.model.effect import Effect
     from gateway.model.verdict import Verdict
 
@@ -113,6 +115,30 @@ def dialled_shown(question: Dialled) -> dict[str, Any]:
         "file": "",
         "later": "",
         "text": dialled_text(question, Style()),
+    }
+
+
+def review_shown(review: Review) -> dict[str, Any]:
+    """What a call has changed in layers of its own, for a page."""
+    verdict, found = review.verdict, review.found
+    said = review_text(found, review.status, review.problem)
+    return {
+        "head": f"A call has run, and wants to change {counted(len(found.changes), 'name')}",
+        "tool": verdict.call.tool,
+        "brief": _brief(verdict, True, []),
+        "call": verdict.call.shown,
+        "marks": [],
+        "asked": [],
+        "plan": [["changes", said.rstrip("\n").split("\n")[1:]]],
+        "cwd": verdict.context.cwd,
+        "file": "",
+        "later": "",
+        "text": said + "\n" + difference_text(found),
+        "answers": {
+            "once": "Keep what is not in conflict" if found.missed else "Keep it",
+            "session": "Keep it, and the like in this session",
+            "no": "Discard it",
+        },
     }
 
 

@@ -8,11 +8,12 @@ import sys
 import tempfile
 import threading
 from contextlib import contextmanager, suppress
-from typing import TYPE_CHECKING, Any
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, Any, cast
 
 import pytest
 
-from gateway.approval.base import Answer, Dialled, Question, no
+from gateway.approval.base import Answer, Dialled, Question, Review, no
 from gateway.approval.page import Beside, First, Page, Remote
 from gateway.approval.page_wire import (
     KEPT,
@@ -369,3 +370,38 @@ def test_where_a_terminal_is_there_it_is_asked_about_connections(folder: str, qu
     by_page = Beside(Terminal(None), attends(folder)).dialled(connection(question))
     other.close()
     assert (refused, by_page is not None and by_page.allow) == (no("ann"), True)
+
+
+def changed(question: Question, **how: Any) -> Review:
+    missed = tuple(how.pop("missed", ()))
+    return Review(question.verdict, cast("Any", SimpleNamespace(missed=missed)), **how)
+
+
+def looks(folder: str, **how: Any) -> Page:
+    return page(folder, review=lambda _review: {"text": "changed"}, **how)
+
+
+@pytest.mark.parametrize(
+    ("how", "fields", "decided"),
+    [
+        ({}, {}, (True, False, False, "")),
+        ({"session": True}, {"scope": "session"}, (True, False, True, "")),
+        ({"missed": [("x", "changed meanwhile")]}, {}, (True, True, False, "")),
+        ({}, {"allow": False, "note": "not this"}, (False, False, False, "not this")),
+    ],
+)
+def test_a_page_says_what_becomes_of_what_a_call_has_changed(
+    folder: str, question: Question, how: Any, fields: Any, decided: Any
+):
+    other = Other(folder, shows, answers(**fields))
+    found = looks(folder).review(changed(question, **how))
+    other.close()
+    assert found is not None
+    assert (found.keep, found.rest, found.session, found.note) == decided
+
+
+def test_silence_about_what_a_call_has_changed_decides_nothing(folder: str, question: Question):
+    other = Other(folder, shows)
+    assert looks(folder, seconds=0.3).review(changed(question)) is None
+    other.close()
+    assert page(folder).review(changed(question)) is None

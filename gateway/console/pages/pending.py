@@ -103,6 +103,13 @@ def card(each: Waiting, now: float, answers: Node, where: str = PAGE) -> Node:
     )
 
 
+def _words(each: Waiting) -> dict[str, str]:
+    """What stands on the buttons: of a call, or of what the question is about instead."""
+    own = each.shown.get("answers")
+    found = own if isinstance(own, dict) else {}
+    return WORDS | {name: text for name, text in found.items() if name in WORDS and isinstance(text, str) and text}
+
+
 def _answers_here(each: Waiting, may_answer: bool) -> Node:
     if not each.at(PAGE):
         return h("p", {"class": "hint"}, "Policy wants this to be answered by others, from elsewhere.")
@@ -159,7 +166,7 @@ def _answers(each: Waiting, choices: Sequence[str], said: str = "") -> Node:
         h(
             "button",
             {"type": "button", "class": "no" if name.startswith("no") else "yes", "data-answer": name},
-            WORDS[name],
+            visible(_words(each)[name]),
         )
         for name in choices
     ]
