@@ -154,13 +154,13 @@ def test_a_small_picture_is_sent_as_it_is(bench: Any) -> None:
 @pytest.mark.parametrize(
     ("width", "height", "form", "mode", "media"),
     [
-        (4000, 3000, "PNG", "RGB", "image/png"),
-        (4000, 3000, "JPEG", "RGB", "image/jpeg"),
-        (3000, 4000, "WEBP", "RGB", "image/jpeg"),
-        (3000, 2000, "WEBP", "RGBA", "image/png"),
-        (3000, 2000, "GIF", "P", "image/png"),
-        (3000, 2000, "JPEG", "CMYK", "image/jpeg"),
-        (3000, 2000, "PNG", "I;16", "image/png"),
+        (2000, 1500, "PNG", "RGB", "image/png"),
+        (2000, 1500, "JPEG", "RGB", "image/jpeg"),
+        (1500, 2000, "WEBP", "RGB", "image/jpeg"),
+        (1800, 1200, "WEBP", "RGBA", "image/png"),
+        (1800, 1200, "GIF", "P", "image/png"),
+        (1800, 1200, "JPEG", "CMYK", "image/jpeg"),
+        (1800, 1200, "PNG", "I;16", "image/png"),
         (9000, 20, "PNG", "1", "image/png"),
     ],
 )
@@ -181,7 +181,7 @@ def test_a_large_picture_is_scaled_to_what_it_may_cost(
 def test_a_photograph_that_lies_on_its_side_is_turned() -> None:
     exif = Pictures.Exif()
     exif[0x0112] = 6
-    data = picture(4000, 2000, "JPEG", exif=exif)
+    data = picture(2000, 1000, "JPEG", exif=exif)
     found, _ = scaled(data, "image/jpeg", "a")
     shown = Pictures.open(io.BytesIO(found.data))
     assert shown.size[1] > shown.size[0]
