@@ -48,6 +48,11 @@ class Expression(Value):
         kept = (each for each in found if not self.quoted or each[1] or each[0][-1] == STAR)
         return tuple(Command(pieces, more) for pieces, more in kept)
 
+    def spans(self) -> bool:
+        """Whether it may hold for a whole text, and for none of the commands that it is made of."""
+        found = self._texts()
+        return not found or any(STAR in each.pieces for each in found)
+
     def narrow(self) -> tuple[Clause, ...]:
         return tuple(clause for each in self._texts() for clause in each.narrow())
 

@@ -90,7 +90,8 @@ def statements(
             else:
                 unsaid.append(Unsaid(rule, why))
         else:
-            without = () if change else _exceptions(rule, tests, stronger)
+            spans = any(isinstance(test, Expression) and test.spans() for test in tests)
+            without = () if change or spans else _exceptions(rule, tests, stronger)
             if any(isinstance(test, Path) and test.kind == WRITE and _is_gits(test) for test in tests):
                 without = (*without, _GIT)  # which writes there with every command, and no tool of an agent's is git
             when = tuple(clause for test in tests for clause in _widely(test, bool(without), change))

@@ -68,6 +68,17 @@ def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.Captur
 USER = ".config/gateway/commands/stamp.yaml"
 
 
+def _written(path: Path) -> tuple[str, str]:
+    """What the schema is of that the first line of a new file names, which is there, and all other lines."""
+    first, _, rest = path.read_text(encoding="utf-8").partition("\n")
+    mark, _, schema = first.partition("$schema=")
+    if mark != "# yaml-language-server: ":
+        return "", f"{first}\n{rest}"
+    found = path.parent / schema
+    assert json.loads(found.read_text(encoding="utf-8"))["$schema"].startswith("https://json-schema.org/")
+    return found.stem, rest
+
+
 @pytest.mark.parametrize(
     ("words", "expected"),
     [
@@ -87,7 +98,7 @@ def test_the_skeleton_goes_where_it_was_asked_for_and_what_comes_next_is_said(
         "",
         f"wrote {path}\nnext:\n  gateway explain 'stamp'\n  gateway commands test {path}\n",
     )
-    assert path.read_text(encoding="utf-8") == skeleton("stamp", None)
+    assert _written(path) == ("" if "--into" in words else "command", skeleton("stamp", None))
     assert place.run("commands", "test", str(path)) == (0, "2 passed, 0 failed; 1 file\n", "")
 
 
@@ -359,7 +370,7 @@ def test_a_tool_goes_where_it_was_asked_for(place: Place, words: tuple[str, ...]
         f"wrote {path}\nnext:\n{first}{NEXT}",
         "",
     )
-    assert path.read_text(encoding="utf-8") == new_tool.whole("Count")
+    assert _written(path) == ("" if "--into" in words else "tools", new_tool.whole("Count"))
 
 
 def test_a_new_tool_works_at_once(place: Place) -> None:
@@ -498,7 +509,7 @@ def test_a_rule_goes_where_it_was_asked_for_and_its_examples_hold(
     assert place.run("new", "rule", "mine", *words) == (
         0, f"wrote {path}\nnext:\n  gateway policy test {path}\n  gateway policy lint {path}\n", "",
     )  # fmt: skip
-    assert path.read_text(encoding="utf-8") == new_rule.skeleton("mine", with_daily=False)
+    assert _written(path) == ("" if "--into" in words else "policy", new_rule.skeleton("mine", with_daily=False))
     assert place.run("policy", "test", str(path)) == (0, "4 passed, 0 failed; 1 rule, 100 % exercised\n", "")
     assert place.run("policy", "lint", str(path)) == (0, "nothing to say\n", "")
 
@@ -541,7 +552,7 @@ def test_an_id_that_a_rule_has_is_refused_in_every_layer(place: Place) -> None:
     assert place.run("new", "rule", "mine") == (
         2, "",
         ("gateway: ID must be the id of no rule yet (got `mine`, of the project layer)\n"
-         f"  help: give it another id; this one stands at {path}:6\n"),
+         f"  help: give it another id; this one stands at {path}:7\n"),
     )  # fmt: skip
     status, _out, err = place.run("new", "rule", "secret-files")
     assert (status, "of the builtin layer" in err, (place.home / ".config").exists()) == (2, True, False)

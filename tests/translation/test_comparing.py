@@ -87,3 +87,14 @@ def test_order_that_has_meaning_becomes_exceptions(engine: Engine) -> None:
         ("allow", ({"command": ["git *"]},), ()),
         ("ask", ({"command": ["**"]},), ({"command": ["git *"]},)),
     ]
+
+
+def test_an_expression_over_the_whole_text_keeps_no_exception_for_one_command_of_it(engine: Engine) -> None:
+    client = CLIENTS["gemini"]
+    text = (
+        '[[rule]]\ntoolName = "run_shell_command"\ncommandRegex = ".*--force"\ndecision = "deny"\npriority = 550\n'
+        '[[rule]]\ntoolName = "run_shell_command"\ncommandPrefix = "rm"\ndecision = "allow"\npriority = 950\n'
+    )
+    rules, _remarks = ordered(client, [(text, "/home/dev/.gemini/policies/x.toml", "user")], engine.where)
+    policy = engine.policy(layer(translated(rules, client, engine).statements, {"gemini": "x"}))
+    assert engine.decision(policy, Asked(SHELL, "! rm test --force")) == "deny"

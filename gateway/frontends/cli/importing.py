@@ -13,6 +13,7 @@ from gateway.config.shipped import load_tools
 from gateway.core.errors import ConfigError, Problem
 from gateway.core.places import places
 from gateway.frontends.consent import agreed
+from gateway.frontends.editor_schemas import POLICY, headed, write_schema
 from gateway.frontends.jsontext import pretty
 from gateway.frontends.opened import FOLDER, READS, WRITES
 from gateway.frontends.output import complain, safe_lines, write
@@ -140,6 +141,7 @@ def _import(
         f"{_BEGINNING} from the rules of {', '.join(titles[each.found.agent] for each in made if each.found.files)}.\n"
         "# They hold for every agent that the gateway guards. `gateway import --replace` writes this file anew."
     )
+    head += "" if output else "\n" + headed("", path, base, POLICY).rstrip("\n")
     text = written(statements, titles, head=head, extends=_extends(here, layer, path), short=here.home)
     if json:
         write(pretty({"agents": import_data(made), "layer": text}) + "\n")
@@ -163,6 +165,8 @@ def _import(
     ):
         write("nothing was written\n")
         return 1
+    if not output:
+        write_schema(base, POLICY)
     _write(path, text, make=not output)
     if not json:
         steps = [f"gateway policy lint {shell_word(path)}", "gateway check 'Bash(some command)'"]

@@ -15,6 +15,7 @@ from gateway.config.load import Options, project_root, tool_files
 from gateway.config.shipped import load_descriptions, load_tools
 from gateway.core.errors import CallError, ConfigError, Problem
 from gateway.core.places import places
+from gateway.frontends.editor_schemas import COMMAND, POLICY, TOOLS, headed, write_schema
 from gateway.frontends.new_command import as_word, skeleton
 from gateway.frontends.opened import INTO, READS
 from gateway.frontends.output import write
@@ -68,7 +69,7 @@ def command(
     path = os.path.join(target, f"{name}.yaml")
     _check_free(name, target, path, described and shipped)
     text = skeleton(name, None if from_help is None else _read_help(from_help))
-    _write_new(path, text)
+    _write_new(path, text, "" if shipped or into is not None else os.path.dirname(target), COMMAND)
     lines = [f"wrote {visible(path)}"]
     if described and not shipped:
         lines.append(
@@ -108,7 +109,7 @@ def tool(
         write(f"adds to {visible(path)}:\n{added.decode().replace(chr(13), '')}\n")
         _append(path, content, added)
     else:
-        _write_new(path, new_tool.whole(name))
+        _write_new(path, new_tool.whole(name), "" if shipped or into is not None else base, TOOLS)
         write(f"wrote {visible(path)}\n")
     steps = [f"gateway tools show {name}", f"gateway check '{name}(notes.txt)'", f"gateway run '{name}(notes.txt)'"]
     if layer == "project":
@@ -139,7 +140,7 @@ def rule(
         raise ConfigError(Problem("the file must not be there yet", file=path, remedy="edit it"))
     _check_free_id(here, name)
     is_first = _is_users(here, path) and not _user_files(here)
-    _write_new(path, rule_skeleton(name, with_daily=is_first))
+    _write_new(path, rule_skeleton(name, with_daily=is_first), "" if into is not None else base, POLICY)
     lines = [f"wrote {visible(path)}"]
     if is_first:
         lines.append("note: it is your first policy file, so it extends `daily`, which held for you without one")
@@ -309,8 +310,12 @@ def _read_help(path: str) -> HelpOptions:
     return read_help(data.decode("utf-8", "replace"))
 
 
-def _write_new(path: str, text: str) -> None:
-    """A new file, whole or not at all. Raises ConfigError where that cannot be."""
+def _write_new(path: str, text: str, base: str, kind: str) -> None:
+    """A new file, whole or not at all; of the layer in `base` with what editors know its keys by. Raises ConfigError
+    where that cannot be."""
+    if base:
+        write_schema(base, kind)
+        text = headed(text, path, base, kind)
     try:
         os.makedirs(os.path.dirname(path), exist_ok=True)
         with open(path, "xb", buffering=0) as file:
