@@ -35,7 +35,7 @@ class Result(Value):
     session's shell ended, "" when unknown; `exported`: its exported variables, None when unknown or nobody asked.
     `lost`: files that it was seen to write in folders that are gone with it. `said`: hosts that it may only read from,
     each with the requests that went there and the bytes of them that the call could choose. `drafted`: what has become
-    of what it changed in layers of its own: kept, partly (kept), discarded, undecided, "" of a call without. `dialled`:
+    of what it changed in layers: kept, partly (kept), discarded, undecided, pending (until the turn ends). `dialled`:
     connections that were not predicted, where somebody could be asked: host and port, the program, allowed or refused,
     and by whom, or by which rule."""
 
