@@ -71,6 +71,7 @@ PARTS_OF: dict[str, tuple[str, ...]] = {
         ),
         (*_COMPRESSION, "grep", "diff", "cmp", "sed", "rm", "mktemp", "less", "expr", "cat", "zdiff"),
     ),
+    "zipgrep": ("egrep", "expr", "grep", "sed", "unzip"),
     "routel": ("python3", "ip"),
     "convmv": ("pwd",),
     **dict.fromkeys(("rgrep", "egrep", "fgrep"), ("grep",)),
