@@ -215,7 +215,13 @@ def _is_shown(effect: Any, shown: set[Any]) -> bool:
 
 
 def _is_like(effect: Any, shown: set[Any]) -> bool:
-    """Whether a file of the same kind in the same folder of the workspace was shown."""
+    """Whether a file of the same kind in the same folder of the workspace was shown, or the same code by the same
+    subcommand of a program."""
+    if effect.kind == "code":
+        alike = [
+            each for each in shown if each.kind == "code" and (each.program, each.why) == (effect.program, effect.why)
+        ]
+        return any(len(each.argv) > 2 and each.argv[:2] == effect.argv[:2] for each in alike)
     if effect.kind not in ("read", "list", "write") or effect.tree:
         return False
     folder, name = posixpath.split(effect.path)
