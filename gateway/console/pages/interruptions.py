@@ -212,6 +212,7 @@ def _shapes(shapes: Sequence[Shape], rules: Sequence[str]) -> Node:
             ("times", "call", "agreed to", "the last one", "the narrowest rule that ends it"),
             rows,
             numbers=(0,),
+            stacks=True,
         ),
         h(
             "p",

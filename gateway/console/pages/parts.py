@@ -122,21 +122,55 @@ def facts(rows: Iterable[tuple[str, Any]]) -> Node | None:
     return h("dl", {"class": "facts"}, kept) if kept else None
 
 
-def table(caption: str, heads: Sequence[str], rows: Iterable[Sequence[Any]], *, numbers: Sequence[int] = ()) -> Node:
-    """A table that scrolls by itself. `numbers`: the columns that hold numbers."""
+def table(
+    caption: str,
+    heads: Sequence[str],
+    rows: Iterable[Sequence[Any]],
+    *,
+    numbers: Sequence[int] = (),
+    stacks: bool = False,
+) -> Node:
+    """A table that scrolls by itself. `numbers`: the columns that hold numbers. `stacks`: on a narrow screen a row's
+    cells stand below each other instead, each under its head."""
+    # A table whose cells are laid out as blocks is none any more for whoever hears it, unless each says what it is.
+    table_, row_, head_, cell_ = (
+        {"role": role if stacks else None} for role in ("table", "row", "columnheader", "cell")
+    )
     return h(
         "div",
-        {"class": "scroll", "tabindex": "0", "role": "region", "aria-label": caption},
+        {"class": "scroll stacks" if stacks else "scroll", "tabindex": "0", "role": "region", "aria-label": caption},
         h(
             "table",
+            table_,
             h("caption", caption),
             h(
                 "thead",
-                h("tr", [h("th", {"scope": "col", "class": _of(at, numbers)}, name) for at, name in enumerate(heads)]),
+                h(
+                    "tr",
+                    row_,
+                    [
+                        h("th", head_ | {"scope": "col", "class": _of(at, numbers)}, name)
+                        for at, name in enumerate(heads)
+                    ],
+                ),
             ),
             h(
                 "tbody",
-                [h("tr", [h("td", {"class": _of(at, numbers)}, each) for at, each in enumerate(row)]) for row in rows],
+                [
+                    h(
+                        "tr",
+                        row_,
+                        [
+                            h(
+                                "td",
+                                cell_ | {"class": _of(at, numbers), "data-head": heads[at] if stacks else None},
+                                each,
+                            )
+                            for at, each in enumerate(row)
+                        ],
+                    )
+                    for row in rows
+                ],
             ),
         ),
     )

@@ -50,7 +50,9 @@ def previewed(
     }
     fewer = counts["ask", "allow"]
     of = f" of {asked:,}" if asked is not None else ""
-    said: list[Any] = [h("strong", f"{fewer:,}{of}"), f" questions of the last {days} days would not have been asked."]
+    said: list[Any] = [f"No question of the last {days} days would have been spared."]
+    if fewer:
+        said = [h("strong", f"{fewer:,}{of}"), f" questions of the last {days} days would not have been asked."]
     others = [
         h("li", f"{count:,} {_SAID[pair]}") for pair, count in counts.items() if count and pair != ("ask", "allow")
     ]

@@ -81,6 +81,8 @@ async function show(address, {push = false, keep = false} = {}) {
     if (each.getAttribute("href") === told.current) each.setAttribute("aria-current", "page");
     else each.removeAttribute("aria-current");
   }
+  const here = document.querySelector(".menu [aria-current]");
+  if (here) here.closest(".menu").scrollLeft = here.offsetLeft - here.closest(".menu").offsetLeft - 16;
   shownAt = performance.now();
   waiting(told.waiting);
   clocks(main);
