@@ -109,7 +109,7 @@ def draft(project: Path, name: str, text: str) -> int:
     folder = Path(store.path(writing.made.number, "draft"))
     (folder / "0/upper").mkdir(parents=True)
     (folder / "0/upper" / name).write_text(text)
-    (folder / "layers").write_text(json.dumps([[0, str(project)]]))
+    (folder / "layers").write_text(json.dumps([[0, str(project), str(project)]]))
     leave_draft(store, writing.made.replace(began=(folder / "layers").stat().st_ctime_ns))
     return writing.made.number
 
