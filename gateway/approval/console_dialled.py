@@ -10,7 +10,7 @@ import termios
 from time import monotonic
 
 from gateway.approval.base import Answer, no
-from gateway.approval.terminal import as_usual, forget_input, typed_line, write
+from gateway.approval.terminal import as_usual, forget_input, pressed_or_typed, write
 from gateway.model.grant import ONCE, SESSION
 
 TYPE_CHECKING = False
@@ -46,7 +46,7 @@ def _dialog(
     for _ in range(_TRIES):
         forget_input(reading)
         write(writing, text)
-        line = typed_line(reading, end - monotonic(), question.cancelled)
+        line = pressed_or_typed(reading, writing, end - monotonic(), question.cancelled, ("y",))
         if line is None:
             write(writing, "\n")
             return no(by, "no answer came")

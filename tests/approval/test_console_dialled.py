@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 import pytest
 from approval.test_console import Person
 
+from gateway.approval import terminal
 from gateway.approval.base import Answer, Dialled, checked_dial, no
 from gateway.approval.console import Console
 from gateway.approval.page import Beside, Page
@@ -98,6 +99,11 @@ def test_what_a_program_made_of_the_terminal_neither_hides_the_question_nor_keep
     assert rest.startswith(b"\x18\x1b\\\x1b[!p\x1b[0m\x1b(B")
     assert b"to up.acme.com:443" in rest
     assert not termios.tcgetattr(person.slave)[3] & termios.ICANON  # as the program had it
+
+
+def test_a_key_alone_is_a_yes_once_the_question_has_stood_there(ask, monkeypatch) -> None:
+    monkeypatch.setattr(terminal, "SETTLED", 0.0)
+    assert ask(b"y", seconds=10.0)[0] == Answer(True, "once", "ann")
 
 
 def test_silence_is_no(ask) -> None:
