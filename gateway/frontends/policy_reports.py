@@ -37,7 +37,7 @@ def lint_results(findings: Iterable[Finding], root: str) -> list[Result]:
 
 def _message(found: Finding) -> str:
     parts = [f"rule `{found.rule}`: {found.message}" if found.rule else found.message]
-    parts += [f"Shown by: {found.witness}"] if found.witness else []
+    parts += [f"Shown by: {found.shown}"] if found.witness else []
     parts += [f"Help: {found.remedy}"] if found.remedy else []
     return "\n".join(parts)
 

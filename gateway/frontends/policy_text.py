@@ -189,8 +189,8 @@ def report_text(report: Report, style: Style) -> str:
     return "\n".join(lines) + "\n"
 
 
-def findings_text(findings: Sequence[Finding], style: Style) -> str:
-    """One finding a paragraph, as compilers print them."""
+def findings_text(findings: Sequence[Finding], style: Style, *, refuted: int = 0) -> str:
+    """One finding a paragraph, as compilers print them. `refuted`: how many the engine did not bear out."""
     lines = []
     for finding in findings:
         place = visible(finding.file) + (f":{finding.line}" if finding.line else "")
@@ -198,7 +198,7 @@ def findings_text(findings: Sequence[Finding], style: Style) -> str:
         rule = f"rule `{visible(finding.rule)}`: " if finding.rule else ""
         lines.append(f"{place}: {severity}[{finding.id}]: {rule}{visible(finding.message)}")
         if finding.witness:
-            lines.append(f"  shown by: {visible(finding.witness)}")
+            lines.append(f"  shown by: {visible(finding.shown)}")
         if finding.remedy:
             lines.append(f"  help: {visible(finding.remedy)}")
     counts = [sum(finding.severity == severity for finding in findings) for severity in _SEVERITY]
@@ -209,6 +209,8 @@ def findings_text(findings: Sequence[Finding], style: Style) -> str:
         lines.append(", ".join(said))
     else:
         lines.append("nothing to say")
+    if refuted:
+        lines.append(f"{_count(refuted, 'finding')} left out: the engine did not bear out the call that was to show it")
     return "\n".join(lines) + "\n"
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from gateway.config.layers import PROJECT, layer_folders, passed_over
 from gateway.core.errors import CallError
+from gateway.core.value import Value
 from gateway.judge.policy_tests import examples_of, is_packaged, needs_circumstances, rules_of
 from gateway.model.decision import Decision
 from gateway.policy.compile import compile_policy
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
     from gateway.core.places import Places
     from gateway.judge.policy_tests import Trials
     from gateway.model.context import Context
+    from gateway.model.rule import Rule
     from gateway.model.verdict import Verdict
     from gateway.policy.compile import Bound
 
@@ -110,37 +112,59 @@ def not_read(places: Places, root: str) -> list[Finding]:
     return [Finding("misnamed", "warning", PROJECT, each.file, 0, "", each.message, each.remedy) for each in found]
 
 
-def confirm(
-    findings: Iterable[Finding], bound: Sequence[Bound], trials: Trials, levels: dict[str, str]
-) -> list[Finding]:
-    """The findings with the calls that the engine bears out. `bound` stands in the example world.
+class Confirmed(Value):
+    """Findings that the engine bears out; `refuted`: how many it does not, which are left out."""
 
-    A call that does not show what its finding says is taken away; a finding about what a rule opens is then only
-    an `info`, because something else holds the door.
+    findings: tuple[Finding, ...]
+    refuted: int = 0
+
+
+def confirm(findings: Iterable[Finding], bound: Sequence[Bound], trials: Trials, levels: dict[str, str]) -> Confirmed:
+    """The findings, each with a call only where the engine bears it out. `bound` stands in the example world.
+
+    What is said of two rules and not borne out by the call that is to show it is left out and counted; what was only
+    supposed is left out. A finding about what a rule opens is then only an `info`, because something else holds the
+    door.
     """
     policy = Policy(**compile_policy(bound, home=trials.world.home), levels=levels)
     confirmed = []
+    refuted = 0
     for finding in findings:
         if finding.witness and not _shows(finding, trials, policy):
-            severity = "info" if finding.proof in ("covered", "missed") else finding.severity
-            finding = finding.replace(witness="", severity=severity)
+            if finding.proof not in ("covered", "missed"):
+                refuted += finding.proof != "reached"
+                continue
+            finding = finding.replace(witness="", severity="info")
         confirmed.append(finding)
-    return confirmed
+    return Confirmed(tuple(confirmed), refuted)
 
 
 def _shows(finding: Finding, trials: Trials, policy: Policy) -> bool:
     """Whether the engine answers what the finding claims."""
     try:
-        verdict = trials.verdict(finding.witness, policy)
+        verdict = trials.verdict(finding.witness, policy, trials.context().replace(**dict(finding.circumstances)))
     except CallError:
         return False
     me = (finding.file, finding.line, finding.rule)
-    spoke = {(rule.source.file, rule.source.line, rule.id) for rule in rules_of(verdict)}
-    decided = verdict.reason.rule
-    decides = (decided.source.file, decided.source.line, decided.id) == me
+    spoke = set(map(_place, rules_of(verdict)))
+    decides = _place(verdict.reason.rule) == me
     if finding.proof == "covered":
-        covering = {(o.reason.rule.source.file, o.reason.rule.source.line, o.reason.rule.id) for o in verdict.outcomes}
+        covering = {_place(each.reason.rule) for each in verdict.outcomes}
         return verdict.decision.word == "allow" and me in covering
     if finding.proof == "overruled":
         return me in spoke and not decides
+    if finding.proof == "spoken":
+        return me in spoke
+    if finding.proof == "reached":
+        kinds = {item.effect.kind for item in verdict.analysis.items}
+        reads = {each.reason.item for each in verdict.outcomes if _place(each.reason.rule) == me}
+        return (
+            verdict.decision is Decision.ALLOW
+            and not kinds & {"code", "opaque"}  # which the sandbox holds
+            and any(verdict.analysis.items[place].effect.kind == "read" for place in reads)
+        )
     return me not in spoke
+
+
+def _place(rule: Rule) -> tuple[str, int, str]:
+    return rule.source.file, rule.source.line, rule.id

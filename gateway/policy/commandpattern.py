@@ -13,7 +13,7 @@ from __future__ import annotations
 from gateway.model.effect import HOLE
 from gateway.policy import automaton, globs
 from gateway.policy.answers import NO
-from gateway.policy.commandreading import SEPARATOR, fallback_words, judge, option_test, read, wrap_atoms
+from gateway.policy.commandreading import SEPARATOR, fallback_words, judge, option_test, read, wrap_atoms, wrapped
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -32,7 +32,7 @@ def compile_pattern(text: str) -> Pattern:
     """The compiled form, plain data. Raises ValueError, without the place, for what is no pattern."""
     if HOLE in text or SEPARATOR in text:
         raise ValueError("a command pattern must not hold control characters")
-    words, rest = _words(text)
+    words, rest = words_of(text)
     if not words:
         raise ValueError(f"a command pattern must name a command, or be `*` (got `{text}`)")
     flat: Atoms = []
@@ -111,6 +111,11 @@ def matches_deny(pattern: Pattern, part: Part) -> int:
     return judge(pattern, reading)
 
 
+def matches_plain(pattern: Pattern, words: Sequence[str]) -> bool:
+    """As `matches_deny` of a command without options, of which nothing is known but its words: whether it matches."""
+    return not pattern["options"] and globs.matches(pattern["written"], wrapped((words[0].lower(), *words[1:])))
+
+
 def matches_tokens(pattern: Pattern, tokens: Sequence[str]) -> bool:
     """Whether the fallback tokens of a text may hold the command: its words in this order at any place, with anything
     between them, and its options anywhere after the program."""
@@ -139,7 +144,7 @@ def _is_program(glob: Any, word: str) -> bool:
     return globs.matches(glob, name) or globs.matches(glob, name[name.rfind("/") + 1 :]) or HOLE in word
 
 
-def _words(text: str) -> tuple[list[Atoms], bool]:
+def words_of(text: str) -> tuple[list[Atoms], bool]:
     """The words as atoms (None: a star, False: a quoted one), and whether any words may follow."""
     rest = text.rstrip().endswith(":*")
     line = text.rstrip()[:-2] if rest else text

@@ -80,7 +80,7 @@ def judge(pattern: dict[str, Any], reading: Reading) -> int:
             if reading.perhaps:
                 machine = automaton.from_glob(glob)
                 for name in reading.names:
-                    if automaton.accepts(machine, [(_wrap((name,)), False), *reading.perhaps], SEPARATOR):
+                    if automaton.accepts(machine, [(wrapped((name,)), False), *reading.perhaps], SEPARATOR):
                         return YES
     return MAYBE if reading.unknown or (reading.holes and _possible(pattern, reading)) else NO
 
@@ -121,7 +121,7 @@ def wrap_atoms(word: list[Any]) -> list[Any]:
     return [SEPARATOR, *word, SEPARATOR]
 
 
-def _wrap(words: Sequence[str]) -> str:
+def wrapped(words: Sequence[str]) -> str:
     """The words as one text in which the ends of each word can be told; "" for none."""
     if not words:
         return ""
@@ -137,19 +137,19 @@ def _read(part: Part) -> Reading:
     base = full[full.rfind("/") + 1 :]
     program = part.program.lower()
     after = argv[1:]
-    tail = _wrap(after)
-    written: tuple[str, ...] = (_wrap((base,)) + tail,)
+    tail = wrapped(after)
+    written: tuple[str, ...] = (wrapped((base,)) + tail,)
     names = {base, program} if program else {base}
     if "/" in full:
         path = full.removeprefix("./")
         names.add(path)
-        written = (*written, _wrap((path,)) + tail)
+        written = (*written, wrapped((path,)) + tail)
     holes = HOLE in tail or HOLE in full
     options = part.options
     free = False
     perhaps: tuple[tuple[str, bool], ...] = ()
     if part.described:
-        without = _wrap(part.subcommands + part.operands)
+        without = wrapped(part.subcommands + part.operands)
         tails = [without]
         free = holes and HOLE in without
     else:
@@ -165,7 +165,7 @@ def _read(part: Part) -> Reading:
                 choices += without_it
             tails = ["".join(each) for each in choices]
             perhaps = ()
-    bare = tuple([_wrap((name,)) + each for name in names for each in tails])
+    bare = tuple([wrapped((name,)) + each for name in names for each in tails])
     unknown = not base or HOLE in base
     return Reading(
         frozenset(names),
@@ -201,7 +201,7 @@ def _undescribed(
             if word[1] != "-":
                 spelled.update(["-" + letter for letter in name[1:]])
             value = not equals
-    return frozenset(spelled), tuple([(_wrap((word,)), optional) for word, optional in words])
+    return frozenset(spelled), tuple([(wrapped((word,)), optional) for word, optional in words])
 
 
 def _value_present(value: Any, after: Sequence[str]) -> bool:
@@ -222,7 +222,7 @@ def _possible(pattern: dict[str, Any], reading: Reading) -> bool:
     if not all(_option_possible(each, reading) for each in pattern["options"]):
         return False
     if reading.perhaps:
-        sequences = [_loosened([(_wrap((name,)), False), *reading.perhaps]) for name in reading.names]
+        sequences = [_loosened([(wrapped((name,)), False), *reading.perhaps]) for name in reading.names]
     else:
         sequences = [_loosened([(word, False) for word in _pieces(text)]) for text in reading.bare]
     for glob, _values in pattern["bare"]:

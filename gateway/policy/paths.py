@@ -59,7 +59,7 @@ def normalise(pattern: str, *, base: str, layer_root: str, home: str, any_depth:
 def build(patterns: Iterable[tuple[str, int]], *, fold: bool = False) -> Index:
     """The index over `(normalised pattern, id)`. `fold`: letters match in either case, as some file systems have it
     (for rules that forbid)."""
-    return trie.build(((*_parse(pattern), number) for pattern, number in patterns), fold=fold)
+    return trie.build(((*parsed(pattern), number) for pattern, number in patterns), fold=fold)
 
 
 def lookup(index: Index, path: str, *, folder: bool = True) -> list[int]:
@@ -182,7 +182,7 @@ def _resolve(written: list[str], pattern: str) -> list[str]:
     return segments
 
 
-def _parse(pattern: str) -> tuple[list[str], int]:
+def parsed(pattern: str) -> tuple[list[str], int]:
     """The segments of a normalised pattern, and how it ends."""
     segments = [segment for segment in pattern.split("/") if segment]
     while len(segments) > 1 and segments[-2:] == ["**", "**"]:

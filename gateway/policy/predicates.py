@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 class Form(Value):
     """What an argument may be, by name: `gateway.spec.predicates` reads each form, `gateway.spec.schema` describes it,
-    `gateway.policy.lint.inclusion` compares two. `prepare` raises ValueError for what cannot be compiled."""
+    `gateway.policy.algebra.dimensions` compares two. `prepare` raises ValueError for what cannot be compiled."""
 
     name: str
     prepare: Callable[[Any, Anchors], Any]

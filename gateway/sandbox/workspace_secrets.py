@@ -12,6 +12,7 @@ from re import compile as compiled
 
 from gateway.core.value import Value
 from gateway.policy import paths
+from gateway.policy.secret_names import NAMES
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -21,11 +22,6 @@ if TYPE_CHECKING:
     from gateway.host.base import Host
 
 RULE = "workspace-secrets"
-# Names that say it.
-NAMES = (
-    "*.pem", "*.key", "*.tfvars", "*.tfvars.json", ".envrc", "secrets.yml", "secrets.yaml", "secrets.*.yml",
-    "secrets.*.yaml", "kubeconfig", "kubeconfig.*", "*.kubeconfig", "appsettings.*.json",
-)  # fmt: skip
 # In these it is the content: most hold settings alone. The last folder counts as well where one is named.
 BY_CONTENT = (".npmrc", ".yarnrc.yml", "pip.conf", "nuget.config", ".git/config", ".kube/config")
 # What packagers and compilers make. Nobody writes secrets there, and there are more files than anybody can look into.

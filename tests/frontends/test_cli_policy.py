@@ -354,7 +354,7 @@ def test_lint_finds_and_shows_by_a_call_that_the_engine_confirms(place: Place) -
         1,
         [
             ("opens-interpreter", "warning", 2, "Bash(python3 -c 'import os')"),
-            ("implied", "warning", 3, ""),
+            ("implied", "warning", 3, "Bash(rm -rf)"),
             ("walked-around", "warning", 3, "Bash(cat src/main.py)"),
         ],
     )

@@ -17,8 +17,8 @@ from gateway.judge.policy_tests import Trials, check_examples, run_tests, stack_
 from gateway.model.decision import LAYERS
 from gateway.model.effect import KINDS
 from gateway.model.limits import LIMITS
+from gateway.policy.algebra.dimensions import FORMS as COMPARED
 from gateway.policy.compile import Bound
-from gateway.policy.lint.inclusion import INCLUDES
 from gateway.policy.predicates import PREDICATES
 from gateway.spec.argtests import TESTS
 from gateway.spec.policy import KEYS, parse_policy
@@ -84,7 +84,7 @@ def test_both_halves_of_every_predicate_are_there() -> None:
 
 def test_every_form_of_argument_is_read_described_and_compared() -> None:
     forms = {each.form.name for each in PREDICATES.values()}
-    assert (set(FORMS) | {"choices"}, set(INCLUDES)) == (forms, forms)
+    assert (set(FORMS) | {"choices"}, set(COMPARED)) == (forms, forms)
     assert [name for name, each in PREDICATES.items() if each.form.name == "choices" and not each.choices] == []
 
 

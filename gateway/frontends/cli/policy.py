@@ -236,11 +236,8 @@ def lint(
     trials = Trials(registry, here, described_by(descriptions, layered, here))
     bound = [trials.rebased(each, here.home) for each in layered.bound]
     levels = layered.settings["levels"].value if "levels" in layered.settings else {}
-    findings = [
-        *failing_examples(bound, trials),
-        *confirm(_lint(bound, registry, trials.world.home), bound, trials, levels),
-        *without_effect(bound, trials, levels),
-    ]
+    confirmed = confirm(_lint(bound, registry, trials.world.home), bound, trials, levels)
+    findings = [*failing_examples(bound, trials), *confirmed.findings, *without_effect(bound, trials, levels)]
     if files:
         wanted = {os.path.realpath(name) for name in files}
         findings = [finding for finding in findings if os.path.realpath(finding.file) in wanted]
@@ -253,11 +250,12 @@ def lint(
 
         write(_reviewed(shape, lint_results(findings, options.root)))
     elif shape == "json":
-        write(dumps({"findings": [finding.as_dict() for finding in findings]}) + "\n")
+        found = {"findings": [finding.as_dict() for finding in findings], "refuted": confirmed.refuted}
+        write(dumps(found) + "\n")
     else:
         from gateway.frontends.policy_text import findings_text
 
-        write(findings_text(findings, style_for(sys.stdout)))
+        write(findings_text(findings, style_for(sys.stdout), refuted=confirmed.refuted))
     if any(finding.severity == "error" for finding in findings):
         return EXIT_USAGE
     return 1 if any(finding.severity == "warning" for finding in findings) else 0

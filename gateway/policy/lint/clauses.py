@@ -25,7 +25,8 @@ class Finding(Value):
 
     `severity`: error, warning or info. `witness`: a call that shows it, with `proof` saying what the engine must
     answer for that: "covered" (this rule allows it), "overruled" (this rule speaks of it and another decides),
-    "missed" (this rule does not speak of it).
+    "missed" (this rule does not speak of it), "spoken" (it speaks of it, whoever decides), "reached" (it is allowed,
+    and this rule covers a read). `circumstances`: those in which the call is made, by fields of a context.
     """
 
     id: str
@@ -38,6 +39,13 @@ class Finding(Value):
     remedy: str
     witness: str = ""
     proof: str = ""
+    circumstances: tuple[tuple[str, Any], ...] = ()
+
+    @property
+    def shown(self) -> str:
+        """The witness with its circumstances, as people read them; "" for none."""
+        said = ", ".join(f"{name} {value}" for name, value in self.circumstances if name != "now")
+        return f"{self.witness} ({said})" if said and self.witness else self.witness
 
 
 class ToolTraits(Value):
@@ -64,6 +72,11 @@ class Clause(Value):
     kinds: tuple[str, ...]
 
     @property
+    def exceptions(self) -> list[dict[str, Any]]:
+        """Those of its rule, with absolute path patterns. Raises ValueError for a pattern that is none."""
+        return [absolute(when, self.anchors) for when in self.rule["except"]]
+
+    @property
     def lane(self) -> str:
         """Of its rule: allow, ask, deny or require."""
         return str(self.rule["lane"])
@@ -73,7 +86,15 @@ class Clause(Value):
         return f"`{self.rule['id']}` ({self.bound.layer}, {self.bound.file}:{self.rule['line']})"
 
     def finding(
-        self, name: str, severity: str, message: str, remedy: str = "", *, witness: str = "", proof: str = ""
+        self,
+        name: str,
+        severity: str,
+        message: str,
+        remedy: str = "",
+        *,
+        witness: str = "",
+        proof: str = "",
+        circumstances: tuple[tuple[str, Any], ...] = (),
     ) -> Finding:
         """A finding about this clause's rule."""
         rule, bound = self.rule, self.bound
@@ -88,6 +109,7 @@ class Clause(Value):
             remedy=remedy,
             witness=witness,
             proof=proof,
+            circumstances=circumstances,
         )
 
 
@@ -117,19 +139,19 @@ def clauses_of(bound: Iterable[Bound], home: str, found: list[Finding]) -> list[
 
 
 def _absolute(clause: Clause, found: list[Finding]) -> dict[str, Any] | None:
-    written = clause.written
+    try:
+        return absolute(clause.written, clause.anchors)
+    except ValueError as error:
+        found.append(clause.finding("invalid-pattern", "error", str(error)))
+        return None
+
+
+def absolute(written: dict[str, Any], anchors: Anchors) -> dict[str, Any]:
+    """Predicates with absolute path patterns. Raises ValueError for a pattern that is none."""
     if not any(name in written for name in PATH_PREDICATES):
         return written
-    when = dict(written)
-    for name in PATH_PREDICATES:
-        if name not in written:
-            continue
-        try:
-            when[name] = [clause.anchors.pattern(pattern) for pattern in written[name]]
-        except ValueError as error:
-            found.append(clause.finding("invalid-pattern", "error", str(error)))
-            return None
-    return when
+    based = {name: [anchors.pattern(each) for each in written[name]] for name in PATH_PREDICATES if name in written}
+    return {**written, **based}
 
 
 def is_expired(rule: dict[str, Any], now: float) -> bool:

@@ -7,11 +7,13 @@ asks it whether that call really shows what the finding says (`Finding.proof`).
 from __future__ import annotations
 
 from gateway.model.decision import LAYERS
-from gateway.policy.lint.clauses import Finding, ToolTraits, active, clauses_of, is_expired
+from gateway.policy.lint.clauses import Clause, Finding, ToolTraits, active, clauses_of, is_expired
+from gateway.policy.lint.coverage import Cover, comparable, covered
 from gateway.policy.lint.expressions import expressions
 from gateway.policy.lint.never import never
-from gateway.policy.lint.overlap import overlaps
 from gateway.policy.lint.paths import surprising
+from gateway.policy.lint.reach import reaching
+from gateway.policy.lint.unreached import empty_exceptions, silent_modes
 from gateway.policy.lint.wide import too_wide
 
 TYPE_CHECKING = False
@@ -39,11 +41,27 @@ def lint(bound: Sequence[Bound], tools: Mapping[str, ToolTraits], *, home: str, 
         found += surprising(clause)
         found += expressions(clause)
         found += too_wide(clause, tools)
-    found += overlaps([clause for clause in clauses if clause.number not in useless])
+    judged = comparable([clause for clause in clauses if clause.number not in useless])
+    cover = Cover(judged)
+    found += covered(judged, cover)
+    for clause in judged:
+        found += reaching(clause, cover)
+        found += silent_modes(clause, cover)
+    for alternatives in _excepting(judged):
+        found += empty_exceptions(alternatives)
     found += _exceptions(bound, now)
     found += _left_out(bound)
     order = {each.file: place for place, each in reversed(list(enumerate(bound)))}
     return sorted(dict.fromkeys(found), key=lambda each: (order[each.file], each.line, each.id, each.message))
+
+
+def _excepting(clauses: Sequence[Clause]) -> Iterator[list[Clause]]:
+    """The clauses of each rule that has exceptions."""
+    by_rule: dict[int, list[Clause]] = {}
+    for clause in clauses:
+        if clause.rule["except"]:
+            by_rule.setdefault(clause.number, []).append(clause)
+    yield from by_rule.values()
 
 
 def _exceptions(bound: Sequence[Bound], now: float) -> Iterator[Finding]:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from gateway.model.effect import CARRIERS, PATH_KINDS
 from gateway.policy import globs
+from gateway.policy.algebra.within import hosts_within, paths_within
 from gateway.policy.fitting import FITTING, is_loopback
 from gateway.policy.lint.clauses import FIELDS, OF_PART, is_expired
-from gateway.policy.lint.inclusion import host_includes, path_includes, text_includes
 from gateway.policy.modes import CEILINGS
 
 TYPE_CHECKING = False
@@ -104,10 +104,10 @@ def _of_lists(clause: Clause) -> Iterator[tuple[str, str]]:
     when, written = clause.when, clause.written
     if "option" in when and set(when["option"]) <= set(when.get("option_not", ())):
         yield f"`option` and `option_not` both name {_list(when['option'])}", "remove one of them"
-    for name, includes in (("path", path_includes), ("host", host_includes)):
+    for name, within in (("path", paths_within), ("host", hosts_within)):
         left_out = when.get(f"{name}_not", ())
         wanted = when.get(name, ())
-        if wanted and all(any(includes(out, each) for out in left_out) for each in wanted):
+        if wanted and left_out and within(wanted, left_out):
             yield f"`{name}_not` leaves out all of {_list(written[name])}", "narrow it"
     if when.get("host_not") and any(pattern == "*" for pattern in when["host_not"]):
         yield "`host_not` leaves out every host", "name the hosts that are fine"
@@ -137,7 +137,7 @@ def _impossible(test: dict[str, Any]) -> str:
         value = test["equals"]
         if "in" in test and value not in test["in"]:
             return "cannot equal a value that `in` leaves out"
-        if "glob" in test and isinstance(value, str) and not text_includes(test["glob"], value):
+        if "glob" in test and isinstance(value, str) and not globs.matches(globs.compile_glob(test["glob"]), value):
             return f"cannot equal `{value}` and match `{test['glob']}`"
     return ""
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from gateway.policy.lint.inclusion import path_includes
+from gateway.policy.algebra.within import paths_within
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -64,7 +64,7 @@ def _below_home(folder: str, home: str) -> str:
 
 
 def _leaves_out_home(clause: Clause, home: str) -> bool:
-    return any(path_includes(pattern, home + "/**") for pattern in clause.when.get("path_not", ()))
+    return "path_not" in clause.when and paths_within([home + "/**"], clause.when["path_not"])
 
 
 def _star(clause: Clause) -> tuple[str, str] | None:

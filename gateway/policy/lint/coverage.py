@@ -1,0 +1,376 @@
+"""Rules that say again what others say, or that never get to say anything: because one other rule holds for all of it,
+or several do together.
+
+What holds for what is answered exactly (`gateway.policy.algebra`). Whom to ask is found by index: a rule is looked at
+again for a point of the narrower one that the rules found so far leave, so that the time grows with the rules and not
+with their pairs.
+"""
+
+from __future__ import annotations
+
+import json
+
+from gateway.model.decision import LAYERS
+from gateway.model.effect import PATH_KINDS
+from gateway.policy import commandpattern, hosts, paths
+from gateway.policy.addresses import text_of
+from gateway.policy.algebra.clauses import at_least, at_most
+from gateway.policy.algebra.dimensions import ITSELF, everything
+from gateway.policy.algebra.languages import UndecidedError
+from gateway.policy.algebra.regions import uncovered
+from gateway.policy.algebra.sets import LONE
+from gateway.policy.candidates import ANY_NAME
+from gateway.policy.lint.witness import example_host, example_path, example_words, witness
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+    from typing import Any
+
+    from gateway.policy.algebra.regions import Point, Region
+    from gateway.policy.lint.clauses import Clause, Finding
+
+STRICTER = {"allow": ("deny", "ask"), "ask": ("deny",), "deny": ()}
+_MAX_CANDIDATES = 400
+_MOST_TOGETHER = 64
+_MOST_NAMED = 3
+
+
+def comparable(clauses: Sequence[Clause]) -> list[Clause]:
+    """Those that decide, and so can stand in each other's way."""
+    return [clause for clause in clauses if clause.lane in STRICTER and clause.bound.level == "enforce"]
+
+
+def covered(judged: Sequence[Clause], cover: Cover) -> Iterator[Finding]:
+    """Duplicates, rules under stricter ones, and rules that others imply, alone or together; one finding a rule.
+    `judged`: of which `cover` was made."""
+    doubled = set()
+    for clause, first in _duplicates(judged):
+        doubled.add(clause.number)
+        yield _duplicate(clause, first)
+    by_rule: dict[int, list[Clause]] = {}
+    for clause in judged:
+        if clause.number not in doubled:
+            by_rule.setdefault(clause.number, []).append(clause)
+    gone = set(doubled)
+    left = []
+    for number, alternatives in by_rule.items():
+        found = _all_of(cover.alone(clause) for clause in alternatives)
+        if found:
+            gone.add(number)
+            yield _useless(alternatives[0], found[0])
+        else:
+            left.append(alternatives)
+    for alternatives in left:
+        together = _all_of(cover.together(clause, gone) for clause in alternatives)
+        if together:
+            gone.add(alternatives[0].number)
+            yield _useless(alternatives[0], list({id(wide): wide for each in together for wide in each}.values()))
+
+
+def _all_of(found: Iterable[list[Clause]]) -> list[list[Clause]]:
+    """What was found for every alternative of a rule, [] if one has nothing."""
+    complete = []
+    for each in found:
+        if not each:
+            return []
+        complete.append(each)
+    return complete
+
+
+class Cover:
+    """Which clauses hold for all that another one holds for."""
+
+    def __init__(self, clauses: Sequence[Clause]) -> None:
+        self._index = _Index(clauses)
+        self._least: dict[tuple[int, bool], list[Region]] = {}
+
+    def alone(self, narrow: Clause) -> list[Clause]:
+        """The one clause of another rule that makes this one useless: a stricter one first; [] if none does."""
+        candidates = [wide for wide in self._index.near(narrow) if _may_replace(wide, narrow)]
+        if not candidates:
+            return []
+        try:
+            regions = at_most(narrow.when, narrow.lane, narrow.bound.layer)
+        except UndecidedError:
+            return []
+        for wide in sorted(candidates, key=lambda wide: wide.lane not in STRICTER[narrow.lane]):
+            if not set(narrow.kinds) <= set(wide.kinds) or not self._holds_for(wide, narrow, regions):
+                continue
+            if wide.lane != narrow.lane or not self._is_twin(wide, narrow):
+                return [wide]
+        return []
+
+    def together(self, narrow: Clause, gone: set[int]) -> list[Clause]:
+        """The clauses of several rules that together leave nothing of this one, none of which is useless itself; []
+        if they leave something."""
+        near = self._index.near(narrow)
+        if not any(_may_replace(wide, narrow) and wide.number not in gone for wide in near):
+            return []
+        try:
+            regions = at_most(narrow.when, narrow.lane, narrow.bound.layer)
+        except UndecidedError:
+            return []
+        same = (*STRICTER[narrow.lane], narrow.lane)
+        return self.above(narrow, regions) or self._by(narrow, regions, same, gone)
+
+    def above(self, narrow: Clause, regions: list[Region]) -> list[Clause]:
+        """The clauses of stricter rules that leave nothing of some regions of a clause, [] if they leave something."""
+        return self._by(narrow, regions, STRICTER[narrow.lane], set())
+
+    def stricter(self, point: Point, narrow: Clause) -> Iterator[Region]:
+        """What stricter rules hold for and a point of a clause lies in."""
+        for _wide, region in self._at(point, narrow, STRICTER[narrow.lane], set()):
+            yield region
+
+    def _by(self, narrow: Clause, regions: list[Region], lanes: tuple[str, ...], gone: set[int]) -> list[Clause]:
+        used: dict[int, Clause] = {}
+
+        def holding(point: Point) -> Iterator[Region]:
+            for wide, region in self._at(point, narrow, lanes, gone):
+                if len(used) < _MOST_TOGETHER:
+                    used[id(wide)] = wide
+                    yield region
+
+        try:
+            covers = all(uncovered(region, holding, everything) is None for region in regions)
+        except UndecidedError:
+            return []
+        return list(used.values()) if covers else []
+
+    def _at(
+        self, point: Point, narrow: Clause, lanes: tuple[str, ...], gone: set[int]
+    ) -> Iterator[tuple[Clause, Region]]:
+        for wide in self._index.at(point, narrow):
+            if wide.lane not in lanes or not _may_replace(wide, narrow):
+                continue
+            if wide.lane == narrow.lane and wide.number in gone:
+                continue
+            for region in self.least(wide, narrow):
+                if point.lies_in(region):
+                    yield wide, region
+
+    def least(self, wide: Clause, narrow: Clause) -> list[Region]:
+        """What a clause certainly holds for. Exceptions that the narrower rule has as well leave out nothing of it."""
+        excepting = wide.rule["except"] and wide.rule["except"] != narrow.rule["except"]
+        key = (id(wide), bool(excepting))
+        found = self._least.get(key)
+        if found is None:
+            try:
+                exceptions = wide.exceptions if excepting else ()
+                found = at_least(wide.when, wide.lane, wide.bound.layer, exceptions)
+            except (UndecidedError, ValueError):
+                found = []
+            self._least[key] = found
+        return found
+
+    def _holds_for(self, wide: Clause, narrow: Clause, regions: list[Region]) -> bool:
+        found = self.least(wide, narrow)
+
+        def holding(point: Point) -> Iterator[Region]:
+            return (region for region in found if point.lies_in(region))
+
+        try:
+            return bool(found) and all(uncovered(region, holding, everything) is None for region in regions)
+        except UndecidedError:
+            return False
+
+    def _is_twin(self, wide: Clause, narrow: Clause) -> bool:
+        """Of two that hold for the same, only the later is useless."""
+        if wide.number < narrow.number:
+            return False
+        try:
+            return self._holds_for(narrow, wide, at_most(wide.when, wide.lane, wide.bound.layer))
+        except UndecidedError:
+            return False
+
+
+def _duplicates(clauses: Sequence[Clause]) -> Iterator[tuple[Clause, Clause]]:
+    seen: dict[str, Clause] = {}
+    reported = set()
+    for clause in clauses:
+        rule = clause.rule
+        key = json.dumps(
+            [
+                clause.lane,
+                _sorted(clause.when),
+                rule["except"],
+                rule["excepts"],
+                rule["lock"],
+                rule["expires"],
+                clause.anchors,
+            ],
+            sort_keys=True,
+        )
+        first = seen.setdefault(key, clause)
+        if first is clause or first.number == clause.number or clause.number in reported:
+            continue
+        if _same_place(first, clause):
+            continue
+        if "any" in rule["when"] and len(rule["when"]["any"]) > 1:
+            continue  # one alternative among others; the search for cover judges the whole rule
+        reported.add(clause.number)
+        yield clause, first
+
+
+def _same_place(one: Clause, other: Clause) -> bool:
+    """The same rule twice: its file is reached on two ways."""
+    return (
+        all(one.rule[where] == other.rule[where] for where in ("line", "column")) and one.bound.file == other.bound.file
+    )
+
+
+def _sorted(when: dict[str, Any]) -> dict[str, Any]:
+    """Lists that mean any of or none of, in one order."""
+    return {
+        name: sorted(value)
+        if isinstance(value, list) and name != "exec" and all(isinstance(v, str) for v in value)
+        else value
+        for name, value in when.items()
+    }
+
+
+def _duplicate(clause: Clause, first: Clause) -> Finding:
+    same_layer = first.bound.layer == clause.bound.layer
+    return clause.finding(
+        "duplicate",
+        "warning" if same_layer else "info",
+        f"says what {first.place()} says already",
+        "remove one of them",
+    )
+
+
+def _may_replace(wide: Clause, narrow: Clause) -> bool:
+    """Whether a clause of another rule that holds for all of a narrower one makes it useless: it is stricter, or says
+    the same as firmly and for as long."""
+    if wide.number == narrow.number or _same_place(wide, narrow):
+        return False
+    rule, below = wide.rule, narrow.rule
+    if rule["expires"] and rule["expires"] != below["expires"]:
+        return False
+    if rule["delegate"] and below["excepts"] == rule["id"]:
+        return False
+    if wide.lane in STRICTER[narrow.lane]:
+        return True
+    if wide.lane != narrow.lane or (below["lock"] and not rule["lock"]):
+        return False
+    if below["delegate"] != rule["delegate"] or below["excepts"]:
+        return False
+    # An upper layer's rule holds whatever becomes of the lower one.
+    return narrow.lane == "allow" or LAYERS.index(wide.bound.layer) <= LAYERS.index(narrow.bound.layer)
+
+
+def _useless(narrow: Clause, wide: Sequence[Clause]) -> Finding:
+    call = witness(narrow)
+    named = [each.place() for each in wide]
+    if len(named) > _MOST_NAMED:
+        named = [*named[:_MOST_NAMED], f"{len(named) - _MOST_NAMED} more"]
+    who = named[0] if len(named) == 1 else f"{', '.join(named[:-1])} and {named[-1]} together"
+    holds = "holds" if len(named) == 1 else "hold"
+    first = wide[0]
+    if all(each.lane != narrow.lane for each in wide):
+        lanes = f"{first.lane} rule " if len(named) == 1 else ""
+        return narrow.finding(
+            "shadowed", "warning", f"never decides: {lanes}{who} {holds} for all of it",
+            f"remove it, or narrow `{first.rule['id']}`", witness=call.text,
+            proof="overruled" if call.text else "", circumstances=call.circumstances,
+        )  # fmt: skip
+    # A deny or ask of its own may still be there for its message, or in case the other file goes away.
+    own_file = any(each.bound.file != narrow.bound.file for each in wide)
+    own_reason = narrow.lane != "allow" and (narrow.rule["because"] or own_file)
+    return narrow.finding(
+        "implied", "info" if own_reason else "warning", f"adds nothing: {who} {holds} for all of it",
+        "remove it", witness=call.text, proof="spoken" if call.text else "",
+        circumstances=call.circumstances,
+    )  # fmt: skip
+
+
+class _Index:
+    """Clauses by what a narrower one would share with them."""
+
+    def __init__(self, clauses: Sequence[Clause]) -> None:
+        self.clauses = clauses
+        self.by_program: dict[str, list[int]] = {}
+        self.by_tool: dict[str, list[int]] = {}
+        self.rest: list[int] = []
+        path_rows: list[tuple[str, int]] = []
+        host_rows: list[tuple[str, int]] = []
+        for number, clause in enumerate(clauses):
+            when = clause.when
+            if "path" in when:
+                path_rows += [(pattern, number) for pattern in when["path"]]
+            elif "host" in when:
+                host_rows += [(pattern, number) for pattern in when["host"]]
+            elif "command" in when or "exec" in when:
+                for program in _programs(when):
+                    self.by_program.setdefault(program, []).append(number)
+            elif "tool" in when and "effect" not in when and "*" not in "".join(when["tool"]):
+                for tool in when["tool"]:
+                    self.by_tool.setdefault(tool, []).append(number)
+            else:
+                self.rest.append(number)
+        self.paths = paths.build(path_rows)
+        self.hosts = hosts.build(host_rows)
+
+    def near(self, narrow: Clause) -> list[Clause]:
+        """Other rules' clauses that may hold for an example of this one, at most a few hundred. What this does not find
+        holds for none of it, but where its first path is one that it leaves out."""
+        when = narrow.when
+        path = example_path(when["path"][0]) if "path" in when else ""
+        host = example_host(when["host"][0]) if "host" in when else ""
+        found = self._of(self._at(narrow, path, host), narrow)
+        words = self._example(narrow)
+        return [wide for wide in found if not words or _may_speak_of(wide, words)]
+
+    def at(self, point: Point, narrow: Clause) -> list[Clause]:
+        """Those that may hold for a point of it."""
+        path = point.given("path")
+        if path is not None and point.given("shape") not in (None, ITSELF):
+            path = f"{path}/{ANY_NAME}"
+        host = point.given("host")
+        if isinstance(host, tuple):
+            host = "x" if host == LONE else text_of(*host)
+        return self._of(self._at(narrow, "" if path is None else path or "/", host or ""), narrow)
+
+    def _at(self, narrow: Clause, path: str, host: str) -> set[int]:
+        when = narrow.when
+        found = set(self.rest[:_MAX_CANDIDATES])
+        if path and set(narrow.kinds) <= set(PATH_KINDS):
+            found.update(paths.lookup(self.paths, path))
+        if host:
+            found.update(hosts.lookup(self.hosts, host))
+        for program in _programs(when):
+            found.update(self.by_program.get(program, ()))
+        if "command" in when or "exec" in when:
+            found.update(self.by_program.get("*", ()))
+        for tool in when.get("tool", ()):
+            found.update(self.by_tool.get(tool, ()))
+        return found
+
+    def _of(self, found: set[int], narrow: Clause) -> list[Clause]:
+        each = [self.clauses[number] for number in sorted(found)[:_MAX_CANDIDATES]]
+        return [clause for clause in each if clause.number != narrow.number]
+
+    def _example(self, narrow: Clause) -> list[str]:
+        """A command of a clause that speaks of one pattern, [] where the words alone do not tell what speaks of it."""
+        if "command" not in narrow.when:
+            return []
+        found = example_words(narrow.when["command"][0])
+        return [] if any(word.startswith("-") for word in found) else found
+
+
+def _may_speak_of(wide: Clause, words: list[str]) -> bool:
+    """Whether a clause may hold for a command without options."""
+    patterns = map(commandpattern.compile_once, wide.when.get("command", ()))
+    if "command" not in wide.when:
+        return True
+    if wide.lane == "allow":
+        return any(commandpattern.matches_allow(each, words) for each in patterns)
+    return any(commandpattern.matches_plain(each, words) for each in patterns)
+
+
+def _programs(when: dict[str, Any]) -> list[str]:
+    """First words of a clause's commands; `*` where a glob stands for them."""
+    words = [pattern.split(" ", 1)[0] for pattern in when.get("command", ())]
+    words += when["exec"][0] if "exec" in when else ()
+    return ["*" if "*" in word or "?" in word else word for word in dict.fromkeys(words)]
