@@ -9,6 +9,7 @@ from __future__ import annotations
 import argparse
 import random
 import sys
+import tempfile
 import time
 from pathlib import Path
 from typing import Any
@@ -19,6 +20,8 @@ from randomclauses import WORLDS, outcome, trial
 
 from gateway.policy.compile import Bound
 from gateway.policy.lint.lint import ToolTraits, lint
+from gateway.replay.judging import Side
+from gateway.replay.symbolic import Half, compared
 from gateway.spec.policy import parse_policy
 from gateway.spec.short import ToolName
 
@@ -84,6 +87,35 @@ def linting(count: int) -> int:
     return 0
 
 
+def differing(count: int, changed: int) -> int:
+    """How long it takes to compare two policies of many rules, so many of which differ."""
+    texts = [f"{{{_RULES[number % len(_RULES)].format(number // len(_RULES))}}}" for number in range(count)]
+    others = [
+        text.replace("tool", "other").replace("src/", "lib/").replace("out/", "obj/").replace("'h", "'g")
+        if number % max(1, count // max(changed, 1)) == 0
+        else text
+        for number, text in enumerate(texts)
+    ]
+    with tempfile.TemporaryDirectory() as folder:
+        sides = []
+        for name, rows in (("old", texts), ("new", others)):
+            place = Path(folder, name)
+            place.mkdir()
+            (place / "user.yaml").write_text(f"version: 1\nrules: [{', '.join(rows)}]")
+            sides.append(Side(name, policies=str(place)))
+        start = time.process_time()
+        halves = [Half(side, folder) for side in sides]
+        read = time.process_time()
+        found = compared(*halves)
+        end = time.process_time()
+    kinds = [each.kind for each in found.differences]
+    print(
+        f"{count:,} rules each, read and compiled in {read - start:.2f} s, compared in {end - read:.2f} s of processor "
+        f"time: {kinds.count('wider')} wider, {kinds.count('narrower')} narrower, {found.refuted} left out"
+    )
+    return 0
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     commands = parser.add_subparsers(dest="command", required=True)
@@ -93,10 +125,13 @@ def main() -> int:
     randomly.add_argument("--world", choices=list(WORLDS), action="append")
     many = commands.add_parser("lint")
     many.add_argument("--rules", type=int, default=10_000)
+    two = commands.add_parser("diff")
+    two.add_argument("--rules", type=int, default=1000)
+    two.add_argument("--changed", type=int, default=100)
     given = parser.parse_args()
     if given.command == "random":
         return at_random(given.clauses, given.seed, given.world or list(WORLDS))
-    return linting(given.rules)
+    return linting(given.rules) if given.command == "lint" else differing(given.rules, given.changed)
 
 
 if __name__ == "__main__":

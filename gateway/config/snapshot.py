@@ -73,11 +73,12 @@ class Snapshot(Value):
             entry = compiled(
                 files, self.described, options.root, registry, lambda: tool_names(registry), places,
                 load_descriptions(places), lambda _fingerprint: self.trusted,
-                self.all_trusted, verify, FOLDS_CASE, self.brought, self.moved, read=self._read,
+                self.all_trusted, verify, FOLDS_CASE, self.brought, self.moved, read=self.read,
             )  # fmt: skip
         return loaded_of(entry, options)
 
-    def _read(self, path: str, within: tuple[str, ...] = ()) -> bytes:
+    def read(self, path: str, within: tuple[str, ...] = ()) -> bytes:
+        """What files extend. Raises ConfigError for what was not kept."""
         known = dict(self.included).get(path)
         if known is not None:
             return known

@@ -113,7 +113,7 @@ class Policies:
             bound = [trials.rebased(each, self._where.home) for each in layered.bound]
             levels = layered.settings["levels"].value if "levels" in layered.settings else {}
             noted = lint(bound, traits_of(self._registry), home=trials.world.home, now=time.time())
-            findings = [*failing_examples(bound, trials), *confirm(noted, bound, trials, levels)]
+            findings = [*failing_examples(bound, trials), *confirm(noted, bound, trials, levels).findings]
         except ConfigError as error:
             return tuple(
                 Linted("error", each.line or 0, text=each.message, remedy=each.remedy or "") for each in error.problems

@@ -6,7 +6,7 @@ import os
 
 from gateway.frontends.junit import document, suite
 from gateway.frontends.sarif import Result, RuleText, sarif
-from gateway.replay.compare import NARROWER, WIDER
+from gateway.replay.symbolic import NARROWER, WIDER
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -24,7 +24,8 @@ def comparison_data(found: Comparison) -> dict[str, Any]:
     """The comparison as plain data."""
     groups = [{**group.as_dict(), "examples": [each.as_dict() for each in group.examples]} for group in found.groups]
     untold = [{"why": why, "decisions": count} for why, count in found.untold]
-    return {**found.as_dict(), "outcome": found.outcome, "groups": groups, "untold": untold}
+    rules = {**found.unlogged.as_dict(), "differences": [each.as_dict() for each in found.unlogged.differences]}
+    return {**found.as_dict(), "outcome": found.outcome, "groups": groups, "untold": untold, "unlogged": rules}
 
 
 def comparison_junit(found: Comparison) -> str:
@@ -35,6 +36,16 @@ def comparison_junit(found: Comparison) -> str:
             (f"{group.before} -> {group.after} by {group.rule[0]}", group.rule[2], group.rule[3], _told(group))
             for group in found.groups
             if group.kind == kind
+        ]
+        cases += [
+            (
+                f"{each.before} -> {each.after} by {each.rule[0]}",
+                each.rule[2],
+                each.rule[3],
+                f"by its rules: {each.call}",
+            )
+            for each in found.unlogged.differences
+            if each.kind == kind
         ]
         suites.append(suite(kind, cases or [(f"no decision becomes {kind}", "", 0, "")]))
     return document("gateway policy diff", suites)
@@ -53,6 +64,18 @@ def comparison_sarif(found: Comparison, root: str) -> str:
                 file=os.path.relpath(file, root) if file.startswith(root + "/") else file,
                 line=line,
                 same=f"{group.kind} {layer} {name} {group.before} {group.after}",
+            )
+        )
+    for each in found.unlogged.differences:
+        name, layer, file, line = each.rule if each.rule[2] else each.was
+        results.append(
+            Result(
+                rule=_RULES[each.kind].id,
+                level="error" if each.kind == WIDER else "note",
+                message=f"{each.before} becomes {each.after} by `{each.rule[0]}`, for example {each.call}",
+                file=os.path.relpath(file, root) if file.startswith(root + "/") else file,
+                line=line,
+                same=f"rules {each.kind} {layer} {name} {each.before} {each.after}",
             )
         )
     return sarif(tuple(_RULES.values()), results)

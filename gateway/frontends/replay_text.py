@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from gateway.frontends.output import safe_lines
 from gateway.policy.wording import shortened, visible
-from gateway.replay.compare import EQUAL, WIDER
+from gateway.replay.symbolic import WIDER, Unlogged
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -28,8 +28,36 @@ def comparison_text(found: Comparison, style: Style, *, is_replay: bool) -> str:
             lines.append(f"  and {_number(group.calls - len(group.examples), 'other call')}")
     if len(found.groups) > _MOST_GROUPS:
         lines += ["", f"and {_number(len(found.groups) - _MOST_GROUPS, 'other group')}; `--json` has all of them"]
+    lines += ["", *_unlogged(found.unlogged, style)]
     lines += ["", *_tail(found)]
     return "\n".join(lines).rstrip("\n") + "\n"
+
+
+def _unlogged(found: Unlogged, style: Style) -> list[str]:
+    """What no record shows."""
+    lines = ["by their rules alone:"] if found != Unlogged() else []
+    for each in found.differences[:_MOST_GROUPS]:
+        word = style.paint(f"{each.before} -> {each.after}", each.after)
+        effect = f"{each.effect}  " if each.effect else ""
+        lines.append(f"{each.kind:8}  {word}  {effect}{shortened(visible(each.call), _LONGEST)}")
+        lines.append(f"  now by      {_rule(each.rule)}")
+        lines.append(f"  before by   {_rule(each.was)}")
+    if len(found.differences) > _MOST_GROUPS:
+        more = _number(len(found.differences) - _MOST_GROUPS, "other difference")
+        lines.append(f"and {more}; `--json` has all of them")
+    return [*lines, *_beside(found)]
+
+
+def _beside(found: Unlogged) -> list[str]:
+    """What else is to be known of a comparison of rules."""
+    lines = []
+    if found.settings:
+        lines.append(f"settings that differ: {', '.join(map(visible, found.settings))}")
+    if found.refuted:
+        lines.append(f"left out: {_number(found.refuted, 'changed rule')}, whose calls come out alike under both")
+    if found.undecided:
+        lines.append(f"not compared: {_number(found.undecided, 'changed rule')} with too many patterns")
+    return lines
 
 
 def _headline(found: Comparison, is_replay: bool) -> str:
@@ -41,7 +69,7 @@ def _headline(found: Comparison, is_replay: bool) -> str:
             return f"{_number(found.judged, 'decision')} judged anew: all came out as they were recorded"
         return f"{changed:,} of {_number(found.judged, 'decision')} came out otherwise than they were recorded"
     what = f"{visible(found.old)} and {visible(found.new)}"
-    if found.outcome == EQUAL:
+    if not changed:
         return f"{what} decide alike on {_number(found.judged, 'recorded decision')}"
     return f"between {what} {changed:,} of {_number(found.judged, 'recorded decision')} change"
 
@@ -94,7 +122,13 @@ def comparison_markdown(found: Comparison, *, is_replay: bool) -> str:
             f"{group.agents:,}", _code(group.rule[0]), shown,
         ]  # fmt: skip
         lines.append(f"| {' | '.join(cells)} |")
-    lines += ["", *(f"- {each}" for each in _tail(found))]
+    if found.unlogged.differences:
+        lines += ["", "| | by their rules alone | | call | now by |", "|---|---|---|---|---|"]
+    for each in found.unlogged.differences[:_MOST_GROUPS]:
+        mark = "**wider**" if each.kind == WIDER else "narrower"
+        call = _code(shortened(each.call, 80))
+        lines.append(f"| {mark} | {each.before} → {each.after} | {each.effect} | {call} | {_code(each.rule[0])} |")
+    lines += ["", *(f"- {each}" for each in (*_beside(found.unlogged), *_tail(found)))]
     return "\n".join(lines).rstrip("\n") + "\n"
 
 

@@ -12,6 +12,7 @@ from gateway.core.value import Value
 from gateway.replay.decisions import Counted, joined, scan, segments_of
 from gateway.replay.judging import Anew, Judging
 from gateway.replay.parts import POOL, RAY, map_parts
+from gateway.replay.symbolic import NARROWER, WIDER, Unlogged
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -24,7 +25,6 @@ if TYPE_CHECKING:
     # How much is done, and of how much.
     Progress = Callable[[int, int], None]
 
-WIDER, NARROWER = "wider", "narrower"
 EQUAL = "equal"
 EXAMPLES = 3
 PART = 512  # distinct decisions that are judged at once
@@ -64,7 +64,7 @@ class Group(Value):
 class Comparison(Value):
     """What became of all decisions that were looked at. `judged`: by both policies; `elsewhere`: only the rule that
     decides is another one; `untold`: why others could not be judged, with how many; `other_code`: of the judged ones,
-    how many another version of the code had decided."""
+    how many another version of the code had decided; `unlogged`: what differs and no log shows."""
 
     old: str
     new: str
@@ -76,11 +76,12 @@ class Comparison(Value):
     groups: tuple[Group, ...]
     untold: tuple[tuple[str, int], ...]
     other_code: int = 0
+    unlogged: Unlogged = Unlogged()
 
     @property
     def outcome(self) -> str:
         """The widest thing that was found: wider, narrower, or equal."""
-        kinds = {each.kind for each in self.groups}
+        kinds = {each.kind for each in self.groups} | {each.kind for each in self.unlogged.differences}
         return WIDER if WIDER in kinds else NARROWER if kinds else EQUAL
 
 

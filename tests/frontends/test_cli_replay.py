@@ -67,7 +67,7 @@ def test_a_replay_says_that_all_came_out_as_recorded(place) -> None:
         (("HEAD", "present", "--format", "pdf"), 2),
         (("HEAD", "present", "--since", "yesterday"), 2),
         (("HEAD", "present", "--folder", "/nonexistent"), 2),
-        (("HEAD", "present", "--since", "2001-01-01", "--until", "2001-01-02"), 0),
+        (("HEAD", "present", "--since", "2001-01-01", "--until", "2001-01-02"), 6),
     ],
     ids=lambda given: " ".join(given) if isinstance(given, tuple) else str(given),
 )
@@ -83,6 +83,11 @@ def test_changes_are_told_with_the_rule_and_an_example(place) -> None:
         "  now by      `mode:default`\n"
         "  before by   `no-list` (project, policy.yaml:3)\n"
         "  Bash  ls .\n"
+        "\n"
+        "by their rules alone:\n"
+        "wider     deny -> allow  exec  Bash(ls)\n"
+        "  now by      `mode:default`\n"
+        "  before by   `no-list` (project, policy.yaml:3)\n"
     )
 
 
@@ -108,6 +113,7 @@ def test_pipelines_read_what_changes(place, tmp_path: Path) -> None:
     assert [(case.get("name"), case.find("failure") is not None) for case in cases] == [
         ("no decision becomes wider", False),
         ("allow -> deny by no-list", True),
+        ("allow -> deny by no-list", True),
     ]
 
 
@@ -120,7 +126,7 @@ def test_reviews_read_what_changes(place) -> None:
     place.policy.write_text(f"# moved\n\n{WITHOUT}", encoding="utf-8")
     after = fingerprints()
     place.policy.write_text(WITHOUT, encoding="utf-8")
-    assert [each[:2] for each in before] == [("policy-wider", "error")]
+    assert [each[:2] for each in before] == [("policy-wider", "error")] * 2  # on the record, and by its rules
     assert before == after
 
 

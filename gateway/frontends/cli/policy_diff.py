@@ -33,20 +33,22 @@ def diff(
     how: options.How = POOL,
     workers: options.Workers = 0,
 ) -> int:
-    """Judge the recorded decisions of the last days by two policies, and say which come out differently.
+    """Say what two policies decide differently: on the recorded decisions of the last days, and by their rules alone,
+    with a call for each difference that was asked of both.
 
     Policies are a folder with `.gateway` or a revision such as HEAD~3 or origin/main (the project's layer; the others
     are as they are now), a file or a folder with policy.yaml (one layer, see --layer), a folder with user.yaml,
     project.yaml and the like (all layers), or `present`. The project counts as trusted on both sides.
 
-    Exit status: 0 if all come out alike, 5 if some come out stricter, 6 if some come out milder, 2 for wrong usage, a
-    broken policy or a record that cannot be read.
+    Exit status: 0 if nothing differs, 5 if some calls come out stricter, 6 if some come out milder, 2 for wrong usage,
+    a broken policy or a record that cannot be read.
     """
     from gateway.replay.sources import side_of, trusting
+    from gateway.replay.symbolic import unlogged
 
     root = project_root(os.path.realpath(folder_of(cwd, "--cwd")))
     before, after = (trusting(side_of(name, root, layer), root) for name in (old, new))
     return options.run(
         before, after, root, since=since, until=until, shape="json" if json else format, output=output, fail_on=fail_on,
-        folder=folder, how=how, workers=workers,
+        folder=folder, how=how, workers=workers, unlogged=lambda: unlogged(before, after, root),
     )  # fmt: skip

@@ -21,13 +21,17 @@ from gateway.frontends.opened import POLICY_SOURCE, RECORD, WRITES
 from gateway.frontends.output import complain, write
 from gateway.frontends.session import folder as folder_of
 from gateway.render.style import Style, is_terminal, style_for
-from gateway.replay.compare import EQUAL, NARROWER, WIDER, compared
+from gateway.replay.compare import EQUAL, compared
 from gateway.replay.judging import RECORDED
 from gateway.replay.parts import POOL, WAYS
+from gateway.replay.symbolic import NARROWER, WIDER
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from gateway.replay.compare import Comparison
     from gateway.replay.judging import Side
+    from gateway.replay.symbolic import Unlogged
 
 EXITS = {EQUAL: 0, NARROWER: 5, WIDER: 6}
 FAIL_ON = ("any", WIDER, "never")
@@ -106,8 +110,9 @@ def run(
     folder: str | None,
     how: str,
     workers: int,
+    unlogged: Callable[[], Unlogged] | None = None,
 ) -> int:
-    """Compares two policies on the record and says what differs."""
+    """Compares two policies on the record and says what differs. `unlogged`: looks for what no record shows."""
     for name, value, known in (("format", shape, FORMATS), ("fail-on", fail_on, FAIL_ON), ("workers-by", how, WAYS)):
         if value not in known:
             raise ConfigError(Problem(f"--{name} must be one of {', '.join(known)} (got `{value}`)"))
@@ -120,6 +125,8 @@ def run(
         raise GatewayError(f"the record in {place} cannot be read: {error.strerror or error}") from error
     finally:
         shown.end()
+    if unlogged is not None:
+        found = found.replace(unlogged=unlogged())
     text = rendered(found, shape, root, is_replay=old.recorded and new.recorded, to_file=output is not None)
     if output is None:
         write(text)

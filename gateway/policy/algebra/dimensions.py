@@ -8,13 +8,13 @@ A predicate gives alternatives: for each the sets of the dimensions that it limi
 from __future__ import annotations
 
 import functools
-import json
 
 from gateway.model.decision import MODES
-from gateway.model.effect import HOLE, KINDS
+from gateway.model.effect import KINDS
 from gateway.policy import commandpattern, globs
 from gateway.policy.addresses import network
 from gateway.policy.algebra import patterns
+from gateway.policy.algebra.argument_values import every_text, glob, numbers, of_args
 from gateway.policy.algebra.languages import UndecidedError, union
 from gateway.policy.algebra.sets import ALL_NUMBERS, LONE, NO_NUMBERS, NOTHING, Bits, Hosts, Some, Spans, Texts
 from gateway.policy.candidates import ANY_NAME
@@ -51,7 +51,6 @@ _all_wrapped = functools.cache(patterns.all_wrapped)
 _all_paths = functools.cache(patterns.all_paths)
 _all_hosts = functools.cache(patterns.all_hosts)
 _lone_names = functools.cache(patterns.lone_names)
-_every_text = functools.cache(patterns.everything)
 _EVERYTHING: dict[str, Callable[[], Any]] = {
     "kind": lambda: Some(frozenset(KINDS)),
     "mode": lambda: Some(frozenset(MODES)),
@@ -84,7 +83,7 @@ def everything(dimension: str) -> Any:
     if kind in _PATHS:
         return Texts(_all_paths())
     if kind in _TEXTS:
-        return Texts(_every_text())
+        return Texts(every_text())
     if kind in ("host", "host_not"):
         return Hosts(Texts(_all_hosts()), _addresses(4), _addresses(6), Some(frozenset((LONE,))))
     choices = PREDICATES[kind].choices if kind in PREDICATES else ()
@@ -156,11 +155,6 @@ def path(pattern: str, inside: bool = False) -> Language:
     return patterns.path(pattern, inside=inside)
 
 
-@functools.lru_cache(4096)
-def _glob(pattern: str, prefix: str = "") -> Language:
-    return patterns.text(globs.compile_glob(pattern), prefix=prefix)
-
-
 def paths(written: Sequence[str], *, inside: bool = False) -> Language:
     """What any of several normalised path patterns matches."""
     return _paths(tuple(written), inside)
@@ -190,9 +184,9 @@ def _matches_any(segment: str) -> bool:
 
 
 def _of_globs(name: str, value: Any, _allow: bool) -> list[Limits]:
-    found = union([_glob(each) for each in value])
+    found = union([glob(each) for each in value])
     known = {} if name in _ALWAYS_KNOWN else {f"known:{name}": TRUE}
-    return [{name: Texts(_every_text(), (found,)), **known}]
+    return [{name: Texts(every_text(), (found,)), **known}]
 
 
 def _of_words(name: str, value: Any, _allow: bool) -> list[Limits]:
@@ -271,8 +265,8 @@ def _begun_by(names: tuple[str, ...]) -> Language | None:
 def _of_exec(_name: str, value: Any, _allow: bool) -> list[Limits]:
     limits: Limits = {"words": Spans(((len(value), True, float("inf"), True),), whole=True), **PART}
     for place, choices in enumerate(value):
-        found = union([_glob(each) for each in choices])
-        limits[f"exec:{place}"] = Texts(_every_text(), (found,))
+        found = union([glob(each) for each in choices])
+        limits[f"exec:{place}"] = Texts(every_text(), (found,))
     return [limits]
 
 
@@ -287,17 +281,7 @@ def _of_annotations(_name: str, value: Any, _allow: bool) -> list[Limits]:
 
 
 def _of_depth(_name: str, value: Any, _allow: bool) -> list[Limits]:
-    return [{"depth": _numbers(value, whole=True)}]
-
-
-def _numbers(test: Any, *, whole: bool = False) -> Spans:
-    low, at_low, high, at_high = float("-inf"), True, float("inf"), True
-    for name, bound in test.items():
-        if name in ("gt", "ge", "equals"):
-            low, at_low = max((low, at_low), (bound, name != "gt"), key=lambda each: (each[0], not each[1]))
-        if name in ("lt", "le", "equals"):
-            high, at_high = min((high, at_high), (bound, name != "lt"))
-    return Spans(((low, at_low, high, at_high),), whole=whole).both(_NATURAL if whole else ALL_NUMBERS)
+    return [{"depth": numbers(value, whole=True)}]
 
 
 def _of_time(_name: str, value: Any, allow: bool) -> list[Limits]:
@@ -321,74 +305,6 @@ def _minutes(start: int, end: int) -> int:
     return ((1 << end) - 1) & ~((1 << start) - 1) if end > start else 0
 
 
-def _of_args(_name: str, value: Any, _allow: bool) -> list[Limits]:
-    limits: Limits = {}
-    for place, test in value.items():
-        for dimension, found in _of_test(place, test).items():
-            limits[dimension] = limits[dimension].both(found) if dimension in limits else found
-    return [limits]
-
-
-# How values stand in a text: their type and then themselves, nothing for one that is absent.
-_TYPES = {"string": "s", "boolean": "b", "null": "z", "array": "a", "object": "o"}
-
-
-def _of_test(place: str, test: Any) -> Limits:
-    """A test on an argument: a language over its values as texts, a span where it compares numbers, and for what is no
-    regular language a dimension of its own."""
-    name = f"args:{place}"
-    inside: list[Language] = []
-    outside: list[Language] = []
-    limits: Limits = {}
-    numbers = {key: bound for key, bound in test.items() if key in ("lt", "le", "gt", "ge")}
-    if numbers:
-        limits[f"number:{place}"] = _numbers(numbers)
-        inside.append(_glob("*", "n"))
-    for key, argument in test.items():
-        if key == "glob":
-            inside.append(union([_glob(argument, prefix) for prefix in "snb"]))
-        elif key == "equals":
-            inside.append(_value(argument))
-            if isinstance(argument, (int, float)) and not isinstance(argument, bool):
-                limits.setdefault(f"number:{place}", _numbers({"equals": argument}))
-        elif key == "in":
-            inside.append(union([_value(each) for each in argument]))
-        elif key == "type":
-            if argument == "integer":
-                outside += [_glob(f"n*{sign}*") for sign in ".ein"]
-            inside.append(_glob("*", _TYPES.get(argument, "n")))
-        elif key == "absent":
-            (inside if argument else outside).append(_glob(""))
-        elif key == "regex":
-            inside.append(_glob("*", "s"))
-            limits[f"regex:{place}:{argument}"] = TRUE
-        elif key == "not":
-            inner = _of_test(place, argument)
-            plain: Any = inner.get(name)
-            if set(inner) - {f"known:{name}"} == {name} and len(plain.inside) + len(plain.outside) == 1:
-                inside += plain.outside
-                outside += plain.inside
-            else:
-                limits[f"not:{place}:{json.dumps(argument, sort_keys=True, default=str)}"] = TRUE
-    if set(test) != {"absent"}:
-        limits[f"known:{name}"] = TRUE
-    if inside or outside:
-        limits[name] = Texts(_every_text(), tuple(inside), tuple(outside))
-    return limits
-
-
-def _value(value: Any) -> Language:
-    if value is None:
-        return patterns.literal("z")
-    if isinstance(value, bool):
-        return patterns.literal("b" + str(value).lower())
-    if isinstance(value, (int, float)):
-        return patterns.literal(f"n{value}")
-    if isinstance(value, str):
-        return patterns.literal("s" + value.replace(HOLE, "\ufffd"))
-    return patterns.literal(("a" if isinstance(value, list) else "o") + json.dumps(value, sort_keys=True, default=str))
-
-
 # By the form of the argument: the alternatives in which it limits dimensions, where it allows and where it forbids.
 FORMS: dict[str, _Reader] = {
     "tools": _of_globs,
@@ -402,7 +318,7 @@ FORMS: dict[str, _Reader] = {
     "commands": _of_commands,
     "exec": _of_exec,
     "options": _of_options,
-    "args": _of_args,
+    "args": of_args,
     "depth": _of_depth,
     "time": _of_time,
     "annotations": _of_annotations,

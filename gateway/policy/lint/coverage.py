@@ -11,16 +11,12 @@ from __future__ import annotations
 import json
 
 from gateway.model.decision import LAYERS
-from gateway.model.effect import PATH_KINDS
-from gateway.policy import commandpattern, hosts, paths
-from gateway.policy.addresses import text_of
 from gateway.policy.algebra.clauses import at_least, at_most
-from gateway.policy.algebra.dimensions import ITSELF, everything
+from gateway.policy.algebra.dimensions import everything
 from gateway.policy.algebra.languages import UndecidedError
 from gateway.policy.algebra.regions import uncovered
-from gateway.policy.algebra.sets import LONE
-from gateway.policy.candidates import ANY_NAME
-from gateway.policy.lint.witness import example_host, example_path, example_words, witness
+from gateway.policy.lint.index import Index
+from gateway.policy.lint.witness import witness
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -31,7 +27,6 @@ if TYPE_CHECKING:
     from gateway.policy.lint.clauses import Clause, Finding
 
 STRICTER = {"allow": ("deny", "ask"), "ask": ("deny",), "deny": ()}
-_MAX_CANDIDATES = 400
 _MOST_TOGETHER = 64
 _MOST_NAMED = 3
 
@@ -82,7 +77,7 @@ class Cover:
     """Which clauses hold for all that another one holds for."""
 
     def __init__(self, clauses: Sequence[Clause]) -> None:
-        self._index = _Index(clauses)
+        self._index = Index(clauses)
         self._least: dict[tuple[int, bool], list[Region]] = {}
 
     def alone(self, narrow: Clause) -> list[Clause]:
@@ -123,6 +118,14 @@ class Cover:
         for _wide, region in self._at(point, narrow, STRICTER[narrow.lane], set()):
             yield region
 
+    def at(self, point: Point, narrow: Clause, lanes: Sequence[str]) -> Iterator[tuple[Clause, Region]]:
+        """Clauses of some lanes that hold for a point of a clause of this or of another policy, with what they hold
+        for."""
+        for wide in self._index.at(point, narrow):
+            for region in self.least(wide, narrow) if wide.lane in lanes else ():
+                if point.lies_in(region):
+                    yield wide, region
+
     def _by(self, narrow: Clause, regions: list[Region], lanes: tuple[str, ...], gone: set[int]) -> list[Clause]:
         used: dict[int, Clause] = {}
 
@@ -141,14 +144,9 @@ class Cover:
     def _at(
         self, point: Point, narrow: Clause, lanes: tuple[str, ...], gone: set[int]
     ) -> Iterator[tuple[Clause, Region]]:
-        for wide in self._index.at(point, narrow):
-            if wide.lane not in lanes or not _may_replace(wide, narrow):
-                continue
-            if wide.lane == narrow.lane and wide.number in gone:
-                continue
-            for region in self.least(wide, narrow):
-                if point.lies_in(region):
-                    yield wide, region
+        for wide, region in self.at(point, narrow, lanes):
+            if _may_replace(wide, narrow) and (wide.lane != narrow.lane or wide.number not in gone):
+                yield wide, region
 
     def least(self, wide: Clause, narrow: Clause) -> list[Region]:
         """What a clause certainly holds for. Exceptions that the narrower rule has as well leave out nothing of it."""
@@ -283,94 +281,3 @@ def _useless(narrow: Clause, wide: Sequence[Clause]) -> Finding:
         "remove it", witness=call.text, proof="spoken" if call.text else "",
         circumstances=call.circumstances,
     )  # fmt: skip
-
-
-class _Index:
-    """Clauses by what a narrower one would share with them."""
-
-    def __init__(self, clauses: Sequence[Clause]) -> None:
-        self.clauses = clauses
-        self.by_program: dict[str, list[int]] = {}
-        self.by_tool: dict[str, list[int]] = {}
-        self.rest: list[int] = []
-        path_rows: list[tuple[str, int]] = []
-        host_rows: list[tuple[str, int]] = []
-        for number, clause in enumerate(clauses):
-            when = clause.when
-            if "path" in when:
-                path_rows += [(pattern, number) for pattern in when["path"]]
-            elif "host" in when:
-                host_rows += [(pattern, number) for pattern in when["host"]]
-            elif "command" in when or "exec" in when:
-                for program in _programs(when):
-                    self.by_program.setdefault(program, []).append(number)
-            elif "tool" in when and "effect" not in when and "*" not in "".join(when["tool"]):
-                for tool in when["tool"]:
-                    self.by_tool.setdefault(tool, []).append(number)
-            else:
-                self.rest.append(number)
-        self.paths = paths.build(path_rows)
-        self.hosts = hosts.build(host_rows)
-
-    def near(self, narrow: Clause) -> list[Clause]:
-        """Other rules' clauses that may hold for an example of this one, at most a few hundred. What this does not find
-        holds for none of it, but where its first path is one that it leaves out."""
-        when = narrow.when
-        path = example_path(when["path"][0]) if "path" in when else ""
-        host = example_host(when["host"][0]) if "host" in when else ""
-        found = self._of(self._at(narrow, path, host), narrow)
-        words = self._example(narrow)
-        return [wide for wide in found if not words or _may_speak_of(wide, words)]
-
-    def at(self, point: Point, narrow: Clause) -> list[Clause]:
-        """Those that may hold for a point of it."""
-        path = point.given("path")
-        if path is not None and point.given("shape") not in (None, ITSELF):
-            path = f"{path}/{ANY_NAME}"
-        host = point.given("host")
-        if isinstance(host, tuple):
-            host = "x" if host == LONE else text_of(*host)
-        return self._of(self._at(narrow, "" if path is None else path or "/", host or ""), narrow)
-
-    def _at(self, narrow: Clause, path: str, host: str) -> set[int]:
-        when = narrow.when
-        found = set(self.rest[:_MAX_CANDIDATES])
-        if path and set(narrow.kinds) <= set(PATH_KINDS):
-            found.update(paths.lookup(self.paths, path))
-        if host:
-            found.update(hosts.lookup(self.hosts, host))
-        for program in _programs(when):
-            found.update(self.by_program.get(program, ()))
-        if "command" in when or "exec" in when:
-            found.update(self.by_program.get("*", ()))
-        for tool in when.get("tool", ()):
-            found.update(self.by_tool.get(tool, ()))
-        return found
-
-    def _of(self, found: set[int], narrow: Clause) -> list[Clause]:
-        each = [self.clauses[number] for number in sorted(found)[:_MAX_CANDIDATES]]
-        return [clause for clause in each if clause.number != narrow.number]
-
-    def _example(self, narrow: Clause) -> list[str]:
-        """A command of a clause that speaks of one pattern, [] where the words alone do not tell what speaks of it."""
-        if "command" not in narrow.when:
-            return []
-        found = example_words(narrow.when["command"][0])
-        return [] if any(word.startswith("-") for word in found) else found
-
-
-def _may_speak_of(wide: Clause, words: list[str]) -> bool:
-    """Whether a clause may hold for a command without options."""
-    patterns = map(commandpattern.compile_once, wide.when.get("command", ()))
-    if "command" not in wide.when:
-        return True
-    if wide.lane == "allow":
-        return any(commandpattern.matches_allow(each, words) for each in patterns)
-    return any(commandpattern.matches_plain(each, words) for each in patterns)
-
-
-def _programs(when: dict[str, Any]) -> list[str]:
-    """First words of a clause's commands; `*` where a glob stands for them."""
-    words = [pattern.split(" ", 1)[0] for pattern in when.get("command", ())]
-    words += when["exec"][0] if "exec" in when else ()
-    return ["*" if "*" in word or "?" in word else word for word in dict.fromkeys(words)]
