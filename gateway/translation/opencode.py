@@ -18,7 +18,7 @@ from gateway.translation.matching import STAR, Command, Everything
 from gateway.translation.matching_expressions import Expression
 from gateway.translation.matching_targets import Path, Server, everything
 from gateway.translation.places import Place, json_line
-from gateway.translation.rules import LANES, Remark, Rule
+from gateway.translation.rules import ALLOW, LANES, Remark, Rule
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -109,7 +109,7 @@ def _tests(name: str, pattern: str, where: Where, lane: str) -> tuple[tuple[Test
         return (command(pattern),), ""
     if kind == FETCH:
         return (Everything(FETCH),), f"the pattern {pattern}"
-    return (_path(kind, pattern, where),), ""
+    return (_path(kind, pattern, where, lane),), ""
 
 
 def command(pattern: str) -> Test:
@@ -124,20 +124,20 @@ def command(pattern: str) -> Test:
     return Command(pieces, more=more)
 
 
-def _path(kind: str, pattern: str, where: Where) -> Path:
+def _path(kind: str, pattern: str, where: Where, lane: str) -> Path:
     expression = "".join({"*": ".*", "?": "."}.get(each, re.escape(each)) for each in pattern)
     if pattern.startswith("/"):  # it is compared with the way from the project's root, which never begins so
         ours = "~" + pattern[len(where.home) :] if pattern.startswith(where.home + "/") else "/" + pattern
         return Path(kind, expression, (), denies=(ours,) if "*" not in pattern else (), samples=samples("", pattern))
     ours = spanning(pattern)
     mine = (f"./{ours}",) if ours else ()
+    inside = re.escape(where.project) + "/" + expression
+    if lane == ALLOW or not pattern.startswith("*"):  # beyond the project opencode asks, whatever is allowed
+        return Path(kind, inside, mine, denies=mine, samples=samples(where.project, pattern), alone=True)
+    anywhere = (f"//**/{ours.removeprefix('*/').removeprefix('**/')}",) if ours else ()
+    found = samples(where.project, pattern)
     return Path(
-        kind,
-        re.escape(where.project) + "/" + expression,
-        mine,
-        denies=mine,
-        samples=samples(where.project, pattern),
-        alone=True,
+        kind, f"{inside}|{expression}", (), denies=anywhere, samples=(*found, *samples("", pattern)), alone=True
     )
 
 
