@@ -28,6 +28,11 @@ SERVICES = {
     "black": ("/tmp/pymp-",),
     "kubectl": ("127.0.0.1 8080",),  # the cluster, where no other one is set up
     "fuser": ("",),  # it tries whether a port speaks one protocol or the other, on this machine
+    # The display of this machine, by each of its ways.
+    **dict.fromkeys(
+        ("xprop", "xwininfo", "xdpyinfo", "xlsclients", "xlsfonts", "xvinfo", "xev", "xset", "xrandr"),
+        ("/tmp/.X11-unix/", "@/tmp/.X11-unix/", "127.0.0.1 60"),
+    ),
 }
 
 # What a program starts as a part of what it does.
@@ -168,6 +173,7 @@ PARTS_OF: dict[str, tuple[str, ...]] = {
     "bash": ("id",),  # the machine's own start-up file of a login shell
     "xargs": ("echo",),  # what it runs when it is given no command
     "mvn": (*_SCRIPT, "java"),
+    "gradle": (*_SCRIPT, "java", "sh"),
 }
 
 # Files that a program reads when it starts: settings that steer it and that it does not show.
@@ -207,7 +213,10 @@ OWN_STATE: dict[str, tuple[str, ...]] = {
         ("~/.config/gcloud/", "~/.gsutil/", "/tmp/pymp-", "/usr/lib/google-cloud-sdk/"),
     ),
     **dict.fromkeys(("npm", "npx", "node"), ("~/.npm/",)),
-    **dict.fromkeys(("java", "jar", "javap", "javac", "mvn", "jps"), ("/tmp/hsperfdata_",)),
+    # Java takes the home from the list of users: that of whoever has none is /nonexistent.
+    **dict.fromkeys(
+        ("java", "jar", "javap", "javac", "mvn", "jps"), ("/tmp/hsperfdata_", "~/.gradle/", "/nonexistent")
+    ),
     "black": ("~/.cache/", "~/.cache/black/", "/tmp/pymp-"),
     "go": ("~/.cache/", "~/.cache/go-build/", "~/.config/go/"),
     "gpg": ("~/.gnupg/",),
