@@ -96,7 +96,7 @@ def test_right_after_a_refusal_it_says_what_refused_it_and_what_to_do(seat: Seat
         "DENIED  #1, NOW\n\n"
         "  Bash  cd sub && curl -O https://example.com/x\n"
         "                  ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^\n\n"
-        "  by          `no-curl` (user, "
+        "  by          `no-curl` (user,"
     )
     assert seat.told() == squeezed(
         "DENIED #1, NOW Bash cd sub && curl -O https://example.com/x ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^"
