@@ -70,6 +70,9 @@ class _Worker:
 def run(session: pytest.Session, count: int) -> None:
     """Runs all tests of a session in so many workers, and reports as if they had run here."""
     shares = Shares(len(session.items), count)
+    reporter = session.config.pluginmanager.getplugin("terminalreporter")
+    if reporter is not None:
+        reporter.showfspath = False  # tests of many files end by turns
     session.config._tmp_path_factory.getbasetemp()  # type: ignore[attr-defined] - each has its own below it
     workers: list[_Worker] = []
     for number in range(count):
