@@ -85,6 +85,7 @@ def unlogged(old: Side, new: Side, root: str) -> Unlogged:
 
 def compared(old: Half, new: Half) -> Unlogged:
     """What two policies decide differently."""
+    new.read_with(old)
     return _Comparing(old, new).found()
 
 
@@ -113,19 +114,26 @@ class Half:
 
         read = read_file if snapshot is None else snapshot.read
         layered = bind(files, parse, root=root, trusted=lambda _digest: True, all_trusted=snapshot is None, read=read)
-        self.trials = Trials(registry, here, described_by(described, layered, here))
+        commands = described_by(described, layered, here)
+        self.trials = Trials(registry, here, commands)
+        self._read_by = (brought, commands)
         bound = [self.trials.rebased(each, here.home) for each in layered.bound]
         self.home = self.trials.world.home
         self.settings = {name: setting.value for name, setting in layered.settings.items()}
-        self.mode = str(self.settings.get("mode", "default"))
+        self.context = self.trials.context(mode=str(self.settings.get("mode", "default")))
         self.policy = Policy(**compile_policy(bound, home=self.home), levels=self.settings.get("levels", {}))
         now = time.time()
         self.clauses = [each for each in comparable(clauses_of(bound, self.home, [])) if not is_expired(each.rule, now)]
         self.cover = Cover(self.clauses)
 
+    def read_with(self, other: Half) -> None:
+        """Has calls understood once for both where they read them alike: with the same tools and descriptions."""
+        if self._read_by == other._read_by:
+            self.trials = other.trials
+
     def verdict(self, shown: Shown) -> Verdict:
         """What it decides. Raises CallError."""
-        context = self.trials.context(mode=self.mode).replace(**dict(shown.circumstances))
+        context = self.context.replace(**dict(shown.circumstances))
         return self.trials.verdict(shown.text, self.policy, context)
 
 

@@ -167,11 +167,15 @@ def _paths(written: tuple[str, ...], inside: bool) -> Language:
 
 def folders(written: Sequence[str], shape: str, *, allow: bool) -> Language:
     """The folders of a shape that an index of path patterns finds, to allow or to forbid them. They are found by what
-    lies in them."""
-    itself, inside = paths(written), paths(written, inside=True)
+    lies in them. The same for shapes that are found alike."""
     if not allow or shape == LISTED:
-        return itself.before(f"/{ANY_NAME}")
-    return inside if shape == READ_WHOLE else itself
+        return _holding(tuple(written))
+    return paths(written, inside=shape == READ_WHOLE)
+
+
+@functools.lru_cache(4096)
+def _holding(written: tuple[str, ...]) -> Language:
+    return _paths(written, False).before(f"/{ANY_NAME}")
 
 
 def tells_folders(written: Sequence[str]) -> bool:

@@ -83,28 +83,21 @@ class _Row:
         return found
 
 
-class Language:
-    """A set of texts. `edges`: for each state where characters lead; `start`, `accept`: states as bits; `sink`: those
-    from which every text is accepted. `examples`: texts that read well, each in it."""
+class _Moves:
+    """Where characters lead from all states of an automaton."""
 
-    __slots__ = ("_by_targets", "_many", "_one", "_rows", "accept", "bounds", "edges", "examples", "sink", "start")
+    __slots__ = ("_bounds", "_by_targets", "_many", "_one", "_rows", "edges")
 
-    def __init__(
-        self, edges: list[list[tuple[Characters, int]]], start: int, accept: int, sink: int, examples: tuple[str, ...]
-    ) -> None:
+    def __init__(self, edges: list[list[tuple[Characters, int]]]) -> None:
         self.edges = edges
-        self.start, self.accept, self.sink = start, accept, sink
-        self.examples = examples
-        self.bounds = {
-            edge for state in edges for characters, _to in state for low, high in characters for edge in (low, high + 1)
-        }
+        self._bounds: dict[int, set[int]] = {}
         self._rows: dict[str, _Row] = {}
         self._by_targets: dict[tuple[tuple[int, int], ...], _Row] = {}
         self._one: dict[int, list[tuple[int, int]]] = {}  # by a character: states that it leads on, and where to
         self._many: list[tuple[int, Characters, int]] = []
         for state, leading in enumerate(edges):
             for characters, to in leading:
-                if len(characters) == 1 and characters[0][0] == characters[0][1]:
+                if _is_one(characters):
                     self._one.setdefault(characters[0][0], []).append((1 << state, to))
                 else:
                     self._many.append((1 << state, characters, to))
@@ -126,25 +119,97 @@ class Language:
             self._rows[character] = found
         return found
 
+    def bounds(self, states: int) -> set[int]:
+        """Where runs of characters begin, of those that lead on from some states or from what these lead to."""
+        found = self._bounds.get(states)
+        if found is None:
+            found = set()
+            seen = left = states
+            while left:
+                low = left & -left
+                left ^= low
+                for characters, to in self.edges[low.bit_length() - 1]:
+                    for first, last in characters:
+                        found.add(first)
+                        found.add(last + 1)
+                    left |= to & ~seen
+                    seen |= to
+            self._bounds[states] = found
+        return found
+
+    def forced(self, states: int, ends: int) -> tuple[str, list[int]]:
+        """The text that each text begins with that leads on from some states to one of the `ends`, and the states
+        before each of its characters and behind the last."""
+        head: list[str] = []
+        along = [states]
+        while states and not states & ends and len(along) <= len(self.edges):
+            following, only = 0, -1
+            while states:
+                low = states & -states
+                states ^= low
+                for characters, to in self.edges[low.bit_length() - 1]:
+                    point = characters[0][0] if _is_one(characters) else -1
+                    if point < 0 or point != only >= 0:
+                        return "".join(head), along
+                    following, only = following | to, point
+            if only < 0:
+                break
+            head.append(chr(only))
+            along.append(following)
+            states = following
+        return "".join(head), along
+
+
+def _is_one(characters: Characters) -> bool:
+    return len(characters) == 1 and characters[0][0] == characters[0][1]
+
+
+class Language:
+    """A set of texts. `moves`: for each state where characters lead; `start`, `accept`: states as bits; `sink`: those
+    from which every text is accepted. `examples`: texts that read well, each in it."""
+
+    __slots__ = ("_begun", "accept", "examples", "moves", "sink", "start")
+
+    def __init__(self, moves: _Moves, start: int, accept: int, sink: int, examples: tuple[str, ...]) -> None:
+        self.moves = moves
+        self.start, self.accept, self.sink = start, accept, sink
+        self.examples = examples
+        self._begun: tuple[str, list[int]] | None = None
+
+    def _head(self) -> tuple[str, list[int]]:
+        if self._begun is None:
+            self._begun = self.moves.forced(self.start, self.accept | self.sink)
+        return self._begun
+
+    @property
+    def head(self) -> str:
+        """What all of its texts begin with, as far as a look at the automaton shows it."""
+        return self._head()[0]
+
+    def after(self, text: str) -> int:
+        """The states that a text leads to: none if no text of the language begins with it. Where one of them is a
+        sink, others may be missing."""
+        head, along = self._head()
+        if not text.startswith(head):
+            return along[len(text)] if head.startswith(text) else 0
+        states = along[-1]
+        row, sink = self.moves.row, self.sink
+        for character in text[len(head) :]:
+            if not states or states & sink:
+                break
+            states = row(character).after(states)
+        return states
+
     def accepts(self, text: str) -> bool:
         """Whether the language holds a text."""
-        states = self.start
-        for character in text:
-            states = self.row(character).after(states)
-            if not states or states & self.sink:
-                break
-        return bool(states & (self.accept | self.sink))
+        return bool(self.after(text) & (self.accept | self.sink))
 
     def before(self, suffix: str) -> Language:
         """The texts that, with a suffix behind them, it holds."""
-        accept = 0
-        for state in range(len(self.edges)):
-            states = 1 << state
-            for character in suffix:
-                states = self.row(character).after(states)
-            if states & self.accept:
-                accept |= 1 << state
-        return Language(self.edges, self.start, accept, self.sink, ())
+        accept = self.accept
+        for character in reversed(suffix):
+            accept = sum(state for state, to in self.moves.row(character).targets.items() if to & accept)
+        return Language(self.moves, self.start, accept, self.sink, ())
 
 
 class Draft:
@@ -173,7 +238,7 @@ class Draft:
         """The automaton that begins in some states and accepts in some more."""
         first = sum(1 << state for state in set(start))
         last = self.accept | sum(1 << state for state in set(accept))
-        return Language(self.edges, first, last, self.sink, tuple(dict.fromkeys(examples)))
+        return Language(_Moves(self.edges), first, last, self.sink, tuple(dict.fromkeys(examples)))
 
 
 def union(languages: Sequence[Language]) -> Language:
@@ -187,9 +252,9 @@ def union(languages: Sequence[Language]) -> Language:
         start |= each.start << shift
         accept |= each.accept << shift
         sink |= each.sink << shift
-        edges += [[(characters, to << shift) for characters, to in state] for state in each.edges]
+        edges += [[(characters, to << shift) for characters, to in state] for state in each.moves.edges]
     examples = [text for each in languages for text in each.examples]
-    return Language(edges, start, accept, sink, tuple(dict.fromkeys(examples)))
+    return Language(_Moves(edges), start, accept, sink, tuple(dict.fromkeys(examples)))
 
 
 class _Step(Value):
@@ -201,22 +266,32 @@ class _Step(Value):
 
 
 def shortest(inside: Sequence[Language], outside: Sequence[Language] = ()) -> str | None:
-    """A shortest text that all of `inside` hold and none of `outside`, one that reads well where there are several;
-    None if there is none. Raises UndecidedError."""
-    languages = [*inside, *outside]
+    """A shortest text that all of `inside`, at least one, hold and none of `outside`, one that reads well where there
+    are several; None if there is none. Raises UndecidedError."""
+    # What one of them needs at the beginning all of them need: the search starts behind it.
+    head = max((each.head for each in inside), key=len)
+    begun = [each.after(head) for each in inside]
+    if not all(begun):
+        return None
     split = len(inside)
+    languages = list(inside)
+    for each in outside:
+        led = each.after(head)
+        if led & each.sink:
+            return None
+        if led:  # one that holds no text with this beginning leaves out nothing
+            languages.append(each)
+            begun.append(led)
+    start = tuple(begun)
     wanted = [each.accept for each in languages]
     sinks = [each.sink for each in languages]
-    rows = _alphabet(languages)
 
     def is_found(states: tuple[int, ...]) -> bool:
         return all(bool(states[n] & wanted[n]) is (n < split) for n in range(len(states)))
 
-    start = tuple(each.start for each in languages)
-    if any(start[n] & sinks[n] for n in range(split, len(start))):
-        return None
     if is_found(start):
-        return ""
+        return head
+    rows = _alphabet(languages, start)
     steps = [_Step(start, -1, "")]
     seen = {start}
     at = 0
@@ -239,7 +314,7 @@ def shortest(inside: Sequence[Language], outside: Sequence[Language] = ()) -> st
                 seen.add(key)
                 steps.append(_Step(key, at, character))
                 if is_found(key):
-                    return _text(steps, len(steps) - 1)
+                    return head + _text(steps, len(steps) - 1)
                 if len(steps) > MOST_STATES:
                     raise UndecidedError("the patterns are too many to be compared")
         at += 1
@@ -254,14 +329,15 @@ def _text(steps: list[_Step], at: int) -> str:
     return "".join(reversed(found))
 
 
-def _alphabet(languages: Sequence[Language]) -> list[tuple[str, list[_Row]]]:
-    """One character for each of those that the automata tell apart, with where it leads in each, pleasant ones
-    first."""
-    bounds = sorted({0}.union(*[each.bounds for each in languages]) - {_LAST + 1})
+def _alphabet(languages: Sequence[Language], start: Sequence[int]) -> list[tuple[str, list[_Row]]]:
+    """One character for each of those that the automata tell apart behind some states, with where it leads in each,
+    pleasant ones first."""
+    edges = [each.moves.bounds(states) for each, states in zip(languages, start, strict=True)]
+    bounds = sorted({0}.union(*edges) - {_LAST + 1})
     known: dict[tuple[int, ...], tuple[str, list[_Row]]] = {}
     for low, above in zip(bounds, [*bounds[1:], _LAST + 1], strict=True):
         character = _representative(low, above)
-        rows = [each.row(character) for each in languages]
+        rows = [each.moves.row(character) for each in languages]
         key = tuple(map(id, rows))
         if key not in known or _rank(character) < _rank(known[key][0]):
             known[key] = character, rows

@@ -55,6 +55,50 @@ def test_a_shortest_path_is_in_the_one_and_in_none_of_the_others(narrow: str, wi
         assert all(len(found) <= len(each) for each in left)
 
 
+HEADED = ("/a/b", "/a/b/**", "/a/bb/*", "/a", "/", "/b/a", "/a/*b", "/**/b")
+
+
+@given(st.lists(st.sampled_from(HEADED), min_size=1, max_size=3), st.lists(st.sampled_from(HEADED), max_size=3))
+def test_a_beginning_that_all_texts_share_changes_no_answer(inside: list[str], outside: list[str]) -> None:
+    held = [patterns.path(each, inside=True) for each in inside]
+    left_out = [patterns.path(each) for each in outside]
+    found = shortest((patterns.all_paths(), *held), left_out)
+    left = [
+        path
+        for path in [*PATHS, "/a/bb", "/a/bb/a"]
+        if all(each.accepts(path) for each in held) and not any(each.accepts(path) for each in left_out)
+    ]
+    assert (found is None) is (left == [])
+    assert found is None or all(each.accepts(found) for each in held)
+    assert found is None or not any(each.accepts(found) for each in left_out)
+    assert found is None or len(found) == min(map(len, left))
+
+
+@pytest.mark.parametrize(
+    ("given", "head"),
+    [
+        (["/a/bc"], "/a/bc"),
+        (["/a/b*"], "/a/b"),
+        (["/a/bc", "/a/bd"], "/a/b"),
+        (["/a", "/a/b"], "/a"),
+        (["/a/x", "/**/y"], "/"),
+        (["/"], ""),
+        (["/[a]b"], "/ab"),
+    ],
+)
+def test_what_all_texts_of_a_language_begin_with(given: list[str], head: str) -> None:
+    language = union([patterns.path(each) for each in given])
+    assert (language.head, bool(language.after(head))) == (head, True)
+    assert [language.after(f"{head[:-1]}\0"), language.accepts(head[:-1])] == [0, False] or head == ""
+
+
+def test_texts_behind_which_a_suffix_stands() -> None:
+    language = patterns.path("/a/**").before("/b")
+    assert [each for each in PATHS if language.accepts(each)] == [
+        each for each in PATHS if patterns.path("/a/**").accepts(f"{each}/b")
+    ]
+
+
 @given(st.text("ab*?\\", max_size=6))
 def test_a_glob_over_texts(pattern: str) -> None:
     glob = globs.compile_glob(pattern)
@@ -123,5 +167,5 @@ def test_inclusion_of_hosts(narrow: str, wide: list[str], expected: bool) -> Non
 def test_a_question_that_is_too_large_is_not_answered(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(languages, "MOST_STATES", 3)
     with pytest.raises(UndecidedError):
-        shortest((patterns.all_paths(), patterns.path("/a/b/c/**/d")))
-    assert not paths_within(["/a/b/c/d"], ["/a/b/c/*"])
+        shortest((patterns.all_paths(), patterns.path("/*/b/c/**/d")))
+    assert not paths_within(["/*/b/c/d"], ["/*/b/c/*"])
