@@ -13,7 +13,8 @@ import tempfile
 from contextlib import contextmanager
 
 from gateway.calls.saving import cannot_undo
-from gateway.core.errors import CallError
+from gateway.config.layers import read_file
+from gateway.core.errors import CallError, ConfigError
 from gateway.model.call import RawCall
 from gateway.model.decision import Decision
 from gateway.model.plan import HIDDEN, READ, WRITE, Mount, Network
@@ -159,20 +160,20 @@ def _lines(fetch: Fetch, life: InProgress) -> list[str]:
 
 
 def _text(path: str, life: InProgress) -> str:
-    """A file of the project that says what to fetch. Raises _CannotError."""
+    """A file of the project that says what to fetch, which calls may have made anything of. Raises _CannotError."""
     real = os.path.realpath(path)
     if not real.startswith(tuple(f"{folder}/" for folder in life.context.workspace)):
         raise _CannotError(f"`{path}` does not lie in the workspace")
     if not _may_read(path, life):
         raise _CannotError(f"policy does not let `{path}` be read without a question")
     try:
-        with open(real, "rb") as file:
-            data = file.read(MOST_BYTES + 1)
-        text = data.decode("utf-8")
-    except (OSError, UnicodeError) as error:
+        text = read_file(real, life.context.workspace, what="what says what to fetch", most=MOST_BYTES).decode("utf-8")
+    except ConfigError as error:
+        raise _CannotError(f"`{path}` {error.problems[0].message}") from None
+    except UnicodeError as error:
         raise _CannotError(f"`{path}` cannot be read: {error}") from None
-    if len(data) > MOST_BYTES or "\0" in text:
-        raise _CannotError(f"`{path}` is no text of a size that is read")
+    if "\0" in text:
+        raise _CannotError(f"`{path}` is no text")
     return text
 
 
@@ -204,10 +205,10 @@ def _version_of(fetch: Fetch, life: InProgress) -> str:
         if not above.startswith(tuple(f"{each}/" for each in life.context.workspace)):
             continue
         try:
-            with open(f"{above}/pyvenv.cfg", encoding="utf-8", errors="replace") as file:
-                settings = dict(line.split("=", 1) for line in file.read(1 << 16).splitlines() if "=" in line)
-        except OSError:
+            said = read_file(f"{above}/pyvenv.cfg", life.context.workspace, most=1 << 16).decode("utf-8", "replace")
+        except ConfigError:
             continue
+        settings = dict(line.split("=", 1) for line in said.splitlines() if "=" in line)
         for name, value in settings.items():
             numbers = value.strip().split(".")[:2]
             if name.strip() in ("version", "version_info") and all(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import os
 import shutil
 import subprocess
 import threading
@@ -168,6 +169,16 @@ def test_where_it_cannot_be_had_as_built_nothing_of_the_call_runs(place: Path, r
 def test_what_is_not_known_to_be_the_registrys_is_asked_about(place, registry, text, files) -> None:
     for name, content in files.items():
         (place / "workspace" / name).write_text(content)
+    done = run(place, registry, f".venv/bin/pip install {text}")
+    assert (done.verdict.decision, done.verdict.contained, done.result.ended) == (Decision.ASK, False, "refused")
+    assert Index.asked == []
+
+
+@pytest.mark.parametrize("name", ["r.txt", "pyproject.toml", "nested.txt"])
+def test_a_list_that_nobody_would_end_reading_is_asked_about_at_once(place, registry, name) -> None:
+    (place / "workspace/outer.txt").write_text("-r nested.txt\n")
+    os.mkfifo(place / "workspace" / name)
+    text = {"r.txt": "-r r.txt", "pyproject.toml": "-e .", "nested.txt": "-r outer.txt"}[name]
     done = run(place, registry, f".venv/bin/pip install {text}")
     assert (done.verdict.decision, done.verdict.contained, done.result.ended) == (Decision.ASK, False, "refused")
     assert Index.asked == []
