@@ -95,10 +95,7 @@ class Policies:
 
     def linted(self, policy: str) -> tuple[Linted, ...]:
         """What the linter and the rules' own examples say of a policy's text."""
-        from gateway.frontends.cli.policy import traits_of
-        from gateway.judge.findings import confirm, failing_examples
-        from gateway.judge.policy_tests import Trials, read_layers
-        from gateway.policy.lint.lint import lint
+        from gateway.judge.linting import linted
 
         if not policy.strip():
             return ()
@@ -108,12 +105,7 @@ class Policies:
             PolicyFile("user", EDITED, content=policy.encode("utf-8", "surrogateescape"), base=root, root=root),
         ]
         try:
-            layered = read_layers(files, self._registry, root)
-            trials = Trials(self._registry, self._where)
-            bound = [trials.rebased(each, self._where.home) for each in layered.bound]
-            levels = layered.settings["levels"].value if "levels" in layered.settings else {}
-            noted = lint(bound, traits_of(self._registry), home=trials.world.home, now=time.time())
-            findings = [*failing_examples(bound, trials), *confirm(noted, bound, trials, levels).findings]
+            findings = linted(files, self._registry, self._where, root).findings
         except ConfigError as error:
             return tuple(
                 Linted("error", each.line or 0, text=each.message, remedy=each.remedy or "") for each in error.problems

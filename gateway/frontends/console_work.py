@@ -4,8 +4,10 @@ came out goes to standard output, a line of JSON each."""
 
 import json
 import os
+import signal
 import sys
 import time
+from typing import Any
 
 if __name__ == "__main__":
     sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)))))
@@ -47,15 +49,19 @@ def _index(given: dict[str, str], told: _Telling) -> bool:
     return True
 
 
-def _replay(given: dict[str, str], told: _Telling) -> object:
+def _replay(given: dict[str, Any], told: _Telling) -> object:
+    """What a text makes of the record: against what holds now, or with `as_decided` against what was decided then. With
+    `seconds` it is ended when they are over, also where nobody waits for it any more."""
     from gateway.frontends.replay_files import comparison_data
     from gateway.replay.compare import compared
-    from gateway.replay.judging import PRESENT
+    from gateway.replay.judging import PRESENT, RECORDED
     from gateway.replay.sources import side_with, trusting
 
     root = given["root"]
     new = side_with("as it would be", root, given["layer"], {given["name"]: given["content"].encode()})
-    found = compared(given["record"], trusting(PRESENT, root), new, given["since"], judging=told)
+    signal.alarm(given.get("seconds", 0))
+    old = RECORDED if given.get("as_decided") else trusting(PRESENT, root)
+    found = compared(given["record"], old, new, given["since"], workers=given.get("workers", 0), judging=told)
     return comparison_data(found)
 
 

@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from typing import Any
 
-__all__ = ["MAX_BYTES", "MAX_DEPTH", "MAX_PROBLEMS", "Complaints", "Node", "clip", "load", "tokens"]
+__all__ = ["MAX_BYTES", "MAX_DEPTH", "MAX_PROBLEMS", "Complaints", "Node", "clip", "events", "load", "tokens"]
 
 MAX_BYTES = 8_000_000
 MAX_DEPTH = 64
@@ -81,6 +81,16 @@ def tokens(text: str) -> Iterator[Any]:
     scanner = _parser(text, pure=False)
     while scanner.check_token():
         yield scanner.get_token()
+
+
+def events(text: str) -> Iterator[Any]:
+    """The parser's events of a text that is being written, up to where it is no YAML."""
+    try:
+        parser = _parser(text, pure=False)
+        while parser.check_event():
+            yield parser.get_event()
+    except YAMLError:
+        return
 
 
 def _parser(text: str, pure: bool) -> Any:

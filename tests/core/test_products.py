@@ -53,7 +53,7 @@ GUARD = names(PROJECT["dependencies"])
 EXTRA = names(PROJECT["optional-dependencies"]["agent"])
 
 
-# Modules that are extras of their own: the adapter of each framework, and answers from elsewhere.
+# Modules that are extras of their own: the adapter of each framework, answers from elsewhere, policy in editors.
 EXTRAS = {
     "adapters.adk": {"google"},
     "adapters.claude_agent": {"claude_agent_sdk"},
@@ -63,6 +63,7 @@ EXTRAS = {
     "adapters.smolagents": {"smolagents"},
     "console.afar.passkeys": {"fido2"},
     "console.afar.push": {"http_ece", "jwt"},
+    "frontends.editor.server": {"lsprotocol", "pygls"},
 }
 
 

@@ -1,10 +1,9 @@
-"""`gateway policy`: show, test, lint, diff, export, precommit, schema, help and trust."""
+"""`gateway policy`: show, test, lint, diff, export, lsp, precommit, schema, help and trust."""
 
 from __future__ import annotations
 
 import os
 import sys
-import time
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -15,6 +14,7 @@ from gateway.core.errors import EXIT_USAGE, ConfigError, Problem
 from gateway.core.places import places
 from gateway.frontends.cli.policy_diff import diff
 from gateway.frontends.cli.policy_export import export
+from gateway.frontends.cli.policy_lsp import lsp
 from gateway.frontends.jsontext import dumps, pretty
 from gateway.frontends.opened import FOLDER, POLICY_FILES, POLICY_FOLDER, WRITES
 from gateway.frontends.output import complain, safe_lines, write
@@ -27,8 +27,6 @@ if TYPE_CHECKING:
     from gateway.core.places import Places
     from gateway.frontends.sarif import Result
     from gateway.judge.effective_policy import Effective
-    from gateway.policy.compile import Bound
-    from gateway.policy.lint.lint import Finding, ToolTraits
     from gateway.tools.registry import Registry
 
 app = typer.Typer(
@@ -218,8 +216,9 @@ def lint(
     broken file.
     """
     from gateway.config.descriptions import find_descriptions
-    from gateway.judge.findings import confirm, failing_examples, not_read, without_effect
-    from gateway.judge.policy_tests import Trials, described_by, is_packaged, read_layers, stack_for
+    from gateway.judge.findings import not_read
+    from gateway.judge.linting import linted
+    from gateway.judge.policy_tests import is_packaged, stack_for
 
     options = _options(cwd, policies)
     here = places()
@@ -231,13 +230,9 @@ def lint(
         from gateway.config.layers import find_files
 
         stack = find_files(here, options.root, policies=options.policies)
-    layered = read_layers(stack, registry, options.root)
     descriptions = find_descriptions(here, options.root, policies=options.policies)
-    trials = Trials(registry, here, described_by(descriptions, layered, here))
-    bound = [trials.rebased(each, here.home) for each in layered.bound]
-    levels = layered.settings["levels"].value if "levels" in layered.settings else {}
-    confirmed = confirm(_lint(bound, registry, trials.world.home), bound, trials, levels)
-    findings = [*failing_examples(bound, trials), *confirmed.findings, *without_effect(bound, trials, levels)]
+    confirmed = linted(stack, registry, here, options.root, descriptions)
+    findings = list(confirmed.findings)
     if files:
         wanted = {os.path.realpath(name) for name in files}
         findings = [finding for finding in findings if os.path.realpath(finding.file) in wanted]
@@ -261,25 +256,6 @@ def lint(
     return 1 if any(finding.severity == "warning" for finding in findings) else 0
 
 
-def _lint(bound: list[Bound], registry: Registry, home: str) -> list[Finding]:
-    from gateway.policy.lint.lint import lint as find
-
-    return find(bound, traits_of(registry), home=home, now=time.time())
-
-
-def traits_of(registry: Registry) -> dict[str, ToolTraits]:
-    """What the linter must know of the declared tools."""
-    from gateway.policy.lint.lint import ToolTraits
-
-    found = {}
-    for name in registry:
-        does = [effect["do"] for effect in registry[name].entry["effects"]]
-        shell = any(do in ("shell", "argv") for do in does)
-        declared = frozenset() if shell or not does or "opaque" in does else frozenset(does) | {"use"}
-        found[name] = ToolTraits(shell, declared)
-    return found
-
-
 @app.command()
 def precommit(cwd: _Cwd = None) -> int:
     """Test and lint the project's policy. Exit status: 0, 1 if a test fails or lint warns, 2 for a broken file."""
@@ -288,6 +264,7 @@ def precommit(cwd: _Cwd = None) -> int:
 
 app.command()(diff)
 app.command()(export)
+app.command()(lsp)
 
 
 @app.command()

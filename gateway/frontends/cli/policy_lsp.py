@@ -1,0 +1,34 @@
+"""`gateway policy lsp`: the language server for policy files."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from gateway.core.errors import ConfigError, Problem
+from gateway.frontends.opened import FOLDER
+from gateway.frontends.session import folder
+
+
+def lsp(
+    cwd: Annotated[
+        str | None, typer.Option("--cwd", metavar="DIR", help="The folder whose project counts."), FOLDER
+    ] = None,
+) -> int:
+    """Answer an editor about the policies that it has open, by the Language Server Protocol on standard input and
+    output: what is wrong, what words mean, what may stand where, and on saving what of this week's calls would have
+    come out differently.
+
+    It reads only. It needs `agent-gateway[editor]`. The editor starts and ends it (docs/policies.md).
+    """
+    from importlib.util import find_spec
+
+    where = folder(cwd, "--cwd")
+    if find_spec("pygls") is None:
+        remedy = "install `agent-gateway[editor]`, in a checkout `.[editor]`"
+        raise ConfigError(Problem("the language server needs pygls", remedy=remedy))
+    from gateway.frontends.editor.server import serve  # lazy: an extra
+
+    serve(where)
+    return 0
