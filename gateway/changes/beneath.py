@@ -9,6 +9,7 @@ import stat
 import sys
 from contextlib import suppress
 
+from gateway.changes.closed import looked
 from gateway.changes.state import FOLDER, LINK, Stamp, stamp_of
 
 TYPE_CHECKING = False
@@ -48,9 +49,9 @@ class Beneath:
         """What stands under a name, None for nothing, or where there is no way to it."""
         try:
             folder, name = self.at(path)
-            found = os.stat(name, dir_fd=folder, follow_symlinks=False)
-            stamp = stamp_of(found)
-            return stamp_of(found, os.readlink(name, dir_fd=folder)) if stamp.kind == LINK else stamp
+            found, mode = looked(name, folder)
+            stamp = stamp_of(found, mode)
+            return stamp_of(found, mode, os.readlink(name, dir_fd=folder)) if stamp.kind == LINK else stamp
         except (FileNotFoundError, NotADirectoryError):
             return None
         except OSError as error:

@@ -11,7 +11,10 @@ import errno
 import os
 import struct
 
+from gateway.changes.closed import is_closed, reached
+from gateway.changes.looking import look
 from gateway.changes.seen import Seen
+from gateway.changes.state import FOLDER, LINK
 from gateway.sandbox.syscalls import ABSENT, MACHINES, NUMBERS
 
 TYPE_CHECKING = False
@@ -88,6 +91,7 @@ class Calls:
         self._folders: dict[str, str] = {}
         self._seen: Seen | None = None
         self._pid = 0
+        self._base = ""  # what the process has open that the path of this call begins at
         self._reopened = "", ""  # where the last way led that ended at a descriptor, and which that was
         column = MACHINES[os.uname().machine][1]
         if os.uname().machine == "aarch64":
@@ -103,11 +107,26 @@ class Calls:
         does = self._does.get(number)
         if does is None:
             return
+        self._base = ""
         try:
-            does(pid, arguments)
+            try:
+                does(pid, arguments)
+            except PermissionError:
+                if not self._is_inside_closed():
+                    raise
+                with reached(self._base):
+                    if self._is_inside_closed():
+                        self._saver.miss(self._base, "a folder on the way is closed, and is somebody else's")
+                    else:
+                        does(pid, arguments)
         except OSError as error:
             if error.errno not in _FAILS_TOO:
                 self._saver.miss("", f"a system call was not understood ({error.strerror})")
+
+    def _is_inside_closed(self) -> bool:
+        """Whether the call is made from what a process has open, in a folder of the workspace that was closed since:
+        it does not fail, though the way is closed to us."""
+        return bool(self._base) and bool(self._saver.area.below(self._base)) and is_closed(self._base)
 
     def _named(self) -> dict[str, Callable[[int, tuple[int, ...]], None]]:
         return {
@@ -161,6 +180,7 @@ class Calls:
         found = self._seen.way(self._pid, path)
         if self._seen.reopened:
             self._reopened = found, self._seen.reopened
+        self._base = found
         return found
 
     def _name(self, pid: int, folder: int, address: int) -> None:
@@ -179,7 +199,7 @@ class Calls:
         one = self._path(pid, _number(given[0]), self._memory.text(pid, given[1]))
         other = self._path(pid, _number(given[2]), self._memory.text(pid, given[3]))
         for path in (one, other):
-            if path and (os.path.isdir(path) or self._is_link(path)):
+            if path and (self._is_folder(path) or self._is_link(path)):
                 self._folders.clear()
         if one or other:
             self._saver.move(one, other)
@@ -230,6 +250,7 @@ class Calls:
             if not path:
                 return ""
             base = os.readlink(f"/proc/{pid}/cwd") if folder == _HERE else self._descriptor(pid, folder)
+            self._base = base
             path = f"{base.rstrip('/')}/{path}"
         if self._seen is None:
             self._seen = Seen(pid)
@@ -260,10 +281,15 @@ class Calls:
             found = self._way(path)
             return found if f"{found}/".startswith(_OF_PROCESSES) else self._seen.folder(found)
 
+    def _is_folder(self, path: str) -> bool:
+        found = look(path)
+        return found is not None and found.kind == FOLDER
+
     def _is_link(self, path: str) -> bool:
         """Whether a name is a link, as the call sees it."""
         if self._saver.area.root(path) or self._seen is None:
-            return os.path.islink(path)
+            found = look(path)
+            return found is not None and found.kind == LINK
         return bool(self._seen.target(path))
 
     def _led(self, path: str) -> str:
@@ -283,7 +309,8 @@ class Calls:
 
     def _descriptor(self, pid: int, number: int) -> str:
         """The path of what a process has open."""
-        return os.readlink(f"/proc/{pid}/fd/{number}")
+        self._base = os.readlink(f"/proc/{pid}/fd/{number}")
+        return self._base
 
 
 def _number(argument: int) -> int:

@@ -189,7 +189,7 @@ def _look(path: str) -> os.stat_result | None:
 
 
 def _stamp(looked: os.stat_result, path: str) -> Stamp:
-    return stamp_of(looked, os.readlink(path)) if stat.S_ISLNK(looked.st_mode) else stamp_of(looked)
+    return stamp_of(looked, target=os.readlink(path)) if stat.S_ISLNK(looked.st_mode) else stamp_of(looked)
 
 
 def _has(path: str, name: str) -> bool:

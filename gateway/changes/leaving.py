@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from gateway.changes.closed import reached
 from gateway.changes.looking import below, look
 from gateway.changes.runs_later import runs_later
 from gateway.changes.saver import copied
@@ -25,14 +26,22 @@ def left(before: Before, is_in_area: Callable[[str], bool] = lambda _path: True)
     """Of each name that was touched what stands there now; with all that lies in folders that came with the call."""
     found: dict[str, Stamp | None] = {}
     for path, was in before.was.items():
-        now = found[path] = look(path)
+        now = found[path] = _look(path)
         if now is not None and now.kind == FOLDER and is_new(path, was, now, before):
             found.update((each, stamp) for each, stamp in below(path) if each not in before.was and is_in_area(each))
     for path in list(found):
         git = git_of(path)
         if git:
-            found.update((each, look(each)) for each in heads(git) if each not in found)
+            found.update((each, _look(each)) for each in heads(git) if each not in found)
     return found
+
+
+def _look(path: str) -> Stamp | None:
+    """What stands there, None also where nobody can tell: undoing asks again, and leaves it as it is."""
+    try:
+        return look(path)
+    except OSError:
+        return None
 
 
 def is_new(path: str, was: Stamp | None, now: Stamp, before: Before) -> bool:
@@ -87,7 +96,7 @@ def _in_new(path: str, before: Before, after: dict[str, Stamp | None]) -> bool:
 
 def _equal(path: str, was: Stamp, old: str) -> bool:
     try:
-        with open(path, "rb") as one, open(f"{old}/{copied(was.inode)}", "rb") as other:
+        with reached(path), open(path, "rb") as one, open(f"{old}/{copied(was.inode)}", "rb") as other:
             while True:
                 ours, theirs = one.read(1 << 20), other.read(1 << 20)
                 if ours != theirs:

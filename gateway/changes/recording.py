@@ -140,8 +140,11 @@ class Written:
         self._writing = self._store.begin(of.call, of.tool, of.session, of.project, area, of.key, wanted)
         saver = Saver(area, self._writing.old, self._writing.note, self._writing.room)
         for path in wanted:
-            saver.make_way(path)
-            saver.content(path)
+            try:
+                saver.make_way(path)
+                saver.content(path)
+            except OSError as error:
+                saver.miss(path, f"nobody can tell what it was ({error.strerror})")
         self._writing.close()
 
     @property

@@ -15,7 +15,8 @@ import fcntl
 import os
 from contextlib import suppress
 
-from gateway.changes.looking import look
+from gateway.changes.closed import opened, reached
+from gateway.changes.looking import look, lying_in
 from gateway.changes.shared import Shared
 from gateway.changes.state import FILE, FOLDER, Stamp, stamp_of, written
 from gateway.sandbox.real_paths import at
@@ -91,9 +92,12 @@ class Saver:
 
     def part(self, path: str) -> None:
         """Gives a name a file of its own where the one it has is somebody else's, too."""
-        found = look(path)
-        if self._shared is not None and found is not None and self._shared.is_elsewhere(path, found):
-            self.content(path)
+        try:
+            found = look(path)
+            if self._shared is not None and found is not None and self._shared.is_elsewhere(path, found):
+                self.content(path)
+        except OSError as error:
+            self.miss(path, f"nobody can tell what it was ({error.strerror})")
 
     def mode(self, path: str, *, reopened: bool = False) -> None:
         """The permissions of what stands under a name are about to change."""
@@ -138,13 +142,12 @@ class Saver:
         pending = [path]
         while pending:
             each = pending.pop()
-            self.name(each)
-            found = look(each)
-            if found is None or found.kind != FOLDER or not self.area.root(each) or self._is_all_new(each):
-                continue
             try:
-                with os.scandir(each) as entries:
-                    pending += [entry.path for entry in entries]
+                self.name(each)
+                found = look(each)
+                if found is None or found.kind != FOLDER or not self.area.root(each) or self._is_all_new(each):
+                    continue
+                pending += lying_in(each)
             except OSError as error:
                 self.miss(each, f"it cannot be looked into ({error.strerror})")
 
@@ -221,15 +224,12 @@ class Saver:
         while pending:
             folder = pending.pop()
             try:
-                with os.scandir(folder) as entries:
-                    names = [entry.path for entry in entries]
+                with reached(folder), opened(folder):
+                    names = [(path, look(path)) for path in lying_in(folder) if self.area.root(path)]
             except OSError as error:
                 self.miss(folder, f"it cannot be looked into ({error.strerror})")
                 continue
-            for path in names:
-                if not self.area.root(path):
-                    continue
-                found = look(path)
+            for path, found in names:
                 self._write_down(path, found)
                 if found is not None and found.kind == FOLDER:
                     pending.append(path)
@@ -267,7 +267,7 @@ class Saver:
         self._known[found.inode] = True
         place = f"{self._folder}/{stored(found.inode)}"
         try:
-            with at(path) as (folder, name):  # no link has come to be on the way
+            with reached(path), at(path) as (folder, name):  # no link has come to be on the way
                 os.link(name, place, src_dir_fd=folder, follow_symlinks=False)
             now = look(place)
             if now is None or now.inode != found.inode:
@@ -292,7 +292,7 @@ class Saver:
             return
         place = f"{self._folder}/{copied(found.inode)}"
         try:
-            with at(path) as (folder, name):
+            with reached(path), at(path) as (folder, name):
                 source = os.open(name, _READ, dir_fd=folder)
         except OSError as error:
             self.miss(path, f"it cannot be read ({error.strerror})")

@@ -11,7 +11,8 @@ import errno
 import os
 from contextlib import suppress
 
-from gateway.changes.looking import below
+from gateway.changes.closed import reached
+from gateway.changes.looking import below, look
 from gateway.changes.state import FILE, stamp_of
 from gateway.sandbox.real_paths import at
 
@@ -53,7 +54,8 @@ class Shared:
         if inside < found.links:
             return True
         try:
-            return os.lstat(path).st_nlink != found.links  # somebody is linking
+            now = look(path)
+            return now is None or now.links != found.links  # somebody is linking
         except OSError:
             return True
 
@@ -73,7 +75,7 @@ class Shared:
 
     def part(self, path: str, found: Stamp, most: int) -> int:
         """Gives a name a file of its own; the bytes that were copied. Raises OSError."""
-        with at(path) as (folder, name):
+        with reached(path), at(path) as (folder, name):
             source = os.open(name, _READ, dir_fd=folder)
             try:
                 there = stamp_of(os.fstat(source))

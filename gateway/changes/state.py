@@ -42,10 +42,10 @@ class Stamp(Value):
         return self.dev, self.ino
 
 
-def stamp_of(found: os.stat_result, target: str = "") -> Stamp:
-    """The stamp of what was looked at, links not followed."""
+def stamp_of(found: os.stat_result, mode: int | None = None, target: str = "") -> Stamp:
+    """The stamp of what was looked at, links not followed. `mode`: its true one, be it opened to be looked at."""
     kind = _KINDS.get(stat.S_IFMT(found.st_mode), DEVICE)
-    mode = stat.S_IMODE(found.st_mode)
+    mode = stat.S_IMODE(found.st_mode) if mode is None else mode
     if kind != FILE:
         return Stamp.make((kind, mode, found.st_dev, found.st_ino, 0, 0, 1, target))
     return Stamp.make((kind, mode, found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns, found.st_nlink, ""))

@@ -12,6 +12,7 @@ import os
 from contextlib import ExitStack, suppress
 
 from gateway.changes.beneath import Beneath
+from gateway.changes.closed import reached
 from gateway.changes.looking import below, look
 from gateway.changes.saver import copied, stored
 from gateway.changes.state import FILE, FOLDER, LINK, PIPE, Stamp, first, is_same, read, written
@@ -144,7 +145,8 @@ class _Work:
 
     def _try(self, path: str, does: Callable[[str, Stamp | None], None]) -> None:
         try:
-            does(path, self.plan.target[path])
+            with reached(path):
+                does(path, self.plan.target[path])
         except OSError as error:
             self.left.setdefault(path, f"{error.strerror or error}")
 
@@ -164,9 +166,11 @@ class _Work:
         """Moves aside all that was not in a folder, but for what stays. `lies`: where the folder is now."""
         for each, _stamp in list(below(lies)):
             name = f"{path}{each[len(lies) :]}"
-            stays = name in self.held or name in self.plan.stays or self.plan.target.get(name) is not None
-            if not stays and self.tree.look(each) is not None:  # else it went with the folder that it lies in
-                self._aside(each)
+            with reached(each):
+                if self.plan.target.get(name) is not None:
+                    self.tree.open_up(each)  # its mode comes last
+                elif name not in self.held and name not in self.plan.stays and self.tree.look(each) is not None:
+                    self._aside(each)  # else it went with the folder that it lies in
 
     def _aside(self, path: str) -> None:
         self.step(f"take away {path}")
@@ -200,8 +204,10 @@ class _Work:
             return
         found = self._lying(was) if self.before.moved else ""
         if found:
-            self._clear_below(path, found)
-            self._into(found, path, now)
+            with reached(found):
+                self.tree.open_up(found)  # its mode comes last
+                self._clear_below(path, found)
+                self._into(found, path, now)
             self.tree.forget()
             self.lying = None
             return
@@ -217,8 +223,9 @@ class _Work:
 
     def _twin(self, path: str, spare: str) -> None:
         """A second name of a file, without rights that content does not have."""
-        (one, name), (other, new) = self.tree.at(path), self.tree.at(spare)
-        os.link(name, new, src_dir_fd=one, dst_dir_fd=other, follow_symlinks=False)
+        with reached(path):
+            (one, name), (other, new) = self.tree.at(path), self.tree.at(spare)
+            os.link(name, new, src_dir_fd=one, dst_dir_fd=other, follow_symlinks=False)
         self.tree.strip(spare)
 
     def _source(self, path: str, was: Stamp) -> str:
@@ -236,11 +243,10 @@ class _Work:
             if later:
                 stamp, copy = was, later
             elif there is not None and _is_unwritten(there, was):
-                folder, name = self.tree.at(spare)
-                os.link(kept, name, dst_dir_fd=folder, follow_symlinks=False)
-                self.tree.strip(spare)
-                return spare
-            found = "" if later else self._lying(was)
+                if self._is_linked(kept, spare):
+                    return spare
+                stamp, copy = was, kept
+            found = "" if stamp is not None else self._lying(was)
             if found:
                 self._twin(found, spare)
                 return spare
@@ -260,6 +266,16 @@ class _Work:
         self._keep_for_others(making, inode)
         self.tree.rename(making, spare, replace=False)
         return spare
+
+    def _is_linked(self, kept: str, spare: str) -> bool:
+        """Gives what the store has another name, unless it has come to be somebody else's: then its bytes do."""
+        folder, name = self.tree.at(spare)
+        try:
+            os.link(kept, name, dst_dir_fd=folder, follow_symlinks=False)
+        except PermissionError:
+            return False
+        self.tree.strip(spare)
+        return True
 
     def _copied_later(self, inode: Inode) -> str:
         """The copy that the next call made of a file before it wrote it, by another name that it had: what is kept here
@@ -328,7 +344,7 @@ class _Work:
         if self.lying is None:
             self.lying = {first(stamp.inode, self.same): path for path, stamp in below(self.hold)}
         found = self.lying.get(first(was.inode, self.same), "")
-        there = self.tree.look(found) if found else None
+        there = look(found) if found else None
         return found if there is not None and there.kind == was.kind else ""
 
     def _fresh(self) -> str:

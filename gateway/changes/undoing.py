@@ -7,10 +7,14 @@ folders on the way to it, and is told; a repository's own folder is taken back w
 from __future__ import annotations
 
 import os
+from contextlib import suppress
 
+from gateway.changes.closed import is_closed, reached
 from gateway.changes.leaving import changes, git_of, is_new, left
 from gateway.changes.looking import below
 from gateway.changes.looking import look as look_at
+from gateway.changes.rights import CLOSED, against
+from gateway.changes.saver import stored
 from gateway.changes.state import FILE, FOLDER, first, is_same
 from gateway.core.value import Value
 
@@ -25,6 +29,8 @@ SINCE = "it has changed since"
 IN_THE_WAY = "something new is in the way"
 COMMITS = "the repository has changed since, and is taken back whole or not at all"
 MISSING = "what it was is not kept"
+UNSEEN = "it is closed, and somebody else's: another name of a file that comes back may lie in it"
+_OPEN = 0o700
 
 
 class Plan(Value):
@@ -50,19 +56,25 @@ def planned(store: Store, made: ChangeSet, judged: Callable[[str], str] = lambda
     stays = {path: reason for path, reason in before.missed.items() if path}
     stays.update(_since(before, after, changed, same))
     for path in changed:
-        if path not in stays and (reason := _no_way(path, made) or judged(path)):
+        if path not in stays and (
+            reason := _no_way(path, made) or judged(path) or _no_right(path, before, store, made)
+        ):
             stays[path] = reason
+    stays.update((path, CLOSED) for path in before.was if path not in stays and _cannot_tell(path))
     for git in {git for path in changed if (git := git_of(path))}:
         parts = [path for path in after if path == git or path.startswith(f"{git}/")]
         touched = [path for path in parts if path in changed]
         others = [path for path in parts if path not in changed]
         if any(path in stays for path in touched) or not all(
-            is_same(after[path], look_at(path), as_it_was=same) for path in others
+            not _cannot_tell(path) and is_same(after[path], look_at(path), as_it_was=same) for path in others
         ):
             stays.update((path, COMMITS) for path in touched)
-    target = _target(before, changed, stays)
-    target.update(_other_names(before, after, made, target, same))
+    target = _target(before, after, changed, stays, same)
+    unseen: list[str] = []
+    target.update(_other_names(before, after, made, target, same, lambda inode: _names_kept(store, inode), unseen))
+    stays.update((path, UNSEEN) for path in unseen if path not in stays)
     _need_ways(target, stays, before)
+    target.update(_closed_ways(target, made))
     names = [path for path in changed if path in target]
     gone = tuple(sorted(path for path in names if target[path] is None))
     restored = tuple(sorted(path for path in names if target[path] is not None))
@@ -77,6 +89,8 @@ def _since(
 ) -> dict[str, str]:
     found: dict[str, str] = {}
     for path in changed:
+        if _cannot_tell(path):
+            continue  # told by whoever asks next
         now, left_there = look_at(path), after[path]
         if left_there is None or not is_same(left_there, now, as_it_was=same):
             if left_there is not now:
@@ -92,17 +106,39 @@ def _no_way(path: str, made: ChangeSet) -> str:
     return ""
 
 
+def _cannot_tell(path: str) -> bool:
+    """Whether nobody can tell what stands under a name."""
+    if not is_closed(path):
+        return False
+    with reached(path):
+        return is_closed(path)
+
+
+def _no_right(path: str, before: Before, store: Store, made: ChangeSet) -> str:
+    was = before.was.get(path)
+    kept = was is not None and was.kind == FILE and was.inode in before.kept and was.inode not in before.copied
+    return against(path, was, store.path(made.number, "old", stored(was.inode)) if was is not None and kept else "")
+
+
 def _target(
-    before: Before, changed: dict[str, tuple[Stamp | None, Stamp | None]], stays: dict[str, str]
+    before: Before,
+    after: dict[str, Stamp | None],
+    changed: dict[str, tuple[Stamp | None, Stamp | None]],
+    stays: dict[str, str],
+    same: dict[Inode, Inode],
 ) -> dict[str, Stamp | None]:
     """Of each name that was touched what it is to be; names that came with a new folder go with it, unless something
-    in it stays."""
+    in it stays. What the call left as it was, and somebody has changed since, is theirs."""
     held = above_all(stays)
     target: dict[str, Stamp | None] = {}
     for path in before.was.keys() | changed.keys():
         if path in stays or _under(path, stays):
             continue
         was = before.was.get(path)
+        if path not in changed and not is_same(after.get(path), now := look_at(path), as_it_was=same):
+            if now is None or was is None or not now.kind == was.kind == FOLDER:
+                continue
+            was = now
         if path in held and (was is None or was.kind != FOLDER):
             continue  # a folder that something lies in which stays
         target[path] = was
@@ -132,8 +168,11 @@ def _other_names(
     made: ChangeSet,
     target: dict[str, Stamp | None],
     same: dict[Inode, Inode],
+    kept: Callable[[Inode], int],
+    unseen: list[str],
 ) -> dict[str, Stamp | None]:
-    """A file that was written in place, and has names that nobody touched, is restored under all of them."""
+    """A file that was written in place, and has names that nobody touched, is restored under all of them. `kept`: how
+    many names the store has for a file; `unseen` is given the folders that may have another one, and are closed."""
     wanted = {}
     for stamp in target.values():
         if stamp is not None and stamp.kind == FILE and stamp.links > 1 and stamp.inode in before.copied:
@@ -141,12 +180,40 @@ def _other_names(
     if not wanted:
         return {}
     found: dict[str, Stamp | None] = {}
+    missing: dict[Inode, int] = {}
+    closed: list[str] = []
     for root, _dev, _ino in made.roots:
-        for path, now in below(root):
-            if now.kind == FILE and path not in after:
-                stamp = wanted.get(first(now.inode, same))
-                if stamp is not None:
+        for path, now in below(root, closed):
+            stamp = wanted.get(first(now.inode, same)) if now.kind == FILE else None
+            if stamp is not None:
+                missing[now.inode] = missing.get(now.inode, now.links) - 1
+                if path not in after:
                     found[path] = stamp
+    if closed and any(names > kept(inode) for inode, names in missing.items()):
+        unseen += closed
+    return found
+
+
+def _closed_ways(target: dict[str, Stamp | None], made: ChangeSet) -> dict[str, Stamp | None]:
+    """Folders on the way that are closed to their owner: they are opened first, and get their modes back last."""
+    roots = {root for root, _dev, _ino in made.roots}
+    found: dict[str, Stamp | None] = {}
+    seen = set(roots)
+    for path in target:
+        while (path := path.rpartition("/")[0]) and path not in seen:
+            seen.add(path)
+            now = look_at(path) if path not in target and not _cannot_tell(path) else None
+            if now is not None and now.kind == FOLDER and now.mode & _OPEN != _OPEN:
+                found[path] = now
+    return found
+
+
+def _names_kept(store: Store, inode: Inode) -> int:
+    found = 0
+    for each in store.sets():
+        with suppress(OSError):
+            there = os.lstat(store.path(each.number, "old", stored(inode)))
+            found += (there.st_dev, there.st_ino) == inode
     return found
 
 

@@ -13,6 +13,7 @@ import pytest
 from changes.worlds import World
 
 from gateway.changes.undo import undo
+from gateway.changes.undoing import SINCE
 from gateway.core.errors import StoreError
 
 if TYPE_CHECKING:
@@ -169,6 +170,25 @@ def test_what_has_changed_since_is_not_touched_and_is_named(world: World) -> Non
     assert (world.top / "src/a").read_text() == "mine"
     assert (world.top / "run").read_text() == "#!/bin/sh\n"
     assert sorted(os.listdir(world.top / "made")) == ["mine"]
+
+
+def test_what_a_call_touched_and_left_as_it_was_is_not_touched_whatever_it_is_by_now(world: World) -> None:
+    def program() -> None:
+        with open("src/a", "r+b") as file:
+            file.read()
+        text("temporary", "")
+        os.unlink("temporary")
+        text("src/deep/b", "new")
+
+    made = world.run(program)
+    assert made is not None
+    (world.top / "src/a").write_text("mine")
+    (world.top / "temporary").write_text("mine")
+    (world.top / "src").chmod(0o700)
+    (world.top / "src/deep").chmod(0o711)
+    mine = world.tree()
+    assert undo(world.store, made.number).stays == {str(world.top / "src/a"): SINCE}
+    assert world.tree() == mine | {"src/deep/b": (mine["src/deep/b"][0], b"two\n", "")}
 
 
 def test_a_deleted_name_that_somebody_has_made_anew_stays_his(world: World) -> None:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import os
+import pickle
 import random
 import socket
 import stat
+import traceback
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from gateway.changes.area import Area
 from gateway.changes.leaving import finish
@@ -22,6 +24,9 @@ if TYPE_CHECKING:
 
     from gateway.changes.store import ChangeSet
 
+_T = TypeVar("_T")
+NOBODY = 65534
+SEEN = 4  # PR_SET_DUMPABLE
 NAMES = ("a", "b", "c", "d", "e")
 
 
@@ -44,7 +49,7 @@ class World:
 
     def __init__(self, top: Path) -> None:
         self.top = top / "workspace"
-        self.top.mkdir()
+        self.top.mkdir(exist_ok=True)
         self.store = Store(str(top / "state"))
 
     def run(self, program: Callable[[], None]) -> ChangeSet | None:
@@ -83,6 +88,36 @@ class World:
     def tree(self) -> dict[str, tuple[object, ...]]:
         """All there is: kinds, modes, contents, and which names are one file."""
         return tree(self.top)
+
+
+def as_user(does: Callable[[], _T]) -> _T:
+    """What something gives that an ordinary user does: in a child where root runs the tests, else at once."""
+    if os.geteuid():
+        return does()
+    reads, writes = os.pipe()
+    child = os.fork()
+    if not child:
+        try:
+            os.close(reads)
+            os.setgroups([])
+            os.setresgid(NOBODY, NOBODY, NOBODY)
+            os.setresuid(NOBODY, NOBODY, NOBODY)
+            control("to be seen by its own user", SEEN, 1)  # /proc/self is closed to who has changed who they are
+            try:
+                said = pickle.dumps((does(), ""))
+            except BaseException:
+                said = pickle.dumps((None, traceback.format_exc()))
+            with open(writes, "wb") as file:
+                file.write(said)
+        finally:
+            os._exit(0)
+    os.close(writes)
+    with open(reads, "rb") as file:
+        given = file.read()
+    os.waitpid(child, 0)
+    value, failed = pickle.loads(given)
+    assert not failed, failed
+    return value  # type: ignore[no-any-return]
 
 
 def tree(top: Path) -> dict[str, tuple[object, ...]]:

@@ -1,0 +1,26 @@
+"""What tests of changes share."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+from changes.worlds import NOBODY
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+
+@pytest.fixture
+def users_place() -> Iterator[Path]:
+    """A folder that an ordinary user has and reaches."""
+    with tempfile.TemporaryDirectory(prefix="gateway-closed-") as folder:
+        if not os.geteuid():
+            os.chown(folder, NOBODY, NOBODY)
+        yield Path(folder)
+        for above, folders, _files in os.walk(folder):
+            for name in folders:
+                os.chmod(f"{above}/{name}", 0o700)
