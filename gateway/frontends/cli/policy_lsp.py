@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from typing import Annotated
 
 import typer
@@ -9,6 +10,7 @@ import typer
 from gateway.core.errors import ConfigError, Problem
 from gateway.frontends.opened import FOLDER
 from gateway.frontends.session import folder
+from gateway.render.style import is_terminal
 
 
 def lsp(
@@ -28,6 +30,9 @@ def lsp(
     if find_spec("pygls") is None:
         remedy = "install `agent-gateway[editor]`, in a checkout `.[editor]`"
         raise ConfigError(Problem("the language server needs pygls", remedy=remedy))
+    if is_terminal(sys.stdin):
+        remedy = "tell your editor to start it: docs/policies.md"
+        raise ConfigError(Problem("the language server talks to an editor (got a terminal)", remedy=remedy))
     from gateway.frontends.editor.server import serve  # lazy: an extra
 
     serve(where)
