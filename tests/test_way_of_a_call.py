@@ -33,10 +33,10 @@ TEXTS = (
 # Who decides asks by a port whether a call can be contained here, and remembers the answer for the record.
 ASKED = {("policy", "judge")}
 # Who runs a call is told by ports what to do with it: the library's services, what a handler passes on, and who saves
-# what it changes.
+# what it changes, which removes what it kept with the sandbox's own removal.
 PORTS = {
     ("calls", "api"), ("audit", "api"), ("sandbox", "calls"),
-    ("judge", "calls"), ("api", "calls"), ("calls", "sandbox"),
+    ("judge", "calls"), ("api", "calls"), ("calls", "sandbox"), ("changes", "sandbox"),
 }  # fmt: skip
 
 

@@ -126,8 +126,9 @@ class Asking:
                 return checked(found, question), approver.name
         if question.needs_others:
             return no("policy", "policy wants others to agree, and none of them can be asked from here"), ""
-        if self._approvers and not chosen and setting is not None:
-            return no("policy", f"policy lets only {', '.join(_names(setting.value))} be asked"), ""
+        if setting is not None and len(chosen) < len(self._approvers):
+            there = ", and there is nobody" if chosen else ""
+            return no("policy", f"policy lets only {', '.join(_names(setting.value))} be asked{there}"), ""
         return no("nobody"), ""
 
     def _refused(self, judgement: Judgement, asked: Grant, answer: Answer, name: str) -> Approval:

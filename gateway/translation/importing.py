@@ -10,7 +10,7 @@ from gateway.install.files import read
 from gateway.translation import gemini
 from gateway.translation.clients import CLIENTS
 from gateway.translation.comparing import Translated, translated
-from gateway.translation.rules import Found
+from gateway.translation.rules import Found, Remark
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -21,9 +21,10 @@ if TYPE_CHECKING:
     from gateway.translation.asked import Where
     from gateway.translation.clients import Client
     from gateway.translation.engine import Engine
-    from gateway.translation.rules import Remark, Rule
+    from gateway.translation.rules import Rule
 
-_TIERS = ("managed", "user", "project")
+# Whose files a layer takes: what a project's own say holds in that project alone.
+LEVELS = {"user": ("managed", "user"), "project": ("project",)}
 
 
 class Imported(Value):
@@ -36,11 +37,13 @@ class Imported(Value):
 
 
 def read_agent(
-    client: Client, site: Site, where: Where, given: Sequence[str] = ()
+    client: Client, site: Site, where: Where, given: Sequence[str] = (), levels: Sequence[str] = ()
 ) -> tuple[Found, tuple[Problem, ...]]:
-    """The rules of an agent: of the given files, or of all that it reads here. What cannot be read is a problem."""
+    """The rules of an agent: of the given files, or of all that it reads here; with `levels` those of these levels
+    alone, and each other file is a remark. What cannot be read is a problem, as is a given file of another level."""
     texts: list[tuple[str, str, str]] = []
     problems: list[Problem] = []
+    others: list[Remark] = []
     files = [(path, _level(path, site)) for path in given]
     if not given:
         files = [(file, place.level) for place in client.places(site) for file in place.files()]
@@ -54,12 +57,18 @@ def read_agent(
 
                     problems.append(Said("must be a file that is there", file=path))
                 continue
+            if levels and level not in levels:
+                if given:
+                    problems.append(_elsewhere(path, level))
+                else:
+                    others.append(Remark(client.NAME, path, 1, os.path.basename(path), _OTHERS[level == "project"]))
+                continue
             client.read(text, path, level, where)
             texts.append((text, path, level))
         except ConfigError as error:
             problems += error.problems
     rules, remarks = ordered(client, texts, where)
-    return Found(client.NAME, tuple(rules), tuple(remarks), tuple(path for _text, path, _level in texts)), tuple(
+    return Found(client.NAME, tuple(rules), (*remarks, *others), tuple(path for _text, path, _level in texts)), tuple(
         problems
     )
 
@@ -83,6 +92,20 @@ def ordered(client: Client, texts: Sequence[tuple[str, str, str]], where: Where)
     return (rules or [rule for _rank, rule in ranks]), remarks
 
 
+_OTHERS = (
+    "it is no file of this project's: `--layer user` takes it",
+    "what it says holds in this project alone: `--layer project` takes it",
+)
+
+
+def _elsewhere(path: str, level: str) -> Problem:
+    from gateway.core.errors import Problem as Said
+
+    layer = "project" if level == "project" else "user"
+    said = "lies in the project, and holds there alone" if level == "project" else "lies outside of the project"
+    return Said(said, file=path, remedy=f"add `--layer {layer}`")
+
+
 def _level(path: str, site: Site) -> str:
     real = os.path.realpath(path)
     return "project" if (real + "/").startswith(site.project + "/") else "user"
@@ -96,12 +119,15 @@ def imported(
     given: Sequence[str] = (),
     layer: str = "user",
     ask_instead: bool = False,
+    whole: bool = False,
 ) -> tuple[Imported, ...]:
-    """The rules of the named agents, translated and tried. `given`: files in the place of those that stand here."""
+    """The rules of the named agents that belong into a layer, translated and tried. `given`: files in the place of
+    those that stand here; `whole`: of all files, for whoever writes no layer."""
     made = []
+    levels = () if whole else LEVELS[layer]
     for name in names:
         client = CLIENTS[name]
-        found, problems = read_agent(client, site, engine.where.replace(here=site.project), given)
+        found, problems = read_agent(client, site, engine.where.replace(here=site.project), given, levels)
         made.append(
             Imported(
                 found, translated(found.rules, client, engine, layer_name=layer, ask_instead=ask_instead), problems

@@ -63,6 +63,28 @@ def test_a_file_that_cannot_be_read_stops_the_import_and_is_named(home: Path) ->
     assert not (home / "out.yaml").exists()
 
 
+def test_what_a_project_says_holds_in_that_project_alone(home: Path) -> None:
+    """Whoever clones a repository and imports adopts none of its rules for all other projects."""
+    theirs = home / "project/.claude/settings.json"
+    theirs.parent.mkdir()
+    theirs.write_text(json.dumps({"permissions": {"allow": ["Bash(./deploy.sh:*)"], "ask": ["Bash(make:*)"]}}))
+
+    def written(*words: str) -> tuple[int, bool, bool]:
+        out = home / "out.yaml"
+        out.unlink(missing_ok=True)
+        done = _run(home, "claude", "--output", str(out), *words)
+        text = out.read_text() if out.exists() else ""
+        return done.returncode, "npm run test" in text, "deploy.sh" in text or "Bash(make" in text
+
+    assert written() == (0, True, False)
+    assert written("--layer", "project") == (0, False, True)
+    assert b"holds in this project alone: `--layer project` takes it" in _run(home, "claude", "--json").stdout
+    assert written("--file", str(theirs)) == (2, False, False)
+    assert b"add `--layer project`" in _run(home, "claude", "--file", str(theirs), "--json").stdout
+    assert written("--file", str(theirs), "--layer", "project") == (0, False, True)
+    assert json.loads(_run(home, "--audit", "--json").stdout)["rules"] == 5
+
+
 def test_without_a_terminal_a_layer_is_not_written(home: Path) -> None:
     done = _run(home, "claude")
     assert done.returncode == 2

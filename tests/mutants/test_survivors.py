@@ -35,7 +35,7 @@ def test_the_tests_of_a_file_begin_with_those_that_are_named_after_it() -> None:
     found = AREAS["policy"].tests_for("gateway/policy/modes.py")
     assert (found[:2], set(found[2:])) == (
         ["tests/policy/test_modes.py", CORPUS],
-        {f"tests/policy/{path.name}" for path in (TOP / "tests/policy").glob("test_*.py")} - {found[0]},
+        {str(path.relative_to(TOP)) for path in (TOP / "tests/policy").rglob("test_*.py")} - {found[0]},
     )
 
 

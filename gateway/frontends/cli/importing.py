@@ -81,7 +81,7 @@ def import_(
     site = Site(USER, here.home, root, dict(os.environ))
     engine = Engine(load_tools(here), here)
     given = [os.path.abspath(each) for each in files or ()]
-    made = imported(names, site, engine, given=given, layer=layer, ask_instead=ask_instead)
+    made = imported(names, site, engine, given=given, layer=layer, ask_instead=ask_instead, whole=audit)
     if audit:
         return _audit(made, engine, here, json)
     return _import(made, here, root, layer, output, replace=replace, json=json)

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import re
 import socket
 import ssl
 import threading
@@ -34,6 +35,17 @@ WORD = b"s3cret"
 ANSWER = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"
 
 
+def _is_whole(data: bytes) -> bool:
+    """Whether a request has come with the body that its head speaks of."""
+    head, end, body = data.partition(b"\r\n\r\n")
+    if not end:
+        return b"\n\n" in data
+    told = re.search(rb"(?im)^content-length: *([0-9]+)\r?$", head)
+    if told:
+        return len(body) >= int(told[1])
+    return b"chunked" not in head.lower() or body.endswith(b"0\r\n\r\n")
+
+
 class Server:
     """Takes every connection and remembers each byte that comes."""
 
@@ -55,9 +67,12 @@ class Server:
                 connection.settimeout(5)
                 secure = self._context
                 with connection if secure is None else secure.wrap_socket(connection, server_side=True) as stream:
+                    asked = b""
                     while data := stream.recv(65536):
                         self.got += data
-                        if b"\r\n\r\n" in data or b"\n\n" in data:
+                        asked += data
+                        if _is_whole(asked):
+                            asked = b""
                             stream.sendall(ANSWER)
                             stream.shutdown(socket.SHUT_WR)
 
