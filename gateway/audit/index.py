@@ -204,6 +204,10 @@ class Index:
         text = f"SELECT rule, count(*) FROM records WHERE kind = '{DECISION}' AND at >= ? GROUP BY rule"
         return dict(self._database.execute(text, (since,)).fetchall())
 
+    def begins(self) -> str:
+        """When the first record that is there was made, "" if there is none."""
+        return str(self._database.execute("SELECT min(at) FROM records").fetchone()[0] or "")
+
     def show(self, name: str) -> list[Found]:
         """The calls whose number, id or start of an id this is."""
         name = _kept(name)

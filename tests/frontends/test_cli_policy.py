@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
@@ -612,3 +613,73 @@ def test_a_commit_waits_for_tests_and_lint(place: Place) -> None:
 @pytest.mark.parametrize("words", [("--format", "xml"), ("--format", "sarif", "--json")])
 def test_a_form_that_is_none_is_refused(place: Place, words: tuple[str, ...]) -> None:
     assert [place.run("policy", command, *words)[0] for command in ("lint", "test")] == [2, 2]
+
+
+IDLE = (
+    "rules:\n- {id: busy, deny: 'Read(//srv/**)'}\n- {id: idle, allow: 'Read(//opt/x/**)'}\n"
+    "- {id: guard, deny: 'Bash(frobnicate *)'}\n- {id: over, deny: 'Bash(y *)', expires: 2020-01-01}\n"
+)
+
+
+@pytest.fixture
+def recorded(place: Place) -> Place:
+    """With a record of one decision, which begins in 2020, by policy that was written before that."""
+    os.utime(place.put(USER, IDLE), (0, 0))
+    assert [place.run("run", "Read(/srv/x)")[0] for _once in range(2)] == [126, 126]
+    (segment,) = (place.home / ".local/state/gateway/audit").glob("*.jsonl")
+    first, *others = segment.read_bytes().splitlines(keepends=True)
+    assert others
+    segment.write_bytes(re.sub(rb'"at":"[0-9]+', b'"at":"2020', first) + b"".join(others))
+    return place
+
+
+def idle(place: Place, *words: str) -> list[tuple[str, str]]:
+    """Rules that are said to be unused, with what is recorded."""
+    status, out, err = place.run("policy", "lint", *words)
+    assert (status, err) == (1, "")  # `over` is a warning
+    lines = re.findall(r"info\[unused\]: rule `(\w+)`: has decided nothing (?:for|since) \S+\n  help: .*\((.*)\)", out)
+    assert len(lines) == out.count("[unused]")
+    return lines
+
+
+def test_rules_that_decided_nothing_are_named_where_the_record_reaches_back_so_far(recorded: Place) -> None:
+    since = (datetime.now(UTC) - timedelta(days=30)).strftime("%Y-%m-%d")
+    said = f"decisions recorded since {since}: 1"
+    assert idle(recorded, "--unused", "30d") == [("idle", said), ("guard", said)]
+    assert idle(recorded) == []
+    _status, found = recorded.data("policy", "lint", "--unused", since)
+    assert [
+        (each["rule"], each["severity"], each["message"]) for each in found["findings"] if each["id"] == "unused"
+    ] == [(name, "info", f"has decided nothing since {since}") for name in ("idle", "guard")]
+    github = recorded.run("policy", "lint", "--unused", "30d", "--format", "github")[1]
+    assert github.count("title=unused::") == 2
+    before = results(recorded, "lint", "--unused", "30d")
+    recorded.run("run", "Read(/srv/y)")
+    os.utime(recorded.home / USER)
+    assert [each["partialFingerprints"] for each in results(recorded, "lint", "--unused", "30d")] == [
+        each["partialFingerprints"] for each in before
+    ]
+    changed = f"decisions recorded since {since}: 2; its file has changed since then, so it may be younger"
+    assert idle(recorded, "--unused", "30d") == [("idle", changed), ("guard", changed)]
+
+
+def test_a_record_that_says_too_little_makes_no_rule_unused(recorded: Place) -> None:
+    told = [recorded.run("policy", "lint", "--unused", moment)[1:] for moment in ("2019-01-01", "2999-01-01")]
+    assert ["[unused]" in out for out, _err in told] == [False, False]
+    assert [err.partition(",")[0].partition("-")[0] for _out, err in told] == [
+        "note: the record begins on 2020", "note: no decision is recorded since 2999",
+    ]  # fmt: skip
+
+
+def test_where_nothing_is_recorded_no_rule_is_unused_and_nothing_fails(place: Place) -> None:
+    place.put(USER, "deny: [Bash(frobnicate x)]")
+    assert place.run("policy", "lint", "--unused", "30d") == (
+        0, "nothing to say\n", "note: nothing is recorded yet, so no rule can be called unused\n",
+    )  # fmt: skip
+    assert not (place.home / ".local/state/gateway/audit").exists()
+
+
+@pytest.mark.parametrize("moment", ["", "often", "999999999w", "-3d"])
+def test_a_time_that_is_none_is_refused(place: Place, moment: str) -> None:
+    status, _out, err = place.run("policy", "lint", f"--unused={moment}")
+    assert (status, "--unused must be a time" in err) == (2, True)

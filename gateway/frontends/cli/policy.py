@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import os
 import sys
+import time
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from gateway.audit.log import FOLDER as RECORD
 from gateway.config.load import Options, project_root, tool_files
 from gateway.config.shipped import load_tools
 from gateway.core.errors import EXIT_USAGE, ConfigError, Problem
@@ -15,6 +17,7 @@ from gateway.core.places import places
 from gateway.frontends.cli.policy_diff import diff
 from gateway.frontends.cli.policy_export import export
 from gateway.frontends.cli.policy_lsp import lsp
+from gateway.frontends.cli.replay import moment_of
 from gateway.frontends.jsontext import dumps, pretty
 from gateway.frontends.opened import FOLDER, POLICY_FILES, POLICY_FOLDER, WRITES
 from gateway.frontends.output import complain, safe_lines, write
@@ -49,6 +52,9 @@ _Cwd = Annotated[str | None, typer.Option("--cwd", metavar="DIR", help="The fold
 _FORMATS = ("text", "json", "sarif", "github")
 _REVIEWS = ("sarif", "github")
 _Format = Annotated[str, typer.Option("--format", metavar="FORMAT", help=f"One of {', '.join(_FORMATS)}.")]
+_Unused = Annotated[
+    str | None, typer.Option("--unused", metavar="TIME", help="Also rules that decided nothing since then: 30d, 12w.")
+]
 _Files = Annotated[
     list[str] | None, typer.Argument(metavar="FILE", help="Policy files, each on top of `builtin`."), POLICY_FILES
 ]
@@ -209,6 +215,7 @@ def lint(
     cwd: _Cwd = None,
     json: _Json = False,
     format: _Format = "text",  # noqa: A002 - as the option is called
+    unused: _Unused = None,
 ) -> int:
     """Find rules that never speak, say what others say, open more than they seem to, or fail their own examples.
 
@@ -218,8 +225,9 @@ def lint(
     from gateway.config.descriptions import find_descriptions
     from gateway.judge.findings import not_read
     from gateway.judge.linting import linted
-    from gateway.judge.policy_tests import is_packaged, stack_for
+    from gateway.judge.policy_tests import is_packaged, read_layers, stack_for
 
+    since = moment_of(unused, "--unused")
     options = _options(cwd, policies)
     here = places()
     registry = load_tools(here, tool_files(here, options))
@@ -233,6 +241,13 @@ def lint(
     descriptions = find_descriptions(here, options.root, policies=options.policies)
     confirmed = linted(stack, registry, here, options.root, descriptions)
     findings = list(confirmed.findings)
+    if unused is not None:
+        from gateway.frontends.unused_rules import unused_rules
+
+        bound = read_layers(stack, registry, options.root).bound
+        remarks, why_none = unused_rules(os.path.join(here.state, RECORD), unused, since, bound, time.time())
+        findings += remarks
+        complain(f"note: {why_none}\n" if why_none else "")
     if files:
         wanted = {os.path.realpath(name) for name in files}
         findings = [finding for finding in findings if os.path.realpath(finding.file) in wanted]

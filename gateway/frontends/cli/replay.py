@@ -167,14 +167,12 @@ def moment_of(text: str | None, name: str) -> str:
     if text is None:
         return ""
     seconds = seconds_of(text)
-    if seconds is not None:
-        return (datetime.now(UTC) - timedelta(seconds=seconds)).strftime("%Y-%m-%dT%H:%M:%S")
     try:
-        found = datetime.fromisoformat(text)
-    except ValueError as error:
+        found = datetime.fromisoformat(text) if seconds is None else datetime.now(UTC) - timedelta(seconds=seconds)
+        return found.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%S")
+    except (ValueError, OverflowError) as error:
         remedy = "write a length such as 30d or 12h, or a date such as 2026-01-31 or 2026-01-31T12:00"
         raise ConfigError(Problem(f"{name} must be a time (got `{text}`)", remedy=remedy)) from error
-    return found.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%S")
 
 
 class _Progress:

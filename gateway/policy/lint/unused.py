@@ -1,0 +1,36 @@
+"""Rules that decided nothing for a while, by what a record has of it."""
+
+from __future__ import annotations
+
+from gateway.policy.lint.clauses import Finding, active, is_expired
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Container, Iterator, Mapping, Sequence
+
+    from gateway.policy.compile import Bound
+
+_REMEDIES = {
+    "allow": "remove it if nothing needs it: `gateway policy diff` says what would come out otherwise",
+    "ask": "keep it if it is there to guard; nothing ran into it",
+    "deny": "keep it if it is there to guard; nothing ran into it",
+}
+
+
+def unused(
+    bound: Sequence[Bound], decided: Mapping[str, int], span: str, since: str, *, changed: Container[str], now: float
+) -> Iterator[Finding]:
+    """A remark on each rule in force that made none of the decisions since a day. `decided`: how many each made, by
+    its id; `span`: the time as it was asked for, so that what is found says the same on the next day; `changed`: files
+    that were written since then. A rule that covers a part of what another one decides made none."""
+    total = sum(decided.values())
+    for _number, each, rule in active(bound):
+        if rule["lane"] not in _REMEDIES or each.level != "enforce" or is_expired(rule, now):
+            continue
+        if rule["id"] not in decided:
+            younger = "; its file has changed since then, so it may be younger" if each.file in changed else ""
+            yield Finding(
+                "unused", "info", layer=each.layer, file=each.file, line=rule["line"], rule=rule["id"],
+                message=f"has decided nothing {span}",
+                remedy=f"{_REMEDIES[rule['lane']]} (decisions recorded since {since}: {total:,}{younger})",
+            )  # fmt: skip
