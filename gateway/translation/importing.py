@@ -61,7 +61,15 @@ def read_agent(
                 if given:
                     problems.append(_elsewhere(path, level))
                 else:
-                    others.append(Remark(client.NAME, path, 1, os.path.basename(path), _OTHERS[level == "project"]))
+                    others.append(
+                        Remark(
+                            agent=client.NAME,
+                            file=path,
+                            line=1,
+                            text=os.path.basename(path),
+                            why=_OTHERS[level == "project"],
+                        )
+                    )
                 continue
             client.read(text, path, level, where)
             texts.append((text, path, level))
