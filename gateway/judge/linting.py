@@ -26,13 +26,13 @@ def linted(
     trials = Trials(registry, places, described_by(descriptions, layered, places))
     bound = [trials.rebased(each, places.home) for each in layered.bound]
     levels = layered.settings["levels"].value if "levels" in layered.settings else {}
-    odd = lint(bound, _traits_of(registry), home=trials.world.home, now=time.time())
+    odd = lint(bound, traits_of(registry), home=trials.world.home, now=time.time())
     found = confirm(odd, bound, trials, levels)
     examples, idle = failing_examples(bound, trials), without_effect(bound, trials, levels)
     return found.replace(findings=(*examples, *found.findings, *idle))
 
 
-def _traits_of(registry: Registry) -> dict[str, ToolTraits]:
+def traits_of(registry: Registry) -> dict[str, ToolTraits]:
     """What the linter must know of the declared tools."""
     found = {}
     for name in registry:

@@ -276,11 +276,12 @@ def run_tests(
     places: Places,
     root: str,
     descriptions: Sequence[File] = (),
+    whole: bool = False,
 ) -> Report:
     """Runs the examples and tables of the named files, or of all that are not packaged if none is named.
 
-    `descriptions`: the files with which the same layers describe programs. Raises ConfigError for files that do not
-    load.
+    `descriptions`: files with which the same layers describe programs. `whole`: tables are about all layers. Raises
+    ConfigError for files that do not load.
     """
     layered = read_layers(files, registry, root)
     trials = Trials(registry, places, described_by(descriptions, layered, places))
@@ -308,8 +309,7 @@ def run_tests(
     tables = [(path, path, test) for path, test in layered.tests if is_tested(path)]
     tables += _tables_beside({each.file for each in bound if is_tested(each.file)}, registry)
     for of, path, test in tables:
-        policy, mode = upper.down_to(layers[of])
-        case, spoke = _run_test(trials, policy, path, test, mode)
+        case, spoke = _run_test(trials, *upper.down_to(LAYER_NAMES[-1] if whole else layers[of]), path, test)
         cases.append(case)
         hit |= spoke
     missing = tuple(Unexercised(*place) for place in dict.fromkeys(rules) if place not in hit)
@@ -368,7 +368,7 @@ def _tables_beside(paths: Iterable[str], registry: Registry) -> Iterator[tuple[s
 
 
 def _run_test(
-    trials: Trials, policy: Policy, path: str, test: dict[str, Any], mode: str
+    trials: Trials, policy: Policy, mode: str, path: str, test: dict[str, Any]
 ) -> tuple[Case, set[tuple[str, int, str]]]:
     """One row of a table, and every rule that spoke of its call."""
     shown = test.get("call") or f"{test['tool']}({test['input']})"

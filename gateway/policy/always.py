@@ -66,43 +66,82 @@ def next_likely(verdict: Verdict) -> list[dict[str, Any]]:
 
     For a verdict that has a narrowest rule.
     """
-    wide: dict[Any, dict[str, Any]] = {}
+    wide: dict[str, dict[str, Any]] = {}
     narrow: dict[Any, dict[str, Any]] = {}
     for outcome in verdict.outcomes:
-        if outcome.decision is Decision.ASK and not _add_likely(wide, verdict, outcome):
+        if outcome.decision is not Decision.ASK:
+            continue
+        one = likely(verdict, outcome)
+        if one is None:
             _add(narrow, verdict, outcome)
+        else:
+            join(wide, one)
     exact = [each for group in narrow.values() for each in _exactly_these(group)]
     found = [*wide.values(), *exact]
     return found if wide and len(found) <= MAX_ALTERNATIVES else []
 
 
-def _add_likely(groups: dict[Any, dict[str, Any]], verdict: Verdict, outcome: Outcome) -> bool:
-    """Adds one asked effect to an alternative that covers others like it; False where that would not be safe."""
+def join(groups: dict[str, dict[str, Any]], one: dict[str, Any]) -> None:
+    """Adds an alternative to those that say the same but of other files."""
+    found = groups.setdefault(repr({**one, "path": []}), {**one, "path": []} if "path" in one else one)
+    if "path" in one:
+        found["path"] += [each for each in one["path"] if each not in found["path"]]
+
+
+def covering(verdict: Verdict, outcome: Outcome) -> list[dict[str, Any]]:
+    """The alternatives that cover one effect: as wide as is safe, else the same target for the same program and
+    subcommand, else exactly; [] where no rule should."""
+    wide = likely(verdict, outcome)
+    item = verdict.analysis.items[outcome.reason.item]
+    if wide and item.effect.kind == "code" and not verdict.analysis.parts[item.part].subcommands:
+        wide = None  # its first word names another program, or a target, of which nobody knows what else it can do
+    groups: dict[Any, dict[str, Any]] = {}
+    if wide is not None or not _add(groups, verdict, outcome):
+        return [] if wide is None else [wide]
+    who = _same_target(verdict, outcome)
+    exact = [each for group in groups.values() for each in _exactly_these(group)]
+    return [{**who, **{name: each[name] for name in each if name != "command"}} for each in exact] if who else exact
+
+
+def _same_target(verdict: Verdict, outcome: Outcome) -> dict[str, Any]:
+    """Whose effects on the same file or folder of the workspace are like this one, whatever its other words; {} where
+    the words are to stay, as those of a command that runs code: they may say whose."""
+    from gateway.policy.lint.programs import INTERPRETERS
+
+    item = verdict.analysis.items[outcome.reason.item]
+    effect: Any = item.effect
+    part = verdict.analysis.parts[item.part] if item.part >= 0 else None
+    root = verdict.context.root
+    if part is None or effect.kind not in PATH_KINDS or effect.kind == "delete" or part.program in INTERPRETERS:
+        return {}
+    if not root or not f"{effect.path}/".startswith(f"{root}/") or (effect.real and effect.real != effect.path):
+        return {}
+    if any(each.part == item.part and each.effect.kind in ("code", "opaque") for each in verdict.analysis.items):
+        return {}
+    return _who(part, effect.kind) or {}
+
+
+def likely(verdict: Verdict, outcome: Outcome) -> dict[str, Any] | None:
+    """The alternative that covers one effect and others like it, as wide as is safe; None where none would be, as for
+    an effect that not even `narrowest` could speak of."""
     item = verdict.analysis.items[outcome.reason.item]
     effect: Any = item.effect
     part = verdict.analysis.parts[item.part] if item.part >= 0 else None
     who = _who(part, effect.kind)
-    if who is None:
-        return False
+    if who is None or not _add({}, verdict, outcome):
+        return None
     if effect.kind in PATH_KINDS:
         files = _files_like(effect, verdict)
-        if not files:
-            return False
-        found = groups.setdefault((str(who), effect.kind), {**who, "effect": effect.kind, "path": []})["path"]
-        found += [files] if files not in found else []
-        return True
+        return {**who, "effect": effect.kind, "path": [files]} if files else None
     if part is None:
-        return False
+        return None
     if effect.kind == "connect":
         port = {"port": effect.port} if effect.port else {}
-        new = {"effect": "connect", "direction": effect.direction, "host": effect.host, **port}
-        groups[str(who), "connect", effect.host, effect.port, effect.direction] = {**who, **new}
-        return True
+        return {**who, "effect": "connect", "direction": effect.direction, "host": effect.host, **port}
     if effect.kind == "code" and verdict.context.confined and _words_tell(part, effect):
         patterns = [_pattern(folder, verdict) for folder in (part.cwds or (verdict.context.cwd,))]
-        groups[str(who), "code"] = {**who, "effect": "code", "cwd": patterns, "confined": True}
-        return True
-    return False
+        return {**who, "effect": "code", "cwd": patterns, "confined": True}
+    return None
 
 
 def _who(part: Part | None, kind: str) -> dict[str, Any] | None:

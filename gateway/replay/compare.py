@@ -101,14 +101,15 @@ def compared(
     compared with what is decided by the same policy now: the two must be equal. Raises AuditError and OSError where the
     record cannot be read."""
     for by_time in (False, True):
-        counted = _read(folder, since, until, by_time, how=how, workers=workers, progress=reading)
+        counted = read(folder, since, until, by_time, how=how, workers=workers, progress=reading)
         found = _compare(folder, counted, old, new, by_time, how=how, workers=workers, progress=judging)
         if found is not None:
             return found
     raise AssertionError("decisions of different times are kept apart by now")
 
 
-def _read(folder: str, since: str, until: str, by_time: bool, *, how: str, workers: int, progress: Progress) -> Counted:
+def read(folder: str, since: str, until: str, by_time: bool, *, how: str, workers: int, progress: Progress) -> Counted:
+    """The decisions of a record in a span of time. Raises AuditError and OSError where it cannot be read."""
     segments = segments_of(folder)
     scanned = []
     make = functools.partial(_Scanning, since, until, by_time)

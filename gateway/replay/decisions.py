@@ -44,7 +44,8 @@ class Segment(Value):
 
 class Distinct(Value):
     """Decisions that are equal in all that decided them. `segment`, `start`, `size`: where one of their lines stands;
-    `last` and `first`: when they were made."""
+    `last` and `first`: when they were made. `agreed`, `refused`: how many of them somebody was asked about and said yes
+    or no to; `days`: when they said yes."""
 
     facts: str
     context: str
@@ -61,6 +62,9 @@ class Distinct(Value):
     segment: int
     start: int
     size: int
+    agreed: int = 0
+    refused: int = 0
+    days: tuple[str, ...] = ()
 
 
 class Counted(Value):
@@ -78,8 +82,12 @@ def segments_of(folder: str) -> list[Segment]:
         return [Segment(folder, part.segment, part.size) for part in moment.parts]
 
 
-# count, sessions, agents, first, last, segment, start, size
-_COUNT, _SESSIONS, _AGENTS, _FIRST, _LAST = range(5)
+# Then segment, start and size.
+_COUNT, _SESSIONS, _AGENTS, _FIRST, _LAST, _AGREED, _REFUSED, _DAYS, _PLACE = range(9)
+# Who "answers" where nobody was there.
+_NOBODY = ("nobody", "policy")
+_REVIEWER = "auto ("
+_GRANT = b'"grant":{'
 
 
 def scan(segment: Segment, since: str, until: str, by_time: bool) -> tuple[dict[bytes, _Row], int, int]:
@@ -116,16 +124,30 @@ def scan(segment: Segment, since: str, until: str, by_time: bool) -> tuple[dict[
                 key = b"\n".join((facts, context, call, front, decision, rule, policy, now if by_time else b""))
                 row = found.get(key)
                 if row is None:
-                    found[key] = [1, {session} if session else set(), {agent} if agent else set(), at, at,
-                                  segment.number, at_line, size]  # fmt: skip
-                    continue
+                    row = found[key] = [0, set(), set(), at, at, 0, 0, set(), segment.number, at_line, size]
                 row[_COUNT] += 1
                 row[_LAST] = at
+                if decision == b"ask" and _GRANT in line:
+                    _count_answer(row, line, at)
                 if session:
                     row[_SESSIONS].add(session)
                 if agent:
                     row[_AGENTS].add(agent)
     return found, decisions, without
+
+
+def _count_answer(row: _Row, line: bytes, at: bytes) -> None:
+    """Adds what somebody answered. The line is read whole: a call may hold what looks like an answer."""
+    grant = (chain.read(line) or {}).get("grant")
+    if not isinstance(grant, dict) or grant.get("by") in _NOBODY:
+        return
+    if grant.get("allow") is True:
+        if str(grant.get("by")).startswith(_REVIEWER):
+            return  # a model's yes is not that of a person
+        row[_AGREED] += 1
+        row[_DAYS].add(at[:10])
+    else:
+        row[_REFUSED] += 1
 
 
 def joined(scanned: list[tuple[dict[bytes, _Row], int, int]]) -> Counted:
@@ -145,7 +167,10 @@ def joined(scanned: list[tuple[dict[bytes, _Row], int, int]]) -> Counted:
             known[_AGENTS] |= row[_AGENTS]
             known[_FIRST] = min(known[_FIRST], row[_FIRST])
             known[_LAST] = max(known[_LAST], row[_LAST])
-            known[5:] = min(known[5:], row[5:])
+            known[_AGREED] += row[_AGREED]
+            known[_REFUSED] += row[_REFUSED]
+            known[_DAYS] |= row[_DAYS]
+            known[_PLACE:] = min(known[_PLACE:], row[_PLACE:])
     distinct = []
     for key in sorted(total):
         facts, context, call, front, decision, rule, policy, _now = key.decode("ascii").split("\n")
@@ -164,9 +189,12 @@ def joined(scanned: list[tuple[dict[bytes, _Row], int, int]]) -> Counted:
                 agents=_texts(row[_AGENTS]),
                 first=row[_FIRST].decode(),
                 last=row[_LAST].decode(),
-                segment=row[5],
-                start=row[6],
-                size=row[7],
+                segment=row[_PLACE],
+                start=row[_PLACE + 1],
+                size=row[_PLACE + 2],
+                agreed=row[_AGREED],
+                refused=row[_REFUSED],
+                days=tuple(sorted(each.decode("ascii") for each in row[_DAYS])),
             )
         )
     return Counted(tuple(distinct), sum(each[1] for each in scanned), sum(each[2] for each in scanned))

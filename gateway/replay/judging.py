@@ -26,7 +26,7 @@ from gateway.tools.foreign import undescribed
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
     from typing import Any
 
     from gateway.config.snapshot import Snapshot
@@ -35,6 +35,9 @@ if TYPE_CHECKING:
     from gateway.model.verdict import Verdict
     from gateway.replay.decisions import Distinct
     from gateway.tools.tool import Tool
+
+    # What to keep of a verdict on a call of a tool.
+    Note = Callable[[Verdict, Tool], tuple[str, ...]]
 
 # Why a decision cannot be judged again, in the words of people.
 NOT_WHOLE = "a secret was left out of the call, or a text was cut"
@@ -59,12 +62,14 @@ PRESENT = Side("present")
 
 class Said(Value):
     """What one policy says of a call. `rule`: id, layer, file and line; `problem`: why it says nothing. `missing`: what
-    it asked that nobody had looked at then, so that its answer may be another."""
+    it asked that nobody had looked at then, so that its answer may be another. `noted`: what whoever asked wanted to
+    know of the verdict."""
 
     decision: str = ""
     rule: tuple[str, str, str, int] = ("", "", "", 0)
     problem: str = ""
     missing: tuple[str, ...] = ()
+    noted: tuple[str, ...] = ()
 
     @property
     def is_certain(self) -> bool:
@@ -186,7 +191,9 @@ def _asks_time(judge: Judge) -> bool:
 class Judging:
     """Judges parts of a record by two sides; made once by whoever works."""
 
-    def __init__(self, folder: str, old: Side, new: Side) -> None:
+    def __init__(self, folder: str, old: Side, new: Side, note: Note = lambda _verdict, _tool: ()) -> None:
+        """`note`: what to keep of each verdict beside its decision."""
+        self._note = note
         self._kept = Kept(folder)
         self._old, self._new = Judges(old, folder), Judges(new, folder)
         self._recorded = self._old if old.recorded else Judges(RECORDED, folder)
@@ -251,7 +258,7 @@ class Judging:
                 said.append(Said(problem=" ".join(str(error).split())))
                 continue
             shown = verdict.call.shown
-            said.append(_said(verdict, (*missing, *recorded.missing)))
+            said.append(_said(verdict, (*missing, *recorded.missing), self._note(verdict, shared[2])))
         old, new = said
         cwd, tool_name = str(line.get("cwd")), str(line.get("tool"))
         code = not isinstance(then, str) and seen.origin.code != then.code
@@ -328,12 +335,13 @@ def _verdict(judge: Judge, found: Understood, seen: Seen, tool: Tool, recorded: 
     return verdict
 
 
-def _said(verdict: Verdict, missing: tuple[str, ...]) -> Said:
+def _said(verdict: Verdict, missing: tuple[str, ...], noted: tuple[str, ...]) -> Said:
     rule = verdict.reason.rule
     source = rule.source
     return Said(
-        verdict.decision.word, (rule.id, source.layer, source.file, source.line), missing=tuple(dict.fromkeys(missing))
-    )
+        verdict.decision.word, (rule.id, source.layer, source.file, source.line),
+        missing=tuple(dict.fromkeys(missing)), noted=noted,
+    )  # fmt: skip
 
 
 def _told(given: Mapping[str, Any]) -> str:

@@ -117,7 +117,8 @@ class Half:
         commands = described_by(described, layered, here)
         self.trials = Trials(registry, here, commands)
         self._read_by = (brought, commands)
-        bound = [self.trials.rebased(each, here.home) for each in layered.bound]
+        self.bound = bound = [self.trials.rebased(each, here.home) for each in layered.bound]
+        self.registry = registry
         self.home = self.trials.world.home
         self.settings = {name: setting.value for name, setting in layered.settings.items()}
         self.context = self.trials.context(mode=str(self.settings.get("mode", "default")))

@@ -1,4 +1,4 @@
-"""`gateway policy`: show, test, lint, diff, export, lsp, precommit, schema, help and trust."""
+"""`gateway policy`: show, test, lint, diff, export, lsp, suggest, precommit, schema, help and trust."""
 
 from __future__ import annotations
 
@@ -17,6 +17,7 @@ from gateway.core.places import places
 from gateway.frontends.cli.policy_diff import diff
 from gateway.frontends.cli.policy_export import export
 from gateway.frontends.cli.policy_lsp import lsp
+from gateway.frontends.cli.policy_suggest import suggest
 from gateway.frontends.cli.replay import moment_of
 from gateway.frontends.jsontext import dumps, pretty
 from gateway.frontends.opened import FOLDER, POLICY_FILES, POLICY_FOLDER, WRITES
@@ -280,6 +281,7 @@ def precommit(cwd: _Cwd = None) -> int:
 app.command()(diff)
 app.command()(export)
 app.command()(lsp)
+app.command()(suggest)
 
 
 @app.command()

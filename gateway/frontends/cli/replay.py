@@ -116,8 +116,8 @@ def run(
     for name, value, known in (("format", shape, FORMATS), ("fail-on", fail_on, FAIL_ON), ("workers-by", how, WAYS)):
         if value not in known:
             raise ConfigError(Problem(f"--{name} must be one of {', '.join(known)} (got `{value}`)"))
-    place = os.path.join(places().state, FOLDER) if folder is None else folder_of(folder, "--folder")
-    shown = _Progress()
+    place = place_of(folder)
+    shown = Progress()
     try:
         span = moment_of(since, "--since"), moment_of(until, "--until")
         found = compared(place, old, new, *span, how=how, workers=workers, reading=shown.reading, judging=shown.judging)
@@ -134,6 +134,11 @@ def run(
         _write_file(output, text)
     status = EXITS[found.outcome]
     return status if fail_on == "any" or (fail_on == WIDER and found.outcome == WIDER) else 0
+
+
+def place_of(folder: str | None) -> str:
+    """The folder of the record that is meant."""
+    return os.path.join(places().state, FOLDER) if folder is None else folder_of(folder, "--folder")
 
 
 def rendered(found: Comparison, shape: str, root: str, *, is_replay: bool, to_file: bool) -> str:
@@ -175,7 +180,7 @@ def moment_of(text: str | None, name: str) -> str:
         raise ConfigError(Problem(f"{name} must be a time (got `{text}`)", remedy=remedy)) from error
 
 
-class _Progress:
+class Progress:
     """What is told at a terminal while it lasts."""
 
     def __init__(self) -> None:
@@ -183,9 +188,11 @@ class _Progress:
         self._last = -1
 
     def reading(self, done: int, of: int) -> None:
+        """So many of so many are done."""
         self._tell("reading", done, of)
 
     def judging(self, done: int, of: int) -> None:
+        """So many of so many are done."""
         self._tell("judging", done, of)
 
     def _tell(self, what: str, done: int, of: int) -> None:
@@ -196,5 +203,6 @@ class _Progress:
             complain(f"\r{what}  [{'#' * filled}{' ' * (30 - filled)}] {share:3} %")
 
     def end(self) -> None:
+        """Takes it away."""
         if self._shown and self._last >= 0:
             complain("\r\x1b[K")

@@ -1,0 +1,84 @@
+"""`gateway policy suggest`: what it prints, and that nothing is adopted unless a person agrees."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+import pytest
+from warmed import warm
+
+from gateway.audit.log import Log
+from gateway.config.load import Options
+from gateway.core.errors import ConfigError
+from gateway.frontends import consent
+from gateway.frontends.cli.policy_suggest import suggest
+from gateway.judge.judge import Judge
+from gateway.judge.pipeline import TEMP
+from gateway.model.call import RawCall
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from gateway.model.verdict import Verdict
+
+RULE = 'allow: {exec: curl, effect: connect, direction: fetch, host: "example.com", port: 443}'
+
+
+def judged(root: Path, path: str) -> tuple[Judge, Verdict]:
+    judge = Judge(Options(str(root)), confined=True)
+    call = RawCall("Bash", {"command": f"curl https://example.com/{path}"})
+    return judge, judge.check(call, judge.context.replace(temp=TEMP), contains=lambda *_asked: "no sandbox")
+
+
+@pytest.fixture
+def root(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A project, and a record in which two questions were answered with yes."""
+    monkeypatch.setenv("HOME", str(tmp_path))
+    warm(tmp_path / ".cache/gateway")
+    for name in ("XDG_STATE_HOME", "XDG_CONFIG_HOME", "XDG_CACHE_HOME", "CLAUDE_PROJECT_DIR"):
+        monkeypatch.delenv(name, raising=False)
+    root = tmp_path / "project"
+    (root / ".git").mkdir(parents=True)
+    (root / ".git/HEAD").write_text("ref: refs/heads/main\n", encoding="utf-8")
+    log = Log(str(tmp_path / ".local/state/gateway/audit"))
+    for path in "ab":
+        judge, verdict = judged(root, path)
+        grant = {"allow": True, "scope": "once", "by": "ann"}
+        policy = judge.loaded.policy.revision
+        log.decision(verdict, front="test", session=path, grant=grant, policy=policy, bundle=judge.bundle)
+    log.close()
+    return root
+
+
+def test_rules_are_printed_with_what_speaks_for_them(root: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert suggest(cwd=str(root), how="process") == 0
+    said = capsys.readouterr().out
+    assert said.startswith(f"1 rule would have ended 2 of 2 answered questions\n\n{RULE}\n")
+    assert "  would have ended 2 questions (2 sessions, 1 day)\n    Bash  curl https://example.com/a\n" in said
+    assert suggest(cwd=str(root), how="process", json=True) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert (found["ended"], [each["text"] for each in found["rules"]]) == (2, [RULE])
+
+
+def test_nothing_is_saved_without_a_person_at_a_terminal(root: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(ConfigError, match="by a person at a terminal"):
+        suggest(cwd=str(root), how="process", save=True)
+    assert RULE in capsys.readouterr().out
+    assert judged(root, "c")[1].decision.word == "ask"
+
+
+@pytest.mark.parametrize(("answer", "status", "decision"), [("y\n", 0, "allow"), ("\n", 1, "ask")])
+def test_what_a_person_agrees_to_holds_from_then_on(
+    root: Path, monkeypatch: pytest.MonkeyPatch, answer: str, status: int, decision: str
+) -> None:
+    monkeypatch.setattr(consent, "is_terminal", lambda _stream: True)
+    monkeypatch.setattr("sys.stdin.readline", lambda: answer, raising=False)
+    assert suggest(cwd=str(root), how="process", save=True) == status
+    assert judged(root, "c")[1].decision.word == decision
+
+
+@pytest.mark.parametrize("more", [{"json": True}, {"tighten": True}])
+def test_what_is_saved_is_always_shown_first(root: Path, more: dict[str, bool]) -> None:
+    with pytest.raises(ConfigError, match="--save must be given without"):
+        suggest(cwd=str(root), save=True, **more)
