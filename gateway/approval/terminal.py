@@ -23,7 +23,8 @@ PASTED = "?"
 _LOOK_EVERY = 0.5
 # Seconds before a key by itself is an answer, and in which nothing may follow it.
 SETTLED, ALONE = 0.5, 0.2
-_END, _BACK = b"\x04", b"\x08\x7f"
+# The end of input as a key; and as it is read where it was pressed before keys were read one by one.
+_ENDS, _BACK = (b"", b"\x04", b"\0"), b"\x08\x7f"
 
 # One question at a time on a terminal, whoever asks.
 _one_at_a_time = threading.Lock()
@@ -80,7 +81,7 @@ def pressed_or_typed(
                 return None
             if select.select([reading], [], [], min(left, _LOOK_EVERY))[0]:
                 data = os.read(reading, MOST_TYPED)
-                if data[:1] in (b"", _END):
+                if data[:1] in _ENDS:
                     return None
                 typed = data.lstrip(_BACK)
         if typed.decode("utf-8", "replace") in keys and monotonic() - begin >= SETTLED:

@@ -45,6 +45,7 @@ STARTS = {
     "install/codextrust.py": (1, "a person's own Codex, from `persons_program`"),
     "frontends/cli/init.py": (1, "the copy of this very gateway that was just made, or is protected, goes on"),
     "frontends/service/thin.py": (1, "this very interpreter becomes the service"),
+    "frontends/editor/impact.py": (1, "this very interpreter judges a record anew, beside the language server"),
     "frontends/cli/console.py": (1, "this very interpreter becomes the console"),
     "console/opening.py": (1, "the system's own opener of files, from its fixed place, with fixed folders to look in"),
     "console/work.py": (1, "this very interpreter does what takes the console long"),
