@@ -15,9 +15,11 @@ from contextlib import contextmanager
 from gateway.calls.saving import cannot_undo
 from gateway.config.layers import read_file
 from gateway.core.errors import CallError, ConfigError
+from gateway.core.links import way
 from gateway.model.call import RawCall
 from gateway.model.decision import Decision
 from gateway.model.plan import HIDDEN, READ, WRITE, Mount, Network
+from gateway.policy.caches import written
 from gateway.policy.fetching import OtherwiseError, fetch_of, listed, needed_by
 from gateway.policy.modes import is_near
 from gateway.policy.wording import shortened, visible
@@ -187,13 +189,17 @@ def _may_read(path: str, life: InProgress) -> bool:
 
 
 def _python(life: InProgress) -> str:
-    """The Python of this machine that fetches: the first on PATH that no call can write. Raises _CannotError."""
-    context = life.context
-    writable = tuple(folder.rstrip("/") + "/" for folder in (*context.workspace, *context.temp))
-    for folder in life.planner.judge.search_path.split(os.pathsep):
+    """The Python of this machine that fetches: the first on PATH that no call can write, nor any link on the way to
+    it. Raises _CannotError."""
+    context, judge = life.context, life.planner.judge
+    folders = (*context.workspace, *context.temp, *written(judge.loaded.policy.written, context.home))
+    writable = tuple(folder.rstrip("/") + "/" for folder in folders)
+    for folder in judge.search_path.split(os.pathsep):
         path = os.path.join(folder, _PYTHON)
-        if folder.startswith("/") and os.access(path, os.X_OK) and not is_near(os.path.realpath(folder), writable):
-            return path
+        if folder.startswith("/") and os.access(path, os.X_OK):
+            end, steps = way(path)
+            if end and not any(is_near(here, writable) for here, _link, _last, _up in steps):
+                return path
     raise _CannotError(f"there is no `{_PYTHON}` outside of the workspace")
 
 

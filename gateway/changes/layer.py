@@ -12,6 +12,7 @@ from contextlib import contextmanager
 
 from gateway.changes.state import DEVICE, FILE, FOLDER, SOCKET, stamp_of
 from gateway.core.errors import StoreError
+from gateway.core.plain_files import open_plain
 from gateway.core.value import Value
 from gateway.sandbox.birth_time import born_ns
 
@@ -219,7 +220,7 @@ def _equal(one: str, other: str, was: Stamp, now: Stamp) -> bool:
     if was.size != now.size:
         return False
     try:
-        with open(one, "rb", 0) as ours, open(other, "rb", 0) as theirs:
+        with open_plain(one) as ours, open_plain(other) as theirs:
             while True:
                 first, second = ours.read(1 << 20), theirs.read(1 << 20)
                 if first != second:

@@ -8,6 +8,7 @@ from gateway.changes.runs_later import runs_later
 from gateway.changes.saver import copied
 from gateway.changes.state import FILE, FOLDER, Stamp, is_same
 from gateway.changes.stored_bytes import size_of
+from gateway.core.plain_files import open_plain
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -96,7 +97,7 @@ def _in_new(path: str, before: Before, after: dict[str, Stamp | None]) -> bool:
 
 def _equal(path: str, was: Stamp, old: str) -> bool:
     try:
-        with reached(path), open(path, "rb") as one, open(f"{old}/{copied(was.inode)}", "rb") as other:
+        with reached(path), open_plain(path) as one, open(f"{old}/{copied(was.inode)}", "rb") as other:
             while True:
                 ours, theirs = one.read(1 << 20), other.read(1 << 20)
                 if ours != theirs:

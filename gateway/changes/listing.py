@@ -13,6 +13,7 @@ from gateway.changes.state import FILE, FOLDER
 from gateway.changes.store import DRAFT, ChangeSet
 from gateway.changes.unfinished import finish_orphans
 from gateway.core.errors import StoreError
+from gateway.core.plain_files import open_plain
 from gateway.core.value import Value
 
 TYPE_CHECKING = False
@@ -172,7 +173,7 @@ def _text(stamp: Stamp | None, place: str) -> str | None:
     if stamp.kind != FILE or not place or stamp.size > MOST_SHOWN:
         return None
     try:
-        with open(place, "rb") as file:
+        with open_plain(place) as file:
             data = file.read(MOST_SHOWN + 1)
         return None if b"\0" in data or len(data) > MOST_SHOWN else data.decode()
     except (OSError, UnicodeDecodeError):

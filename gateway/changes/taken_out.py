@@ -9,6 +9,7 @@ from contextlib import contextmanager, suppress
 
 from gateway.changes.layer import opened_up
 from gateway.changes.stored_bytes import remove_all
+from gateway.core.plain_files import open_plain
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -67,7 +68,7 @@ def _readable(place: str, mode: int) -> Iterator[BinaryIO]:
     if closed:
         os.chmod(place, mode | 0o400)
     try:
-        with open(place, "rb") as file:
+        with open_plain(place) as file:
             yield file
     finally:
         if closed:

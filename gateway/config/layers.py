@@ -8,13 +8,13 @@ nothing is decided while it lasts.
 from __future__ import annotations
 
 import os
-import stat
 
 from gateway.config.near_misses import DROP_INS, POLICY, beside, meant, misnamed
 from gateway.core.cache import digest
 from gateway.core.errors import ConfigError, Problem
 from gateway.core.ownership import check_folder
 from gateway.core.places import packaged
+from gateway.core.plain_files import NotPlainError, open_plain
 from gateway.core.value import Value
 from gateway.model.decision import LAYERS
 
@@ -232,17 +232,16 @@ def read_file(path: str, within: tuple[str, ...] = (), *, what: str = "a policy 
         real = os.path.realpath(path) if within else ""
         if within and not _lies_in(real, within):
             raise ConfigError(Problem("must lie in the project, and not be a link out of it", file=path))
-        descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
-        with os.fdopen(descriptor, "rb") as file:
-            if not stat.S_ISREG(os.fstat(descriptor).st_mode):
-                remedy = "put a plain file in its place, or take it away"
-                raise ConfigError(Problem(f"{what} must be a regular file", file=path, remedy=remedy))
-            if within and not os.path.samestat(os.fstat(descriptor), os.lstat(real)):
+        with open_plain(path) as file:
+            if within and not os.path.samestat(os.fstat(file.fileno()), os.lstat(real)):
                 raise ConfigError(Problem("must not be replaced while it is read", file=path))
             content = file.read(most + 1)
             if len(content) > most:
                 raise ConfigError(Problem(f"{what} must have at most {most:,} bytes", file=path, remedy="split it"))
             return content
+    except NotPlainError as error:
+        remedy = "put a plain file in its place, or take it away"
+        raise ConfigError(Problem(f"{what} must be a regular file", file=path, remedy=remedy)) from error
     except OSError as error:
         remedy = "make it readable, or remove it: while it cannot be read, every call is refused"
         if isinstance(error, FileNotFoundError) and not os.path.islink(path):

@@ -156,6 +156,13 @@ class Desk:
         """Who has said yes so far, where more than one must."""
         return tuple(self._agreed.get(name, ()))
 
+    def withdraw(self, person: str) -> None:
+        """Takes back what somebody has agreed to who may answer no longer."""
+        for agreed in self._agreed.values():
+            if person in agreed:
+                agreed.remove(person)
+        self._changed()
+
     def show(self, page: str, where: str = PAGE) -> list[Waiting]:
         """What may be answered there, as it is now shown on a page."""
         found = [each for each in self.waiting() if each.at(where) or where == PAGE]

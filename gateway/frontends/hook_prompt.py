@@ -8,6 +8,7 @@ import re
 
 from gateway.agents.base import DENY, PERMISSION, SILENCE, Answer
 from gateway.agents.prompts import READ_BY, RUN_BY, mentions, shell_texts, started
+from gateway.core.plain_files import open_plain
 from gateway.core.value import Value
 
 TYPE_CHECKING = False
@@ -141,7 +142,7 @@ def _is_called(folder: str, path: str, name: str) -> bool:
 
 def _text(path: str) -> str:
     try:
-        with open(path, "rb") as file:
+        with open_plain(path) as file:
             data = file.read(_MOST_BYTES + 1)
     except OSError as error:
         raise Unreadable(f"{path} cannot be read: {error.strerror}") from None

@@ -12,7 +12,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from gateway.replay.compare import Comparison, Group
+    from gateway.replay.compare import Comparison, Group, Rule
 
 _RULES = {
     WIDER: RuleText("policy-wider", "A change lets through what was asked about or refused"),
@@ -55,30 +55,28 @@ def comparison_sarif(found: Comparison, root: str) -> str:
     """A result for each group, at the rule that decides now. `root`: what files are told relative to."""
     results = []
     for group in found.groups:
-        name, layer, file, line = group.rule
-        results.append(
-            Result(
-                rule=_RULES[group.kind].id,
-                level="error" if group.kind == WIDER else "note",
-                message=f"{group.before} becomes {group.after} by `{name}`: {_told(group)}",
-                file=os.path.relpath(file, root) if file.startswith(root + "/") else file,
-                line=line,
-                same=f"{group.kind} {layer} {name} {group.before} {group.after}",
-            )
-        )
+        name, layer, _file, _line = group.rule
+        message = f"{group.before} becomes {group.after} by `{name}`: {_told(group)}"
+        same = f"{group.kind} {layer} {name} {group.before} {group.after}"
+        results.append(_result(group.kind, group.rule, message, same, root))
     for each in found.unlogged.differences:
-        name, layer, file, line = each.rule if each.rule[2] else each.was
-        results.append(
-            Result(
-                rule=_RULES[each.kind].id,
-                level="error" if each.kind == WIDER else "note",
-                message=f"{each.before} becomes {each.after} by `{each.rule[0]}`, for example {each.call}",
-                file=os.path.relpath(file, root) if file.startswith(root + "/") else file,
-                line=line,
-                same=f"rules {each.kind} {layer} {name} {each.before} {each.after}",
-            )
-        )
+        at = each.rule if each.rule[2] else each.was
+        message = f"{each.before} becomes {each.after} by `{each.rule[0]}`, for example {each.call}"
+        same = f"rules {each.kind} {at[1]} {at[0]} {each.before} {each.after}"
+        results.append(_result(each.kind, at, message, same, root))
     return sarif(tuple(_RULES.values()), results)
+
+
+def _result(kind: str, at: Rule, message: str, same: str, root: str) -> Result:
+    _name, _layer, file, line = at
+    return Result(
+        rule=_RULES[kind].id,
+        level="error" if kind == WIDER else "note",
+        message=message,
+        file=os.path.relpath(file, root) if file.startswith(root + "/") else file,
+        line=line,
+        same=same,
+    )
 
 
 def _told(group: Group) -> str:

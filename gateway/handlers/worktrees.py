@@ -11,6 +11,7 @@ import shlex
 
 from gateway.approval.person import Choice, Inquiry, replies
 from gateway.calls.output import Failure, Output, Text
+from gateway.core.plain_files import open_plain
 from gateway.handlers.branches import problem
 from gateway.model.call import RawCall
 
@@ -117,8 +118,8 @@ def _swept(place: str) -> bool:
     try:
         if os.path.islink(place) or os.path.islink(pointer) or os.listdir(place) != [".git"]:
             return not os.path.lexists(place)
-        with open(pointer, encoding="utf-8", errors="surrogateescape") as file:
-            if not file.read(4_096).startswith("gitdir: "):
+        with open_plain(pointer) as file:
+            if not file.read(4_096).startswith(b"gitdir: "):
                 return False
         os.unlink(pointer)
         os.rmdir(place)

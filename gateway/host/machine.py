@@ -6,6 +6,7 @@ import os
 import stat
 
 from gateway.core.links import target, way
+from gateway.core.plain_files import open_plain
 from gateway.model.facts import PathFact
 
 TYPE_CHECKING = False
@@ -78,8 +79,9 @@ class Machine:
                 return known[1]
             if not stat.S_ISREG(found.st_mode) or found.st_size > MAX_GIT_FILE:
                 return ""
-            with open(path, encoding="utf-8", errors="replace") as file:
-                text = file.read(MAX_GIT_FILE)
+            with open_plain(path) as file:
+                text = file.read(MAX_GIT_FILE).decode("utf-8", "replace")
+            text = text.replace("\r\n", "\n").replace("\r", "\n")
         except (OSError, ValueError):
             return ""
         if len(self._kept) >= MAX_KEPT_TEXTS:
@@ -92,9 +94,8 @@ class Machine:
         if path[:1] != "/":
             return b""
         try:
-            descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)  # which waits for nobody at a FIFO
-            with open(descriptor, "rb") as file:
-                found = file.read(MAX_INDEX_FILE + 1) if stat.S_ISREG(os.fstat(descriptor).st_mode) else b""
+            with open_plain(path) as file:
+                found = file.read(MAX_INDEX_FILE + 1)
         except (OSError, ValueError):
             return b""
         return found if len(found) <= MAX_INDEX_FILE else b""

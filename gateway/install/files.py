@@ -7,6 +7,7 @@ import stat
 
 from gateway.core.cache import replace_whole
 from gateway.core.errors import ConfigError, Problem
+from gateway.core.plain_files import open_plain
 from gateway.core.value import Value
 
 TYPE_CHECKING = False
@@ -41,7 +42,7 @@ def read(path: str) -> tuple[str, str | None]:
     if found.st_size > _LARGEST:
         raise _problem(path, f"must not be larger than {_LARGEST:,} bytes", "")
     try:
-        with open(real, "rb") as file:
+        with open_plain(real) as file:
             data = file.read(_LARGEST + 1)
     except OSError as error:
         raise _problem(path, f"cannot be read: {error.strerror}", "") from error

@@ -9,6 +9,7 @@ import subprocess
 import threading
 import zipfile
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, ClassVar
 
 import pytest
@@ -17,6 +18,7 @@ from warmed import warm
 
 from gateway.api.executor import Executor
 from gateway.api.gateway import Gateway
+from gateway.calls import fetching
 from gateway.calls.containing import cannot_contain
 from gateway.config.load import Options
 from gateway.core.places import Places
@@ -182,3 +184,31 @@ def test_a_list_that_nobody_would_end_reading_is_asked_about_at_once(place, regi
     done = run(place, registry, f".venv/bin/pip install {text}")
     assert (done.verdict.decision, done.verdict.contained, done.result.ended) == (Decision.ASK, False, "refused")
     assert Index.asked == []
+
+
+@pytest.mark.parametrize(
+    ("lies", "is_taken"),
+    [("machine", True), ("workspace", False), ("a link to the workspace", False), ("written", False)],
+)
+def test_what_fetches_is_a_program_that_no_call_can_have_changed(tmp_path: Path, lies: str, is_taken: bool) -> None:
+    places = {name: tmp_path / name for name in ("machine", "workspace", "home/.tools", "first")}
+    for place in places.values():
+        place.mkdir(parents=True)
+        (place / "python3").write_text("#!/bin/sh\n")
+        (place / "python3").chmod(0o755)
+    first = {"machine": "machine", "workspace": "workspace", "written": "home/.tools"}.get(lies, "first")
+    if first == "first":
+        (places[first] / "python3").unlink()
+        (places[first] / "python3").symlink_to(places["workspace"] / "python3")
+    life = SimpleNamespace(
+        context=SimpleNamespace(
+            workspace=(str(places["workspace"]),), temp=("/tmp/none",), home=str(tmp_path / "home")
+        ),
+        planner=SimpleNamespace(
+            judge=SimpleNamespace(
+                search_path=f"{places[first]}:/usr/bin",
+                loaded=SimpleNamespace(policy=SimpleNamespace(written=("~/.tools/**",))),
+            )
+        ),
+    )
+    assert (fetching._python(life) == str(places[first] / "python3")) is is_taken

@@ -3,7 +3,6 @@ answered from there. Nothing of the record, of policies or of files stands here.
 
 from __future__ import annotations
 
-import asyncio
 import json
 from time import monotonic
 from typing import TYPE_CHECKING, Any
@@ -24,7 +23,7 @@ from gateway.console.pages.frame import afar_document
 from gateway.console.pages.pending import elsewhere
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Awaitable, Callable, Mapping
 
     from starlette.requests import Request
 
@@ -32,6 +31,8 @@ if TYPE_CHECKING:
     from gateway.console.afar.sign_in import Session
     from gateway.console.afar.telling import Telling
     from gateway.console.desk import Desk
+
+    Answering = Callable[[Session, Person, dict[str, Any]], Awaitable[Response]]
 
 ANSWER = "answer"
 
@@ -56,12 +57,12 @@ class Afar:
             Route("/api/begin", self._begin, methods=["POST"]),
             Route("/api/enter", self._enter, methods=["POST"]),
             Route("/api/leave", self._leave, methods=["POST"]),
-            Route("/api/passkey/begin", self._passkey_begin, methods=["POST"]),
-            Route("/api/passkey", self._passkey, methods=["POST"]),
+            Route("/api/passkey/begin", self._for_people(self._passkey_begin), methods=["POST"]),
+            Route("/api/passkey", self._for_people(self._passkey), methods=["POST"]),
             Route("/api/questions", self._questions, methods=["GET"]),
-            Route("/api/answer/begin", self._answer_begin, methods=["POST"]),
-            Route("/api/answer", self._answer, methods=["POST"]),
-            Route("/api/push", self._push, methods=["POST"]),
+            Route("/api/answer/begin", self._for_people(self._answer_begin), methods=["POST"]),
+            Route("/api/answer", self._for_people(self._answer), methods=["POST"]),
+            Route("/api/push", self._for_people(self._push), methods=["POST"]),
             Route("/", self._frame, methods=["GET"]),
             Route("/q/{name}", self._frame, methods=["GET"]),
         ]
@@ -109,20 +110,12 @@ class Afar:
         self._signs.close(request.cookies.get(COOKIE, ""))
         return JSONResponse({})
 
-    async def _passkey_begin(self, request: Request) -> Response:
-        known = await self._signed(request)
-        if isinstance(known, Response):
-            return known
-        session, person, _given = known
+    async def _passkey_begin(self, session: Session, person: Person, _given: dict[str, Any]) -> Response:
         if not self._signs.may_add(session):
             return _said(403, "A passkey is added soon after a code: type `code` where `gateway console` runs.")
         return JSONResponse(self._keys.making(person))
 
-    async def _passkey(self, request: Request) -> Response:
-        known = await self._signed(request)
-        if isinstance(known, Response):
-            return known
-        session, person, given = known
+    async def _passkey(self, session: Session, person: Person, given: dict[str, Any]) -> Response:
         if not self._signs.may_add(session) or not self._keys.made(given.get("ticket"), given.get("response"), person):
             return _said(403, "This passkey was not added.")
         return JSONResponse({"text": "From now on this passkey opens the page, and each yes takes it."})
@@ -147,12 +140,8 @@ class Afar:
             "push": self._telling.push_key,
         })  # fmt: skip
 
-    async def _answer_begin(self, request: Request) -> Response:
+    async def _answer_begin(self, session: Session, person: Person, given: dict[str, Any]) -> Response:
         """What a yes to this very question signs."""
-        known = await self._signed(request)
-        if isinstance(known, Response):
-            return known
-        session, person, given = known
         told = self._desk.refusal(session.id, given, ELSEWHERE)
         if told is not None:
             return _said(told.status, told.text)
@@ -160,11 +149,7 @@ class Afar:
             return _said(403, "You have no passkey here: policy wants one for a yes.")
         return JSONResponse(self._keys.asking(*_bound(session, given), person=person))
 
-    async def _answer(self, request: Request) -> Response:
-        known = await self._signed(request)
-        if isinstance(known, Response):
-            return known
-        session, person, given = known
+    async def _answer(self, session: Session, person: Person, given: dict[str, Any]) -> Response:
         told = self._desk.refusal(session.id, given, ELSEWHERE)
         if told is not None:
             return _said(told.status, told.text)
@@ -176,29 +161,29 @@ class Afar:
         told = await self._desk.answer(session.id, given, person.name)
         return _said(told.status, told.text)
 
-    async def _push(self, request: Request) -> Response:
+    async def _push(self, _session: Session, person: Person, given: dict[str, Any]) -> Response:
         """This browser wants to be told."""
-        known = await self._signed(request)
-        if isinstance(known, Response):
-            return known
-        _session, person, given = known
         found = [given.get("endpoint"), given.get("key"), given.get("secret")]
         if not self._telling.push_key or not all(isinstance(each, str) and len(each) < 2000 for each in found):
             return _said(400, "That is no browser that can be told.")
         endpoint, key, secret = map(str, found)
         if not is_service(endpoint) or not is_key(key, secret):
             return _said(400, "That is at no push service that is known here.")
-        await asyncio.to_thread(self._people.add_browser, person.name, Browser(endpoint, key, secret))
+        self._people.add_browser(person.name, Browser(endpoint, key, secret))
         return _said(200, "This browser is told when something waits.")
 
-    async def _signed(self, request: Request) -> tuple[Session, Person, dict[str, Any]] | Response:
-        """Who sends what, or why it is not taken."""
-        session = self._signs.session(request.cookies.get(COOKIE, ""))
-        person = self._people.find(session.name) if session is not None else None
-        if session is None or person is None:
-            return _said(401, "Sign in first.")
-        given, refused = await _json(request)
-        return refused or (session, person, given)
+    def _for_people(self, answers: Answering) -> Callable[[Request], Awaitable[Response]]:
+        """Only for who is signed in, with what they send."""
+
+        async def answer(request: Request) -> Response:
+            session = self._signs.session(request.cookies.get(COOKIE, ""))
+            person = self._people.find(session.name) if session is not None else None
+            if session is None or person is None:
+                return _said(401, "Sign in first.")
+            given, refused = await _json(request)
+            return refused or await answers(session, person, given)
+
+        return answer
 
 
 def _bound(session: Session, given: Mapping[str, Any]) -> tuple[str, ...]:

@@ -29,6 +29,7 @@ class Elsewhere:
         self.origin: str = setting["origin"]
         self._people = People(folder)
         self._signs = SignIns(monotonic)
+        self._desk = desk
         self._say = say
         self.telling = Telling(
             folder,
@@ -53,6 +54,7 @@ class Elsewhere:
             return self._listed()
         if word == "forget" and name:
             self._signs.forget(name)
+            self._desk.withdraw(name)
             return f"{name} is forgotten\n" if self._people.forget(name) else f"nobody is called {name!a}\n"
         return f"Enter opens the page once more, Ctrl-C ends it, {WORDS}\n"
 

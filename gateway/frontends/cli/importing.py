@@ -12,6 +12,7 @@ from gateway.config.load import project_root
 from gateway.config.shipped import load_tools
 from gateway.core.errors import ConfigError, Problem
 from gateway.core.places import places
+from gateway.core.plain_files import open_plain
 from gateway.frontends.consent import agreed
 from gateway.frontends.editor_schemas import POLICY, headed, write_schema
 from gateway.frontends.jsontext import pretty
@@ -192,8 +193,8 @@ def _check_free(path: str, replace: bool) -> None:
     if not os.path.lexists(path):
         return
     try:
-        with open(path, encoding="utf-8", errors="replace") as file:
-            is_own = file.read(len(_BEGINNING)) == _BEGINNING
+        with open_plain(path) as file:
+            is_own = file.read(len(_BEGINNING)) == _BEGINNING.encode()
     except OSError as error:
         raise ConfigError(Problem(f"cannot be read: {error.strerror}", file=path)) from error
     if not is_own:

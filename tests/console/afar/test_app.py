@@ -312,6 +312,18 @@ def test_two_people_must_agree_and_neither_twice(world: World):
     assert [each["people"] for each in world.said] == [["ann", "ben"]]
 
 
+def test_what_somebody_agreed_to_counts_no_more_once_they_are_forgotten(world: World):
+    given = yes(world.asks(people=2))
+    ann, ben, cem = (world.signed_in(name) for name in ("ann", "ben", "cem"))
+    for each in (ann, ben, cem):
+        world.questions(each)
+    assert world.answers(given, ann).status == 202
+    world.desk.withdraw("ann")
+    assert (world.answers(given, ben).status, world.said) == (202, [])
+    assert world.answers(given, cem).status == 200
+    assert [each["people"] for each in world.said] == [["ben", "cem"]]
+
+
 def test_one_no_is_enough(world: World):
     given = world.asks(people=3)
     ann, ben = world.signed_in("ann"), world.signed_in("ben")
