@@ -313,12 +313,15 @@ def test_a_call_that_is_cancelled_withdraws_its_question(world: World) -> None:
 def test_the_call_stands_still_while_somebody_reads(world: World) -> None:
     """Its counter goes on before and after, and not meanwhile."""
     (world.top / "workspace/x.py").write_text(
-        "import socket, threading, time\n"
+        "import os, socket, threading, time\n"
         "def count():\n    while True:\n        open('n', 'a').write('x'); time.sleep(0.001)\n"
         "threading.Thread(target=count, daemon=True).start()\n"
         "s = socket.create_connection(('up.acme.com', 80))\n"
         "s.send(b'GET / HTTP/1.0\\r\\nHost: up.acme.com\\r\\n\\r\\n')\n"
-        "print(s.recv(12).decode())"
+        "said = s.recv(12).decode()\n"
+        "now = os.path.getsize('n')\n"
+        "while os.path.getsize('n') == now: time.sleep(0.001)\n"
+        "print(said)"
     )
     sizes: list[int] = []
 
