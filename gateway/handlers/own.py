@@ -20,11 +20,11 @@ from __future__ import annotations
 
 import json
 import os
-import stat
 
 from gateway.calls.output import Failure, Output, Text
 from gateway.core.errors import ConfigError
 from gateway.core.ownership import check_file
+from gateway.core.plain_files import open_plain
 from gateway.handlers.command import output_of
 from gateway.handlers.command_text import Listener
 from gateway.model.call import RawCall
@@ -109,11 +109,10 @@ def _source(path: str, layer: str) -> tuple[str, tuple[int, ...]]:
     """The text of the file, and what tells it from another version. Raises Failure for one that others could have
     written."""
     try:
-        descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
-        with os.fdopen(descriptor, "rb") as file:
-            found = os.fstat(descriptor)
-            if not stat.S_ISREG(found.st_mode) or found.st_size > MOST_BYTES:
-                raise Failure(f"{visible(path)} must be a plain file of at most {MOST_BYTES:,} bytes.")
+        with open_plain(path) as file:
+            found = os.fstat(file.fileno())
+            if found.st_size > MOST_BYTES:
+                raise Failure(f"{visible(path)} must have at most {MOST_BYTES:,} bytes.")
             if layer == "enterprise":
                 check_file(path)
             elif found.st_uid not in (os.geteuid(), 0) or found.st_mode & 0o022:

@@ -8,9 +8,9 @@ project's are there before anybody trusts it, but none of their words is shown u
 from __future__ import annotations
 
 import os
-import stat
 
 from gateway.core.errors import ConfigError, Problem
+from gateway.core.plain_files import open_plain
 from gateway.core.value import Value
 from gateway.spec.frontmatter import MOST_BYTES, document
 
@@ -205,11 +205,10 @@ def _document(path: str) -> tuple[Document, str]:
         known = _documents.get(path)
         if known is not None and known[0] == stamp:
             return known[1], known[2]
-        descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
-        with os.fdopen(descriptor, "rb") as file:
-            found = os.fstat(descriptor)
+        with open_plain(path) as file:
+            found = os.fstat(file.fileno())
             stamp = _stamp(found)
-            if not stat.S_ISREG(found.st_mode) or found.st_size > MOST_BYTES:
+            if found.st_size > MOST_BYTES:
                 raise ConfigError(Problem(f"must be a regular file of at most {MOST_BYTES:,} bytes", file=path))
             content = file.read(MOST_BYTES + 1)
             real = os.path.realpath(path)

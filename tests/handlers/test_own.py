@@ -117,7 +117,7 @@ def broken(own: Own, how: str) -> None:
         ("syntax", "cannot be loaded: SyntaxError"),
         ("no function", "there is no function `does`"),
         ("others may write it", "must be yours, and nobody else's to write"),
-        ("a FIFO", "must be a plain file"),
+        ("a FIFO", "is no regular file"),
         ("a link into the project", "must lie where policy forbids agents to write"),
         ("no text", "it is not UTF-8"),
     ],

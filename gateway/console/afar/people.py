@@ -8,6 +8,8 @@ import os
 import re
 from typing import Any
 
+from gateway.console.afar.private_files import read_private
+from gateway.core.cache import replace_whole
 from gateway.core.errors import ConfigError, Problem
 from gateway.core.value import Value
 
@@ -132,26 +134,15 @@ class People:
 
     def _write(self) -> None:
         text = json.dumps({"version": 1, "people": [_told(each) for each in self.all()]}, indent=1)
-        part = f"{self._path}.new"
-        descriptor = os.open(part, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
-        with os.fdopen(descriptor, "w", encoding="ascii") as file:
-            file.write(text)
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(part, self._path)
+        replace_whole(self._path, text.encode("ascii"))
 
     def _read(self) -> Iterable[Person]:
         try:
-            descriptor = os.open(self._path, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK)
+            content = read_private(self._path, _MOST_BYTES)
         except FileNotFoundError:
             return []
         except OSError as error:
             raise self._problem(str(error.strerror)) from error
-        with os.fdopen(descriptor, "rb") as file:
-            found = os.fstat(file.fileno())
-            if found.st_uid != os.geteuid() or found.st_mode & 0o170077 != 0o100000:
-                raise self._problem("it is not yours alone")
-            content = file.read(_MOST_BYTES + 1)
         try:
             if len(content) > _MOST_BYTES:
                 raise ValueError("it is too long")

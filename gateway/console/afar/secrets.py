@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 import re
 
+from gateway.console.afar.private_files import read_private
+from gateway.core.cache import replace_whole
 from gateway.core.errors import ConfigError, Problem
 from gateway.spec.remote import SECRET_NAME
 
@@ -27,10 +29,7 @@ def keep(folder: str, name: str, secret: str) -> str:
         raise ConfigError(Problem("a secret must be one line of printable ASCII", remedy="paste it without its quotes"))
     try:
         os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
-        descriptor = os.open(f"{path}.new", os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
-        with os.fdopen(descriptor, "w", encoding="ascii") as file:
-            file.write(secret)
-        os.replace(f"{path}.new", path)
+        replace_whole(path, secret.encode("ascii"))
     except OSError as error:
         raise ConfigError(Problem(f"cannot be written: {error.strerror}", file=path)) from error
     return path
@@ -41,14 +40,11 @@ def read(folder: str, name: str) -> str:
     path = path_of(folder, name)
     remedy = f"keep it with `gateway console --secret {name}`"
     try:
-        descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK)
+        content = read_private(path, LONGEST)
     except OSError as error:
-        raise ConfigError(Problem(f"the secret `{name}` cannot be read: {error.strerror}", remedy=remedy)) from error
-    with os.fdopen(descriptor, "rb") as file:
-        found = os.fstat(file.fileno())
-        if found.st_uid != os.geteuid() or found.st_mode & 0o170077 != 0o100000:
-            raise ConfigError(Problem(f"the secret `{name}` is not yours alone", file=path, remedy=remedy))
-        content = file.read(LONGEST + 1)
+        raise ConfigError(
+            Problem(f"the secret `{name}` cannot be read: {error.strerror}", file=path, remedy=remedy)
+        ) from error
     text = content.decode("ascii", "replace").strip()
     if not text or len(content) > LONGEST or not text.isascii() or not text.isprintable():
         raise ConfigError(Problem(f"the secret `{name}` is not one line of printable ASCII", file=path, remedy=remedy))

@@ -12,7 +12,9 @@ from typing import TYPE_CHECKING, Any
 from gateway.audit.redact import Redactor
 from gateway.calls.outgoing import RequestError
 from gateway.console.afar import notices, push, secrets
+from gateway.console.afar.private_files import read_private
 from gateway.console.afar.sending import send
+from gateway.core.cache import replace_whole
 from gateway.core.errors import ConfigError, Problem
 from gateway.core.value import Value
 
@@ -142,14 +144,9 @@ def _push_key(folder: str) -> str:
     """This console's pair, made when it is first needed: browsers that asked to be told know it."""
     name = os.path.join(folder, KEY)
     try:
-        descriptor = os.open(name, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW)
-        with os.fdopen(descriptor, encoding="ascii") as file:
-            found = file.read(4096)
+        found = read_private(name, 4096).decode("ascii")
         push.public_key(found)
     except (OSError, ValueError):
         found = push.new_key()
-        descriptor = os.open(f"{name}.new", os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
-        with os.fdopen(descriptor, "w", encoding="ascii") as file:
-            file.write(found)
-        os.replace(f"{name}.new", name)
+        replace_whole(name, found.encode("ascii"))
     return found
