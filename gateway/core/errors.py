@@ -29,13 +29,13 @@ class GatewayError(Exception):
 
 def fault(error: BaseException) -> str:
     """A phrase on an error that nobody foresaw: its kind alone, because what it says may be a piece of a file that was
-    being read. Where a package is missing that only the extra `agent` brings, the phrase names it."""
+    being read. Where a package is missing that may well be, the phrase names it."""
     if isinstance(error, ModuleNotFoundError):
-        from gateway.core.products import REMEDY, absent
+        from gateway.core.products import lacking
 
-        package = absent(error)
-        if package:
-            return f"a missing package (`{package}`): {REMEDY}"
+        found = lacking(error)
+        if found:
+            return found
     return f"an internal error ({type(error).__name__})"
 
 

@@ -19,6 +19,8 @@ AGENT = {
     "pypdf": "pypdf",
 }
 REMEDY = "install `agent-gateway[agent]`, in a checkout `.[agent]`"
+# Programs that are installed beside the gateway may hold the SDK of MCP back: what does not need it goes on working.
+_MCP = frozenset(("mcp", "mcp_types"))
 
 
 def missing(modules: Iterable[str]) -> str:
@@ -28,10 +30,12 @@ def missing(modules: Iterable[str]) -> str:
     return next((AGENT[module] for module in modules if find_spec(module) is None), "")
 
 
-def absent(error: BaseException) -> str:
-    """The package of the extra `agent` whose absence an error is about, "" for any other error."""
-    name = (error.name or "") if isinstance(error, ModuleNotFoundError) else ""
-    return AGENT.get(name.partition(".")[0], "")
+def lacking(error: BaseException) -> str:
+    """A phrase on the package whose absence, or age, an error is about, with what to do; "" for any other error."""
+    module = (error.name or "").partition(".")[0] if isinstance(error, ModuleNotFoundError) else ""
+    if module in AGENT:
+        return f"a missing package (`{AGENT[module]}`): {REMEDY}"
+    return "a missing or old package (`mcp`): install `mcp>=2.3`" if module in _MCP else ""
 
 
 def need(*modules: str) -> None:

@@ -17,6 +17,7 @@ FRAMEWORKS = {
     "pydantic_ai": "pydantic_ai",
     "claude_agent": "claude_agent_sdk",
     "adk": "google.adk",
+    "crewai": "crewai",
     "smolagents": "smolagents",
 }
 SAID = [

@@ -57,6 +57,7 @@ EXTRA = names(PROJECT["optional-dependencies"]["agent"])
 EXTRAS = {
     "adapters.adk": {"google"},
     "adapters.claude_agent": {"claude_agent_sdk"},
+    "adapters.crewai": {"crewai", "pydantic"},
     "adapters.langchain": {"langchain", "langchain_core", "langgraph"},
     "adapters.openai_agents": {"agents"},
     "adapters.pydantic_ai": {"pydantic_ai", "pydantic_core"},
@@ -134,6 +135,9 @@ def test_a_missing_package_of_the_extra_is_named_with_what_to_install() -> None:
     assert caught.value.name == "gateway_has_no_such"
     assert fault(ModuleNotFoundError("x", name="PIL.Image")) == (
         "a missing package (`pillow`): install `agent-gateway[agent]`, in a checkout `.[agent]`"
+    )
+    assert fault(ModuleNotFoundError("x", name="mcp.shared.inbound")) == (
+        "a missing or old package (`mcp`): install `mcp>=2.3`"
     )
     assert fault(ModuleNotFoundError("x", name="yaml")) == "an internal error (ModuleNotFoundError)"
     assert fault(KeyError("what was read")) == "an internal error (KeyError)"
