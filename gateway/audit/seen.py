@@ -10,7 +10,7 @@ from _blake2 import blake2b
 
 from gateway.core.plainjson import encoder, loads
 from gateway.model.context import Context
-from gateway.model.facts import Facts, GitFact, Origin, PathFact, Seen, TreeFact
+from gateway.model.facts import ClientFact, Facts, GitFact, Origin, PathFact, Seen, TreeFact
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -110,6 +110,8 @@ def facts_data(seen: Seen) -> dict[str, Any]:
             found["wanders"] = True
         if facts.activates:
             found["activates"] = dict(facts.activates)
+        if facts.clients:
+            found["clients"] = dict(facts.clients)
     if seen.own is not None:
         found["own"] = seen.own
     if seen.others:
@@ -167,6 +169,7 @@ _READ: dict[str, Callable[[Any], Any]] = {
     "searched": tuple,
     "wanders": bool,
     "activates": lambda rows: {path: tuple(names) for path, names in rows.items()},
+    "clients": lambda rows: {name: ClientFact(*_frozen(each)) for name, each in rows.items()},
 }
 
 

@@ -110,10 +110,11 @@ def _analysis(findings: _Analyst) -> Analysis:
         from gateway.commands.nested import links  # lazy: few texts are about several repositories
 
         nests = _once(git) if links(findings.parts) else ()
+    clients = _once([each.target for each in pending if each.kind == "client"]) if pending else ()
     wanted = Wanted.make((
         _once(paths) if paths else (), _once(globs) if globs else (), tuple(programs) if len(programs) < 2
         else _once(programs), _once(git) if git else (), (), names, settings,
-        nests, _once([path for _, path in findings.sourced]) if findings.sourced else (),
+        nests, _once([path for _, path in findings.sourced]) if findings.sourced else (), clients,
     ))  # fmt: skip
     sourced: tuple[tuple[int, str], ...] = ()
     if findings.sourced:

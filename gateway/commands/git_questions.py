@@ -167,7 +167,8 @@ def remote(items: list[Item], parts: tuple[Part, ...], question: Pending, facts:
         elif place[0] == "helper":
             add_code(items, parts, question, f"{url} runs a helper program")
         else:
-            items.append(template.replace(effect=Connect(place[1], place[2], direction)))
+            known_by = "person" if fact.own and place[1] != HOLE else ""
+            items.append(template.replace(effect=Connect(place[1], place[2], direction, (), known_by)))
             own = context.home + "/.ssh" if place[0] == "ssh" and context.home else ""
             items.append(template.replace(effect=Credential("git", own)))
 

@@ -6,6 +6,7 @@ Each kind of question has one function in `_SETTLERS`. A fact that is missing ne
 from __future__ import annotations
 
 from gateway.commands.brought import is_brought
+from gateway.commands.clients import client
 from gateway.commands.git_questions import branch, git, made_repositories, own_stores, remote
 from gateway.commands.parts import add_code
 from gateway.commands.places import MAX_MATCHES, absolute, literal_folder
@@ -290,4 +291,5 @@ _SETTLERS = {
     "views": _views,
     "file": _file,
     "installed": _installed,
+    "client": client,
 }

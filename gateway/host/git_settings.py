@@ -90,7 +90,7 @@ class _Look:
 
     def _is_safe(self, path: str) -> bool:
         self.went_further = True
-        return not _may_write(_joined(path, self.top, self.context.home), self.host, self.context)
+        return not may_be_written(_joined(path, self.top, self.context.home), self.host, self.context)
 
     def _leads_away(self, path: str) -> bool:
         """Whether a file that git would read is another one than its name says."""
@@ -121,7 +121,7 @@ def may_write(path: str, context: Context) -> bool:
     return any(whole.startswith(f"{place}/") for place in (*context.workspace, *context.temp, *TEMPORARY))
 
 
-def _may_write(path: str, host: Host, context: Context) -> bool:
+def may_be_written(path: str, host: Host, context: Context) -> bool:
     """The same of a name, of each link on the way to it, and of what it leads to, or that nobody can tell. The path is
     as it was written: behind a link, `..` is not the folder that the link lies in."""
     if host.path(path) is None:
@@ -167,7 +167,7 @@ def _settings(
         if unclear:
             continue
         included = _joined(value, dirname(file), context.home)
-        if strict and _may_write(included, host, context):
+        if strict and may_be_written(included, host, context):
             raise _Unclear(f"{file} includes {normpath(included)}, which calls may write")
         yield from _settings(included, host, context, depth + 1, strict=strict)
 

@@ -43,7 +43,7 @@ def observe(
     Never raises for what the host holds. Work is bounded: entries for each glob and tree, one stat a path.
     """
     nothing = not (wanted.paths or wanted.globs or wanted.programs or wanted.git or wanted.trees or wanted.names)
-    if nothing and not (wanted.settings or wanted.activates):
+    if nothing and not (wanted.settings or wanted.activates or wanted.clients):
         return NO_FACTS
     if len(wanted.paths) < _MANY:
         paths = {path: _look_at(path, host) for path in wanted.paths}
@@ -82,9 +82,15 @@ def observe(
     searched = _written_folders(search_path, context) if wanted.programs else ()
     activates = {path: _sets(path, host) for path in wanted.activates} if wanted.activates else {}
     nested = {folder: nests(folder, host) for folder in wanted.nests} if wanted.nests else {}
-    return Facts.make(
-        (paths, globs, programs, git, trees, untrusted, names, settings, nested, chosen, searched, wanders, activates)
-    )
+    clients = {}
+    if wanted.clients:
+        from gateway.host.clients import client_fact  # lazy: few calls start such a program
+
+        clients = {name: client_fact(name, host, context) for name in wanted.clients}
+    return Facts.make((
+        paths, globs, programs, git, trees, untrusted, names, settings, nested, chosen, searched, wanders, activates,
+        clients,
+    ))  # fmt: skip
 
 
 def _sets(path: str, host: Host) -> tuple[str, ...]:

@@ -43,6 +43,8 @@ class Recorded:
             self._lacks("which repositories lie inside")
         if any(path not in facts.activates for path in wanted.activates) and context.confined:
             self._lacks("what a script sets")
+        if any(name not in facts.clients for name in wanted.clients):
+            self._lacks("where a client connects")
         if not context.confined and any(folder not in facts.names for folder in wanted.names):
             self._lacks("names below a folder")
         return facts.replace(trees={}) if facts.trees else facts

@@ -18,9 +18,10 @@ class Pending(Value):
     `target`), "remote" (git's remote `target` is contacted; `extra`: fetch or send, a blank, and git's folder),
     "branch" (the remote `target` is sent the branch that HEAD is on in the folder `extra`), "into" (`target` is
     written, or `extra` in it if it is a folder), "dash" (a match of `target` would be read as an option), "blanks"
-    (matches of `target` become words again), "names" (so do names below the folder `target`), "parts" (only a part of
-    a name may be read), "settings" (the program `extra` obeys files in the folder `target` and above), "sends" (the
-    connection to `target` carries what the parts before it, its own and some redirects read: `extra` lists the
+    (matches of `target` become words again), "names" (so do names below the folder `target`), "parts" (only a part of a
+    name may be read), "settings" (the program `extra` obeys files in the folder `target` and above), "client" (the
+    client `target` connects where its person's settings say, `extra` being what the words choose among them), "sends"
+    (the connection to `target` carries what the parts before it, its own and some redirects read: `extra` lists the
     three). `part` is the index of the command.
     """
 

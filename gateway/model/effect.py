@@ -114,13 +114,16 @@ class Touch(Effect):
 
 class Connect(Effect):
     """A host is contacted. `port` 0: not known. `direction`: fetch, send or listen. `sends`: files whose content may
-    leave with it, as paths and where their links lead; `/**` behind a folder stands for all that lies below."""
+    leave with it, as paths and where their links lead; `/**` behind a folder stands for all that lies below.
+    `known_by`: who names the host, if the words of the call do not: `person`, whose own settings of the program do, in
+    files that no call can write; `provider`, whose program has it for what it is asked."""
 
     kind = "connect"
     host: str
     port: int
     direction: str
     sends: tuple[str, ...] = ()
+    known_by: str = ""
 
     @property
     def target(self) -> str:

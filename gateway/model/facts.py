@@ -35,7 +35,8 @@ class Wanted(Value):
     names become words again, which only matters where nothing confines the call. `settings`: folders with the names
     of files, there or above, that tell programs what to do. `nests`: folders git would start in, where it matters which
     repositories lie inside the work tree. `activates`: scripts that a text
-    sources, which may be those of Python's environments."""
+    sources, which may be those of Python's environments. `clients`: programs that take from a person's own settings
+    where they connect (`gateway.host.clients`)."""
 
     paths: tuple[str, ...] = ()
     globs: tuple[str, ...] = ()
@@ -46,6 +47,7 @@ class Wanted(Value):
     settings: tuple[tuple[str, tuple[str, ...]], ...] = ()
     nests: tuple[str, ...] = ()
     activates: tuple[str, ...] = ()
+    clients: tuple[str, ...] = ()
 
 
 class PathFact(Value):
@@ -73,6 +75,16 @@ class GitFact(Value):
     why: str = ""
 
 
+class ClientFact(Value):
+    """What a person's own settings say of where a client connects and with which login; nothing that is secret. `why`:
+    why nobody can tell, "" if that can be told. `files`: those that the login lies in. `rows`: what each module of
+    `gateway.host.clients` finds, of whichever kinds it has."""
+
+    why: str = ""
+    files: tuple[str, ...] = ()
+    rows: tuple[tuple[str, ...], ...] = ()
+
+
 class TreeFact(Value):
     """Denied paths found below a tree; `complete` is False when the bound was hit."""
 
@@ -91,7 +103,8 @@ class Facts(Value):
     lies inside the work tree and has settings by which git may run something; None where a bound was hit. `chosen`:
     names that a version manager's shim starts, which the project's files choose. `searched`: folders of PATH that
     the agent can write. `wanders`: PATH holds folders that depend on where one stands. `activates`: the variables that
-    a script sets which does nothing else (`gateway.commands.activation`), () for any other."""
+    a script sets which does nothing else (`gateway.commands.activation`), () for any other. `clients`: by their names,
+    as in `Wanted`."""
 
     paths: Mapping[str, PathFact] = {}
     globs: Mapping[str, tuple[str, ...] | None] = {}
@@ -106,6 +119,7 @@ class Facts(Value):
     searched: tuple[str, ...] = ()
     wanders: bool = False
     activates: Mapping[str, tuple[str, ...]] = {}
+    clients: Mapping[str, ClientFact] = {}
 
 
 NO_FACTS = Facts()

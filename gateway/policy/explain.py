@@ -286,6 +286,8 @@ def effect_of(item: Item, decided: Outcome | None) -> dict[str, Any]:
     elif kind == "connect":
         found["known"] = HOLE not in effect.host
         found["direction"] = effect.direction
+        if effect.known_by:
+            found["known_by"] = effect.known_by
         if effect.sends:
             found["sends"] = [path.replace(HOLE, UNKNOWN) for path in effect.sends]
     elif kind in ("code", "opaque"):

@@ -374,9 +374,8 @@ PREDICATES: dict[str, Predicate] = {
     "host": Predicate("effect", _HOSTS, _host, _CONNECT),
     "host_not": Predicate("effect", _HOSTS, _host_not, _CONNECT, negated=True, circumstance=True),
     "port": Predicate("effect", Form("ports", _same), _port, _CONNECT),
-    "direction": Predicate(
-        "effect", _CHOICES, test=_field("direction"), kinds=_CONNECT, choices=("fetch", "send", "listen")
-    ),
+    "direction": Predicate("effect", _CHOICES, _field("direction"), _CONNECT, choices=("fetch", "send", "listen")),
+    "known_by": Predicate("effect", _CHOICES, _field("known_by"), _CONNECT, choices=("person", "provider")),
     "sends": Predicate("effect", _PATHS, _sends, _CONNECT),
     "remote": Predicate("effect", _GLOBS, _field_glob("remote"), _PUSH),
     "ref": Predicate("effect", _GLOBS, _field_glob("ref"), _PUSH),

@@ -10,7 +10,6 @@ from __future__ import annotations
 from gateway.model.effect import HOLE
 from gateway.policy import hosts
 from gateway.policy.predicates import PREDICATES
-from gateway.policy.table import EXCEPT
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -32,10 +31,9 @@ def is_unknown(effect: Effect) -> bool:
 
 def is_held(policy: Policy, clause: int) -> bool:
     """Whether the proxy holds what a clause that forbids says of hosts, whichever host is contacted."""
-    rule, tests, _of_part = policy.clauses[clause]
-    if policy.rules[rule][EXCEPT] or any(
-        PREDICATES[name].scope == "effect" and name not in _SAID for name, _argument in tests
-    ):
+    # What exceptions spare is forbidden less, and not more.
+    _rule, tests, _of_part = policy.clauses[clause]
+    if any(PREDICATES[name].scope == "effect" and name not in _SAID for name, _argument in tests):
         return False
     named = {pattern for pattern, number in policy.hosts["written"] if number == clause}
     return bool(named) and named <= _CLOSED

@@ -29,6 +29,14 @@ _LOADERS = (
     "JAVA_TOOL_OPTIONS", "_JAVA_OPTIONS", "SSH_*", "DBUS_*", "GPG_*",
 )  # fmt: skip
 
+# Beside which login, in the home folder, variables choose among what lies there.
+_BESIDE_LOGIN = {
+    ".aws": ("AWS_PROFILE", "AWS_DEFAULT_PROFILE", "AWS_REGION", "AWS_DEFAULT_REGION"),
+    ".config/gcloud": (
+        "CLOUDSDK_ACTIVE_CONFIG_NAME", "CLOUDSDK_CORE_PROJECT", "CLOUDSDK_COMPUTE_REGION", "CLOUDSDK_COMPUTE_ZONE",
+    ),
+}  # fmt: skip
+
 _MOST_KNOWN = 8
 _known: dict[tuple[tuple[tuple[str, str], ...], tuple[str, ...]], tuple[tuple[str, str], ...]] = {}
 
@@ -40,18 +48,30 @@ def environment_of(
     home: str,
     search_path: tuple[str, ...],
     sockets: Iterable[str],
+    lent: Iterable[str] = (),
 ) -> tuple[tuple[str, str], ...]:
     """All variables of the call, sorted. `sockets`: paths that it may connect to; the variable that names ssh's agent
-    is passed on only with its socket."""
+    is passed on only with its socket. `lent`: files and folders of logins; with them go the variables that name them,
+    and choose among what lies there."""
     found = {"LANG": "C.UTF-8", **dict(_passed(tuple(given.items()), tuple(profile.get("env", ()))))}
     agent = given.get("SSH_AUTH_SOCK", "")
     if agent and agent in tuple(sockets):
         found["SSH_AUTH_SOCK"] = agent
     elif "SSH_AUTH_SOCK" in found:
         del found["SSH_AUTH_SOCK"]
+    if logins := tuple(lent):
+        found.update(_beside(logins, given, home))
     found.update({name: value for name, value in dict(profile.get("set", {})).items() if is_settable(name)})
     found.update({"PATH": ":".join(search_path or USUAL_PATH), "HOME": home, "TMPDIR": "/tmp"})
     return tuple(sorted(found.items()))
+
+
+def _beside(lent: tuple[str, ...], given: Mapping[str, str], home: str) -> dict[str, str]:
+    names = [name for folder, found in _BESIDE_LOGIN.items() if f"{home}/{folder}" in lent for name in found]
+    files = [each for each in given.get("KUBECONFIG", "").split(":") if each]
+    if files and set(files) <= set(lent):
+        names.append("KUBECONFIG")
+    return {name: given[name] for name in names if given.get(name)}
 
 
 def _passed(given: tuple[tuple[str, str], ...], named: tuple[str, ...]) -> tuple[tuple[str, str], ...]:

@@ -118,6 +118,10 @@ def explanation_schema() -> dict[str, Any]:
         "known": ("whether all of the path or host is known", _BOOLEAN),
         "real": ("where the path leads, if that is elsewhere", _TEXT),
         "direction": ("of a connection", {"enum": list(DIRECTIONS)}),
+        "known_by": (
+            "who names the host, if the call does not: the person's own settings, or the program's provider",
+            {"enum": ["person", "provider"]},
+        ),
         "sends": ("files whose content the connection may carry", _TEXTS),
         "why": ("why it is code or not known", _TEXT),
         "access": ("of a variable", {"enum": ["read", "set"]}),

@@ -93,7 +93,12 @@ class _Planning:
             private=private,
             cwd=context.cwd,
             environment=environment_of(
-                survey.variables, sandbox, home=survey.home, search_path=search_path, sockets=self.sockets
+                survey.variables,
+                sandbox,
+                home=survey.home,
+                search_path=search_path,
+                sockets=self.sockets,
+                lent=[each.path for each in self.grants.credentials],
             ),
             network=network,
             limits=limits_of(self.profile.limits),

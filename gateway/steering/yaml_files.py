@@ -20,18 +20,24 @@ _MOST = 50_000  # values, what is referred to counted each time
 def entries(text: str) -> list[Entry]:
     """Every value is its text. A table that is merged into another stands in it, under the key `<<` as well. Raises
     NotRead for what is not YAML, is longer or deeper than settings are, or has several documents."""
+    found = flat(tree(text))
+    return [(tuple([key for key in path if key != "<<"]), value) for path, value in found]
+
+
+def tree(text: str) -> object:
+    """The same as tables, lists and texts; one that is merged into another stands under the key `<<`. Raises
+    NotRead."""
     import yaml  # lazy: few calls start a program that has such settings
 
     loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
     if len(text) > (_LONGEST if loader is not yaml.SafeLoader else _LONGEST_SLOW):
         raise NotRead("longer than settings are")
     try:
-        found = flat(_Tree(yaml.parse(text, Loader=loader)).whole())
+        return _Tree(yaml.parse(text, Loader=loader)).whole()
     except yaml.YAMLError:
         raise NotRead("no YAML") from None
     except RecursionError:
         raise NotRead("settings that are too deep") from None
-    return [(tuple([key for key in path if key != "<<"]), value) for path, value in found]
 
 
 class _Tree:

@@ -34,6 +34,25 @@ def test_the_environment_is_an_allowlist(name: str) -> None:
     assert found == tuple(sorted({**BUILT, **expected}.items()))
 
 
+@pytest.mark.parametrize(
+    ("lent", "named"),
+    [
+        ((), set()),
+        (("/h/.aws",), {"AWS_PROFILE"}),
+        (("/h/.kube/config", "/k/b"), {"KUBECONFIG"}),
+        (("/h/.kube/config",), set()),  # kubectl would read another cluster's
+        (("/h/.config/gcloud",), {"CLOUDSDK_CORE_PROJECT"}),
+    ],
+)
+def test_with_a_login_go_the_variables_that_choose_it(lent: tuple[str, ...], named: set[str]) -> None:
+    given = {
+        "AWS_PROFILE": "dev", "AWS_ENDPOINT_URL": "https://x", "AWS_SECRET_ACCESS_KEY": "x", "CLOUDSDK_CORE_PROJECT": "p",
+        "KUBECONFIG": "/h/.kube/config:/k/b", "CLOUDSDK_API_ENDPOINT_OVERRIDES_RUN": "https://x",
+    }  # fmt: skip
+    found = environment_of(given, {}, home="/h", search_path=("/usr/bin",), sockets=(), lent=lent)
+    assert dict(found) == BUILT | {name: given[name] for name in named}
+
+
 def test_with_its_socket_the_agent_is_named() -> None:
     found = environment_of({"SSH_AUTH_SOCK": "/run/a"}, {}, home="/h", search_path=(), sockets=("/run/a",))
     assert dict(found)["SSH_AUTH_SOCK"] == "/run/a"

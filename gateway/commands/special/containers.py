@@ -47,7 +47,7 @@ def _mounts(findings: Findings, run: Invocation) -> None:
             findings.touch("delete", path, run.cwds, run.part, True)
 
 
-def _kube_output(findings: Findings, run: Invocation) -> None:
+def kube_output(findings: Findings, run: Invocation) -> None:
     """`-o go-template-file=F` shows what the file says, and so does `--template=F` beside a form without a name."""
     templates: list[Word] = []
     from_file = False
@@ -91,6 +91,5 @@ def _compose(findings: Findings, run: Invocation) -> None:
 
 HOOKS: dict[str, Callable[[Findings, Invocation], None]] = {
     "compose": _compose,
-    "kube_output": _kube_output,
     "mounts": _mounts,
 }

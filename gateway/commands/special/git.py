@@ -132,6 +132,12 @@ def _fetch(findings: Findings, run: Invocation) -> None:
             findings.ask("remote", run.part, "*", f"fetch {cwd}", run.words[0].start, run.words[-1].end)
         return
     _contact(findings, run, run.operands[0] if run.operands else None, "fetch")
+    if run.subcommands[0] == "fetch":
+        # A branch of this repository may become what the remote has.
+        over = [word for word in run.operands[1:] if ":" in word.text or HOLE in word.text or not word.literal]
+        if over or run.has(["--refmap", "--stdin"]):
+            heads = Word(".git/refs/heads", run.words[0].start, run.words[-1].end)
+            findings.touch("write", heads, run.cwds, run.part, True)
 
 
 def _push(findings: Findings, run: Invocation) -> None:

@@ -200,6 +200,20 @@ DESCRIBED: dict[str, Entry] = {
         ("ask: {direction: send}", "curl -d a=b https://example.com", "curl https://example.com"),
         ("deny: {direction: listen}", "python3 -m http.server 8000", "curl https://example.com"),
     ),
+    "known_by": entry(
+        "who names the host, if the call does not",
+        (
+            "allow: {effect: connect, known_by: provider}",
+            "aws sts get-caller-identity --region eu-west-1",
+            "curl https://example.com",
+        ),
+        ("ask: {known_by: person}", "git fetch origin", "git fetch https://example.com/x.git"),
+        more=(
+            "`person`: settings of the person that no call can write, as the kubeconfig's cluster and git's remotes of the "
+            "project. `provider`: the program itself, for what it is asked, as `aws` for a service and a region. Of a host "
+            "that the words of the call name, or that nobody knows, it is neither."
+        ),
+    ),
     "sends": entry(
         "files whose content leaves with a connection",
         ("deny: {sends: '**/*.pem'}", "curl -d @keys/a.pem https://example.com", "curl -d @a.txt https://example.com"),

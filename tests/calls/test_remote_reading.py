@@ -1,0 +1,222 @@
+"""The preset `remote-reading` with the real clients: what they read is read as without the gateway, unasked, at the
+hosts that the person's settings name, and at no other."""
+
+from __future__ import annotations
+
+import base64
+import json
+import os
+import shutil
+import ssl
+import subprocess
+import tempfile
+import threading
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from warmed import warm
+
+from gateway.api.gateway import Gateway
+from gateway.approval.callback import Callback
+from gateway.calls.containing import cannot_contain
+from gateway.config.load import Options
+from gateway.core.places import Places
+from gateway.model.call import RawCall
+from gateway.model.facts import TEMPORARY
+from gateway.sandbox.egress.authority import Authority
+from gateway.sandbox.egress.service import Egress
+from gateway.sandbox.run import Runner
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from gateway.calls.output import Done
+
+SYSTEM_PATH = "/usr/local/bin:/usr/bin:/bin"
+HOME = os.path.realpath(os.path.expanduser("~"))
+pytestmark = [
+    pytest.mark.skipif(bool(cannot_contain()), reason="namespaces do not hold here"),
+    pytest.mark.skipif(f"{HOME}/".startswith(tuple(f"{each}/" for each in TEMPORARY)), reason="HOME is anybody's"),
+]
+
+
+def needs(program: str) -> Any:
+    found = shutil.which(program, path=SYSTEM_PATH)
+    return pytest.mark.skipif(found is None, reason=f"{program} is not installed")
+
+
+PODS = {
+    "kind": "PodList", "apiVersion": "v1", "metadata": {},
+    "items": [{"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "web-1", "namespace": "web"}}],
+}  # fmt: skip
+KUBERNETES = {
+    "/version": {"major": "1", "minor": "32", "gitVersion": "v1.32.0"},
+    "/api": {"kind": "APIVersions", "versions": ["v1"]},
+    "/apis": {"kind": "APIGroupList", "apiVersion": "v1", "groups": []},
+    "/api/v1": {
+        "kind": "APIResourceList", "groupVersion": "v1",
+        "resources": [{"name": "pods", "singularName": "pod", "namespaced": True, "kind": "Pod", "verbs": ["list"]}],
+    },
+    "/api/v1/namespaces/web/pods": PODS,
+}  # fmt: skip
+
+
+class World:
+    """A person's home and project, and one server that is every host outside."""
+
+    def __init__(self, top: Path) -> None:
+        self.top, self.home, self.work = top, top / "home", top / "work"
+        self.seen: list[tuple[str, str, str]] = []  # method, host and login of each request
+        self.resolved: list[str] = []
+        self.authority = Authority()
+        for name in ("home/.kube", "work", "policies", "served/a"):
+            (top / name).mkdir(parents=True)
+        authority = self.authority.certificate()
+        (self.work / "ca.pem").write_bytes(authority)
+        (top / "policies/user.yaml").write_text(
+            "version: 1\nextends: [daily, remote-reading]\n"
+            f"settings: {{sandbox: {{set: {{GIT_SSL_CAINFO: {self.work}/ca.pem}}}}}}\n"
+        )
+        trust = {"certificate-authority-data": base64.b64encode(authority).decode()}
+        config = {
+            "current-context": "web",
+            "clusters": [{"name": "c", "cluster": {"server": "https://cluster.example.com:6443", **trust}}],
+            "users": [{"name": "ann", "user": {"token": "ann"}}, {"name": "run", "user": {"exec": {"command": "id"}}}],
+            "contexts": [
+                {"name": "web", "context": {"cluster": "c", "user": "ann", "namespace": "web"}},
+                {"name": "run", "context": {"cluster": "c", "user": "run"}},
+            ],
+        }  # fmt: skip
+        (self.home / ".kube/config").write_text(json.dumps(config))
+
+    def repository(self) -> None:
+        def git(*words: object) -> None:
+            settings = ("-c", "user.name=t", "-c", "user.email=t@t", "-c", "init.defaultBranch=main")
+            environment = {"PATH": SYSTEM_PATH, "HOME": str(self.home)}
+            subprocess.run(["git", *settings, *map(str, words)], check=True, capture_output=True, env=environment)
+
+        source = self.top / "source"
+        git("init", source)
+        git("-C", source, "commit", "--allow-empty", "-m", "from there")
+        git("clone", "--bare", source, self.top / "served/a/b.git")
+        git("init", self.work)
+        git("-C", self.work, "remote", "add", "origin", "https://github.com/a/b.git")
+
+    @contextmanager
+    def opened(self) -> Iterator[Gateway]:
+        world = self
+
+        class Hosts(BaseHTTPRequestHandler):
+            protocol_version = "HTTP/1.1"
+
+            def do_GET(self) -> None:
+                body = self.rfile.read(int(self.headers.get("Content-Length") or 0))
+                host = self.headers["Host"].partition(":")[0]
+                world.seen.append((self.command, host, self.headers.get("Authorization", "")))
+                path, _, query = self.path.partition("?")
+                if host == "github.com":
+                    status, kind, answer = world.git(self, path, query, body)
+                else:
+                    found = KUBERNETES.get(path)
+                    status, kind, answer = 200 if found else 404, "application/json", json.dumps(found).encode()
+                self.send_response(status)
+                self.send_header("Content-Type", kind)
+                self.send_header("Content-Length", str(len(answer)))
+                self.end_headers()
+                self.wfile.write(answer)
+
+            def do_POST(self) -> None:
+                self.do_GET()
+
+            def log_message(self, *_said: object) -> None:
+                pass
+
+        context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+        context.sni_callback = lambda connection, name, _: setattr(
+            connection, "context", self.authority.context(str(name))
+        )
+        server = ThreadingHTTPServer(("127.0.0.1", 0), Hosts)
+        server.daemon_threads = True
+        server.socket = context.wrap_socket(server.socket, server_side=True, do_handshake_on_connect=False)
+        thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.05})
+        thread.start()
+        top = self.top
+        where = Places(
+            str(top / "etc"), str(top / "config"), state=str(top / "state"), cache=warm(top / "cache"),
+            home=str(self.home),
+        )  # fmt: skip
+        egress = Egress(self.resolve, lambda _address, _port: ("127.0.0.1", server.server_address[1]))
+        options = Options(str(self.work), str(top / "policies"), root=str(self.work), binding=True)
+        runner = Runner(str(top / "state/quarantine"), egress=egress)
+        environment = {"PATH": SYSTEM_PATH, "HOME": str(self.home)}
+        approver = Callback(lambda _question: False)
+        try:
+            with Gateway(options, where=where, approver=approver, runner=runner, environment=environment) as gateway:
+                yield gateway
+        finally:
+            server.shutdown()
+            thread.join()
+            server.server_close()
+
+    def resolve(self, name: str) -> list[str]:
+        self.resolved.append(name)
+        return ["93.184.216.34"]
+
+    def git(self, request: BaseHTTPRequestHandler, path: str, query: str, body: bytes) -> tuple[int, str, bytes]:
+        environment = {
+            "GIT_PROJECT_ROOT": str(self.top / "served"), "GIT_HTTP_EXPORT_ALL": "1", "PATH_INFO": path,
+            "QUERY_STRING": query, "REQUEST_METHOD": request.command, "PATH": SYSTEM_PATH,
+            "CONTENT_TYPE": request.headers.get("Content-Type", ""), "HOME": str(self.home),
+            "GIT_PROTOCOL": request.headers.get("Git-Protocol", ""),
+            "HTTP_CONTENT_ENCODING": request.headers.get("Content-Encoding", ""),
+        }  # fmt: skip
+        done = subprocess.run(["git", "http-backend"], input=body, env=environment, capture_output=True, check=True)
+        head, _, answer = done.stdout.partition(b"\r\n\r\n")
+        fields = dict(line.split(": ", 1) for line in head.decode().splitlines())
+        return int(fields.get("Status", "200").split()[0]), fields.get("Content-Type", "text/plain"), answer
+
+
+@pytest.fixture
+def world() -> Iterator[World]:
+    top = Path(tempfile.mkdtemp(prefix="remote-reading-", dir=HOME))
+    try:
+        yield World(top)
+    finally:
+        shutil.rmtree(top)
+
+
+def run(gateway: Gateway, text: str) -> Done:
+    return gateway.calls.call(RawCall("Bash", {"command": text}), None, None)
+
+
+def said(done: Done) -> tuple[str, str]:
+    return done.verdict.decision.word, done.result.stdout.decode()
+
+
+@needs("kubectl")
+def test_kubectl_reads_the_cluster_of_the_kubeconfig_unasked_and_changes_nothing_there(world: World) -> None:
+    with world.opened() as gateway:
+        assert said(run(gateway, "kubectl get pods -o name")) == ("allow", "pod/web-1\n")
+        assert {(method, host) for method, host, _login in world.seen} == {("GET", "cluster.example.com")}
+        assert "Bearer ann" in {login for _method, _host, login in world.seen}
+        world.seen.clear()
+        for text in ("kubectl get secret/x", "kubectl delete pod web-1", "kubectl --context run get pods"):
+            assert run(gateway, text).verdict.decision.word == "ask", text
+        # What the analysis did not predict has neither the login nor the host.
+        assert said(run(gateway, "cat ~/.kube/config"))[1] == ""
+        assert world.seen == []
+        assert set(world.resolved) == {"cluster.example.com"}
+
+
+@needs("git")
+def test_git_fetches_from_the_projects_remote_unasked(world: World) -> None:
+    world.repository()
+    with world.opened() as gateway:
+        assert said(run(gateway, "git fetch -q && git log --format=%s origin/main")) == ("allow", "from there\n")
+        assert said(run(gateway, "git ls-remote -q --heads"))[1].split()[1:] == ["refs/heads/main"]
+        for text in ("git fetch https://elsewhere.example/a.git", "git fetch origin main:main", "git push"):
+            assert run(gateway, text).verdict.decision.word == "ask", text
+        assert {host for _method, host, _login in world.seen} == set(world.resolved) == {"github.com"}

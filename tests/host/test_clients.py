@@ -1,0 +1,89 @@
+"""What a person's own settings say of where programs connect: told only of files that no call can write."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from gateway.host.clients import client_fact
+from gateway.host.frozen import FrozenHost
+from gateway.model.context import Context
+from gateway.model.facts import ClientFact
+
+HOME, ROOT = "/home/dev", "/home/dev/project"
+KUBE = 'clusters: [{name: c, cluster: {server: "https://c.example"}}]\nusers: [{name: u, user: {token: secret}}]'
+ROWS = (("cluster", "c", "https://c.example", ""), ("user", "u", ""))
+DEFAULT = f"{HOME}/.kube/config"
+
+
+def fact(name: str, contents: dict[str, str], links: dict[str, str] | None = None, **environment: str) -> ClientFact:
+    world: dict[str, Any] = {"home": HOME, "root": ROOT, "files": ["x"], "contents": contents, "links": links or {}}
+    host = FrozenHost(world | {"environment": environment})
+    return client_fact(name, host, Context(ROOT, ROOT, HOME, (ROOT,)))
+
+
+@pytest.mark.parametrize(
+    ("contents", "links", "environment", "expected"),
+    [
+        ({DEFAULT: KUBE}, {}, {}, ClientFact("", (DEFAULT,), ROWS)),
+        ({}, {}, {}, ClientFact("there is no kubeconfig")),
+        ({"/k/a": KUBE}, {}, {"KUBECONFIG": "/k/a:/k/none"}, ClientFact("", ("/k/a",), ROWS)),
+        ({DEFAULT: KUBE, f"{ROOT}/k": KUBE}, {}, {"KUBECONFIG": f"{ROOT}/k"}, ClientFact(f"calls may write {ROOT}/k")),
+        ({DEFAULT: KUBE}, {}, {"KUBECONFIG": f"{ROOT}/none:{DEFAULT}"}, ClientFact(f"calls may write {ROOT}/none")),
+        ({DEFAULT: KUBE}, {}, {"KUBECONFIG": "k"}, ClientFact("calls may write k")),
+        ({f"{ROOT}/k": KUBE}, {DEFAULT: f"{ROOT}/k"}, {}, ClientFact(f"calls may write {DEFAULT}")),
+        ({"/tmp/k": KUBE}, {f"{HOME}/.kube": "/tmp"}, {}, ClientFact(f"calls may write {HOME}/.kube/kuberc")),
+        ({DEFAULT: "clusters: x"}, {}, {}, ClientFact("`clusters` is no list")),
+        ({DEFAULT: KUBE, f"{HOME}/.kube/kuberc": "x"}, {}, {}, ClientFact("kuberc gives kubectl other options")),
+        ({DEFAULT: KUBE}, {}, {"KUBERC": "/x"}, ClientFact("kuberc gives kubectl other options")),
+        ({DEFAULT: f'users: [{{name: u, user: {{tokenFile: "{ROOT}/t"}}}}]'}, {}, {},
+         ClientFact("", (DEFAULT,), (("user", "u", f"calls may write {ROOT}/t", f"{ROOT}/t"),))),
+    ],
+)  # fmt: skip
+def test_a_kubeconfig_counts_where_no_call_can_write_it(
+    contents: dict[str, str], links: dict[str, str], environment: dict[str, str], expected: ClientFact
+) -> None:
+    found = fact("kubernetes", contents, links, **environment)
+    assert found == expected
+    assert "secret" not in str(found)
+
+
+CHOSEN = (("chosen", ""), ("region", ""))
+AWS = {f"{HOME}/.aws/config": "[default]\nregion = eu-west-1\n"}
+
+
+@pytest.mark.parametrize(
+    ("contents", "environment", "expected"),
+    [
+        ({}, {}, ClientFact("", (), CHOSEN)),
+        (AWS, {}, ClientFact("", (), (*CHOSEN, ("profile", "default", "eu-west-1", "")))),
+        ({}, {"AWS_PROFILE": "a", "AWS_DEFAULT_REGION": "r"}, ClientFact("", (), (("chosen", "a"), ("region", "r")))),
+        ({}, {"AWS_REGION": "a", "AWS_DEFAULT_REGION": "b"},
+         ClientFact("AWS_REGION and AWS_DEFAULT_REGION differ")),
+        ({}, {"AWS_ENDPOINT_URL": "https://x"}, ClientFact("AWS_ENDPOINT_URL is set")),
+        ({}, {"AWS_CONFIG_FILE": "/x"}, ClientFact("AWS_CONFIG_FILE is set")),
+        ({f"{HOME}/.aws/cli/alias": "[toplevel]\nec2 = !x"}, {}, ClientFact("aliases give its words other meanings")),
+        ({f"{HOME}/.aws/models/ec2/x.json": "{}"}, {}, ClientFact(f"{HOME}/.aws/models may lead elsewhere")),
+    ],
+)  # fmt: skip
+def test_settings_of_aws(contents: dict[str, str], environment: dict[str, str], expected: ClientFact) -> None:
+    assert fact("aws", contents, **environment) == expected
+
+
+@pytest.mark.parametrize(
+    ("contents", "environment", "why"),
+    [
+        ({}, {}, ""),
+        ({f"{HOME}/.config/gcloud/configurations/config_b": "[proxy]\naddress = x\n"}, {},
+         "its configuration sets `proxy/address`, which may lead elsewhere or run a program"),
+        ({}, {"CLOUDSDK_CONFIG": "/x"}, "CLOUDSDK_CONFIG is set"),
+    ],
+)  # fmt: skip
+def test_configurations_of_gcloud(contents: dict[str, str], environment: dict[str, str], why: str) -> None:
+    assert fact("gcloud", contents, **environment) == ClientFact(why)
+
+
+def test_without_a_home_nobody_knows_whose_settings_hold() -> None:
+    host = FrozenHost({"home": HOME, "root": ROOT, "files": []})
+    assert client_fact("kubernetes", host, Context(ROOT, ROOT, "")).why == "nobody knows whose settings hold"
