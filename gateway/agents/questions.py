@@ -157,6 +157,11 @@ def wants_others(settings: Mapping[str, Any]) -> bool:
     return "remote" in settings and wants(settings["remote"].value)
 
 
+def title_of(agent: str) -> str:
+    """What people call an agent."""
+    return _TITLES.get(agent, agent)
+
+
 def asking(event: Event, wish: str, what: str) -> str:
     """The word that answers an event where policy asks. `wish`: what is wished for where nobody is known to be there;
     `what`: what the call is about. SILENCE only where the client is about to ask its own person."""
@@ -173,7 +178,7 @@ def asking(event: Event, wish: str, what: str) -> str:
 
 def refusal_instead(event: Event, wish: str, what: str) -> str:
     """Why a question became a refusal, and what the person can do, for whoever reads it."""
-    title = _TITLES.get(event.agent, event.agent)
+    title = title_of(event.agent)
     nobody = "Nobody can be asked about it here, so it does not run"
     modes = PUT.get(event.agent, {})
     if wish == DENY:

@@ -211,7 +211,7 @@ class Services:
     ) -> Recorded:
         """Records what was decided, before anything of the call runs. `rewritten`: what hooks made of the call."""
         policy = planner.judge.loaded_for(verdict).policy.revision
-        told = None if grant is None else _told(grant)
+        told = None if grant is None else calls.told(grant)
         return calls.decided(
             self.log, verdict, front=self.front, session=session, plan=plan, grant=told, policy=policy,
             rewritten=rewritten, bundle=planner.judge.bundle,
@@ -249,9 +249,3 @@ class Services:
 def _private_fields(registry: Registry) -> Callable[[str], Collection[str]]:
     """Which fields of a tool the record keeps size and digest of only, as `tools.yaml` declares them."""
     return lambda name: registry[name].entry["private"] if name in registry else ()
-
-
-def _told(grant: Grant) -> dict[str, Any]:
-    """A grant as the record tells it: without its digests, which would let anybody try guesses."""
-    found: dict[str, Any] = {"allow": grant.allow, "scope": grant.scope, "by": grant.by}
-    return found | ({"saved": grant.saved} if grant.saved else {}) | ({"until": grant.until} if grant.until else {})

@@ -48,11 +48,12 @@ class Judgement(Value):
 
 class Approval(Value):
     """What became of asking: the judgement that was answered, and the grant. `grant`: None when nothing was answered;
-    `refusal`: why the call does not run, "" if it may."""
+    `refusal`: why the call does not run, "" if it may; `unanswered`: that is because nobody has answered."""
 
     judgement: Judgement
     grant: Grant | None
     refusal: str
+    unanswered: bool = False
 
 
 class Asking:
@@ -136,7 +137,8 @@ class Asking:
         if answer.scope == SESSION and self._grants is not None:
             self._grants.add(grant)
         said = "It was not approved" if name else "There is nobody to ask, so it is refused"
-        return Approval(judgement, grant, said + (f": {visible(answer.note).rstrip('.')}." if answer.note else "."))
+        refusal = said + (f": {visible(answer.note).rstrip('.')}." if answer.note else ".")
+        return Approval(judgement, grant, refusal, unanswered=not name)
 
     def _granted(self, judgement: Judgement, question: Question, asked: Grant, answer: Answer) -> Approval:
         now = time.time()

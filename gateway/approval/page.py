@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import math
 import os
 import secrets
 import socket
@@ -70,10 +71,16 @@ class Page:
         knows: Callable[[int], bool] = is_console,
         dialled: Callable[[Dialled], dict[str, Any]] | None = None,
         review: Callable[[Review], dict[str, Any]] | None = None,
+        until: float = math.inf,
+        silence_is_no: bool = True,
     ) -> None:
         """`show` makes what the page shows of a question. `folder`: where the console listens. `knows`: whether a
         process is the console; nobody else's answer counts. `dialled` and `review` make what the page shows of a
-        connection, and of what a call has changed; without them nobody is asked about those there."""
+        connection, and of what a call has changed; without them nobody is asked about those there. `until`: by the
+        monotonic clock, when no question stands any longer, however long it would. `silence_is_no`: else who says
+        nothing leaves it to whoever is asked next."""
+        self._until = until
+        self._silence_is_no = silence_is_no
         self._shows_review = review
         self._shows_dialled = dialled
         self._show = show
@@ -87,7 +94,7 @@ class Page:
         if asked is None:
             return None
         first = First()
-        asked.wait(first, question.cancelled)
+        asked.wait(first, question.cancelled, silence=self._silence_is_no)
         return first.answer
 
     @property
@@ -144,7 +151,8 @@ class Page:
 
     def begin(self, question: Question) -> Asked | None:
         """Shows the question; None where no page is there to show it."""
-        return self._begin(question, self._show(question), question.seconds or self._seconds)
+        seconds = min(question.seconds or self._seconds, self._until - monotonic())
+        return self._begin(question, self._show(question), seconds) if seconds > 0 else None
 
     def _begin(self, question: Question, shows: Mapping[str, Any], seconds: float) -> Asked | None:
         shown = {

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from gateway.audit.log import Log
+    from gateway.model.grant import Grant
     from gateway.model.plan import SandboxPlan
     from gateway.model.record import Rewritten
     from gateway.model.result import Result
@@ -64,6 +65,12 @@ def ended(log: Log, recorded: Recorded, verdict: Verdict, result: Result) -> Res
         return result
     stop = "." if result.reason and result.reason[-1] not in ".!?" else ""
     return result.replace(reason=f"{result.reason}{stop} {problem}".lstrip())
+
+
+def told(grant: Grant) -> dict[str, Any]:
+    """A grant as the record tells it: without its digests, which would let anybody try guesses."""
+    found: dict[str, Any] = {"allow": grant.allow, "scope": grant.scope, "by": grant.by}
+    return found | ({"saved": grant.saved} if grant.saved else {}) | ({"until": grant.until} if grant.until else {})
 
 
 class Lasting:

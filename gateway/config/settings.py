@@ -43,7 +43,7 @@ class Settings:
             self._check_servers(settings.get(servers) or {}, file.layer, path)
         self._check_mcp(settings.get("mcp") or {}, file.layer, path)
         self._check_web(settings, file.layer, path)
-        self._check_remote(settings.get("remote") or {}, file.layer, path)
+        self._check_remote(settings, file.layer, path)
         self._check_persons(settings, file.layer, path)
         for name, value in settings.items():
             reason = self._refused(file, name, value, may_loosen, is_elsewhere)
@@ -118,11 +118,16 @@ class Settings:
             remedy = "set it in your own policy"
             self.problems.append(Problem("a project must not set `mcp`", file=path, remedy=remedy))
 
-    def _check_remote(self, remote: dict[str, Any], layer: str, path: str) -> None:
-        """Who may answer, and who is told of calls, is not a project's to say."""
-        if remote and layer == "project":
+    def _check_remote(self, settings: dict[str, Any], layer: str, path: str) -> None:
+        """Who may answer where, and who is told of calls, is not a project's to say."""
+        page = "page" in (settings.get("agents") or {})
+        if layer == "project":
             remedy = "set it in your own policy"
-            self.problems.append(Problem("a project must not set `remote`", file=path, remedy=remedy))
+            self.problems += [
+                Problem(f"a project must not set `{name}`", file=path, remedy=remedy)
+                for name, given in (("remote", settings.get("remote")), ("agents.page", page))
+                if given
+            ]
 
     def _check_web(self, settings: dict[str, Any], layer: str, path: str) -> None:
         """Neither what is reached beside the public web nor who gets the words that are searched for is a project's

@@ -163,6 +163,11 @@ HOOK = Command(
         Option("--server", "The name of an MCP server of the agent, where its names of tools leave it open.", "NAME",
                True),
         Option("--deadline", "Refuse what is not decided by then; 10 if left out.", "SECONDS"),
+        Option(
+            "--waits",
+            "How long the agent waits for the hook, by its settings: so much less is a person asked (docs/console.md).",
+            "SECONDS",
+        ),
         Option("--in-shell", "Add 80 to the exit status of an answer, for the shell that `gateway init` puts around."),
         POLICIES,
         CWD,
@@ -202,6 +207,7 @@ class Request(Value):
     unattended: str | None = None
     server: tuple[str, ...] = ()
     deadline: str | None = None
+    waits: str | None = None
     in_shell: bool = False
 
 

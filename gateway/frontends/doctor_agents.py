@@ -16,6 +16,7 @@ from gateway.core.programs import persons_environment, persons_program
 from gateway.frontends.doctor_live import live_findings
 from gateway.frontends.doctor_looked import Looked, look
 from gateway.frontends.doctor_project import project_findings
+from gateway.frontends.doctor_times import times
 from gateway.frontends.finding import BETTER, BROKEN, OK, Finding
 from gateway.install import apart, canary
 from gateway.install.agents import agent_named
@@ -34,8 +35,6 @@ if TYPE_CHECKING:
     Run = Callable[[Sequence[str], bytes], tuple[int, bytes, bytes]]
 
 SECONDS = 20
-# Less than this, and the agent may stop waiting before the gateway's own deadline.
-LEAST_SECONDS = 12
 _SHOWN = 5
 
 
@@ -228,23 +227,10 @@ def incomplete(looked: Looked) -> list[Finding]:
             )
             details = tuple(f"{each}" for each in dict.fromkeys(weak))
             found.append(Finding(name, BROKEN, text=text, remedy=remedy, details=details))
-        if any(_too_short(name, each.data) for each in own):
-            text = (
-                f"{agent.TITLE} waits less than {LEAST_SECONDS} s for the hook in {own[0].file}, and then runs the call"
-            )
-            found.append(Finding(name, BROKEN, text, remedy))
+        found += times(agent, own, remedy)
         if name == "cursor" and any(isinstance(e.data, dict) and e.data.get("failClosed") is not True for e in own):
             found.append(Finding(name, BROKEN, f"a hook in {own[0].file} is without `failClosed`", remedy))
     return found
-
-
-def _too_short(name: str, data: object) -> bool:
-    if not isinstance(data, dict):
-        return False
-    given = data.get("timeoutSec" if name == "copilot" else "timeout")
-    if isinstance(given, bool) or not isinstance(given, (int, float)):
-        return False
-    return given < LEAST_SECONDS * (1000 if name == "gemini" else 1)
 
 
 def loose_files(looked: Looked) -> list[Finding]:

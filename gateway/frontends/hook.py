@@ -27,16 +27,14 @@ from gateway.agents.base import (
 from gateway.agents.shells import shell_of
 from gateway.core.errors import CallError, GatewayError, fault
 from gateway.core.value import Value
-from gateway.frontends.hook_place import folder_of, paused_of, root_of
+from gateway.frontends.hook_place import folder_of, mode_of, paused_of, root_of, worked_in
 from gateway.frontends.jsontext import read_json
 from gateway.judge.pipeline import TEMP
 from gateway.model.call import RawCall
 from gateway.model.decision import Decision
 from gateway.model.effect import HOLE, Touch
 from gateway.policy.explain import message
-from gateway.policy.modes import CEILINGS
 from gateway.tools.foreign import renamed, undescribed, unseen_place
-from gateway.tools.paths import absolute
 from gateway.tools.registry import is_mcp_name
 
 TYPE_CHECKING = False
@@ -46,9 +44,11 @@ if TYPE_CHECKING:
 
     from gateway.agents.base import Dialect, Event
     from gateway.audit.log import Log
+    from gateway.frontends.hook_asking import Answered
     from gateway.frontends.hook_record import Pending
     from gateway.judge.judge import Judge
     from gateway.model.context import Context
+    from gateway.model.grant import Grant
     from gateway.model.verdict import Verdict
     from gateway.tools.tool import Tool
 
@@ -66,12 +66,19 @@ if TYPE_CHECKING:
         def pending(self, gateway: Judge) -> Pending:
             """The calls that were let run and whose outcome is still to come."""
 
+        def person_until(self) -> float:
+            """Has a person's time begin: until when, by the monotonic clock, 0 where none can be waited for. Raises
+            NotHere."""
 
-__all__ = ["Asked", "Gateways", "Reply", "answer", "universal_refusal"]
 
-_STRICTER = ("plan", "dont_ask")
+__all__ = ["Asked", "Gateways", "NotHere", "Reply", "answer", "universal_refusal"]
+
 _TICKET = " --ticket "
 _LEFT = "policy asks about it"
+
+
+class NotHere(Exception):
+    """A person is to be asked, which another process has to wait for."""
 
 
 class Asked(Value):
@@ -94,7 +101,7 @@ def answer(
     gateways: Gateways,
     asked: Asked = Asked(),  # noqa: B008 - a value
 ) -> Reply:
-    """What `agent` is answered. Never raises: any doubt is the agent's own refusal."""
+    """What `agent` is answered. Raises nothing but NotHere of `gateways`: any doubt is the agent's own refusal."""
     dialect: Dialect | None = None
     event: Event | None = None
     try:
@@ -110,6 +117,8 @@ def answer(
             raise Misfit(f"the hook stands for `{asked.event[:80]}` and was given `{found.name[:80]}`")
         event = found
         return dialect.render(event, _answer(event, dialect, environment, gateways, asked))
+    except NotHere:
+        raise
     except Misfit as misfit:
         reason = f"gateway refused this call: what came is no event of `{agent}`: {misfit}."
     except GatewayError as error:
@@ -148,11 +157,10 @@ def _answer(event: Event, dialect: Dialect, environment: Mapping[str, str], gate
         has_run(gateway, event)
         ended(gateways.log(gateway), gateways.pending(gateway), event)
         return Answer(SILENCE)
-    paused = paused_of(gateway)
-    judge = paused or gateway
+    judge = paused_of(gateway) or gateway
 
     def judging(call: Event) -> _Judging:
-        return _Judging(call, dialect, environment, gateways, asked, judge, cwd, is_paused=bool(paused))
+        return _Judging(call, dialect, environment, gateways, asked, judge, cwd, is_paused=judge is not gateway)
 
     if event.kind == PROMPT:
         from gateway.frontends.hook_prompt import answer_prompt
@@ -187,41 +195,31 @@ class _Judging:
         self.setting: Mapping[str, Any] = setting.value if setting else {}
         self.context = gateway.context.replace(
             cwd=cwd,
-            mode=self._mode(),
+            mode=mode_of(event, gateway, self.setting, is_paused=is_paused),
             confined=False,
             temp=(),
             agent=event.subagent[:200],
             depth=1 if event.subagent else 0,
         )
 
-    def _mode(self) -> str:
-        """The policy's mode, or the client's own where that is stricter or a setting says so."""
-        ours, theirs = self.gateway.context.mode, self.event.mode
-        if self.is_paused:
-            return ours
-        follow = self.setting.get("modes", "stricter")
-        if not theirs or follow == "ignore" or ours in CEILINGS:
-            return ours
-        if theirs in _STRICTER:
-            return theirs
-        return theirs if follow == "follow" and not self.gateway.refuses_mode(theirs) else ours
-
     def answer(self) -> Answer:
         """The answer, recorded."""
-        from gateway.frontends.hook_record import decided
+        from gateway.frontends.hook_record import no_call
 
+        told = self.event
         try:
             changed, verdict = self._verdict()
         except CallError as error:
-            self._note(error)
+            self._recorded(no_call(self.event, self.context, said := _lines(error)), DENY, said)
             raise
         decision = self._decision(verdict, changed is not None)
-        said = "" if decision in (ALLOW, SILENCE) else self._reason(verdict, decision)
-        problem = decided(
-            self.gateways.log(self.gateway), self.gateways.pending(self.gateway), self.event, verdict, decision, said,
-            changed, self.gateway, is_paused=self.is_paused,
-        )  # fmt: skip
-        if problem:
+        said = "" if decision in (ALLOW, SILENCE) else self.reason(verdict, decision)
+        grant = None
+        # Of a command that comes by again as it was rewritten somebody was asked before.
+        if verdict.decision is Decision.ASK and self.event is told and (found := self._by_a_person()) is not None:
+            changed, verdict, decision, grant = found.changed, found.verdict, found.decision, found.grant
+            said = f"{self.reason(verdict, '')} {found.said}" if found.said else ""
+        if problem := self._recorded(verdict, decision, said, changed, grant):
             return Answer(DENY, problem)
         if decision != DENY and changed is None and self.event.kind == BEFORE and not verdict.analysis.parts:
             from gateway.frontends.hook_changes import about_to_run
@@ -231,34 +229,35 @@ class _Judging:
 
     def refusal_of_prompt(self, *, typed: bool) -> str:
         """Why a call that a prompt makes by itself must not be, "" if it may. A refusal is recorded."""
-        from gateway.frontends.hook_record import decided
-
-        verdict = self._judged(self.context)
+        verdict = self.judged(self.context)
         if verdict.decision is Decision.ALLOW or (typed and verdict.decision is Decision.ASK):
             return ""
-        said = self._reason(verdict, DENY if verdict.decision is Decision.DENY else "")
-        log, pending = self.gateways.log(self.gateway), self.gateways.pending(self.gateway)
-        decided(
-            log, pending, self.event, verdict, DENY, said, None, self.gateway,
-            is_paused=self.is_paused,
-        )  # fmt: skip
+        said = self.reason(verdict, DENY if verdict.decision is Decision.DENY else "")
+        self._recorded(verdict, DENY, said)
         return said
 
-    def _note(self, error: CallError) -> None:
-        """Records a call that is none; it is refused whether that succeeds or not."""
+    def _recorded(
+        self, verdict: Verdict, decision: str, said: str, changed: Mapping[str, Any] | None = None,
+        grant: Grant | None = None,
+    ) -> str:  # fmt: skip
+        """Why the call must not run, as it would not be recorded; "" where it was, or need not be."""
         from gateway.frontends.hook_record import decided
-        from gateway.model.call import Call
-        from gateway.policy.unjudged import INVALID, built_in, unjudged
-        from gateway.tools.frozen import readable
 
-        event = self.event
-        name = event.tool[:200].encode("utf-8", "backslashreplace").decode()
-        verdict = unjudged(Call(name, readable(event.input), ""), self.context, built_in(INVALID, _lines(error)))
-        log, pending = self.gateways.log(self.gateway), self.gateways.pending(self.gateway)
-        decided(
-            log, pending, event, verdict, DENY, _lines(error), None, self.gateway,
-            is_paused=self.is_paused,
-        )  # fmt: skip
+        log, pending, paused = self.gateways.log(self.gateway), self.gateways.pending(self.gateway), self.is_paused
+        told = (self.event, verdict, decision, said, changed, self.gateway)
+        return decided(log, pending, *told, is_paused=paused, grant=grant)
+
+    def _by_a_person(self) -> Answered | None:
+        """What a person says at a page or elsewhere, where a setting wants them asked there; None where nobody does."""
+        if not self.setting.get("page") or self.is_paused or self.event.kind != BEFORE:
+            return None
+        if not os.path.lexists(os.path.join(self.gateway.places.state, "console", "desk")):
+            return None  # no console runs, and nothing more is loaded
+        if not (until := self.gateways.person_until()):
+            return None
+        from gateway.frontends.hook_asking import answered
+
+        return answered(self, until)
 
     # ---------------------------------------------------------------------------------------------- judging
 
@@ -267,9 +266,9 @@ class _Judging:
         inner = self._inner()
         if inner is not None:
             return None, inner
-        return self._guarded() or (None, self._judged(self.context))
+        return self._guarded() or (None, self.judged(self.context))
 
-    def _judged(self, context: Context) -> Verdict:
+    def judged(self, context: Context) -> Verdict:
         """The strictest verdict of all names that the call may have."""
         described = self.gateway.foreign(self.event.agent, self.event.tool)
         if described is not None:
@@ -292,7 +291,7 @@ class _Judging:
     def _checked(self, tool: Tool, context: Context) -> Verdict:
         event, gateway = self.event, self.gateway
         given = renamed(tool, event.input)
-        context = self._from(tool, given, context)
+        context = worked_in(tool, given, context)
         if unseen := unseen_place(tool, given, context):
             raise CallError(
                 f"`{unseen[:80]}` says where it works besides the field that `{event.tool[:80]}` has for that"
@@ -311,33 +310,34 @@ class _Judging:
                 return unjudged(verdict.call, verdict.context, built_in("interactive-program", because))
         return verdict
 
-    def _from(self, tool: Tool, given: Mapping[str, Any], context: Context) -> Context:
-        """Where the call works, if one of its fields says so."""
-        folder = given.get(tool.entry.get("cwd") or "")
-        if folder is None:
-            return context
-        if folder.__class__ is not str:
-            raise Misfit("the folder that the call works in must be text")
-        return context.replace(cwd=os.path.realpath(absolute(folder, context.cwd, context.home)))
-
     def _guarded(self) -> tuple[Mapping[str, Any] | None, Verdict] | None:
-        """The confined form of a shell command that may run, where a setting wants it and it can be had: judged as what
-        it is, a call in the sandbox. None where the agent itself runs it."""
+        """The confined form of a shell command that may run, and the verdict on it. None where the agent itself runs
+        it."""
+        verdict = self.confined()
+        if verdict is None or not verdict.context.confined:
+            return None if verdict is None else (None, verdict)  # it asks to leave the sandbox
+        shows = self.event.agent == "claude" and self.where_policy_asks(verdict)[0] == ASK
+        changed = self.rewritten(verdict, asked=shows)
+        return None if changed is None else (changed, verdict)
+
+    def confined(self) -> Verdict | None:
+        """A shell command judged as what it is where a setting wants it confined and that can be had, a call in the
+        sandbox; None where the agent itself runs it."""
         text = self.event.input.get("command")
         rewrites = self.event.kind == BEFORE and self.event.tool in self.dialect.REWRITES
         if text.__class__ is not str or not rewrites or not self.gateway.loaded.guarded:
             return None
-        from gateway.agents.guarded import rewritten, unavailable
+        from gateway.agents.guarded import unavailable
 
-        if unavailable(self.gateway):
-            return None
-        verdict = self._judged(self._confined())
-        if not verdict.context.confined:
-            return None, verdict  # it asks to leave the sandbox
-        shows = self.event.agent == "claude" and self._where_policy_asks(verdict)[0] == ASK
-        agent, session = self.event.agent, self.event.session
-        changed = rewritten(self.gateway, verdict, text, agent=agent, session=session, asked=shows)
-        return None if changed is None else ({**self.event.input, "command": changed}, verdict)
+        return None if unavailable(self.gateway) else self.judged(self._confined())
+
+    def rewritten(self, verdict: Verdict, *, asked: bool) -> Mapping[str, Any] | None:
+        """The input that runs the confined form; None where it cannot be had. `asked`: somebody agrees to it first."""
+        from gateway.agents.guarded import rewritten
+
+        text, agent, session = self.event.input["command"], self.event.agent, self.event.session
+        changed = rewritten(self.gateway, verdict, text, agent=agent, session=session, asked=asked)
+        return None if changed is None else {**self.event.input, "command": changed}
 
     def _inner(self) -> Verdict | None:
         """The verdict on the command inside of a rewritten one that comes by again, in another event of the same call:
@@ -351,7 +351,7 @@ class _Judging:
         if found is None or found.ticket is None:
             return None
         self.event = self.event.replace(input={**self.event.input, "command": found.text})
-        return self._judged(self._confined())
+        return self.judged(self._confined())
 
     def _confined(self) -> Context:
         """The circumstances of a command that runs in the sandbox, as one of the client's session."""
@@ -368,9 +368,9 @@ class _Judging:
         if verdict.decision is Decision.ALLOW:
             quiet = (self.is_paused or self.setting.get("allow") == SILENCE) and not is_changed
             return SILENCE if quiet else ALLOW
-        return self._where_policy_asks(verdict)[0]
+        return self.where_policy_asks(verdict)[0]
 
-    def _where_policy_asks(self, verdict: Verdict) -> tuple[str, str]:
+    def where_policy_asks(self, verdict: Verdict) -> tuple[str, str]:
         """The word that this client is answered, and why if that is a refusal."""
         from gateway.agents import questions
 
@@ -382,14 +382,14 @@ class _Judging:
         word = questions.asking(self.event, self.asked.wish, what)
         return word, questions.refusal_instead(self.event, self.asked.wish, what) if word == DENY else ""
 
-    def _reason(self, verdict: Verdict, decision: str) -> str:
+    def reason(self, verdict: Verdict, decision: str) -> str:
         """For the model: the rule with its place, why, and what to do instead."""
         text = message(verdict)
         source = verdict.reason.rule.source
         if source.file:
             text += f" [{source.layer} policy, {source.file}:{source.line}]"
         if decision == DENY and verdict.decision is Decision.ASK:
-            text += f" {self._where_policy_asks(verdict)[1]}"
+            text += f" {self.where_policy_asks(verdict)[1]}"
         elif decision == DEFER:
             text += f" It waits for an answer: {_LEFT}."
         elif verdict.decision is Decision.ASK:

@@ -1,4 +1,4 @@
-"""Where the session of a hook works, and whether a person has put its hooks aside."""
+"""Where the session of a hook works, in which mode, and whether a person has put its hooks aside."""
 
 from __future__ import annotations
 
@@ -7,13 +7,20 @@ from time import time
 
 from gateway.agents.base import Misfit
 from gateway.config.load import project_root
+from gateway.policy.modes import CEILINGS
+from gateway.tools.paths import absolute
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
+    from typing import Any
 
     from gateway.agents.base import Event
     from gateway.judge.judge import Judge
+    from gateway.model.context import Context
+    from gateway.tools.tool import Tool
+
+_STRICTER = ("plan", "dont_ask")
 
 
 def paused_of(gateway: Judge) -> Judge | None:
@@ -40,3 +47,26 @@ def root_of(event: Event, environment: Mapping[str, str], cwd: str, folder: str)
             return os.path.realpath(each)
     start = os.path.realpath(folder) if folder else cwd
     return project_root(start, environment)
+
+
+def worked_in(tool: Tool, given: Mapping[str, Any], context: Context) -> Context:
+    """Where a call works, if one of its fields says so. Raises Misfit."""
+    folder = given.get(tool.entry.get("cwd") or "")
+    if folder is None:
+        return context
+    if folder.__class__ is not str:
+        raise Misfit("the folder that the call works in must be text")
+    return context.replace(cwd=os.path.realpath(absolute(folder, context.cwd, context.home)))
+
+
+def mode_of(event: Event, gateway: Judge, setting: Mapping[str, Any], *, is_paused: bool) -> str:
+    """The policy's mode, or the client's own where that is stricter or the setting `agents` says so."""
+    ours, theirs = gateway.context.mode, event.mode
+    if is_paused:
+        return ours
+    follow = setting.get("modes", "stricter")
+    if not theirs or follow == "ignore" or ours in CEILINGS:
+        return ours
+    if theirs in _STRICTER:
+        return theirs
+    return theirs if follow == "follow" and not gateway.refuses_mode(theirs) else ours

@@ -14,7 +14,7 @@ from gateway.agents.refusal import refusal
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
     from typing import NoReturn
 
     from gateway.agents.base import Reply
@@ -59,16 +59,24 @@ def _put(descriptor: int, data: bytes) -> None:
         return  # the status is left
 
 
-def decided(words: Sequence[str], given: bytes, is_late: bool) -> tuple[bytes, bytes, int]:
+def decided(words: Sequence[str], given: bytes, is_late: bool, begins: Callable[[], float]) -> tuple[bytes, bytes, int]:
     """The same as `decide` in this process' own environment, as what is written: both streams and the status."""
     if is_late:
         return too_late(words, given)
-    reply = decide(words, given, os.environ)
+    reply = decide(words, given, os.environ, begins)
     return reply.stdout, reply.stderr, reply.status
 
 
-def decide(words: Sequence[str], given: bytes, environment: Mapping[str, str]) -> Reply:
-    """The answer to one event, decided by this process alone."""
+def nobody() -> float:
+    """That no person's time begins."""
+    return 0.0
+
+
+def decide(
+    words: Sequence[str], given: bytes, environment: Mapping[str, str], begins: Callable[[], float] = nobody
+) -> Reply:
+    """The answer to one event, decided by this process alone. `begins`: has a person's time begin, and says until when
+    there has to be an answer, by the monotonic clock, 0 where there is none."""
     from gateway.agents.base import universal_refusal
     from gateway.frontends.arguments import HOOK, parse
 
@@ -82,7 +90,7 @@ def decide(words: Sequence[str], given: bytes, environment: Mapping[str, str]) -
         return universal_refusal(f"gateway refused this call: what came is more than {MOST_BYTES:,} bytes.")
     from gateway.frontends.hook import answer
 
-    return answer(request.argument or "", given, environment, gateways=Cold(request), asked=asked(request))
+    return answer(request.argument or "", given, environment, gateways=Cold(request, begins), asked=asked(request))
 
 
 def misuse(request: Request) -> str:
@@ -97,13 +105,13 @@ def misuse(request: Request) -> str:
         return f"--unattended must be one of {', '.join(WISHES)}"
     if request.mode is not None and request.mode not in MODES:
         return f"--mode must be one of {', '.join(MODES)}"
-    if request.deadline is not None:
+    for name, text in (("--deadline", request.deadline), ("--waits", request.waits)):
         try:
-            seconds = float(request.deadline)
+            seconds = 1.0 if text is None else float(text)
         except ValueError:
             seconds = 0.0
         if not 0 < seconds <= MOST_SECONDS:
-            return "--deadline must be a number of seconds above 0"
+            return f"{name} must be a number of seconds above 0"
     for name, path in (("--policies", request.policies), ("--cwd", request.cwd)):
         if path is not None and not os.path.isdir(path):
             return f"{name} must be a folder that exists"
@@ -155,8 +163,13 @@ def _cannot_contain(drafted: tuple[str, ...], state: str) -> str:
 class Cold:
     """Who judges and records for one event (`gateway.frontends.hook.Gateways`)."""
 
-    def __init__(self, request: Request) -> None:
+    def __init__(self, request: Request, begins: Callable[[], float] = nobody) -> None:
         self.request = request
+        self._begins = begins
+
+    def person_until(self) -> float:
+        """As this process was given time for."""
+        return self._begins() if self.request.waits else 0.0
 
     def gateway(self, *, root: str, cwd: str, environment: Mapping[str, str]) -> Judge:
         """As the options of the command line say. Raises GatewayError."""

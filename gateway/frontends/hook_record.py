@@ -25,6 +25,8 @@ if TYPE_CHECKING:
     from gateway.agents.base import Event
     from gateway.audit.log import Log
     from gateway.judge.judge import Judge
+    from gateway.model.context import Context
+    from gateway.model.grant import Grant
     from gateway.model.verdict import Verdict
 
 FOLDER = "hook-calls"
@@ -108,14 +110,18 @@ def decided(
     judge: Judge,
     *,
     is_paused: bool = False,
+    grant: Grant | None = None,
 ) -> str:
     """Records what was decided, before the agent is told: "", or why the call must not run, as it would not be
-    recorded. `said`: what the agent is told instead of an allow; `judge`: who decided."""
+    recorded. `said`: what the agent is told instead of an allow; `judge`: who decided; `grant`: what a person said."""
     if event.kind == PERMISSION and decision == SILENCE:
         return ""  # the call itself is recorded, and whoever is asked now decides
     front = f"hook:{event.agent}" + (" paused" if is_paused else "")
     policy = judge.loaded_for(verdict).policy.revision
-    recorded = calls.decided(log, verdict, front=front, session=event.session[:200], policy=policy, bundle=judge.bundle)
+    recorded = calls.decided(
+        log, verdict, front=front, session=event.session[:200], policy=policy, bundle=judge.bundle,
+        grant=None if grant is None else calls.told(grant),
+    )  # fmt: skip
     if not recorded.may_run:
         return "" if decision == DENY else f"gateway refused it, as it would not be recorded: {recorded.problem}."
     if recorded.id and event.kind != PERMISSION:
@@ -124,6 +130,16 @@ def decided(
         else:
             pending.keep(event, event.input if changed is None else changed, recorded.id)
     return ""
+
+
+def no_call(event: Event, context: Context, said: str) -> Verdict:
+    """The verdict on a call that is none, for `said`."""
+    from gateway.model.call import Call
+    from gateway.policy.unjudged import INVALID, built_in, unjudged
+    from gateway.tools.frozen import readable
+
+    name = event.tool[:200].encode("utf-8", "backslashreplace").decode()
+    return unjudged(Call(name, readable(event.input), ""), context, built_in(INVALID, said))
 
 
 def ended(log: Log, pending: Pending, event: Event) -> None:

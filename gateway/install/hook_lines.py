@@ -13,6 +13,7 @@ import sys
 
 from gateway.agents import dialect_of
 from gateway.core.line import client_line, hook_line
+from gateway.install.base import SECONDS
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -49,10 +50,12 @@ def hook_lines(agent: str, options: Sequence[str] = ()) -> Callable[[str], list[
     """The command line of an agent's hook by its event, which it is told so that failures are answered in its form.
     That for no event in particular has no shell around it: it is for a caller that takes nothing but a clear yes."""
 
+    waits = ("--waits", str(SECONDS))
+
     def line(event: str) -> list[str]:
         if not event:
-            return hook_line(agent, options)
-        return held(agent, event, hook_line(agent, ("--event", event, _IN_SHELL, *options)))
+            return hook_line(agent, (*waits, *options))
+        return held(agent, event, hook_line(agent, ("--event", event, *waits, _IN_SHELL, *options)))
 
     return line
 
@@ -77,6 +80,19 @@ def unheld(words: Sequence[str]) -> tuple[str, ...]:
     """A hook's command line without the shell around it, if there is one."""
     is_in_shell = tuple(words[:2]) == (_SHELL, "-c") and tuple(words[3:4]) == (_NAME,)
     return tuple(words[4:] if is_in_shell else words)
+
+
+def waits(words: Sequence[str]) -> float:
+    """How many seconds a hook believes that its agent waits; 0 for one of earlier releases, which asks nobody."""
+    inner = unheld(words)
+    for at, word in enumerate(inner):
+        name, equals, text = word.partition("=")
+        if name == "--waits":
+            try:
+                return float(text if equals else inner[at + 1])
+            except (ValueError, IndexError):
+                return 0.0
+    return 0.0
 
 
 def is_held(agent: str, event: str, words: Sequence[str]) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 
-from gateway.install.base import MANAGED, PROJECT, SERVER, USER, system
+from gateway.install.base import MANAGED, PROJECT, SECONDS, SERVER, USER, system
 from gateway.install.pieces import JSON, TEXT, Entry, Member, Target
 
 TYPE_CHECKING = False
@@ -68,7 +68,7 @@ def remarks(site: Site) -> tuple[str, ...]:
 
 def content(line: Sequence[str]) -> str:
     """The plugin for a command line."""
-    return _SOURCE.replace("@LINE@", json.dumps(list(line)))
+    return _SOURCE.replace("@LINE@", json.dumps(list(line))).replace("@SECONDS@", str(SECONDS))
 
 
 def line_of(text: str) -> tuple[str, ...]:
@@ -91,7 +91,7 @@ import { spawn } from "node:child_process"
 import { fileURLToPath } from "node:url"
 
 const LINE = @LINE@
-const SECONDS = 30
+const SECONDS = @SECONDS@
 const MOST = 16 * 1024 * 1024
 
 function ask(event) {

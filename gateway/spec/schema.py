@@ -10,6 +10,7 @@ from gateway.model.changes import BOUNDS, CHANGES
 from gateway.model.decision import LEVELS, MODES, REVIEWS
 from gateway.model.limits import LIMITS
 from gateway.policy.predicates import PREDICATES
+from gateway.spec.agents import AGENTS, agents_schema
 from gateway.spec.argtests import COMPARISONS, MAX_REGEX, TYPES
 from gateway.spec.hooks import EVENTS, HOOK, HTTP, PYTHON_PATTERN, URL_PATTERN
 from gateway.spec.hooks import KINDS as HOOK_KINDS
@@ -33,14 +34,11 @@ from gateway.spec.servers import MOST_SECONDS as MOST_SERVER_SECONDS
 from gateway.spec.servers import NAME_PATTERN as SERVER_NAME
 from gateway.spec.servers import SERVER
 from gateway.spec.settings import (
-    AGENTS,
-    ALLOWS,
     APPROVERS,
     AUDIT,
     DECISIONS,
     ELICITED,
     MCP,
-    MODES_OF_AGENTS,
     PLAN,
     REQUIRED,
     SERVERS_MAY,
@@ -340,7 +338,7 @@ def _settings() -> dict[str, Any]:
         "mcp": _closed(mcp, MCP),
         "tasks": _closed(dict.fromkeys(TASKS, _BOOLEAN), TASKS),
         "plan": _closed({"unattended": _enum(UNATTENDED)}, PLAN),
-        "agents": _closed({"modes": {"enum": list(MODES_OF_AGENTS)}, "allow": {"enum": list(ALLOWS)}}, AGENTS),
+        "agents": _closed(agents_schema(), AGENTS),
         "tools_in_full": {"type": "integer", "minimum": 0},
         "second_opinion": _BOOLEAN,
         "guarded": _BOOLEAN,

@@ -6,6 +6,7 @@ from gateway.model.changes import BOUNDS
 from gateway.model.decision import LEVELS, MODES, REVIEWS
 from gateway.model.limits import LIMITS
 from gateway.spec import read
+from gateway.spec.agents import AGENTS, read_agents
 from gateway.spec.language_servers import read_language_servers
 from gateway.spec.models import read_models
 from gateway.spec.remote import REMOTE, read_remote
@@ -71,10 +72,6 @@ SERVERS_MAY = ("elicitation", "sampling", "roots")
 SHELL = {
     "keep_environment": "whether exported variables stay, of those that `sandbox.env` passes on",
 }
-AGENTS = {
-    "modes": "whether the agent's own mode holds where it is stricter than policy's, always, or never",
-    "allow": "whether an allow is said, or left to the agent's own rules by silence",
-}
 TASKS = {
     "one_in_progress": "whether each owner may have one task in progress at most",
     "keep_todos": "whether TodoWrite's list stays when the session has ended",
@@ -83,8 +80,6 @@ PLAN = {
     "unattended": "what becomes of a plan where no person is there: accept, or refuse",
 }
 UNATTENDED = ("accept", "refuse")
-MODES_OF_AGENTS = ("stricter", "follow", "ignore")
-ALLOWS = ("said", "silence")
 REQUIRED = ("effects", "all", "nothing")
 _MOST = 10**9
 
@@ -121,9 +116,7 @@ def read_settings(node: Node, complaints: Complaints) -> dict[str, Any]:
             keys = read.known_keys(value, what, PLAN, complaints)
             found[name] = {key: read.choice(item, f"`{key}`", UNATTENDED, complaints) for key, item in keys.items()}
         elif name == "agents":
-            keys = read.known_keys(value, what, AGENTS, complaints)
-            words = {"modes": MODES_OF_AGENTS, "allow": ALLOWS}
-            found[name] = {key: read.choice(item, f"`{key}`", words[key], complaints) for key, item in keys.items()}
+            found[name] = read_agents(value, complaints)
         elif name == "servers":
             found[name] = read_servers(value, complaints)
         elif name == "language_servers":

@@ -437,6 +437,9 @@ def test_only_some_layers_say_how_the_record_is_kept(here: Places, layer: str, t
 def test_who_answers_from_elsewhere_is_not_a_projects_to_say_and_may_be_locked(here: Places) -> None:
     with pytest.raises(ConfigError, match="a project must not set `remote`"):
         bound([file("project", here, "settings: {remote: {people: 1}}")], here)
+    for page in (60, 0):
+        with pytest.raises(ConfigError, match=r"a project must not set `agents\.page`"):
+            bound([file("project", here, f"settings: {{agents: {{page: {page}, modes: ignore}}}}")], here)
     files = [
         file("enterprise", here, "settings: {remote: {people: 2}, lock: [remote.people]}"),
         file("user", here, "settings: {remote: {people: 1, seconds: 60}}"),

@@ -242,6 +242,48 @@ def test_a_hook_that_fails_open_is_broken(name: str, path: str, event: str, fiel
 
 
 @pytest.mark.parametrize(
+    ("name", "field", "value", "wanted"),
+    [
+        pytest.param("claude", "timeout", 599, "waits less than 600 s", id="shorter than its words say"),
+        pytest.param("copilot", "timeoutSec", None, "waits less than 600 s", id="none, where the usual one is shorter"),
+        pytest.param("claude", "timeout", None, "", id="none, where the usual one is as long"),
+        pytest.param("gemini", "timeout", 600_000, "", id="in milliseconds"),
+    ],
+)
+def test_an_agent_must_wait_as_long_as_its_hook_believes(name: str, field: str, value: Any, wanted: str, world) -> None:
+    world.put(name)
+    event = canary.BEFORE[name]
+    path = {"claude": ".claude/settings.json", "gemini": ".gemini/settings.json"}.get(name, ".copilot/settings.json")
+
+    def change(data: Any) -> None:
+        entry = data["hooks"][event][0]
+        handler = entry["hooks"][0] if "hooks" in entry else entry
+        handler.pop(field)
+        if value is not None:
+            handler[field] = value
+
+    world.edit(path, change)
+    found = doctor_agents.incomplete(world.look(name))
+    assert [each.state for each in found] == ([BROKEN] if wanted else [])
+    assert all(wanted in each.text for each in found)
+
+
+def test_a_line_of_an_earlier_release_goes_on_and_is_told_that_it_asks_on_no_page(world) -> None:
+    world.put("codex")
+
+    def change(data: Any) -> None:
+        for entries in data["hooks"].values():
+            handler = entries[0]["hooks"][0]
+            handler.update(command=handler["command"].replace(" --waits 600", ""), timeout=30)
+
+    world.edit(".codex/hooks.json", change)
+    looked = world.look("codex")
+    assert doctor_agents.answers(looked, str(world.project), as_it_must) == []
+    found = doctor_agents.incomplete(looked)
+    assert [(each.state, "to ask on the console's page" in each.text) for each in found] == [(BETTER, True)]
+
+
+@pytest.mark.parametrize(
     ("mode", "what"),
     [
         ("default", ""),

@@ -245,7 +245,7 @@ def test_json_tells_what_was_changed(person) -> None:
     }  # fmt: skip
     own = person.home / ".config" / "gateway" / "policy.yaml"
     assert [each["path"] for each in found["changes"]] == [str(person.home / ".gemini/settings.json"), str(own)]
-    assert '"timeout": 30000' in found["changes"][0]["diff"]
+    assert '"timeout": 600000' in found["changes"][0]["diff"]
 
 
 def test_without_an_agent_those_found_here_are_listed(person) -> None:
@@ -298,7 +298,7 @@ def test_codex_is_asked_for_the_hashes_which_are_recorded_and_go_again(person, t
     assert person("init", "codex", "--yes", **env).stdout.startswith(b"nothing to change")
     assert json.loads(person("doctor", "--agent", "codex", "--json", **env).stdout)["works"] is True
     hooks = person.home / "cx/hooks.json"
-    hooks.write_text(hooks.read_text().replace('"timeout": 30', '"timeout": 31'))
+    hooks.write_text(hooks.read_text().replace('"timeout": 600', '"timeout": 601'))
     told = json.loads(person("doctor", "--agent", "codex", "--json", **env).stdout)
     assert "Codex skips the hook, and runs calls unasked" in [each["text"] for each in told["findings"]]
     assert person("init", "codex", "--undo", "--yes", **env).returncode == 0

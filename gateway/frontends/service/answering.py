@@ -62,7 +62,7 @@ class Answers:
         self, words: Sequence[str], environment: Mapping[str, str], folder: str, given: bytes
     ) -> tuple[bytes, bytes, int] | None:
         from gateway.frontends.arguments import HOOK, parse
-        from gateway.frontends.hook import Asked, answer
+        from gateway.frontends.hook import Asked, NotHere, answer
         from gateway.frontends.hook_process import misuse
 
         request = parse(HOOK, words)
@@ -71,7 +71,10 @@ class Answers:
         asked = Asked(
             request.event or "", request.unattended or "", request.server, os.path.abspath(request.cwd or folder)
         )
-        reply = answer(request.argument or "", given, environment, gateways=_Gateways(self, request), asked=asked)
+        try:
+            reply = answer(request.argument or "", given, environment, gateways=_Gateways(self, request), asked=asked)
+        except NotHere:
+            return None
         return reply.stdout, reply.stderr, reply.status
 
     def _check(
@@ -121,6 +124,14 @@ class _Gateways:
             cwd, request.policies or "", request.mode or "", request.trust_project, root=root, binding=True
         )
         return self._answers.keeper.gateway(options, environment, confined=False)
+
+    def person_until(self) -> float:
+        """No answer waits for a person here, where others wait for theirs. Raises NotHere."""
+        from gateway.frontends.hook import NotHere
+
+        if self._request.waits:
+            raise NotHere
+        return 0.0
 
     def log(self, gateway: Judge) -> Log:
         """One that is kept open."""

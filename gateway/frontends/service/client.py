@@ -10,7 +10,7 @@ from posix import _exit as leave
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
     from typing import NoReturn
 
 
@@ -30,11 +30,13 @@ def refuse(reason: str) -> "NoReturn":
         leave(82 if "--in-shell" in sys.argv else 2)  # `thin.ended_with`, which may not be there
 
 
-def decide(words: "Sequence[str]", given: bytes, is_late: bool) -> "tuple[bytes, bytes, int]":
+def decide(
+    words: "Sequence[str]", given: bytes, is_late: bool, begins: "Callable[[], float]"
+) -> "tuple[bytes, bytes, int]":
     """The answer of the process that decides by itself, which only refuses where it is too late."""
     from gateway.frontends.hook_process import decided
 
-    return decided(words, given, is_late)
+    return decided(words, given, is_late, begins)
 
 
 def other(words: "Sequence[str]") -> int:

@@ -20,8 +20,10 @@ if TYPE_CHECKING:
     Answer = tuple[bytes, bytes, int]
     from gateway.frontends.service import wire
 
+    # Has a person's time begin: until when, by the monotonic clock, there has to be an answer; 0 where there is none.
+    Begins = Callable[[], float]
     # From what stands behind `hook`, what came, and whether it is too late to decide, to both streams and status.
-    Decides = Callable[[Sequence[str], bytes, bool], Answer]
+    Decides = Callable[[Sequence[str], bytes, bool, Begins], Answer]
 elif __package__:
     from gateway.frontends.service import wire
 else:
@@ -32,8 +34,12 @@ DEADLINE, MOST_SECONDS = 10.0, 3600.0
 PATIENCE = 0.3
 # How much of what is left the process that decides may take, before it refuses in its agent's own words.
 OWN_WORDS = 0.85
+# Of the time that an agent waits, what is left at its end where a person is asked: agents run what they gave up on.
+# Before that, a person has not answered; then it is refused in the agent's own words; then in those that all obey.
+UNANSWERED, REFUSED, ENDED = 30.0, 25.0, 20.0
+LEAST = 5.0  # that a person must have, to be asked at all
+_GONE = 0x0008 | 0x0010  # POLLERR, POLLHUP
 MOST_GIVEN = 16 << 20
-MOST_ANSWER = 64 << 20
 _SO_PASSCRED, _SO_PEERPIDFD, _SCM_CREDENTIALS = 16, 77, 2
 _SIGNALS = (
     "SIGHUP", "SIGINT", "SIGQUIT", "SIGALRM", "SIGTERM", "SIGUSR1", "SIGUSR2", "SIGXCPU", "SIGVTALRM", "SIGPROF",
@@ -43,6 +49,8 @@ _OTHERS = ("SIGILL", "SIGTRAP", "SIGABRT", "SIGBUS", "SIGFPE", "SIGSEGV", "SIGSY
 # The word behind which a shell waits for an answer, and what such an answer adds to its exit status: a process that
 # only ended, however well, has not answered.
 IN_SHELL, ANSWERED = "--in-shell", 80
+# What the process that decides says where a person's time begins, before its answer.
+_PERSON = wire.framed((b"P",))
 
 
 # ------------------------------------------------------------------------------------------------------ asking
@@ -139,7 +147,7 @@ def _receive(connection: "_socket.socket", until: float, pid: int) -> bytes:
         ):
             raise ValueError("somebody else has answered")
         found += data
-        if len(found) > MOST_ANSWER:
+        if len(found) > wire.MOST_ANSWER:
             raise ValueError("the answer is too long")
 
 
@@ -152,7 +160,8 @@ def answer_hook(
     """The process of a hook: every way out of it is an answer or a refusal. `words` begin with `hook`; `decides` is
     called in a child that may fail in any way, once the package can be imported; `asks`: whether the service is asked
     first, and started where there is none."""
-    until = time.monotonic() + deadline(words)
+    began = time.monotonic()
+    until = began + seconds(words, "--deadline", DEADLINE)
     numbers = [getattr(_signal, name) for name in _SIGNALS]
     child = [0]
 
@@ -175,15 +184,15 @@ def answer_hook(
     now = time.monotonic()
     answer, start = ask(words, environment, given, now + (until - now) * PATIENCE) if asks else (None, False)
     if answer is None:
-        answer = _cold(words, given, decides, child, numbers)
+        answer = _cold(words, given, decides, child, numbers, began + seconds(words, "--waits", 0.0))
         if answer is None:
             refuse("gateway refused this call: the process that decides ended without an answer.")
     # From here on it stands: what is half written would be read as nothing at all.
     _ignore(numbers)
     out, err, status = answer
-    if not _write(1, out) and not status:
+    if not wire.write(1, out) and not status:
         err, status = b"gateway refused this call: its answer cannot be written.\n", 2
-    _write(2, err)
+    wire.write(2, err)
     if start:
         launch(environment)
     leave(ended_with(words, status))
@@ -199,43 +208,39 @@ def _ignore(numbers: list[int]) -> None:
         _signal.signal(number, _signal.SIG_IGN)
 
 
-def deadline(words: list[str]) -> float:
-    """The seconds that the words leave for an answer; whether they are well said is looked at later."""
+def seconds(words: list[str], option: str, usual: float) -> float:
+    """The seconds that the words say behind an option; whether they are well said is looked at later."""
     for at, word in enumerate(words):
         name, equals, text = word.partition("=")
-        if name == "--deadline":
+        if name == option:
             if not equals:
                 text = words[at + 1] if at + 1 < len(words) else ""
             try:
-                seconds = float(text)
+                found = float(text)
             except ValueError:
-                return DEADLINE
-            return seconds if 0 < seconds <= MOST_SECONDS else DEADLINE
-    return DEADLINE
+                return usual
+            return found if 0 < found <= MOST_SECONDS else usual
+    return usual
 
 
-def _write(number: int, data: bytes) -> bool:
-    """Whether all of it was written."""
-    view = memoryview(data)
-    try:
-        while view:
-            view = view[posix.write(number, view) :]
-    except OSError:
-        return False
-    return True
-
-
-def _cold(words: list[str], given: bytes, decides: "Decides", child: list[int], numbers: list[int]) -> "Answer | None":
-    """The answer of a process of its own, which may fail in any way. None where it gave none that is whole."""
+def _cold(
+    words: list[str], given: bytes, decides: "Decides", child: list[int], numbers: list[int], end: float
+) -> "Answer | None":
+    """The answer of a process of its own, which may fail in any way. None where it gave none that is whole, and where
+    nobody is there any more to read one. `end`: when the agent stops waiting, as its settings say."""
     ours, theirs = posix.pipe()
     left = _signal.getitimer(_signal.ITIMER_REAL)[0]
     before = _signal.pthread_sigmask(_signal.SIG_BLOCK, numbers)
     child[0] = posix.fork()
     if not child[0]:
-        _decide(words, given, decides, theirs, numbers, before, left)
+        _decide(words, given, decides, theirs, numbers, before, left, end)
     _signal.pthread_sigmask(_signal.SIG_SETMASK, before)
     posix.close(theirs)
-    message = _message(ours)
+    message, rest = wire.message(ours)
+    if message == _PERSON:
+        # How long is for this process to say, whatever the other one does.
+        _signal.setitimer(_signal.ITIMER_REAL, max(0.001, end - ENDED - time.monotonic()))
+        message = wire.message(ours, rest)[0] if rest or _is_awaited(ours) else None
     posix.close(ours)
     parts = wire.parts_of(message) if message is not None else None
     if parts is None or len(parts) != 4 or parts[0] != wire.ANSWER or len(parts[1]) != 1:
@@ -244,33 +249,49 @@ def _cold(words: list[str], given: bytes, decides: "Decides", child: list[int], 
     return parts[2], parts[3], parts[1][0]
 
 
-def _message(number: int) -> bytes | None:
-    """What the other end says, as soon as it is whole: that a process has ended is told only when its memory was taken
-    apart. None for too much, and for what cannot be read."""
-    found = bytearray()
-    try:
-        while data := posix.read(number, 1 << 16):
-            found += data
-            size = wire.needed(found)
-            if size and len(found) >= size:
-                break
-            if size > MOST_ANSWER:
-                return None
-    except OSError:
-        return None
-    return bytes(found)
+def _is_awaited(number: int) -> bool:
+    """Waits until the other end says something: True. False as soon as nobody reads what we write: the agent is gone,
+    or the shell that holds us for it."""
+    import select
+
+    poll = select.poll()
+    poll.register(number, select.POLLIN)
+    for each in (1, 2):
+        poll.register(each, 0)
+    while True:
+        for found, what in poll.poll():
+            if found == number:
+                return True
+            if what & _GONE:
+                return False
+            poll.unregister(found)  # it was closed when we were started
 
 
 def _decide(
-    words: list[str], given: bytes, decides: "Decides", target: int, numbers: list[int], before: "set[int]", left: float
+    words: list[str],
+    given: bytes,
+    decides: "Decides",
+    target: int,
+    numbers: list[int],
+    before: "set[int]",
+    left: float,
+    end: float,
 ) -> "NoReturn":
     """In the child: decides, says so, and ends. Nothing that it writes anywhere else is seen. Shortly before the parent
     refuses in the words that all agents obey, it refuses in those of its own."""
 
+    def begins() -> float:
+        until = end - UNANSWERED
+        if until - time.monotonic() < LEAST:
+            return 0.0
+        _signal.setitimer(_signal.ITIMER_REAL, end - REFUSED - time.monotonic())
+        wire.write(target, _PERSON)
+        return until
+
     def late(_number: int, _frame: object) -> "NoReturn":
         try:
-            out, err, status = decides(words[1:], given, True)
-            _write(target, wire.framed((wire.ANSWER, bytes((status,)), out, err)))
+            out, err, status = decides(words[1:], given, True, begins)
+            wire.write(target, wire.framed((wire.ANSWER, bytes((status,)), out, err)))
         finally:
             leave(1)
 
@@ -290,9 +311,9 @@ def _decide(
         from gateway.core.module_finder import install
 
         install()
-        out, err, status = decides(words[1:], given, False)
+        out, err, status = decides(words[1:], given, False, begins)
         _signal.setitimer(_signal.ITIMER_REAL, 0)  # from here on there is one answer
-        _write(target, wire.framed((wire.ANSWER, bytes((status,)), out, err)))
+        wire.write(target, wire.framed((wire.ANSWER, bytes((status,)), out, err)))
     finally:
         leave(1)
 

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 
 VERSION = b"gateway-service-1"
 ANSWER, OTHER = b"A", b"N"
+MOST_ANSWER = 64 << 20
 MOST_ASKED = 4 << 20  # more than that is read faster than it is sent twice
 _LONGEST = 100  # of the name of a socket, which the system cuts at 104 or 108
 SOL_SOCKET = 1
@@ -59,6 +60,32 @@ def needed(message: bytes | bytearray) -> int:
     if len(message) < head:
         return 0
     return head + int.from_bytes(message[len(VERSION) : head], "big")
+
+
+def message(number: int, rest: bytes = b"") -> tuple[bytes | None, bytes]:
+    """What the other end says next, as soon as it is whole: that a process has ended is told only when its memory was
+    taken apart. And what came behind it. None for too much, and for what cannot be read."""
+    found = bytearray(rest)
+    try:
+        while not (size := needed(found)) or len(found) < size:
+            data = posix.read(number, 1 << 16)
+            if not data or size > MOST_ANSWER:
+                return None, b""
+            found += data
+    except OSError:
+        return None, b""
+    return bytes(found[:size]), bytes(found[size:])
+
+
+def write(number: int, data: bytes) -> bool:
+    """Whether all of it was written."""
+    view = memoryview(data)
+    try:
+        while view:
+            view = view[posix.write(number, view) :]
+    except OSError:
+        return False
+    return True
 
 
 def identity(environment: dict[bytes, bytes]) -> bytes | None:

@@ -5,11 +5,12 @@
 from __future__ import annotations
 
 from gateway.model.limits import LIMITS
+from gateway.spec.agents import AGENTS
 from gateway.spec.models import MODEL
 from gateway.spec.reference.entry import Entry
 from gateway.spec.remote import REMOTE
 from gateway.spec.sandbox import SANDBOX
-from gateway.spec.settings import AGENTS, AUDIT, MCP, PLAN, SETTINGS, SHELL, TASKS
+from gateway.spec.settings import AUDIT, MCP, PLAN, SETTINGS, SHELL, TASKS
 from gateway.spec.web import SEARCH, WEB
 
 _EXAMPLES: dict[str, tuple[str, str]] = {
@@ -47,7 +48,7 @@ _EXAMPLES: dict[str, tuple[str, str]] = {
     "mcp": ("{elicited: none}", "{servers_may: [roots], pins: true, result_characters: 20000}"),
     "tasks": ("{one_in_progress: true}", "{keep_todos: true}"),
     "plan": ("{unattended: refuse}", "{unattended: accept}"),
-    "agents": ("{modes: follow}", "{modes: stricter, allow: silence}"),
+    "agents": ("{modes: follow, page: 60}", "{modes: stricter, allow: silence}"),
     "tools_in_full": ("20", "0"),
     "second_opinion": ("true", "false"),
     "guarded": ("true", "false"),

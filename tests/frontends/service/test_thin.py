@@ -38,13 +38,24 @@ def test_a_message_is_heard_when_it_is_whole_and_not_when_its_speaker_has_ended(
         if ends:
             speaker.join()
             os.close(writing)
-        found = thin._message(reading)
+        found = wire.message(reading)[0]
         speaker.join()
     finally:
         os.close(reading)
         if not ends:
             os.close(writing)
     assert (found == message, wire.parts_of(found or b"") is not None) == (heard, heard)
+
+
+def test_what_comes_behind_a_message_is_the_next_one() -> None:
+    reading, writing = os.pipe()
+    first, second = wire.framed((b"P",)), wire.framed((b"A", b"x"))
+    os.write(writing, first + second[:5])
+    found, rest = wire.message(reading)
+    os.write(writing, second[5:])
+    os.close(writing)
+    assert (found, wire.message(reading, rest)) == (first, (second, b""))
+    os.close(reading)
 
 
 @pytest.mark.parametrize("environment", [{}, {b"HOME": b""}, {b"HOME": b"relative"}], ids=["none", "empty", "relative"])
@@ -69,7 +80,7 @@ def test_without_a_home_there_is_no_service(environment: dict[bytes, bytes]) -> 
     ],
 )
 def test_the_time_is_what_the_words_leave_and_else_ten_seconds(words: str, seconds: float) -> None:
-    assert thin.deadline(["hook", "claude", *words.split()]) == seconds
+    assert thin.seconds(["hook", "claude", *words.split()], "--deadline", thin.DEADLINE) == seconds
 
 
 def test_the_line_of_settings_is_absolute_and_starts_without_anybodys_files() -> None:
