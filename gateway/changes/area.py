@@ -40,9 +40,14 @@ class Area:
         return tuple(self._files)
 
     def is_lost(self, path: str) -> bool:
-        """Whether somebody may miss what is written there once the call is over: no hidden file of a tool."""
+        """Whether somebody may miss what is written there once the call is over: no hidden file of a tool, and nothing
+        that lies deeper in what is held or hidden, where no call writes."""
         above = next((each for each in self._gone if path.startswith(each)), "")
-        return bool(above) and "/." not in path[len(above) - 1 :] and not self.root(path)
+        if not above or "/." in path[len(above) - 1 :] or path in self._files:
+            return False
+        while path and path not in self._is_saved:
+            path = path.rpartition("/")[0]
+        return f"{path}/" in self._gone
 
     def below(self, folder: str) -> str:
         """The same for whatever lies in a folder."""

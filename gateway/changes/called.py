@@ -20,8 +20,12 @@ from gateway.sandbox.syscalls import ABSENT, MACHINES, NUMBERS
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from types import EllipsisType
 
     from gateway.changes.saver import Saver
+    from gateway.changes.state import Stamp
+
+    _Found = Stamp | EllipsisType | None
 
 _HERE = -100  # AT_FDCWD
 _NO_FOLLOW, _EMPTY, _FOLLOW = 0x100, 0x1000, 0x400
@@ -165,14 +169,16 @@ class Calls:
         path = self._path(pid, folder, text)
         if not path:
             return
+        found = self._look(path)
         exact = flags & self._no_follow or flags & (_O_CREAT | _O_EXCL) == _O_CREAT | _O_EXCL
-        path = path if exact else self._led(path)
+        if not exact:
+            path, found = self._led(path, found)
         led, descriptor = self._reopened
         reopened = bool(path) and led == path
         if reopened and path.endswith(_GONE) and os.stat(f"/proc/{pid}/fd/{descriptor}").st_nlink:
             self._saver.forbid(path, _OTHER)
         else:
-            self._saver.content(path, reopened=reopened)
+            self._saver.content(path, found, reopened=reopened)
 
     def _way(self, path: str) -> str:
         """Where a path leads that goes through what is another one for each process. Raises OSError."""
@@ -186,9 +192,10 @@ class Calls:
     def _name(self, pid: int, folder: int, address: int) -> None:
         path = self._path(pid, folder, self._memory.text(pid, address))
         if path:
-            if self._is_link(path):
+            found = self._look(path)
+            if self._is_link(path, found):
                 self._folders.clear()
-            self._saver.name(path)
+            self._saver.name(path, found)
 
     def _new_link(self, pid: int, folder: int, address: int) -> None:
         """What led through a folder of this name may lead elsewhere from now on."""
@@ -198,11 +205,13 @@ class Calls:
     def _rename(self, pid: int, given: tuple[int, ...]) -> None:
         one = self._path(pid, _number(given[0]), self._memory.text(pid, given[1]))
         other = self._path(pid, _number(given[2]), self._memory.text(pid, given[3]))
-        for path in (one, other):
-            if path and (self._is_folder(path) or self._is_link(path)):
+        if not (one or other):
+            return
+        seen = [self._look(path) if path else ... for path in (one, other)]
+        for path, found in zip((one, other), seen, strict=True):
+            if path and (self._is_folder(path, found) or self._is_link(path, found)):
                 self._folders.clear()
-        if one or other:
-            self._saver.move(one, other)
+        self._saver.move(one, other, *seen)
 
     def _link(self, pid: int, given: tuple[int, ...]) -> None:
         """The old file is known by both names from now on."""
@@ -210,10 +219,11 @@ class Calls:
             one = self._descriptor(pid, _number(given[0]))
         else:
             one = self._path(pid, _number(given[0]), self._memory.text(pid, given[1]))
-            one = self._led(one) if one and given[4] & _FOLLOW else one
+            one = self._led(one, self._look(one))[0] if one and given[4] & _FOLLOW else one
         if one:
-            self._saver.link(one)
-            if self._is_link(one):
+            found = self._look(one)
+            self._saver.link(one, found)
+            if self._is_link(one, found):
                 self._folders.clear()
         self._name(pid, _number(given[2]), given[3])
 
@@ -224,7 +234,10 @@ class Calls:
             return
         path = self._path(pid, folder, text)
         if path:
-            self._saver.mode(path if flags & _NO_FOLLOW else self._led(path))
+            found = self._look(path)
+            if not flags & _NO_FOLLOW:
+                path, found = self._led(path, found)
+            self._saver.mode(path, found)
 
     def _open_mode(self, pid: int, number: int) -> None:
         path = self._descriptor(pid, number)
@@ -270,7 +283,7 @@ class Calls:
                 self._folders[above] = real
         path = f"{real}/{name}"
         area = self._saver.area
-        return path if area.root(path) or area.is_lost(path) or self._is_link(path) else ""
+        return path if area.root(path) or area.is_lost(path) or self._is_link(path, ...) else ""
 
     def _folder(self, path: str) -> str:
         """Where a folder lies. Raises OSError where there is none."""
@@ -281,30 +294,35 @@ class Calls:
             found = self._way(path)
             return found if f"{found}/".startswith(_OF_PROCESSES) else self._seen.folder(found)
 
-    def _is_folder(self, path: str) -> bool:
-        found = look(path)
+    def _look(self, path: str) -> _Found:
+        """What stands under a name that is saved; `...` where the call may see something else there than we do."""
+        return look(path) if self._saver.area.root(path) or self._seen is None else ...
+
+    def _is_folder(self, path: str, found: _Found) -> bool:
+        found = look(path) if found is ... else found
         return found is not None and found.kind == FOLDER
 
-    def _is_link(self, path: str) -> bool:
+    def _is_link(self, path: str, found: _Found) -> bool:
         """Whether a name is a link, as the call sees it."""
-        if self._saver.area.root(path) or self._seen is None:
-            found = look(path)
-            return found is not None and found.kind == LINK
-        return bool(self._seen.target(path))
+        if found is ...:
+            return self._seen is not None and bool(self._seen.target(path))
+        return found is not None and found.kind == LINK
 
-    def _led(self, path: str) -> str:
-        """Where a name leads that may be a link. Raises OSError where nobody can tell."""
+    def _led(self, path: str, found: _Found) -> tuple[str, _Found]:
+        """Where a name leads that may be a link, and what stands there. Raises OSError where nobody can tell."""
         for _ in range(_MOST_LINKS):
-            target = self._seen.target(path) if self._seen is not None and self._is_link(path) else ""
+            target = self._seen.target(path) if self._seen is not None and self._is_link(path, found) else ""
             if not target or self._seen is None:
-                return path
+                return path, found
             above, _slash, name = path.rpartition("/")
             above, _slash, name = os.path.join(above or "/", target).rstrip("/").rpartition("/")
             if name in ("", ".", ".."):
-                return self._folder(f"{above}/{name}")
+                path = self._folder(f"{above}/{name}")
+                return path, self._look(path)
             path = f"{self._folder(above)}/{name}"
             if path.startswith(_OF_PROCESSES):
                 path = self._way(path)
+            found = self._look(path)
         raise OSError(errno.ELOOP, os.strerror(errno.ELOOP))
 
     def _descriptor(self, pid: int, number: int) -> str:

@@ -34,7 +34,7 @@ class Draft:
         """Raises StoreError where there can be none."""
         self._store = Store(of.folder)
         writing = self._store.begin(of.call, of.tool, of.session, of.project, area_of(plan), named=of.named)
-        writing.close()
+        writing.journal.close()
         made = writing.made
         self.number = made.number
         folder = self._store.path(made.number, "draft")

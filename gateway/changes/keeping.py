@@ -179,14 +179,14 @@ class _Work:
         self.kept = 0
         self.writing = Writing(store, made, store.room())
         area = Area([root for root, _dev, _ino in made.roots])
-        self.saver = Saver(area, self.writing.old, self.writing.note, self.writing.room)
+        self.saver = Saver(area, self.writing.old, self.writing.journal.note, self.writing.room)
         self.saver.resume(store.before(made.number))
         self.count = 0
         self.hold = ""
         self.tree: Beneath
 
     def close(self) -> None:
-        self.writing.close()
+        self.writing.journal.close()
 
     def run(self, steps: list[list[Any]]) -> None:
         """Does what is left of it."""

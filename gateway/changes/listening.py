@@ -20,6 +20,8 @@ from gateway.changes.called import Calls
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from gateway.changes.saver import Saver
 
 _RECEIVE, _SEND, _HOW = 0xC0502100, 0xC0182101, 0x40082104
@@ -30,14 +32,16 @@ _ANSWER = struct.Struct("=QqiI")
 
 
 class Listening:
-    """One call. `listener` stays the caller's. `must`: a system call whose change cannot be saved fails with EPERM.
+    """One call. `listener` stays the caller's. `flush`: what the saver has noted of a system call stands in the journal
+    when it returns, and only then does that go on. `must`: a system call whose change cannot be saved fails with EPERM.
     One that would change a file of others does in any case.
     Raises RuntimeError where there can be no thread."""
 
-    def __init__(self, listener: int, saver: Saver, *, must: bool = False) -> None:
+    def __init__(self, listener: int, saver: Saver, flush: Callable[[], None], *, must: bool = False) -> None:
         self._must = must
         self._listener = listener
         self._saver = saver
+        self._flush = flush
         self._calls = Calls(saver)
         with suppress(OSError):  # before Linux 6.6 both sides wake wherever there is room, which takes longer
             fcntl.ioctl(listener, _HOW, _SAME_PROCESSOR)
@@ -90,6 +94,7 @@ class Listening:
                     if saves:
                         missed, refusals = len(self._saver.missed), self._saver.refusals
                         self._calls.about(call, pid, tuple(arguments))
+                        self._flush()
                         refused = self._must and len(self._saver.missed) > missed
                         refused = refused or self._saver.refusals > refusals
                 finally:

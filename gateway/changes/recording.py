@@ -58,9 +58,13 @@ class Recording:
         self._writing = self._store.begin(
             of.call, of.tool, of.session, of.project, self._area, named=of.named[:_MOST_NAMED]
         )
-        self._saver = Saver(self._area, self._writing.old, self._writing.note, self._writing.room, apart=True)
+        self._saver = Saver(self._area, self._writing.old, self._writing.journal.hold, self._writing.room, apart=True)
         for file in self._area.files:
             self._saver.part(file)  # before it is mounted: then nothing else can take its place
+        try:
+            self._writing.journal.flush()
+        except OSError as error:
+            raise StoreError(f"changes cannot be saved ({error.strerror})") from error
         self._listening: Listening | None = None
         self._seen: set[str] = set()
         self.reason = "it did not start"
@@ -71,7 +75,7 @@ class Recording:
         from gateway.changes.listening import Listening
 
         try:
-            self._listening = Listening(listener, self._saver, must=self._must)
+            self._listening = Listening(listener, self._saver, self._writing.journal.flush, must=self._must)
         except (OSError, RuntimeError) as error:
             raise SandboxError(f"what the call changes cannot be saved: {error}") from error
         self.reason = ""
@@ -107,7 +111,7 @@ class Recording:
         """Writes down what the call left. Never raises: what cannot be written down now is by who looks next."""
         with suppress(OSError):  # the disk may be full
             for path, reason in self._saver.missed.items():
-                self._writing.note(["missed", path, reason])  # it may have been while this was told
+                self._writing.journal.note(["missed", path, reason])  # it may have been while this was told
             for path in sorted(self._seen):
                 if not self.reason and self._area.root(path) and not self._saver.knows(path):
                     self._saver.miss(path, BESIDE)
@@ -116,9 +120,10 @@ class Recording:
     def close(self) -> None:
         """Ends it, whatever has come of the call."""
         self.ended()
-        if self.made is not None or self._writing.is_closed:
+        if self.made is not None or self._writing.journal.is_closed:
             return
-        self._writing.close()
+        with suppress(OSError):  # the disk may be full
+            self._writing.journal.close()
         if self.reason:
             self._store.remove(self._writing.made.number)
             return
@@ -138,14 +143,14 @@ class Written:
         if not wanted:
             return
         self._writing = self._store.begin(of.call, of.tool, of.session, of.project, area, of.key, wanted)
-        saver = Saver(area, self._writing.old, self._writing.note, self._writing.room)
+        saver = Saver(area, self._writing.old, self._writing.journal.note, self._writing.room)
         for path in wanted:
             try:
                 saver.make_way(path)
                 saver.content(path)
             except OSError as error:
                 saver.miss(path, f"nobody can tell what it was ({error.strerror})")
-        self._writing.close()
+        self._writing.journal.close()
 
     @property
     def number(self) -> int:

@@ -14,16 +14,18 @@ import errno
 import fcntl
 import os
 from contextlib import suppress
+from weakref import finalize
 
 from gateway.changes.closed import opened, reached
 from gateway.changes.looking import look, lying_in
 from gateway.changes.shared import Shared
 from gateway.changes.state import FILE, FOLDER, Stamp, stamp_of, written
-from gateway.sandbox.real_paths import at
+from gateway.sandbox.real_paths import LastFolder, at
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from types import EllipsisType
     from typing import Any
 
     from gateway.changes.area import Area
@@ -42,7 +44,8 @@ _MISSING = object()
 
 class Saver:
     """Of one call. Used by one thread at a time. `note` writes one line of the journal; `room`: bytes that may be
-    copied. What cannot be saved is in `missed`, with the reason."""
+    copied. What cannot be saved is in `missed`, with the reason. `found`: what whoever asks has just seen under the
+    name, if they have looked."""
 
     def __init__(
         self, area: Area, folder: str, note: Callable[[list[Any]], None], room: int, *, apart: bool = False
@@ -64,26 +67,28 @@ class Saver:
         self._is_new: dict[str, bool] = {}
         self._is_mixed = False
         self.lost: dict[str, None] = {}  # what was written and is gone with the call
+        self._last = LastFolder()
+        finalize(self, self._last.close)
 
-    def name(self, path: str) -> None:
+    def name(self, path: str, found: Stamp | EllipsisType | None = ...) -> None:
         """A name is about to come, go or lead elsewhere."""
         self.lost.pop(path, None)
         if not self.area.root(path) or self._is_all_new(path):
             return
-        found = look(path)
+        found = look(path) if found is ... else found
         self._write_down(path, found)
         self._recount(found)
         if found is not None and found.kind == FILE and self._known.get(found.inode) is False:
             self._keep(path, found)
 
-    def content(self, path: str, *, reopened: bool = False) -> None:
+    def content(self, path: str, found: Stamp | EllipsisType | None = ..., *, reopened: bool = False) -> None:
         """The file under a name is about to be written, or made. `reopened`: what a process has open is, whatever
         stands under the name."""
         if self.area.is_lost(path) and len(self.lost) < _MOST_LOST:
             self.lost[path] = None
         if not self.area.root(path) or self._is_all_new(path):
             return
-        found = look(path)
+        found = look(path) if found is ... else found
         self._write_down(path, found)
         if found is None or found.kind != FILE or found.inode not in self._known:
             return
@@ -95,24 +100,24 @@ class Saver:
         try:
             found = look(path)
             if self._shared is not None and found is not None and self._shared.is_elsewhere(path, found):
-                self.content(path)
+                self.content(path, found)
         except OSError as error:
             self.miss(path, f"nobody can tell what it was ({error.strerror})")
 
-    def mode(self, path: str, *, reopened: bool = False) -> None:
+    def mode(self, path: str, found: Stamp | EllipsisType | None = ..., *, reopened: bool = False) -> None:
         """The permissions of what stands under a name are about to change."""
         if self.area.root(path) and not self._is_all_new(path):
-            found = look(path)
+            found = look(path) if found is ... else found
             self._write_down(path, found)
             if found is not None and found.inode in self._known:
                 self._part(path, found, reopened=reopened)
 
-    def link(self, path: str) -> None:
+    def link(self, path: str, found: Stamp | EllipsisType | None = ...) -> None:
         """What stands under a name is about to get another one."""
         if not self._is_all_new(path):
             self._is_mixed = True
             if self.area.root(path):
-                found = look(path)
+                found = look(path) if found is ... else found
                 self._write_down(path, found)
                 if self._shared is not None:
                     self._shared.forget()
@@ -121,17 +126,19 @@ class Saver:
         """Whether a name came with the call, and what stands there as well: nothing old has come to a new name."""
         return not self._is_mixed and path not in self.before and self._lies_in_new(path)
 
-    def move(self, path: str, to: str) -> None:
+    def move(
+        self, path: str, to: str, found: Stamp | EllipsisType | None = ..., replaced: Stamp | EllipsisType | None = ...
+    ) -> None:
         """A name is about to become another; what stands there is replaced, or exchanged."""
-        found = look(path)
-        replaced = look(to)
+        found = look(path) if found is ... else found
+        replaced = look(to) if replaced is ... else replaced
         self._is_mixed = self._is_mixed or not (self._is_all_new(path) and self._is_all_new(to))
         for each, there in ((path, found), (to, replaced)):
             if there is not None and there.kind == FOLDER and self.area.root(each):
                 self._write_down(each, there)
                 self._walk(each)
-        self.name(path)
-        self.name(to)
+        self.name(path, found)
+        self.name(to, replaced)
         if found is not None and found.kind == FOLDER and self.area.root(to):
             self._came(to)
         if replaced is not None and replaced.kind == FOLDER and self.area.root(path):
@@ -143,8 +150,8 @@ class Saver:
         while pending:
             each = pending.pop()
             try:
-                self.name(each)
                 found = look(each)
+                self.name(each, found)
                 if found is None or found.kind != FOLDER or not self.area.root(each) or self._is_all_new(each):
                     continue
                 pending += lying_in(each)
@@ -267,10 +274,13 @@ class Saver:
         self._known[found.inode] = True
         place = f"{self._folder}/{stored(found.inode)}"
         try:
-            with reached(path), at(path) as (folder, name):  # no link has come to be on the way
-                os.link(name, place, src_dir_fd=folder, follow_symlinks=False)
-            now = look(place)
-            if now is None or now.inode != found.inode:
+            try:
+                self._link_to(path, place)
+            except PermissionError:
+                with reached(path):
+                    self._link_to(path, place)
+            now = os.lstat(place)
+            if (now.st_dev, now.st_ino) != found.inode:
                 os.unlink(place)
                 self.miss(path, "it was replaced while it was being saved")
                 return
@@ -283,6 +293,10 @@ class Saver:
                 self._copy(path, found)
             return
         self._note(["kept", *found.inode])
+
+    def _link_to(self, path: str, place: str) -> None:
+        folder, name = self._last.at(path)  # no link has come to be on the way
+        os.link(name, place, src_dir_fd=folder, follow_symlinks=False)
 
     def _copy(self, path: str, found: Stamp) -> None:
         """The bytes of a file, in the store; the file system's own way first, which copies none."""

@@ -21,6 +21,7 @@ import shutil
 import time
 from contextlib import contextmanager, suppress
 
+from gateway.changes.journal import Journal
 from gateway.changes.state import read, written
 from gateway.changes.stored_bytes import remove_all
 from gateway.core import processes
@@ -357,30 +358,14 @@ class Store:
 
 
 class Writing:
-    """One set that is being written. `room`: bytes that it may copy."""
+    """One set that is being written. `room`: bytes that it may copy; `journal`: of what it changes."""
 
     def __init__(self, store: Store, made: ChangeSet, room: int) -> None:
         self.store = store
         self.made = made
         self.room = room
         self.old = store.path(made.number, "old")
-        flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC
-        self._journal = os.open(store.path(made.number, "before"), flags, 0o600)
-
-    def note(self, line: list[Any]) -> None:
-        """One line of the journal, there before this returns."""
-        os.write(self._journal, f"{_encode(line)}\n".encode())
-
-    @property
-    def is_closed(self) -> bool:
-        """Whether nothing more is written."""
-        return self._journal < 0
-
-    def close(self) -> None:
-        """Nothing more is written to the journal."""
-        if self._journal >= 0:
-            os.close(self._journal)
-            self._journal = -1
+        self.journal = Journal(store.path(made.number, "before"))
 
 
 _PATIENCE = 10.0

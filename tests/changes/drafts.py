@@ -35,7 +35,7 @@ class Drafts:
         """Has a child run a program on a layer over the workspace: what is to be decided about."""
         self.settle()
         writing = self.store.begin("program", "Bash", "", str(self.top), Area([str(self.top)]))
-        writing.close()
+        writing.journal.close()
         folder = self.store.path(writing.made.number, "draft")
         os.makedirs(f"{folder}/0/upper")
         os.mkdir(f"{folder}/0/work")

@@ -56,3 +56,12 @@ def test_what_cannot_be_undone_is_known_before(plan: SandboxPlan, tells: bool, r
 
 def test_a_root_in_what_is_not_saved_is_saved() -> None:
     assert Area(["/a/b"], ["/a"]).root("/a/b/c") == "/a/b"
+
+
+def test_what_is_lost_lies_in_what_goes_with_the_call_and_in_nothing_that_no_call_writes() -> None:
+    plan = PLAN.replace(private=("/home",), mounts=(
+        Mount("/home/w", WRITE), Mount("/home/w/secret", HIDDEN, False), Mount("/home/read", READ), Mount("/x", WRITE),
+    ))  # fmt: skip
+    area = area_of(plan)
+    paths = ("/home/a", "/home/a/b", "/home/.a/b", "/home/w/a", "/home/w/secret", "/home/read/a", "/x/a", "/y")
+    assert [path for path in paths if area.is_lost(path)] == ["/home/a", "/home/a/b"]

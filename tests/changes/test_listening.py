@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from changes.worlds import World
 
+from gateway.changes.journal import Journal
 from gateway.changes.saver import Saver
 
 
@@ -28,11 +29,24 @@ def test_it_is_saved(tmp_path: Path) -> None:
 def test_when_saving_fails_it_goes_on_and_that_is_told(
     error: Exception, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def fails(_saver: Saver, _path: str) -> None:
+    def fails(*_given: object, **_named: object) -> None:
         raise error
 
     monkeypatch.setattr(Saver, "content", fails)
     world = World(tmp_path)
     with pytest.raises(AssertionError, match=r"saving has failed|not understood"):
+        world.run(program)
+    assert sorted(os.listdir(world.top)) == ["b", "c"]
+
+
+def test_when_the_journal_cannot_be_written_it_goes_on_and_that_is_told(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fails(_journal: Journal) -> None:
+        raise OSError(28, "No space left on device")
+
+    world = World(tmp_path)
+    monkeypatch.setattr(Journal, "flush", fails)
+    with pytest.raises(OSError, match="No space left"):
         world.run(program)
     assert sorted(os.listdir(world.top)) == ["b", "c"]

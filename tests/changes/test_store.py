@@ -24,7 +24,7 @@ NOBODY = (0, 0)
 def kept(store: Store, top: Path, *, age: float, size: int = 0, owner: tuple[int, int] = NOBODY) -> int:
     """A set of some age that claims so many bytes."""
     writing = store.begin("call", "Bash", "", str(top), Area([str(top)]))
-    writing.close()
+    writing.journal.close()
     made = writing.made
     store.put(made.replace(state=KEPT, time=time.time() - age, bytes=size, owner=owner))
     return made.number
@@ -80,7 +80,7 @@ def test_a_file_that_is_too_large_to_be_copied_is_named_and_not_copied(tmp_path:
     (top / "large").write_bytes(b"x" * 100)
     area = Area([str(top)])
     writing = store.begin("call", "Bash", "", str(top), area)
-    saver = Saver(area, writing.old, writing.note, room=99)
+    saver = Saver(area, writing.old, writing.journal.note, room=99)
     saver.content(str(top / "large"))
     assert list(saver.missed) == [str(top / "large")]
     assert os.listdir(writing.old) == []
@@ -89,17 +89,17 @@ def test_a_file_that_is_too_large_to_be_copied_is_named_and_not_copied(tmp_path:
 def test_a_journal_that_is_cut_off_is_read_up_to_there(tmp_path: Path) -> None:
     store = Store(str(tmp_path / "state"))
     writing = store.begin("call", "Bash", "", str(tmp_path), Area([str(tmp_path)]))
-    writing.note(["was", "/a", None])
-    os.write(writing._journal, b'["was","/b",')
-    writing.close()
+    writing.journal.note(["was", "/a", None])
+    os.write(writing.journal._descriptor, b'["was","/b",')
+    writing.journal.close()
     assert store.before(writing.made.number).was == {"/a": None}
 
 
 def test_a_journal_that_is_no_journal_stops_the_undoing(tmp_path: Path) -> None:
     store = Store(str(tmp_path / "state"))
     writing = store.begin("call", "Bash", "", str(tmp_path), Area([str(tmp_path)]))
-    os.write(writing._journal, b"{}\n")
-    writing.close()
+    os.write(writing.journal._descriptor, b"{}\n")
+    writing.journal.close()
     with pytest.raises(StoreError, match="cannot be read"):
         store.before(writing.made.number)
 

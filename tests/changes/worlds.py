@@ -34,13 +34,13 @@ def changed(store: Store, root: Path, call: str, names: Iterable[str], said: Ite
     """What is kept of a call that has written files, and said of some of them beforehand that it does."""
     area = Area([str(root)])
     writing = store.begin(call, "Bash", "", str(root), area, named=[str(root / name) for name in said])
-    saver = Saver(area, writing.old, writing.note, writing.room)
+    saver = Saver(area, writing.old, writing.journal.note, writing.room)
     for name in names:
         saver.make_way(str(root / name))
         saver.content(str(root / name))
         (root / name).parent.mkdir(parents=True, exist_ok=True)
         (root / name).write_text(call)
-    writing.close()
+    writing.journal.close()
     return finish(store, writing.made)
 
 
@@ -56,7 +56,7 @@ class World:
         """Has a child run a program in the workspace, saved: what it changed."""
         area = Area([str(self.top)])
         writing = self.store.begin("program", "Bash", "", str(self.top), area)
-        saver = Saver(area, writing.old, writing.note, writing.room)
+        saver = Saver(area, writing.old, writing.journal.hold, writing.room)
         ours, theirs = socket.socketpair()
         child = os.fork()
         if not child:
@@ -73,14 +73,14 @@ class World:
             finally:
                 os._exit(status)
         listener = socket.recv_fds(ours, 1, 1)[1][0]
-        listening = Listening(listener, saver)
+        listening = Listening(listener, saver, writing.journal.flush)
         ours.send(b"!")
         status = os.waitpid(child, 0)[1]
         listening.stop()
         os.close(listener)
         ours.close()
         theirs.close()
-        writing.close()
+        writing.journal.close()
         assert status == 0
         assert saver.missed == {}, saver.missed
         return finish(self.store, writing.made)

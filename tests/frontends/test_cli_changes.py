@@ -105,7 +105,7 @@ def draft(project: Path, name: str, text: str) -> int:
     where = Places("/etc/gateway", f"{home}/.config/gateway", f"{home}/.local/state/gateway", "", home)
     store = Store(local_folder(where, str(project)))
     writing = store.begin("make", "Bash", "", str(project), Area([str(project)]))
-    writing.close()
+    writing.journal.close()
     folder = Path(store.path(writing.made.number, "draft"))
     (folder / "0/upper").mkdir(parents=True)
     (folder / "0/upper" / name).write_text(text)
