@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from gateway.commands.handing import hand_on, shell_text
-from gateway.commands.places import SENDING, absolute, host_of, remote
+from gateway.commands.places import SENDING, absolute, escaped, host_of, remote
 from gateway.model.command import Word
 from gateway.model.effect import HOLE, Credential, Process, System
 
@@ -169,7 +169,7 @@ def _paths(findings: Findings, run: Invocation, slot: Operand, words: list[Word]
         for effect in _given(slot, word):
             if not _present(run, effect):
                 continue
-            if effect["kind"] in PATH_KINDS and "target" not in effect:
+            if effect["kind"] in PATH_KINDS and "target" not in effect and "there" not in effect:
                 findings.touch(effect["kind"], word, run.cwds, run.part, tree)
             else:
                 _effect(findings, run, effect, word)
@@ -216,7 +216,7 @@ def _value(findings: Findings, run: Invocation, kind: str, slot: Taken, word: Wo
         for effect in _given(slot, word):
             if not _present(run, effect):
                 continue
-            if effect["kind"] in PATH_KINDS and not effect.get("target"):
+            if effect["kind"] in PATH_KINDS and not effect.get("target") and "there" not in effect:
                 findings.touch(effect["kind"], word, run.cwds, run.part, tree or effect.get("tree", False))
             else:
                 _effect(findings, run, effect, word)
@@ -331,7 +331,9 @@ def _effect(findings: Findings, run: Invocation, effect: Effect, word: Word) -> 
     kind = effect["kind"]
     target = effect.get("target", "")
     start, end = word.start, word.end
-    if kind in PATH_KINDS:
+    if "there" in effect:
+        _if_there(findings, run, effect, word)
+    elif kind in PATH_KINDS:
         if target:
             if target[:2] == "~/":
                 target = f"{findings.home or HOLE}/{target[2:]}"
@@ -365,3 +367,18 @@ def _effect(findings: Findings, run: Invocation, effect: Effect, word: Word) -> 
         findings.add(Process(target, effect.get("extra") or word.text), start, end, run.part)
     elif kind == "system":
         findings.add(System(target, effect.get("extra") or word.text), start, end, run.part)
+
+
+def _if_there(findings: Findings, run: Invocation, effect: Effect, word: Word) -> None:
+    """One effect on what the program's code loads by itself: `settle` adds it for each path of this name, or pattern,
+    that is there."""
+    target = effect.get("target") or word.text
+    is_pattern = "*" in effect.get("target", "")
+    if target[:2] == "~/":
+        target = f"{findings.home or HOLE}/{target[2:]}"
+    for cwd in run.cwds or ("",):
+        path = absolute(target, escaped(cwd) if is_pattern else cwd)
+        if HOLE not in path:
+            (findings.globs if is_pattern else findings.paths).append(path)
+        kind = "there each" if is_pattern else "there"
+        findings.ask(kind, run.part, path, f"{effect['kind']} {run.name}", word.start, word.end)

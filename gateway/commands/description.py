@@ -18,12 +18,14 @@ if TYPE_CHECKING:
         unless: list[str]
 
     class Effect(Conditional, total=False):
-        """One effect. Without a `target` it is on the value or operand; `extra` is its direction, access or object."""
+        """One effect. Without a `target` it is on the value or operand; `extra` is its direction, access or object;
+        `there`: what its code loads, where the path is there."""
 
         kind: Required[str]
         target: str
         extra: str
         tree: bool
+        there: bool
 
     class Taken(Conditional, total=False):
         """What words that belong to an option, or stand for themselves, mean. `tree`: whether paths are meant with all

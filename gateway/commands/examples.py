@@ -5,13 +5,14 @@ Examples run in one fixed place: the folder `/home/dev/project`, home `/home/dev
     read src tree · write out.txt · list *.py · connect example.com:443 fetch · push origin main force
     credential ~/.ssh · env PATH set · process signal 12 · system install x · code · opaque
 
-with `?` for what is not known before the run, paths relative to the folder and `~/` for home. `exec` is left
-out: that the program starts goes without saying.
+with `?` for what is not known before the run, paths relative to the folder, `~/` for home, and `if there` behind what
+is done only where the path is there. `exec` is left out: that the program starts goes without saying.
 """
 
 from __future__ import annotations
 
 from gateway.commands.analyse import Start, analyse
+from gateway.commands.questions import if_there
 from gateway.model.effect import HOLE, PATH_KINDS
 
 TYPE_CHECKING = False
@@ -61,7 +62,9 @@ def _path(path: str) -> str:
 def effects(call: str, lookup: Callable[[str], Description | None]) -> list[str]:
     """What a command does, as examples write it, each effect once, in order."""
     analysis = analyse(call, Start(CWD, HOME), lookup)
-    return list(dict.fromkeys(shown(item.effect) for item in analysis.items if item.effect.kind != "exec"))
+    found = [shown(item.effect) for item in analysis.items if item.effect.kind != "exec"]
+    found += [f"{shown(if_there(each))} if there" for each in analysis.pending if each.kind[:5] == "there"]
+    return list(dict.fromkeys(found))
 
 
 def failures(description: Description, lookup: Callable[[str], Description | None]) -> list[str]:

@@ -10,13 +10,14 @@ from gateway.commands.clients import client
 from gateway.commands.git_questions import branch, git, made_repositories, own_stores, remote
 from gateway.commands.parts import add_code
 from gateway.commands.places import MAX_MATCHES, absolute, literal_folder
-from gateway.model.effect import HOLE, Connect, Item, Touch
+from gateway.model.effect import HOLE, Connect, Credential, Item, Touch
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from gateway.model.analysis import Pending
     from gateway.model.command import Part
     from gateway.model.context import Context
+    from gateway.model.effect import Effect
     from gateway.model.facts import Facts
 
 
@@ -250,6 +251,40 @@ def _made(items: list[Item], parts: tuple[Part, ...], question: Pending, facts: 
         items.append(Item(Touch("write", question.target), question.start, question.end, question.part))
 
 
+def _there(items: list[Item], parts: tuple[Part, ...], question: Pending, facts: Facts, context: Context) -> None:
+    """What the code of a program loads by itself, which the sandbox hides where policy forbids it: nothing becomes of
+    it where it is not there, nor made by the same text. Unconfined it is part of what code may do."""
+    del parts
+    path, fact = question.target, facts.paths.get(question.target)
+    is_missing = fact is not None and fact.kind == "missing" and not any(_makes(item, path) for item in items)
+    if context.confined and not is_missing:
+        real = fact.real if fact is not None and fact.real != path else ""
+        items.append(Item(if_there(question, real), question.start, question.end, question.part))
+
+
+def _there_each(items: list[Item], parts: tuple[Part, ...], question: Pending, facts: Facts, context: Context) -> None:
+    """The same of all names that a pattern matches; of the folder where nobody can tell."""
+    matches = facts.globs.get(question.target)
+    if matches is None:
+        matches = (literal_folder(question.target),)
+    for path in matches:
+        _there(items, parts, question.replace(target=path), facts, context)
+
+
+def if_there(question: Pending, real: str = "") -> Effect:
+    """What a question of the kind "there" asks about. `real`: where the path leads, "" where it is the same."""
+    kind, _, program = question.extra.partition(" ")
+    return Credential(program, question.target) if kind == "credential" else Touch(kind, question.target, real=real)
+
+
+def _makes(item: Item, path: str) -> bool:
+    """Whether a name comes to be by what is written: itself, or with a tree that is copied or unpacked above it."""
+    effect = item.effect
+    if not isinstance(effect, Touch) or effect.kind != "write":
+        return False
+    return effect.path == path or (is_brought(effect) and f"{path}/".startswith(f"{effect.path.rstrip('/')}/"))
+
+
 def _file(items: list[Item], parts: tuple[Part, ...], question: Pending, facts: Facts, _: Context) -> None:
     """What is a file is read; where there is none, a program of a similar name would be run."""
     fact = facts.paths.get(question.target)
@@ -289,6 +324,8 @@ _SETTLERS = {
     "made": _made,
     "through": _through,
     "views": _views,
+    "there": _there,
+    "there each": _there_each,
     "file": _file,
     "installed": _installed,
     "client": client,

@@ -30,7 +30,12 @@ class Fields:
                 if not self.mapping(item, _EFFECT_KEYS, "effect"):
                     continue
                 conditions = {key: self.texts(item.get(key)) for key in ("when", "unless") if item.get(key) is not None}
-                found += [{**self._effect(text), **conditions} for text in item.get("do") or ()]
+                there = self.boolean(item.get("there"))
+                for text in item.get("do") or ():
+                    effect = {**self._effect(text), **conditions}
+                    if there and (effect["kind"] not in ("read", "credential") or "tree" in effect):
+                        self.complaints.at(text, f"there must stand with `read` or `credential` (got {text.shown})")
+                    found.append({**effect, "there": True} if there else effect)
             else:
                 found.append(self._effect(item))
         return found

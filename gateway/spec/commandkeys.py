@@ -190,4 +190,11 @@ EFFECT: Keys = {
     "do": ("effects as texts", "{do: [write . tree]}"),
     "when": ("only with one of these options or marks", "{do: [write . tree], when: [-w]}"),
     "unless": ("only without them", "{do: [write . tree], unless: [--check]}"),
+    "there": (
+        (
+            "`true`: what its code loads by itself, if the path is there, which may hold `*`. The sandbox hides what policy forbids, so that the"
+            " program would do something else there: a confined call is judged by it before, an unconfined one by its `code`"
+        ),
+        "{do: [read .env], there: true}",
+    ),
 }

@@ -103,7 +103,7 @@ def command_schema() -> dict[str, Any]:
                 "description": "What is done.",
                 "anyOf": [
                     {"type": "string", "pattern": f"^({'|'.join(EFFECTS)})( |$)"},
-                    _closed({"do": _one_or_many({"type": "string"}), **conditions}, EFFECT),
+                    _closed({"do": _one_or_many({"type": "string"}), **conditions, "there": _BOOLEAN}, EFFECT),
                 ],
             },
             "option": {"anyOf": [_closed(option, OPTION), {"type": "null"}]},

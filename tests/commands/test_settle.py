@@ -28,8 +28,8 @@ def settled(text: str, facts: Facts, descriptions: dict[str, Any]) -> Analysis:
     return settle(analyse(text, Start(CWD, "/home/dev"), descriptions.get), facts, CONTEXT)
 
 
-def effects(text: str, facts: Facts, descriptions: dict[str, Any]) -> list[str]:
-    items = settled(text, facts, descriptions).items
+def effects(text: str, facts: Facts, descriptions: dict[str, Any], context: Context = CONTEXT) -> list[str]:
+    items = settle(analyse(text, Start(CWD, "/home/dev"), descriptions.get), facts, context).items
     return sorted({shown(item.effect) for item in items if item.effect.kind != "exec"})
 
 
@@ -270,3 +270,38 @@ def test_that_a_program_may_be_another_one_is_told_before_what_it_would_run(desc
     items = settled("ls; python3 x.py", facts, descriptions).items
     told = [item.effect.why for item in items if item.effect.kind == "code"]
     assert told == ["python3 lies where it could have been replaced", "runs a Python program"]
+
+
+STATE, OTHERS = "credential terraform.tfstate", f"{CWD}/terraform.tfstate.d/*/terraform.tfstate"
+
+
+@pytest.mark.parametrize(
+    ("state", "others", "expected"),
+    [
+        (PathFact(f"{CWD}/terraform.tfstate", "file"), (), ["code", STATE]),
+        (PathFact(f"{CWD}/terraform.tfstate", "missing"), (), ["code"]),
+        (
+            PathFact(f"{CWD}/terraform.tfstate", "missing"),
+            (f"{CWD}/terraform.tfstate.d/test/terraform.tfstate",),
+            ["code", "credential terraform.tfstate.d/test/terraform.tfstate"],
+        ),
+        (PathFact(f"{CWD}/terraform.tfstate", "missing"), None, ["code", "credential terraform.tfstate.d"]),
+        (None, (), ["code", STATE]),
+    ],
+)
+def test_what_code_loads_counts_in_the_sandbox_unless_it_is_known_not_to_be_there(
+    state: PathFact | None, others: tuple[str, ...] | None, expected: list[str], descriptions: dict[str, Any]
+) -> None:
+    paths = {f"{CWD}/.terraform/terraform.tfstate": PathFact("", "missing")}
+    if state is not None:
+        paths[f"{CWD}/terraform.tfstate"] = state
+    facts = Facts(paths=paths, globs={OTHERS: others})
+    assert effects("terraform plan", facts, descriptions) == expected
+    assert effects("terraform plan", facts, descriptions, CONTEXT.replace(confined=False)) == ["code"]
+
+
+def test_what_the_same_text_makes_is_loaded(descriptions: dict[str, Any]) -> None:
+    facts = Facts(paths={f"{CWD}/.env": PathFact(f"{CWD}/.env", "missing")})
+    assert "read .env" not in effects("dotenv -- x", facts, descriptions)
+    for text in ("cp x .env; dotenv -- x", "unzip x.zip && dotenv -- x", "cp -r ../x . && dotenv -- x"):
+        assert "read .env" in effects(text, facts, descriptions)

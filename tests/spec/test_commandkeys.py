@@ -148,6 +148,10 @@ def test_what_the_schema_refuses_the_reader_refuses_too(text: str) -> None:
             "{names: [x], options: {-C: {cwd: true}}}",
             "x.yaml:1:34: cwd must stand beside a value\n  help: add `value: path`",
         ),
+        (
+            "{names: [x], effects: [{do: [read a, write b], there: true}]}",
+            "x.yaml:1:38: there must stand with `read` or `credential` (got `write b`)",
+        ),
         ("{names: [bin/x]}", "x.yaml:1:10: name must be that of a program, without its folder (got `bin/x`)"),
     ],
 )
@@ -163,6 +167,7 @@ _OPTIONS = st.sampled_from(["-a", "-b|--bee", "--cee", "-d", "x=", "-1"])
 _KINDS = st.sampled_from(sorted(KINDS))
 _TARGETS = st.sampled_from(["", " ?", " x", " x tree", " x.org:443 send", " PATH set", " install x", " ~/.x"])
 _DOES = st.builds(lambda kind, target: kind + target, st.sampled_from(sorted(EFFECTS)), _TARGETS)
+_LOADED = st.builds(lambda path: {"do": [f"read {path}"], "there": True}, st.sampled_from(["x", "*/x", "~/.x", "?"]))
 _MARKS = st.lists(_OPTIONS, max_size=2)
 
 
@@ -172,12 +177,12 @@ def _some(**fields: st.SearchStrategy[Any]) -> st.SearchStrategy[dict[str, Any]]
 
 _PLACE = {"tree": st.booleans() | _MARKS, "when": _MARKS, "port": st.integers(0, 9), "direction": st.just("send"), "via": st.just("v")}  # fmt: skip
 _OPTION = _some(
-    value=_KINDS | st.lists(_KINDS, max_size=3), optional=_KINDS, does=st.lists(_DOES, max_size=2), sets=_MARKS,
+    value=_KINDS | st.lists(_KINDS, max_size=3), optional=_KINDS, does=st.lists(_DOES | _LOADED, max_size=2), sets=_MARKS,
     harmless=_MARKS, cwd=st.sampled_from([True, "operands"]), until=st.sampled_from([[";"], ["+", ";"]]),
     **dict.fromkeys(("inert", "open", "braces", "appends", "dash", "keep", "git_setting"), st.booleans()), **_PLACE,
 )  # fmt: skip
 _OPERAND = _some(
-    kind=_KINDS, does=st.lists(_DOES, max_size=2), unless=_MARKS, default=st.sampled_from([".", "x"]),
+    kind=_KINDS, does=st.lists(_DOES | _LOADED, max_size=2), unless=_MARKS, default=st.sampled_from([".", "x"]),
     default_when=_MARKS, scheme=st.just("http"),
     **dict.fromkeys(("rest", "optional", "into", "adds", "elsewhere", "dash"), st.booleans()), **_PLACE,
 )  # fmt: skip
