@@ -133,3 +133,5 @@ def test_only_what_the_two_plain_days_agree_on_is_compared() -> None:
     assert workdays._compared(Step("x"), one, two, guarded, varies) == Outcome(Step("x"), "", ())
     bent = lived({"a": "3", "t/x3": "1", "same": "2"})
     assert workdays._compared(Step("x"), one, two, bent, varies).differs == ("tree",)
+    said = workdays._varying([one], [two], {"s*": "written in no order"})
+    assert workdays._compared(Step("x"), one, two, bent, said) == Outcome(Step("x"), "", ())

@@ -3,7 +3,8 @@
 `tests/workdays/*.yaml` holds a world each: the files of a project, what makes it ready (compilers, packages), and the
 commands of a day. A world is made once and lived three times at the same place, each time from the same files: twice
 plainly, which shows what varies by itself, and once by calls of one session in the mode `accept_edits`. Of each command
-the exit status, what it printed and what it changed in the project are compared. Where the gateway asks, the command is
+the exit status, what it printed and what it changed in the project are compared, but for what the two plain ones do
+differently, and for files that a world names under `varies`, with the reason. Where the gateway asks, the command is
 run plainly, as if a person had said yes and done it, so that those after it find what they need.
 """
 
@@ -33,7 +34,7 @@ from gateway.config.load import Options
 from gateway.model.call import RawCall
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
     from gateway.calls.session import Session
 
@@ -52,7 +53,8 @@ SOURCE_NAMES = ("PIP_*", "NPM_CONFIG_*", "UV_*", "CARGO_*", "GOPROXY", "*_PROXY"
 
 class World(NamedTuple):
     """One project. `needs`: programs; `homes`: folders of the real home that its own begins with, if they are there;
-    `make`: commands that may fetch; `day`: steps, see `Step`."""
+    `make`: commands that may fetch; `day`: steps, see `Step`; `varies`: patterns of files that are not the same twice,
+    though two days may leave them alike, each with the reason."""
 
     name: str
     about: str
@@ -61,6 +63,7 @@ class World(NamedTuple):
     files: dict[str, str]
     make: tuple[str, ...]
     day: tuple[Step, ...]
+    varies: dict[str, str] | None = None
 
 
 class Step(NamedTuple):
@@ -108,7 +111,7 @@ class Outcome(NamedTuple):
 def read(path: Path) -> World:
     """A world, checked: an unknown key or a step that is none is an error."""
     document = yaml.safe_load(path.read_text(encoding="utf-8"))
-    if unknown := set(document) - {"about", "needs", "homes", "files", "make", "day"}:
+    if unknown := set(document) - {"about", "needs", "homes", "varies", "files", "make", "day"}:
         raise ValueError(f"{path}: unknown keys {sorted(unknown)}")
     return World(
         path.stem,
@@ -118,6 +121,7 @@ def read(path: Path) -> World:
         document.get("files", {}),
         tuple(document.get("make", ())),
         tuple(_step(each, path) for each in document["day"]),
+        document.get("varies", {}),
     )
 
 
@@ -157,7 +161,7 @@ def live(world: World, top: Path) -> list[Outcome]:
             days.append([_lived(shell, step) for step in world.day])
         _forget(world)
     first, second, guarded = days
-    varies = _varying(first, second)
+    varies = _varying(first, second, world.varies or ())
     return [
         _compared(step, one, two, three, varies)
         for step, one, two, three in zip(world.day, first, second, guarded, strict=True)
@@ -440,9 +444,12 @@ def loose(output: str) -> str:
     return "\n".join(sorted(re.sub(r"[\d.]+", "#", normal(output)).split("\n")))
 
 
-def _varying(first: list[Lived], second: list[Lived]) -> set[str]:
-    """Names in the project that two plain days leave differently, folders in which they leave different names."""
-    found = set()
+def _varying(first: list[Lived], second: list[Lived], said: Iterable[str] = ()) -> set[str]:
+    """Names in the project that two plain days leave differently, folders in which they leave different names, and
+    names that a world says so of."""
+    found = {
+        name for each in (*first, *second) for name in each.changed if any(fnmatch.fnmatch(name, one) for one in said)
+    }
     for one, two in zip(first, second, strict=True):
         for name in one.changed.keys() | two.changed.keys():
             if (name in one.changed) != (name in two.changed):
