@@ -233,7 +233,7 @@ class Children:
         self, name: str, kind: AgentType, given: Mapping[str, Any], parent: Session, context: Context
     ) -> Session:
         """The child's session. Called with the lock held."""
-        floor = tuple(rule for rule in context.rules if rule not in self._own.get(parent, ()))
+        floor = tuple(rule for rule in parent.handed_on(context.rules) if rule not in self._own.get(parent, ()))
         mode = stricter(context.mode, kind.mode)
         # As a mode is, this is handed down: what an agent that only reads starts does no more than read.
         floor += rules_of(kind.floor) + ((_CEILING,) if kind.mode in _READS and mode not in _READS else ())
@@ -273,7 +273,8 @@ class Children:
         Failure where they cannot."""
         child = self._known(name, work)
         session = child.agent.session
-        floor = tuple(rule for rule in work.context.rules if rule not in self._own.get(work.session, ()))
+        rules = work.session.handed_on(work.context.rules)
+        floor = tuple(rule for rule in rules if rule not in self._own.get(work.session, ()))
         added = tuple(rule for rule in floor if rule not in session.context.rules)
         if added:
             reason = self._gateway.calls.judge.refuses_rules((*session.context.rules, *added))

@@ -392,7 +392,7 @@ class Agent:
 
     def _stands(self) -> dict[str, Any]:
         context = self.session.context
-        return {"cwd": context.cwd, "mode": context.mode, "rules": list(context.rules)}
+        return {"cwd": context.cwd, "mode": context.mode, "rules": list(self.session.handed_on(context.rules))}
 
     def _tell(self, happening: Happening) -> None:
         if self.listener is not None:

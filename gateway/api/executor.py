@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 
     from gateway.approval.base import Approver
     from gateway.approval.grants import Grants
+    from gateway.approval.proposing import Proposal
     from gateway.audit.log import Log
     from gateway.calls.work import Work
     from gateway.core.cancel import Cancel
@@ -49,12 +50,13 @@ SHELL = "Bash"
 
 class Execution(Value):
     """A call that was judged, and what became of it. `plan`: None when policy refused it. `grant`: the answer where
-    somebody was asked."""
+    somebody was asked. `proposal`: the rule that would have let a refused call run."""
 
     verdict: Verdict
     result: Result
     plan: SandboxPlan | None = None
     grant: Grant | None = None
+    proposal: Proposal | None = None
 
 
 class Executor:
@@ -131,7 +133,7 @@ class Executor:
         ).live()
         if done.error is not None:
             raise done.error
-        return Execution(done.verdict, done.result, done.plan, done.grant)
+        return Execution(done.verdict, done.result, plan=done.plan, grant=done.grant, proposal=done.proposal)
 
     async def run_async(self, text: str, *, listener: Listener | None = None, **how: Any) -> Execution:
         """The same without blocking the loop, on which `listener` is called. When a task is cancelled, the command has

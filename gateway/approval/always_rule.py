@@ -21,8 +21,13 @@ from gateway.policy.resolve import Judged
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import Any
+
     from gateway.judge.judge import Judge
     from gateway.model.verdict import Verdict
+    from gateway.tools.tool import Tool
+
+FILE = "approved.yaml"
 
 
 def offered(judge: Judge, verdict: Verdict) -> str:
@@ -53,24 +58,41 @@ def later(judge: Judge, verdict: Verdict) -> str:
 
 
 def _is_enough(judge: Judge, verdict: Verdict, text: str) -> bool:
-    from gateway.policy.lint.lint import ToolTraits, lint
+    return is_enough(judge, verdict, judge.registry.tool(verdict.call.tool), parsed(judge, text))
+
+
+def parsed(judge: Judge, text: str) -> list[dict[str, Any]]:
+    """A rule as it would be read from its file, in normal form; [] where it would not be."""
     from gateway.spec.policy import parse_policy
 
     document = document_of(entry_of(text, shown="a call", by="somebody", now=0.0))
     try:
-        rules = parse_policy(document, "approved.yaml", tool_names(judge.registry))["rules"]
+        rules: list[dict[str, Any]] = parse_policy(document, FILE, tool_names(judge.registry))["rules"]
     except ConfigError:
+        return []
+    return rules
+
+
+def bound_of(rules: list[dict[str, Any]], root: str) -> Bound:
+    """Rules where they would be saved."""
+    return Bound("local", FILE, rules=rules, base=root, layer_root=root)
+
+
+def trial_of(judge: Judge, verdict: Verdict, tool: Tool) -> Trial:
+    """Who resolves a call anew under other rules."""
+    judged = Judged(tool.level, tool.match_kind == "shell", bool(tool.entry["filters"]))
+    return Trial(verdict, judged, dict(judge.loaded_for(verdict).policy.levels))
+
+
+def is_enough(judge: Judge, verdict: Verdict, tool: Tool, rules: list[dict[str, Any]]) -> bool:
+    """Whether rules in normal form let a call run, and the linter has nothing to say about them."""
+    from gateway.policy.lint.lint import ToolTraits, lint
+
+    if not rules or trial_of(judge, verdict, tool).under(rules) is not Decision.ALLOW:
         return False
-    tool = judge.registry.tool(verdict.call.tool)
-    is_shell = tool.match_kind == "shell"
-    judged = Judged(tool.level, is_shell, bool(tool.entry["filters"]))
-    trial = Trial(verdict, judged, dict(judge.loaded_for(verdict).policy.levels))
-    if trial.under(rules) is not Decision.ALLOW:
-        return False
-    root = verdict.context.root
     found = lint(
-        [Bound("local", "approved.yaml", rules=rules, base=root, layer_root=root)],
-        {tool.name: ToolTraits(is_shell, frozenset())},
+        [bound_of(rules, verdict.context.root)],
+        {tool.name: ToolTraits(tool.match_kind == "shell", frozenset())},
         home=verdict.context.home,
         now=verdict.context.now,
     )

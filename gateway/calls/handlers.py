@@ -44,6 +44,7 @@ HANDLERS = {
     "persons.ask": "gateway.handlers.persons:ask",
     "persons.enter_plan": "gateway.handlers.persons:enter_plan",
     "persons.exit_plan": "gateway.handlers.persons:exit_plan",
+    "proposals.propose": "gateway.handlers.proposals:propose",
     "sessions.config": "gateway.handlers.sessions:config",
     "sessions.sleep": "gateway.handlers.sessions:sleep",
     "sessions.trigger": "gateway.handlers.sessions:trigger",

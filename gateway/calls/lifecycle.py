@@ -16,6 +16,7 @@ from gateway.calls.handlers import check, handler
 from gateway.calls.hooks.run import ask_before, hooks_of, tell_after
 from gateway.calls.output import Crowded, Done, Failure, Output
 from gateway.calls.planner import asks_to_leave
+from gateway.calls.proposing import refused_proposal
 from gateway.calls.refusal import Refused, exited, guard_of, never_judged, refused, said
 from gateway.calls.saving import written_by
 from gateway.core.cancel import NEVER
@@ -143,11 +144,10 @@ class Life:
         return work
 
     def _finish(self, does: Handler, work: Work, began: float) -> None:
-        assert self.verdict is not None
-        edit = self.services.edit(work)
-        written = written_by(self, self.verdict)
-        self._run(self.verdict, (does, work), began)
-        settle(self, self.verdict)
+        verdict, edit = work.verdict, self.services.edit(work)
+        written = written_by(self, verdict)
+        self._run(verdict, (does, work), began)
+        settle(self, verdict)
         if written is not None:
             written.finish()
         if edit is not None:
@@ -292,8 +292,8 @@ class Life:
         raise Refused(refused(f"It is refused, because it would not be recorded: {recorded.problem}."))
 
     def _recorded(self, verdict: Verdict) -> Recorded:
-        told = self.planner, self.session.name, verdict, self.plan, self.grant
-        return self.services.recorded(*told, rewritten=self.rewritten)
+        told = verdict, self.plan, self.grant
+        return self.services.recorded(self.planner, self.session.name, *told, rewritten=self.rewritten)
 
     def another(self, raw: RawCall) -> Done:
         """Leads a call that belongs to this one through a life of its own."""
@@ -345,8 +345,7 @@ class Life:
     def _hooks_after(self) -> None:
         """Hooks that watch: they may add notes; whether they work changes nothing that has happened."""
         event = "after_failure" if self.output.is_error else "after_call"
-        found = self._hooks(event)
-        if found:
+        if found := self._hooks(event):
             answer = tell_after(found, event, self)
             self.notes += answer.notes
             self.reports += answer.reports
@@ -374,9 +373,8 @@ class Life:
             self.lasting.started()
         if told.reason != result.reason:
             self.reports.append(told.reason[len(result.reason) :].lstrip(". "))
-        output = self.output
-        if self.notes:
-            output = output.replace(notes=(*output.notes, *self.notes))
+        proposal = refused_proposal(self, result)
+        output = self.output.replace(notes=(*self.output.notes, *self.notes)) if self.notes else self.output
         return Done(
             verdict,
             output,
@@ -388,6 +386,7 @@ class Life:
             error=self.error,
             alone=self.ran and not self.is_safe(verdict),
             ran=self.ran,
+            proposal=proposal,
         )
 
     def _refusal_of(self, because: str) -> Verdict:

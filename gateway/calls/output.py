@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from typing import Any
 
+    from gateway.approval.proposing import Proposal
     from gateway.model.grant import Grant
     from gateway.model.plan import SandboxPlan
     from gateway.model.result import Result
@@ -72,7 +73,7 @@ class Done(Value):
     inside, None where it started nothing. `grant`: the answer where somebody was asked. `record`: the id of its record,
     "" if there is none. `reports`: what people should know of hooks and of the record. `error`: why it could not be
     judged. `alone`: whether it may change the session. `not_taken`: what of the change to the session that it asked for
-    was not made, which its output says too.
+    was not made, which its output says too. `proposal`: the rule that would have let a refused call run.
     """
 
     verdict: Verdict
@@ -86,11 +87,17 @@ class Done(Value):
     alone: bool = False
     ran: bool = False
     not_taken: tuple[str, ...] = ()
+    proposal: Proposal | None = None
 
     @property
     def text(self) -> str:
         """All text that the model gets."""
         return "\n".join(block.text for block in self.output.blocks if isinstance(block, Text))
+
+    @property
+    def refusal(self) -> str:
+        """Of a call that did not run: why, and what the model gets besides, for clients that take one text."""
+        return "\n".join([self.text or self.result.reason, *self.output.notes])
 
 
 class Crowded(Exception):

@@ -137,6 +137,10 @@ if TYPE_CHECKING:
             """Who sits before the sessions, None where nobody does."""
 
         @property
+        def front(self) -> str:
+            """Through what the calls came."""
+
+        @property
         def saves_changes(self) -> bool:
             """Whether what calls change is saved, so that it can be taken back."""
 

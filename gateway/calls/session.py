@@ -84,6 +84,7 @@ class Session:
         self._closed = False
         self._with_it: list[Callable[[], object]] = []
         self._for_now: tuple[str, ...] = ()
+        self.opened: frozenset[str] = frozenset()  # of its rules, those that end with it, whoever goes on
 
     @property
     def context(self) -> Context:
@@ -156,11 +157,21 @@ class Session:
         with self._lock:
             self._for_now += rules
 
+    def opens(self, rules: tuple[str, ...]) -> None:
+        """Says of rules that `rule` is about to add that they allow something, so that they end with this session:
+        neither the agents that it starts, nor what it schedules, nor what is begun from its transcript has them."""
+        with self._lock:
+            self.opened |= frozenset(rules)
+
+    def handed_on(self, rules: tuple[str, ...]) -> tuple[str, ...]:
+        """Of some rules, those that hold for what outlives the session too."""
+        return tuple(text for text in rules if text not in self.opened) if self.opened else rules
+
     @property
     def lasting_rules(self) -> tuple[str, ...]:
-        """Its rules, without those that hold until the next task only."""
+        """Its rules, without those that hold until the next task only, or until it ends."""
         with self._lock:
-            passing, rules = self._for_now, self._context.rules
+            passing, rules = self._for_now, self.handed_on(self._context.rules)
         return tuple(text for text in rules if text not in passing) if passing else rules
 
     def next_task(self) -> None:

@@ -179,6 +179,8 @@ class Settings:
             return f"layer {locked_by} locked it"
         if name in self.bounds and value not in self.bounds[name][0]:
             return f"{self.bounds[name][1]} bounds it to {', '.join(map(str, self.bounds[name][0]))}"
+        if name == "proposals" and file.layer != "enterprise":
+            return "only the enterprise layer says which proposed rules hold by themselves"
         if name == "contained":
             mildest = self._value(name)
             return (

@@ -15,7 +15,6 @@ from gateway.agents.base import (
     ASK,
     BEFORE,
     CONFIG,
-    DEFER,
     DENY,
     PROMPT,
     SILENCE,
@@ -33,7 +32,6 @@ from gateway.judge.pipeline import TEMP
 from gateway.model.call import RawCall
 from gateway.model.decision import Decision
 from gateway.model.effect import HOLE, Touch
-from gateway.policy.explain import message
 from gateway.tools.foreign import renamed, undescribed, unseen_place
 from gateway.tools.registry import is_mcp_name
 
@@ -74,7 +72,6 @@ if TYPE_CHECKING:
 __all__ = ["Asked", "Gateways", "NotHere", "Reply", "answer", "universal_refusal"]
 
 _TICKET = " --ticket "
-_LEFT = "policy asks about it"
 
 
 class NotHere(Exception):
@@ -190,6 +187,7 @@ class _Judging:
         self.environment = environment
         self.gateways = gateways
         self.asked = asked
+        self.tools: dict[str, Tool] = {}  # that the call was judged as, by name
         self.gateway = gateway
         setting = gateway.loaded.settings.get("agents")
         self.setting: Mapping[str, Any] = setting.value if setting else {}
@@ -213,12 +211,13 @@ class _Judging:
             self._recorded(no_call(self.event, self.context, said := _lines(error)), DENY, said)
             raise
         decision = self._decision(verdict, changed is not None)
-        said = "" if decision in (ALLOW, SILENCE) else self.reason(verdict, decision)
         grant = None
         # Of a command that comes by again as it was rewritten somebody was asked before.
         if verdict.decision is Decision.ASK and self.event is told and (found := self._by_a_person()) is not None:
             changed, verdict, decision, grant = found.changed, found.verdict, found.decision, found.grant
             said = f"{self.reason(verdict, '')} {found.said}" if found.said else ""
+        else:
+            said = "" if decision in (ALLOW, SILENCE) else self.reason(verdict, decision)
         if problem := self._recorded(verdict, decision, said, changed, grant):
             return Answer(DENY, problem)
         if decision != DENY and changed is None and self.event.kind == BEFORE and not verdict.analysis.parts:
@@ -296,6 +295,7 @@ class _Judging:
             raise CallError(
                 f"`{unseen[:80]}` says where it works besides the field that `{event.tool[:80]}` has for that"
             )
+        self.tools[tool.name] = tool
         raw = RawCall(tool.name, given, server=event.server)
         shell = tool.entry.get("shell") or shell_of(event.agent, self.environment)
         verdict = gateway.check(raw, context, foreign=tool, shell=shell)
@@ -384,17 +384,8 @@ class _Judging:
 
     def reason(self, verdict: Verdict, decision: str) -> str:
         """For the model: the rule with its place, why, and what to do instead."""
-        text = message(verdict)
-        source = verdict.reason.rule.source
-        if source.file:
-            text += f" [{source.layer} policy, {source.file}:{source.line}]"
-        if decision == DENY and verdict.decision is Decision.ASK:
-            text += f" {self.where_policy_asks(verdict)[1]}"
-        elif decision == DEFER:
-            text += f" It waits for an answer: {_LEFT}."
-        elif verdict.decision is Decision.ASK:
-            from gateway.approval.handed_on import changed_by_code
+        from gateway.frontends.hook_reason import reason  # lazy: an allow says nothing
 
-            if found := changed_by_code(self.gateway, verdict):
-                text += f" Code has changed files that run later: {'; '.join(found)}."
-        return text
+        instead = self.where_policy_asks(verdict)[1] if decision == DENY and verdict.decision is Decision.ASK else ""
+        tool = self.tools.get(verdict.call.tool)
+        return reason(self.gateway, verdict, decision, instead, self.event, tool)

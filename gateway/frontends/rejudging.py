@@ -83,9 +83,9 @@ def judged_again(decision: Mapping[str, Any], key: bytes | None, here: str) -> A
         return found.replace(problem=HIDDEN)
     known = {name: value for name, value in given.items() if name not in unknown}
     try:
-        tool, shell = _tool(gateway, decision, known)
+        tool, shell = recorded_tool(gateway, decision, known)
         raw = RawCall(tool.name, known, partial=bool(unknown))
-        context = _context(gateway, decision)
+        context = recorded_context(gateway, decision)
         verdict = gateway.check(raw, context, foreign=tool, shell=shell)
         found = found.replace(verdict=verdict, unknown=unknown)
         return _with_advice(found, gateway, tool, raw, context, recorded=_text(decision, "policy"), here=here)
@@ -124,7 +124,7 @@ def _with_advice(
     )
 
 
-def _tool(gateway: Judge, decision: Mapping[str, Any], given: Mapping[str, Any]) -> tuple[Tool, str]:
+def recorded_tool(gateway: Judge, decision: Mapping[str, Any], given: Mapping[str, Any]) -> tuple[Tool, str]:
     """What was called, as the front that recorded it takes it, and the shell that reads its text."""
     name, front = _text(decision, "tool"), _text(decision, "front")
     agent = front.removeprefix("hook:").partition(" ")[0] if front.startswith("hook:") else ""
@@ -138,7 +138,7 @@ def _tool(gateway: Judge, decision: Mapping[str, Any], given: Mapping[str, Any])
     return found, found.entry.get("shell") or shell_of(agent, gateway.environment)
 
 
-def _context(gateway: Judge, decision: Mapping[str, Any]) -> Context:
+def recorded_context(gateway: Judge, decision: Mapping[str, Any]) -> Context:
     """Where, by whom and in which mode it was called."""
     confined = decision.get("confined") is not False
     mode, depth = _text(decision, "mode"), decision.get("depth")

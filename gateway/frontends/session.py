@@ -11,7 +11,7 @@ from gateway.core.cache import digest
 from gateway.core.errors import CallError, ConfigError, Problem
 from gateway.frontends.home import check_home
 from gateway.judge.judge import Judge
-from gateway.model.decision import MODES
+from gateway.model.decision import MODES, Decision
 from gateway.policy.confine import enforced_by
 from gateway.policy.resolve import Judged
 from gateway.policy.wording import quote, visible
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from typing import Unpack
 
     from gateway.api.gateway import Gateway, Serving
+    from gateway.approval.proposing import Proposal
     from gateway.frontends.arguments import Request
     from gateway.model.call import RawCall
     from gateway.model.verdict import Verdict
@@ -134,6 +135,15 @@ def change(gateway: Judge, verdict: Verdict) -> str | None:
     tool = gateway.registry.tool(verdict.call.tool)
     judged = Judged(tool.level, tool.match_kind == "shell", bool(tool.entry["filters"]))
     return smallest_change(verdict, judged, gateway.loaded.policy, is_of_preset)
+
+
+def proposal(gateway: Judge, verdict: Verdict) -> Proposal | None:
+    """The narrowest rule that would let a call run that does not run by itself, with calls that show what it opens."""
+    if verdict.decision is Decision.ALLOW:
+        return None
+    from gateway.approval.proposing import proposed
+
+    return proposed(gateway, verdict, gateway.registry.tool(verdict.call.tool), calls=True)
 
 
 def read_input(limit: int, what: str) -> bytes:

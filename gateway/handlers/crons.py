@@ -33,7 +33,7 @@ def create(call: Call, work: Work) -> Output:
         job = Crons(work.judge.places.state).create(
             name=fields.get("name", ""), schedule=fields["schedule"], zone=fields.get("time_zone") or local_zone(),
             kind=kind, text=fields[kind], root=context.root or context.cwd, cwd=context.cwd, mode=context.mode,
-            rules=context.rules, agent=context.agent, depth=context.depth, once=fields["once"],
+            rules=work.session.handed_on(context.rules), agent=context.agent, depth=context.depth, once=fields["once"],
         )  # fmt: skip
     text = f"It is kept as {job.id}, and next due {moment(job.next())}, while `gateway cron run` runs."
     return Output((Text(text),), {"job": data(job)})

@@ -199,7 +199,7 @@ class Proxying(Behind):
             raise relay.error
         meta = {"gateway/decision": done.verdict.decision.name.lower(), "gateway/record": done.record}
         if relay.result is None:
-            return refusal(done.text or done.result.reason, meta)
+            return refusal(done.refusal, meta)
         found = relay.result
         if done.output.notes and isinstance(found.get("content"), list):
             found = {

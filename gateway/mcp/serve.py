@@ -100,7 +100,7 @@ def result_of(done: Done, has_output: bool) -> Message:
     decision = done.verdict.decision.name.lower()
     meta = {"gateway/decision": decision, "gateway/record": done.record}
     if not done.ran:
-        return refusal(done.text or done.result.reason, meta)
+        return refusal(done.refusal, meta)
     found = mcp_result(done.output)
     if not has_output:
         found.pop("structuredContent", None)

@@ -34,12 +34,16 @@ MAX_PATHS = 24
 
 
 def narrowest(verdict: Verdict) -> list[dict[str, Any]]:
-    """Alternatives of an allow rule, in long form, that speak of all the mode asks about; [] where no rule should.
+    """Alternatives of an allow rule, in long form, that speak of all the mode asks about, or refuses because it asks
+    nobody; [] where no rule should.
 
     That they really let the call run is for the caller to try.
     """
-    asked = [outcome for outcome in verdict.outcomes if outcome.decision is Decision.ASK]
-    if not asked or verdict.decision is not Decision.ASK or any(each.reason.rule.lane != "mode" for each in asked):
+    asked = [outcome for outcome in verdict.outcomes if outcome.decision is verdict.decision]
+    unasked = verdict.decision is Decision.DENY and verdict.context.mode == "dont_ask"
+    if not asked or not (unasked or verdict.decision is Decision.ASK):
+        return []
+    if any(each.reason.rule.lane != "mode" for each in asked):
         return []
     groups: dict[Any, dict[str, Any]] = {}
     for outcome in asked:
@@ -56,7 +60,7 @@ def alternatives(verdict: Verdict) -> list[list[dict[str, Any]]]:
 
     That one really lets the call run is for the caller to try.
     """
-    narrow = narrowest(verdict)
+    narrow = narrowest(verdict) if verdict.decision is Decision.ASK else []
     wide = next_likely(verdict) if narrow else []
     return [each for each in (wide, narrow) if each]
 

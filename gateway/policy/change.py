@@ -79,7 +79,7 @@ class Trial:
 
     def decision(self, proposals: Iterable[Proposal], mode: str = "") -> Decision:
         """The verdict's decision if these allow rules stood beside its policy."""
-        return self.under([_rule(each) for each in proposals], mode)
+        return self.under([normal_form(each.when, each.text) for each in proposals], mode)
 
     def under(self, rules: list[dict[str, Any]], mode: str = "") -> Decision:
         """The same for rules in normal form."""
@@ -146,11 +146,11 @@ def _place_of(policy: Policy, number: int) -> tuple[str, Source]:
     return rule.id, rule.source
 
 
-def _rule(proposal: Proposal) -> dict[str, Any]:
-    """A proposal as a complete rule in normal form."""
+def normal_form(when: Mapping[str, Any], text: str) -> dict[str, Any]:
+    """A complete allow rule in normal form, of which no more is said than what it allows."""
     return {
-        "lane": "allow", "id": "proposed", "derived": True, "line": 0, "column": 0, "text": proposal.text,
-        "because": "", "instead": "", "lock": False, "expires": "", "when": proposal.when, "except": [],
+        "lane": "allow", "id": "proposed", "derived": True, "line": 0, "column": 0, "text": text,
+        "because": "", "instead": "", "lock": False, "expires": "", "when": when, "except": [],
         "delegate": None, "excepts": "", "require": None, "changes": "", "matches": [], "not_matches": [],
     }  # fmt: skip
 

@@ -14,12 +14,19 @@ from gateway.policy.wording import UNKNOWN, phrase, quote, shortened, target, vi
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any
+    from typing import Any, Protocol
 
     from gateway.model.effect import Item
     from gateway.model.rule import Rule
     from gateway.model.verdict import Outcome, Reason, Verdict
     from gateway.policy.confine import Enforced
+
+    class Proposes(Protocol):
+        """A rule that would let a call run, as `gateway.approval.proposing` makes it."""
+
+        @property
+        def as_json(self) -> dict[str, Any]: ...
+
 
 INJECTION = "command_injection_detected"
 REASONS = {
@@ -43,12 +50,18 @@ CONTAINED = {
 
 
 def explain(
-    verdict: Verdict, *, enforced: Enforced | None = None, change: str | None = None, elapsed_us: int = 0
+    verdict: Verdict,
+    *,
+    enforced: Enforced | None = None,
+    change: str | None = None,
+    propose: Proposes | None = None,
+    elapsed_us: int = 0,
 ) -> dict[str, Any]:
     """The verdict with everything that led to it, ready for `json.dumps`.
 
     `enforced` says what of the policy would hold during the call, as far as that is known; `change` is the smallest
-    change that would alter the verdict, where somebody worked it out.
+    change that would alter the verdict, `propose` the narrowest rule that would let the call run, where somebody worked
+    them out.
     """
     from gateway.policy.confine import NOTHING_KNOWN, confinement  # lazy: a hook says why, and nothing of these
     from gateway.policy.normalised import normalised
@@ -74,6 +87,8 @@ def explain(
     }
     if change is not None:
         found["change"] = change
+    if propose is not None:
+        found["propose"] = propose.as_json
     return found
 
 

@@ -104,7 +104,7 @@ def suggested(
     cannot be read, and ConfigError where a policy is broken."""
     trying = Trying(folder, root, since, until, how=how, workers=workers)
     asked = trying.judged(trying.base, functools.partial(needs, root), judging)
-    own = [each for each in asked if each.new.is_certain and _is_of(each, root)]
+    own = [each for each in asked if each.new.is_certain and is_of(each, root)]
     questions = [each for each in own if each.new.decision == "ask"]
     yes = [each for each in questions if each.distinct.agreed and not each.distinct.refused]
     clauses = supported(yes)
@@ -124,7 +124,8 @@ def suggested(
     )
 
 
-def _is_of(each: Anew, root: str) -> bool:
+def is_of(each: Anew, root: str) -> bool:
+    """Whether a recorded call was made in a project."""
     return f"{each.cwd}/".startswith(root.rstrip("/") + "/")
 
 
@@ -143,10 +144,12 @@ class Trying:
         self._vetoed: dict[str, int] = {}
         self._last: tuple[Side, Half] = self.base, self._half
 
-    def judged(self, side: Side, note: Note, progress: Progress = lambda _done, _of: None) -> list[Anew]:
-        """All decisions under a policy."""
+    def judged(
+        self, side: Side, note: Note, progress: Progress = lambda _done, _of: None, *, before: Side | None = None
+    ) -> list[Anew]:
+        """All decisions under a policy, and under another one before it where one is given."""
         parts = [self._distinct[at : at + PART] for at in range(0, len(self._distinct), PART)]
-        make = functools.partial(Judging, self._folder, side, side, note)
+        make = functools.partial(Judging, self._folder, before or side, side, note)
         found: list[Anew] = []
         for some in map_parts(make, parts, how=self._how, workers=self._workers):
             found += some
@@ -184,9 +187,9 @@ class Trying:
         found = {rule_text(alternatives_of(each)): each for each in groups}
         while found:
             side = self.side({rule_id(text): text for text in found})
-            bad, why = self._linted(side), LINT
+            bad, why = self.linted(side), LINT
             if not bad:
-                bad, why = self._failing(list(found)), TESTS
+                bad, why = self.failing(list(found)), TESTS
             if not bad and (self.harmful(side) or self.refused(side)):
                 bad, why = set(map(rule_id, found)), REFUSED  # joined they must say what they said one by one
             if not bad:
@@ -201,9 +204,9 @@ class Trying:
         if not rules:
             return Suggested((), vetoed=vetoed)
         side = self.side({rule_id(text): text for text in rules})
-        anew = {_key(each.distinct): each for each in self.judged(side, used)}
-        agreed = set(map(_key, (each.distinct for each in yes)))
-        then = {_key(each.distinct): each for each in own}
+        anew = {place_of(each.distinct): each for each in self.judged(side, used)}
+        agreed = set(map(place_of, (each.distinct for each in yes)))
+        then = {place_of(each.distinct): each for each in own}
         now = [(each, anew[key].new) for key, each in then.items()]
         allowed = [(each, said.noted) for each, said in now if said.decision == "allow" and each.new.decision == "ask"]
         opened: dict[str, list[str]] = {}
@@ -214,8 +217,8 @@ class Trying:
         for text, clauses in rules.items():
             name = rule_id(text)
             its = [each for each, ids in allowed if name in ids]
-            ends = [each for each in its if _key(each.distinct) in agreed]
-            others = [each for each in its if _key(each.distinct) not in agreed]
+            ends = [each for each in its if place_of(each.distinct) in agreed]
+            others = [each for each in its if place_of(each.distinct) not in agreed]
             if not ends:
                 continue
             keys = {each.key for each in clauses}
@@ -226,14 +229,14 @@ class Trying:
                     questions=sum(each.distinct.agreed for each in ends),
                     sessions=len({name for each in ends for name in each.distinct.sessions}),
                     days=len({day for each in ends for day in each.distinct.days}),
-                    ends=_shown(ends),
-                    asks=_shown(near),
-                    others=_shown(others),
+                    ends=frequent(ends),
+                    asks=frequent(near),
+                    others=frequent(others),
                     others_count=sum(each.distinct.count for each in others),
                     opens=tuple(opened.get(name, ()))[:1],
                 )
             )
-        ended = sum(each.distinct.agreed for each, _ids in allowed if _key(each.distinct) in agreed)
+        ended = sum(each.distinct.agreed for each, _ids in allowed if place_of(each.distinct) in agreed)
         order = sorted(found, key=lambda each: (-each.questions, each.text))
         return Suggested(tuple(order), ended=ended, vetoed=vetoed)
 
@@ -280,14 +283,15 @@ class Trying:
             self._last = side, Half(side, self._root)
         return self._last[1]
 
-    def _linted(self, side: Side) -> set[str]:
+    def linted(self, side: Side) -> set[str]:
+        """The rules that the linter has something to say about."""
         new = self.half(side)
         levels = new.settings.get("levels", {})
         every = lint(new.bound, traits_of(new.registry), home=new.home, now=time.time())
         confirmed = confirm(every, new.bound, new.trials, levels)
         return {each.rule for each in confirmed.findings if each.file.endswith(_FILE)}
 
-    def _failing(self, texts: Sequence[str]) -> set[str]:
+    def failing(self, texts: Sequence[str]) -> set[str]:
         """Rules with which a test of the policies that hold fails that does not fail without them. Where none does by
         itself, all of them."""
         before = self._failures(())
@@ -323,11 +327,12 @@ def _may_be(says: Mapping[str, Any], kind: str, target: str) -> bool:
     return says.get("effect", kind) == kind and says.get("host", "") in target
 
 
-def _key(each: Distinct) -> tuple[int, int]:
+def place_of(each: Distinct) -> tuple[int, int]:
+    """Where one of its lines stands."""
     return each.segment, each.start
 
 
-def _shown(found: Iterable[Anew]) -> tuple[str, ...]:
+def frequent(found: Iterable[Anew]) -> tuple[str, ...]:
     """The most frequent ones, different as people read them."""
     order = sorted(found, key=lambda each: (-each.distinct.count, each.shown))
     texts = dict.fromkeys(visible(shortened(f"{each.tool}  {each.shown}", 200)) for each in order)

@@ -103,7 +103,7 @@ def _parse(root: Node, file: str, tools: ToolNames) -> dict[str, Any]:
         elif name == "extends":
             found[name] = _extends(node, complaints)
         elif name == "settings":
-            found[name] = read_settings(node, complaints)
+            found[name] = read_settings(node, tools, complaints)
         elif name == "hooks":
             found[name] = read_hooks(node, complaints)
         elif name == "tests":

@@ -40,6 +40,7 @@ from gateway.spec.settings import (
     ELICITED,
     MCP,
     PLAN,
+    PROPOSALS,
     REQUIRED,
     SERVERS_MAY,
     SETTINGS,
@@ -342,6 +343,7 @@ def _settings() -> dict[str, Any]:
         "tools_in_full": {"type": "integer", "minimum": 0},
         "second_opinion": _BOOLEAN,
         "guarded": _BOOLEAN,
+        "proposals": _closed({"within": _ref("alternatives")}, PROPOSALS),
         "contained": _enum(BOUNDS),
     }
     return {"description": "Single values of this layer.", **_closed(properties, SETTINGS)}

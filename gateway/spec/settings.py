@@ -9,6 +9,7 @@ from gateway.spec import read
 from gateway.spec.agents import AGENTS, read_agents
 from gateway.spec.language_servers import read_language_servers
 from gateway.spec.models import read_models
+from gateway.spec.predicates import read_alternatives
 from gateway.spec.remote import REMOTE, read_remote
 from gateway.spec.sandbox import SANDBOX, read_sandbox
 from gateway.spec.servers import read_servers
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
     from typing import Any
 
+    from gateway.spec.short import ToolNames
     from gateway.spec.yamltext import Complaints, Node
 
 DECISIONS = ("allow", "ask", "deny")
@@ -51,6 +53,7 @@ SETTINGS = {
     "tools_in_full": "with more tools than this, those that may wait are shown to a model by name only",
     "second_opinion": "whether a second parser has to find the same commands in a shell text",
     "guarded": "whether the hook of a foreign agent rewrites shell commands that may run into their confined form",
+    "proposals": "which rules that agents propose hold for a session by themselves; the enterprise layer says so",
     "contained": "the mildest that becomes of what contained calls change: keep, ask, discard; off: none is contained",
 }
 AUDIT = {
@@ -80,12 +83,15 @@ PLAN = {
     "unattended": "what becomes of a plan where no person is there: accept, or refuse",
 }
 UNATTENDED = ("accept", "refuse")
+PROPOSALS = {
+    "within": "a proposed rule that opens nothing but what these allow holds until the session ends",
+}
 REQUIRED = ("effects", "all", "nothing")
 _MOST = 10**9
 
 
-def read_settings(node: Node, complaints: Complaints) -> dict[str, Any]:
-    """The settings that the file sets, checked, as plain data."""
+def read_settings(node: Node, tools: ToolNames, complaints: Complaints) -> dict[str, Any]:
+    """The settings that the file sets, checked, as plain data. `tools`: as the short form of rules needs them."""
     found: dict[str, Any] = {}
     for name, value in read.known_keys(node, "`settings`", SETTINGS, complaints).items():
         what = f"`{name}`"
@@ -115,6 +121,9 @@ def read_settings(node: Node, complaints: Complaints) -> dict[str, Any]:
         elif name == "plan":
             keys = read.known_keys(value, what, PLAN, complaints)
             found[name] = {key: read.choice(item, f"`{key}`", UNATTENDED, complaints) for key, item in keys.items()}
+        elif name == "proposals":
+            keys = read.known_keys(value, what, PROPOSALS, complaints)
+            found[name] = {key: read_alternatives(item, "allow", tools, complaints) for key, item in keys.items()}
         elif name == "agents":
             found[name] = read_agents(value, complaints)
         elif name == "servers":
@@ -185,6 +194,6 @@ def lockable() -> tuple[str, ...]:
     sections: dict[str, Iterable[str]] = {
         "levels": LEVELS, "sandbox": SANDBOX, "limits": LIMITS, "audit": AUDIT, "shell": SHELL, "mcp": MCP,
         "agents": AGENTS, "web": WEB, "tasks": TASKS, "plan": PLAN,
-        "remote": REMOTE,
+        "remote": REMOTE, "proposals": PROPOSALS,
     }  # fmt: skip
     return (*whole, "commands", *(f"{section}.{key}" for section, keys in sections.items() for key in keys))

@@ -150,7 +150,7 @@ def test_conditional_tools_are_offered_where_their_condition_holds(registry, dec
 def test_a_registry_is_a_collection_of_names(registry):
     assert "Read" in registry
     assert "Task" not in registry
-    assert len(registry) == len(list(registry)) == 42
+    assert len(registry) == len(list(registry)) == 43
     assert registry.canonical_name("Task") == "Agent"
     assert registry.canonical_name("Read") == "Read"
     assert registry.tool("Task") is registry["Agent"] is registry.tool("Agent")

@@ -33,7 +33,7 @@ _COMMANDS = (
 )  # fmt: skip
 # Commands that cannot be the names of modules and functions.
 _ELSEWHERE = {"import": ("importing", "import_")}
-_GROUPS = ("policy", "grants", "audit", "tools", "commands", "new", "mcp", "cron", "service")
+_GROUPS = ("policy", "grants", "proposals", "audit", "tools", "commands", "new", "mcp", "cron", "service")
 
 
 def build(only: str = "") -> typer.Typer:

@@ -8,7 +8,7 @@ from time import perf_counter_ns
 
 from gateway.core.errors import EXIT_ALLOW, EXIT_ASK, EXIT_DENY, ConfigError, Problem
 from gateway.frontends.output import write
-from gateway.frontends.session import change, enforced, open_judge, raw_call, upgraded
+from gateway.frontends.session import change, enforced, open_judge, proposal, raw_call, upgraded
 from gateway.model.decision import Decision
 from gateway.policy.explain import explain
 from gateway.policy.wording import visible
@@ -52,7 +52,7 @@ def answer(gateway: Judge, request: Request, *, is_shown: bool = False) -> tuple
         from gateway.frontends.jsontext import dumps, pretty
         from gateway.policy.condensed import condensed
 
-        found = explain(verdict, enforced=enforced(gateway))
+        found = explain(verdict, enforced=enforced(gateway), propose=proposal(gateway, verdict))
         found["normalised"] += upgraded(raw, verdict)
         if gateway.loaded.misnamed:
             found["not_read"] = list(gateway.loaded.misnamed)

@@ -234,7 +234,7 @@ def _write_report(path: str, done: Execution) -> None:
     result["violations"] = [each.as_dict() for each in done.result.violations]
     try:
         with open(path, "w", encoding="utf-8", errors="backslashreplace") as file:
-            file.write(pretty({"verdict": explain(done.verdict), "result": result}) + "\n")
+            file.write(pretty({"verdict": explain(done.verdict, propose=done.proposal), "result": result}) + "\n")
     except OSError as error:
         complain(f"gateway: the report cannot be written: {error}\n")
 
@@ -248,6 +248,7 @@ def _tell(done: Execution) -> None:
     elif result.reason:
         lines.append(f"stopped: {result.reason}" if result.ended != "exited" else result.reason)
     lines += map(_violation, result.violations)
+    lines += [] if done.proposal is None else [done.proposal.told]
     if result.degraded and result.violations:
         lines.append(f"held by the weaker form `{result.backend}`: {'; '.join(result.degraded)}")
     lost = said_of(thrown_away(done.verdict, done.plan, result.lost), done.plan)

@@ -135,7 +135,7 @@ def _json(done: Done, *, full: bool) -> str:
     from gateway.policy.condensed import condensed
     from gateway.policy.explain import explain
 
-    verdict = explain(done.verdict)
+    verdict = explain(done.verdict, propose=done.proposal)
     result = done.result.as_dict()
     for stream in ("stdout", "stderr"):
         result[stream] = result[stream].decode("utf-8", "replace")

@@ -214,10 +214,10 @@ def _of_paths(name: str, value: Any, _allow: bool) -> list[Limits]:
     return [limits, {"unknown path": Texts(_all_paths(), (paths(floating),)), "known:path": FALSE}]
 
 
-def _of_hosts(name: str, value: Any, allow: bool) -> list[Limits]:
+def _of_hosts(name: str, value: Any, _allow: bool) -> list[Limits]:
     found = hosts_but(value) if PREDICATES[name].negated else hosts(value, grow=False)
     limits: Limits = {name: found, "known:host": TRUE}
-    if allow or name != "host" or not {"*", "**"} & set(value):
+    if name != "host" or not {"*", "**"} & set(value):
         return [limits]
     return [limits, {"known:host": FALSE}]
 

@@ -10,7 +10,7 @@ from gateway.spec.models import MODEL
 from gateway.spec.reference.entry import Entry
 from gateway.spec.remote import REMOTE
 from gateway.spec.sandbox import SANDBOX
-from gateway.spec.settings import AUDIT, MCP, PLAN, SETTINGS, SHELL, TASKS
+from gateway.spec.settings import AUDIT, MCP, PLAN, PROPOSALS, SETTINGS, SHELL, TASKS
 from gateway.spec.web import SEARCH, WEB
 
 _EXAMPLES: dict[str, tuple[str, str]] = {
@@ -48,6 +48,10 @@ _EXAMPLES: dict[str, tuple[str, str]] = {
     "mcp": ("{elicited: none}", "{servers_may: [roots], pins: true, result_characters: 20000}"),
     "tasks": ("{one_in_progress: true}", "{keep_todos: true}"),
     "plan": ("{unattended: refuse}", "{unattended: accept}"),
+    "proposals": (
+        "{within: 'Edit(build/**)'}",
+        "{within: [{exec: [npm, run], effect: code, confined: true}, 'WebFetch(domain:docs.example.com)']}",
+    ),
     "agents": ("{modes: follow, page: 60}", "{modes: stricter, allow: silence}"),
     "tools_in_full": ("20", "0"),
     "second_opinion": ("true", "false"),
@@ -95,5 +99,6 @@ LIMITED: dict[str, Entry] = {
 # Sections whose keys are told in a line each: their examples are those of the setting.
 SECTIONS = {
     "audit": AUDIT, "mcp": MCP, "shell": SHELL, "agents": AGENTS, "tasks": TASKS, "plan": PLAN, "web": WEB, "search": SEARCH,
+    "proposals": PROPOSALS,
     "models": MODEL, "remote": REMOTE,
 }  # fmt: skip
