@@ -1,5 +1,5 @@
-"""`gateway agent` is killed (SIGKILL) at any moment and taken up again: nothing is lost but what ran, and nothing is done
-twice."""
+"""`gateway agent` is killed (SIGKILL) at any moment and taken up again: nothing is lost but what ran, and nothing is
+done twice."""
 
 from __future__ import annotations
 
@@ -91,7 +91,7 @@ def after(killed: Killed) -> None:
         note = (place.project / f"note-{number}").exists()
         assert times in ((0, 1) if marked in unknown else (0,) if marked in never else (1,)), (number, log, told)
         assert note in ((True, False) if noted in unknown else (False,) if noted in never else (True,)), (number, told)
-    assert [each for each in _blocks(read(path).messages, "tool_use")][-1]["id"] == f"call_{STEPS}_2"
+    assert _blocks(read(path).messages, "tool_use")[-1]["id"] == f"call_{STEPS}_2"
 
 
 def _blocks(messages: Any, kind: str) -> list[dict[str, Any]]:
