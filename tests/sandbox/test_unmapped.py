@@ -36,12 +36,43 @@ for n in range(120):
         while True: one.send(bytes(8192))
     except BlockingIOError: pass
 """
+# Of two pages each, once a user has so many: each further byte would have a page of its own, or none.
+PIPED = """
+import resource
+resource.setrlimit(resource.RLIMIT_NOFILE, (8192,) * 2)
+for n in range(1500):
+    r, w = os.pipe()
+    if {filled}: os.write(w, b"x")
+"""
+NAMED = """
+for n in range(80):
+    os.mkfifo(f"/tmp/unmapped-{os.getpid()}-{n}")
+    file = os.open(f"/tmp/unmapped-{os.getpid()}-{n}", os.O_RDWR | os.O_NONBLOCK)
+    os.unlink(f"/tmp/unmapped-{os.getpid()}-{n}")
+    os.write(file, bytes(65536))
+"""
 
 
 @pytest.mark.parametrize(
     ("text", "least", "most"),
-    [(EMPTY, 0, 0), (OPEN, 32 * MIB, 33 * MIB), (SENT, 30 * MIB, 1 << 40), (QUEUED, 8 * MIB, 80 * MIB)],
-    ids=["nothing", "a file in memory, open twice", "one on its way through a socket", "bytes in many sockets"],
+    [
+        (EMPTY, 0, 0),
+        (OPEN, 32 * MIB, 33 * MIB),
+        (SENT, 30 * MIB, 1 << 40),
+        (QUEUED, 8 * MIB, 80 * MIB),
+        (PIPED.replace("{filled}", "True"), 4 * MIB, 5 * MIB),
+        (PIPED.replace("{filled}", "False"), 4 * MIB, 5 * MIB),
+        (NAMED, 80 * 8192, 90 * 65536),
+    ],
+    ids=[
+        "nothing",
+        "a file in memory, open twice",
+        "one on its way through a socket",
+        "bytes in many sockets",
+        "a byte in each of many pipes",
+        "many empty pipes",
+        "pipes with names",
+    ],
 )
 def test_what_a_process_holds_outside_is_found(text: str, least: int, most: int) -> None:
     unmapped = Unmapped()

@@ -39,6 +39,18 @@ _FULL_SOCKETS = (
     "    one.setsockopt(1, 7, 1 << 20)\n    one.setblocking(False)\n"
     "    try:\n        while True: one.send(bytes(1 << 16))\n    except BlockingIOError: pass\n"
 )
+# More pipes than the kernel bounds by pages; each holds two all the same.
+_FULL_PIPES = (
+    "import time\nr, w = os.pipe()\n"
+    "for n in range(16):\n"
+    "    if not os.fork():\n"
+    "        os.close(w)\n"
+    "        for each in range(1900):\n"
+    "            one, other = os.pipe()\n            os.set_blocking(other, False)\n"
+    "            try:\n                while True: os.write(other, bytes(4096))\n"
+    "            except BlockingIOError: pass\n"
+    "        os.read(r, 1)\n        os._exit(0)\n"
+)
 _UNWAITED = (
     "import signal, time\nsignal.signal(signal.SIGCHLD, signal.{how})\n"
     "for n in range(60):\n"
@@ -199,6 +211,14 @@ CHECKS = (
         python(_FULL_SOCKETS + _WAIT + "open('got', 'w').write('owned')"),
         "ws/got",
         limits=Limits(memory=100 * _MIB),
+        needs=("python3", "2 GiB of memory"),
+    ),
+    Check(
+        "memory is held in pipes",
+        "limits",
+        python(_FULL_PIPES + "time.sleep(3)\nopen('got', 'w').write('owned')"),
+        "ws/got",
+        limits=Limits(memory=150 * _MIB),
         needs=("python3", "2 GiB of memory"),
     ),
     Check(
