@@ -1,12 +1,15 @@
 """What confinement costs: a call over a plain subprocess, calls a second, and real work inside.
 
     python benchmarks/confine.py           # everything, prints the table
-    python benchmarks/confine.py --only call
+    python benchmarks/confine.py --only trees
     python benchmarks/confine.py --backend bubblewrap
+    python benchmarks/confine.py --share 0.1    # a tenth of the rounds, to see that it works
 
 Each row names the bound that it is held against. Plain and confined runs take turns, so that both see the same machine.
 The confined ones have everything on: all namespaces, the filter of system calls, limits, watcher; egress has rows of
-its own. Other sandboxes are measured in the same run where their programs (`srt`, `codex`) are on the search path.
+its own. `trees` is what a call costs that may write, in projects of two sizes, with the guard over protected names that
+lives through its calls; what setting up its watches takes is told apart, and so is what saving the changes costs.
+Other sandboxes are measured in the same run where their programs (`srt`, `codex`) are on the search path.
 """
 
 from __future__ import annotations
@@ -24,7 +27,9 @@ from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
-from gateway import Executor, Gateway, Options
+from gateway import Executor, Gateway, Options, RawCall
+from gateway.api.services import Services
+from gateway.changes.recording import Of, Recording
 from gateway.model.limits import Limits
 from gateway.model.plan import FIXED, HIDDEN, READ, WRITE, Endpoint, Mount, Network, SandboxPlan
 from gateway.sandbox import limits
@@ -32,7 +37,9 @@ from gateway.sandbox.backends.bubblewrap import Bubblewrap
 from gateway.sandbox.backends.spaces import Spaces
 from gateway.sandbox.base import Streams
 from gateway.sandbox.egress.service import Egress
+from gateway.sandbox.run import Command, Runner
 from gateway.sandbox.watch import Watcher
+from gateway.sandbox.wires import Ways
 
 Whole = Spaces | Bubblewrap
 BACKENDS = {"namespaces": Spaces, "bubblewrap": Bubblewrap}
@@ -49,6 +56,8 @@ WORK = {
 }
 
 
+WRITES = ": > note"  # what a call does that may write: next to nothing, and told of all the same
+SIZES = (50, 5_000)  # folders of a tree
 COMMITS, EACH, FOLDERS = 100, 30, 60
 HOST, ADDRESS = "server.example", "93.184.216.34"  # stands for any public host; nothing leaves this machine
 REQUEST = (
@@ -68,6 +77,7 @@ with socket.create_server(("127.0.0.1", 0)) as listener:
                 said += more
             client.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\nConnection: close\r\n\r\nok")
 """
+SHARE = [1.0]  # of the rounds
 # What each of the others is run as, with `sh -c true` behind it.
 PEERS = {"srt": ("srt", "-c", "true"), "codex": ("codex", "sandbox", "--", *TRUE)}
 
@@ -144,13 +154,18 @@ def plain(root: Path, argv: list[str], nowhere: int) -> int:
 def turns(calls: list[Callable[[], int]], rounds: int, dropped: int = 3) -> list[list[float]]:
     """Milliseconds of each, sorted; they take turns, and the first ones do not count."""
     samples: list[list[float]] = [[] for _ in calls]
-    for number in range(rounds + dropped):
+    for number in range(share_of(rounds) + dropped):
         for call, found in zip(calls, samples, strict=True):
             start = time.perf_counter_ns()
             assert call() == 0
             if number >= dropped:
                 found.append((time.perf_counter_ns() - start) / 1e6)
     return [sorted(each) for each in samples]
+
+
+def share_of(rounds: int) -> int:
+    """As many rounds as were asked for."""
+    return max(5, int(rounds * SHARE[0]))
 
 
 def at(samples: list[float], part: float) -> float:
@@ -183,6 +198,77 @@ def call(backend: Whole, root: Path, nowhere: int) -> list[list[str]]:
         bare, held = turns([lambda: plain(root, bash, nowhere), lambda: executor.run("true").result.status], 300)
     rows.append(["`true` by the library over a plain bash: judged, planned, run, recorded", over(bare, held), ""])
     return rows
+
+
+def tree(top: Path, folders: int) -> Path:
+    """A repository of so many folders, twenty in each, with a file in every one."""
+    root = top / f"tree{folders}"
+    root.mkdir()
+    subprocess.run(["git", "init", "-q"], cwd=root, check=True)
+    level, made = [root], 0
+    while made < folders:
+        level = [parent / f"f{number}" for parent in level for number in range(20)][: folders - made]
+        for each in level:
+            each.mkdir()
+            (each / "file.txt").write_text("text\n")
+        made += len(level)
+    return root
+
+
+def trees(backend: Whole, root: Path, nowhere: int) -> list[list[str]]:
+    rows = []
+    for folders in SIZES:
+        rows += in_tree(backend, tree(root.parent, folders), nowhere, f"a call that writes, {folders:,} folders")
+    return rows
+
+
+def in_tree(backend: Whole, root: Path, nowhere: int, title: str) -> list[list[str]]:
+    """What a call costs that may write all of a tree, planned once: what judging and planning takes is told apart."""
+    ways = Ways(nowhere, nowhere, nowhere)
+    words = ["/bin/bash", "--noprofile", "--norc", "-c", WRITES]
+    options = Options(cwd=str(root), binding=True, mode="accept_edits")
+    gateway = Gateway(options)
+    runner = Runner(os.path.join(gateway.places.state, "quarantine"), backends=(backend,))
+    services = Services(gateway, runner=runner, saves_changes=False)
+    verdict = gateway.check(RawCall("Bash", {"command": WRITES}))
+    planner = services.planner
+    plan = planner.plan(verdict, None)
+    assert plan.writes
+    protection = planner.protection(verdict)
+    command = Command(lambda _number: tuple(map(os.fsencode, words)), ways)
+    of = Of(os.path.join(gateway.places.state, "of-benchmark"), str(root), WRITES, "Bash", named=(f"{root}/note",))
+
+    def held(saving: Recording | None = None) -> int:
+        result = runner.run(plan, command, protection, saving=saving)
+        assert (result.ended, result.degraded) == ("exited", ()), result
+        return result.status
+
+    def kept() -> int:
+        saving = Recording(of, plan)
+        try:
+            return held(saving)
+        finally:
+            saving.close()
+
+    began = time.perf_counter()
+    held()
+    first = (time.perf_counter() - began) * 1000
+    with Executor(gateway, runner=runner, saves_changes=False) as executor:
+        bare, guarded, saved, judged = turns(
+            [
+                lambda: plain(root, words, nowhere),
+                held,
+                kept,
+                lambda: executor.run(WRITES, ways=ways).result.status,
+            ],
+            300,
+        )
+    return [
+        [f"{title}, over a plain one", over(bare, guarded), "≤ 5 / ≤ 12 ms"],
+        ["the same with its changes saved", over(bare, saved), ""],
+        ["the same by the library: judged, planned, run, recorded", over(bare, judged), ""],
+        ["its first call, which sets up the watches", f"{first:.0f} ms", ""],
+    ]
 
 
 def over(bare: list[float], held: list[float]) -> str:
@@ -262,7 +348,8 @@ def throughput(backend: Whole, root: Path, nowhere: int) -> list[list[str]]:
     plan = plan_for(root)
     rows = []
     for threads in (1, 2, 4):
-        left = threading.Semaphore(400)
+        calls = share_of(400)
+        left = threading.Semaphore(calls)
         times: list[float] = []
 
         def work(left: threading.Semaphore = left, times: list[float] = times) -> None:
@@ -278,10 +365,14 @@ def throughput(backend: Whole, root: Path, nowhere: int) -> list[list[str]]:
         for worker in workers:
             worker.join()
         seconds = time.perf_counter() - start
-        assert len(times) == 400
+        assert len(times) == calls
         bound = "≥ 200 calls/s" if threads > 1 else ""
         rows.append(
-            [f"calls with {threads} threads", f"{400 / seconds:.0f} calls/s, p50 {sorted(times)[200]:.1f} ms", bound]
+            [
+                f"calls with {threads} threads",
+                f"{calls / seconds:.0f} calls/s, p50 {at(sorted(times), 0.5):.1f} ms",
+                bound,
+            ]
         )
     return rows
 
@@ -306,14 +397,16 @@ def work(backend: Whole, root: Path, nowhere: int) -> list[list[str]]:
     return rows
 
 
-PARTS = {"call": call, "egress": egress, "throughput": throughput, "work": work, "peers": peers}
+PARTS = {"call": call, "trees": trees, "egress": egress, "throughput": throughput, "work": work, "peers": peers}
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--only", choices=PARTS)
     parser.add_argument("--backend", choices=BACKENDS, default="namespaces")
+    parser.add_argument("--share", type=float, default=1.0, help="of the rounds")
     given = parser.parse_args()
+    SHARE[0] = given.share
     only, backend = given.only, BACKENDS[given.backend]()
     probe = backend.probe()
     if not probe.works:

@@ -411,6 +411,41 @@ def test_a_hook_of_a_plain_call_loads_little(short_path: Path) -> None:
     assert len(loaded) <= MOST_MODULES
 
 
+# What a command that runs unasked needs not, of Python's library and of ours.
+NOT_RUN_WITH = (
+    "asyncio", "json", "re", "enum", "signal", "fnmatch", "shutil", "tempfile", "random", "socket", "struct", "array",
+    "gateway.render", "gateway.approval.asking", "gateway.approval.base", "gateway.calls.dialling",
+    "gateway.calls.drafts", "gateway.calls.fetching", "gateway.calls.hooks.run", "gateway.policy.fetching",
+    "gateway.sandbox.attempts", "gateway.sandbox.backends.bubblewrap_probe", "gateway.sandbox.backends.landlock_rules",
+    "gateway.sandbox.drafts", "gateway.sandbox.egress.asked", "gateway.sandbox.layers", "gateway.sandbox.rooms",
+    "gateway.sandbox.workspace_secrets", "gateway.spec",
+)  # fmt: skip
+MOST_MODULES_RUN = 290
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="it runs confined, as on Linux")
+def test_a_command_that_runs_unasked_loads_little(short_path: Path) -> None:
+    """As the console script starts it, once everything is compiled and the sandbox is known to hold."""
+    project = short_path / "project"
+    project.mkdir()
+    program = (
+        f"import sys; sys.path.append({str(ROOT.parent)!r}); from gateway.frontends.main import run; "
+        "print(run(['exec', '--', 'true']), *sys.modules)"
+    )
+    warm(short_path / ".cache" / "gateway")
+    environment = {**os.environ, "HOME": str(short_path)}
+    for options in ([], ["-I", "-S"]):
+        done = subprocess.run(
+            [sys.executable, *options, "-c", program], capture_output=True, text=True, cwd=project, check=True,
+            env=environment,
+        )  # fmt: skip
+    status, *loaded = done.stdout.split()
+    if "gateway.sandbox.backends.bubblewrap" in loaded or status != "0":
+        pytest.skip("namespaces do not hold here")
+    assert [name for name in loaded if any(name == each or name.startswith(f"{each}.") for each in NOT_RUN_WITH)] == []
+    assert len(loaded) <= MOST_MODULES_RUN
+
+
 def test_only_one_module_knows_the_parser_library() -> None:
     knowing = {str(path.relative_to(ROOT)) for path in FILES if "tree_sitter" in path.read_text(encoding="utf-8")}
     assert knowing == {"shell/parse.py"}

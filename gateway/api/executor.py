@@ -18,7 +18,6 @@ from gateway.api.services import Services
 from gateway.calls.lifecycle import Life
 from gateway.calls.output import Output
 from gateway.calls.session import Session as Circumstances
-from gateway.core.async_threads import ended, on_thread
 from gateway.core.value import Value
 from gateway.model.call import RawCall
 from gateway.sandbox.wires import CAPTURED, Ways
@@ -140,6 +139,8 @@ class Executor:
         ended with its whole tree before the cancellation goes on."""
         import asyncio
 
+        from gateway.core.async_threads import on_thread
+
         loop = asyncio.get_running_loop()
 
         def tell(stream: int, data: bytes) -> None:
@@ -152,6 +153,8 @@ class Executor:
     async def stream(self, text: str, **how: Any) -> AsyncIterator[tuple[int, bytes] | Execution]:
         """What the command prints as it comes, as (1 or 2, bytes), and last the execution."""
         import asyncio
+
+        from gateway.core.async_threads import ended
 
         output: asyncio.Queue[tuple[int, bytes] | None] = asyncio.Queue()
         work = asyncio.ensure_future(

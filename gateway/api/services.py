@@ -9,8 +9,6 @@ from __future__ import annotations
 import os
 from _thread import allocate_lock
 
-from gateway.approval.asking import Asking, Judgement, chosen_of, together
-from gateway.approval.base import Decided, checked_dial, no, wants_others
 from gateway.audit import calls, secrets
 from gateway.audit.log import log_of
 from gateway.calls.planner import Planner
@@ -24,8 +22,8 @@ if TYPE_CHECKING:
     from contextlib import AbstractContextManager
     from typing import Any
 
-    from gateway.approval.asking import Approval
-    from gateway.approval.base import Answer, Approver, Attendant, Dialled, Review, Reviewer
+    from gateway.approval.asking import Approval, Judgement
+    from gateway.approval.base import Answer, Approver, Attendant, Decided, Dialled, Review, Reviewer
     from gateway.approval.grants import Grants
     from gateway.approval.person import Person
     from gateway.audit.calls import Recorded
@@ -148,6 +146,7 @@ class Services:
     ) -> tuple[Planner, Approval]:
         """Asks, `first_asked` before all others; once there is an answer, the call is judged and planned anew by the
         policy files as they are then."""
+        from gateway.approval.asking import Asking, Judgement  # lazy, as all of it: most calls are not asked about
 
         def again() -> Judgement:
             nonlocal planner
@@ -168,6 +167,8 @@ class Services:
 
     def review(self, planner: Planner, review: Review) -> Decided | None:
         """What the first of them says who says anything."""
+        from gateway.approval.base import Decided
+
         for each in self._reviewers(planner):
             found = each.review(review)
             if isinstance(found, Decided):
@@ -180,6 +181,8 @@ class Services:
 
     def dialled(self, planner: Planner, question: Dialled) -> Answer:
         """What the first of them says who says anything; a refusal where nobody does."""
+        from gateway.approval.base import checked_dial, no
+
         for each in self._attendants(planner):
             found = each.dialled(question)
             if found is not None:
@@ -194,6 +197,9 @@ class Services:
 
     def _chosen(self, planner: Planner) -> Sequence[Any]:
         """Those who may be asked what is no approval of a call; nobody where policy wants others to agree."""
+        from gateway.approval.asking import chosen_of, together
+        from gateway.approval.base import wants_others
+
         settings = planner.judge.loaded.settings
         if "remote" in settings and wants_others(settings["remote"].value):
             return ()

@@ -59,8 +59,9 @@ _TRACES = (
     "connection", "-u", "-b '", "-b \"", "-b \\\"", "-b=", "identified", ":pserver:", ":sserver:", "bearer", "sig=", "sig:", "sig\"", "signature", "hooks", *program_secrets.PIPE_TRACES,
 )  # fmt: skip
 _WORDS = bytes(each if (chr(each).isalnum() and each < 128) or each in b"_.+-" else 32 for each in range(256))
-# What programs with places of their own begin with; in JSON, a letter of what stood before may be glued to it.
-_PROGRAMS = frozenset(f"{glued}{name}".encode() for name in program_secrets.names() for glued in ("", *"ntrbf"))
+# What programs with places of their own begin with; in JSON, a letter of an escape before it may be glued to it.
+_PROGRAMS = frozenset(program_secrets.names())
+_GLUED = frozenset(b"ntrbf")
 _DIGITS = frozenset(b"0123456789")
 _HARMLESS = ("", "true", "false", "none", "null", "yes", "no", "on", "off")
 _ALSO_SECRET = ("pass", "auth", "authkey", "sig", "signature", "x_amz_signature")
@@ -81,14 +82,22 @@ def may_hold(text: str, *, commands: bool = True) -> bool:
     if "://" in low and "@" in low:
         return True
     words = text.encode("utf-8", "replace").translate(_WORDS).split()
-    if commands and (
-        not _PROGRAMS.isdisjoint(words) or ("\\u" in text and any(name.decode() in text for name in _PROGRAMS))
-    ):
+    if commands and _names_program(text, words):
         return True
     if not words or max(map(len, words)) < _LONG:
         return False
     long = [word for word in words if len(word) >= _LONG]
     return not _DIGITS.isdisjoint(b"".join(long)) or _finder().any_form.search(b" ".join(long).decode()) is not None
+
+
+def _names_program(text: str, words: list[bytes]) -> bool:
+    if not _PROGRAMS.isdisjoint(words):
+        return True
+    if "\\" not in text:
+        return False
+    return not _PROGRAMS.isdisjoint([word[1:] for word in words if word[0] in _GLUED]) or (
+        "\\u" in text and any(name.decode() in text for name in _PROGRAMS)
+    )
 
 
 def holds(text: str) -> bool:

@@ -9,6 +9,12 @@ from __future__ import annotations
 
 import os
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from gateway.calls.ports import InProgress
+    from gateway.model.plan import SandboxPlan
+    from gateway.model.verdict import Verdict
+
 HOLDING = ("namespaces",)
 """Backends whose mounts hold the contained plan, and that tell of changes."""
 
@@ -31,6 +37,20 @@ def is_first(state: str) -> bool:
     return True
 
 
+def cannot_hold(life: InProgress, verdict: Verdict, plan: SandboxPlan | None) -> str:
+    """Why a contained call cannot run so after all, "" if it can, as far as that is known before."""
+    if plan is None:
+        return "it runs no command"
+    from gateway.calls.saving import cannot_undo
+
+    why = cannot_undo(life, verdict, plan)
+    if why or plan.fetching.mode == "off":
+        return why
+    from gateway.calls.fetching import cannot_fetch  # lazy: few calls install anything
+
+    return cannot_fetch(life, verdict)
+
+
 def cannot_contain(drafted: tuple[str, ...] = (), state: str = "") -> str:
     """Why calls cannot be contained here, with a layer over these folders that is kept in that state folder, "" if they
     can."""
@@ -42,11 +62,11 @@ def cannot_contain(drafted: tuple[str, ...] = (), state: str = "") -> str:
 def _cannot_lay(folders: tuple[str, ...], state: str) -> str:
     from gateway.sandbox.backends.choose import backends
     from gateway.sandbox.drafts import cannot_lay
-    from gateway.sandbox.layers import FOLDER
+    from gateway.sandbox.kept import LAYERS
     from gateway.sandbox.overlays import lays_over
 
     backend = next(each for each in backends() if each.name in HOLDING)
-    if not lays_over(backend, f"{state}/{FOLDER}"):
+    if not lays_over(backend, f"{state}/{LAYERS}"):
         return f"{backend.name}: no folder can be laid over another where `{state}` lies"
     try:
         return cannot_lay(folders)

@@ -8,56 +8,32 @@ this port.
 from __future__ import annotations
 
 from gateway.approval.base import Dialled
-from gateway.calls.drafts import in_background
 from gateway.core.errors import fault
 from gateway.core.value import Value
 from gateway.judge.besides import judged_besides
 from gateway.model.decision import Decision
-from gateway.model.effect import HOLE, Connect
+from gateway.model.effect import Connect
 from gateway.model.grant import SESSION
 from gateway.model.plan import HIDDEN, Endpoint
 from gateway.policy.hostrules import within
-from gateway.policy.modes import CEILINGS, SYSTEM_VIEW
+from gateway.policy.modes import SYSTEM_VIEW
 from gateway.policy.wording import visible
-from gateway.sandbox.egress.asked import Answered
+from gateway.sandbox.egress.held import Answered
 from gateway.sandbox.nested_paths import is_below
 from gateway.sandbox.stopped import stopped
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from typing import Any
 
     from gateway.calls.ports import InProgress
     from gateway.model.plan import SandboxPlan
     from gateway.model.verdict import Verdict
     from gateway.policy.hostrules import Only
     from gateway.sandbox.base import Running
-    from gateway.sandbox.egress.asked import Dial
+    from gateway.sandbox.egress.held import Dial
 
 MOST_NAMED = 8
-
-
-def asking_of(life: InProgress, verdict: Verdict, plan: SandboxPlan) -> Dialling | None:
-    """Who says of a call's connections what nobody said before; None for a call that has none which anybody could be
-    asked about: it makes none, may make any, or runs where nobody sits."""
-    context = verdict.context
-    if plan.free or plan.network.mode == "open" or plan.network.installer:
-        return None
-    if in_background(life.raw) or context.mode == "dont_ask" or context.mode in CEILINGS:
-        return None
-    if dict(verdict.demands).get("network") == "off" or not (plan.network.mode != "off" or _is_unforeseen(verdict)):
-        return None
-    return Dialling(life, verdict, plan) if life.services.can_be_dialled(life.planner) else None
-
-
-def _is_unforeseen(verdict: Verdict) -> bool:
-    """Whether a call may connect to what nobody knows before."""
-    effects: list[Any] = [item.effect for item in verdict.analysis.items]
-    return any(
-        each.kind in ("code", "opaque") or (each.kind == "connect" and each.direction != "listen" and HOLE in each.host)
-        for each in effects
-    )
 
 
 class Dialling:
@@ -74,7 +50,7 @@ class Dialling:
 
 
 class Asked(Value):
-    """`gateway.sandbox.egress.asked.Asks`: says it for one call that runs."""
+    """`gateway.sandbox.egress.held.Asks`: says it for one call that runs."""
 
     life: InProgress
     verdict: Verdict

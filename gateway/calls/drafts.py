@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import os
 import signal
-from collections.abc import Mapping
 
 from gateway.calls.output import Text
 from gateway.calls.saving import of_call
@@ -20,18 +19,16 @@ from gateway.model.changes import DISCARD
 from gateway.policy.modes import CEILINGS
 from gateway.policy.wording import visible
 from gateway.sandbox.base import SandboxError
+from gateway.tools.traits import in_background
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from gateway.approval.base import Decided
-    from gateway.calls.planner import Planner
-    from gateway.calls.ports import Approves, InProgress
+    from gateway.calls.ports import InProgress
     from gateway.changes.drafted import Drafted
     from gateway.changes.drafting import Draft
-    from gateway.model.call import RawCall
-    from gateway.model.context import Context
     from gateway.model.plan import SandboxPlan
     from gateway.model.verdict import Verdict
 
@@ -46,11 +43,6 @@ _LATER = "nothing of it is in the project; a person can have it by `gateway keep
 # What a program says that did not get on with a layer, where it does with a folder.
 _LIMITS = (b"Invalid cross-device link", b"EXDEV", b"Value too large for defined data type", b"EOVERFLOW")
 _MET = "It met what a layer cannot do (to rename a folder that was there, say): what it left may be half done."
-
-
-def in_background(raw: RawCall) -> bool:
-    """Whether a call goes on when its tool has returned, so that nobody can be asked about what it has changed."""
-    return isinstance(raw.input, Mapping) and raw.input.get("run_in_background") is True
 
 
 def draft_of(life: InProgress, verdict: Verdict, plan: SandboxPlan) -> Draft | None:
@@ -71,13 +63,6 @@ def new_draft(life: InProgress, verdict: Verdict, plan: SandboxPlan) -> Draft:
         return Draft(of_call(life, verdict), plan)
     except (GatewayError, OSError) as error:
         raise SandboxError(f"there is no room for what the call changes: {error}") from error
-
-
-def circumstances(context: Context, raw: RawCall, services: Approves, planner: Planner) -> Context:
-    """Those of a call: whether somebody can be asked, when it has ended, what becomes of what it has changed."""
-    if context.reviewed or in_background(raw) or not services.can_review(planner):
-        return context
-    return context.replace(reviewed=True)
 
 
 class Ran(Value):

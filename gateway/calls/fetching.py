@@ -12,7 +12,6 @@ import shutil
 import tempfile
 from contextlib import contextmanager
 
-from gateway.calls.saving import cannot_undo
 from gateway.config.layers import read_file
 from gateway.core.errors import CallError, ConfigError
 from gateway.core.links import way
@@ -50,17 +49,8 @@ class _CannotError(Exception):
     """What a call installs cannot be fetched before it runs."""
 
 
-def cannot_hold(life: InProgress, verdict: Verdict, plan: SandboxPlan | None) -> str:
-    """Why a contained call cannot run so after all, "" if it can, as far as that is known before."""
-    if plan is None:
-        return "it runs no command"
-    return cannot_undo(life, verdict, plan) or cannot_fetch(life, verdict, plan)
-
-
-def cannot_fetch(life: InProgress, verdict: Verdict, plan: SandboxPlan) -> str:
+def cannot_fetch(life: InProgress, verdict: Verdict) -> str:
     """Why what a contained call installs cannot be fetched before it runs, "" if it can, as far as that is known."""
-    if plan.fetching.mode == "off":
-        return ""
     try:
         _lines(_fetch(life, verdict), life)
         _python(life)
@@ -70,12 +60,9 @@ def cannot_fetch(life: InProgress, verdict: Verdict, plan: SandboxPlan) -> str:
 
 
 @contextmanager
-def fetched(life: InProgress, verdict: Verdict, plan: SandboxPlan) -> Iterator[tuple[SandboxPlan, Result | None]]:
-    """The plan of the call with what it installs, and what the step of its own came to, None where there is none. Where
-    that failed nothing of the call is to run. What was fetched is gone afterwards. Raises SandboxError."""
-    if plan.fetching.mode == "off":
-        yield plan, None
-        return
+def fetched(life: InProgress, verdict: Verdict, plan: SandboxPlan) -> Iterator[tuple[SandboxPlan, Result]]:
+    """The plan of a call that installs, with what it installs, and what the step of its own came to. Where that failed
+    nothing of the call is to run. What was fetched is gone afterwards. Raises SandboxError."""
     state = life.planner.judge.places.state
     place = ""
     try:

@@ -4,10 +4,7 @@ from __future__ import annotations
 
 import os
 
-from gateway.calls.dialling import asking_of
-from gateway.calls.drafts import draft_of, ended
-from gateway.calls.fetching import fetched
-from gateway.calls.fetching import said as why_not_fetched
+from gateway.calls.attended import asking_of
 from gateway.calls.own_changes import with_own_changes
 from gateway.calls.saving import recording_of
 from gateway.calls.work import Work
@@ -19,7 +16,6 @@ from gateway.sandbox.base import SandboxError
 from gateway.sandbox.run import Command
 from gateway.sandbox.shell import arguments, find_bash
 from gateway.sandbox.wires import CAPTURED
-from gateway.tools.argv import argv, command_text
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -27,6 +23,7 @@ if TYPE_CHECKING:
 
     from gateway.calls.output import Progress
     from gateway.calls.ports import InProgress
+    from gateway.changes.drafting import Draft
     from gateway.changes.recording import Recording
     from gateway.core.cancel import Cancel
     from gateway.model.plan import SandboxPlan
@@ -115,12 +112,14 @@ class _Running:
         elif lasting and not life.planner.limits_seconds(verdict):
             plan = plan.replace(limits=plan.limits.replace(seconds=0.0))
         command = Command(self._words(text, exported, told is not None), ways, report and isinstance(text, str), told)
+        if plan.fetching.mode == "off":
+            return self._run(plan, command, listener, cancel, started, lasting=lasting)
+        from gateway.calls.fetching import fetched, said  # lazy: few calls install anything
+
         with fetched(life, verdict, plan) as (plan, first):
-            if first is not None and (first.ended != "exited" or first.status):
-                return first.replace(reason=why_not_fetched(first), cwd="")
+            if first.ended != "exited" or first.status:
+                return first.replace(reason=said(first), cwd="")
             result = self._run(plan, command, listener, cancel, started, lasting=lasting)
-        if first is None:
-            return result
         return result.replace(said=first.said + result.said, violations=first.violations + result.violations)
 
     def _run(
@@ -134,7 +133,11 @@ class _Running:
         lasting: bool,
     ) -> Result:
         life, verdict = self._life, self._verdict
-        draft = draft_of(life, verdict, plan)
+        draft: Draft | None = None
+        if plan.drafted or life.session.together is not None:
+            from gateway.calls.drafts import draft_of  # lazy: few calls are drafts
+
+            draft = draft_of(life, verdict, plan)
         saving: Recording | None = None
         try:
             plan = with_own_changes(life, verdict, plan if draft is None else draft.plan)
@@ -155,6 +158,8 @@ class _Running:
                 saving.close()
                 life.reports += [f"`{path}` was not changed, because {why}" for path, why in saving.refused.items()]
             if draft is not None:
+                from gateway.calls.drafts import ended
+
                 ended(life, draft)
 
     def _words(self, text: str | Sequence[str], exported: bool, waits: bool) -> Callable[[int], tuple[bytes, ...]]:
@@ -169,6 +174,8 @@ class _Running:
             if not bash:
                 raise SandboxError("there is no bash on this system", "install bash")
             return lambda number: arguments(bash, text, number, exported=exported, waits=waits)
+        from gateway.tools.argv import argv, command_text  # lazy: of tools that are commands
+
         words = tool.words
         if words is None or argv(words, call.input) != list(text) or command_text(words, call.input) != call.shown:
             raise GatewayError("only the very words that were judged may run")

@@ -9,11 +9,10 @@ from __future__ import annotations
 
 from time import monotonic
 
-from gateway.calls.containing import FIRST, is_first
-from gateway.calls.drafts import circumstances, settle
-from gateway.calls.fetching import cannot_hold
+from gateway.calls.attended import circumstances, settle
+from gateway.calls.containing import FIRST, cannot_hold, is_first
 from gateway.calls.handlers import check, handler
-from gateway.calls.hooks.run import ask_before, hooks_of, tell_after
+from gateway.calls.hooks.found import hooks_of
 from gateway.calls.output import Crowded, Done, Failure, Output
 from gateway.calls.planner import asks_to_leave
 from gateway.calls.proposing import refused_proposal
@@ -35,11 +34,11 @@ from gateway.tools.traits import is_concurrency_safe
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
-    from typing import Any
 
     from gateway.approval.base import Approver
     from gateway.approval.grants import Grants
     from gateway.audit.calls import Lasting, Recorded
+    from gateway.calls.hooks.found import Hooks
     from gateway.calls.output import Progress
     from gateway.calls.planner import Planner
     from gateway.calls.ports import Serves
@@ -191,15 +190,15 @@ class Life:
             looked(call)
         return call
 
-    def _hooks(self, event: str) -> Any:
-        return self.planner.judge.loaded.hooks and hooks_of(self.planner, event, self._name())
+    def _hooks(self, event: str) -> Hooks:
+        return hooks_of(self.planner, event, self._name())
 
     def _hooks_before(self, call: Call | None) -> None:
         """Hooks that guard may refuse the call or change its input. A changed one goes past all of them again."""
         found = self._hooks("before_call")
         if not found or call is None:
             return
-        answer = ask_before(found, call, self, self._reread)
+        answer = found.ask_before(call, self, self._reread)
         self.notes += answer.notes
         self.reports += answer.reports
         self.rewritten = Rewritten(call, answer.changed) if answer.changed else None
@@ -346,7 +345,7 @@ class Life:
         """Hooks that watch: they may add notes; whether they work changes nothing that has happened."""
         event = "after_failure" if self.output.is_error else "after_call"
         if found := self._hooks(event):
-            answer = tell_after(found, event, self)
+            answer = found.tell_after(event, self)
             self.notes += answer.notes
             self.reports += answer.reports
 

@@ -14,7 +14,8 @@ from gateway.core.async_threads import ended, lasting, on_thread
 from gateway.core.cancel import Cancel
 from gateway.core.room_names import of_process
 from gateway.model.changes import NONE
-from gateway.sandbox.rooms import FOLDER, end, furnished
+from gateway.sandbox.kept import ROOMS
+from gateway.sandbox.rooms import end, furnished
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -65,7 +66,7 @@ class Calls:
     def _with_room(self, context: Context) -> Context:
         """With what the session's calls share, unless nothing can be kept for them."""
         room = context.room or of_process(os.getpid(), anew=True)
-        rooms = f"{self._judge.places.state}/{FOLDER}"
+        rooms = f"{self._judge.places.state}/{ROOMS}"
         try:
             return context.replace(room=room, shared=furnished(rooms, room, context.workspace)) if room else context
         except OSError:
@@ -74,7 +75,7 @@ class Calls:
     def _ended(self, room: str) -> None:
         """What they shared goes with the session; what cannot be removed now goes when somebody looks again."""
         with suppress(OSError):
-            end(f"{self._judge.places.state}/{FOLDER}", room)
+            end(f"{self._judge.places.state}/{ROOMS}", room)
 
     def _own(self, session: Session | None) -> Session:
         """The session, or the one of all calls that name none."""

@@ -20,7 +20,6 @@ from gateway.calls.drafts import (
     Outcome,
     Ran,
     decide,
-    in_background,
     judged_by,
     later,
     names_of,
@@ -34,6 +33,7 @@ from gateway.model.changes import DISCARD
 from gateway.model.effect import HOLE, Touch
 from gateway.model.plan import WRITE
 from gateway.policy.wording import visible
+from gateway.tools.traits import in_background
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

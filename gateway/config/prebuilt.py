@@ -25,23 +25,27 @@ POLICIES = "policies.json"
 
 
 def pack_tools(stamp: str, compiled: Mapping[str, Any]) -> bytes:
-    """What `tools` reads."""
+    """What `unpack_tools` reads."""
     entries = compiled["tools"]
     rest = {name: value for name, value in compiled.items() if name != "tools"}
     return pack_rows({"stamp": stamp, "rest": rest, "names": list(entries)}, list(entries.values()))
 
 
+def unpack_tools(data: bytes) -> dict[str, Any]:
+    """The compiled tools as `{"stamp", "tools"}`, each read when it is first asked for. Raises ValueError for what
+    `pack_tools` did not make."""
+    head, (lines,) = unpack_rows(data)
+    return {"stamp": head["stamp"], "tools": {**head["rest"], "tools": Named(head["names"], lines)}}
+
+
 def tools() -> dict[str, Any] | None:
-    """The compiled tools as `{"stamp", "tools"}`, None in a checkout. `stamp` is new whenever anything is that compiled
-    forms are made of or by."""
+    """What a wheel carries of them, as `unpack_tools` has it, None in a checkout. `stamp` is new whenever anything is
+    that compiled forms are made of or by."""
     if TOOLS not in _loaded:
         try:
-            head, (lines,) = unpack_rows(_read(TOOLS))
+            _loaded[TOOLS] = unpack_tools(_read(TOOLS))
         except FileNotFoundError:
             _loaded[TOOLS] = None
-        else:
-            compiled = {**head["rest"], "tools": Named(head["names"], lines)}
-            _loaded[TOOLS] = {"stamp": head["stamp"], "tools": compiled}
     found: dict[str, Any] | None = _loaded[TOOLS]
     return found
 

@@ -6,6 +6,7 @@ when that is.
 
 from __future__ import annotations
 
+import marshal
 import os
 import sys
 
@@ -63,16 +64,15 @@ def _shipped_tools(places: Places) -> Registry:
     if built is not None:
         return Registry(built["tools"])
     path = packaged("tools.yaml")
-    content = read_file(path)
     cache = Cache(places.cache)
-    key = "tools-" + digest([code_stamp(), path, content])
-    compiled = cache.read(key)
-    if compiled is None:
+    key = "packed-tools-" + digest([code_stamp(), path])  # whose state the stamp holds, too
+    packed = cache.read_bytes(key)
+    if packed is None:
         from gateway.spec.tools import compile_tools
 
-        compiled = compile_tools(content, path)
-        cache.write(key, compiled)
-    return Registry(compiled)
+        packed = prebuilt.pack_tools("", compile_tools(read_file(path), path))
+        cache.write_bytes(key, packed)
+    return Registry(prebuilt.unpack_tools(packed)["tools"])
 
 
 def load_server_tools(places: Places, name: str) -> dict[str, dict[str, Any]]:
@@ -146,10 +146,20 @@ def descriptions_stamp() -> str:
 
 
 def _stamp_of_descriptions() -> str:
-    with os.scandir(COMMANDS) as files:
-        return repr(
-            sorted((e.name, (found := e.stat()).st_size, found.st_mtime_ns) for e in files if e.name.endswith(".yaml"))
-        )
+    return digest(_states(COMMANDS, ".yaml"))
+
+
+def _states(folder: str, suffix: str | tuple[str, ...]) -> list[bytes]:
+    """The names of the files of a folder, and how each was when it was last written. Of a thousand files this is looked
+    at for each call: `repr` of it would take as long as the looking."""
+    opened = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        with os.scandir(opened) as entries:  # of what is open, names alone are looked up
+            found = [(e.name, (now := e.stat()).st_size, now.st_mtime_ns) for e in entries if e.name.endswith(suffix)]
+    finally:
+        os.close(opened)
+    found.sort()
+    return [marshal.dumps(found, 2)]  # of that version: what equals is the same bytes
 
 
 def _packed_descriptions(places: Places) -> bytes | OnDisk:
@@ -186,15 +196,10 @@ def _code_stamp() -> str:
     if built is not None:
         return repr((*platform, built["stamp"]))
     found = os.stat(packaged("tools.yaml"))
-    stamp = [("", *platform), ("tools.yaml", found.st_size, found.st_mtime_ns)]
+    stamp = [repr((*platform, found.st_size, found.st_mtime_ns)).encode()]
     for folder in _COMPILING:
         try:
-            with os.scandir(os.path.join(PACKAGE, folder)) as entries:
-                stamp += [
-                    (folder, e.name, (found := e.stat()).st_size, found.st_mtime_ns)
-                    for e in entries
-                    if e.name.endswith((".py", ".yaml") if folder == "agents/tools" else ".py")
-                ]
+            stamp += _states(os.path.join(PACKAGE, folder), (".py", ".yaml") if folder == "agents/tools" else ".py")
         except FileNotFoundError:
-            continue
-    return repr(sorted(stamp))
+            stamp.append(b"")
+    return digest(stamp)

@@ -9,10 +9,11 @@ from __future__ import annotations
 
 import os
 import select
-import signal
 import threading
 from contextlib import suppress
 from time import monotonic
+
+from gateway.core import plain_signal as signal
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import os
 
-from gateway.render.style import style_for
-
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
@@ -66,6 +64,7 @@ def _is_terminal(number: int) -> bool:
 
 def _question(question: Question, number: int) -> str:
     from gateway.frontends.question import question_text
+    from gateway.render.style import style_for
 
     with os.fdopen(os.dup(number), "w", encoding="utf-8") as terminal:
         return question_text(question, style_for(terminal))
@@ -106,6 +105,7 @@ def _review(review: Review, _number: int, differences: bool) -> str:
 
 def _dialled(question: Dialled, number: int) -> str:
     from gateway.frontends.dialled import dialled_text
+    from gateway.render.style import style_for
 
     with os.fdopen(os.dup(number), "w", encoding="utf-8") as terminal:
         return dialled_text(question, style_for(terminal))

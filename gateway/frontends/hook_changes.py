@@ -49,12 +49,13 @@ def _appears(gateway: Judge, event: Event, verdict: Verdict, *, certainly: bool)
     with suppress(GatewayError, OSError):
         from gateway.core.room_names import of_client
         from gateway.sandbox import rooms
+        from gateway.sandbox.kept import ROOMS
 
         paths = [path for path in _temporary(verdict) if rooms.is_temporary(path)]
         name = of_client(event.agent, event.session)
         if paths and name:
             call = "" if certainly else _key(event)
-            rooms.note(f"{gateway.places.state}/{rooms.FOLDER}", name, paths, call=call)
+            rooms.note(f"{gateway.places.state}/{ROOMS}", name, paths, call=call)
 
 
 def _temporary(verdict: Verdict) -> list[str]:
@@ -73,9 +74,10 @@ def has_run(gateway: Judge, event: Event) -> None:
     with suppress(OSError):
         from gateway.core.room_names import of_client
         from gateway.sandbox import rooms
+        from gateway.sandbox.kept import ROOMS
 
         name = of_client(event.agent, event.session)
-        rooms.done(f"{gateway.places.state}/{rooms.FOLDER}", name, _key(event))
+        rooms.done(f"{gateway.places.state}/{ROOMS}", name, _key(event))
     root = gateway.context.root or gateway.context.cwd
     folder = local_folder(gateway.places, root)
     if not os.path.isdir(os.path.join(folder, "changes")):

@@ -112,6 +112,10 @@ class _Clause(Value):
         circumstances = any(name not in _ON_PATHS for tests in self.exceptions for name, _ in tests)
         return bool(self.conditions or self.of_part or self.expires or self.answered or circumstances)
 
+    def is_alike(self) -> bool:
+        """Whether it holds for all of its kinds of effect if it does for one."""
+        return not any(name == "effect" for tests in self.exceptions for name, _ in tests)
+
     def settled(self, context: Context, verdict: Verdict | None) -> _Clause | None:
         """The clause for one call, without conditions; None where it does not count."""
         if (0 < self.expires <= context.now) or (self.answered and context.mode == "bypass"):
@@ -201,6 +205,7 @@ class Protection:
         self._targets = (*context.workspace, context.home)
         self._indexed = {each.number: each for each in clauses if each.place is None}
         self._others = [each for each in clauses if each.place is not None]
+        self._alike = {each.number for each in clauses if each.is_alike()}
         self._pending: dict[tuple[int, bool], bool] = {}
         self._known: dict[str, Standing] = {}
 
@@ -219,15 +224,16 @@ class Protection:
         if not found:
             return FREE
         found.sort(key=_rank)
-        return Standing.make(tuple([self._first(found, at, path) for at in range(3)]))
-
-    def _first(self, clauses: list[_Clause], at: int, path: str) -> str:
-        """The firmest rule among them that forbids reading, writing or deleting a path."""
-        for clause in clauses:
-            kind = clause.kinds[at]
-            if kind and self._holds(clause, kind, path):
-                return clause.rule
-        return ""
+        firmest = ["", "", ""]  # that forbids reading, writing or deleting it
+        for clause in found:
+            left = [at for at, kind in enumerate(clause.kinds) if kind and not firmest[at]]
+            if clause.number in self._alike:
+                left = left if left and self._holds(clause, clause.kinds[left[0]], path) else []
+            else:
+                left = [at for at in left if self._holds(clause, clause.kinds[at], path)]
+            for at in left:
+                firmest[at] = clause.rule
+        return Standing.make(tuple(firmest))
 
     def _holds(self, clause: _Clause, kind: str, path: str) -> bool:
         if not (clause.tests or clause.exceptions):

@@ -142,7 +142,7 @@ def _path_not(index: Any, subject: Subject) -> int:
     if HOLE in path or HOLE in real:
         return MAYBE
     if subject.allow:
-        hit = bool(paths.lookup(index, path) or paths.lookup(index, real))
+        hit = bool(paths.lookup(index, path) or (real != path and paths.lookup(index, real)))
         if not hit and effect.tree:  # type: ignore[attr-defined]
             hit = bool(paths.lookup_below(index, path) or paths.lookup_below(index, real))
     else:

@@ -5,8 +5,7 @@ A backend takes a plan and keeps all of it, or says which parts it cannot expres
 
 from __future__ import annotations
 
-import signal
-
+from gateway.core import plain_signal as signal
 from gateway.core.value import Value
 
 TYPE_CHECKING = False

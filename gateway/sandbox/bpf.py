@@ -5,7 +5,7 @@ Pure. Only what such a filter needs: loads of words of `struct seccomp_data`, a 
 
 from __future__ import annotations
 
-import struct
+from sys import byteorder
 
 LOAD, AND, JUMP, EQUAL, AT_LEAST, RETURN = 0x20, 0x54, 0x05, 0x15, 0x35, 0x06
 NUMBER, ARCHITECTURE = 0, 4  # offsets in struct seccomp_data
@@ -58,11 +58,11 @@ class Assembly:
 
     def _instruction(self, place: int, code: int, value: int, yes: str, no: str) -> bytes:
         if code == JUMP:
-            return struct.pack("=HBBI", code, 0, 0, self._distance(place, yes))
+            return _packed(code, 0, 0, self._distance(place, yes))
         near, far = self._distance(place, yes), self._distance(place, no)
         if max(near, far) > 255:
             raise ValueError(f"a jump from instruction {place} goes too far")
-        return struct.pack("=HBBI", code, near, far, value)
+        return _packed(code, near, far, value)
 
     def _distance(self, place: int, label: str) -> int:
         if label == NEXT:
@@ -71,3 +71,8 @@ class Assembly:
         if distance < 0:
             raise ValueError(f"a jump from instruction {place} to `{label}` goes nowhere or backwards")
         return distance
+
+
+def _packed(code: int, near: int, far: int, value: int) -> bytes:
+    """A `struct sock_filter`."""
+    return code.to_bytes(2, byteorder) + bytes((near, far)) + value.to_bytes(4, byteorder)

@@ -8,7 +8,7 @@ themselves at all; and what is seen of processes is remembered when they are gon
 from __future__ import annotations
 
 import os
-import struct
+from sys import byteorder
 from time import monotonic
 
 from gateway.sandbox import usage
@@ -35,6 +35,7 @@ class Counter:
     def of(cls, pid: int) -> Self | None:
         """Begins to count; None where the kernel does not let this user."""
         import ctypes  # lazy: few calls have such a bound
+        import struct
 
         number = _OPEN.get(os.uname().machine)
         if number is None:
@@ -53,7 +54,7 @@ class Counter:
     def seconds(self) -> float:
         """The count so far."""
         said = os.read(self._descriptor, 8)
-        return float(struct.unpack("=Q", said)[0]) / 1e9 if len(said) == 8 else 0.0
+        return int.from_bytes(said, byteorder) / 1e9 if len(said) == 8 else 0.0
 
     def close(self) -> None:
         """Ends the count."""

@@ -17,11 +17,11 @@ from gateway.core.plainjson import dumps, loads
 from gateway.model.plan import READ, WRITE, Mount
 from gateway.sandbox.base import SandboxError
 from gateway.sandbox.launched.leftovers import remove
-from gateway.sandbox.nested_paths import is_below, is_inside
+from gateway.sandbox.nested_paths import is_inside
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Container, Iterable
+    from collections.abc import Iterable
     from typing import Any
 
     from gateway.model.plan import SandboxPlan
@@ -31,18 +31,6 @@ _KNOWN = frozenset(("ext2", "ext3", "ext4", "xfs", "btrfs", "tmpfs", "f2fs", "zf
 _MOST_LOOKED_AT = 500
 _LISTED = "layers"
 _MOUNTS = "/proc/self/mountinfo"
-
-
-def drafted_of(mounts: Iterable[Mount], caches: Container[str]) -> tuple[str, ...]:
-    """The folders that a call changes only in layers of its own, of what it may write. Raises SandboxError where that
-    is more than can lie in one. Pure."""
-    written = [mount for mount in mounts if mount.access == WRITE and mount.path not in caches]
-    folders = [mount.path for mount in written if mount.folder]
-    tops = tuple(sorted(path for path in folders if not is_inside(path, folders)))
-    loose = next((mount.path for mount in written if not is_below(mount.path, tops)), "")
-    if loose:
-        raise SandboxError(f"`{loose}` cannot be changed in a layer", "let a person agree to the call beforehand")
-    return tops
 
 
 def cannot_lay(folders: tuple[str, ...]) -> str:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import os
-import signal
 import threading
 
+from gateway.core import plain_signal as signal
 from gateway.sandbox.base import OF_THE_TERMINAL
 from gateway.sandbox.spawn import children, open_process, send, send_group
 

@@ -8,11 +8,10 @@ devices are opened anew; sockets cannot be, and get their flags back.
 
 from __future__ import annotations
 
-import array
 import fcntl
 import os
 import stat
-import termios
+from sys import byteorder
 
 _KEPT = os.O_ACCMODE | os.O_APPEND
 
@@ -73,9 +72,10 @@ class FileRead:
 
     def close(self, unwritten: int) -> None:
         """The command has ended. `unwritten`: bytes that never came to the pipe."""
-        unread = array.array("i", [0])
-        fcntl.ioctl(self._pipe, termios.FIONREAD, unread)
-        os.lseek(self._descriptor, self._at - unwritten - unread[0], os.SEEK_SET)
+        from termios import FIONREAD  # lazy: few commands read a file through a pipe
+
+        unread = int.from_bytes(fcntl.ioctl(self._pipe, FIONREAD, bytes(4)), byteorder)
+        os.lseek(self._descriptor, self._at - unwritten - unread, os.SEEK_SET)
         os.close(self._pipe)
 
 

@@ -70,11 +70,16 @@ class Tree:
         self._names = 0
 
     def follow(self, changes: Changes) -> None:
-        """From now on the kernel is asked to tell which folders change, where it can."""
-        if self._changes is not changes:
-            self._forget()
-            self._changes = changes
-            changes.follow(self)
+        """From now on the kernel is asked to tell which folders change, where it can. What was listed before is asked
+        for its stamp once more, now that whatever changes is told."""
+        if self._changes is changes:
+            return
+        self._changes = changes
+        changes.follow(self)
+        for path, folder in self._folders.items():
+            told = changes.watch(path, contents=_holds_settings(path))
+            self._folders[path] = folder.replace(told=told)
+            self._asked.add(path)
 
     def concerns(self, folder: str, name: str) -> bool:
         """Whether a name that came or went may be spoken of by rules."""
@@ -158,6 +163,7 @@ class Tree:
                     dirty.add(path)
             except OSError:
                 dirty.add(path)
+        self._asked = {path for path in self._asked if not self._folders[path].told}
         return sorted([path for path in dirty if path in self._folders])
 
     def _keep(self, path: str, folder: _Folder) -> None:

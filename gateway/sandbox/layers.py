@@ -24,7 +24,6 @@ if TYPE_CHECKING:
 
     from gateway.model.plan import SandboxPlan
 
-FOLDER = "layers"
 MOST = 8 << 30
 _SLOTS = 16
 # Caches that hold databases or journals of their own content: half of one and half of another is neither.
@@ -53,12 +52,6 @@ _BESIDE: dict[str, tuple[str, str]] = {
     "/.gradle/caches": ("GRADLE_RO_DEP_CACHE", "{}"),
 }
 _measured: set[str] = set()
-
-
-def layer_of(layers: str, root: str, path: str) -> str:
-    """Where the changes of a project to a cache are kept. Pure."""
-    name = path.strip("/").replace("/", "-")[-60:]
-    return f"{layers}/{_digest(root)}/{_digest(path)}-{name}"
 
 
 def _digest(text: str) -> str:

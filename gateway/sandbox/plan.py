@@ -17,14 +17,11 @@ from gateway.policy.path_protection import HIDE_SETTING
 from gateway.policy.variables import environment_of
 from gateway.sandbox.agreed import agreed_of
 from gateway.sandbox.base import SandboxError
-from gateway.sandbox.drafts import drafted_of
-from gateway.sandbox.layers import layer_of
+from gateway.sandbox.kept import ONCE, drafted_of, layer_of, shared_by
 from gateway.sandbox.marks import COMPARED, is_work_of
 from gateway.sandbox.nested_paths import above_of, is_below, is_inside
 from gateway.sandbox.network import fetching_of, network_of
 from gateway.sandbox.profile import OF_THE_KERNEL
-from gateway.sandbox.rooms import ONCE, shared_by
-from gateway.sandbox.workspace_secrets import RULE as WORKSPACE_SECRETS
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -38,6 +35,7 @@ if TYPE_CHECKING:
 
 MAX_MOUNTS = 1_000
 OWN = "gateway"
+WORKSPACE_SECRETS = "workspace-secrets"  # the rule that hides what a workspace holds of secrets
 _STRENGTH = {READ: 0, WRITE: 1}
 
 

@@ -24,6 +24,7 @@ from gateway.core.room_names import has_gone, of_process
 from gateway.core.temporary import reserved
 from gateway.model.plan import HIDDEN, SandboxPlan
 from gateway.sandbox.base import SandboxError
+from gateway.sandbox.kept import ONCE, SHARED
 from gateway.sandbox.launched.leftovers import remove
 from gateway.sandbox.mount_points import kind_of, link, make, opened, opened_below
 
@@ -31,10 +32,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-FOLDER = "rooms"
-ONCE = "once"  # in the place of a room's name: one for a single call
 PREFIX = "gateway-room-"
-FOLDERS = (("/tmp", "tmp"), ("/var/tmp", "var-tmp"))
 MOST_NAMES = 1_000
 _PENDING, _GIVEN = "pending-", "given"
 _KEPT = 24 * 3600.0
@@ -43,15 +41,6 @@ _OPENED = os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW
 
 _lock = threading.Lock()
 _swept: set[str] = set()
-
-
-def shared_by(rooms: str, name: str, private: Iterable[str]) -> tuple[tuple[str, str], ...]:
-    """The private folders of a call that its session shares, and where that keeps them. `rooms`: the folder of all.
-    Pure."""
-    if not name:
-        return ()
-    kept = dict(FOLDERS)
-    return tuple((path, f"{rooms}/{name}/{kept[path]}") for path in private if path in kept)
 
 
 # ------------------------------------------------------------------------------------- while a call uses its room
@@ -117,7 +106,7 @@ def furnished(rooms: str, name: str, outside: Iterable[str]) -> tuple[tuple[str,
             place = _place(room, outside)
     finally:
         os.close(lock)
-    return tuple((path, f"{place}/{folder}") for path, folder in FOLDERS)
+    return tuple((path, f"{place}/{folder}") for path, folder in SHARED)
 
 
 def _used(room: str) -> int:
@@ -168,7 +157,7 @@ def _place(room: str, outside: Iterable[str]) -> str:
         os.mkdir(known, 0o700)
         with open(f"{room}/place", "w", encoding="utf-8", errors="surrogateescape") as file:
             file.write(known)
-    for _path, name in FOLDERS:
+    for _path, name in SHARED:
         if not os.path.isdir(f"{known}/{name}"):
             os.mkdir(f"{known}/{name}")
             os.chmod(f"{known}/{name}", 0o1777)
@@ -265,7 +254,7 @@ def _stamp(path: str) -> str:
 
 def is_temporary(path: str) -> bool:
     """Whether a resolved path lies in a folder that sessions have one of their own of."""
-    return any(_within(path, folder) for folder, _name in FOLDERS)
+    return any(_within(path, folder) for folder, _name in SHARED)
 
 
 def _names(room: str, file: str = "names") -> dict[str, str]:

@@ -12,10 +12,10 @@ from __future__ import annotations
 import errno
 import os
 import select
-import signal
 import threading
 from _queue import SimpleQueue
 
+from gateway.core import plain_signal as signal
 from gateway.sandbox.base import SandboxError
 
 TYPE_CHECKING = False

@@ -16,21 +16,19 @@ from gateway.policy.confine import folder_of, grants_of
 from gateway.policy.hostrules import HostRules
 from gateway.policy.modes import CEILINGS
 from gateway.policy.path_protection import PathRules, runs_unseen
-from gateway.sandbox import rooms
 from gateway.sandbox.agreed import agreed_of
 from gateway.sandbox.base import SandboxError
 from gateway.sandbox.changes import Changes
 from gateway.sandbox.denied_programs import DeniedPrograms
 from gateway.sandbox.index import Listings, Tree, anchored
-from gateway.sandbox.layers import FOLDER
+from gateway.sandbox.kept import LAYERS, ROOMS
 from gateway.sandbox.marks import is_of_rebase
 from gateway.sandbox.profile import OF_THE_KERNEL, profile_of
 from gateway.sandbox.repositories import obeyed_marks, repository_of
 from gateway.sandbox.roots import places_of
-from gateway.sandbox.surveyed import Place, Survey
+from gateway.sandbox.surveyed import Found, Place, Survey
 from gateway.sandbox.system_view import SystemView, stamp
 from gateway.sandbox.toolchains import Toolchains
-from gateway.sandbox.workspace_secrets import Found, WorkspaceSecrets
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -48,6 +46,7 @@ if TYPE_CHECKING:
     from gateway.sandbox.marks import Mark
     from gateway.sandbox.profile import Profile
     from gateway.sandbox.repositories import Repository
+    from gateway.sandbox.workspace_secrets import WorkspaceSecrets
 
 MAX_TREES = 64
 _TEMPORARY = ("/tmp/", "/var/tmp/", "/dev/shm/", "/private/tmp/")
@@ -62,15 +61,26 @@ class Surveyor:
         self._host: Host = judge.host
         self._lock = Lock()
         self._rules: dict[str, tuple[PathRules, HostRules]] = {}
+        self._last: tuple[Verdict, Protection] | None = None  # asked for several times around one call
         self._trees: dict[tuple[str, int], Tree] = {}
         self._tools: dict[tuple[object, ...], tuple[str, ...]] = {}
         self._plain: dict[str, tuple[str, ...] | None] = {}
         self.listings = Listings(judge.host)
         self.system_view = SystemView(judge.host, Cache(judge.places.cache) if judge.places.cache else None)
         self.denied = DeniedPrograms(judge.host)
-        self.secrets = WorkspaceSecrets(judge.host, holds_secret)
+        self._holds_secret = holds_secret
+        self._secrets: WorkspaceSecrets | None = None
         self.changes = Changes()
-        self._watching = False  # from the first call on that may change something
+        self._watching = False  # from the first call on that may change something, or looks once more
+
+    @property
+    def secrets(self) -> WorkspaceSecrets:
+        """Who looks for the secrets of workspaces. The caller holds the lock."""
+        if self._secrets is None:
+            from gateway.sandbox.workspace_secrets import WorkspaceSecrets  # lazy: few calls can carry any away
+
+            self._secrets = WorkspaceSecrets(self._host, self._holds_secret)
+        return self._secrets
 
     def survey(self, verdict: Verdict, environment: Mapping[str, str] | None = None) -> Survey:
         """What the plan for a call must know. `environment`: the caller's, the gateway's own by default. Raises
@@ -86,8 +96,12 @@ class Surveyor:
 
     def protection(self, verdict: Verdict) -> Protection:
         """How any name stands with the rules that count for a call: for what appears while it runs."""
-        loaded = self._judge.loaded_for(verdict)
-        return self._rules_of(loaded, profile_of(loaded.settings))[0].in_force(verdict.context, verdict)
+        known = self._last
+        if known is None or known[0] is not verdict:
+            loaded = self._judge.loaded_for(verdict)
+            rules = self._rules_of(loaded, profile_of(loaded.settings))[0]
+            known = self._last = verdict, rules.in_force(verdict.context, verdict)
+        return known[1]
 
     def marks(self, verdict: Verdict, folder: str, *, bounded: bool = True) -> tuple[Mark, ...]:
         """The names below a folder that rules speak of now, but for those that the call itself was judged to change:
@@ -152,6 +166,8 @@ class Surveyor:
             if len(self._trees) >= MAX_TREES:
                 self._trees.clear()
             found = self._trees[key] = Tree(root, self._host, protection)
+        else:
+            self._watching = True  # it is not the last look: to ask every folder each time costs more
         if self._watching:
             found.follow(self.changes)
         return found
@@ -224,8 +240,12 @@ class _Look:
         grants = self.grants
         named = [each.path for each in (*grants.reads, *grants.writes, *grants.credentials, *grants.given)]
         named += [each.named for each in grants.writes]
-        shown = rooms.brought(f"{self.surveyor.state}/{rooms.FOLDER}", context.room)
-        for path in (*context.workspace, context.cwd, context.home, *named, *shown):
+        brought: tuple[str, ...] = ()
+        if context.room:
+            from gateway.sandbox.rooms import brought as brought_to  # lazy: a call without a session has no room
+
+            brought = brought_to(f"{self.surveyor.state}/{ROOMS}", context.room)
+        for path in (*context.workspace, context.cwd, context.home, *named, *brought):
             self._place(path)
         for found in roots.values():
             for path in found or ():
@@ -259,10 +279,10 @@ class _Look:
             refused=refused,
             only=only,
             variables=environment,
-            layers=f"{self.surveyor.state}/{FOLDER}",
+            layers=f"{self.surveyor.state}/{LAYERS}",
             secrets=self._secrets(),
-            rooms=f"{self.surveyor.state}/{rooms.FOLDER}",
-            brought=shown,
+            rooms=f"{self.surveyor.state}/{ROOMS}",
+            brought=brought,
         )
 
     def _secrets(self) -> Found:

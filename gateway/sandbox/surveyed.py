@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from gateway.core.value import Value
 from gateway.policy.path_protection import FREE
-from gateway.sandbox.workspace_secrets import Found
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -14,6 +13,14 @@ if TYPE_CHECKING:
     from gateway.policy.path_protection import Standing
     from gateway.sandbox.marks import Mark
     from gateway.sandbox.repositories import Repository
+
+
+class Found(Value):
+    """What secrets a workspace holds. `files`: paths of what holds one; `whole`: False where the look ended at a bound
+    and there may be more."""
+
+    files: tuple[str, ...] = ()
+    whole: bool = True
 
 
 class Place(Value):

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from gateway.model.effect import HOLE
 from gateway.policy.wording import visible
-from gateway.sandbox.rooms import ONCE
+from gateway.sandbox.kept import ONCE
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -13,6 +13,7 @@ from re import compile as compiled
 from gateway.core.value import Value
 from gateway.policy import paths
 from gateway.policy.secret_names import NAMES
+from gateway.sandbox.surveyed import Found
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -21,7 +22,6 @@ if TYPE_CHECKING:
 
     from gateway.host.base import Host
 
-RULE = "workspace-secrets"
 # In these it is the content: most hold settings alone. The last folder counts as well where one is named.
 BY_CONTENT = (".npmrc", ".yarnrc.yml", "pip.conf", "nuget.config", ".git/config", ".kube/config")
 # What packagers and compilers make. Nobody writes secrets there, and there are more files than anybody can look into.
@@ -36,13 +36,6 @@ MAX_CHARACTERS = 64 * 1024  # of one of them; a longer file is data
 _MAX_RULES = 200
 
 _NAMED = compiled("|".join(translate(each.lower()) for each in NAMES))
-
-
-class Found(Value):
-    """`files`: paths of what holds a secret; `whole`: False where the look ended at a bound and there may be more."""
-
-    files: tuple[str, ...] = ()
-    whole: bool = True
 
 
 class WorkspaceSecrets:

@@ -235,14 +235,21 @@ def reads(entry: Entry) -> bool:
     return (entry[0], entry[2]) in _SHOWN_FILES and not entry[1]
 
 
+def _split(value: str) -> list[str]:
+    """The words of a command, as a shell splits them. Raises ValueError where a quote has no end."""
+    if value.isascii() and value.isprintable() and not any(sign in value for sign in "'\"\\"):
+        return value.split()
+    import shlex  # lazy: few settings that are commands are quoted
+
+    return shlex.split(value)
+
+
 def _words(value: str) -> list[str] | None:
     """The words of a command without any sign that a shell would act on, None for one that has some."""
     if any(sign in value for sign in "$`;|&<>(){}*?[]!\\\n#") and not value.startswith("!"):
         return None
-    import shlex  # lazy: few settings are commands
-
     try:
-        return shlex.split(value)
+        return _split(value)
     except ValueError:
         return None
 
@@ -308,10 +315,8 @@ def named(entry: Entry, top: str, home: str) -> list[str] | None:
         return [_absolute(value, top, home)] if value else []
     if section in INCLUDES or (section, key) == ("core", "worktree"):
         return []
-    import shlex  # lazy: few settings are commands
-
     try:
-        words = shlex.split(value.removeprefix("!"))
+        words = _split(value.removeprefix("!"))
     except ValueError:
         words = value.split()
     if not words:

@@ -6,12 +6,15 @@ worst: a call with an opaque part is not read-only, is destructive, and runs alo
 
 from __future__ import annotations
 
+from _collections_abc import Mapping  # what `collections.abc` is another name of
+
 from gateway.model.effect import PATH_KINDS, Exec, Push, Touch
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
+    from gateway.model.call import RawCall
     from gateway.model.effect import Item
     from gateway.model.facts import Facts
     from gateway.tools.tool import Tool
@@ -19,6 +22,11 @@ if TYPE_CHECKING:
 _READING = frozenset({"use", "exec", "list", "read", "session"})
 _MOVING = ("cd", "pushd", "popd")
 _HARMLESS = _READING | {"write", "connect", "credential", "env"}
+
+
+def in_background(raw: RawCall) -> bool:
+    """Whether a call goes on when its tool has returned, so that nobody can be asked about what it has changed."""
+    return isinstance(raw.input, Mapping) and raw.input.get("run_in_background") is True
 
 
 def is_read_only(tool: Tool, items: Iterable[Item], facts: Facts) -> bool:

@@ -51,7 +51,7 @@ def undoable(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """Why a plan's changes cannot be undone: changed by a test, "" to begin with."""
     why = [""]
 
-    monkeypatch.setattr("gateway.calls.fetching.cannot_undo", lambda *_given: why[0])
+    monkeypatch.setattr("gateway.calls.saving.cannot_undo", lambda *_given: why[0])
     return why
 
 

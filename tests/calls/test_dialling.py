@@ -28,7 +28,7 @@ from gateway.frontends.audit_text import call_text
 from gateway.model.call import RawCall
 from gateway.render.style import Style
 from gateway.sandbox.egress import asked
-from gateway.sandbox.egress.asked import Answered
+from gateway.sandbox.egress.held import Answered
 from gateway.sandbox.egress.service import Egress
 from gateway.sandbox.run import Runner
 from gateway.sandbox.survey import Surveyor

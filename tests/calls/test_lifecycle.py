@@ -269,6 +269,7 @@ tools:
 def test_a_result_that_is_not_what_its_tool_declares_is_not_shown_and_hooks_hear_of_it(
     ground, monkeypatch: pytest.MonkeyPatch, data: Any, fits: bool
 ) -> None:
+    from gateway.calls.hooks.found import Hooks
     from gateway.calls.hooks.run import Answers
 
     events: list[tuple[str, str]] = []
@@ -280,8 +281,10 @@ def test_a_result_that_is_not_what_its_tool_declares_is_not_shown_and_hooks_hear
     ground.stands_for("files.read", Seen(Output((Text("x" * 100_000),), data)))
     ground.says(DECLARED, name="tools.yaml")
     ground.says({"rules": [{"id": "count", "allow": {"tool": ["Count"]}}]})
-    monkeypatch.setattr("gateway.calls.lifecycle.tell_after", after)
-    monkeypatch.setattr("gateway.calls.lifecycle.Life._hooks", lambda _self, event: event != "before_call")
+    monkeypatch.setattr("gateway.calls.hooks.run.tell_after", after)
+    monkeypatch.setattr(
+        "gateway.calls.lifecycle.Life._hooks", lambda _self, event: Hooks([{}] * (event != "before_call"))
+    )
     done = ground.open().call(RawCall("Count", {"word": "x"}))
     assert (done.ran, done.result.ended, done.output.is_error, done.output.notes) == (
         True,

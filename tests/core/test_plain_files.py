@@ -23,7 +23,7 @@ OPENING = {
     "frontends/cli/policy_export.py", "frontends/cli/replay.py", "frontends/console_sources.py",
     "frontends/doctor_contained.py", "frontends/doctor_installation.py", "frontends/workers.py", "install/live.py",
     "install/own_copy.py", "replay/decisions.py", "sandbox/after/new_repositories.py", "sandbox/after/originals.py",
-    "sandbox/after/quarantine.py", "sandbox/attempts.py", "sandbox/backends/bubblewrap_probe.py",
+    "sandbox/after/quarantine.py", "sandbox/attempts.py", "sandbox/backends/whole_attempts.py",
     "sandbox/backends/spaces_room.py", "sandbox/cgroup.py", "sandbox/diagnosis.py",
     "sandbox/drafts.py", "sandbox/egress/authority.py", "sandbox/egress/inject.py", "sandbox/egress/surroundings.py",
     "sandbox/launched/rootfs.py", "sandbox/launched/space.py", "sandbox/launched/supervisor.py", "sandbox/layers.py",

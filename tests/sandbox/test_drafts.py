@@ -12,7 +12,8 @@ from gateway.model.plan import FIXED, READ, WRITE, Mount, Network, SandboxPlan
 from gateway.sandbox import drafts
 from gateway.sandbox.backends.choose import choose
 from gateway.sandbox.base import Probe, SandboxError
-from gateway.sandbox.drafts import cannot_lay, drafted_of, laid, layers_in
+from gateway.sandbox.drafts import cannot_lay, laid, layers_in
+from gateway.sandbox.kept import drafted_of
 
 if TYPE_CHECKING:
     from pathlib import Path

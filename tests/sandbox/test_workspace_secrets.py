@@ -10,7 +10,8 @@ from gateway.audit import secrets
 from gateway.host.frozen import FrozenHost
 from gateway.policy import paths
 from gateway.sandbox import workspace_secrets
-from gateway.sandbox.workspace_secrets import Found, WorkspaceSecrets
+from gateway.sandbox.surveyed import Found
+from gateway.sandbox.workspace_secrets import WorkspaceSecrets
 
 ROOT = "/home/dev/project"
 TOKEN = "npm_" + "aB3dE5fG7hI9jK1lM3nO5pQ7rS9tU1vW3xY5"

@@ -6,8 +6,6 @@ its troubles are reported to people.
 
 from __future__ import annotations
 
-from fnmatch import fnmatchcase
-
 from gateway.calls.hooks.answer import HookError, Nonsense, checked, read, told
 from gateway.core.errors import CallError
 from gateway.core.value import Value
@@ -21,7 +19,6 @@ if TYPE_CHECKING:
     from typing import Any
 
     from gateway.calls.hooks.answer import Said
-    from gateway.calls.planner import Planner
     from gateway.calls.ports import InProgress
     from gateway.model.call import Call
     from gateway.model.rule import Rule
@@ -44,16 +41,6 @@ class Answers(Value):
     reports: tuple[str, ...] = ()
     rule: Rule | None = None
     changed: tuple[str, ...] = ()
-
-
-def hooks_of(planner: Planner, event: str, tool: str) -> tuple[Hook, ...]:
-    """Those that are told of this event of this tool's calls, upper layers' first."""
-    return tuple(
-        hook
-        for hook in planner.judge.loaded.hooks
-        if event in hook["event"]
-        and (not hook["tools"] or any(fnmatchcase(tool, pattern) for pattern in hook["tools"]))
-    )
 
 
 def ask_before(found: Sequence[Hook], call: Call, life: InProgress, reread: Callable[[RawCall], Call]) -> Answers:

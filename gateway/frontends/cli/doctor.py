@@ -67,7 +67,7 @@ def doctor(
     from gateway.frontends.session import folder
 
     if clean:
-        from gateway.sandbox.layers import FOLDER as LAYERS
+        from gateway.sandbox.kept import LAYERS
         from gateway.sandbox.layers import clean as cleaned
 
         freed = cleaned(f"{places().state}/{LAYERS}")

@@ -7,9 +7,9 @@ terminal. Only standard error is read along where nobody could tell the differen
 from __future__ import annotations
 
 import os
-import signal
 
 from gateway.api.executor import Executor
+from gateway.core import plain_signal as signal
 from gateway.core.errors import ConfigError, GatewayError, Problem
 from gateway.core.room_names import of_process
 from gateway.frontends.approvers import approvers

@@ -32,7 +32,7 @@ class Identities:
         them."""
         self._contents = {path: _changes_of(path) for path in contents}
         self._known = {path: (_identity(path), rule) for path, rule in names.items()}
-        self._said = {path: _entries(path) for path in names if path.endswith(("/config", "/config.worktree"))}
+        self._said = {path: _content(path) for path in names if path.endswith(("/config", "/config.worktree"))}
         self._on_way: dict[str, list[str]] = {}
         for path in self._known:
             here = path
@@ -63,7 +63,7 @@ class Identities:
             told = ""
             if path in self._said and os.path.lexists(path):
                 folder = path.rpartition("/")[0]
-                done = tame_config(path, folder, roots, quarantine, rule, known=self._said[path])
+                done = tame_config(path, folder, roots, quarantine, rule, known=_entries(self._said[path]))
                 told = "; ".join(what for _path, what in done)
             told = told or "the call may have changed it from then on: look at it"
             yield path, rule, f"it was replaced while the call ran, which took it out of what the sandbox holds; {told}"
@@ -95,8 +95,15 @@ def _changes_of(path: str) -> list[tuple[object, ...]]:
     return found
 
 
-def _entries(path: str) -> list[Entry]:
+def _content(path: str) -> bytes:
     try:
-        return entries(content_of(path).decode("utf-8", "surrogateescape"))
-    except (OSError, BadConfig):
+        return content_of(path)
+    except OSError:
+        return b""
+
+
+def _entries(content: bytes) -> list[Entry]:
+    try:
+        return entries(content.decode("utf-8", "surrogateescape"))
+    except BadConfig:
         return []

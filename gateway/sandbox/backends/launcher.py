@@ -6,7 +6,6 @@ One launcher serves a process for its whole life. It ends with the process, howe
 from __future__ import annotations
 
 import _socket as socket  # the whole takes as long to load as a call takes to start
-import array
 import marshal
 import os
 import threading
@@ -14,10 +13,8 @@ import weakref
 from contextlib import closing, suppress
 
 from gateway.core.places import CHECKOUT
-from gateway.sandbox.backends.landlock_rules import environment_of
 from gateway.sandbox.base import SandboxError
-from gateway.sandbox.limits import bounds
-from gateway.sandbox.placeholders import start_folder
+from gateway.sandbox.rights import packed
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -67,6 +64,10 @@ class Launcher:
     ) -> Held:
         """Has a call confined; its command waits. `private`: the stand-in for the plan's private folders, which goes
         with the call; what else is given is what the kernel is told. Raises SandboxError."""
+        from gateway.sandbox.backends.landlock_rules import environment_of  # lazy: namespaces have orders of their own
+        from gateway.sandbox.limits import bounds
+        from gateway.sandbox.placeholders import start_folder
+
         order: dict[str, Any] = {
             "argv": [os.fsencode(word) for word in argv],
             "environment": environment_of(plan, private),
@@ -101,7 +102,7 @@ class Launcher:
             memory = os.memfd_create("gateway-order", os.MFD_CLOEXEC)
             _write(memory, marshal.dumps(order | {"targets": targets, "umask": _umask()}))
             given = [theirs.fileno(), memory, streams.stdin, streams.stdout, streams.stderr, *keep, *room]
-            self._send(array.array("i", given), b"room" if room else b"call")
+            self._send(given, b"room" if room else b"call")
         except BaseException:
             ours.close()
             raise
@@ -116,7 +117,7 @@ class Launcher:
         ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         with closing(ours):
             with closing(theirs):
-                self._send(array.array("i", [theirs.fileno(), lock]), b"hold")
+                self._send([theirs.fileno(), lock], b"hold")
             ours.settimeout(_PATIENCE)
             try:
                 said = ours.recv(4096)
@@ -136,8 +137,8 @@ class Launcher:
         with self._lock:
             self._forget()
 
-    def _send(self, given: array.array[int], what: bytes) -> None:
-        rights = [(socket.SOL_SOCKET, socket.SCM_RIGHTS, given)]
+    def _send(self, given: Sequence[int], what: bytes) -> None:
+        rights = [(socket.SOL_SOCKET, socket.SCM_RIGHTS, packed(given))]
         with self._lock:
             for attempt in (1, 2):
                 orders = self._running()

@@ -12,7 +12,6 @@ import threading
 import weakref
 
 from gateway.sandbox.backends.spaces_order import order_of
-from gateway.sandbox.backends.spaces_room import loopback_of
 from gateway.sandbox.backends.spaces_running import Held
 from gateway.sandbox.base import Probe, SandboxError
 from gateway.sandbox.filter_here import changes_here, filter_here
@@ -72,7 +71,16 @@ class Spaces:
         from gateway.sandbox.backends.launcher import IN_SPACES
         from gateway.sandbox.backends.spaces_probe import known
 
-        if known():
+        if not self._probing.acquire(blocking=False):
+            return  # somebody is trying it just now
+        try:
+            if self._probe is None:
+                self._probe = known()
+                self._held = self._held or self._probe is not None
+            holds = self._probe is not None and self._probe.works
+        finally:
+            self._probing.release()
+        if holds:
             (self._launcher or IN_SPACES).prepare()
 
     def missing(self, plan: SandboxPlan) -> tuple[str, ...]:
@@ -103,7 +111,11 @@ class Spaces:
         order = order_of(plan, argv, filter_here(plan.permits), terminal=streams.terminal, told=told)
         launcher = self._launcher or IN_SPACES
         made = steps(plan.mounts, plan.private)
-        room = loopback_of(plan.loopback, launcher) if plan.loopback else ()
+        room: tuple[int, ...] = ()
+        if plan.loopback:
+            from gateway.sandbox.backends.spaces_room import loopback_of  # lazy: it belongs to a session
+
+            room = loopback_of(plan.loopback, launcher)
         try:
             talk = launcher.order(order, streams, keep, room)
         finally:

@@ -11,9 +11,8 @@ from gateway.core.places import PACKAGE
 from gateway.model.limits import Limits
 from gateway.model.plan import WRITE, Mount, Network, SandboxPlan
 from gateway.sandbox import probe_cache as remembered
-from gateway.sandbox.attempts import attempt
-from gateway.sandbox.backends.bubblewrap_probe import REMEDY, SCRIPT, world
 from gateway.sandbox.backends.spaces_order import order_of
+from gateway.sandbox.backends.whole_attempts import REMEDY, SCRIPT, tried
 from gateway.sandbox.base import Probe, SandboxError
 
 TYPE_CHECKING = False
@@ -30,11 +29,12 @@ _FORBIDDEN = (errno.EPERM, errno.EACCES, errno.ENOSYS, errno.EINVAL)
 def probe(backend: Backend) -> Probe:
     """Tries it, unless it is known to hold, or was refused a short while ago where bubblewrap is known to hold."""
     kernel, line = os.uname().release, _line()
-    if remembered.holds(_RECORD, line):
-        return Probe(True, f"Linux {kernel}, tried earlier since the machine started")
+    held = known(line)
+    if held is not None:
+        return held
     if remembered.holds(_REFUSED, line, _A_WHILE) and _bubblewrap_holds():
         return Probe(False, f"Linux {kernel}: it was refused within the last ten minutes", REMEDY)
-    broken = attempt(backend, SCRIPT, world)
+    broken = tried(backend)
     if broken:
         if any(os.strerror(each) in broken for each in _FORBIDDEN):
             remembered.keep(_REFUSED, line)
@@ -58,9 +58,11 @@ def _bubblewrap_holds() -> bool:
         return False
 
 
-def known() -> bool:
-    """Whether everything held when it was last tried."""
-    return remembered.holds(_RECORD, _line())
+def known(line: str = "") -> Probe | None:
+    """That everything held when it was last tried, None where it did not. `line`: what the answer depends on."""
+    if not remembered.holds(_RECORD, line or _line()):
+        return None
+    return Probe(True, f"Linux {os.uname().release}, tried earlier since the machine started")
 
 
 def forget() -> None:
@@ -73,7 +75,8 @@ def _line() -> str:
     """What the answer depends on: the kernel, the Python that the launcher runs on, and its code."""
     folder = os.path.join(PACKAGE, "sandbox", "launched")
     files = [sys.executable, *(os.path.join(folder, name) for name in sorted(os.listdir(folder)) if name[-3:] == ".py")]
-    states = [(path, state.st_size, state.st_mtime_ns) for path in files for state in (os.stat(path),)]
+    # By what it is: a program that has several names is tried once.
+    states = [(found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns) for found in map(os.stat, files)]
     plan = SandboxPlan(
         (Mount("/a", WRITE),), (), private=("/b",), cwd="/a", environment=(), network=Network(), limits=Limits()
     )

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import _socket as socket  # the whole takes as long to load as a call takes to start
-import array
 import os
 import select
-import signal
 import threading
 
+from gateway.core import plain_signal as signal
 from gateway.sandbox.base import SandboxError
 from gateway.sandbox.first_process import OfProcess1, astray
+from gateway.sandbox.rights import unpacked
 from gateway.sandbox.spawn import children, open_process, send
 
 TYPE_CHECKING = False
@@ -54,14 +54,11 @@ class Held(OfProcess1):
     def _heard(self) -> bool:
         """One message of the launcher or of process 1, which come in any order; whether the sandbox is built."""
         said, rights, _flags, _address = self._talk.recvmsg(4096, socket.CMSG_LEN(4))
-        given = array.array("i")
         for level, kind, data in rights:
-            if (level, kind) == (socket.SOL_SOCKET, socket.SCM_RIGHTS):
-                given.frombytes(data[: len(data) - len(data) % given.itemsize])
+            for descriptor in unpacked(data) if (level, kind) == (socket.SOL_SOCKET, socket.SCM_RIGHTS) else ():
+                os.set_inheritable(descriptor, False)
+                self.listener = descriptor
         word, _, rest = said.partition(b" ")
-        for descriptor in given:
-            os.set_inheritable(descriptor, False)
-            self.listener = descriptor
         if word == b"made":
             self._root = open_process(int(rest))
             if self._root >= 0:  # else it has ended, and why is said next

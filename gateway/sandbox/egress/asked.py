@@ -14,23 +14,15 @@ from gateway.core.value import Value
 from gateway.model.plan import ASKED, Endpoint
 from gateway.sandbox.egress.addresses import PUBLIC, kind_of
 from gateway.sandbox.egress.decide import Ruling
+from gateway.sandbox.egress.held import Answered, Dial
 from gateway.sandbox.egress.loop import in_thread
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from typing import Protocol
 
     from gateway.sandbox.egress.addresses import Host
-
-    class Asks(Protocol):
-        """Who says whether a call may connect to what was not predicted. Called in threads of their own."""
-
-        def judged(self, host: str, port: int) -> Answered | None:
-            """What policy says by itself; None where a person has to say. Never raises."""
-
-        def ask(self, dial: Dial, withdrawn: Callable[[], bool]) -> Answered:
-            """What whoever is asked says, until `withdrawn` says that nobody waits for it any more. Never raises."""
+    from gateway.sandbox.egress.held import Asks
 
 
 SECONDS = 60.0
@@ -46,23 +38,6 @@ _NOT_PUBLIC = frozenset((
     "alt", "arpa", "corp", "example", "home", "internal", "intranet", "invalid", "lan", "local", "localdomain",
     "localhost", "onion", "private", "test",
 ))  # fmt: skip
-
-
-class Dial(Value):
-    """A connection that is held. `program`: who dialled, in words, "" where nobody can tell."""
-
-    host: str
-    port: int
-    program: str = ""
-
-
-class Answered(Value):
-    """`by`: who said so, "" where it was policy. `rule`: the id of the rule behind it; `reason`: of a no."""
-
-    allow: bool
-    by: str = ""
-    rule: str = ""
-    reason: str = ""
 
 
 class Told(Value):

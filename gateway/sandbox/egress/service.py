@@ -23,8 +23,8 @@ if TYPE_CHECKING:
 
     from gateway.model.plan import Network
     from gateway.model.result import Violation
-    from gateway.sandbox.egress.asked import Asks
     from gateway.sandbox.egress.dial import Dialler, Resolve, Route
+    from gateway.sandbox.egress.held import Asks
     from gateway.sandbox.egress.names import Names
     from gateway.sandbox.egress.outside import Outside
     from gateway.sandbox.egress.report import Report

@@ -19,10 +19,11 @@ if TYPE_CHECKING:
 
     from gateway.model.plan import Endpoint
     from gateway.model.result import Violation
-    from gateway.sandbox.egress.asked import Asking, Asks, Told
+    from gateway.sandbox.egress.asked import Asking, Told
     from gateway.sandbox.egress.clients import Call
     from gateway.sandbox.egress.decide import Rules
     from gateway.sandbox.egress.dial import Dialler
+    from gateway.sandbox.egress.held import Asks
     from gateway.sandbox.egress.listeners import Namespaces
     from gateway.sandbox.egress.loop import Loop
     from gateway.sandbox.egress.outside import Outside

@@ -46,6 +46,7 @@ _NO_NAME = ctypes.c_char_p(b"")
 # Below the folder that is given, no link followed, not even the kernel's own.
 _EXACTLY = (ctypes.c_uint64 * 3)(os.O_PATH | os.O_CLOEXEC, 0, 2 | 4 | 8)
 _FOLDER_EXACTLY = (ctypes.c_uint64 * 3)(os.O_PATH | os.O_CLOEXEC | os.O_DIRECTORY, 0, 2 | 4 | 8)
+_OPENAT2, _SIZE_OF_HOW = ctypes.c_long(OPENAT2), ctypes.c_size_t(24)
 _BASE = b"/tmp"
 _FILE_MASK, _FOLDER_MASK, _NOTHING = b"/masked", b"/masked-folder", b"/nothing"
 _DEVICES = (b"null", b"zero", b"full", b"random", b"urandom", b"tty")
@@ -163,13 +164,13 @@ class Root:
         a file."""
         descriptor = _below(self._new, path, folder=folder)
         if descriptor == -errno.ENOENT:
-            self._make(path, folder)
-            descriptor = _below(self._new, path, folder=folder)
+            return self._made(path, folder)
         if descriptor < 0:
             raise Refused(f"{shown(path)}: {os.strerror(-descriptor)} (as a place to mount it)")
         return descriptor
 
-    def _make(self, path: bytes, folder: bool) -> None:
+    def _made(self, path: bytes, folder: bool) -> int:
+        """The same, of which at least the last part is not there yet."""
         here = os.dup(self._new)
         try:
             names = [name for name in path.split(b"/") if name]
@@ -187,8 +188,10 @@ class Root:
                     raise Refused(f"{shown(path)}: {os.strerror(-step)}")
                 os.close(here)
                 here = step
-        finally:
+        except BaseException:
             os.close(here)
+            raise
+        return here
 
     def _attach(self, tree: int, path: bytes, folder: bool) -> None:
         target = self._target(path, folder)
@@ -296,7 +299,5 @@ def _below(top: int, path: bytes, *, folder: bool = False) -> int:
     if b".." in path.split(b"/"):
         return -errno.EXDEV
     how = _FOLDER_EXACTLY if folder else _EXACTLY
-    found: int = libc.syscall(
-        ctypes.c_long(OPENAT2), ctypes.c_int(top), path.lstrip(b"/") or b".", how, ctypes.c_size_t(24)
-    )
+    found: int = libc.syscall(_OPENAT2, ctypes.c_int(top), path.lstrip(b"/") or b".", how, _SIZE_OF_HOW)
     return found if found >= 0 else -ctypes.get_errno()

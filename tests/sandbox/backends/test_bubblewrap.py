@@ -15,7 +15,7 @@ from gateway.core.programs import refusal
 from gateway.model.limits import Limits
 from gateway.model.plan import FIXED, HIDDEN, READ, WRITE, Mount, Network, SandboxPlan
 from gateway.sandbox import attempts
-from gateway.sandbox.backends import bubblewrap_probe
+from gateway.sandbox.backends import bubblewrap_probe, whole_attempts
 from gateway.sandbox.backends.bubblewrap import Bubblewrap
 from gateway.sandbox.backends.bubblewrap_arguments import Given, arguments
 from gateway.sandbox.backends.bubblewrap_program import Program, find
@@ -202,7 +202,7 @@ class TestProbe:
         for file in (inside / "hidden", inside / "fixed" / "file", outside / "secret"):
             file.write_text("x\n")
         done = subprocess.run(
-            shell(bubblewrap_probe.SCRIPT),
+            shell(whole_attempts.SCRIPT),
             cwd=inside,
             env={"OUTSIDE": str(outside)},
             capture_output=True,
@@ -220,14 +220,14 @@ class TestProbe:
         assert said[-1] == attempts.WORKS
 
     def test_what_holds_is_found_to_hold(self, backend: Bubblewrap) -> None:
-        assert attempts.attempt(backend, bubblewrap_probe.SCRIPT, bubblewrap_probe.world) == ""
+        assert attempts.attempt(backend, whole_attempts.SCRIPT, whole_attempts.world) == ""
 
     def test_what_does_not_hold_is_found_not_to(self, backend: Bubblewrap) -> None:
         def leaky(top: str) -> SandboxPlan:
-            plan = bubblewrap_probe.world(top)
+            plan = whole_attempts.world(top)
             return plan.replace(mounts=tuple(sorted((*plan.mounts, Mount(f"{top}/outside", WRITE)))))
 
-        found = attempts.attempt(backend, bubblewrap_probe.SCRIPT, leaky)
+        found = attempts.attempt(backend, whole_attempts.SCRIPT, leaky)
         assert found == "inside one can write a file outside, read a file outside"
 
 

@@ -18,10 +18,10 @@ from gateway.model.plan import HIDDEN, READ, WRITE, Mount, Network, SandboxPlan
 from gateway.sandbox import attempts
 from gateway.sandbox import probe_cache as remembered
 from gateway.sandbox.backends import launcher, spaces_probe
-from gateway.sandbox.backends.bubblewrap_probe import SCRIPT, world
 from gateway.sandbox.backends.launcher import SPACES, Launcher
 from gateway.sandbox.backends.spaces import Spaces
 from gateway.sandbox.backends.spaces_running import Held
+from gateway.sandbox.backends.whole_attempts import SCRIPT, world
 from gateway.sandbox.base import Probe, SandboxError, Streams
 from gateway.sandbox.spawn import children
 
@@ -429,7 +429,7 @@ class TestProbe:
         monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
         found: list[str] = []
         answer = "a call could not be confined: namespaces: Operation not permitted"
-        monkeypatch.setattr(spaces_probe, "attempt", lambda *_how: found.append("tried") or answer)
+        monkeypatch.setattr(spaces_probe, "tried", lambda *_how: found.append("tried") or answer)
         monkeypatch.setattr(spaces_probe, "_bubblewrap_holds", lambda: holds)
         for holds in (True, True, False):  # noqa: B007
             assert not Spaces().probe().works
@@ -442,6 +442,6 @@ class TestProbe:
 
     def test_what_fails_at_the_moment_is_no_refusal(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
-        monkeypatch.setattr(spaces_probe, "attempt", lambda *_how: "it cannot be tried: Too many open files")
+        monkeypatch.setattr(spaces_probe, "tried", lambda *_how: "it cannot be tried: Too many open files")
         assert not Spaces().probe().works
         assert not (tmp_path / "gateway" / "run" / "namespaces-refused").exists()

@@ -22,6 +22,6 @@ def test_a_limit_of_namespaces_is_not_told_as_a_full_disk(
     monkeypatch: pytest.MonkeyPatch, number: int, said: str
 ) -> None:
     monkeypatch.setattr(spaces_probe.remembered, "holds", lambda *_: False)
-    monkeypatch.setattr(spaces_probe, "attempt", lambda *_: f"it could not be built: namespaces: {os.strerror(number)}")
+    monkeypatch.setattr(spaces_probe, "tried", lambda *_: f"it could not be built: namespaces: {os.strerror(number)}")
     found = probe(None)  # type: ignore[arg-type]
     assert (found.works, found.reason) == (False, f"Linux {os.uname().release}: it could not be built: {said}")
