@@ -143,7 +143,7 @@ class Reach(Value):
 
 
 class Contact(Value):
-    """A host that was predicted to be contacted. `port` 0: not known. `reads`: the registry that it is only read as."""
+    """A host that was predicted to be contacted. `port` 0: not known. `reads`: what it is only read as."""
 
     host: str
     port: int
@@ -228,7 +228,12 @@ def grants_of(verdict: Verdict, profile: Mapping[str, Any]) -> Grants:
             if HOLE in effect.host:
                 unknown[f"connect {target(effect)}"] = None
             else:
-                contacts[Contact(effect.host, effect.port, rules.get(number, ""))] = None
+                held = None
+                if effect.known_by == "provider":
+                    from gateway.policy.read_only_hosts import changing, held_to_reading  # lazy: few calls have such
+
+                    held = held_to_reading(effect, item.part, changing(verdict.analysis.items))
+                contacts[Contact(effect.host, effect.port, rules.get(number, ""), held)] = None
         elif kind == "credential" and effect.path:
             if HOLE in effect.path:
                 unknown[f"credential {target(effect)}"] = None
@@ -348,7 +353,8 @@ def confinement(verdict: Verdict, enforced: Enforced = NOTHING_KNOWN) -> Confine
 
 def _contacted(contact: Contact) -> str:
     if contact.reads is not None:
-        return f"{contact.host} (only read from, and by no package's script)"
+        by = "" if "aws" in contact.reads.also else ", and by no package's script"
+        return f"{contact.host} (only read from{by})"
     return f"{contact.host}:{contact.port}" if contact.port else contact.host
 
 

@@ -48,10 +48,10 @@ READ_HOST = {
     "named_by": "hosts whose answers name the files of this one (an index): only 50 files that none of them named can "
     "be asked for in one call",
     "also": "graphql: queries in GraphQL; npm-audit: names and versions of packages; both sent by POST, read here and "
-    "written anew",
+    "written anew; aws: operations that only read and hand out no secrets, as the client has signed them",
 }
 ACCESS = ("read",)
-ALSO = ("graphql", "npm-audit")
+ALSO = ("graphql", "npm-audit", "aws")
 REGISTRIES = ("npm", "pip")
 _TOKEN = frozenset("abcdefghijklmnopqrstuvwxyz0123456789-_")
 

@@ -15,6 +15,8 @@ from gateway.sandbox.egress import reading_posts
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from gateway.sandbox.egress.http import Request
     from gateway.sandbox.egress.reading_posts import ReadingPost
 
@@ -39,6 +41,7 @@ _KEPT: dict[bytes, re.Pattern[bytes]] = {
 # Tags that the host itself has given: anything else would be a text of the client's own.
 _TAGS = (b"if-none-match", b"if-range")
 _TAG = re.compile(rb'(?:W/)?"[!#-~]{1,128}"')
+_NO_MORE: Mapping[bytes, re.Pattern[bytes]] = {}
 _REFS, _REFS_QUERY = b"/info/refs", b"service=git-upload-pack"
 
 
@@ -64,7 +67,7 @@ def reading(request: Request, tags: frozenset[bytes] | set[bytes] = frozenset(),
         objection = reading_posts.objection(post, request)
         if objection:
             raise NotReadingError(objection)
-        return Reading(request.replace(fields=_fields(request, frozenset())), post)
+        return Reading(request.replace(fields=_fields(request, frozenset(), post.fields)), post)
     if request.method not in (b"GET", b"HEAD"):
         raise NotReadingError(f"{request.method.decode('ascii')} is no way to read")
     if request.length:
@@ -84,7 +87,10 @@ def with_body(found: Reading, came: Request, body: bytes) -> tuple[Request, byte
         made = reading_posts.body_of(found.post, came, body)
     except reading_posts.PostError as error:
         raise NotReadingError(str(error)) from None
-    fields = (*found.request.fields, (b"content-type", found.post.types[0]), (b"content-length", b"%d" % len(made)))
+    fields = found.request.fields
+    if not found.post.fields:
+        fields += ((b"content-type", found.post.types[0]),)
+    fields += ((b"content-length", b"%d" % len(made)),)
     return found.request.replace(fields=fields, length=len(made)), made
 
 
@@ -112,10 +118,12 @@ def _check_path(path: bytes) -> None:
             raise NotReadingError("the path spells a dot or a mark otherwise")
 
 
-def _fields(request: Request, tags: frozenset[bytes] | set[bytes]) -> tuple[tuple[bytes, bytes], ...]:
+def _fields(
+    request: Request, tags: frozenset[bytes] | set[bytes], also: Mapping[bytes, re.Pattern[bytes]] = _NO_MORE
+) -> tuple[tuple[bytes, bytes], ...]:
     kept: dict[bytes, bytes] = {}
     for name, value in request.fields:
-        grammar = _KEPT.get(name)
+        grammar = _KEPT.get(name) or also.get(name)
         fits = grammar.fullmatch(value) is not None if grammar is not None else name in _TAGS and value in tags
         if fits:
             kept.setdefault(name, value)

@@ -10,12 +10,12 @@ import re
 import zlib
 
 from gateway.core.value import Value
-from gateway.sandbox.egress import advisories, graphql
+from gateway.sandbox.egress import advisories, aws_requests, graphql
 from gateway.sandbox.egress.git_requests import rewritten
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
 
     from gateway.sandbox.egress.http import Request
 
@@ -28,13 +28,19 @@ class PostError(ValueError):
 
 class ReadingPost(Value):
     """`path`: of the requests; `types`: what their body may be; `most`: bytes of it, packed or not; `made`: the body
-    that is sent, from the one that came, unpacked; it raises ValueError."""
+    that is sent, from the one that came, unpacked, and the request; it raises ValueError. `fields`: those that pass
+    beside the usual ones, each by its grammar, where the client has signed what it sends: then that is what came."""
 
     name: str
     path: re.Pattern[bytes]
     types: tuple[bytes, ...]
     most: int
-    made: Callable[[bytes], bytes]
+    made: Callable[[bytes, Request], bytes]
+    fields: Mapping[bytes, re.Pattern[bytes]] = {}
+
+
+def _by_body(made: Callable[[bytes], bytes]) -> Callable[[bytes, Request], bytes]:
+    return lambda body, _request: made(body)
 
 
 JSON = (b"application/json", b"application/json; charset=utf-8", b"application/json;charset=utf-8")
@@ -43,17 +49,23 @@ GIT = ReadingPost(
     re.compile(rb".*/git-upload-pack", re.DOTALL),
     types=(b"application/x-git-upload-pack-request",),
     most=1 << 20,
-    made=rewritten,
+    made=_by_body(rewritten),
 )
-_GRAPHQL = ReadingPost("graphql", re.compile(rb"(?:/api)?/graphql"), types=JSON, most=16 << 10, made=graphql.rewritten)
+_GRAPHQL = ReadingPost(
+    "graphql", re.compile(rb"(?:/api)?/graphql"), types=JSON, most=16 << 10, made=_by_body(graphql.rewritten)
+)
 _AUDIT = ReadingPost(
     "npm-audit",
     re.compile(rb"/-/npm/v1/security/advisories/bulk"),
     types=JSON,
     most=1 << 20,
-    made=advisories.rewritten,
+    made=_by_body(advisories.rewritten),
 )
-ALSO = {each.name: each for each in (_GRAPHQL, _AUDIT)}
+_AWS = ReadingPost(
+    "aws", re.compile(rb"/"), types=aws_requests.TYPES, most=64 << 10, made=aws_requests.checked,
+    fields=aws_requests.FIELDS,
+)  # fmt: skip
+ALSO = {each.name: each for each in (_GRAPHQL, _AUDIT, _AWS)}
 """What policy may name for a host, by its name."""
 
 
@@ -67,7 +79,7 @@ def objection(post: ReadingPost, request: Request) -> str:
     types = [value.lower() for name, value in request.fields if name == b"content-type"]
     if len(types) != 1 or types[0] not in post.types:
         return f"a POST to this place is one of `{post.name}`, and this is none"
-    if _encodings(request) not in ([], [b"identity"], [GZIP]):
+    if _encodings(request) not in ([], [b"identity"], *(([GZIP],) if not post.fields else ())):
         return "the body is compressed in a way that is not read"
     if not request.length or request.length > post.most:
         return f"the body is empty, or has more than {post.most:,} bytes"
@@ -77,7 +89,7 @@ def objection(post: ReadingPost, request: Request) -> str:
 def body_of(post: ReadingPost, request: Request, body: bytes) -> bytes:
     """What is sent instead of a body, not compressed. Raises PostError."""
     try:
-        return post.made(_unpacked(body, post.most) if _encodings(request) == [GZIP] else body)
+        return post.made(_unpacked(body, post.most) if _encodings(request) == [GZIP] else body, request)
     except ValueError as error:
         raise PostError(str(error)) from None
 
