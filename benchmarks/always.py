@@ -31,7 +31,7 @@ from gateway.core.errors import GatewayError
 from gateway.model.call import RawCall
 from gateway.model.decision import Decision
 from gateway.policy.change import Trial
-from gateway.policy.resolve import Judged
+from gateway.policy.table import Judged
 from gateway.spec.policy import parse_policy
 
 if TYPE_CHECKING:

@@ -28,7 +28,8 @@ from gateway.config.load import Options
 from gateway.core.places import Places
 from gateway.model.call import RawCall
 from gateway.policy.modes import regions_of
-from gateway.policy.resolve import Judged, resolve
+from gateway.policy.resolve import resolve
+from gateway.policy.table import Judged
 
 FILE_CALLS = [
     RawCall("Read", {"file_path": "src/main.py"}),

@@ -23,8 +23,8 @@ from gateway.policy.answers import NO, YES
 from gateway.policy.candidates import BOTH, TARGET, WRITTEN
 from gateway.policy.compile import Bound, compile_policy
 from gateway.policy.modes import regions_of
-from gateway.policy.resolve import Judged, Resolution
-from gateway.policy.table import LANE, Policy
+from gateway.policy.resolve import Resolution
+from gateway.policy.table import LANE, Judged, Policy
 
 if TYPE_CHECKING:
     import random

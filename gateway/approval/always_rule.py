@@ -17,7 +17,7 @@ from gateway.policy.always import alternatives
 from gateway.policy.change import Trial
 from gateway.policy.compile import Bound
 from gateway.policy.confine import confinement, enforced_by
-from gateway.policy.resolve import Judged
+from gateway.policy.table import judged_as
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -80,8 +80,7 @@ def bound_of(rules: list[dict[str, Any]], root: str) -> Bound:
 
 def trial_of(judge: Judge, verdict: Verdict, tool: Tool) -> Trial:
     """Who resolves a call anew under other rules."""
-    judged = Judged(tool.level, tool.match_kind == "shell", bool(tool.entry["filters"]))
-    return Trial(verdict, judged, dict(judge.loaded_for(verdict).policy.levels))
+    return Trial(verdict, judged_as(tool), dict(judge.loaded_for(verdict).policy.levels))
 
 
 def is_enough(judge: Judge, verdict: Verdict, tool: Tool, rules: list[dict[str, Any]]) -> bool:

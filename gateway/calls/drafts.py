@@ -45,14 +45,15 @@ _LIMITS = (b"Invalid cross-device link", b"EXDEV", b"Value too large for defined
 _MET = "It met what a layer cannot do (to rename a folder that was there, say): what it left may be half done."
 
 
-def draft_of(life: InProgress, verdict: Verdict, plan: SandboxPlan) -> Draft | None:
+def draft_of(life: InProgress, verdict: Verdict, plan: SandboxPlan | None) -> Draft | None:
     """The layers of a call that changes nothing else, None for one that does. In a turn whose changes are shown at its
-    end it is the turn's, which reading calls see, too. Raises SandboxError."""
+    end it is the turn's, which reading calls see, too. `plan`: None for one that only looks at what lies in those of
+    the turn. Raises SandboxError."""
     together = life.session.together
     if together is not None and verdict.changes != DISCARD and not in_background(life.raw):
         found: Draft | None = together.enter(life, verdict, plan)
         return found
-    return new_draft(life, verdict, plan) if plan.drafted else None
+    return new_draft(life, verdict, plan) if plan is not None and plan.drafted else None
 
 
 def new_draft(life: InProgress, verdict: Verdict, plan: SandboxPlan) -> Draft:

@@ -13,6 +13,7 @@ from gateway.calls.attended import circumstances, settle
 from gateway.calls.containing import FIRST, cannot_hold, is_first
 from gateway.calls.handlers import check, handler
 from gateway.calls.hooks.found import hooks_of
+from gateway.calls.layered import done, is_layered
 from gateway.calls.output import Crowded, Done, Failure, Output
 from gateway.calls.planner import asks_to_leave
 from gateway.calls.proposing import refused_proposal
@@ -89,8 +90,7 @@ class Life:
         self.progress = progress
         self.beside = beside
         self.environment = session.environment if environment is None else environment
-        self.given = work
-        self.starts = starts
+        self.given, self.starts = work, starts
         self.key = key
         self.approver = approver
         self.does: Handler | None = None
@@ -143,7 +143,8 @@ class Life:
         return work
 
     def _finish(self, does: Handler, work: Work, began: float) -> None:
-        verdict, edit = work.verdict, self.services.edit(work)
+        verdict = work.verdict
+        edit = None if verdict.drafts else self.services.edit(work)  # else nobody sees it changed yet
         written = written_by(self, verdict)
         self._run(verdict, (does, work), began)
         settle(self, verdict)
@@ -244,10 +245,10 @@ class Life:
         if self.given is None and self._starts(verdict):
             self.session.scratch()  # commands see nothing of it, so it must be there before one is planned
         self.plan = self._planned(self.planner, verdict)
-        if self.session.together is not None and self.session.together.shows_before(self, verdict):
-            verdict = self._judge()  # the files may be others by now
-            self.plan = self._planned(self.planner, verdict)
-        if verdict.contained:
+        together = self.session.together
+        if together is not None:
+            verdict = self.verdict = together.before(self, verdict, self._planned, self._judge)
+        if verdict.contained and not is_layered(self):
             why = cannot_hold(self, verdict, self.plan)
             if why:
                 self.notes.append(f"It is not contained: {why}.")
@@ -314,7 +315,7 @@ class Life:
         self.ran = True
         does, given = work
         try:
-            output = does(verdict.call, given)
+            output = done(self, verdict, does, given)
         except Failure as failure:
             self.output = said(str(failure), is_error=True)
             self.result = Result("exited", 1, reason=failure.message, seconds=monotonic() - began)

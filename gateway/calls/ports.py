@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from gateway.calls.output import Done, Output, Progress
     from gateway.calls.planner import Planner
     from gateway.calls.session import Session
-    from gateway.calls.work import Work
+    from gateway.calls.work import Handler, Work
     from gateway.changes.drafting import Draft
     from gateway.core.cancel import Cancel
     from gateway.judge.judge import Judge
@@ -159,6 +159,7 @@ if TYPE_CHECKING:
         progress: Callable[[Progress], None] | None
         environment: Mapping[str, str] | None
         key: str
+        given: Handler | None
         tool: Tool | None
         verdict: Verdict | None
         plan: SandboxPlan | None

@@ -25,9 +25,9 @@ MOST_PARTS = 256
 
 
 class Stamp(Value):
-    """What changes when anything is done to a file."""
+    """What changes when anything is done to a file. It is the same for whoever looks through layers that do not change
+    it, which have a device of their own: no other file has its inode together with its times."""
 
-    device: int
     inode: int
     size: int
     mtime_ns: int
@@ -63,7 +63,7 @@ class Marks:
 
 def stamp_of(found: os.stat_result) -> Stamp:
     """The stamp of a file."""
-    return Stamp(found.st_dev, found.st_ino, size=found.st_size, mtime_ns=found.st_mtime_ns, ctime_ns=found.st_ctime_ns)
+    return Stamp(found.st_ino, size=found.st_size, mtime_ns=found.st_mtime_ns, ctime_ns=found.st_ctime_ns)
 
 
 def digest_of(data: bytes) -> str:

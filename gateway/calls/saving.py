@@ -58,7 +58,7 @@ def cannot_undo(life: InProgress, verdict: Verdict, plan: SandboxPlan) -> str:
 def written_by(life: InProgress, verdict: Verdict) -> Written | None:
     """What a tool is about to write by itself, saved; None where it writes nothing that is known by name."""
     paths = written_paths(verdict)
-    if not paths or life.plan is not None or not life.services.saves_changes:
+    if not paths or life.plan is not None or verdict.drafts or not life.services.saves_changes:
         return None
     from gateway.changes.recording import Written
 

@@ -1,12 +1,13 @@
-"""What the commands of one turn change in layers, which they share: shown once, and decided about as one.
+"""What the calls of one turn change in layers, which they share: shown once, and decided about as one.
 
     with gateway.shown_once(session):
-        ...  # calls: each command sees what those before it have changed, the person's files do not
+        ...  # calls: each sees what those before it have changed, the person's files do not
     # here the person has decided
 
-The layers are shown earlier where a call needs what does not lie in them: one that runs outside of them, on files that
-were changed in them, or with the person's login or the network; and whenever somebody asks. One command at a time works
-in them.
+Commands work in them, and tools that work on files by themselves. While something lies there whose fate is open, what
+a rule lets change the person's own files goes on from it, in the layers, too. They are shown earlier where a call needs
+what does not lie in them: one that runs outside of them, on files that were changed in them, or with the person's login
+or the network; and whenever somebody asks. One call at a time works in them.
 """
 
 from __future__ import annotations
@@ -27,26 +28,32 @@ from gateway.calls.drafts import (
     ran,
     was_interrupted,
 )
+from gateway.calls.layered import is_layered
 from gateway.calls.saving import of_call
 from gateway.core.errors import StoreError
-from gateway.model.changes import DISCARD
+from gateway.model.changes import ASK, DISCARD, KEEP, NONE
+from gateway.model.decision import Decision
 from gateway.model.effect import HOLE, Touch
 from gateway.model.plan import WRITE
 from gateway.policy.wording import visible
+from gateway.sandbox.base import SandboxError
+from gateway.sandbox.nested_paths import is_below
 from gateway.tools.traits import in_background
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
+    from gateway.calls.planner import Planner
     from gateway.calls.ports import InProgress
     from gateway.calls.session import Session
     from gateway.changes.drafting import Draft
+    from gateway.model.effect import Effect
     from gateway.model.plan import SandboxPlan
     from gateway.model.verdict import Verdict
 
 NOTE = (
-    "What it changed lies in a layer over the files: commands of this turn see it, everybody else does once a person "
+    "What it changed lies in a layer over the files: calls of this turn see it, everybody else does once a person "
     "has kept it, who is asked at the end of the turn."
 )
 _UNSEEN = ("code", "opaque", "push", "credential", "system")
@@ -71,10 +78,11 @@ class Together:
 
     # Calls that work in them.
 
-    def enter(self, life: InProgress, verdict: Verdict, plan: SandboxPlan) -> Draft | None:
-        """The layers that a call is to run in, until `leave`; None where there are none and it needs none. Raises
-        SandboxError."""
+    def enter(self, life: InProgress, verdict: Verdict, plan: SandboxPlan | None) -> Draft | None:
+        """The layers that a call is to run in, until `leave`; None where there are none and it needs none. `plan`: None
+        for one that only looks at what lies in them. Raises SandboxError."""
         from gateway.sandbox.drafts import over
+        from gateway.sandbox.view import plan_over
 
         self._lock.acquire()
         try:
@@ -83,10 +91,11 @@ class Together:
                 try:
                     of = of_call(life, verdict)
                     of = of if verdict.drafts else of.replace(call="")  # it only reads in them
-                    draft.again(of, over(plan, (*verdict.context.workspace, *draft.plan.drafted)))
+                    every = *verdict.context.workspace, *draft.plan.drafted
+                    draft.again(of, plan_over(every) if plan is None else over(plan, every))
                 except StoreError:  # somebody has decided about it elsewhere
                     draft = self._draft = None
-            if draft is None and plan.drafted:
+            if draft is None and plan is not None and plan.drafted:
                 draft = new_draft(life, verdict, over(plan, verdict.context.workspace) if not self.has_ended else plan)
                 if not self.has_ended:
                     self._draft, self._last, self._cut, self._told = draft, None, False, False
@@ -140,7 +149,41 @@ class Together:
 
     # Calls that need what does not lie in them.
 
-    def shows_before(self, life: InProgress, verdict: Verdict) -> bool:
+    def before(
+        self,
+        life: InProgress,
+        verdict: Verdict,
+        planned: Callable[[Planner, Verdict], SandboxPlan | None],
+        judged: Callable[[], Verdict],
+    ) -> Verdict:
+        """The verdict by which a call runs, and with it the plan of its life: in the layers where what lies there may
+        be what it goes on from, else once that is decided about, where it needs it. `planned`: the plan by a verdict;
+        `judged`: a verdict on the files as they are by then. Raises what these raise."""
+        if self._joins(life, verdict):
+            drafted = verdict.replace(changes=ASK)
+            try:
+                life.plan = planned(life.planner, drafted)
+            except SandboxError:
+                pass  # a part of what it changes lies in no layer
+            else:
+                return drafted
+        if self._shows_before(life, verdict):
+            verdict = judged()
+            life.plan = planned(life.planner, verdict)
+        return verdict
+
+    def _joins(self, life: InProgress, verdict: Verdict) -> bool:
+        """Whether a call that may change the person's own files changes the layers instead, because nobody has decided
+        yet about what lies there."""
+        with self._lock:
+            if self._draft is None or verdict.decision is not Decision.ALLOW or verdict.changes not in (NONE, KEEP):
+                return False
+            if life.plan is not None:
+                return life.plan.writes and self._fits(life, verdict.replace(changes=ASK), life.plan)
+            changing = [item.effect for item in verdict.analysis.items if item.effect.kind in ("write", "delete")]
+            return bool(changing) and is_layered(life) and all(map(self._holds, changing))
+
+    def _shows_before(self, life: InProgress, verdict: Verdict) -> bool:
         """Shows what lies in them where a call is not to run before that is decided about; whether it did."""
         with self._lock:
             if self._draft is None:
@@ -148,8 +191,10 @@ class Together:
             if life.plan is not None:
                 if self._fits(life, verdict, life.plan):
                     return False
-            elif not any(self._concerns(item.effect) for item in verdict.analysis.items):
-                return False
+            else:
+                about = self._about(verdict)
+                if not about or (is_layered(life) and all(map(self._holds, about))):
+                    return False
             outcome = self.show()
         if outcome is not None:
             life.notes.append(f"It needed what commands had changed before it. {said(outcome)}")
@@ -165,6 +210,21 @@ class Together:
         if in_background(life.raw) or verdict.changes == DISCARD or not (verdict.contained or alone):
             return False
         return verdict.drafts or all(mount.access != WRITE for mount in plan.mounts)
+
+    def is_about(self, verdict: Verdict) -> bool:
+        """Whether what a tool does by itself is about what was changed in them."""
+        with self._lock:
+            return self._draft is not None and bool(self._about(verdict))
+
+    def _about(self, verdict: Verdict) -> list[Effect]:
+        return [item.effect for item in verdict.analysis.items if self._concerns(item.effect)]
+
+    def _holds(self, effect: Effect) -> bool:
+        """Whether an effect is about files below the layers alone."""
+        assert self._draft is not None
+        if not isinstance(effect, Touch) or HOLE in effect.path or HOLE in effect.real:
+            return False
+        return is_below(effect.real or effect.path, self._draft.plan.drafted)
 
     def _concerns(self, effect: object) -> bool:
         """Whether something that is done outside of them is about what was changed in them."""

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from gateway.model.plan import SandboxPlan
     from gateway.model.result import Result
     from gateway.model.verdict import Verdict
+    from gateway.sandbox.view import View
 
     class Handler(Protocol):
         def __call__(self, call: Call, work: Work, /) -> Output: ...
@@ -41,7 +42,8 @@ class Work(Value):
     `call`: leads another call of the same session through its whole life, judged and recorded by itself; the change to
     the session that it may ask for is not made.
     `lasts`: says that the call runs on after its handler has returned, and gives what is told its end: the handler's
-    result is `started` then, and the record has both. `key`: the same for a call that is made again because nobody
+    result is `started` then, and the record has both. `view`: the folders that it works on through the layers of the
+    call, None for the person's own. `key`: the same for a call that is made again because nobody
     knows what became of it, "" where nobody can tell."""
 
     verdict: Verdict
@@ -58,3 +60,4 @@ class Work(Value):
     call: Callable[[RawCall], Done] | None = None
     language: Callable[[str], Any] | None = None
     key: str = ""
+    view: View | None = None

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 
     from gateway.calls.work import Work
     from gateway.model.call import Call
+    from gateway.sandbox.view import View
 
 _O_PATH = getattr(os, "O_PATH", os.O_RDONLY)
 _FOLDER = _O_PATH | os.O_DIRECTORY | os.O_CLOEXEC
@@ -40,11 +41,13 @@ _UNKNOWN_CALL = frozenset({errno.ENOSYS, errno.EPERM, errno.EINVAL, errno.E2BIG}
 
 
 class Place(Value):
-    """A path of a call. `path`: as the call says it; `real` and `kind`: what it was when it was judged."""
+    """A path of a call. `path`: as the call says it; `real` and `kind`: what it was when it was judged. `view`: the
+    folders through whose layers it is reached, None for the person's own."""
 
     path: str
     real: str
     kind: str
+    view: View | None = None
 
     @property
     def shown(self) -> str:
@@ -65,7 +68,8 @@ def place_of(call: Call, work: Work, field: str) -> Place:
     fact = work.verdict.facts.paths.get(path)
     if fact is None or fact.kind == "unknown" or HOLE in fact.real or not _is_real(fact.real):
         raise Failure(f"{visible(path)} leads to where nobody can tell.", "Name the file by another path.")
-    return Place(path, fact.real, fact.kind)
+    view = work.view
+    return Place(path, fact.real, (view.kind(fact.real) if view is not None else "") or fact.kind, view)
 
 
 def _is_real(path: str) -> bool:
@@ -213,32 +217,36 @@ def keep(made: list[tuple[int, str]]) -> None:
         os.close(made.pop()[0])
 
 
+_HERE = -100  # of a whole path: it starts at no folder that is held
+
+
 def _open_folder(place: Place, path: str) -> int:
     """A descriptor of a folder by its real path. Raises Changed where a link is on the way, and OSError."""
     global _has_openat2
+    start, way = (place.view.start(path) if place.view is not None else None) or (_HERE, path)
     if _has_openat2:
         try:
-            return _open_unlinked(path)
+            return _open_unlinked(start, way)
         except OSError as error:
             if error.errno == errno.ELOOP:
                 raise Changed(place, "a link is on the way") from error
             if error.errno not in _UNKNOWN_CALL:
                 raise
             _has_openat2 = False
-    return _walk(place, path)
+    return _walk(place, start, way)
 
 
 _has_openat2 = os.uname().sysname == "Linux"
 
 
-def _open_unlinked(path: str) -> int:
+def _open_unlinked(start: int, path: str) -> int:
     import ctypes
 
     syscall = _library(ctypes.CDLL).syscall
     how = (ctypes.c_uint64 * 3)(_FOLDER, 0, _NO_LINKS | _NO_MAGIC)
     name, size = ctypes.c_char_p(os.fsencode(path)), ctypes.c_size_t(ctypes.sizeof(how))
     while True:
-        found: int = syscall(ctypes.c_long(_OPENAT2), ctypes.c_int(-100), name, how, size)
+        found: int = syscall(ctypes.c_long(_OPENAT2), ctypes.c_int(start), name, how, size)
         if found >= 0:
             return found
         number = ctypes.get_errno()
@@ -251,10 +259,10 @@ def _library(load: Any) -> Any:
     return load(None, use_errno=True)
 
 
-def _walk(place: Place, path: str) -> int:
+def _walk(place: Place, start: int, path: str) -> int:
     """The same without the kernel's help: folder by folder, none of them through a link."""
-    folder = os.open("/", _FOLDER)
-    for name in path[1:].split("/") if path != "/" else ():
+    folder = os.open("/", _FOLDER) if start == _HERE else os.open(".", _FOLDER, dir_fd=start)
+    for name in path.strip("/").split("/") if path not in ("/", ".") else ():
         try:
             below = _open_below(folder, name, place)
         finally:

@@ -21,8 +21,7 @@ from gateway.judge.judge import Judge
 from gateway.judge.pipeline import TEMP
 from gateway.model.call import RawCall
 from gateway.model.decision import MODES
-from gateway.policy.resolve import Judged
-from gateway.policy.table import ID
+from gateway.policy.table import ID, judged_as
 from gateway.tools.foreign import undescribed
 
 TYPE_CHECKING = False
@@ -113,7 +112,7 @@ def _with_advice(
     verdict = found.verdict
     assert verdict is not None
     policy = gateway.loaded_for(verdict).policy
-    judged = Judged(tool.level, tool.match_kind == "shell", bool(tool.entry["filters"]))
+    judged = judged_as(tool)
     change = smallest_change(verdict, judged, policy, is_of_preset) or ""
     is_ours = tool.name in gateway.registry or tool.name.startswith("mcp__")
     return found.replace(

@@ -13,7 +13,7 @@ from gateway.frontends.home import check_home
 from gateway.judge.judge import Judge
 from gateway.model.decision import MODES, Decision
 from gateway.policy.confine import enforced_by
-from gateway.policy.resolve import Judged
+from gateway.policy.table import judged_as
 from gateway.policy.wording import quote, visible
 
 TYPE_CHECKING = False
@@ -133,7 +133,7 @@ def change(gateway: Judge, verdict: Verdict) -> str | None:
     from gateway.render.origins import is_of_preset
 
     tool = gateway.registry.tool(verdict.call.tool)
-    judged = Judged(tool.level, tool.match_kind == "shell", bool(tool.entry["filters"]))
+    judged = judged_as(tool)
     return smallest_change(verdict, judged, gateway.loaded.policy, is_of_preset)
 
 

@@ -51,11 +51,8 @@ def glob(call: Call, work: Work) -> Output:
     with Place(folder, work) as place:
         if place.name:
             raise Failure(f"`{folder}` is a file.", "Name a folder, or use Read.")
-        ran = ripgrep.run(
-            ("--files", *_WALK, "./"),
-            folder=place.folder, seconds=SECONDS, most=MOST_NAMES, cancel=work.cancel,
-        )  # fmt: skip
-        found = [each for each in _names(ran.output) if wanted(each)]
+        ran, names = _below(place, ("--files", *_WALK), (), work)
+        found = [each for each in names if wanted(each)]
         shown = _Shown(place, work)
         newest = shown.newest(found)
         paths = _firsts(newest, USUAL_ENTRIES + 1)
@@ -84,12 +81,9 @@ def grep(call: Call, work: Work) -> Output:
         if place.name:
             found: Iterable[str] = shown.allowed([place.name])
         else:
-            ran = ripgrep.run(
-                ("--files-with-matches", *_WALK, *_narrowed(given), *_asked(given), "--", "./"),
-                folder=place.folder, seconds=SECONDS, most=MOST_NAMES, cancel=work.cancel,
-            )  # fmt: skip
+            options = "--files-with-matches", *_WALK, *_narrowed(given, place), *_asked(given)
+            ran, names = _below(place, options, ("--",), work)
             shown.cut, shown.unread = ran.cut, ran.incomplete
-            names = _names(ran.output)
             found = shown.newest(names) if mode == "files_with_matches" else shown.allowed(sorted(names))
         look = {"content": _lines, "count": _counts}.get(mode, _files)
         entries = _Entries(skip, limit)
@@ -183,11 +177,25 @@ class _Shown:
                     yield each
 
 
-def _narrowed(given: Any) -> list[str]:
+def _below(place: Place, options: Iterable[str], end: Iterable[str], work: Work) -> tuple[ripgrep.Ran, list[str]]:
+    """Searches all that lies below a folder; and the names that were printed. `end`: what ends the options."""
+    folder, keep = (place.folder, ()) if not place.top else (None, (place.folder,))
+    ran = ripgrep.run(
+        (*options, *end, place.top or "./"),
+        folder=folder, keep=keep, seconds=SECONDS, most=MOST_NAMES, cancel=work.cancel,
+    )  # fmt: skip
+    found = os.fsdecode(ran.output).split("\0")
+    return ran, [each.removeprefix(place.top or "./") for each in found if each]
+
+
+def _narrowed(given: Any, place: Place) -> list[str]:
     """Which files are searched."""
     options = []
     if "glob" in given:
-        options.append(f"--glob={given['glob']}")
+        glob = given["glob"]
+        if place.top and "/" in glob.rstrip("/"):  # such a pattern starts at the working folder
+            glob = "!" * glob.startswith("!") + place.top + glob.removeprefix("!").lstrip("/")
+        options.append(f"--glob={glob}")
         options += _WALK[2:]  # of patterns that disagree the last one counts
     if "type" in given:
         options.append(f"--type={given['type']}")
@@ -297,11 +305,6 @@ _DESCRIPTORS = "/proc/self/fd/" if sys.platform == "linux" else "/dev/fd/"
 
 def _number(path: bytes) -> int:
     return int(path.rpartition(b"/")[2])
-
-
-def _names(output: bytes) -> list[str]:
-    """Paths below the folder that was searched."""
-    return [each.removeprefix("./") for each in os.fsdecode(output).split("\0") if each]
 
 
 def _firsts(found: Iterator[str], most: int) -> list[str]:

@@ -35,20 +35,24 @@ class Place:
         fact = work.verdict.facts.paths.get(asked)
         if fact is None or fact.kind == "unknown":
             raise Failure(f"Nobody can tell what `{asked}` is.", "Use another path.")
-        if fact.kind == "missing":
+        view = work.view
+        kind = (view.kind(fact.real) if view is not None else "") or fact.kind
+        if kind == "missing":
             raise Failure(f"`{asked}` does not exist.", "Use Glob to see what there is.")
-        if fact.kind not in ("dir", "file"):
+        if kind not in ("dir", "file"):
             raise Failure(f"`{asked}` is neither a file nor a folder.")
         self.asked = asked
         self.real = fact.real
-        self.name = "" if fact.kind == "dir" else os.path.basename(fact.real)
+        self.name = "" if kind == "dir" else os.path.basename(fact.real)
         self._folders: dict[str, int] = {}
-        folder = fact.real if fact.kind == "dir" else os.path.dirname(fact.real)
+        folder = fact.real if kind == "dir" else os.path.dirname(fact.real)
         try:
-            self.folder = _opened(folder)
+            self.folder = _opened(*(view.start(folder) if view is not None else None) or (-1, folder))
         except OSError as error:
             told = "cannot be opened" if error.errno == errno.EACCES else "changed while it was being judged"
             raise Failure(f"`{asked}` {told}.", "Try again, or use another path.") from error
+        # How programs are told of a folder in whose place nobody else has what is seen here; "" for any other.
+        self.top = f"/proc/self/fd/{self.folder}/" if view is not None and view.start(folder) is not None else ""
 
     def paths(self, found: str) -> tuple[str, ...]:
         """The names of something found below, as it was asked for and as it is: policy is asked about each."""
@@ -112,11 +116,12 @@ class Place:
         self.close()
 
 
-def _opened(folder: str) -> int:
-    """A folder by its real path, no link on the way. Raises OSError."""
-    descriptor = os.open("/", _FOLDER)
+def _opened(start: int, folder: str) -> int:
+    """A folder by its real path, no link on the way; from a folder that is held open, if one is given. Raises
+    OSError."""
+    descriptor = os.open("/", _FOLDER) if start < 0 else os.open(".", _FOLDER, dir_fd=start)
     for name in folder.split("/"):
-        if name:
+        if name not in ("", "."):
             try:
                 following = os.open(name, _FOLDER, dir_fd=descriptor)
             finally:

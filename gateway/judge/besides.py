@@ -7,7 +7,8 @@ from gateway.model.analysis import Analysis
 from gateway.model.effect import Item
 from gateway.model.facts import Facts
 from gateway.policy.modes import regions_of
-from gateway.policy.resolve import Judged, resolve
+from gateway.policy.resolve import resolve
+from gateway.policy.table import judged_as
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -20,7 +21,7 @@ def judged_besides(judge: Judge, verdict: Verdict, effect: Effect) -> Verdict:
     """The verdict on one more effect of a call: by the policy and the circumstances of the call, as that of none of its
     commands. Of a contained call it is judged both as such a one and as any other: the strictest counts."""
     tool = judge.registry.tool(verdict.call.tool)
-    judged = Judged(tool.level, tool.match_kind == "shell", bool(tool.entry["filters"]))
+    judged = judged_as(tool)
     loaded = judge.loaded_for(verdict)
     modes = () if judge.options.mode else loaded.modes_elsewhere
     analysis = Analysis((), (Item(effect),))

@@ -21,7 +21,7 @@ from gateway.model.decision import MODES
 from gateway.model.facts import Origin, Seen
 from gateway.policy.contain import decide
 from gateway.policy.modes import CEILINGS, regions_of
-from gateway.policy.resolve import Judged
+from gateway.policy.table import judged_as
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from gateway.model.context import Context
     from gateway.model.verdict import Verdict
     from gateway.policy.modes import Regions
+    from gateway.policy.table import Judged
     from gateway.tools.registry import Registry
     from gateway.tools.tool import Tool
 
@@ -280,7 +281,7 @@ class Judge:
     def _judged(self, tool: Tool) -> Judged:
         found = self._judged_tools.get(tool.name)
         if found is None or tool.foreign:
-            found = Judged(tool.level, tool.match_kind == "shell", bool(tool.entry["filters"]))
+            found = judged_as(tool)
             if not tool.foreign:
                 self._judged_tools[tool.name] = found
         return found

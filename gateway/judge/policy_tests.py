@@ -26,8 +26,7 @@ from gateway.policy.compile import alternatives, compile_policy
 from gateway.policy.contain import decide
 from gateway.policy.modes import regions_of
 from gateway.policy.predicates import PREDICATES
-from gateway.policy.resolve import Judged
-from gateway.policy.table import Policy
+from gateway.policy.table import Policy, judged_as
 from gateway.tools.registry import is_mcp_name
 from gateway.tools.text import parse_call_text
 
@@ -133,7 +132,7 @@ class Trials:
     def under(self, seen: Understood, policy: Policy, context: Context) -> Verdict:
         """The verdict of a policy on a call that is understood."""
         tool = self.registry.tool(seen.call.tool)
-        judged = Judged(tool.level, tool.match_kind == "shell", bool(tool.entry["filters"]))
+        judged = judged_as(tool)
         regions = regions_of(context)
         return decide(policy, seen.call, judged, seen.analysis, context, seen.facts, regions, _everything_contains)
 

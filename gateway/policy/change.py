@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from gateway.model.rule import Rule
     from gateway.model.source import Source
     from gateway.model.verdict import Outcome, Reason, Verdict
-    from gateway.policy.resolve import Judged
+    from gateway.policy.table import Judged
 
 MAX_RULES = 3
 _AMONG_FILES = {"exec", *PATH_KINDS}

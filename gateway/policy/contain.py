@@ -13,7 +13,7 @@ from gateway.model.decision import Decision
 from gateway.model.effect import LEAVE, Touch
 from gateway.model.verdict import Outcome, Reason
 from gateway.policy.fitting import is_unknown, leaves
-from gateway.policy.modes import CEILINGS
+from gateway.policy.modes import CEILINGS, is_near
 from gateway.policy.resolve import Resolution
 from gateway.policy.table import changes_rule
 
@@ -28,8 +28,7 @@ if TYPE_CHECKING:
     from gateway.model.facts import Facts
     from gateway.model.verdict import Verdict
     from gateway.policy.modes import Regions
-    from gateway.policy.resolve import Judged
-    from gateway.policy.table import Policy
+    from gateway.policy.table import Judged, Policy
 
 
 def decide(
@@ -47,10 +46,11 @@ def decide(
     if context.contained:  # one that a verdict handed on
         context = context.replace(contained=False)
     resolution = Resolution(policy, call, tool, analysis, context, facts, regions)
-    can_be_held = tool.shell and context.confined  # else there is neither plan nor layer: what it changes is changed
+    # Else there is neither plan nor layer: what it changes is changed.
+    can_be_held = context.confined and (tool.shell or (tool.layered and _is_of_workspace(analysis, context)))
     shows = can_be_held and context.changes == ASK and context.reviewed
     verdict = _shown_after(resolution.verdict(), regions) if shows else resolution.verdict()
-    if verdict.decision is Decision.ALLOW and context.changes in (ASK, DISCARD) and tool.shell:
+    if verdict.decision is Decision.ALLOW and context.changes in (ASK, DISCARD) and (tool.shell or can_be_held):
         return _in_layers(verdict, cannot)
     if not policy.contains or policy.contained == OFF or verdict.decision is Decision.ALLOW or not can_be_held:
         return verdict
@@ -71,6 +71,16 @@ def decide(
     if not (asks and not context.reviewed) and not cannot(() if contained.changes == KEEP else context.workspace):
         return contained
     return verdict.replace(changes=ASK) if asks and verdict.decision is Decision.ASK and not cannot(()) else verdict
+
+
+def _is_of_workspace(analysis: Analysis, context: Context) -> bool:
+    """Whether a tool's own work changes files, and is about files of the workspace alone: nothing else is laid over for
+    it, a temporary folder neither."""
+    effects = [item.effect for item in analysis.items if item.effect.kind != "use"]
+    inside = tuple([f"{folder.rstrip('/')}/" for folder in context.workspace])
+    return any(each.kind in ("write", "delete") for each in effects) and all(
+        isinstance(each, Touch) and not is_unknown(each) and is_near(each.real or each.path, inside) for each in effects
+    )
 
 
 def _without_installs(analysis: Analysis, left: list[Effect], registries: tuple[str, ...]) -> list[Effect]:

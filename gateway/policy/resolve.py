@@ -7,7 +7,6 @@ ceilings of `plan` and `read_only` and the demands of `require` rules hold whate
 
 from __future__ import annotations
 
-from gateway.core.value import Value
 from gateway.model.changes import KEEP, NONE, mildest, strictest
 from gateway.model.decision import LAYERS, Decision
 from gateway.model.effect import BROUGHT, LEAVE, PATH_KINDS
@@ -44,7 +43,7 @@ if TYPE_CHECKING:
     from gateway.model.rule import Rule
     from gateway.policy.candidates import Candidate
     from gateway.policy.modes import Regions
-    from gateway.policy.table import Policy
+    from gateway.policy.table import Judged, Policy
 
 _CONTAINED = ["contained", True]
 _LETTING_OUT = ("enterprise", "user")  # layers whose rules may let a call run without the sandbox
@@ -53,14 +52,6 @@ _USER = LAYERS.index("user")
 _ALLOW, _ASK, _DENY = Decision.ALLOW, Decision.ASK, Decision.DENY
 _SAID: dict[str, dict[tuple[str, int], Outcome]] = {}
 _KEPT = 16
-
-
-class Judged(Value):
-    """What the resolver must know of the tool besides its name. `filters`: it leaves out what policy hides."""
-
-    level: str = "execute"
-    shell: bool = False
-    filters: bool = False
 
 
 def resolve(

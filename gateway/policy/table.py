@@ -10,7 +10,16 @@ from gateway.model.source import Source
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any
+    from typing import Any, Protocol
+
+    class Declaration(Protocol):
+        """A tool as it was declared (`gateway.tools.declaration`)."""
+
+        entry: dict[str, Any]
+        foreign: str
+        level: str
+        match_kind: str
+
 
 # Columns of the table of rules. What few rules have stands in `REST`, which is 0 where there is nothing of it:
 # `[because, instead, lock, delegate, demands, changes]`. `LEVEL` is 0 for enforce.
@@ -18,7 +27,26 @@ ID, LANE, LAYER, FILE, LINE, COLUMN, TEXT, EXPIRES, LEVEL, EXCEPT, SILENCES, RES
 SHOWN = 12  # the rule as a value, once somebody asked for it
 BECAUSE, INSTEAD, LOCK, DELEGATE, DEMANDS, CHANGES = range(6)
 NOTHING = ("", "", False, None, None, "")
+LAYERED = frozenset(("files.edit", "files.read", "files.write", "notebooks.edit", "search.glob", "search.grep"))
+"""Handlers that reach files by the folders that they are handed (`gateway.files.opening`), and by nothing else."""
 REVIEW = "review:"  # and what is reviewed, which no rule of a file can have
+
+
+class Judged(Value):
+    """What the resolver must know of the tool besides its name. `filters`: it leaves out what policy hides; `layered`:
+    its own work on files can be done in a layer over them."""
+
+    level: str = "execute"
+    shell: bool = False
+    filters: bool = False
+    layered: bool = False
+
+
+def judged_as(tool: Declaration) -> Judged:
+    """What it must know of a declared tool."""
+    handler = tool.entry.get("handler") or {}
+    layered = not tool.foreign and handler.get("kind") == "python" and handler.get("name") in LAYERED
+    return Judged(tool.level, tool.match_kind == "shell", bool(tool.entry["filters"]), layered)
 
 
 class Policy(Value):

@@ -5,6 +5,7 @@ Most of it is taken from the data that becomes the JSON, so that neither can con
 
 from __future__ import annotations
 
+from gateway.model.changes import ASK
 from gateway.policy.explain import said_by_rule
 from gateway.policy.wording import phrase, quote, visible
 from gateway.render.folding import folded
@@ -22,6 +23,10 @@ _ALL = 1_000_000
 MAX_CHANGE = 2_000
 _LABEL = 12
 _RULE_LINES = 2
+_DRAFT = (
+    "where somebody can be asked when it has ended it runs at once, on a layer over the workspace, and they are shown "
+    "what it changed"
+)
 _WHY = {
     "mode": {
         "allow": "mode `{mode}` allows all of it without a rule",
@@ -66,6 +71,8 @@ def verdict_text(verdict: Verdict, found: dict[str, Any], style: Style, *, full:
         said = f"{_origin(entry)} would {entry['decision']} it, and only takes note"
         lines += _labelled("" if number else "noted", said, style)
     lines += _labelled("confinement", found["confinement"]["text"], style)
+    if found["decision"] == "ask" and verdict.changes == ASK:
+        lines += _labelled("draft", _DRAFT, style)
     lines += _change(found.get("change") or "", style, full=full)
     return "\n".join(lines) + "\n"
 

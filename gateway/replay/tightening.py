@@ -21,7 +21,7 @@ from gateway.policy.always import MAX_ALTERNATIVES, MAX_PATHS, join, likely
 from gateway.policy.change import Trial
 from gateway.policy.lint.clauses import is_expired
 from gateway.policy.lint.lint import lint
-from gateway.policy.resolve import Judged
+from gateway.policy.table import judged_as
 from gateway.policy.wording import shortened, visible
 from gateway.replay.parts import POOL
 from gateway.replay.suggesting import EXAMPLES, Trying
@@ -94,7 +94,7 @@ def _uses(tools: ToolNames, verdict: Verdict, tool: Tool) -> tuple[str, ...]:
             continue
         clause = likely(verdict, outcome)
         if clause is not None:
-            judged = Judged(tool.level, tool.match_kind == "shell", bool(tool.entry["filters"]))
+            judged = judged_as(tool)
             again = Trial(verdict, judged, {}).resolved(_parsed(rule_text([clause]), tools), "")
             enough = again is not None and any(
                 each.reason.item == outcome.reason.item

@@ -64,8 +64,8 @@ class Project:
         self.asked: list[Question] = []
         self.reviews: list[Review] = []
 
-    def gateway(self, mode: str = "default") -> Gateway:
-        text = f"version: 1\nextends: [daily]\nsettings: {{mode: {mode}}}\n"
+    def gateway(self, mode: str = "default", rules: str = "") -> Gateway:
+        text = f"version: 1\nextends: [daily]\nsettings: {{mode: {mode}}}\n{rules}\n"
         (self.top / "policies/user.yaml").write_text(text)
         where = Places(
             str(self.top / "etc"), str(self.top / "config"), state=str(self.top / "state"),

@@ -227,11 +227,20 @@ def test_a_person_sees_what_is_said_and_done(here: Place) -> None:
 
 
 def test_a_person_is_asked_in_place(here: Place) -> None:
-    here.plays({"calls": [{"Write": {"file_path": "new.txt", "content": "x\n"}}]}, {"say": "Written."})
+    """Before what a rule asks about, and at the end of the turn about what lies in a layer."""
+    protected = here.project / "CLAUDE.md"
+    here.plays(
+        {"calls": [{"Write": {"file_path": "new.txt", "content": "x\n"}}]},
+        {"calls": [{"Write": {"file_path": "CLAUDE.md", "content": "y\n"}}]},
+        {"say": "Written."},
+    )
     person = Person(here, "write it")
     person.waits_for("Run it?")
+    assert not (here.project / "new.txt").exists()
     person.types("y\r")
-    person.waits_for("Written.")
+    person.waits_for("Keep it?")
+    assert (protected.read_text(), (here.project / "new.txt").exists()) == ("y\n", False)
+    person.types("y\r")
     assert person.leaves() == 0
     assert (here.project / "new.txt").read_text() == "x\n"
 
@@ -255,7 +264,7 @@ def test_what_is_typed_while_the_model_works_is_told_to_it_and_answers_no_questi
     person.types("/cost\r")
     person.waits_for("(done when the model has ended)")
     (here.project / "go.txt").touch()
-    person.waits_for("Run it?")
+    person.waits_for("Keep it?")
     assert not (here.project / "new.txt").exists()
     person.types("n not that file\r")
     person.waits_for("cost not known")

@@ -310,7 +310,7 @@ def test_a_path_of_which_nobody_can_tell_where_it_leads_is_refused(bench: Any, f
 def test_a_kernel_that_does_not_know_the_call_is_asked_once(bench: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     asked = []
 
-    def unknown(path: str) -> int:
+    def unknown(_start: int, path: str) -> int:
         asked.append(path)
         raise OSError(errno.ENOSYS, "not there")
 

@@ -10,7 +10,7 @@ from gateway.calls.reads import MOST_MARKED, REST_NS, Reads, Stamp
 
 def stamp(*, size: int = 3, ago_ns: int = 10 * REST_NS, inode: int = 7) -> Stamp:
     then = time.time_ns() - ago_ns
-    return Stamp(1, inode, size, then, then)
+    return Stamp(inode, size, then, then)
 
 
 def never() -> str:

@@ -27,8 +27,8 @@ from gateway.model.effect import HOLE, Code, Connect, Item, Opaque, Push, Touch,
 from gateway.model.facts import NO_FACTS
 from gateway.policy.compile import Bound, compile_policy
 from gateway.policy.modes import CLASSES, is_ceiling, mode_decision, regions_of
-from gateway.policy.resolve import Judged, resolve
-from gateway.policy.table import Policy
+from gateway.policy.resolve import resolve
+from gateway.policy.table import Judged, Policy
 
 if TYPE_CHECKING:
     from gateway.model.verdict import Verdict

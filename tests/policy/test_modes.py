@@ -34,8 +34,8 @@ from gateway.model.effect import (
 from gateway.model.facts import NO_FACTS
 from gateway.policy.compile import Bound, compile_policy
 from gateway.policy.modes import regions_of
-from gateway.policy.resolve import Judged, resolve
-from gateway.policy.table import Policy
+from gateway.policy.resolve import resolve
+from gateway.policy.table import Judged, Policy
 
 PAGE = Path(__file__).parents[2] / "docs" / "modes.md"
 ROOT, HOME = "/home/dev/project", "/home/dev"
