@@ -70,13 +70,15 @@ class Question(Value):
 class Review(Value):
     """What a call has changed in layers of its own: to be kept or discarded. `found`: the changes, with their texts and
     with what is not kept without a word of the person's; `status`: the command's exit status; `problem`: why it could
-    not be kept as it was last answered; `session`: whether there is one that can remember an answer."""
+    not be kept as it was last answered; `session`: whether there is one that can remember an answer; `real`: whether
+    the call can be run once more, without a layer."""
 
     verdict: Verdict
     found: Listed
     status: int = 0
     problem: str = ""
     session: bool = False
+    real: bool = False
     cancelled: Callable[[], bool] = lambda: False
 
 
@@ -84,7 +86,7 @@ class Decided(Value):
     """What becomes of it. `only`: names from the project's root, with all that lies in them; () for everything. `rest`:
     what is in conflict with what somebody else has changed stays as it is, and the rest is kept. `session`: what the
     same call changes in the same files is kept from now on, as long as the session lasts. `note`: what whoever made the
-    call should know of a no."""
+    call should know of a no; `real`: nothing is kept, and the call is run once more without a layer."""
 
     keep: bool
     by: str
@@ -92,6 +94,7 @@ class Decided(Value):
     rest: bool = False
     session: bool = False
     note: str = ""
+    real: bool = False
 
 
 class Dialled(Value):

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
 _TRIES = 10
 _LONGEST = 4_000
+_FOR_REAL = (("f", "discard it and run the call once more, on your files; `gateway undo` takes that back"),)
 
 
 def ask(review: Review, show: ShowReview, reading: int, writing: int, seconds: float, by: str) -> Decided | None:
@@ -63,6 +64,8 @@ def _understood(line: str, review: Review, by: str) -> Decided | str:
         return Decided(True, by, session=True)
     if line == "r" and _in_conflict(review):
         return Decided(True, by, rest=True)
+    if line == "f" and review.real:
+        return Decided(False, by, real=True)
     if word == "k" and more.strip():
         names = tuple(more.split())
         known = {change.path for change in review.found.changes}
@@ -82,6 +85,8 @@ def _in_conflict(review: Review) -> bool:
 def _offered(review: Review) -> list[tuple[str, str]]:
     conflict = _in_conflict(review)
     keep = [("r", "keep the rest; what is named above stays as it is")] if conflict else [("y", "keep all of it")]
+    if not review.found.changes:
+        return [*_FOR_REAL, ("n", "leave it at that; what you write behind it is told to the model")]
     has_session = review.session and not conflict
     session = [("s", "keep it, and for this session what the same call changes in these files")] if has_session else []
     return [
@@ -89,6 +94,7 @@ def _offered(review: Review) -> list[tuple[str, str]]:
         *keep,
         ("k", "keep some: `k NAME ...`, files or folders as they are shown"),
         *session,
+        *(_FOR_REAL if review.real else ()),
         ("n", "discard it; what you write behind it is told to the model"),
     ]
 

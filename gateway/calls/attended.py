@@ -3,6 +3,7 @@ about what it has changed when it has ended."""
 
 from __future__ import annotations
 
+from gateway.model.changes import ASK, KEEP, NONE
 from gateway.model.effect import HOLE
 from gateway.policy.modes import CEILINGS
 from gateway.tools.traits import in_background
@@ -33,6 +34,13 @@ def settle(life: InProgress, verdict: Verdict) -> None:
         from gateway.calls.drafts import settle as decide  # lazy: few calls are drafts
 
         decide(life, verdict)
+
+
+def without_layer(verdict: Verdict) -> Verdict:
+    """The verdict on a call that a person has agreed to run on the files themselves, whatever a layer was to hold."""
+    if not (verdict.drafts and verdict.changes == ASK):
+        return verdict
+    return verdict.replace(changes=KEEP if verdict.contained else NONE)
 
 
 def asking_of(life: InProgress, verdict: Verdict, plan: SandboxPlan) -> Dialling | None:

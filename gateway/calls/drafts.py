@@ -35,6 +35,7 @@ if TYPE_CHECKING:
 # What has become of them, as the record tells it.
 KEPT, PARTLY, DISCARDED, UNDECIDED = "kept", "partly", "discarded", "undecided"
 PENDING = "pending"  # it is shown when the turn ends
+_REAL = "real"  # it is discarded, and the call runs once more
 _ROUNDS = 5
 # As a shell tells that somebody ended a command: by a key, a hang-up, or from elsewhere.
 _INTERRUPTED = frozenset(128 + number for number in (signal.SIGHUP, signal.SIGINT, signal.SIGQUIT, signal.SIGTERM))
@@ -125,23 +126,28 @@ def settle(life: InProgress, verdict: Verdict) -> None:
         return
     result = life.result
     assert result is not None  # it has run
-    together = life.session.together
-    if together is not None and together.has(draft):
+    together, of = life.session.together, ran(life, verdict)
+    if together is not None and together.has(draft) and not (of.has_met and together.lets_go(draft)):
         together.ran(life, verdict)
         return
     judged = judged_by(life, verdict)
     try:
         found = draft.read(judged)
         changes = bool(names_of(found))
-        if verdict.changes == DISCARD or found.is_empty:
+        met = of.has_met and bool(result.status)
+        if verdict.changes == DISCARD or (found.is_empty and not met):
             draft.discard()
-        elif not changes:
+        elif not changes and not met:
             draft.keep(judged, None, rest=True)  # it lies in temporary folders
         elif was_interrupted(life):
             why = f"what it changed is not kept, since it did not come to its end: {later(draft)}"
             _tell(life, Outcome(UNDECIDED, why))
         else:
-            _tell(life, decide(life, ran(life, verdict), draft, found, judged, lambda: life.cancel.is_set))
+            outcome = decide(life, of, draft, found, judged, lambda: life.cancel.is_set, can_run=True)
+            if outcome.what == _REAL:
+                _run_for_real(life)
+            else:
+                _tell(life, outcome)
         if verdict.changes == DISCARD and changes:
             why = f"mode `{verdict.context.mode}`" if verdict.context.mode in CEILINGS else "policy"
             told = f"{_said(found)} {why} has thrown away: the files are as they were."
@@ -150,6 +156,13 @@ def settle(life: InProgress, verdict: Verdict) -> None:
     except (StoreError, OSError) as error:
         why = f"what it changed could not be kept: {error}; {later(draft)}"
         _tell(life, Outcome(UNDECIDED, why))
+
+
+def _run_for_real(life: InProgress) -> None:
+    """What a layer could not do is done without one, and saved so that it can be taken back."""
+    done = life.again()
+    life.output, life.result = done.output, done.result
+    life.reports += done.reports
 
 
 def judged_by(life: InProgress, verdict: Verdict) -> Callable[[str], str]:
@@ -170,9 +183,12 @@ def decide(
     found: Drafted,
     judged: Callable[[str], str],
     is_cancelled: Callable[[], bool],
+    *,
+    can_run: bool = False,
 ) -> Outcome:
-    """Asks about what was changed, unless the person has said so before, and does what they say. Raises StoreError and
-    OSError where that cannot be done."""
+    """Asks about what was changed, unless the person has said so before, and does what they say. `can_run`: one that
+    has met what a layer cannot do can be run for real by whoever asked for this. Raises StoreError and OSError where
+    that cannot be done."""
     from gateway.approval.base import Review
     from gateway.changes.listing import draft_listed
 
@@ -185,13 +201,15 @@ def decide(
     for _ in range(_ROUNDS):
         review = Review(
             of.verdict, draft_listed(found, texts=True), of.status, problem=problem, session=life.grants is not None,
-            cancelled=is_cancelled,
+            real=can_run and of.has_met, cancelled=is_cancelled,
         )  # fmt: skip
         decided = life.services.review(life.planner, review)
         if decided is None:
             break
         if not decided.keep:
             draft.discard()
+            if decided.real and can_run and of.has_met:
+                return Outcome(_REAL)
             said = f": {visible(decided.note).rstrip('.')}" if decided.note else ""
             return Outcome(DISCARDED, f"what it changed was discarded{said}; the files are as they were")
         try:

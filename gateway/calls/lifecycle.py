@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from time import monotonic
 
-from gateway.calls.attended import circumstances, settle
+from gateway.calls.attended import circumstances, settle, without_layer
 from gateway.calls.containing import FIRST, cannot_hold, is_first
 from gateway.calls.handlers import check, handler
 from gateway.calls.hooks.found import hooks_of
@@ -17,7 +17,7 @@ from gateway.calls.layered import done, is_layered
 from gateway.calls.output import Crowded, Done, Failure, Output
 from gateway.calls.planner import asks_to_leave
 from gateway.calls.proposing import refused_proposal
-from gateway.calls.refusal import Refused, exited, guard_of, never_judged, refused, said
+from gateway.calls.refusal import UNCONFINED, Refused, exited, guard_of, never_judged, refused, said
 from gateway.calls.saving import written_by
 from gateway.core.cancel import NEVER
 from gateway.core.errors import CallError, ConfigError, GatewayError, fault
@@ -55,8 +55,6 @@ if TYPE_CHECKING:
     from gateway.model.rule import Rule
     from gateway.model.verdict import Verdict
     from gateway.tools.tool import Tool
-
-UNCONFINED_RUN = "The call asks to run without the sandbox, which is not done here."
 
 
 class Life:
@@ -108,7 +106,7 @@ class Life:
         self.error: GatewayError | None = None
         self.rule: Rule | None = None  # of the hook that refused it
         self.rewritten: Rewritten | None = None
-        self.ran = False
+        self.ran = self.for_real = False
         self.draft: Draft | None = None  # what the call has changed in layers of its own, to be decided about
 
     def live(self) -> Done:
@@ -153,7 +151,10 @@ class Life:
         if edit is not None:
             self.output = edit.told(self.output)
             self.reports += edit.reports
-        self._limit()
+        if self.given is None:
+            from gateway.calls.results import limit
+
+            limit(self)
         self._hooks_after()
 
     def _safely(self, does: Callable[[], None]) -> None:
@@ -215,11 +216,12 @@ class Life:
         return call
 
     def _judge(self, contains: Contains | None = None) -> Verdict:
-        verdict = self.verdict = self.planner.judge.check(self.raw, self.context, contains=contains)
+        verdict = self.planner.judge.check(self.raw, self.context, contains=contains)
+        verdict = self.verdict = without_layer(verdict) if self.for_real else verdict
         if verdict.decision is Decision.DENY:
             raise Refused(refused(message(verdict)))
         if not verdict.context.confined and self._starts(verdict) and not asks_to_leave(verdict):
-            raise Refused(refused(f"{message(verdict)} {UNCONFINED_RUN}"))
+            raise Refused(refused(f"{message(verdict)} {UNCONFINED}"))
         if self.beside and not self.is_safe(verdict):
             raise Crowded
         assert self.tool is not None
@@ -299,6 +301,15 @@ class Life:
         """Leads a call that belongs to this one through a life of its own."""
         return Life(self.services, raw, self.session, cancel=self.cancel, environment=self.environment).live()
 
+    def again(self) -> Done:
+        """Leads this call through once more without a layer, as a person has said who saw what it did in one."""
+        life = Life(
+            self.services, self.raw, self.session, cancel=self.cancel, progress=self.progress, work=self.given,
+            environment=self.environment, starts=self.starts, approver=self.approver,
+        )  # fmt: skip
+        life.for_real = True
+        return life.live()
+
     def lasts(self) -> Lasting:
         """The call runs on when its handler has returned: what is told its end."""
         from gateway.audit.calls import Lasting
@@ -330,17 +341,6 @@ class Life:
         else:
             self.output = output
             self.result = output.result or exited(int(output.is_error), monotonic() - began)
-
-    def _limit(self) -> None:
-        """Too much for a model goes to a file; what the tool declares of its result is held to."""
-        assert self.tool is not None
-        if self.given is not None:
-            return
-        from gateway.calls.results import held
-
-        scratch = None if self.session.single else self.session.scratch
-        self.output, lost = held(self.output, self.tool.entry, scratch)
-        self.reports += lost
 
     def _hooks_after(self) -> None:
         """Hooks that watch: they may add notes; whether they work changes nothing that has happened."""

@@ -174,5 +174,8 @@ if TYPE_CHECKING:
         def another(self, raw: RawCall, /) -> Done:
             """Leads a call that belongs to this one through a life of its own."""
 
+        def again(self) -> Done:
+            """Leads this call through once more without a layer, as a person has said who saw what it did in one."""
+
         def lasts(self) -> Lasting:
             """The call runs on when its handler has returned: what is told its end."""

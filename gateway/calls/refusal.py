@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from gateway.model.verdict import Verdict
 
 _LONGEST_NAME = 256
+UNCONFINED = "The call asks to run without the sandbox, which is not done here."
 
 
 class Refused(Exception):

@@ -14,6 +14,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Any
 
+    from gateway.calls.ports import InProgress
+
 # Of a result that is too long, this much of its beginning and of its end is shown.
 PREVIEW = 2_000
 _TAIL = 1_000
@@ -42,6 +44,14 @@ def limited(output: Output, entry: dict[str, Any], scratch: Callable[[], str] | 
 
 
 DEFAULT = 30_000
+
+
+def limit(life: InProgress) -> None:
+    """Too much for a model goes to a file; what the tool of the call declares of its result is held to."""
+    assert life.tool is not None
+    scratch = None if life.session.single else life.session.scratch
+    life.output, lost = held(life.output, life.tool.entry, scratch)
+    life.reports += lost
 
 
 def held(output: Output, entry: dict[str, Any], scratch: Callable[[], str] | None) -> tuple[Output, tuple[str, ...]]:

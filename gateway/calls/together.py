@@ -111,6 +111,15 @@ class Together:
         """Whether these are layers of this turn, or were until they were shown."""
         return any(each is draft for each in self._ever)
 
+    def lets_go(self, draft: Draft) -> bool:
+        """Has these layers be those of the one call that has worked in them, and of the turn no longer; False where
+        there were several."""
+        with self._lock:
+            if self._draft is not draft or self._last is not None:
+                return False
+            self._draft = None
+            return True
+
     def leave(self) -> None:
         """The call that has entered has ended."""
         self._changed = None

@@ -57,7 +57,8 @@ def review_text(found: Listed, status: int, problem: str = "") -> str:
     no text stands by itself; of folders that are new the rest is one line each."""
     of = found.of
     lines = [f"{visible(of.tool)}({visible(shortened(of.call, _LONGEST_CALL))}) has run (status {status})."]
-    lines.append("It has changed nothing yet but a layer over your files. What it wants to change:")
+    wants = "What it wants to change:" if found.changes else "In that it has changed nothing, either."
+    lines.append(f"It has changed nothing yet but a layer over your files. {wants}")
     folders = _new_folders(found)
     folded: dict[str, list[Change]] = {}
     for change in found.changes:

@@ -356,3 +356,33 @@ def test_what_it_writes_to_the_sessions_temporary_folder_goes_the_same_way(proje
         assert calls.call(RawCall("Bash", {"command": "python3 y.py"}), session=session).text.strip() == str(keeps)
     calls.close()
     assert len(project.reviews) == 1
+
+
+MET = "import os; os.rename('src', 'lib')"  # a folder that was there before: a layer cannot
+
+
+@pytest.mark.parametrize("real", [True, False])
+def test_what_a_layer_cannot_do_can_be_run_for_real(project: Project, real: bool) -> None:
+    done = project.run(MET, Decided(False, "me", real=real))
+    assert [(review.real, review.found.changes) for review in project.reviews] == [(True, ())]
+    assert ((project.root / "lib/a").exists(), (project.root / "src").exists()) == (real, not real)
+    assert (project.asked, done.result.status == 0) == ([], real)
+    assert [each.of.state for each in Changes(project.gateway()).list()] == ["kept"] * real
+
+
+def test_a_draft_that_met_what_a_layer_cannot_do_can_be_run_for_real_instead(project: Project) -> None:
+    done = project.run(f"open('first', 'w').write('x'); {MET}", Decided(False, "me", real=True))
+    assert [review.real for review in project.reviews] == [True]
+    assert (project.asked, done.result.status, done.result.drafted) == ([], 0, "")
+    assert sorted(os.listdir(project.root)) == [".env", "first", "gone", "lib", "x.py"]
+    (made,) = Changes(project.gateway()).list()
+    assert Changes(project.gateway()).undo(made.of.number).stays == {}
+    assert sorted(os.listdir(project.root)) == [".env", "gone", "src", "x.py"]
+
+
+def test_nothing_is_run_for_real_that_met_nothing(project: Project) -> None:
+    before = tree(project.root)
+    project.run(CHANGES, Decided(False, "me", real=True))
+    assert [review.real for review in project.reviews] == [False] * len(project.reviews)
+    (project.root / "x.py").unlink()
+    assert (tree(project.root), project.asked) == (before, [])

@@ -240,3 +240,19 @@ def test_modes_that_throw_away_have_it_decided_first(turns: Turns) -> None:
         turns.session.enter("plan")
         assert turns.python(READ_A).text.startswith("two")
     assert turns.shown() == [["src/a"]]
+
+
+def test_the_only_command_of_a_turn_that_met_what_a_layer_cannot_do_is_run_for_real_at_once(turns: Turns) -> None:
+    with turns.turn(Decided(False, "me", real=True)) as together:
+        done = turns.python("import os; os.rename('src', 'lib')")
+        assert (done.output.is_error, (turns.root / "lib/a").exists()) == (False, True)
+    assert (together.outcome, [review.real for review in turns.reviews]) == (None, [True])
+
+
+def test_one_of_several_that_met_what_a_layer_cannot_do_is_shown_with_the_rest(turns: Turns) -> None:
+    with turns.turn(Decided(False, "me", real=True)):
+        turns.python(WRITE_A)
+        assert turns.python("import os; os.rename('src', 'lib')").output.is_error
+        assert turns.reviews == []
+    assert [(review.real, "what a layer cannot do" in review.problem) for review in turns.reviews] == [(False, True)]
+    assert (turns.root / "src/a").read_text() == "one\n"
