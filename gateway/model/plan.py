@@ -66,7 +66,7 @@ class Network(Value):
     Private, loopback, link-local and metadata addresses are refused unless `allow` names that very name or address.
     `said`: bytes that requests to hosts to read from may choose, 0 for what is usual.
     `installer`: the program that reads from registries (`gateway.policy.installs`), and whose scripts begin with ending
-    this network."""
+    this network. `session`: by whose name what hosts to read from have named passes from call to call, "" for none."""
 
     mode: str = "off"
     allow: tuple[Endpoint, ...] = ()
@@ -75,6 +75,7 @@ class Network(Value):
     inject: tuple[Injection, ...] = ()
     installer: str = ""
     said: int = 0
+    session: str = ""
 
 
 class SandboxPlan(Value):

@@ -20,9 +20,9 @@ OFF = Network()
 
 
 def network_of(
-    grants: Grants, profile: Profile, refused: tuple[Refused, ...], only: tuple[Only, ...]
+    grants: Grants, profile: Profile, refused: tuple[Refused, ...], only: tuple[Only, ...], session: str = ""
 ) -> tuple[Network, list[tuple[str, str]]]:
-    """The network, and what is withheld of it with the reason."""
+    """The network, and what is withheld of it with the reason. `session`: a name of the call's, "" for none."""
     if grants.network == "off":
         return OFF, []
     withheld: list[tuple[str, str]] = []
@@ -52,8 +52,9 @@ def network_of(
     inject = injections_of(profile) if profiled else ()
     allow.sort(key=lambda each: (each.host, each.port, each.rule))
     return Network(
-        mode, tuple(allow), deny=deny, ports=(), inject=inject, installer=grants.installer, said=_said(profile)
-    ), withheld
+        mode, tuple(allow), deny=deny, ports=(), inject=inject, installer=grants.installer, said=_said(profile),
+        session=session if any(each.access for each in allow) else "",
+    ), withheld  # fmt: skip
 
 
 def fetching_of(grants: Grants, profile: Profile, refused: tuple[Refused, ...], only: tuple[Only, ...]) -> Network:

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
     from gateway.sandbox.egress.addresses import Host
+    from gateway.sandbox.egress.taught import Taught
 
 MAX_NAMED = 500_000
 MAX_SHOWN = 256 << 20
@@ -27,10 +28,11 @@ _BESIDE = (b".metadata",)
 
 
 class NamedFiles:
-    """What has been named to one call. `by`: hosts, each with those whose answers name its files."""
+    """What has been named to one call, and to its session before. `by`: hosts, each with those whose answers name its
+    files."""
 
-    def __init__(self, by: Iterable[tuple[str, tuple[str, ...]]]) -> None:
-        self._named: dict[str, dict[bytes, bytes]] = {host: {} for host, _teachers in by}
+    def __init__(self, by: Iterable[tuple[str, tuple[str, ...]]], taught: Taught) -> None:
+        self._named: dict[str, dict[bytes, bytes]] = {each[0]: taught.files.setdefault(each, {}) for each in by}
         self._taught_by: dict[str, list[str]] = {}
         for host, teachers in by:
             for each in teachers:

@@ -15,12 +15,13 @@ if TYPE_CHECKING:
     from gateway.sandbox.egress.decide import Rules
     from gateway.sandbox.egress.dial import Dialler
     from gateway.sandbox.egress.report import Report
+    from gateway.sandbox.egress.taught import Taught
 
 
 class Outside:
     """`named`: what stands behind an address inside the sandbox; `said`: what goes to hosts that are only read.
     `end`: ends the call's network for good, all connections but the one that asks for it; None where nothing may.
-    `asking`: asks about what was not predicted; None where nobody is asked."""
+    `asking`: asks about what was not predicted; None where nobody is asked. `taught`: what its session has learnt."""
 
     def __init__(
         self,
@@ -32,7 +33,8 @@ class Outside:
         named: Callable[[str], Host | None],
         end: Callable[[], Awaitable[None]] | None = None,
         asking: Asking | None = None,
+        taught: Taught | None = None,
     ) -> None:
         self.rules, self.dialler, self.report, self.authority, self.trust = rules, dialler, report, authority, trust
         self.named, self.end, self.asking = named, end, asking
-        self.said = Said(rules.network)
+        self.said = Said(rules.network, taught)

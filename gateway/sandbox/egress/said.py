@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from gateway.sandbox.egress import reading
 from gateway.sandbox.egress.named_files import NamedFiles
+from gateway.sandbox.egress.taught import Taught
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -31,10 +32,12 @@ _PACKED_ONLY_SO = (b"accept-encoding", b"gzip")
 class Said:
     """Of one call; used in the loop's thread alone, but for `counts`."""
 
-    def __init__(self, network: Network) -> None:
-        self._named = NamedFiles(tuple((each.host, each.named_by) for each in network.allow if each.named_by))
+    def __init__(self, network: Network, taught: Taught | None = None) -> None:
+        """`taught`: what the call's session has learnt so far, and learns from it."""
+        taught = taught or Taught()
+        self._named = NamedFiles(tuple((each.host, each.named_by) for each in network.allow if each.named_by), taught)
         self._also = {each.host: each.also for each in network.allow if each.also}
-        self._tags: set[tuple[str, bytes]] = set()
+        self._tags = taught.tags
         self._fields: set[tuple[bytes, bytes]] = set()
         self._counts: dict[str, tuple[int, int]] = {}
         self._most = network.said or MAX_OUT

@@ -15,6 +15,7 @@ from gateway.sandbox.egress.listeners import Namespaces, network_of
 from gateway.sandbox.egress.loop import Loop
 from gateway.sandbox.egress.session import Session
 from gateway.sandbox.egress.surroundings import ALONE
+from gateway.sandbox.egress.taught import Sessions
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -46,6 +47,7 @@ class Egress:
         self._loop = Loop()
         self._authority = Authority()
         self._dialler: Dialler | None = None
+        self._taught = Sessions()
         self._trusted: ssl.SSLContext | None = None
         self._sessions: set[Session] = set()
         me = weakref.ref(self)
@@ -117,6 +119,7 @@ class Egress:
             self._namespaces.close()
             self._authority.close()
             self._dialler = None
+            self._taught = Sessions()
 
     def __enter__(self) -> Egress:
         return self
@@ -142,7 +145,7 @@ class Egress:
         certificates = self._authority if self._intercepts(network) else None
         return Outside(
             rules_of(network), self._dial(), report, certificates, self._certificates, names.host_at,
-            end if network.installer else None,
+            end if network.installer else None, taught=self._taught.of(network.session),
         )  # fmt: skip
 
     def _certificates(self) -> ssl.SSLContext:
@@ -165,6 +168,7 @@ class Egress:
         self._namespaces.forget()
         self._authority.forget()
         self._dialler = None
+        self._taught = Sessions()
 
 
 def _begin_anew(egress: Egress | None) -> None:

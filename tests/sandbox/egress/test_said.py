@@ -7,11 +7,13 @@ import gzip
 import pytest
 
 from gateway.model.plan import Endpoint, Network
+from gateway.sandbox.egress import named_files
 from gateway.sandbox.egress import said as saying
 from gateway.sandbox.egress.addresses import Host
 from gateway.sandbox.egress.http import request_of
 from gateway.sandbox.egress.reading import NotReadingError
 from gateway.sandbox.egress.said import Said
+from gateway.sandbox.egress.taught import MOST_SESSIONS, Sessions
 
 INDEX, FILES, OTHER = Host("index.example"), Host("files.example"), Host("other.example")
 NETWORK = Network(
@@ -159,3 +161,60 @@ def test_a_page_that_unpacks_to_very_much_is_not_read_to_its_end(monkeypatch: py
     page(said, gzip.compress(b" " * (4 << 20) + PAGE), HTML, (b"content-encoding", b"gzip"))
     ask(said, FILES, b"/p/aa/x-1.0+cu.whl")
     assert said.counts()[0][2] > 0
+
+
+def test_what_was_named_to_one_call_of_a_session_passes_free_in_the_next(monkeypatch) -> None:
+    sessions = Sessions()
+    page(Said(NETWORK, sessions.of("a")), PAGE, HTML, (b"etag", b'"v1"'))
+    again = Said(NETWORK, sessions.of("a"))
+    assert ask(again, FILES, b"/p/aa/x-1.0%2Bcu.whl") == b"/p/aa/x-1.0+cu.whl"
+    assert again.counts() == (("files.example", 1, 0),)
+    tagged = again.judged(INDEX, request_of(b'GET / HTTP/1.1\r\nHost: index.example\r\nIf-None-Match: "v1"\r\n\r\n'))
+    assert (b"if-none-match", b'"v1"') in tagged.request.fields
+    monkeypatch.setattr(saying, "MAX_UNNAMED", 0)
+    others = NETWORK.replace(
+        allow=tuple(each.replace(named_by=("other.example",)) if each.named_by else each for each in NETWORK.allow)
+    )
+    for said in (
+        Said(NETWORK, sessions.of("b")),  # of another session
+        Said(NETWORK, sessions.of("")), Said(NETWORK, sessions.of("")),  # of none
+        Said(NETWORK),
+        Said(others, sessions.of("a")),  # what this index named is nothing to who obeys another
+    ):  # fmt: skip
+        with pytest.raises(NotReadingError, match="no index has named this file"):
+            ask(said, FILES, b"/p/aa/x-1.0+cu.whl")
+    assert Said(NETWORK, sessions.of("b")).judged(
+        INDEX, request_of(b'GET / HTTP/1.1\r\nHost: index.example\r\nIf-None-Match: "v1"\r\n\r\n')
+    ).request.fields == ((b"user-agent", b"gateway"),)
+
+
+def test_what_a_session_spends_is_counted_for_each_call(monkeypatch) -> None:
+    monkeypatch.setattr(saying, "MAX_UNNAMED", 1)
+    sessions = Sessions()
+    for _ in range(2):
+        said = Said(NETWORK, sessions.of("a"))
+        ask(said, FILES, b"/one")
+        with pytest.raises(NotReadingError, match="no index has named this file"):
+            ask(said, FILES, b"/two")
+
+
+def test_only_the_last_sessions_are_remembered_and_each_no_more_than_a_call_may_learn(monkeypatch) -> None:
+    sessions = Sessions()
+    page(Said(NETWORK, sessions.of("a")), PAGE)
+    for at in range(MOST_SESSIONS - 1):
+        sessions.of(f"s{at}")
+    page(Said(NETWORK, sessions.of("a")), b"")  # used, so not the oldest
+    sessions.of("more")
+    assert sessions.of("a") is not sessions.of("s0")
+    monkeypatch.setattr(saying, "MAX_UNNAMED", 0)
+    assert ask(Said(NETWORK, sessions.of("a")), FILES, b"/p/aa/x-1.0+cu.whl")
+    for at in range(MOST_SESSIONS):
+        sessions.of(f"t{at}")
+    with pytest.raises(NotReadingError):
+        ask(Said(NETWORK, sessions.of("a")), FILES, b"/p/aa/x-1.0+cu.whl")
+    monkeypatch.setattr(named_files, "MAX_NAMED", 2)
+    for number in range(4):
+        page(Said(NETWORK, sessions.of("full")), PAGE.replace(b"x-1.0", b"x-%d.0" % number))
+    found = Said(NETWORK, sessions.of("full"))
+    kept = [found._named.path_of(FILES, b"/p/aa/x-%d.0+cu.whl" % number) for number in range(4)]
+    assert [bool(each) for each in kept] == [True, True, False, False]
