@@ -6,7 +6,7 @@ from __future__ import annotations
 def boot() -> str:
     """Its name, "" where the system gives none."""
     try:
-        with open("/proc/sys/kernel/random/boot_id", encoding="ascii") as file:
-            return file.read().strip()
+        with open("/proc/sys/kernel/random/boot_id", "rb") as file:
+            return file.read().strip().decode("ascii")
     except OSError:
         return ""

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 _MAGIC = b"gateway-cache-1\n"
 _BLOCKS = b"gateway-blocks-1\n"
 _SEAL = 32
-_BLOCK = 1 << 16
+_BLOCK = 1 << 14
 _SECRET = "seal"
 MAX_ENTRIES = 64
 _LONGEST_WRITE = 3600.0  # seconds

@@ -7,6 +7,7 @@ Descriptions of programs have a text for every program and subcommand, policies 
 from __future__ import annotations
 
 import os
+from _blake2 import blake2b
 from _thread import allocate_lock
 
 from gateway.core.errors import ConfigError, Problem
@@ -19,13 +20,14 @@ if TYPE_CHECKING:
 
 # What only the tests of a description look at.
 _LEFT_OUT = ("examples", "lines", "place")
-_FEW = 32
-_PIECE = 1 << 17  # holds the index of all that is shipped
+_PIECE = 1 << 12  # holds the places of all parts of the index
+_PARTS = 256  # of the index: whoever looks one name up reads one of them
 
 
 def pack(descriptions: Iterable[Mapping[str, Any]]) -> bytes:
-    """The first line holds the place of every name's text in what follows it; a text holds those of its subcommands."""
-    names: dict[str, list[int]] = {}
+    """The first line holds where the parts of the index lie in what follows it, the last of which ends with the last; a
+    part holds the places of its names' texts, and a text those of its subcommands."""
+    parts: list[dict[str, list[int]]] = [{} for _ in range(_PARTS)]
     texts: list[bytes] = []
     size = 0
 
@@ -42,8 +44,19 @@ def pack(descriptions: Iterable[Mapping[str, Any]]) -> bytes:
         return [size - len(text), size]
 
     for description in descriptions:
-        names |= dict.fromkeys(description["names"], add(description))
-    return b"\n".join((_dump(names), b"".join(texts)))
+        place = add(description)
+        for name in description["names"]:
+            parts[_part_of(name)][name] = place
+    places = [size]
+    for part in parts:
+        texts.append(_dump(part))
+        places.append(places[-1] + len(texts[-1]))
+    return b"\n".join((_dump(places), b"".join(texts)))
+
+
+def _part_of(name: str) -> int:
+    """The part of the index that has a name, if any has."""
+    return blake2b(name.encode("utf-8", "surrogatepass"), digest_size=1).digest()[0]
 
 
 def _share(kept: dict[str, Any], parent: Mapping[str, Any]) -> None:
@@ -138,8 +151,8 @@ class Descriptions:
     def __init__(self, read: Callable[[], bytes | OnDisk]) -> None:
         """`read` gives what `pack` made, or where it lies; whatever it raises comes out of the first look-up."""
         self._read = read
-        self._names: dict[str, list[int]] | None = None
-        self._asked = 0
+        self._places: list[int] = []
+        self._parts: dict[int, dict[str, list[int]]] = {}
         self._reading = allocate_lock()
         self._texts: Whole | OnDisk | None = None
         self._unpacked: dict[str, Any] = {}
@@ -157,21 +170,21 @@ class Descriptions:
 
     def names(self) -> tuple[str, ...]:
         """Every name that is described."""
-        return tuple(self._index())
+        found = [each for number in range(_PARTS) for each in self._part(number).items()]
+        return tuple([name for name, _place in sorted(found, key=lambda each: (each[1], each[0]))])
 
     def _place(self, name: str) -> list[int] | None:
-        """Where a name's text lies. The index is searched, not parsed, while few names were asked for."""
-        if self._names is not None or self._asked >= _FEW:
-            return self._index().get(name)
-        self._asked += 1
-        key = _dump(name) + b":"
-        head = self._opened().head
-        at = head.find(key)
-        if at < 0:
-            return None
-        start = at + len(key)
-        place: list[int] = loads(head[start : head.index(b"]", start) + 1])
-        return place
+        """Where a name's text lies, None for one that nobody described."""
+        return self._part(_part_of(name)).get(name)
+
+    def _part(self, number: int) -> dict[str, list[int]]:
+        found = self._parts.get(number)
+        if found is None:
+            texts = self._opened()
+            if not self._places:
+                self._places = loads(texts.head)
+            found = self._parts[number] = loads(texts.text(self._places[number], self._places[number + 1]))
+        return found
 
     def _opened(self) -> Whole | OnDisk:
         if self._texts is None:
@@ -180,11 +193,6 @@ class Descriptions:
                     found = self._read()
                     self._texts = Whole(found) if isinstance(found, bytes) else found
         return self._texts
-
-    def _index(self) -> dict[str, list[int]]:
-        if self._names is None:
-            self._names = loads(self._opened().head)
-        return self._names
 
 
 class _Subcommands:
