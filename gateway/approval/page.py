@@ -16,7 +16,6 @@ from gateway.approval.page_wire import (
     ELSEWHERE,
     MOST_BYTES,
     PAGE,
-    SOCKET,
     digest_of,
     is_console,
     is_private,
@@ -26,6 +25,7 @@ from gateway.approval.page_wire import (
 from gateway.approval.terminal import SECONDS, user
 from gateway.core.cache import digest
 from gateway.core.peers import peer_of
+from gateway.core.places import DESK
 from gateway.model.grant import ALWAYS, ONCE, SCOPES, SESSION
 
 TYPE_CHECKING = False
@@ -197,7 +197,7 @@ class Page:
             # By the folder that was opened: names of sockets are short.
             held = os.open(self._folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC | os.O_NOFOLLOW)
             base = f"/proc/self/fd/{held}" if os.path.isdir("/proc/self/fd") else self._folder
-            connection.connect(f"{base}/{SOCKET}")
+            connection.connect(f"{base}/{DESK}")
             uid, pid = peer_of(connection)
             if uid == os.geteuid() and self._knows(pid):
                 return connection

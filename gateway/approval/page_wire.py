@@ -28,7 +28,6 @@ if TYPE_CHECKING:
     from typing import Any
 
 PAGE, ELSEWHERE = "page", "elsewhere"  # where a question may be answered
-FOLDER, SOCKET = "console", "desk"
 MOST_BYTES = 1 << 20  # of one message
 PROCESS = os.path.join(PACKAGE, "frontends", "console_process.py")
 # What the console is given of the environment of whoever starts it: where things lie, and how a browser is opened.

@@ -13,9 +13,10 @@ import os
 import socket
 from time import monotonic
 
-from gateway.approval.page_wire import ELSEWHERE, MOST_BYTES, PAGE, SOCKET, digest_of, is_private, line_of, message_of
+from gateway.approval.page_wire import ELSEWHERE, MOST_BYTES, PAGE, digest_of, is_private, line_of, message_of
 from gateway.core.errors import ConfigError, Problem
 from gateway.core.peers import peer_of
+from gateway.core.places import DESK
 from gateway.core.value import Value
 from gateway.model.grant import ALWAYS, ONCE, SESSION
 
@@ -124,10 +125,10 @@ class Desk:
         try:
             base = f"/proc/self/fd/{held}" if os.path.isdir("/proc/self/fd") else self._folder
             with contextlib.suppress(FileNotFoundError):
-                os.unlink(f"{base}/{SOCKET}")  # of a console that was killed: the lock is ours
+                os.unlink(f"{base}/{DESK}")  # of a console that was killed: the lock is ours
             listening = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
-            listening.bind(f"{base}/{SOCKET}")
-            os.chmod(f"{base}/{SOCKET}", 0o600)
+            listening.bind(f"{base}/{DESK}")
+            os.chmod(f"{base}/{DESK}", 0o600)
         finally:
             os.close(held)
         self._server = await asyncio.start_unix_server(self._asked, sock=listening, limit=MOST_BYTES)
@@ -140,7 +141,7 @@ class Desk:
             self._server.close()
         if self._lock >= 0:
             with contextlib.suppress(OSError):
-                os.unlink(f"{self._folder}/{SOCKET}")
+                os.unlink(f"{self._folder}/{DESK}")
             os.close(self._lock)
             self._lock = -1
 

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING
 
 import uvicorn
 
-from gateway.approval.page_wire import FOLDER
 from gateway.console.app import Console
 from gateway.console.desk import Desk
 from gateway.console.guard import LOOPBACK, MOST_HEAD, Guard
@@ -19,6 +18,7 @@ from gateway.console.live import Live
 from gateway.console.opening import Opener
 from gateway.console.tokens import Tokens
 from gateway.core.errors import ConfigError, Problem
+from gateway.core.places import DESK_FOLDER
 from gateway.spec.remote import PORT
 
 if TYPE_CHECKING:
@@ -41,7 +41,7 @@ def serve(
     where people may answer from elsewhere. Raises ConfigError where it cannot listen, or a console runs already, or a
     secret of the setting is missing."""
     live = Live(sources.record)
-    folder = os.path.join(state, FOLDER)
+    folder = os.path.join(state, DESK_FOLDER)
     tokens = Tokens(monotonic)
     served = _Served()
     desk = Desk(

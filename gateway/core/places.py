@@ -17,6 +17,7 @@ COMMANDS = os.path.join(PACKAGE, "commands")
 AGENTS = os.path.join(PACKAGE, "agents", "tools")
 SERVERS = os.path.join(PACKAGE, "mcp", "servers")
 DATA = os.path.join(PACKAGE, "data")
+DESK_FOLDER, DESK = "console", "desk"  # below the state folder: where a console listens
 
 
 # What variables move, and where it lies without them, as rules write it.

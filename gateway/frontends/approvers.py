@@ -33,11 +33,10 @@ def approvers(*, lasting: bool = False) -> tuple[Approver, ...]:
 
 def by_console(*, lasting: bool) -> tuple[()] | tuple[Page, Remote]:
     """A page of the console here, and people elsewhere whom it asks. `lasting`: also where none runs now."""
-    from gateway.approval.page_wire import FOLDER, SOCKET
-    from gateway.core.places import places
+    from gateway.core.places import DESK, DESK_FOLDER, places
 
-    folder = os.path.join(places().state, FOLDER)
-    if not lasting and not os.path.lexists(os.path.join(folder, SOCKET)):
+    folder = os.path.join(places().state, DESK_FOLDER)
+    if not lasting and not os.path.lexists(os.path.join(folder, DESK)):
         return ()
     from gateway.approval.page import Page, Remote
 

@@ -14,8 +14,8 @@ from time import monotonic
 from gateway.agents.base import ALLOW, DENY
 from gateway.approval.asking import Asking, Judgement
 from gateway.approval.page import Page, Remote
-from gateway.approval.page_wire import FOLDER
 from gateway.core.errors import GatewayError
+from gateway.core.places import DESK_FOLDER
 from gateway.core.quantities import counted
 from gateway.core.value import Value
 from gateway.model.decision import Decision
@@ -69,7 +69,7 @@ def answered(judging: Judging, until: float) -> Answered | None:
     seconds = min(float(judging.setting["page"]), until - monotonic())
     shown = _Shown(judging, seconds)
     how: Any = {"seconds": seconds, "until": monotonic() + seconds, "silence_is_no": False}
-    folder = os.path.join(judging.gateway.places.state, FOLDER)
+    folder = os.path.join(judging.gateway.places.state, DESK_FOLDER)
     asking = Asking((Page(shown, folder, **how), Remote(shown, folder, **how)))
     try:
         first = _judgement(judging)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from gateway.model.effect import HOLE
-from gateway.policy import commandpattern, globs
+from gateway.policy import globs
 from gateway.policy.answers import MAYBE, NO, YES
 
 TYPE_CHECKING = False
@@ -18,8 +18,10 @@ if TYPE_CHECKING:
 
 def prepare_command(argument: Any, _anchors: Anchors) -> Any:
     """Command patterns as a policy keeps them: as they are written. Raises ValueError for what is none."""
+    from gateway.policy.commandpattern import compile_once  # lazy, as below: most calls meet no pattern
+
     for pattern in argument:
-        commandpattern.compile_once(pattern)
+        compile_once(pattern)
     return argument
 
 
@@ -27,7 +29,9 @@ def compiled_command(text: str) -> Any:
     """The compiled form of a command pattern, kept for good: a call looks at few of thousands."""
     found = _commands.get(text)
     if found is None:
-        found = _commands[text] = commandpattern.compile_pattern(text)
+        from gateway.policy.commandpattern import compile_pattern
+
+        found = _commands[text] = compile_pattern(text)
     return found
 
 
@@ -39,17 +43,19 @@ def command(patterns: Any, subject: Subject) -> int:
     part = subject.part
     if part is None:
         return NO
+    from gateway.policy.commandpattern import matches_allow, matches_deny
+
     if not subject.allow:
-        return max([commandpattern.matches_deny(compiled_command(pattern), part) for pattern in patterns])
+        return max([matches_deny(compiled_command(pattern), part) for pattern in patterns])
     if not part.direct or not part.argv:
         return NO
     home = subject.context.home
     for words in _as_written(part):
         for pattern in patterns:
             compiled = compiled_command(pattern)
-            if commandpattern.matches_allow(compiled, words):
+            if matches_allow(compiled, words):
                 return YES
-            if "~" in pattern and commandpattern.matches_allow(compiled, _with_tilde(words, home)):
+            if "~" in pattern and matches_allow(compiled, _with_tilde(words, home)):
                 return YES
     return NO
 

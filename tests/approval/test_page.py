@@ -18,7 +18,6 @@ from gateway.approval.page import Beside, First, Page, Remote
 from gateway.approval.page_wire import (
     KEPT,
     MOST_BYTES,
-    SOCKET,
     digest_of,
     is_console,
     is_private,
@@ -26,6 +25,7 @@ from gateway.approval.page_wire import (
     message_of,
     process_words,
 )
+from gateway.core.places import DESK
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -43,7 +43,7 @@ class Other:
         here = os.getcwd()
         os.chdir(folder)  # names of sockets are short
         try:
-            self._server.bind(SOCKET)
+            self._server.bind(DESK)
         finally:
             os.chdir(here)
         self._server.listen()
@@ -176,7 +176,7 @@ def test_whoever_is_shown_two_questions_cannot_answer_one_with_the_other(folder:
         return answers(digest=seen[0])(asked)
 
     assert outcome(page(folder), question, folder, shows, older)[0] is not None
-    os.unlink(f"{folder}/{SOCKET}")
+    os.unlink(f"{folder}/{DESK}")
     assert outcome(page(folder), question, folder, shows, older)[0] is None
     assert seen[0] != seen[1]
 
@@ -207,7 +207,7 @@ def test_the_first_of_terminal_and_page_has_answered(folder: str, question: Ques
     by_page, _ = outcome(Beside(Sits(None), page(folder), said=said.append), question, folder, shows, answers())
     assert by_page is not None
     assert (by_page.allow, said) == (True, [by_page])
-    os.unlink(f"{folder}/{SOCKET}")
+    os.unlink(f"{folder}/{DESK}")
     terminal = no("ann", "not this")
     assert outcome(Beside(Sits(terminal), page(folder), said=said.append), question, folder, shows)[0] == terminal
     assert len(said) == 1

@@ -8,7 +8,6 @@ from typing import Annotated, NoReturn
 
 import typer
 
-from gateway.approval.page_wire import FOLDER as STATE
 from gateway.approval.page_wire import KEPT, process_words
 from gateway.core.errors import ConfigError, Problem
 from gateway.frontends.cli.numbers import at_least
@@ -76,9 +75,9 @@ def _keep(name: str) -> int:
     from getpass import getpass
 
     from gateway.console.afar import secrets
-    from gateway.core.places import places
+    from gateway.core.places import DESK_FOLDER, places
 
-    kept = os.path.join(places().state, STATE)
+    kept = os.path.join(places().state, DESK_FOLDER)
     secrets.path_of(kept, name)
     is_typed = is_terminal(sys.stdin)
     try:
