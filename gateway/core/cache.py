@@ -206,7 +206,7 @@ def read_owned(path: str) -> bytes | None:
         return None
     try:
         chunks = []
-        while chunk := os.read(descriptor, 1 << 22):
+        while chunk := os.read(descriptor, os.fstat(descriptor).st_size + 1):
             chunks.append(chunk)
         return b"".join(chunks)
     except OSError:

@@ -30,6 +30,7 @@ else:
 _PACKAGE = __name__.partition(".")[0] + "."
 _HEAD = len(MAGIC) + 12  # flags, and of the source the time and the size
 _MOST = 96 << 10  # what a module has compiled; more is left to importlib
+_USUAL = 24 << 10  # a larger buffer for each would be had from the system, and given back
 _TAG = sys.implementation.cache_tag
 
 
@@ -81,7 +82,9 @@ def _code(source: str, compiled: str) -> CodeType | None:
     try:
         file = posix.open(compiled, posix.O_RDONLY | posix.O_CLOEXEC)
         try:
-            data = posix.read(file, _MOST)
+            data = posix.read(file, _USUAL)
+            if len(data) == _USUAL:
+                data += posix.read(file, _MOST - _USUAL)
         finally:
             posix.close(file)
         made_from = posix.stat(source)
