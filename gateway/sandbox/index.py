@@ -77,9 +77,12 @@ class Tree:
         self._changes = changes
         changes.follow(self)
         for path, folder in self._folders.items():
-            told = changes.watch(path, contents=_holds_settings(path))
+            by_content = _holds_settings(path)
+            told = changes.watch(path, contents=by_content)
             self._folders[path] = folder.replace(told=told)
             self._asked.add(path)
+            if by_content:
+                self._dirty.add(path)  # of which no stamp tells
 
     def concerns(self, folder: str, name: str) -> bool:
         """Whether a name that came or went may be spoken of by rules."""

@@ -67,6 +67,28 @@ def test_every_change_of_names_is_seen(top: Path, protection, changes: Changes, 
     assert set(tree.marks()) == set(Tree(str(top), Machine(), protection).marks())
 
 
+@pytest.mark.parametrize("name", MORE)
+def test_what_changed_before_it_was_followed_is_seen(top: Path, protection, changes: Changes, name: str) -> None:
+    tree = Tree(str(top), Machine(), protection)
+    tree.marks()
+    MORE[name](top)
+    tree.follow(changes)
+    assert set(tree.marks()) == set(Tree(str(top), Machine(), protection).marks())
+    (top / "src").chmod(0o755) if (top / "src").is_dir() else None
+
+
+def test_what_was_listed_before_it_is_followed_is_not_listed_again(top: Path, protection, changes: Changes) -> None:
+    host = Counting()
+    tree = Tree(str(top), host, protection)
+    tree.marks()
+    host.listed = []
+    tree.follow(changes)
+    tree.marks()
+    (top / "empty" / ".env").write_text("", encoding="utf-8")
+    tree.marks()
+    assert [each for each in host.listed if ".git" not in each] == [str(top / "empty")]
+
+
 def test_only_what_changed_is_listed(top: Path, protection, changes: Changes) -> None:
     host = Counting(age=0)
     tree = Tree(str(top), host, protection)
