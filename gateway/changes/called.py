@@ -169,10 +169,8 @@ class Calls:
         path = self._path(pid, folder, text)
         if not path:
             return
-        found = self._look(path)
         exact = flags & self._no_follow or flags & (_O_CREAT | _O_EXCL) == _O_CREAT | _O_EXCL
-        if not exact:
-            path, found = self._led(path, found)
+        path, found = (path, ...) if exact else self._led(path, self._look(path))
         led, descriptor = self._reopened
         reopened = bool(path) and led == path
         if reopened and path.endswith(_GONE) and os.stat(f"/proc/{pid}/fd/{descriptor}").st_nlink:
@@ -234,9 +232,7 @@ class Calls:
             return
         path = self._path(pid, folder, text)
         if path:
-            found = self._look(path)
-            if not flags & _NO_FOLLOW:
-                path, found = self._led(path, found)
+            path, found = (path, ...) if flags & _NO_FOLLOW else self._led(path, self._look(path))
             self._saver.mode(path, found)
 
     def _open_mode(self, pid: int, number: int) -> None:
