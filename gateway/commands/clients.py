@@ -139,6 +139,7 @@ _AWS_HOSTS = {
 for the region. Of the regions of China and of governments nothing is known."""
 _WITHOUT_REGION = {"s3": "s3.amazonaws.com", "sdb": "sdb.amazonaws.com"}
 """What they are called in us-east-1 as well, by the version of the client."""
+_NAMES_ACCOUNT = re.compile(r"arn:|https?:|(?<![0-9])[0-9]{12}(?![0-9])", re.IGNORECASE).search
 _BUCKET = re.compile(r"[a-z0-9][a-z0-9-]{1,61}[a-z0-9]")
 
 
@@ -155,13 +156,15 @@ def _aws(look: _Look) -> None:
     if region and not _REGION.fullmatch(region):
         look.code("its region is none that is known")
         return
+    # What may be another account's may be read there by whoever owns it.
+    foreign = any(map(_NAMES_ACCOUNT, look.part.argv))
     for at in look.connects:
         effect = look.items[at].effect
         if not isinstance(effect, Connect) or not effect.host.endswith(_OF_AWS):
             continue
         service = effect.host.removesuffix(_OF_AWS)
         found = _AWS_HOSTS.get(service, f"{service}.{{}}{_OF_AWS}")
-        reach = effect.replace(host=found.format(region), known_by="provider")
+        reach = effect.replace(host=found.format(region), known_by="" if foreign else "provider")
         if "{}" in found and not region:
             reach = effect.replace(host=HOLE)
         elif service == "s3" and not _lists_buckets(look.part):
