@@ -13,6 +13,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from gateway.api.executor import Execution
+from gateway.frontends.cli.exec import _tell
+from gateway.model.result import Result
 from gateway.sandbox.backends.spaces import Spaces
 
 if TYPE_CHECKING:
@@ -349,3 +352,14 @@ def test_a_key_that_stops_stops_both_and_they_go_on_together(here: Place, termin
     os.kill(made.pid, signal.SIGCONT)
     made.type(b"\x03")
     assert made.status() == 40 + signal.SIGINT
+
+
+@pytest.mark.parametrize(
+    ("ended", "status", "said"),
+    [("refused", 126, "refused"), ("failed", 126, "nothing ran"), ("failed", 1, "cut short")],
+)
+def test_of_what_had_begun_nobody_is_told_that_it_did_not(
+    capsys: pytest.CaptureFixture[str], ended: str, status: int, said: str
+) -> None:
+    _tell(Execution(None, Result(ended, status, reason="no descriptor was left")))  # type: ignore[arg-type]
+    assert capsys.readouterr().err == f"gateway: {said}: no descriptor was left\n"

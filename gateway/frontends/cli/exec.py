@@ -244,7 +244,8 @@ def _tell(done: Execution) -> None:
     result = done.result
     lines = []
     if result.ended in ("refused", "failed"):
-        lines.append(f"refused: {result.reason}" if result.ended == "refused" else f"nothing ran: {result.reason}")
+        what = "refused" if result.ended == "refused" else "nothing ran" if result.status == NOT_RUN else "cut short"
+        lines.append(f"{what}: {result.reason}")
     elif result.reason:
         lines.append(f"stopped: {result.reason}" if result.ended != "exited" else result.reason)
     lines += map(_violation, result.violations)
