@@ -150,15 +150,14 @@ def _stamp_of_descriptions() -> str:
 
 
 def _states(folder: str, suffix: str | tuple[str, ...]) -> list[bytes]:
-    """The names of the files of a folder, and how each was when it was last written. Of a thousand files this is looked
-    at for each call: `repr` of it would take as long as the looking."""
+    """The names of the files of a folder, in its own order, and how each was when it was last written. Of a thousand
+    files this is looked at for each call: `repr` of it, or an order, would take as long as the looking."""
     opened = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     try:
         with os.scandir(opened) as entries:  # of what is open, names alone are looked up
             found = [(e.name, (now := e.stat()).st_size, now.st_mtime_ns) for e in entries if e.name.endswith(suffix)]
     finally:
         os.close(opened)
-    found.sort()
     return [marshal.dumps(found, 2)]  # of that version: what equals is the same bytes
 
 
