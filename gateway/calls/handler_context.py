@@ -9,6 +9,7 @@ from gateway.calls.own_changes import with_own_changes
 from gateway.calls.saving import recording_of
 from gateway.calls.work import Work
 from gateway.core.errors import GatewayError
+from gateway.model.changes import ASK
 from gateway.model.decision import Decision
 from gateway.model.effect import PATH_KINDS
 from gateway.policy.modes import is_near
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     from gateway.calls.output import Progress
     from gateway.calls.ports import InProgress
     from gateway.changes.drafting import Draft
+    from gateway.changes.limits_met import Noticing
     from gateway.changes.recording import Recording
     from gateway.core.cancel import Cancel
     from gateway.model.plan import SandboxPlan
@@ -139,9 +141,14 @@ class _Running:
 
             draft = draft_of(life, verdict, plan)
         saving: Recording | None = None
+        noticing: Noticing | None = None
         try:
             plan = with_own_changes(life, verdict, plan if draft is None else draft.plan)
             saving = recording_of(life, verdict, plan)
+            if draft is not None and verdict.changes == ASK:
+                from gateway.changes.limits_met import Noticing
+
+                noticing = Noticing(draft.plan)
             result = life.services.runner.run(
                 plan,
                 command,
@@ -149,7 +156,7 @@ class _Running:
                 listener=listener,
                 cancel=life.cancel if cancel is None and not lasting else cancel,
                 started=started,
-                saving=saving,
+                saving=saving or noticing,
                 asking=asking_of(life, verdict, plan),
             )
             return result if saving is None else result.replace(lost=saving.lost)
@@ -160,6 +167,7 @@ class _Running:
             if draft is not None:
                 from gateway.calls.drafts import ended
 
+                draft.has_met = noticing is not None and noticing.has_met
                 ended(life, draft)
 
     def _words(self, text: str | Sequence[str], exported: bool, waits: bool) -> Callable[[int], tuple[bytes, ...]]:

@@ -28,7 +28,9 @@ _LONGEST = 500  # characters of the calls' texts that are kept
 
 class Draft:
     """Of one confined call, or of several that go on in the same layers one after another. `plan`: by which the last
-    one runs."""
+    one runs; `has_met`: whether that met what a layer cannot do, by what the kernel told."""
+
+    has_met = False
 
     def __init__(self, of: Of, plan: SandboxPlan) -> None:
         """Raises StoreError where there can be none."""

@@ -91,7 +91,7 @@ class _Reading:
             with os.scandir(upper) as entries:
                 names = sorted(entry.name for entry in entries)
             found = [self._one(f"{upper}/{name}", f"{target}/{name}", has_lower=has_lower) for name in names]
-        if has_lower and _has(upper, _OPAQUE):  # what is below is there no longer
+        if has_lower and is_opaque(upper):  # what is below is there no longer
             known = set(names)
             with os.scandir(target) as entries:
                 gone = sorted(entry.name for entry in entries if entry.name not in known)
@@ -191,6 +191,11 @@ def _look(path: str) -> os.stat_result | None:
 
 def _stamp(looked: os.stat_result, path: str) -> Stamp:
     return stamp_of(looked, target=os.readlink(path)) if stat.S_ISLNK(looked.st_mode) else stamp_of(looked)
+
+
+def is_opaque(folder: str) -> bool:
+    """Whether a folder of a layer hides all that is in the one below."""
+    return _has(folder, _OPAQUE)
 
 
 def _has(path: str, name: str) -> bool:

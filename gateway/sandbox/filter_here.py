@@ -6,7 +6,7 @@ import os
 from functools import cache
 
 from gateway.sandbox.base import SandboxError
-from gateway.sandbox.seccomp import changes_of, filter_of
+from gateway.sandbox.seccomp import changes_of, filter_of, renames_of
 
 
 @cache
@@ -26,5 +26,14 @@ def changes_here() -> bytes:
     """The filter that tells of what can change files; none for a machine that is not known, where no sandbox is."""
     try:
         return changes_of(os.uname().machine)
+    except KeyError:
+        return b""
+
+
+@cache
+def renames_here() -> bytes:
+    """The filter that tells of renames alone; likewise."""
+    try:
+        return renames_of(os.uname().machine)
     except KeyError:
         return b""

@@ -168,6 +168,11 @@ def changes_of(machine: str) -> bytes:
     return compiled(machine, CHANGES)
 
 
+def renames_of(machine: str) -> bytes:
+    """The same of renames alone. Raises KeyError for a machine that is not known."""
+    return compiled(machine, [each for each in CHANGES if each.call.startswith("rename")])
+
+
 def compiled(machine: str, listed: Iterable[Refusal]) -> bytes:
     """Refusals as a program: of those of one call the first whose tests all hold answers, else the call is allowed.
 

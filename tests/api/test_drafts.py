@@ -380,6 +380,31 @@ def test_a_draft_that_met_what_a_layer_cannot_do_can_be_run_for_real_instead(pro
     assert sorted(os.listdir(project.root)) == [".env", "gone", "src", "x.py"]
 
 
+@pytest.mark.parametrize(
+    ("program", "met"),
+    [
+        ("os.rename('src', 'lib')", True),
+        ("os.rename('src/deep', 'deep')", True),
+        ("open('src/new', 'w'); os.rename('src', 'lib')", True),
+        ("os.chdir('src'); os.rename('deep', '../deep')", True),
+        ("os.rename('gone', 'moved')", False),
+        ("os.mkdir('a'); os.rename('a', 'b')", False),
+        ("shutil.rmtree('src'); os.mkdir('src'); os.rename('src', 'lib')", False),
+        ("shutil.move('src', 'lib')", True),
+        ("os.rename('none', 'lib')", False),
+    ],
+)
+def test_that_it_met_what_a_layer_cannot_do_is_known_without_a_word_of_the_command(
+    project: Project, program: str, met: bool
+) -> None:
+    (project.root / "src/deep").mkdir()
+    project.run(
+        f"import contextlib, os, shutil; open('first', 'w')\nwith contextlib.suppress(OSError):\n    {program}",
+        Decided(False, "me"),
+    )
+    assert [review.real for review in project.reviews] == [met]
+
+
 def test_nothing_is_run_for_real_that_met_nothing(project: Project) -> None:
     before = tree(project.root)
     project.run(CHANGES, Decided(False, "me", real=True))
