@@ -21,6 +21,7 @@ from gateway.shell import reading
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
+    from typing import Any
 
     from gateway.commands.description import Description
     from gateway.commands.invocation import Invocation
@@ -70,13 +71,14 @@ class _Analyst(Findings):
         self.start = start
 
 
-def analyse(text: str, start: Start, lookup: Lookup) -> Analysis:
-    """Everything that running `text` in bash is predicted to do, before anybody looked at the host."""
+def analyse(text: str, start: Start, lookup: Lookup, besides: tuple[Item, ...] = ()) -> Analysis:
+    """Everything that running `text` in bash is predicted to do, before anybody looked at the host, behind what the
+    call does besides."""
     cwds = (start.cwd,) if start.cwd else ()
     script = reading.read(text, cwds=cwds, home=start.home, variables=start.variables, activates=start.activates)
     if start.second_opinion:
         script = _doubted(text, script)
-    return analyse_script(script, start, lookup)
+    return analyse_script(script, start, lookup, besides)
 
 
 def _doubted(text: str, script: Script) -> Script:
@@ -85,14 +87,14 @@ def _doubted(text: str, script: Script) -> Script:
     return with_second_opinion(text, script)
 
 
-def analyse_script(script: Script, start: Start, lookup: Lookup) -> Analysis:
+def analyse_script(script: Script, start: Start, lookup: Lookup, besides: tuple[Item, ...] = ()) -> Analysis:
     """The same for a text that is parsed already."""
     findings = _Analyst(start, lookup)
     _run_script(findings, script, ())
-    return _analysis(findings)
+    return _analysis(findings, besides)
 
 
-def _analysis(findings: _Analyst) -> Analysis:
+def _analysis(findings: _Analyst, besides: tuple[Item, ...]) -> Analysis:
     if findings.held:
         from gateway.commands.code_strings import note_command  # lazy: hardly any text sets such a variable
 
@@ -121,7 +123,7 @@ def _analysis(findings: _Analyst) -> Analysis:
         every = len(findings.parts)
         sourced = tuple([(every if findings.unordered else part, path) for part, path in findings.sourced])
     return Analysis.make((
-        tuple(findings.parts), tuple(findings.items), findings.tokens, wanted, pending, tuple(findings.secrets),
+        tuple(findings.parts), (*besides, *findings.items), findings.tokens, wanted, pending, tuple(findings.secrets),
         sourced,
     ))  # fmt: skip
 
@@ -261,8 +263,8 @@ def _run_script(findings: _Analyst, script: Script, via: tuple[str, ...]) -> Non
 
 def _sends_something(items: list[Item], first: int) -> bool:
     for at in range(first, len(items)):
-        effect = items[at].effect
-        if isinstance(effect, Connect) and effect.direction == "send":
+        effect: Any = items[at].effect
+        if effect.kind == "connect" and effect.direction == "send":
             return True
     return False
 

@@ -8,10 +8,12 @@ trees themselves (`Touch.skips`); whatever asks about a place asks here.
 from __future__ import annotations
 
 from gateway.core.value import Value
-from gateway.model.effect import BROUGHT, COPIED, HOLE, Code, Connect, Item, Opaque, Touch
+from gateway.model.effect import BROUGHT, COPIED, HOLE, Code, Item, Opaque, Touch
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import Any
+
     from gateway.model.command import Part
 
 # Programs that make whole trees of what an archive holds.
@@ -45,12 +47,13 @@ def mark(items: list[Item], parts: tuple[Part, ...]) -> list[Tree]:
     connected: set[int] = set()
     writes = False
     for item in items:
-        effect = item.effect
-        if isinstance(effect, Touch):
-            writes = writes or (effect.tree and effect.kind == "write")
-        elif isinstance(effect, Code):
+        effect: Any = item.effect
+        kind = effect.kind
+        if kind == "write":
+            writes = writes or effect.tree
+        elif kind == "code":
             runs.add(item.part)
-        elif isinstance(effect, Connect):
+        elif kind == "connect":
             connected.add(item.part)
     if not writes and not (runs and len(parts) > 1):
         return []
@@ -62,7 +65,7 @@ def mark(items: list[Item], parts: tuple[Part, ...]) -> list[Tree]:
         if part >= 0 and len(parts) > 1 and any("symlink" in word for word in parts[part].argv)
         for cwd in parts[part].cwds or (HOLE,)
     ]
-    for at, item in enumerate(items):
+    for at, item in enumerate(items) if writes else ():
         effect = item.effect
         if not isinstance(effect, Touch) or effect.kind != "write" or not effect.tree or item.part < 0 or effect.skips:
             continue

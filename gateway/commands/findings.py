@@ -172,7 +172,7 @@ class Findings:
     def code(self, run: Invocation, why: str) -> None:
         """The command runs something that its description does not tell."""
         words = run.words
-        effect = Code(run.name, run.argv or tuple([w.text for w in words]), why)
+        effect = Code.make((run.name, run.argv or tuple([w.text for w in words]), why))
         if self.items and self.items[-1].part == run.part and self.items[-1].effect == effect:
             return  # the same option once more
         self.add(effect, words[0].start, words[-1].end, run.part)
@@ -208,7 +208,7 @@ class Findings:
         """A question that only the facts of the host answer; `settle` does. Asked twice, it counts once."""
         if self.span is not None:
             start, end = self.span
-        question = Pending(kind, part, target, extra, start, end)
+        question = Pending.make((kind, part, target, extra, start, end))
         self.pending.append(question)
         if kind == "dash" or kind == "blanks":
             self.globs.append(target)

@@ -49,8 +49,10 @@ def _read(run: Invocation, words: tuple[Word, ...]) -> None:
     total = len(words)
     operands = run.operands
     at = 1
-    if words is run.words and total > 1 and _only_prints(spec, words):
-        run.options.add(words[-1].text)
+    last: str = words[-1].text
+    may_print = last in spec.get("helps", ()) or last in spec.get("alone", ())
+    if may_print and words is run.words and total > 1 and _only_prints(spec, words):
+        run.options.add(last)
         run.spec = _NOTHING
         return
     options = spec["options"]
@@ -136,8 +138,8 @@ def _read(run: Invocation, words: tuple[Word, ...]) -> None:
         if dialect == "posix":
             operands.extend(words[at:])
             break
-    last: str = words[-1].text
-    run.spec = _NOTHING if last[:1] == "-" and words is run.words and _only_shows_help(run, spec, last) else spec
+    only_helps = last[:1] == "-" and words is run.words and _only_shows_help(run, spec, last)
+    run.spec = _NOTHING if only_helps else spec
 
 
 def _only_prints(spec: Spec, words: tuple[Word, ...]) -> bool:

@@ -9,11 +9,13 @@ from __future__ import annotations
 from gateway.commands.brought import doubt_behind, is_brought, mark
 from gateway.commands.places import CHANGERS, MAX_MATCHES, literal_folder, stream, unescaped
 from gateway.model.analysis import Analysis
-from gateway.model.effect import Code, Item, Touch
+from gateway.model.effect import PATH_KINDS, Code, Item, Touch
 from gateway.model.facts import CHOOSERS
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import Any
+
     from gateway.model.command import Part
     from gateway.model.context import Context
     from gateway.model.facts import Facts
@@ -29,30 +31,38 @@ def settle(analysis: Analysis, facts: Facts, context: Context) -> Analysis:
     parts = analysis.parts
     items: list[Item] = []
     paths = facts.paths
-    gone = _taken_away(analysis.items) if len(parts) > 1 else _NOTHING_GONE
+    gone: dict[str, int] | None = None
+    brings = runs = False
     for item in analysis.items:
-        effect = item.effect
-        if not isinstance(effect, Touch):
+        effect: Any = item.effect
+        kind = effect.kind
+        if kind not in PATH_KINDS:
+            runs = runs or kind == "code"
             items.append(item)
             continue
-        kind, path, tree = effect.kind, effect.path, effect.tree
+        path, tree = effect.path, effect.tree
+        if kind == "write" and (tree or effect.glob):
+            brings = True
         if effect.glob:
             _expand(items, item, kind, path, tree, facts, parts)
             continue
         fact = paths.get(path)
         if fact is not None:
             real = fact.real if fact.real != path else ""
-            if tree and fact.kind == "file" and gone.get(path, item.part) == item.part:
-                tree = False
-            elif not real:
+            if tree and fact.kind == "file":
+                if gone is None:
+                    gone = _taken_away(analysis.items) if len(parts) > 1 else _NOTHING_GONE
+                tree = gone.get(path, item.part) != item.part
+            if not real and tree is effect.tree:
                 items.append(item)
                 continue
             items.append(item.replace(effect=Touch(kind, path, tree, False, real, effect.skips if tree else "")))
         else:
             items.append(item)
-    trees = mark(items, parts)
-    if trees:
-        doubt_behind(items, parts, trees)
+    if brings or (runs and len(parts) > 1):
+        trees = mark(items, parts)
+        if trees:
+            doubt_behind(items, parts, trees)
     parts = _programs(parts, items, facts, _looked_up_elsewhere(analysis, context) if facts.wanders else _NONE)
     if analysis.pending:
         from gateway.commands.questions import answer  # lazy: plain commands leave no question open

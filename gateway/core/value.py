@@ -27,6 +27,7 @@ else:
 
 
 _new = tuple.__new__
+_MISSING = object()  # stands for a field that was not given
 _getters: list[Any] = []  # by place, the same for all classes
 
 
@@ -43,11 +44,10 @@ class _ValueType(type):
             defaults = {f: namespace.pop(f) for f in fields if f in namespace}
             if tuple(defaults) != fields[len(fields) - len(defaults) :]:
                 raise TypeError(f"{name}: fields with a default must come last")
-            namespace["_defaults"] = defaults
-            namespace["_tail"] = tuple(defaults.values())
             namespace["_size"] = len(fields)
             namespace["_places"] = {field: place for place, field in enumerate(fields)}
             namespace["_required"] = len(fields) - len(defaults)
+            namespace["_unsaid"] = (_MISSING,) * (len(fields) - len(defaults)) + tuple(defaults.values())
             while len(_getters) < len(fields):
                 _getters.append(_tuplegetter(len(_getters), f"field {len(_getters)}"))
             namespace.update(zip(fields, _getters, strict=False))
@@ -75,14 +75,13 @@ else:
         """An immutable value with named fields."""
 
         def __new__(cls, *args, **named):
-            given = len(args)
-            if given != cls._size:
-                if not named and cls._required <= given < cls._size:
-                    args += cls._tail[given - cls._required :]
+            if named:
+                args = _complete(cls, args, named)
+            elif len(args) != cls._size:
+                if cls._required <= len(args) < cls._size:
+                    args += cls._unsaid[len(args) :]
                 else:
                     args = _complete(cls, args, named)
-            elif named:
-                args = _complete(cls, args, named)
             return _new(cls, args)
 
         # All fields in order as one tuple, unchecked: twice as fast, for the few places where that counts.
@@ -110,10 +109,11 @@ else:
             """The same value with some fields changed."""
             values = list(self)
             places = self._places
-            for name, value in changes.items():
-                if name not in places:
-                    raise TypeError(f"{self.__class__.__name__} has no field `{name}`")
-                values[places[name]] = value
+            try:
+                for name in changes:
+                    values[places[name]] = changes[name]
+            except KeyError as unknown:
+                raise TypeError(f"{self.__class__.__name__} has no field `{unknown.args[0]}`") from None
             return _new(self.__class__, values)
 
         def as_dict(self):
@@ -121,19 +121,19 @@ else:
             return dict(zip(self._fields, self, strict=True))
 
 
-def _complete(cls: Any, args: tuple[Any, ...], named: dict[str, Any]) -> tuple[Any, ...]:
+def _complete(cls: Any, args: tuple[Any, ...], named: dict[str, Any]) -> list[Any]:
     """All fields in order, from what was given by position, by name and by default."""
-    fields: tuple[str, ...] = cls._fields
-    if len(args) > len(fields):
-        raise TypeError(f"{cls.__name__} takes {len(fields)} fields (got {len(args)})")
-    given = dict(zip(fields, args, strict=False))
+    given = len(args)
+    if given > cls._size:
+        raise TypeError(f"{cls.__name__} takes {cls._size} fields (got {given})")
+    values = [*args, *cls._unsaid[given:]]
     for name, value in named.items():
-        if name not in fields or name in given:
+        place = cls._places.get(name, -1)
+        if place < given:
             raise TypeError(f"{cls.__name__} has no field `{name}`, or it was given twice")
-        given[name] = value
-    for name, value in cls._defaults.items():
-        given.setdefault(name, value)
-    missing = [f for f in fields if f not in given]
-    if missing:
-        raise TypeError(f"{cls.__name__} needs {', '.join(missing)}")
-    return tuple(given[f] for f in fields)
+        values[place] = value
+    for place in range(given, cls._required):
+        if values[place] is _MISSING:
+            missing = [field for field, value in zip(cls._fields, values, strict=True) if value is _MISSING]
+            raise TypeError(f"{cls.__name__} needs {', '.join(missing)}")
+    return values

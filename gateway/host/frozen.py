@@ -67,6 +67,7 @@ class FrozenHost:
         self._untracked = None if "untracked" not in world else {self._place(path) for path in world["untracked"]}
         self._everything = sorted({*self._files, *self._links, *self._folders})
         self._asked: dict[str, PathFact | None] = {}
+        self._matched: dict[str, tuple[str, ...] | None] = {}
         self._index = self._kept_by_git()
         self._branch = str(world.get("branch") or "")
         self._environment = {str(name): str(value) for name, value in (world.get("environment") or {}).items()}
@@ -101,10 +102,14 @@ class FrozenHost:
 
     def glob(self, pattern: str, _entries: Entries | None = None) -> tuple[str, ...] | None:
         """Paths that an absolute pattern matches, sorted; None where the real host's bound would be hit."""
-        found = [""]
-        for segment in pattern.split("/")[1:]:
-            found = [path for folder in found for path in self._children(folder, segment)]
-        return tuple(sorted(found)) if len(found) <= MAX_GLOB_MATCHES else None
+        if pattern not in self._matched:
+            if len(self._matched) >= _MOST_KEPT:
+                self._matched.clear()
+            found = [""]
+            for segment in pattern.split("/")[1:]:
+                found = [path for folder in found for path in self._children(folder, segment)]
+            self._matched[pattern] = tuple(sorted(found)) if len(found) <= MAX_GLOB_MATCHES else None
+        return self._matched[pattern]
 
     def _children(self, folder: str, segment: str) -> Iterator[str]:
         if not any(special in segment for special in _SPECIAL):

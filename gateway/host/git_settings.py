@@ -39,7 +39,7 @@ def objection(top: str, git_folder: str, common: str, theirs: tuple[str, ...], h
     clause; "" where it does not. `top`: the work tree; `git_folder`, `common`: its own folder and the one that it
     shares with other work trees; `theirs`: the files of settings that hold for the person."""
     own = dict.fromkeys((f"{common}/config", f"{git_folder}/config.worktree", f"{common}/config.worktree"))
-    texts = tuple([host.read(file) or host.is_missing(file) for file in (*own, *theirs)])
+    texts = tuple([host.read(file) or host.is_missing(file) or host.is_empty(file) for file in (*own, *theirs)])
     key = (top, git_folder, context.workspace, context.home, texts)
     if key in _plain:
         return ""

@@ -47,16 +47,16 @@ class NestedProjects:
         for cwd in cwds:
             if cwd != self._plain:
                 self._look_up(cwd, seen, found)
+        plain = self._plain
         for item in items:
             effect: Any = item.effect
-            if effect.kind in PATH_KINDS:
-                itself = effect.tree or effect.kind == "list"
-                for path in (effect.path, effect.real):
-                    if path and HOLE not in path:
-                        folder = path if itself else path[: path.rfind("/")]
-                        if folder != self._plain:
-                            self._look_up(folder, seen, found)
-            elif effect.kind == "credential" and effect.path and HOLE not in effect.path:
+            kind = effect.kind
+            if kind in PATH_KINDS:
+                for path in (effect.path, effect.real) if effect.real else (effect.path,):
+                    folder = path if effect.tree or kind == "list" else path[: path.rfind("/")]
+                    if folder != plain and HOLE not in path:
+                        self._look_up(folder, seen, found)
+            elif kind == "credential" and effect.path and HOLE not in effect.path:
                 self._look_up(effect.path[: effect.path.rfind("/")], seen, found)
         return frozenset(found) if found else _NOTHING
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 from posixpath import normpath
 
+from gateway.core.value import Value
 from gateway.host.project_files import SHIMS, chosen_by_place, texts_above, with_installed
 from gateway.host.repository import git_fact, nests
 from gateway.model.effect import HOLE
@@ -58,8 +59,8 @@ def observe(
             matches = globs[pattern] = host.glob(pattern, entries)
             for path in matches or ():
                 paths[path] = _look_at(path, host)
-    search_path, wanders = _anchored(search_path, context.cwd)
-    programs, untrusted, chosen = _programs(wanted.programs, host, context, search_path)
+    searched = _searched(search_path, context)
+    programs, untrusted, chosen = _programs(wanted.programs, host, context, searched)
     git = {folder: git_fact(folder, host, context) for folder in wanted.git} if wanted.git else {}
     trees = {}
     if wanted.trees and hidden is not None:
@@ -76,10 +77,9 @@ def observe(
         entries = Entries(MAX_TREE_ENTRIES, MAX_ENTRIES)
         names = {folder: are_plain(folder, host, entries) for folder in wanted.names}
     settings = {
-        each: with_installed(texts_above(*each, host, context), each[1], host, context, search_path)
+        each: with_installed(texts_above(*each, host, context), each[1], host, context, searched.path)
         for each in wanted.settings
     }
-    searched = _written_folders(search_path, context) if wanted.programs else ()
     activates = {path: _sets(path, host) for path in wanted.activates} if wanted.activates else {}
     nested = {folder: nests(folder, host) for folder in wanted.nests} if wanted.nests else {}
     clients = {}
@@ -88,8 +88,8 @@ def observe(
 
         clients = {name: client_fact(name, host, context) for name in wanted.clients}
     return Facts.make((
-        paths, globs, programs, git, trees, untrusted, names, settings, nested, chosen, searched, wanders, activates,
-        clients,
+        paths, globs, programs, git, trees, untrusted, names, settings, nested, chosen,
+        searched.written if wanted.programs else (), searched.wanders, activates, clients,
     ))  # fmt: skip
 
 
@@ -99,13 +99,43 @@ def _sets(path: str, host: Host) -> tuple[str, ...]:
     return sets(host.read(path))
 
 
-def _anchored(search_path: str, cwd: str) -> tuple[str, bool]:
-    """The search path with every entry absolute, as seen from where a call begins and not from where this process
-    stands, and whether some of them were not."""
-    if search_path[:1] == "/" and search_path.count(":/") == search_path.count(":"):
-        return search_path, False
-    entries = search_path.split(":")
-    return ":".join([normpath(os.path.join(cwd or "/", entry)) for entry in entries]), True
+class _Searched(Value):
+    """A search path as seen from where a call begins, with every entry absolute. `wanders`: some were not. `writable`:
+    the folders, each with a slash, in which a program may be anything by the time it runs; `suspect`: a program is
+    searched for in one of them; `written`: those of the path; `stand_ins`: those that hold version managers' shims."""
+
+    path: str
+    wanders: bool
+    writable: tuple[str, ...]
+    suspect: bool
+    written: tuple[str, ...]
+    stand_ins: str
+
+
+_known: dict[tuple[str, str, tuple[str, ...], tuple[str, ...]], _Searched] = {}
+
+
+def _searched(search_path: str, context: Context) -> _Searched:
+    """Kept: the same few session after session."""
+    key = (search_path, context.cwd, context.workspace, context.temp)
+    found = _known.get(key)
+    if found is None:
+        if len(_known) >= _MOST_KEPT:
+            _known.clear()
+        found = _known[key] = _seen_from(*key)
+    return found
+
+
+def _seen_from(search_path: str, cwd: str, workspace: tuple[str, ...], temp: tuple[str, ...]) -> _Searched:
+    # Where this process stands says nothing of where a call begins.
+    folders = search_path.split(":")
+    wanders = not all(folder[:1] == "/" for folder in folders)
+    if wanders:
+        folders = [normpath(os.path.join(cwd or "/", folder)) for folder in folders]
+    writable = tuple([f"{folder}/" for folder in (*workspace, *temp, *TEMPORARY)])
+    written = tuple([folder for folder in folders if f"{folder}/".startswith(writable)])
+    stand_ins = ":".join(dict.fromkeys(folder for folder in folders if (folder + "/").endswith(SHIMS)))
+    return _Searched(":".join(folders), wanders, writable, suspect=bool(written), written=written, stand_ins=stand_ins)
 
 
 def _look_at(path: str, host: Host) -> PathFact:
@@ -147,7 +177,7 @@ def _below_missing(path: str, missing: dict[str, str]) -> PathFact | None:
 
 
 def _programs(
-    names: tuple[str, ...], host: Host, context: Context, search_path: str
+    names: tuple[str, ...], host: Host, context: Context, searched: _Searched
 ) -> tuple[dict[str, str], frozenset[str], frozenset[str]]:
     """What the search path gives for names, which of these the agent could have put there, and which are shims.
 
@@ -155,15 +185,18 @@ def _programs(
     project's files choose: nothing else about it matters. For a program given by path it is told whether the search
     path gives that very file.
     """
-    writable, suspect, stand_ins = _suspect(search_path, (*context.workspace, *context.temp))
     programs: dict[str, str] = {}
     untrusted = []
     chosen = []
     for name in names:
         base = name[name.rfind("/") + 1 :]
-        if base is name and not suspect and not (stand_ins and host.program(base, stand_ins)):
+        if (
+            base is name
+            and not searched.suspect
+            and not (searched.stand_ins and host.program(base, searched.stand_ins))
+        ):
             continue
-        found = host.program(base, search_path)
+        found = host.program(base, searched.path)
         programs[base] = name if base is not name and found and _is_same(found, name, host) else found
         fact = host.path(found) if found else None
         standing = any(folder in found for folder in SHIMS)
@@ -172,41 +205,14 @@ def _programs(
         if found and (
             fact is None
             or not found.startswith("/")
-            or found.startswith(writable)
-            or fact.real.startswith(writable)
+            or found.startswith(searched.writable)
+            or fact.real.startswith(searched.writable)
             or (standing and chosen_by_place(host, context))
         ):
             untrusted.append(base)
     return programs, frozenset(untrusted) if untrusted else _NONE, frozenset(chosen) if chosen else _NONE
 
 
-def _written_folders(search_path: str, context: Context) -> tuple[str, ...]:
-    """The folders of the search path in which the agent can put programs."""
-    writable, suspect, _ = _suspect(search_path, (*context.workspace, *context.temp))
-    if not suspect:
-        return ()
-    return tuple([folder for folder in search_path.split(":") if f"{folder}/".startswith(writable)])
-
-
 def _is_same(one: str, other: str, host: Host) -> bool:
     here, there = host.path(one), host.path(other)
     return here is not None and there is not None and here.real == there.real and here.kind == "file"
-
-
-def _suspect(search_path: str, own: tuple[str, ...]) -> tuple[tuple[str, ...], bool, str]:
-    """The folders, each with a slash, in which a program may be anything by the time it runs; whether a program is
-    searched for in one of them; and those of the search path that hold version managers' shims. Kept: the same few
-    session after session."""
-    found = _SUSPECTED.get((search_path, own))
-    if found is None:
-        writable = tuple([f"{folder}/" for folder in (*own, *TEMPORARY)])
-        folders = search_path.split(":")
-        suspect = any((folder + "/").startswith(writable) or folder[:1] != "/" for folder in folders)
-        stand_ins = ":".join(dict.fromkeys(folder for folder in folders if (folder + "/").endswith(SHIMS)))
-        if len(_SUSPECTED) >= _MOST_KEPT:
-            _SUSPECTED.clear()
-        found = _SUSPECTED[search_path, own] = (writable, suspect, stand_ins)
-    return found
-
-
-_SUSPECTED: dict[tuple[str, tuple[str, ...]], tuple[tuple[str, ...], bool, str]] = {}

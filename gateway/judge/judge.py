@@ -197,24 +197,26 @@ class Judge:
             facts = facts.replace(trees=trees)
         regions = self._regions_of(context)
         modes = () if self.options.mode else loaded.modes_elsewhere
-        contains, state = (
-            contains or (self.contains if recorded is None else recorded.cannot_contain),
-            self.places.state,
-        )
         asked: dict[tuple[str, ...], str] = {}
 
         def cannot(drafted: tuple[str, ...]) -> str:
-            found = asked[drafted] = contains(drafted, state)
+            asks = contains or (self.contains if recorded is None else recorded.cannot_contain)
+            found = asked[drafted] = asks(drafted, self.places.state)
             return found
 
-        found_in = [
-            decide(loaded.policy, call, judged, analysis, each, facts, regions, cannot)
-            for each in (in_modes(context, modes) if modes else (context,))
-        ]
-        verdict = max(found_in, key=lambda each: each.decision)
+        if modes:
+            each_in = [
+                decide(loaded.policy, call, judged, analysis, each, facts, regions, cannot)
+                for each in in_modes(context, modes)
+            ]
+            verdict = max(each_in, key=lambda each: each.decision)
+        else:
+            verdict = decide(loaded.policy, call, judged, analysis, context, facts, regions, cannot)
         reached = tuple(sorted(others)) if others else ()
-        seen = (given, facts, self._origin(), is_known, shell, server, annotations, found.own, reached)
-        return verdict.replace(seen=Seen.make((*seen, tuple(asked.items()))))
+        return verdict.replace(seen=Seen.make((
+            given, facts, self._told or self._origin(), is_known, shell, server, annotations, found.own, reached,
+            tuple(asked.items()),
+        )))  # fmt: skip
 
     def _origin(self) -> Origin:
         """What this judge was told and had read."""

@@ -139,11 +139,8 @@ class Pipeline:
 
         variables = {"HOME": context.home, "PWD": context.cwd}
         start = Start.make((context.cwd, context.home, variables, 0, self._second_opinion, activates))
-        analysis = analyse(text, start, self._describe)
-        items += analysis.items
-        if shell != "bash":
-            items += _read_otherwise(text, shell)
-        return analysis.replace(items=items)
+        analysis = analyse(text, start, self._describe, items)
+        return analysis if shell == "bash" else analysis.replace(items=analysis.items + _read_otherwise(text, shell))
 
     def look_below(
         self, policy: Policy, call: Call, analysis: Analysis, context: Context, recorded: Recorded | None = None

@@ -31,14 +31,13 @@ WRITTEN, TARGET, BOTH = 1, 2, 3
 WITHOUT_COVER = (*CARRIERS, "session")
 # Stands for any name in a folder: to list a folder shows the names in it, whatever they are.
 ANY_NAME = "*"
-MAX_SEEN = 4096
 _NOBODY: list[tuple[int, int, int]] = []
 
 
 class Finder(Subject):
     """What is being judged, with the clauses that may speak of it; remembers what is the same for all effects."""
 
-    __slots__ = ("by_part", "by_tool", "parts", "policy")
+    __slots__ = ("by_part", "by_tool", "kinds", "parts", "policy")
 
     def __init__(self, policy: Policy, call: Call, context: Context, parts: tuple[Part, ...]) -> None:
         self.call = call
@@ -46,6 +45,7 @@ class Finder(Subject):
         self.policy = policy
         self.items = None
         self.parts = parts
+        self.kinds = policy.kinds
         self.by_tool = _NOBODY
         if policy.tool_globs or call.tool in policy.tools:
             clauses = [*policy.tools.get(call.tool, ()), *policy.tool_globs]
@@ -67,21 +67,15 @@ class Finder(Subject):
 
     def speaks_of_carriers(self) -> bool:
         """Whether any clause may hold for the calling of the tool, or for the start of one of the programs."""
-        if self.by_part or self.by_tool:
-            return True
-        kinds, contained = self.policy.kinds, self.policy.kinds_contained if self.context.contained else ()
-        return any(kind in kinds or kind in contained for kind in WITHOUT_COVER)
+        return bool(self.by_part or self.by_tool or not self.kinds.keys().isdisjoint(WITHOUT_COVER))
 
     def candidates(self, item: Item) -> list[Candidate]:
         """Every clause that may hold for this effect."""
         effect: Any = item.effect
         kind = effect.kind
         found = self.by_tool
-        by_kind = self.policy.kinds.get(kind)
-        if by_kind:
-            found = found + [(clause, YES, BOTH) for clause in by_kind]
-        if self.context.contained and kind in self.policy.kinds_contained:
-            found = found + [(clause, YES, BOTH) for clause in self.policy.kinds_contained[kind]]
+        if kind in self.kinds:
+            found = found + [(clause, YES, BOTH) for clause in self.kinds[kind]]
         if kind in PATH_KINDS:
             here = self._by_path(effect)
             if here:
@@ -130,7 +124,7 @@ class Finder(Subject):
         if effect.tree or effect.kind == "list":
             forbidden, covered = self._inside(path, effect)
         else:
-            forbidden = covered = self._lookup(path)
+            forbidden = covered = self.policy.on_path(path)
         if not real or real == path:
             if forbidden is covered:
                 return [(clause, YES, BOTH) for clause in forbidden]
@@ -138,7 +132,7 @@ class Finder(Subject):
         if effect.tree or effect.kind == "list":
             there_forbidden, there_covered = self._inside(real, effect)
         else:
-            there_forbidden = there_covered = self._lookup(real)
+            there_forbidden = there_covered = self.policy.on_path(real)
         return [
             (clause, YES, WRITTEN * (clause in covered) + TARGET * (clause in there_covered))
             for clause in dict.fromkeys((*forbidden, *there_forbidden))
@@ -149,26 +143,13 @@ class Finder(Subject):
 
         A pattern that only some of the names match does not forbid the folder: what it names is hidden or looked for.
         """
-        inside = self._lookup(f"{path}/{ANY_NAME}" if path != "/" else f"/{ANY_NAME}")
+        inside = self.policy.on_path(f"{path}/{ANY_NAME}" if path != "/" else f"/{ANY_NAME}")
         if not inside or not effect.tree:
             return inside, inside
         rules, clauses = self.policy.rules, self.policy.clauses
         if all(rules[clauses[clause][0]][LANE] != "allow" for clause in inside):
             return inside, []
         return inside, paths.lookup_tree(self.policy.paths, path, itself=effect.kind in ("write", "delete"))
-
-    def _lookup(self, path: str) -> list[int]:
-        """Patterns that match a path; asked again and again for the same few folders and files of a session."""
-        seen = self.policy.seen
-        if seen is None:
-            return paths.lookup(self.policy.paths, path)
-        found = seen.get(path)
-        if found is None:
-            found = paths.lookup(self.policy.paths, path)
-            if len(seen) >= MAX_SEEN:
-                seen.clear()
-            seen[path] = found
-        return found
 
     def _by_host(self, host: str) -> list[Candidate]:
         return _unsure(*hosts.lookup_possible(self.policy.hosts, host))

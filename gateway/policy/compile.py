@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from gateway.core.errors import ConfigError, Problem
 from gateway.core.value import Value
-from gateway.model.decision import LAYERS
+from gateway.model.decision import LAYERS, MODES
 from gateway.model.effect import KINDS, PATH_KINDS
 from gateway.policy import commandpattern, globs, hosts, paths
 from gateway.policy.anchors import Anchors
@@ -81,10 +81,10 @@ class _Builder:
         self.tools: dict[str, list[int]] = {}
         self.tool_globs: list[int] = []
         self.kinds: dict[str, list[int]] = {}
-        self.kinds_contained: dict[str, list[int]] = {}
+        self.contained: dict[str, dict[str, list[int]]] = {mode: {} for mode in MODES}
         self.requires: list[int] = []
         self.asks_branch = False
-        self.contains = False
+        self.contains: dict[str, None] = {}
         self.excepting: list[tuple[int, str]] = []
         self.problems: list[Problem] = []
 
@@ -121,8 +121,8 @@ class _Builder:
             bounds = (rule["delegate"] or {}).get("within") or {}
             if any("branch" in when for when in (*flat, *rule["except"], bounds)):
                 self.asks_branch = True
-            if "contained" in (rule["require"] or {}) or any("contained" in each for each in (*flat, *rule["except"])):
-                self.contains = True
+            if any("contained" in each for each in (*flat, *rule["except"], bounds, rule["require"] or {})):
+                self.contains.update(dict.fromkeys((rule["id"], *([rule["excepts"]] if rule["excepts"] else []))))
             known: _Known = {}
             for when in flat:
                 self._index(number, rule["lane"], when, anchors, known)
@@ -150,9 +150,12 @@ class _Builder:
             for name in when["tool"]:
                 self.tools.setdefault(name, []).append(clause)
         elif len(kinds := kinds_of(when)) < len(KINDS):
-            index = self.kinds_contained if lane == "allow" and when.get("contained") is True else self.kinds
-            for kind in kinds:
-                index.setdefault(kind, []).append(clause)
+            indexes = [self.kinds]
+            if lane == "allow" and when.get("contained") is True:
+                indexes = [self.contained[mode] for mode in when.get("mode", MODES)]
+            for index in indexes:
+                for kind in kinds:
+                    index.setdefault(kind, []).append(clause)
         else:
             self.tool_globs.append(clause)
         tests = _prepare({name: value for name, value in when.items() if name != indexed}, anchors, known)
@@ -215,12 +218,16 @@ class _Builder:
             "tools": self.tools,
             "tool_globs": self.tool_globs,
             "kinds": self.kinds,
-            "kinds_contained": self.kinds_contained,
+            "kinds_contained": {mode: _joined(self.kinds, more) for mode, more in self.contained.items() if more},
             "requires": self.requires,
             "asks_branch": self.asks_branch,
-            "contains": self.contains,
+            "contains": list(self.contains),
             "delegations": any(row[SILENCES] >= 0 for row in self.rules),
         }
+
+
+def _joined(kinds: dict[str, list[int]], more: dict[str, list[int]]) -> dict[str, list[int]]:
+    return {kind: kinds.get(kind, []) + more.get(kind, []) for kind in {**kinds, **more}}
 
 
 def _forbids(row: list[Any]) -> bool:

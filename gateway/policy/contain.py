@@ -12,10 +12,12 @@ from gateway.model.changes import ASK, DISCARD, KEEP, NONE, OFF
 from gateway.model.decision import Decision
 from gateway.model.effect import LEAVE, Touch
 from gateway.model.verdict import Outcome, Reason
-from gateway.policy.fitting import is_unknown, leaves
+from gateway.policy.fitting import fits, is_unknown, leaves
 from gateway.policy.modes import CEILINGS, is_near
 from gateway.policy.resolve import Resolution
 from gateway.policy.table import changes_rule
+
+_ALLOW, _ASK = Decision.ALLOW, Decision.ASK
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -50,9 +52,11 @@ def decide(
     can_be_held = context.confined and (tool.shell or (tool.layered and _is_of_workspace(analysis, context)))
     shows = can_be_held and context.changes == ASK and context.reviewed
     verdict = _shown_after(resolution.verdict(), regions) if shows else resolution.verdict()
-    if verdict.decision is Decision.ALLOW and context.changes in (ASK, DISCARD) and (tool.shell or can_be_held):
+    if verdict.decision is _ALLOW and context.changes in (ASK, DISCARD) and (tool.shell or can_be_held):
         return _in_layers(verdict, cannot)
-    if not policy.contains or policy.contained == OFF or verdict.decision is Decision.ALLOW or not can_be_held:
+    if not policy.contains or policy.contained == OFF or verdict.decision is _ALLOW or not can_be_held:
+        return verdict
+    if _stays(verdict, policy, regions):
         return verdict
     left = [item.effect for item in analysis.items if leaves(item.effect, regions)]
     if left:
@@ -65,12 +69,27 @@ def decide(
     if left:
         return verdict
     contained = _shown_after(resolution.contained(), regions) if shows else resolution.contained()
-    if contained.decision is not Decision.ALLOW or contained.changes == NONE:
+    if contained.decision is not _ALLOW or contained.changes == NONE:
         return verdict  # it asks all the same, or no rule gives it the contained plan
     asks = contained.changes == ASK
     if not (asks and not context.reviewed) and not cannot(() if contained.changes == KEEP else context.workspace):
         return contained
-    return verdict.replace(changes=ASK) if asks and verdict.decision is Decision.ASK and not cannot(()) else verdict
+    return verdict.replace(changes=ASK) if asks and verdict.decision is _ASK and not cannot(()) else verdict
+
+
+def _stays(verdict: Verdict, policy: Policy, regions: Regions) -> bool:
+    """Whether some question or refusal would be the same for the call as a contained one, so that nobody need ask."""
+    modes_hold = verdict.context.mode not in CEILINGS  # else a rule may have allowed what the mode refused
+    for outcome in verdict.outcomes:
+        if outcome.decision is _ALLOW:
+            continue
+        reason = outcome.reason
+        if reason.rule.lane == "mode":
+            if modes_hold and not fits(verdict.analysis.items[reason.item].effect, regions):
+                return True
+        elif reason.certain and reason.rule.id not in policy.contains:
+            return True
+    return False
 
 
 def _is_of_workspace(analysis: Analysis, context: Context) -> bool:
@@ -103,15 +122,14 @@ def _without_installs(analysis: Analysis, left: list[Effect], registries: tuple[
 def _shown_after(verdict: Verdict, regions: Regions) -> Verdict:
     """A call in a session of whoever wants to see what calls change when they have run: what the mode alone asks about,
     and what lies in the layers, need not be asked about before."""
-    asks = [outcome for outcome in verdict.outcomes if outcome.decision is Decision.ASK]
-    if verdict.decision is not Decision.ASK or not all(_is_shown(each, verdict, regions) for each in asks):
+    asks = [outcome for outcome in verdict.outcomes if outcome.decision is _ASK]
+    if verdict.decision is not _ASK or not all(_is_shown(each, verdict, regions) for each in asks):
         return verdict
     outcomes = tuple(
-        Outcome(Decision.ALLOW, each.reason.replace(decision=Decision.ALLOW)) if each in asks else each
-        for each in verdict.outcomes
+        Outcome(_ALLOW, each.reason.replace(decision=_ALLOW)) if each in asks else each for each in verdict.outcomes
     )
-    reason = verdict.reason.replace(decision=Decision.ALLOW)
-    return verdict.replace(decision=Decision.ALLOW, reason=reason, outcomes=outcomes)
+    reason = verdict.reason.replace(decision=_ALLOW)
+    return verdict.replace(decision=_ALLOW, reason=reason, outcomes=outcomes)
 
 
 def _is_shown(outcome: Outcome, verdict: Verdict, regions: Regions) -> bool:
@@ -131,8 +149,8 @@ def _in_layers(verdict: Verdict, cannot: Callable[[tuple[str, ...]], str]) -> Ve
     can_be_decided = context.confined and (context.reviewed or context.changes == DISCARD)
     if can_be_decided and not leaves_all and not cannot(context.workspace):
         return verdict.replace(changes=context.changes)
-    asks = Outcome(Decision.ASK, Reason(changes_rule(context.changes), Decision.ASK, changing[0]))
-    return verdict.replace(decision=Decision.ASK, reason=asks.reason, outcomes=(*verdict.outcomes, asks), changes=ASK)
+    asks = Outcome(_ASK, Reason(changes_rule(context.changes), _ASK, changing[0]))
+    return verdict.replace(decision=_ASK, reason=asks.reason, outcomes=(*verdict.outcomes, asks), changes=ASK)
 
 
 _CHANGING = ("write", "delete", "code", "opaque")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from gateway.model.effect import HOLE, PATH_KINDS
 from gateway.policy import hosts
-from gateway.policy.modes import classify, is_ceiling, is_near
+from gateway.policy.modes import CEILINGS, classify, is_ceiling, is_near
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -60,7 +60,7 @@ FITTING = ("read", "list", "env", "process", "code", "opaque", "write", "delete"
 def is_refused(effect: Effect, context: Context, regions: Regions) -> bool:
     """Whether the mode refuses an effect whatever allows it: but what a contained call does that leaves nothing, since
     what it changes is thrown away there."""
-    if context.contained and effect.kind in _HELD_BY_PLAN:
+    if context.mode not in CEILINGS or (context.contained and effect.kind in _HELD_BY_PLAN):
         return False
     return is_ceiling(context.mode, classify(effect, regions, context.confined))
 

@@ -33,10 +33,9 @@ def protecting(
     nobody confines. `call` and `parts`: whose tree it is; a rule on another tool, or on other commands, says nothing
     of it."""
     wide = [(kind, [each for each in wide_clauses(policy, kind) if forbids_kind(policy, each, kind)]) for kind in kinds]
-    index = policy.paths
 
     def is_protected(path: str) -> bool:
-        here = paths.lookup(index, path)
+        here = policy.on_path(path)
         for kind, everywhere in wide:
             for clause in (*[each for each in here if forbids_kind(policy, each, kind)], *everywhere):
                 if not _speaks_of(policy, clause, kind, path, context):

@@ -51,7 +51,7 @@ _NAMES_PROGRAM = ("command", "exec", "program")
 _USER = LAYERS.index("user")
 _ALLOW, _ASK, _DENY = Decision.ALLOW, Decision.ASK, Decision.DENY
 _SAID: dict[str, dict[tuple[str, int], Outcome]] = {}
-_KEPT = 16
+_KEPT = 64
 
 
 def resolve(
@@ -111,6 +111,7 @@ class Resolution(Finder):
     def contained(self) -> Verdict:
         """The verdict on the same call as a contained one: the same clauses may speak of it."""
         self.context = self.context.replace(contained=True)
+        self.kinds = self.policy.kinds_contained.get(self.context.mode, self.kinds)
         self.begin()
         return self.verdict()
 
@@ -120,14 +121,14 @@ class Resolution(Finder):
         carriers_only = True
         silent = not self.speaks_of_carriers()
         for number, item in enumerate(self.analysis.items):
-            if item.effect.kind not in WITHOUT_COVER:
-                carriers_only = False
-                candidates = self.candidates(item)
-                outcomes.append(self._judge(number, item, candidates) if candidates else self._by_mode(number, item))
-                continue
-            if silent:
+            carries = item.effect.kind in WITHOUT_COVER
+            if carries and silent:
                 continue
             candidates = self.candidates(item)
+            if not carries:
+                carriers_only = False
+                outcomes.append(self._judge(number, item, candidates) if candidates else self._by_mode(number, item))
+                continue
             named = self._by_rules(number, item, candidates) if candidates else None
             if named is not None:
                 outcomes.append(self._answered_by_mode(named))
@@ -157,13 +158,12 @@ class Resolution(Finder):
             outcomes.append(deciding)
         return Verdict.make((
             deciding.decision, deciding.reason, tuple(outcomes), tuple(self.lost), tuple(self.noted),
-            self.call, self.analysis, self.context, self.facts, demands, self._changes(demands), None,
+            self.call, self.analysis, self.context, self.facts, demands,
+            self._changes(demands) if self.gives else NONE, None,
         ))  # fmt: skip
 
     def _changes(self, demands: tuple[tuple[str, object], ...]) -> str:
-        """What becomes of what a contained call changes: the strictest over its effects and what layers bound it to."""
-        if not self.gives:
-            return NONE
+        """What becomes of what a call changes that rules contain: the strictest over its effects, and of layers."""
         demanded = [str(value) for name, value in demands if name == "changes"]
         bounds = (changes_in(self.context.mode), self.policy.contained, self.context.changes)
         return strictest(*bounds, *self.kept.values(), *demanded)
@@ -211,15 +211,15 @@ class Resolution(Finder):
     def _by_rules(self, number: int, item: Item, candidates: list[Candidate]) -> Outcome | None:
         """The strictest rule that holds for this effect, or None when none does."""
         policy, now, items = self.policy, self.context.now, self.analysis.items
+        clauses, rules, carrier = policy.clauses, policy.rules, item.effect.kind in WITHOUT_COVER
         self.look_at(item)
-        carrier = item.effect.kind in WITHOUT_COVER
         silenced = self._silenced(candidates) if policy.delegations else ()
         best: Reason | None = None
         ends: dict[int, Reason] = {}
         for clause, forbids, covers in candidates:
-            rule, tests, of_part = policy.clauses[clause]
-            row = policy.rules[rule]
-            if 0 < row[EXPIRES] <= now:
+            rule, tests, of_part = clauses[clause]
+            row = rules[rule]
+            if row[EXPIRES] and row[EXPIRES] <= now:
                 continue
             allow = row[LANE] == "allow"
             if allow:

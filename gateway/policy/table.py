@@ -7,9 +7,11 @@ from gateway.model.changes import KEEP
 from gateway.model.decision import LAYERS
 from gateway.model.rule import Rule
 from gateway.model.source import Source
+from gateway.policy import paths
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from typing import Any, Protocol
 
     class Declaration(Protocol):
@@ -29,6 +31,7 @@ BECAUSE, INSTEAD, LOCK, DELEGATE, DEMANDS, CHANGES = range(6)
 NOTHING = ("", "", False, None, None, "")
 LAYERED = frozenset(("files.edit", "files.read", "files.write", "notebooks.edit", "search.glob", "search.grep"))
 """Handlers that reach files by the folders that they are handed (`gateway.files.opening`), and by nothing else."""
+MAX_SEEN = 8192
 REVIEW = "review:"  # and what is reviewed, which no rule of a file can have
 
 
@@ -53,16 +56,17 @@ class Policy(Value):
     """A compiled policy with the settings that decide.
 
     `rules`: rows as above. `clauses`: `[rule, tests, tests of the command]`, one for each alternative of a rule; a
-    test is `[predicate, argument]`. `forbidding`: the clauses of rules that deny or ask, and are enforced; the others
-    need not be unpacked to know what is kept from a call. Everything else maps what a call shows (path, host, program
-    and another word, tool, kind of effect) to clauses, `kinds_contained` to those of allow rules that speak of
-    contained calls alone. `delegations`, `asks_branch`: whether any rule silences another, or tests the branch.
-    `levels`: verdicts by level that a policy sets. `revision`: digest of everything it was compiled from. `seen`:
-    what the paths index said of paths, kept by a process that judges many calls; None keeps nothing. `review`: what a
-    reviewer is to see (`gateway.model.decision.REVIEWS`), "" where no policy says.
-    `contains`: whether any rule speaks of contained calls; `registries`: names of installers that may read from
-    theirs (`gateway.policy.installs`); `written`: what the sandbox lets calls write, as its setting has it;
-    `contained`: the mildest that becomes of their changes (`gateway.model.changes.BOUNDS`).
+    test is `[predicate, argument]`. `forbidding`: the clauses of rules that deny or ask, and are enforced; the
+    others need not be unpacked to know what is kept from a call. Everything else maps what a call shows (path,
+    host, program and another word, tool, kind of effect) to clauses, `kinds_contained` the kinds of what contained
+    calls show, by mode, where allow rules speak of those alone. `delegations`, `asks_branch`: whether any rule
+    silences another, or tests the branch. `levels`: verdicts by level that a policy sets. `revision`: digest of
+    everything it was compiled from. `seen`: what the paths index said of paths, kept by a process that judges many
+    calls; None keeps nothing. `review`: what a reviewer is to see (`gateway.model.decision.REVIEWS`), "" where no
+    policy says. `contains`: ids of the rules for which it counts whether a call is contained; `registries`: names
+    of installers that may read from theirs (`gateway.policy.installs`); `written`: what the sandbox lets calls
+    write, as its setting has it; `contained`: the mildest that becomes of their changes
+    (`gateway.model.changes.BOUNDS`).
     """
 
     files: list[str]
@@ -75,7 +79,7 @@ class Policy(Value):
     tools: dict[str, list[int]]
     tool_globs: list[int]
     kinds: dict[str, list[int]]
-    kinds_contained: dict[str, list[int]]
+    kinds_contained: dict[str, dict[str, list[int]]]
     requires: list[int]
     delegations: bool
     asks_branch: bool
@@ -83,10 +87,24 @@ class Policy(Value):
     revision: str = ""
     seen: dict[str, list[int]] | None = None
     review: str = ""
-    contains: bool = False
+    contains: Sequence[str] = ()
     contained: str = KEEP
     registries: tuple[str, ...] = ()
     written: tuple[str, ...] = ()
+
+    def on_path(self, path: str) -> list[int]:
+        """The clauses whose patterns match a path; asked again and again for the same folders and files of a session.
+        Nobody changes the list."""
+        seen = self.seen
+        if seen is None:
+            return paths.lookup(self.paths, path)
+        found = seen.get(path)
+        if found is None:
+            found = paths.lookup(self.paths, path)
+            if len(seen) >= MAX_SEEN:
+                seen.clear()
+            seen[path] = found
+        return found
 
     def rule(self, number: int) -> Rule:
         """The rule with this number, as verdicts show it."""

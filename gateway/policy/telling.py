@@ -31,8 +31,10 @@ def tells_more(reason: Reason, best: Reason, items: tuple[Item, ...]) -> bool:
     it does. A mode is asked about each effect, and allows them as a whole.
     """
     rule = reason.rule
-    if rule is best.rule and reason.certain is best.certain and (rule.lane != "mode" or reason.decision is _ALLOW):
-        return False
+    if rule is best.rule and reason.certain is best.certain:
+        if rule.lane != "mode" or reason.decision is _ALLOW:
+            return False
+        return _gravity(items[reason.item].effect) < _gravity(items[best.item].effect)
     return rank(reason, items[reason.item].effect) < rank(best, items[best.item].effect)
 
 

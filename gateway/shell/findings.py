@@ -75,23 +75,16 @@ class Found:
             if self.unknowns
             else ()
         )
-        return Script(
-            commands=commands,
-            redirects=redirects,
-            assignments=assignments,
-            unknowns=unknowns,
-            shadowed=frozenset(self.shadowed) if self.shadowed else NOTHING,
-            reads_env=tuple(sorted({each for each in self.env if each[0]}, key=lambda each: each[1:]))
-            if self.env
-            else (),
-            tokens=tokens(text) if unknowns else (),
-            final_cwds=final,
-            functions=tuple(self.functions_found),
-            expansions=tuple(sorted({each[1:] for each in self.env})) if self.env else (),
-            flows=tuple(self.flows),
-            bombs=tuple(dict.fromkeys(self.bombs)),
-            unordered=self.unordered,
-        )
+        reads_env: tuple[tuple[str, int, int], ...] = ()
+        expansions: tuple[tuple[int, int], ...] = ()
+        if self.env:
+            reads_env = tuple(sorted({each for each in self.env if each[0]}, key=lambda each: each[1:]))
+            expansions = tuple(sorted({each[1:] for each in self.env}))
+        return Script.make((
+            commands, redirects, assignments, unknowns, frozenset(self.shadowed) if self.shadowed else NOTHING,
+            reads_env, tokens(text) if unknowns else (), final, tuple(self.functions_found), expansions,
+            tuple(self.flows), tuple(dict.fromkeys(self.bombs)), self.unordered,
+        ))  # fmt: skip
 
 
 def unfolded(removed: Sequence[int]) -> Callable[[int, bool], int]:

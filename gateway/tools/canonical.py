@@ -87,7 +87,7 @@ def canonicalise(tool: Declaration, raw: RawCall, context: Context) -> Call:
             shown = values[tool.shown_base].rstrip("/") + "/" + shown  # the pattern alone would not tell where
     annotations = raw.annotations and freeze(raw.annotations)
     server = tool.server or (tool.server_field and values.get(tool.server_field)) or raw.server
-    return Call(tool.name, FrozenDict(values), shown, server, annotations)
+    return Call.make((tool.name, FrozenDict(values), shown, server, annotations))
 
 
 def _is_plainly_valid(

@@ -5,6 +5,8 @@ from __future__ import annotations
 import pytest
 
 from gateway.model.call import RawCall
+from gateway.model.decision import MODES
+from gateway.policy import contain
 from gateway.policy.explain import explain, message
 
 CONTAINED = {"id": "held", "allow": {"effect": ["code", "opaque", "write", "delete", "connect"], "contained": True}}
@@ -216,3 +218,49 @@ def test_a_verdict_on_a_contained_call_judged_again_is_the_same(guard) -> None:
     refused = judge.check(RawCall("Bash", {"command": "./run.sh"}), first.context, contains=lambda *_: "no")
     assert (again.changes, again.context.replace(now=0.0)) == ("keep", first.context.replace(now=0.0))
     assert (refused.decision.word, refused.contained) == ("ask", False)
+
+
+SPEAKING = (
+    {"id": "sends", "ask": {"effect": ["connect"], "contained": False}},
+    {"id": "hidden", "deny": {"effect": ["read"], "path": ["secret/**"]}, "except": [{"contained": True}]},
+    {"id": "built", "allow": {"command": ["make *"]}},
+    {"id": "watched", "ask": {"exec": ["git", "stash"]}},
+    {"id": "kept", "deny": {"effect": ["delete"], "path": ["src/**"]}},
+    {"id": "reads", "allow": {"effect": ["env"]}},
+)
+TEXTS = (
+    "./run.sh", "./run.sh; git stash", "./run.sh; curl http://localhost:8000/", "./run.sh; cat secret/x", "git stash",
+    "rm -rf src", "./run.sh; rm src/main.py", "make all", "make all; ./run.sh; cat /srv/x", "./run.sh; printenv TOKEN",
+    "kill 1234", "$x y; git stash", "cat $x", "./run.sh | tee out.txt", "rm -rf build; cat ~/.ssh/id_rsa", "if ./run",
+    "X=1 ./run.sh", "curl http://localhost:8000/", "echo x > .git/config", "apt-get install x; ./run", "cat secret/x",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    "above",
+    [
+        [],
+        [{"require": {"contained": True}}, {"id": "code", "deny": {"effect": ["code"], "contained": False}}],
+        [{"require": {"changes": "ask"}}],
+    ],
+)
+def test_no_verdict_is_another_one_where_the_second_judgement_is_spared(guard, above, monkeypatch) -> None:
+    judge = guard({"enterprise": above, "user": [CONTAINED, *SPEAKING]}, mode="default")
+    tool = judge.registry.tool("Bash")
+    found = [judge.understood(RawCall("Bash", {"command": text}), judge.context, tool) for text in TEXTS]
+    contexts = [
+        judge.context.replace(mode=mode, changes=changes, reviewed=changes == "ask")
+        for mode in MODES
+        for changes in ("none", "ask")
+    ]
+
+    def verdicts() -> list[object]:
+        return [
+            judge.judged(each.replace(context=context), context, tool, contains=lambda *_: "").replace(seen=None)
+            for each in found
+            for context in contexts
+        ]
+
+    spared = verdicts()
+    monkeypatch.setattr(contain, "_stays", lambda *_: False)
+    assert verdicts() == spared
