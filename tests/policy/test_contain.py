@@ -22,6 +22,7 @@ def decided(guard):
             RawCall("Bash", {"command": text}), contains=lambda *_: "" if holds else "there is no sandbox"
         )
         assert found.contained is (found.changes in ("keep", "discard"))
+        assert explain(found)["changes"] == found.changes  # what `check --json` says
         return found.decision.word, found.changes, found.reason.rule.id
 
     return decide
