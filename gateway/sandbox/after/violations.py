@@ -273,6 +273,12 @@ def _of_network(plan: SandboxPlan, line: str, lower: str) -> Iterator[Violation]
     if match is None and not any(phrase in lower for phrase in _UNREACHED):
         return
     host = ""
+    if "unix://" in lower:  # a daemon's socket, whatever stands before it
+        words = line[lower.index("unix://") + len("unix://") :].split()
+        path = words[0].rstrip(".:,'\")") if words else ""
+        hint = f"whoever has this socket may do what its daemon can; a rule's calls get it by `sockets: [/{path}]`"
+        yield Violation("net", path, rule="", source="output", hint=hint, certain=False)
+        return
     if match is not None:
         host = next(group for group in match.groups() if group).rstrip(".:").lower()
         head, _, port = host.rpartition(":")

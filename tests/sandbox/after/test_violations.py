@@ -184,6 +184,18 @@ def test_an_ordinary_failure_yields_nothing(text: str) -> None:
     assert told(text) == ()
 
 
+@pytest.mark.parametrize(
+    ("text", "path"),
+    [
+        ("Cannot connect to the Docker daemon at unix:///run/x.sock. Is the docker daemon running?", "/run/x.sock"),
+        ("failed to connect to x: unix://", ""),
+    ],
+)
+def test_a_daemon_that_is_not_reached_is_a_socket_and_no_host(text: str, path: str) -> None:
+    hint = f"whoever has this socket may do what its daemon can; a rule's calls get it by `sockets: [/{path}]`"
+    assert told(text) == (Violation("net", path, rule="", source="output", hint=hint, certain=False),)
+
+
 NET = [
     ("curl: (6) Could not resolve host: example.com", "example.com"),
     ("wget: unable to resolve host address \u2018example.com\u2019", "example.com"),
