@@ -77,14 +77,14 @@ class World:
         afar._keys._now = self.clock
         self.guard = Guard(afar.app(), 1, origin=given["origin"])
         self.said: list[Any] = []  # what whoever asked was answered
-        self._asking: list[tuple[asyncio.StreamWriter, asyncio.Task[None]]] = []
+        self._asking: list[tuple[str, asyncio.StreamWriter, asyncio.Task[None]]] = []
 
     def close(self) -> None:
         self.loop.run_until_complete(self._close())
         self.loop.close()
 
     async def _close(self) -> None:
-        for writer, task in self._asking:
+        for _name, writer, task in self._asking:
             writer.close()
             task.cancel()
         await self.desk.close()
@@ -101,20 +101,19 @@ class World:
             reader, writer = await asyncio.open_unix_connection(f"{self.folder}/desk", limit=1 << 20)
             writer.write(line_of({"question": shown}))
             told = message_of(await reader.readline())
-            self._asking.append((writer, asyncio.ensure_future(self._take(reader, writer))))
+            self._asking.append((shown["id"], writer, asyncio.ensure_future(self._take(reader, writer))))
             return told
 
         assert self.loop.run_until_complete(come()) == {"shown": True}
         return {"id": shown["id"], "digest": digest_of(shown)}
 
     def withdraws(self) -> None:
-        """Whoever asked last is gone."""
-
-        before = len(self.desk.waiting())
+        """Whoever asked last is gone, also where it was answered already."""
+        name, writer, _task = self._asking[-1]
 
         async def go() -> None:
-            self._asking[-1][0].close()
-            while len(self.desk.waiting()) == before:
+            writer.close()
+            while self.desk.find(name) is not None:
                 await asyncio.sleep(0)
 
         self.loop.run_until_complete(go())
