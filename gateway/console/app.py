@@ -14,13 +14,14 @@ from starlette.routing import Route
 from gateway.console.files import FILES, assets
 from gateway.console.live import Listener, Live
 from gateway.console.looks import Looks
-from gateway.console.nodes import data
+from gateway.console.nodes import at_home, data
 from gateway.console.pages import live as live_page
 from gateway.console.pages.frame import document
 from gateway.console.pages.parts import Page, empty, page_head
 from gateway.console.pages.pending import pending
 from gateway.console.tokens import PAGE, Tokens
 from gateway.core.errors import GatewayError
+from gateway.core.places import places
 from gateway.model.record import DECISION, OUTCOME
 from gateway.policy.wording import visible
 
@@ -104,8 +105,11 @@ class Console:
     async def _made(self, path: str, query: dict[str, str], token: str, kind: str) -> Page:
         if path in ("/", "/pending"):
             waiting = self._desk.show(token) if kind == PAGE else self._desk.waiting()
-            return pending(waiting, monotonic(), may_answer=kind == PAGE)
-        return await asyncio.to_thread(self._looks.page, path, query)
+            page = pending(waiting, monotonic(), may_answer=kind == PAGE)
+        else:
+            page = await asyncio.to_thread(self._looks.page, path, query)
+        home = places().home
+        return page.replace(main=tuple([at_home(each, home) for each in page.main]))
 
     # --------------------------------------------------------------------------------------------------- what is done
 

@@ -11,7 +11,7 @@ from gateway.api.changes import Changes
 from gateway.audit.index import Index, Query, behind
 from gateway.audit.reading import Moment
 from gateway.console.nodes import data, h
-from gateway.console.pages import agents, changes, coverage, interruptions, live, policy, proposal, why
+from gateway.console.pages import agents, changes, coverage, interruptions, live, policy, proposal, suggestions, why
 from gateway.console.pages.parts import Page, empty, page_head
 from gateway.console.work import Work
 from gateway.core.cache import digest
@@ -33,6 +33,7 @@ _MOST_ASKS = 5_000
 _SUGGESTED = 8  # shapes for which a rule is looked for
 _KEPT = 120.0  # seconds for which what the doctor said is shown again
 _READ_AT_ONCE = 4 << 20  # bytes that an index takes in without anybody being told
+_ANSWERED_DAYS = 90  # whose answers rules are made from
 _INDEX, _REPLAY = "index", "replay"  # as `frontends/console_work.py` knows them
 _BUSY = "Two things are being worked out already: wait for one of them."
 _RECORDS = 2 * live.SHOWN + 20  # lines that hold as many calls
@@ -103,6 +104,8 @@ class Looks:
         Raises GatewayError."""
         if not isinstance(kind, str) or not isinstance(text, str):
             return (empty("That is no change."),), ""
+        if kind == suggestions.KIND:
+            return self._suggesting()
         proposed = self._sources.proposed(kind, text)
         noted = policy.linted(proposed.noted) if proposed.noted else ()
         if proposed.is_broken:
@@ -116,6 +119,15 @@ class Looks:
             return (*noted, empty(_BUSY)), ""
         return (*noted, proposal.progress(0, 0, "the record is judged anew")), job.id
 
+    def _suggesting(self) -> tuple[tuple[Node, ...], str]:
+        """The work that finds rules from answers."""
+        root = self._sources.judge().options.root
+        given = {"record": self._sources.record, "root": root, "since": _since(_ANSWERED_DAYS)}
+        job = self._work.begin(suggestions.KIND, given, name=suggestions.KIND, about={"shows": suggestions.suggested})
+        if job is None:
+            return (empty(_BUSY),), ""
+        return (proposal.progress(job.done, job.of, "what was answered is judged anew"),), job.id
+
     def worked(self, name: str) -> dict[str, Any] | None:
         """How far a piece of work is, and what came out; None for one that is unknown."""
         job = self._work.find(name)
@@ -125,6 +137,8 @@ class Looks:
         told: dict[str, Any] = {"ended": job.is_ended, "done": job.done, "of": job.of}
         if job.is_ended and job.problem:
             told["main"] = [data(empty("It could not be worked out.", visible(job.problem)))]
+        elif job.is_ended and (shows := job.about.get("shows")) is not None:
+            told["main"] = [data(each) for each in shows(job.result)]
         elif job.is_ended and proposed is not None:
             shown = proposal.previewed(proposed, job.result, self._asked(), _DAYS, job.id)
             told["main"] = [data(each) for each in shown]
@@ -200,7 +214,8 @@ class Looks:
         rules = [self._sources.always(each.last) for each in shapes[:_SUGGESTED]]
         today = datetime.now(UTC).date()
         days = [(today - timedelta(days=ago)).isoformat() for ago in reversed(range(_DAYS))]
-        return interruptions.interruptions(asks, shapes, rules, days, is_all=len(asks) < _MOST_ASKS)
+        more = suggestions.asking(_ANSWERED_DAYS)
+        return interruptions.interruptions(asks, shapes, rules, days, is_all=len(asks) < _MOST_ASKS, more=more)
 
     def _policy(self, query: Mapping[str, str]) -> Page:
         judge = self._sources.judge()

@@ -83,6 +83,26 @@ def _flat(part: Any) -> Iterable[Node | str]:
             yield from _flat(each)
 
 
+PATH = "path"  # of a class: what holds it names files, where the folder of a person may be a `~`
+
+
+def at_home(node: Node | str, home: str) -> Node | str:
+    """The same with `~` for the folder of a person, in what names files; texts of calls stay as they are."""
+    if isinstance(node, str):
+        return node
+    if PATH in dict(node.attributes).get("class", "").split():
+        return _short(node, home.rstrip("/"))
+    return node.replace(children=tuple([at_home(each, home) for each in node.children]))
+
+
+def _short(node: Node, home: str) -> Node:
+    children = [
+        _short(each, home) if isinstance(each, Node) else each.replace(f"{home}/", "~/") if home else each
+        for each in node.children
+    ]
+    return node.replace(children=tuple(children))
+
+
 def html(node: Node | str) -> str:
     """As HTML, every text and value escaped."""
     if isinstance(node, str):

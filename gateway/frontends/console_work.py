@@ -1,6 +1,6 @@
-"""The process that does what takes the console long: brings the index of the record up to date, or judges the record
-anew under a policy that is about to be saved. What is given comes as JSON by standard input; how far it is and what
-came out goes to standard output, a line of JSON each."""
+"""The process that does what takes the console long: brings the index of the record up to date, judges the record anew
+under a policy that is about to be saved, or looks for rules in what was answered. What is given comes as JSON by
+standard input; how far it is and what came out goes to standard output, a line of JSON each."""
 
 import json
 import os
@@ -14,7 +14,7 @@ if __name__ == "__main__":
 
 from gateway.core.errors import GatewayError
 
-INDEX, REPLAY = "index", "replay"
+INDEX, REPLAY, SUGGEST = "index", "replay", "suggest"
 _EVERY = 0.2  # seconds between two words on how far it is
 
 
@@ -23,7 +23,7 @@ def main(kind: str) -> int:
     given = json.loads(sys.stdin.readline())
     told = _Telling()
     try:
-        result = {INDEX: _index, REPLAY: _replay}[kind](given, told)
+        result = {INDEX: _index, REPLAY: _replay, SUGGEST: _suggest}[kind](given, told)
     except GatewayError as error:
         _say({"problem": str(error)})
         return 1
@@ -63,6 +63,14 @@ def _replay(given: dict[str, Any], told: _Telling) -> object:
     old = RECORDED if given.get("as_decided") else trusting(PRESENT, root)
     found = compared(given["record"], old, new, given["since"], workers=given.get("workers", 0), judging=told)
     return comparison_data(found)
+
+
+def _suggest(given: dict[str, Any], told: _Telling) -> object:
+    """The few rules that would have ended most questions of a project that people said yes to."""
+    from gateway.replay.suggesting import suggested
+
+    found = suggested(given["record"], given["root"], given["since"], judging=told)
+    return found.as_dict() | {"rules": [each.as_dict() for each in found.rules]}
 
 
 def _say(told: object) -> None:

@@ -8,13 +8,14 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import parse_qs
 
 import pytest
+from consoles import until
 from pages_read import HOSTILE, Reader
 
 from gateway.console import nodes
 from gateway.console.desk import Waiting
 from gateway.console.files import assets
-from gateway.console.nodes import h, html, text
-from gateway.console.pages import agents, interruptions, live, policy, why
+from gateway.console.nodes import at_home, h, html, text
+from gateway.console.pages import agents, interruptions, live, policy, suggestions, why
 from gateway.console.pages.frame import MENU, document
 from gateway.console.pages.parts import Page, block, marked
 from gateway.console.pages.pending import pending
@@ -216,6 +217,40 @@ def test_a_rule_that_ends_a_question_is_tried_on_the_call_that_asked(lived: Runn
     own = parse_qs(way.partition("?")[2])["policy"][0]
     told = lived.post("/api/try", lived.opened(), {"call": "touch x", "policy": own}).text
     assert '["span",{"class":"badge allow"}' in told
+
+
+def test_rules_from_answers_are_looked_for_once_somebody_wants_them(lived: Running):
+    assert "Look for rules" in Reader(lived.get("/interruptions", lived.reader).text).said
+    begun = lived.post("/api/preview", lived.opened(), {"kind": "suggest", "text": ""}).json
+    assert begun["work"]
+    told = until(lambda: (found := lived.get(f"/api/work/{begun['work']}", lived.reader).json)["ended"] and found)
+    assert "Nothing that policy asks about was agreed to here." in json.dumps(told["main"])
+    assert lived.post("/api/save", lived.opened(), {"work": begun["work"]}).status == 409
+
+
+def test_a_script_in_what_is_suggested_is_text():
+    hostile = "<img src=x onerror=alert(1)>\u202e"
+    rule = {"text": hostile, "questions": 2, "sessions": 0, "days": 1, "others_count": 1}
+    rule |= {key: [hostile] for key in ("ends", "asks", "others", "opens")}
+    found = {"rules": [rule], "agreed": 2, "ended": 2, "elsewhere": 1, "unjudged": 1, "vetoed": [[hostile, 1]]}
+    page = "".join(map(html, suggestions.suggested(found)))
+    assert ("<img" in page, "&lt;img" in page) == (False, True)
+    assert "\u202e" not in re.sub(r'data-text="[^"]*"', "", page)
+
+
+@pytest.mark.parametrize(
+    ("node", "said"),
+    [
+        (h("code", {"class": "place path"}, "/home/ann/a/b.yaml:3"), "~/a/b.yaml:3"),
+        (h("p", "in ", h("code", {"class": "path"}, "/home/ann/x")), "in ~/x"),
+        (h("span", {"class": "path"}, "writes ", h("b", "/home/ann/x")), "writes ~/x"),
+        (h("code", {"class": "path"}, "/home/anna/x"), "/home/anna/x"),
+        (h("pre", {"class": "call"}, "cat /home/ann/x"), "cat /home/ann/x"),
+        (h("code", "cat '/home/ann/x'"), "cat '/home/ann/x'"),
+    ],
+)
+def test_a_persons_folder_is_short_in_paths_alone(node: Any, said: str):
+    assert text(at_home(node, "/home/ann")) == said
 
 
 def test_a_recent_call_is_found_without_an_index(lived: Running):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 from typing import TYPE_CHECKING
 
@@ -10,8 +11,10 @@ from warmed import warm
 
 from gateway.audit.log import Log
 from gateway.config.load import Options
+from gateway.console.nodes import html
+from gateway.console.pages.suggestions import suggested as shown
 from gateway.core.errors import ConfigError
-from gateway.frontends import consent
+from gateway.frontends import consent, console_work
 from gateway.frontends.cli.policy_suggest import suggest
 from gateway.judge.judge import Judge
 from gateway.judge.pipeline import TEMP
@@ -59,6 +62,19 @@ def test_rules_are_printed_with_what_speaks_for_them(root: Path, capsys: pytest.
     assert suggest(cwd=str(root), how="process", json=True) == 0
     found = json.loads(capsys.readouterr().out)
     assert (found["ended"], [each["text"] for each in found["rules"]]) == (2, [RULE])
+
+
+def test_the_console_finds_the_same_and_offers_each_to_be_looked_at(
+    root: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    given = {"record": str(root.parent / ".local/state/gateway/audit"), "root": str(root), "since": ""}
+    monkeypatch.setattr("sys.stdin", io.StringIO(json.dumps(given) + "\n"))
+    assert console_work.main("suggest") == 0
+    found = json.loads(capsys.readouterr().out.splitlines()[-1])["result"]
+    assert [each["text"] for each in found["rules"]] == [RULE]
+    page = "".join(map(html, shown(found)))
+    assert "1 rule would have ended 2 of 2" in page
+    assert 'data-change="rule" data-text="allow: {exec: curl, ' in page
 
 
 def test_nothing_is_saved_without_a_person_at_a_terminal(root: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -45,15 +45,16 @@ class Asking(Running):
         (self.home / ".config" / "gateway" / "policy.yaml").write_text(SAYS % (page, more))
 
     @contextmanager
-    def hook(self, agent: str, command: str = "touch made", *, words: Any = ()) -> Iterator[subprocess.Popen[str]]:
+    def hook(self, agent: str, *, waits: str = "600") -> Iterator[subprocess.Popen[str]]:
         """The line that is put into an agent's settings, started as the agent does it, and told of a command."""
-        line = hook_lines(agent, words)("" if agent == "opencode" else canary.BEFORE[agent])
+        line = hook_lines(agent)("" if agent == "opencode" else canary.BEFORE[agent])
+        line[line.index("--waits") + 1] = waits
         process = subprocess.Popen(
             line, env=self.environment, cwd=self.project, text=True, start_new_session=True,
             stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
         )  # fmt: skip
         assert process.stdin is not None
-        process.stdin.write(json.dumps(before(agent, str(self.project), given={"command": command})))
+        process.stdin.write(json.dumps(before(agent, str(self.project), given={"command": "touch made"})))
         process.stdin.close()
         process.stdin = None
         try:
@@ -257,8 +258,7 @@ def test_a_console_that_is_killed_leaves_it_to_the_agent(asking: Asking, tmp_pat
 def test_whatever_stands_still_the_hook_ends_before_its_agent_stops_waiting(asking: Asking, depth: int):
     """Its agent waits 36 s: the person has 6, then it is left to the agent; a decider that hangs is ended after 16."""
     began = time.monotonic()
-    line = ("--waits", "36")
-    with asking.hook("codex", words=line) as process:
+    with asking.hook("codex", waits="36") as process:
         if depth:
             until(asking.questions)
             os.kill(of(process, depth), signal.SIGSTOP)

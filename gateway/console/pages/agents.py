@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from gateway.console.nodes import h
+from gateway.console.nodes import PATH, h
 from gateway.console.pages.parts import Page, page_head
 from gateway.policy.wording import visible
 
@@ -31,7 +31,7 @@ def agents(found: Sequence[Looked]) -> Page:
 
 def _one(each: Looked) -> Node:
     sign, word = _STATES.get(each.state, ("·", each.state))
-    details = [h("li", visible(line)) for line in each.details]
+    details = [h("li", {"class": PATH}, visible(line)) for line in each.details]
     return h(
         "li",
         {"class": f"look l-{word.split()[0]}"},
@@ -40,7 +40,7 @@ def _one(each: Looked) -> Node:
             "div",
             h("strong", visible(each.name)),
             " ",
-            visible(each.text),
+            h("span", {"class": PATH}, visible(each.text)),
             h("p", {"class": "remedy"}, "→ ", visible(each.remedy)) if each.remedy else None,
             h("details", h("summary", f"{len(details)} more"), h("ul", details)) if details else None,
         ),

@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 from gateway.changes.listing import DELETED, MODE, NEW
 from gateway.changes.store import KEPT
 from gateway.console.nodes import h
-from gateway.console.pages.parts import Page, empty, facts, moment, page_head, table
+from gateway.console.pages.parts import Page, empty, facts, moment, page_head, path, table
 from gateway.core.quantities import counted
 from gateway.files.diff import unified
 from gateway.policy.wording import shortened, visible
@@ -35,7 +35,7 @@ def missing(number: int, reason: str) -> Page:
 
 def listing(found: Sequence[Listed], root: str) -> Page:
     """Each call with what it changed, the latest first."""
-    head = page_head("Changes", "What each call changed in ", h("code", visible(root)), ", kept for a week.")
+    head = page_head("Changes", "What each call changed in ", path(root), ", kept for a week.")
     if not found:
         nothing = empty(
             "Nothing that calls changed in this project is kept.",
@@ -53,7 +53,8 @@ def listing(found: Sequence[Listed], root: str) -> Page:
         ]
         for each in found
     ]
-    return Page("Changes", (head, table("Calls that changed files", ("no.", "when", "call", "changed", "state"), rows)))
+    heads = ("no.", "when", "call", "changed", "state")
+    return Page("Changes", (head, table("Calls that changed files", heads, rows, stacks=True)))
 
 
 def _names(each: Listed) -> Node:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 
-from gateway.console.nodes import h
+from gateway.console.nodes import PATH, h
 from gateway.console.pages.parts import KINDS, Page, cell, empty, kind, moment, page_head, table, texts
 from gateway.console.pages.proposal import box
 from gateway.core.value import Value
@@ -107,9 +107,11 @@ def interruptions(
     days: Sequence[str],
     *,
     is_all: bool,
+    more: Node | None = None,
 ) -> Page:
     """`days`: those that are shown, the last one today. `is_all`: whether `asks` are all of them. `rules`: for the
-    first shapes the narrowest rule that lets the last such call run, "" where there is none."""
+    first shapes the narrowest rule that lets the last such call run, "" where there is none. `more`: what stands before
+    those."""
     head = page_head("Interruptions", f"What policy asked about in the last {len(days)} days, and what would end it.")
     if not asks:
         nothing = empty("Nothing was asked about.", "What policy asks about is counted here, day by day.")
@@ -120,6 +122,7 @@ def interruptions(
         head,
         note,
         h("section", h("h2", "Questions a day"), _chart(per_day), _days(per_day)),
+        more,
         _shapes(shapes, rules),
     ]
     return Page("Interruptions", tuple(each for each in main if each is not None))
@@ -197,7 +200,12 @@ def _shapes(shapes: Sequence[Shape], rules: Sequence[str]) -> Node:
     rows = [
         [
             each.count,
-            [h("strong", visible(each.what)), " ", kind(each.does), h("div", {"class": "dim"}, visible(each.where))],
+            [
+                h("strong", visible(each.what)),
+                " ",
+                kind(each.does),
+                h("div", {"class": f"dim {PATH}"}, visible(each.where)),
+            ],
             f"{each.agreed} of {each.answered}" if each.answered else "not here",
             [_link(each), h("div", cell(shortened(said_of(each.last), 100)))],
             _rule(each, rules[at] if at < len(rules) else ""),

@@ -70,9 +70,14 @@ def row(decision: Mapping[str, Any], outcome: Mapping[str, Any] | None) -> Node:
             h("span", {"class": "tool"}, visible(texts(decision, "tool"))),
             h("code", {"class": "said"}, visible(shortened(said_of(decision), LONGEST))),
             h("span", {"class": "rule"}, visible(name)),
-            h("span", {"class": "end"}, end_of(decision, outcome)),
+            h("span", {"class": "end"}, end_of(decision, outcome) or _agreed(decision)),
         ),
     )
+
+
+def _agreed(decision: Mapping[str, Any]) -> str:
+    grant = decision.get("grant")
+    return "agreed to" if isinstance(grant, dict) and grant.get("allow") is True else ""
 
 
 def end_of(decision: Mapping[str, Any], outcome: Mapping[str, Any] | None) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from itertools import pairwise
 
-from gateway.console.nodes import h
+from gateway.console.nodes import PATH, h
 from gateway.core.value import Value
 from gateway.policy.wording import visible
 
@@ -182,7 +182,12 @@ def _of(column: int, numbers: Sequence[int]) -> str | None:
 
 def place(file: str | None, line: int | None) -> Node | None:
     """Where a rule stands."""
-    return None if not file else h("code", {"class": "place"}, visible(f"{file}:{line}" if line else file))
+    return None if not file else h("code", {"class": f"place {PATH}"}, visible(f"{file}:{line}" if line else file))
+
+
+def path(name: str) -> Node:
+    """A file or folder."""
+    return h("code", {"class": PATH}, visible(name))
 
 
 def long_code(text: str | None) -> Node | None:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from gateway.approval.page_wire import ELSEWHERE, PAGE
-from gateway.console.nodes import h
-from gateway.console.pages.parts import Page, block, empty, facts, kind, marked, page_head, place
+from gateway.console.nodes import PATH, h
+from gateway.console.pages.parts import Page, block, empty, facts, kind, marked, page_head, path, place
 from gateway.policy.wording import visible
 
 TYPE_CHECKING = False
@@ -30,7 +30,7 @@ def pending(waiting: Sequence[Waiting], now: float, *, may_answer: bool) -> Page
     main: list[Node] = [
         page_head(
             "Pending",
-            "Calls that wait for you. The terminal that asks waits beside this page: the first answer counts.",
+            "Calls that wait for you. A terminal that asks waits beside this page: the first answer counts.",
         ),
     ]
     if waiting:
@@ -41,6 +41,13 @@ def pending(waiting: Sequence[Waiting], now: float, *, may_answer: bool) -> Page
                 "Nothing waits for an answer.",
                 "Where policy says ask of a call that the gateway runs, the question stands here and at the terminal.",
                 ["Try it: ", h("code", "gateway exec -- touch hello"), "."],
+                [
+                    "What agents such as Claude Code and Codex would ask stands here first with ",
+                    h("code", "settings: {agents: {page: 60}}"),
+                    " in your own ",
+                    h("a", {"href": "/policy"}, "policy"),
+                    ".",
+                ],
             )
         )
     return Page(f"Pending ({len(waiting)})" if waiting else "Pending", tuple(main))
@@ -75,12 +82,12 @@ def card(each: Waiting, now: float, answers: Node, where: str = PAGE) -> Node:
         {"class": "card", "aria-labelledby": title, "data-question": each.id, "data-digest": each.digest},
         h(
             "header",
-            h("h2", {"id": title}, visible(shown["head"])),
+            h("h2", {"id": title, "class": PATH}, visible(shown["head"])),
             h(
                 "p",
                 {"class": "hint"},
                 ["process ", each.pid, " · "] if where == PAGE else None,
-                h("code", visible(shown["cwd"])),
+                path(shown["cwd"]),
                 " · ",
                 h("span", {"class": "left", "data-left": left}, f"{left} s left"),
             ),
@@ -138,7 +145,7 @@ def _asked(asked: Sequence[Any]) -> Node | None:
             "li",
             kind(str(each.get("kind", ""))),
             " it ",
-            visible(str(each.get("does", ""))),
+            h("span", {"class": PATH}, visible(str(each.get("does", "")))),
             " ",
             h("span", {"class": "rule"}, visible(str(each.get("rule", "")))),
             " ",
@@ -154,7 +161,7 @@ def _always(shown: dict[str, Any]) -> Node:
     return h(
         "div",
         {"class": "note"},
-        h("p", "“Always” saves this rule in ", h("code", visible(shown["file"])), ":"),
+        h("p", "“Always” saves this rule in ", path(shown["file"]), ":"),
         h("pre", {"class": "text", "tabindex": "0", "aria-label": "the rule"}, visible(shown["always"])),
         h("p", "From then on, without a question, inside: ", visible(shown["later"])) if shown["later"] else None,
     )

@@ -4,7 +4,7 @@ that makes it."""
 from __future__ import annotations
 
 from gateway.console.nodes import h
-from gateway.console.pages.parts import badge, empty, place, table
+from gateway.console.pages.parts import badge, empty, path, place, table
 from gateway.policy.wording import visible
 
 TYPE_CHECKING = False
@@ -101,7 +101,7 @@ def saving(proposed: Proposed, name: str) -> Node:
     return h(
         "div",
         {"class": "answers", "data-save": name},
-        h("p", {"class": "hint"}, "It is saved in ", h("code", visible(proposed.path)), "."),
+        h("p", {"class": "hint"}, "It is saved in ", path(proposed.path), "."),
         h(
             "div",
             {"class": "buttons"},

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import json
 
-from gateway.console.nodes import h
+from gateway.console.nodes import PATH, h
 from gateway.console.pages.live import end_of
 from gateway.console.pages.parts import (
     Page,
@@ -18,6 +18,7 @@ from gateway.console.pages.parts import (
     marked,
     moment,
     page_head,
+    path,
     place,
     table,
     texts,
@@ -131,7 +132,7 @@ def _then(told: CallTold) -> Node:
                 ("answer", answered),
                 ("became", visible(end_of(decision, outcome)) or _no_end(decision)),
                 ("said", visible(texts(outcome or {}, "reason"))),
-                ("from", h("code", visible(texts(decision, "cwd")))),
+                ("from", path(texts(decision, "cwd"))),
                 (
                     "mode",
                     visible(texts(decision, "mode"))
@@ -163,8 +164,10 @@ def _rules(verdict: Verdict) -> Node:
     return h(
         "section",
         h("h2", "Rules"),
-        table("Rules that decide now", heads, rows),
-        h("details", h("summary", f"{len(lost)} that lost"), table("Rules that lost", heads, lost)) if lost else None,
+        table("Rules that decide now", heads, rows, stacks=True),
+        h("details", h("summary", f"{len(lost)} that lost"), table("Rules that lost", heads, lost, stacks=True))
+        if lost
+        else None,
     )
 
 
@@ -172,10 +175,10 @@ def _rule_row(entry: Mapping[str, Any]) -> list[Any]:
     said = "; ".join(filter(None, (entry["lost"] or "", entry["note"] or "")))
     return [
         badge(entry["decision"]),
-        h("div", h("code", visible(entry["id"])), long_code(entry["text"])),
+        [h("div", h("code", visible(entry["id"]))), h("div", long_code(entry["text"]))],
         place(entry["file"], entry["line"]) or h("span", {"class": "dim"}, visible(entry["layer"])),
         h("code", visible(entry["segment"])) if entry["segment"] else "the whole call",
-        h("span", {"class": "dim"}, visible(said)),
+        h("span", {"class": "dim"}, visible(said)) if said else None,
     ]
 
 
@@ -222,7 +225,7 @@ def _effects(effects: Iterable[Mapping[str, Any]]) -> Node | None:
             "li",
             kind(each["kind"]),
             " ",
-            h("code", visible(each["target"] or each.get("why") or "")),
+            path(each["target"] or each.get("why") or ""),
             f" → {visible(each['real'])}" if each.get("real") else None,
             [" ", badge(each["decision"]), " ", h("span", {"class": "rule"}, visible(each["rule"]))]
             if "decision" in each
@@ -322,9 +325,9 @@ def _now(told: CallTold, is_same: bool) -> Node:
             [
                 ("then", badge(then)),
                 ("now", [badge(verdict.decision.word), " the same" if is_same else " it has changed"]),
-                ("it", visible(does)),
+                ("it", h("span", {"class": PATH}, visible(does)) if does else None),
                 ("by", h("code", visible(verdict.reason.rule.id))),
-                ("on", h("code", visible(found.get("target", ""))) if does else None),
+                ("on", path(found.get("target", "")) if does else None),
             ]
         ),
     )

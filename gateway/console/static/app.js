@@ -252,6 +252,7 @@ function bindChange(box) {
     if (!told.work) return;
     follow(told.work, place, (found) => {
       place.replaceChildren(...(found.main || []).map((each) => built(each)));
+      for (const inner of place.querySelectorAll("[data-change]")) bindChange(inner);
       const saving = place.querySelector("[data-save]");
       if (saving) bindSave(saving);
     });
