@@ -23,6 +23,10 @@ PAGES = (
 )  # fmt: skip
 
 
+# Wider than a narrow screen, and without a place to break it at.
+LONG = "anamethatgoeson" * 4
+
+
 class Seen(Tab):
     """A console with a page open."""
 
@@ -57,8 +61,10 @@ def seen(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Seen]:
     policy = top / "home" / ".config" / "gateway" / "policy.yaml"
     policy.parent.mkdir(parents=True)
     policy.write_text(
-        "version: 1\nextends: [daily]\nrules:\n  - id: makes\n    allow: {command: 'touch made*', effect: write}\n"
+        "version: 1\nextends: [daily]\nsettings: {contained: 'off'}\n"
+        "rules:\n  - id: makes\n    allow: {command: 'touch made*', effect: write}\n"
         "  - id: no-prod\n    deny: {host: prod.example.com}\n    matches: [curl https://prod.example.com]\n"
+        f"  - id: {LONG}\n    ask: 'Bash(touch {LONG}*)'\n"
     )
     running = Running(top / "home", top / "project")
     for words in (
@@ -94,7 +100,7 @@ def test_the_token_leaves_the_address_and_a_second_use_of_the_link_opens_nothing
 
 def test_no_page_has_what_axe_finds_or_anything_on_the_console_in_either_scheme_at_any_width(seen: Seen):
     found: dict[str, Any] = {}
-    waits = seen.running.gateway("exec", "--", "touch", "asked")
+    waits = seen.running.gateway("exec", "--", "touch", f"{LONG}{LONG}")
     seen.goes("/pending")
     seen.page.locator("[data-question]").wait_for()
     for path in PAGES:
