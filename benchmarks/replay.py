@@ -183,12 +183,15 @@ def measure(decisions: int, distinct: int, how: str, workers: int) -> int:
         verdict = verdicts[number] if number < distinct else verdicts[int(distinct * draw.random() ** 2)]
         log.decision(verdict, front="benchmark", session=f"s{number // 500}", policy=revision, bundle=judge.bundle)
     log.close()
-    own = f"{HOME}/other.yaml"
-    Path(own).write_text(
-        "version: 1\nextends: [daily]\nrules:\n  - {id: more, deny: 'Bash(git push *)'}\n", encoding="utf-8"
-    )
+    head = "version: 1\nextends: [daily]\nrules:\n"
+    others = {"one": "  - {id: more, deny: 'Bash(git push *)'}\n", "another": "  - {id: more, ask: 'Bash(make *)'}\n"}
+    for name, rule in others.items():
+        Path(f"{HOME}/{name}.yaml").write_text(head + rule, encoding="utf-8")
+    one, another = (side_of(f"{HOME}/{name}.yaml", folder, "user") for name in others)
+    # From the second time on, what was judged is known: no more is judged than what the changed rule may speak of.
     sides: list[tuple[str, Side, Side]] = [
-        ("replay", RECORDED, RECORDED), ("diff", PRESENT, side_of(own, folder, "user")),
+        ("replay", RECORDED, RECORDED), ("replay again", RECORDED, RECORDED), ("diff", PRESENT, one),
+        ("diff of another rule", PRESENT, another),
     ]  # fmt: skip
     for name, old, new in sides:
         start = time.perf_counter()

@@ -39,8 +39,10 @@ def digest(parts: Iterable[bytes | str]) -> str:
 class Cache:
     """Entries in one folder, which is made on the first write."""
 
-    def __init__(self, folder: str) -> None:
+    def __init__(self, folder: str, most: int = MAX_ENTRIES) -> None:
+        """`most`: entries that are kept, the newest."""
         self.folder = folder
+        self._most = most
         self._secret: bytes | None = None
 
     def read(self, key: str) -> Any | None:
@@ -137,7 +139,7 @@ class Cache:
                 if ".json" in entry.name:
                     (whole if entry.name.endswith(".json") else torn).append((entry.stat().st_mtime, entry.path))
         oldest = max(whole, default=(0.0, ""))[0] - _LONGEST_WRITE
-        for _modified, path in [each for each in torn if each[0] < oldest] + sorted(whole)[:-MAX_ENTRIES]:
+        for _modified, path in [each for each in torn if each[0] < oldest] + sorted(whole)[: -self._most]:
             os.unlink(path)
 
 

@@ -2,9 +2,20 @@
 
 from __future__ import annotations
 
-import json
 import os
 
+from gateway.install.agent_words import (
+    claude_command,
+    claude_tool,
+    codex_rule,
+    copilot_command,
+    copilot_tool,
+    cursor_tool,
+    for_a_shell,
+    gemini_rule,
+    in_quotes,
+    plain_path,
+)
 from gateway.install.base import MANAGED, PROJECT, USER
 from gateway.install.claude import settings
 from gateway.install.exported_rules import Prefix
@@ -28,22 +39,12 @@ def native(agent: Agent, site: Site, net: Second) -> Said:
 
 
 def _claude(_agent: Agent, site: Site, net: Second) -> Said:
-    rules = [f"Bash({' '.join(each.words)}:*)" for each in net.prefixes]
+    rules = [claude_command(" ".join(each.words)) for each in net.prefixes]
     rules += [f"Read({each}{below})" for each in net.reads for below in _below(each)]
     rules += [f"Edit({each}{below})" for each in net.writes for below in _below(each)]
     rules += [f"WebFetch(domain:{each})" for each in net.hosts]
-    rules += [f"mcp__{server}" if tool == "*" else f"mcp__{server}__{tool}" for server, tool in net.tools]
+    rules += [claude_tool(*each) for each in net.tools]
     return (Target(settings(site), JSON, tuple(Entry(("permissions", "deny"), each) for each in rules)),), ()
-
-
-def _in_quotes(text: str) -> str:
-    """A text as TOML and Starlark take it: neither knows the pairs of escapes that JSON writes for one character."""
-    return json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007f")
-
-
-def _for_a_shell(text: str) -> str:
-    """One word of a line that a person may copy."""
-    return "'" + text.replace("'", "'\"'\"'") + "'"
 
 
 def _below(pattern: str) -> tuple[str, ...]:
@@ -56,10 +57,7 @@ def _codex(agent: Agent, site: Site, net: Second) -> Said:
     if site.level == MANAGED:
         return (), ("Codex takes rules of commands from its users' and projects' folders alone", *left)
     lines = [_MARK.format("codex", "codex")]
-    for each in net.prefixes:
-        words = ", ".join(map(_in_quotes, each.words))
-        why = _in_quotes(f"{each.because} ({each.rule})")
-        lines.append(f'prefix_rule(pattern=[{words}], decision="forbidden", justification={why})\n')
+    lines += [codex_rule(each.words, "forbidden", f"{each.because} ({each.rule})") for each in net.prefixes]
     path = os.path.join(agent.folder(site), "rules", "gateway.rules")
     return (Target(path, TEXT, (), "".join(lines)),), left
 
@@ -69,25 +67,22 @@ def _gemini(agent: Agent, site: Site, net: Second) -> Said:
     if site.level == PROJECT:
         return (), ("Gemini CLI takes no rules from projects: use the user's level", *left)
     lines = [_MARK.format("gemini", "gemini")]
-    lines += [
-        f'\n[[rule]]\ntoolName = "run_shell_command"\ncommandPrefix = {_in_quotes(" ".join(each.words))}\n{_DENIED}'
-        for each in net.prefixes
-    ]
-    for server, tool in net.tools:
-        # A rule without `toolName` makes its loader drop the whole file.
-        lines.append(f"\n[[rule]]\nmcpName = {_in_quotes(server)}\ntoolName = {_in_quotes(tool)}\n" + _DENIED)
+    rules = [gemini_rule(*_DENIED, tools=_SHELL, prefix=" ".join(each.words)) for each in net.prefixes]
+    rules += [gemini_rule(*_DENIED, tools=in_quotes(tool), server=server) for server, tool in net.tools]
+    lines += [f"\n{each}" for each in rules]
     path = os.path.join(agent.folder(site), "policies", "gateway.toml")
     return (Target(path, TEXT, (), "".join(lines)),), left
 
 
-_DENIED = 'decision = "deny"\npriority = 900\n'
+_DENIED = ("deny", 900)
+_SHELL = '"run_shell_command"'
 
 
 def _copilot(agent: Agent, site: Site, net: Second) -> Said:
     left = list(_unsaid(net, "reads"))
-    denied = [f"shell({' '.join(each.words)}:*)" for each in net.prefixes]
-    denied += [server if tool == "*" else f"{server}({tool})" for server, tool in net.tools]
-    flags = [f"--deny-tool={_for_a_shell(each)}" for each in denied]
+    denied = [copilot_command(" ".join(each.words)) for each in net.prefixes]
+    denied += [copilot_tool(*each) for each in net.tools]
+    flags = [f"--deny-tool={for_a_shell(each)}" for each in denied]
     if flags:
         left.append(f"Copilot takes denied commands on its command line alone: copilot {' '.join(flags)}")
     if site.level == USER and net.hosts:
@@ -102,9 +97,9 @@ def _cursor(agent: Agent, site: Site, net: Second) -> Said:
         return (), ("Cursor takes rules from its users' and projects' folders alone", *left)
     programs = dict.fromkeys(each.words[0] for each in net.prefixes if len(each.words) == 1)
     rules = [f"Shell({each})" for each in programs]
-    rules += [f"Read({_plain(each)}{below})" for each in net.reads for below in _below(each)]
-    rules += [f"Write({_plain(each)}{below})" for each in net.writes for below in _below(each)]
-    rules += [f"Mcp({server}:{tool})" for server, tool in net.tools]
+    rules += [f"Read({plain_path(each)}{below})" for each in net.reads for below in _below(each)]
+    rules += [f"Write({plain_path(each)}{below})" for each in net.writes for below in _below(each)]
+    rules += [cursor_tool(*each) for each in net.tools]
     if len(programs) < len(net.prefixes):
         left = ("Cursor's rules name programs, not their first words", *left)
     name = "cli.json" if site.level == PROJECT else "cli-config.json"
@@ -121,16 +116,11 @@ def _opencode(_agent: Agent, site: Site, net: Second) -> Said:
         pieces += [Member(("permission", "bash"), text + end, "deny") for end in ("", " *")]
     for name, paths in (("read", net.reads), ("edit", net.writes)):
         pieces += [
-            Member(("permission", name), _plain(path) + below, "deny") for path in paths for below in _below(path)
+            Member(("permission", name), plain_path(path) + below, "deny") for path in paths for below in _below(path)
         ]
     for server, tool in net.tools:
         pieces.append(Member(("permission",), f"{server}_{tool}", "deny"))
     return (Target(config(site), JSON, tuple(pieces)),), _unsaid(net, "hosts")
-
-
-def _plain(pattern: str) -> str:
-    """A path of ours as patterns of files usually are."""
-    return pattern[1:] if pattern.startswith("//") else pattern
 
 
 def _unsaid(net: Second, *kinds: str) -> tuple[str, ...]:

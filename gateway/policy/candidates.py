@@ -163,7 +163,7 @@ class Finder(Subject):
         if program not in commands and argv and argv[0] == program and program.islower() and "" not in commands:
             return _NOBODY
         found: list[int] = []
-        for name in _names(part):
+        for name in names_of(part):
             entry = commands.get(name)
             if entry:
                 found += _by_second_word(entry, part)
@@ -183,7 +183,7 @@ class Finder(Subject):
         return holding
 
 
-def _names(part: Part) -> set[str] | tuple[str]:
+def names_of(part: Part) -> set[str] | tuple[str]:
     """What a pattern's first word may call the program: its own name, the file's, either in lower case."""
     program = part.program
     written = part.argv[0] if part.argv else program

@@ -10,8 +10,8 @@ import functools
 from gateway.core.plainjson import loads
 from gateway.core.value import Value
 from gateway.replay.decisions import Counted, joined, scan, segments_of
-from gateway.replay.judging import Anew, Judging
 from gateway.replay.parts import POOL, RAY, map_parts
+from gateway.replay.remembering import Remembering
 from gateway.replay.symbolic import NARROWER, WIDER, Unlogged
 
 TYPE_CHECKING = False
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from gateway.replay.decisions import Segment
-    from gateway.replay.judging import Side
+    from gateway.replay.judging import Anew, Side
 
     # How much is done, and of how much.
     Progress = Callable[[int, int], None]
@@ -135,7 +135,7 @@ def _compare(
     parts = [counted.distinct[at : at + PART] for at in range(0, len(counted.distinct), PART)]
     tally = Tally()
     done = 0
-    for found in map_parts(functools.partial(Judging, folder, old, new), parts, how=how, workers=workers):
+    for found in map_parts(functools.partial(Remembering, folder, old, new), parts, how=how, workers=workers):
         for each in found:
             if each.asks_time and not by_time:
                 return None

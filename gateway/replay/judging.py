@@ -20,7 +20,7 @@ from gateway.core.value import Value
 from gateway.judge.judge import Judge
 from gateway.judge.recorded import CONTAINS, Recorded
 from gateway.model.call import RawCall
-from gateway.policy.table import EXCEPT, EXPIRES, ID, LANE, LAYER
+from gateway.policy.table import EXCEPT, EXPIRES, ID, LANE, LAYER, TEXT
 from gateway.replay.decisions import Kept
 from gateway.tools.foreign import undescribed
 
@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from gateway.replay.decisions import Distinct
     from gateway.tools.tool import Tool
 
+    Under = tuple[Origin, tuple[str, ...], tuple[str, ...]]
     # What to keep of a verdict on a call of a tool.
     Note = Callable[[Verdict, Tool], tuple[str, ...]]
 
@@ -141,6 +142,12 @@ class Judges:
             self._known[origin] = found
         return found
 
+    def revision(self, under: Under) -> str:
+        """Of the policy that holds there, or why nobody can judge."""
+        origin, rules, others = under
+        judge = self.of(origin)
+        return judge if isinstance(judge, str) else judge.loaded_with(rules, frozenset(others)).policy.revision
+
     def asks_time(self, judge: Judge) -> bool:
         """Whether what its policy says depends on when it is asked."""
         found = self._timed.get(id(judge))
@@ -189,7 +196,8 @@ def _asks_time(judge: Judge) -> bool:
 
 
 class Judging:
-    """Judges parts of a record by two sides; made once by whoever works."""
+    """Judges parts of a record by two sides; made once by whoever works. `asked`: by what it judged since somebody
+    last emptied it: who judges, a session's rules and the further projects that a call reached into."""
 
     def __init__(self, folder: str, old: Side, new: Side, note: Note = lambda _verdict, _tool: ()) -> None:
         """`note`: what to keep of each verdict beside its decision."""
@@ -198,6 +206,12 @@ class Judging:
         self._old, self._new = Judges(old, folder), Judges(new, folder)
         self._recorded = self._old if old.recorded else Judges(RECORDED, folder)
         self._protects: dict[tuple[int, int], bool] = {}
+        self.asked: dict[Under, None] = {}
+
+    @property
+    def sides(self) -> tuple[Judges, Judges]:
+        """Who judges for the one policy and for the other."""
+        return self._old, self._new
 
     def __call__(self, part: Sequence[Distinct]) -> list[Anew]:
         return list(self._each(part))
@@ -226,6 +240,7 @@ class Judging:
         return self._judged(each, line, given, seen)
 
     def _judged(self, each: Distinct, line: Mapping[str, Any], given: Mapping[str, Any], seen: Seen) -> Anew:
+        self.asked[seen.origin, seen.context.rules, seen.others] = None
         then = self._recorded.of(seen.origin)
         said: list[Said] = []
         shown, timed = "", False
@@ -299,12 +314,13 @@ class Judging:
 def _protecting(judge: Judge) -> list[Any]:
     """What decides which paths are protected below trees, in a form that can be compared."""
     policy = judge.loaded.policy
+    indexed = frozenset(policy.paths[3])  # their patterns stand in the index, and in the rule's text
     rows = []
     for number in policy.forbidding:
         rule, tests, of_part = policy.clauses[number]
-        if any(name == "path" for name, _argument in tests):
+        if number in indexed or any(name == "path" for name, _argument in tests):
             row = policy.rules[rule]
-            rows.append(repr((row[ID], row[LANE], row[LAYER], row[EXPIRES : EXCEPT + 1], tests, of_part)))
+            rows.append(repr((row[ID], row[LANE], row[LAYER], row[TEXT : EXCEPT + 1], tests, of_part)))
     return sorted(rows)
 
 

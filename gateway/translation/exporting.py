@@ -11,6 +11,18 @@ from __future__ import annotations
 import json
 
 from gateway.core.value import Value
+from gateway.install.agent_words import (
+    claude_command,
+    claude_tool,
+    codex_rule,
+    copilot_command,
+    copilot_tool,
+    cursor_tool,
+    for_a_shell,
+    gemini_rule,
+    in_quotes,
+    plain_path,
+)
 from gateway.install.exported_rules import second_net
 from gateway.translation.asked import FETCH, READ, SHELL, WRITE, Asked, shown
 from gateway.translation.auditing import harm
@@ -196,9 +208,9 @@ def _claude(items: Sequence[Item]) -> str:
         if item.kind == EVERY:
             return {SHELL: "Bash", READ: "Read", WRITE: "Edit", FETCH: "WebFetch"}[item.text]
         return {
-            COMMAND: f"Bash({item.text}:*)", EXACT_COMMAND: f"Bash({item.text})", READS: f"Read({item.text})",
+            COMMAND: claude_command(item.text), EXACT_COMMAND: f"Bash({item.text})", READS: f"Read({item.text})",
             WRITES: f"Edit({item.text})", HOST: f"WebFetch(domain:{item.text})",
-            TOOL: f"mcp__{server}" if tool == "*" else f"mcp__{server}__{tool}",
+            TOOL: claude_tool(server, tool),
         }[item.kind]  # fmt: skip
 
     return _json({"permissions": _by_lane(items, text_of)})
@@ -206,11 +218,7 @@ def _claude(items: Sequence[Item]) -> str:
 
 def _codex(items: Sequence[Item]) -> str:
     decisions = {ALLOW: "allow", ASK: "prompt", DENY: "forbidden"}
-    lines = [
-        f'prefix_rule(pattern={json.dumps(item.text.split(), ensure_ascii=False)}, decision="{decisions[item.lane]}")'
-        for item in items
-    ]
-    return "".join(line + "\n" for line in dict.fromkeys(lines))
+    return "".join(dict.fromkeys(codex_rule(item.text.split(), decisions[item.lane]) for item in items))
 
 
 def _gemini(items: Sequence[Item]) -> str:
@@ -222,12 +230,12 @@ def _gemini(items: Sequence[Item]) -> str:
         decision, priority = decisions[item.lane]
         priority -= 800 if item.base else 0
         server, _, tool = item.text.partition("/")
-        which = f'toolName = "run_shell_command"\ncommandPrefix = {json.dumps(item.text, ensure_ascii=False)}'
         if item.kind == EVERY:
-            which = f"toolName = {json.dumps(tools[item.text])}"
-        if item.kind == TOOL:
-            which = f"mcpName = {json.dumps(server)}\ntoolName = {json.dumps(tool)}"
-        made.append(f'[[rule]]\n{which}\ndecision = "{decision}"\npriority = {priority}\n')
+            made.append(gemini_rule(decision, priority, tools=json.dumps(tools[item.text])))
+        elif item.kind == TOOL:
+            made.append(gemini_rule(decision, priority, tools=in_quotes(tool), server=server))
+        else:
+            made.append(gemini_rule(decision, priority, tools=in_quotes(*tools[SHELL]), prefix=item.text))
     return "\n".join(dict.fromkeys(made))
 
 
@@ -282,10 +290,10 @@ def _vscode(items: Sequence[Item]) -> str:
 
 def _cursor(items: Sequence[Item]) -> str:
     def text_of(item: Item) -> str:
-        path = item.text[1:] if item.text.startswith("//") else item.text.removeprefix("./")
+        path, (server, _, tool) = plain_path(item.text.removeprefix("./")), item.text.partition("/")
         return {
             COMMAND: f"Shell({item.text})", READS: f"Read({path})", WRITES: f"Write({path})",
-            HOST: f"WebFetch({item.text})", TOOL: f"Mcp({item.text.replace('/', ':', 1)})",
+            HOST: f"WebFetch({item.text})", TOOL: cursor_tool(server, tool),
         }[item.kind]  # fmt: skip
 
     return _json(
@@ -301,8 +309,8 @@ def _copilot(items: Sequence[Item]) -> str:
         if item.kind == HOST:
             words.append(f"--{flag}-url={item.text}")
         else:
-            text = f"shell({item.text}:*)" if item.kind == COMMAND else server if tool == "*" else f"{server}({tool})"
-            words.append(f"--{flag}-tool='{text}'")
+            text = copilot_command(item.text) if item.kind == COMMAND else copilot_tool(server, tool)
+            words.append(f"--{flag}-tool={for_a_shell(text)}")
     return " ".join(["copilot", *dict.fromkeys(words)]) + "\n"
 
 

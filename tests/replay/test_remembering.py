@@ -1,0 +1,194 @@
+"""What was judged once is remembered: a replay that was ended goes on, and a diff judges what changed rules may speak
+of; both come to what judging everything comes to."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from warmed import warm
+
+from gateway.audit.log import Log
+from gateway.config.load import Options
+from gateway.judge.judge import Judge
+from gateway.judge.pipeline import TEMP
+from gateway.model.call import RawCall
+from gateway.replay import compare, judging, remembering
+from gateway.replay.compare import compared
+from gateway.replay.judging import PRESENT, RECORDED, Judging
+from gateway.replay.remembering import FOLDER
+from gateway.replay.sources import side_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+TEXTS = (
+    "git status", "git push origin main", "rm -rf build", "cat src/a", "touch src/b && git add -A", "make all", "ls",
+    "curl https://example.com/x", "python3 x.py", "npm test", "X=git; $X push", "echo 'unclosed", "/usr/bin/git log",
+    "bash -c 'git push'", "cat .env", "find . -name x -delete",
+)  # fmt: skip
+OLD = "version: 1\nextends: [daily]\nrules:\n  - {id: own, deny: 'Bash(rm *)'}\n"
+# What one rule more, less or otherwise makes of it; whether no more is judged than it may speak of.
+CHANGED = {
+    "a denied command": ("  - {id: new, deny: 'Bash(git push *)'}\n", True),
+    "an asked program": ("  - {id: new, ask: {exec: make}}\n", True),
+    "an allowed effect": ("  - {id: new, allow: {effect: connect, direction: fetch, host: example.com}}\n", True),
+    "every command": ("  - {id: new, ask: 'Bash(*)'}\n", False),
+    "a pattern for any program": ("  - {id: new, deny: {command: '* push *'}}\n", False),
+    "a path that is kept from calls": ("  - {id: new, deny: 'Edit(src/**)'}\n", False),
+    "a rule with an end": ("  - {id: new, ask: {exec: make}, expires: 2099-01-01}\n", False),
+    "a setting": ("settings: {mode: accept_edits}\n", False),
+    "nothing but lines": ("# a remark\n", True),
+}
+
+
+class Place:
+    def __init__(self, top: Path) -> None:
+        self.root = str(top / "project")
+        self.state = str(top / ".local/state/gateway/audit")
+        self.policy = top / ".config/gateway/policy.yaml"
+        self.policy.parent.mkdir(parents=True)
+        self.policy.write_text(OLD, encoding="utf-8")
+        os.makedirs(f"{self.root}/.git")
+        os.makedirs(f"{self.root}/src")
+        Path(self.root, ".git/HEAD").write_text("ref: refs/heads/main\n", encoding="utf-8")
+        log = Log(self.state)
+        for confined in (True, False):
+            judge = Judge(Options(self.root), confined=confined)
+            for text in TEXTS:
+                context = judge.context.replace(temp=TEMP if confined else ())
+                verdict = judge.check(RawCall("Bash", {"command": text}), context, contains=lambda *_asked: "none")
+                policy = judge.loaded.policy.revision
+                log.decision(verdict, front="test", session=text[:3], policy=policy, bundle=judge.bundle)
+        log.close()
+
+    def new(self, more: str) -> Any:
+        """The user's policy with a line more at its end, or before its rules."""
+        path = self.policy.parent.parent / "new.yaml"
+        path.write_text(OLD + more if more.startswith(" ") else OLD.replace("rules:", more + "rules:"), "utf-8")
+        return side_of(str(path), self.root, "user")
+
+    def names(self) -> set[str]:
+        return {each.name for each in Path(self.state, FOLDER).glob("*.json")}
+
+
+@pytest.fixture(scope="module")
+def top(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    top = tmp_path_factory.mktemp("remembering")
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setenv("HOME", str(top))
+        for name in ("XDG_STATE_HOME", "XDG_CONFIG_HOME", "XDG_CACHE_HOME", "CLAUDE_PROJECT_DIR"):
+            patched.delenv(name, raising=False)
+        warm(top / ".cache/gateway")
+        yield top
+
+
+@pytest.fixture(scope="module")
+def made(top: Path) -> Place:
+    return Place(top)
+
+
+@pytest.fixture
+def place(made: Place, monkeypatch: pytest.MonkeyPatch) -> Place:
+    """The record, of which nothing is remembered, in small parts."""
+    for name in made.names():
+        Path(made.state, FOLDER, name).unlink()
+    monkeypatch.setattr(compare, "PART", 5)
+    return made
+
+
+@pytest.fixture
+def judged(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """How many decisions were judged, each time."""
+    counts: list[int] = []
+    original = Judging._each
+
+    def each(self: Judging, part: Any) -> Any:
+        counts.append(len(part))
+        return original(self, part)
+
+    monkeypatch.setattr(Judging, "_each", each)
+    return counts
+
+
+def plain(place: Place, old: Any, new: Any, monkeypatch: pytest.MonkeyPatch) -> Any:
+    """What judging everything comes to."""
+    with monkeypatch.context() as patched:
+        patched.setattr(compare, "Remembering", judging.Judging)
+        return compared(place.state, old, new, how="process")
+
+
+@pytest.mark.parametrize(("more", "is_quick"), CHANGED.values(), ids=list(CHANGED))
+def test_a_diff_judges_no_more_than_what_the_changed_rules_may_speak_of(
+    place: Place, judged: list[int], monkeypatch: pytest.MonkeyPatch, more: str, is_quick: bool
+) -> None:
+    new = place.new(more)
+    wanted = plain(place, PRESENT, new, monkeypatch)
+    compared(place.state, PRESENT, PRESENT, how="process")
+    judged.clear()
+    found = compared(place.state, PRESENT, new, how="process")
+    assert found == wanted
+    assert (sum(judged) < found.distinct) is is_quick
+
+
+def test_what_was_judged_is_not_judged_again(place: Place, judged: list[int]) -> None:
+    first = compared(place.state, RECORDED, RECORDED, how="process")
+    assert (sum(judged), first.equal) == (first.distinct, first.judged)
+    judged.clear()
+    assert compared(place.state, RECORDED, RECORDED, how="process") == first
+    assert judged == []
+
+
+def test_a_replay_that_was_ended_goes_on(place: Place, judged: list[int]) -> None:
+    wanted = compared(place.state, RECORDED, RECORDED, how="process")
+    for name in place.names():
+        Path(place.state, FOLDER, name).unlink()
+    done: list[int] = []
+
+    def ends(number: int, _of: int) -> None:
+        done.append(number)
+        if len(done) == 3:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        compared(place.state, RECORDED, RECORDED, how="process", judging=ends)
+    judged.clear()
+    assert compared(place.state, RECORDED, RECORDED, how="process") == wanted
+    assert sum(judged) == wanted.distinct - done[-1]
+
+
+def test_another_policy_is_judged_by_anew(place: Place, judged: list[int]) -> None:
+    compared(place.state, RECORDED, PRESENT, how="process")
+    judged.clear()
+    try:
+        place.policy.write_text(OLD + CHANGED["a denied command"][0], encoding="utf-8")
+        found = compared(place.state, RECORDED, PRESENT, how="process")
+    finally:
+        place.policy.write_text(OLD, encoding="utf-8")
+    assert [(each.after, each.rule[0]) for each in found.groups if each.rule[0] == "new"]
+    assert judged
+
+
+@pytest.mark.parametrize("data", [b"", b"\0" * 100, b"seal"], ids=["empty", "zeros", "short"])
+def test_what_somebody_else_wrote_there_is_not_believed(place: Place, judged: list[int], data: bytes) -> None:
+    wanted = compared(place.state, RECORDED, RECORDED, how="process")
+    for name in place.names():
+        Path(place.state, FOLDER, name).write_bytes(data)
+    judged.clear()
+    assert compared(place.state, RECORDED, RECORDED, how="process") == wanted
+    assert sum(judged) == wanted.distinct
+
+
+def test_no_more_than_a_bound_is_kept_and_nobody_else_reads_it(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(remembering, "MOST", 3)
+    compared(place.state, RECORDED, RECORDED, how="process")
+    assert len(place.names()) == 3
+    folder = Path(place.state, FOLDER)
+    assert [each.stat().st_mode & 0o077 for each in (folder, *folder.iterdir())] == [0] * 5
+
+
+def test_a_record_that_cannot_be_written_is_judged_all_the_same(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("gateway.core.cache.replace_whole", lambda *_given: (_ for _ in ()).throw(OSError(30, "ro")))
+    assert compared(place.state, RECORDED, RECORDED, how="process").judged
