@@ -3,7 +3,8 @@
     python benchmarks/sessions.py FOLDER [--mode accept_edits] [--calls]
 
 FOLDER holds files `*.jsonl`, one call a line: `session`, `cwd`, `tool`, `input`. A scratch repository stands for each
-session's folder. Every ask interrupts, and every refusal counts beside them; what pushes, sends, logs in, changes the
+session's folder, in which environments of Python that a call makes, and files that a tool writes, stand from then on.
+Every ask interrupts, and every refusal counts beside them; what pushes, sends, logs in, changes the
 system or is protected is counted with its rule. Calls are judged and not run: `--calls` prints each that asks.
 """
 
@@ -12,8 +13,10 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import re
 import shutil
 import subprocess
+import sys
 import tempfile
 from collections import Counter
 from pathlib import Path
@@ -63,6 +66,19 @@ def cause(verdict) -> tuple[str, str]:
     return effect.kind, rule.id if rule.lane != "mode" else "mode"
 
 
+def left_behind(tool: str, given: dict, root: str) -> None:
+    """What a call would have left in the session's folder that later calls speak of."""
+    path = str(given.get("file_path", ""))
+    if tool == "Write" and path.startswith(f"{root}/") and ".." not in path:
+        Path(path).parent.mkdir(parents=True, exist_ok=True)
+        Path(path).write_text(str(given.get("content", "")), encoding="utf-8")
+    command = str(given.get("command", ""))
+    gone = re.match(rf"cd ({re.escape(root)}/[A-Za-z0-9_./-]+) &&", command)
+    folder = gone[1] if gone and ".." not in gone[1] else root
+    for name in re.findall(r"python3? -m venv ([A-Za-z0-9_.-]+)", command):
+        subprocess.run([sys.executable, "-m", "venv", "--without-pip", f"{folder}/{name}"], check=False)
+
+
 def judged(path: Path, mode: str, how: str, show: bool) -> tuple[int, int, int, Counter, Counter, list[str]]:
     """Sessions, calls, those whose changes a person sees afterwards, questions by cause, refusals by rule, and the
     calls that keep asking whatever holds them."""
@@ -90,6 +106,7 @@ def judged(path: Path, mode: str, how: str, show: bool) -> tuple[int, int, int, 
                 except CallError:
                     denied["invalid"] += 1
                     continue
+                left_behind(call["tool"], given, root)
                 drafts += verdict.drafts and verdict.changes == "ask"
                 if verdict.decision.word == "ask":
                     kind, by = cause(verdict)

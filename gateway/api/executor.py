@@ -15,7 +15,7 @@ from __future__ import annotations
 import os
 
 from gateway.api.services import Services
-from gateway.calls.lifecycle import Life
+from gateway.calls.leading import lead
 from gateway.calls.output import Output
 from gateway.calls.session import Session as Circumstances
 from gateway.core.value import Value
@@ -122,14 +122,14 @@ class Executor:
             )  # fmt: skip
             return Output(result=result)
 
-        done = Life(
+        done = lead(
             self._services,
             RawCall(SHELL, {"command": text}),
             Circumstances(context or self.gateway.context, name=session, grants=self._grants),
             cancel=cancel,
             environment=environment,
             work=work,
-        ).live()
+        )
         if done.error is not None:
             raise done.error
         return Execution(done.verdict, done.result, plan=done.plan, grant=done.grant, proposal=done.proposal)

@@ -118,6 +118,8 @@ def facts_data(seen: Seen) -> dict[str, Any]:
         found["others"] = seen.others
     if seen.cannot:
         found["cannot"] = seen.cannot
+    if seen.unfetched is not None:
+        found["unfetched"] = seen.unfetched
     return found
 
 
@@ -147,7 +149,7 @@ def seen_of(facts: bytes, circumstances: bytes, now: float) -> Seen:
         found, told = loads(facts), loads(circumstances)
         origin = _value(Origin, told.pop("origin"), {"root": ""})
         rest = {name: told.pop(name) for name in ("branch_known", "shell", "server", "annotations") if name in told}
-        outside = {name: found.pop(name) for name in ("own", "others", "cannot") if name in found}
+        outside = {name: found.pop(name) for name in ("own", "others", "cannot", "unfetched") if name in found}
         outside = {name: _frozen(value) for name, value in outside.items()}
         context = _value(Context, told, {"cwd": "", "root": "", "home": ""})
         return Seen(context.replace(now=now), _facts(found), origin, **rest, **outside)

@@ -43,12 +43,7 @@ def cannot_hold(life: InProgress, verdict: Verdict, plan: SandboxPlan | None) ->
         return "it runs no command"
     from gateway.calls.saving import cannot_undo
 
-    why = cannot_undo(life, verdict, plan)
-    if why or plan.fetching.mode == "off":
-        return why
-    from gateway.calls.fetching import cannot_fetch  # lazy: few calls install anything
-
-    return cannot_fetch(life, verdict)
+    return cannot_undo(life, verdict, plan)
 
 
 def cannot_contain(drafted: tuple[str, ...] = (), state: str = "") -> str:

@@ -118,9 +118,12 @@ class _Running:
             return self._run(plan, command, listener, cancel, started, lasting=lasting)
         from gateway.calls.fetching import fetched, said  # lazy: few calls install anything
 
-        with fetched(life, verdict, plan) as (plan, first):
+        with fetched(life, verdict, plan) as (plan, found, first):
             if first.ended != "exited" or first.status:
                 return first.replace(reason=said(first), cwd="")
+            if found.copied:
+                starts = command.argv
+                command = command.replace(argv=lambda number: found.words(starts(number)))
             result = self._run(plan, command, listener, cancel, started, lasting=lasting)
         return result.replace(said=first.said + result.said, violations=first.violations + result.violations)
 

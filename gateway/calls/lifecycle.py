@@ -107,6 +107,7 @@ class Life:
         self.rule: Rule | None = None  # of the hook that refused it
         self.rewritten: Rewritten | None = None
         self.ran = self.for_real = False
+        self.unfetched = False  # what the call installs could not be fetched, so nothing of it ran
         self.draft: Draft | None = None  # what the call has changed in layers of its own, to be decided about
 
     def live(self) -> Done:

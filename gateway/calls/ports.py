@@ -170,6 +170,7 @@ if TYPE_CHECKING:
         reports: list[str]
         notes: list[str]
         draft: Draft | None
+        unfetched: bool
 
         def another(self, raw: RawCall, /) -> Done:
             """Leads a call that belongs to this one through a life of its own."""

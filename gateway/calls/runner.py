@@ -6,7 +6,7 @@ import os
 import threading
 from contextlib import suppress
 
-from gateway.calls.lifecycle import Life
+from gateway.calls.leading import lead
 from gateway.calls.output import Progress, Text
 from gateway.calls.schedule import Turn
 from gateway.calls.session import Session
@@ -101,7 +101,7 @@ class Calls:
         result, never an exception. `session`: None for the one of all calls that name none; `cancel` ends the call from
         any thread; `progress` hears what it says meanwhile, on the thread that runs it."""
         session = self._own(session)
-        done = Life(self.services, raw, session, cancel=cancel, progress=progress).live()
+        done = lead(self.services, raw, session, cancel=cancel, progress=progress)
         return self.settled(done, session)
 
     async def call_async(
@@ -145,7 +145,7 @@ class Calls:
             if has_begun is not None:
                 has_begun(index)
             key = keys[index] if index < len(keys) else ""
-            return Life(self.services, raw, session, cancel=cancel, progress=heard, beside=beside, key=key).live()
+            return lead(self.services, raw, session, cancel=cancel, progress=heard, beside=beside, key=key)
 
         def is_safe(raw: RawCall) -> bool:
             return self.is_safe(raw, session)

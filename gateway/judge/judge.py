@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from gateway.model.call import RawCall
     from gateway.model.context import Context
     from gateway.model.verdict import Verdict
+    from gateway.policy.fetching import Fetch
     from gateway.policy.modes import Regions
     from gateway.policy.table import Judged
     from gateway.tools.registry import Registry
@@ -195,7 +196,6 @@ class Judge:
         if not (context.confined or judged.filters):
             trees = self._pipeline.look_below(loaded.policy, call, analysis, context, recorded=recorded)
             facts = facts.replace(trees=trees)
-        regions = self._regions_of(context)
         modes = () if self.options.mode else loaded.modes_elsewhere
         asked: dict[tuple[str, ...], str] = {}
 
@@ -204,18 +204,22 @@ class Judge:
             found = asked[drafted] = asks(drafted, self.places.state)
             return found
 
+        unfetched: list[str] = []
+
+        def cannot_fetch(fetch: Fetch) -> str:
+            from gateway.judge.lists import once  # lazy: few calls install anything
+
+            return once(unfetched, self, context, fetch, recorded)
+
+        rest = (facts, self._regions_of(context), cannot, cannot_fetch)
         if modes:
-            each_in = [
-                decide(loaded.policy, call, judged, analysis, each, facts, regions, cannot)
-                for each in in_modes(context, modes)
-            ]
+            each_in = [decide(loaded.policy, call, judged, analysis, each, *rest) for each in in_modes(context, modes)]
             verdict = max(each_in, key=lambda each: each.decision)
         else:
-            verdict = decide(loaded.policy, call, judged, analysis, context, facts, regions, cannot)
-        reached = tuple(sorted(others)) if others else ()
+            verdict = decide(loaded.policy, call, judged, analysis, context, *rest)
         return verdict.replace(seen=Seen.make((
-            given, facts, self._told or self._origin(), is_known, shell, server, annotations, found.own, reached,
-            tuple(asked.items()),
+            given, facts, self._told or self._origin(), is_known, shell, server, annotations, found.own,
+            tuple(sorted(others)) if others else (), tuple(asked.items()), *(unfetched or (None,)),
         )))  # fmt: skip
 
     def _origin(self) -> Origin:

@@ -134,7 +134,7 @@ class Trials:
         tool = self.registry.tool(seen.call.tool)
         judged = judged_as(tool)
         regions = regions_of(context)
-        return decide(policy, seen.call, judged, seen.analysis, context, seen.facts, regions, _everything_contains)
+        return decide(policy, seen.call, judged, seen.analysis, context, seen.facts, regions, _holds, _holds)
 
     def rebased(self, bound: Bound, home: str) -> Bound:
         """A file's rules as if its project and HOME were those of the example world."""
@@ -315,8 +315,8 @@ def run_tests(
     return Report(tuple(cases), len(dict.fromkeys(rules)), missing)
 
 
-def _everything_contains(_drafted: tuple[str, ...]) -> str:
-    """The example world holds calls, and what they change can be taken back there."""
+def _holds(_asked: object) -> str:
+    """The example world holds calls, what they change can be taken back there, and what they install fetched."""
     return ""
 
 

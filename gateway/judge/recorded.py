@@ -70,6 +70,13 @@ class Recorded:
             return "nobody looked"
         return found
 
+    def cannot_fetch(self) -> str:
+        """Why what it installs could not have been fetched before it ran."""
+        if self.seen.unfetched is None:
+            self._lacks("whether what it installs could be fetched")
+            return "nobody looked"
+        return self.seen.unfetched
+
     def branch(self) -> str:
         """The branch that was checked out."""
         if not self.seen.branch_known:

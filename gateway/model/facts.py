@@ -152,7 +152,8 @@ class Seen(Value):
     that was checked out then. `facts`: with the second look below trees. `shell`: what read shell texts. `server`,
     `annotations`: as in `RawCall`. `own`: whether what the call names in folders that its session shares lies there;
     None where nothing asked. `others`: the further projects that it reached into. `cannot`: why it could not have run
-    contained, with a layer over these folders, "" if it could, for each that was asked.
+    contained, with a layer over these folders, "" if it could, for each that was asked. `unfetched`: why what it
+    installs could not be fetched before it runs, "" if it could; None where nothing asked.
     """
 
     context: Context
@@ -165,3 +166,4 @@ class Seen(Value):
     own: bool | None = None
     others: tuple[str, ...] = ()
     cannot: tuple[tuple[tuple[str, ...], str], ...] = ()
+    unfetched: str | None = None

@@ -46,7 +46,8 @@ class Verdict(Value):
     rules that matched and did not decide. `noted`: matches of `warn` and `observe` rules. `changes`
     (`gateway.model.changes`): what becomes of what a contained call changes; "ask" of one that is asked about before it
     runs where it could be contained, but nobody can be asked when it has ended. `seen`: what the call was judged with
-    besides, so that it can be judged again; None where policy was not asked.
+    besides, so that it can be judged again; None where policy was not asked. `unfetched`: why what a call installs
+    cannot be fetched before it runs, where that makes it ask.
     """
 
     decision: Decision
@@ -61,6 +62,7 @@ class Verdict(Value):
     demands: tuple[tuple[str, object], ...] = ()
     changes: str = NONE
     seen: Seen | None = None
+    unfetched: str = ""
 
     @property
     def contained(self) -> bool:

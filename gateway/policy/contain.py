@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from gateway.model.effect import Effect
     from gateway.model.facts import Facts
     from gateway.model.verdict import Verdict
+    from gateway.policy.fetching import Fetch
     from gateway.policy.modes import Regions
     from gateway.policy.table import Judged, Policy
 
@@ -42,9 +43,11 @@ def decide(
     facts: Facts,
     regions: Regions,
     cannot: Callable[[tuple[str, ...]], str],
+    cannot_fetch: Callable[[Fetch], str],
 ) -> Verdict:
     """The verdict on a call, contained where that is what lets it run. `cannot`: why calls cannot be contained here,
-    with a layer over these folders, "" if they can; asked only where it matters."""
+    with a layer over these folders, "" if they can; `cannot_fetch`: why what a call installs cannot be fetched before
+    it runs; both asked only where it matters."""
     if context.contained:  # one that a verdict handed on
         context = context.replace(contained=False)
     resolution = Resolution(policy, call, tool, analysis, context, facts, regions)
@@ -65,7 +68,9 @@ def decide(
         is_layered = in_caches(policy.written, context.home)
         left = [each for each in left if not (isinstance(each, Touch) and is_layered(each))]
     if left and policy.registries and context.mode not in CEILINGS:
-        left = _without_installs(analysis, left, policy.registries)
+        left, why = _without_installs(analysis, left, policy.registries, cannot_fetch)
+        if why:
+            return verdict.replace(unfetched=why) if verdict.decision is Decision.ASK else verdict
     if left:
         return verdict
     contained = _shown_after(resolution.contained(), regions) if shows else resolution.contained()
@@ -102,21 +107,25 @@ def _is_of_workspace(analysis: Analysis, context: Context) -> bool:
     )
 
 
-def _without_installs(analysis: Analysis, left: list[Effect], registries: tuple[str, ...]) -> list[Effect]:
-    """What leaves the plan beside the installs of a call, where these are such as policy lets read from registries."""
+def _without_installs(
+    analysis: Analysis, left: list[Effect], registries: tuple[str, ...], cannot_fetch: Callable[[Fetch], str]
+) -> tuple[list[Effect], str]:
+    """What leaves the plan beside the installs of a call, where these are such as policy lets read from registries; and
+    why what they need cannot be fetched before, where that is all that stands in the way."""
     from gateway.policy.fetching import FETCHERS, fetch_of, installing, is_held  # lazy: few calls install anything
     from gateway.policy.installs import install_of
 
     installer = install_of(analysis, registries)
     if installer is not None:
-        return [each for each in left if not installer.reaches(each)]
+        return [each for each in left if not installer.reaches(each)], ""
     fetch = fetch_of(analysis, registries)
     if fetch is None:
-        return left
+        return left, ""
     fetcher = FETCHERS[fetch.fetcher]
     parts = installing(analysis, fetcher)
     held = [item.effect for item in analysis.items if is_held(fetcher, item, parts)]
-    return [each for each in left if not any(each is one for one in held)]
+    left = [each for each in left if not any(each is one for one in held)]
+    return left, "" if left else cannot_fetch(fetch)
 
 
 def _shown_after(verdict: Verdict, regions: Regions) -> Verdict:

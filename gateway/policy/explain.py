@@ -85,6 +85,8 @@ def explain(
         "cwd": context.cwd,
         "mode": context.mode,
     }
+    if verdict.unfetched:
+        found["unfetched"] = verdict.unfetched
     if change is not None:
         found["change"] = change
     if propose is not None:
@@ -171,7 +173,8 @@ def message(verdict: Verdict) -> str:
             f"{what} was refused: it {does}, no rule covers that, and nobody is asked in mode `{verdict.context.mode}`."
         )
     if kind == "mode":
-        return f"{what} {verb}: it {does}, and no rule covers that."
+        unfetched = f" It does not run by itself: {visible(verdict.unfetched)}." if verdict.unfetched else ""
+        return f"{what} {verb}: it {does}, and no rule covers that.{unfetched}"
     text = f"{what} {verb} by rule `{rule.id}`"
     because, instead = map(visible, said_by_rule(verdict))
     note = verdict.reason.note

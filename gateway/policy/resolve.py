@@ -159,7 +159,7 @@ class Resolution(Finder):
         return Verdict.make((
             deciding.decision, deciding.reason, tuple(outcomes), tuple(self.lost), tuple(self.noted),
             self.call, self.analysis, self.context, self.facts, demands,
-            self._changes(demands) if self.gives else NONE, None,
+            self._changes(demands) if self.gives else NONE, None, "",
         ))  # fmt: skip
 
     def _changes(self, demands: tuple[tuple[str, object], ...]) -> str:

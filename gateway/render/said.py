@@ -35,7 +35,7 @@ def why(verdict: Verdict) -> str:
     if verdict.decision.word == "allow":
         return because
     does = f"it {phrase(verdict.analysis.items[verdict.reason.item].effect)}"
-    return "; ".join(each for each in (does, because, note) if each)
+    return "; ".join(each for each in (does, because, note, visible(verdict.unfetched)) if each)
 
 
 def advice(verdict: Verdict) -> str:

@@ -58,6 +58,7 @@ def verdict_text(verdict: Verdict, found: dict[str, Any], style: Style, *, full:
     lines += _labelled("because", visible(because), style)
     if found["reason"] != "unknown_target":
         lines += _labelled("note", visible(reason.note), style)
+    lines += _labelled("install", visible(verdict.unfetched), style)
     lines += _labelled("instead", visible(instead), style)
     if rule.source.file:
         text = rule.text if full else folded(rule.text)

@@ -52,7 +52,7 @@ READ_HOST = {
 }
 ACCESS = ("read",)
 ALSO = ("graphql", "npm-audit", "aws")
-REGISTRIES = ("npm", "pip")
+REGISTRIES = ("npm", "pip", "uv", "cargo")
 _TOKEN = frozenset("abcdefghijklmnopqrstuvwxyz0123456789-_")
 
 

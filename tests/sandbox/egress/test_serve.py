@@ -23,6 +23,8 @@ from gateway.sandbox.egress.decide import Rules
 from gateway.sandbox.egress.dial import Dialler
 from gateway.sandbox.egress.outside import Outside as Shared
 from gateway.sandbox.egress.report import Report
+from gateway.sandbox.egress.spare import MOST_SPARE, SPARE_SECONDS, Spare
+from gateway.sandbox.egress.streams import Plain, Stream
 
 from .conftest import PUBLIC, Outside
 from .test_protocols import hello, named, with_extension
@@ -60,39 +62,47 @@ def speak(outside: Outside) -> Callable[..., Talk]:
         maker: Authority | None = None,
         trust: Callable[[], ssl.SSLContext] = ssl.create_default_context,
         inside: dict[str, Host] | None = None,
+        after: tuple[bytes, ...] = (),
     ) -> Talk:
+        """`after`: what further clients of the same call send, one after another."""
         named = inside or {}
-        ours, theirs = socket.socketpair()
-        ours.settimeout(20)
+        pairs = [socket.socketpair() for _ in (sent, *after)]
         report = Report(lambda _violation: None)
         got: list[bytes] = []
 
         def run() -> None:
-            if client is not None:
-                got.append(client(ours))
-                return
-            with contextlib.suppress(ConnectionError):  # some are cut off
-                ours.sendall(sent)
-                ours.shutdown(socket.SHUT_WR)
-            with contextlib.suppress(ConnectionError):
-                while data := ours.recv(65536):
-                    got.append(data)
+            for (ours, _theirs), text in zip(pairs, (sent, *after), strict=True):
+                ours.settimeout(20)
+                if client is not None:
+                    got.append(client(ours))
+                    continue
+                with contextlib.suppress(ConnectionError):  # some are cut off
+                    ours.sendall(text)
+                    ours.shutdown(socket.SHUT_WR)
+                with contextlib.suppress(ConnectionError):
+                    while data := ours.recv(65536):
+                        got.append(data)
 
         async def serve() -> None:
             async with asyncio.timeout(20):
                 shared = Shared(
                     Rules(network), Dialler(outside.resolve, outside.route), report, maker, trust, named.get
                 )
-                await serving.Connection(shared, theirs).run(dialled)
+                for _ours, theirs in pairs:
+                    await serving.Connection(shared, theirs).run(dialled)
+                    theirs.close()
+                shared.spare.close()
 
         thread = threading.Thread(target=run)
         thread.start()
         try:
             asyncio.run(serve())
         finally:
-            theirs.close()
+            for _ours, theirs in pairs:
+                theirs.close()
             thread.join()
-            ours.close()
+            for ours, _theirs in pairs:
+                ours.close()
         return Talk(b"".join(got), report.all())
 
     return talk
@@ -109,28 +119,32 @@ def kept() -> Iterator[Callable[..., tuple[tuple[str, int], list[int]]]]:
         listener = socket.create_server(("127.0.0.1", 0))
         seen: list[int] = []
 
+        def answer_all(connection: socket.socket, number: int) -> None:
+            with contextlib.suppress(OSError):
+                if context is not None:
+                    connection = context.wrap_socket(connection, server_side=True)
+                with connection:
+                    connection.settimeout(10)
+                    for answer in answers:
+                        data = b""
+                        while not data.endswith((b"\r\n\r\n", b"hi")):
+                            more = connection.recv(65536)
+                            if not more:
+                                break
+                            data += more
+                        if not data:
+                            break
+                        seen[number] += 1
+                        if got is not None:
+                            got.append(data)
+                        connection.sendall(answer)
+
         def run() -> None:
             with contextlib.suppress(OSError):
                 while True:
                     connection, _from = listener.accept()
-                    if context is not None:
-                        connection = context.wrap_socket(connection, server_side=True)
                     seen.append(0)
-                    with connection, contextlib.suppress(OSError):
-                        connection.settimeout(10)
-                        for answer in answers:
-                            data = b""
-                            while not data.endswith((b"\r\n\r\n", b"hi")):
-                                more = connection.recv(65536)
-                                if not more:
-                                    break
-                                data += more
-                            if not data:
-                                break
-                            seen[-1] += 1
-                            if got is not None:
-                                got.append(data)
-                            connection.sendall(answer)
+                    threading.Thread(target=answer_all, args=(connection, len(seen) - 1), daemon=True).start()
 
         thread = threading.Thread(target=run, daemon=True)
         thread.start()
@@ -237,6 +251,63 @@ def test_a_client_goes_on_whether_its_server_does_or_not(speak, outside, kept, a
     outside.serve("good.example", 80, place)
     assert speak(GOOD, GET * 3).got.count(b"hello") == 3
     assert (seen, len(outside.dialled)) == (sent, len(sent))
+
+
+def test_another_client_of_the_call_takes_the_connection_that_the_last_one_left(speak, outside, kept) -> None:
+    answer = b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello"
+    place, seen = kept([answer] * 4)
+    outside.serve("good.example", 80, place)
+    assert speak(GOOD, GET, after=(GET, GET * 2)).got.count(b"hello") == 4
+    assert (seen, outside.dialled) == ([4], [(PUBLIC, 80)])
+
+
+@pytest.mark.parametrize(
+    "first",
+    [
+        b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhel",
+        b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhelloHTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nother",
+        b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\nConnection: close\r\n\r\nhello",
+    ],
+    ids=["half an answer", "more than one", "the last one"],
+)
+def test_one_that_is_not_whole_is_taken_by_nobody(speak, outside, kept, first: bytes) -> None:
+    place, seen = kept([first])
+    outside.serve("good.example", 80, place)
+    got = speak(GOOD, GET, after=(GET,)).got
+    assert (seen, len(outside.dialled), b"other" in got) == ([1, 1], 2, False)
+
+
+def test_what_cannot_be_sent_twice_takes_none_that_another_client_left(speak, outside, kept) -> None:
+    place, seen = kept([b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello"] * 3)
+    outside.serve("good.example", 80, place)
+    post = b"POST http://good.example/x HTTP/1.1\r\nHost: good.example\r\nContent-Length: 0\r\n\r\n"
+    assert speak(GOOD, GET, after=(post,)).got.count(b"hello") == 2
+    assert (seen, len(outside.dialled)) == ([1, 1], 2)
+
+
+def test_few_are_left_to_others_and_none_for_long() -> None:
+    """Each is there for who goes to the same place, and the oldest are ended."""
+    at = [0.0]
+    spare = Spare(lambda: at[0])
+    made = []
+    for number in range(MOST_SPARE + 2):
+        ours, theirs = socket.socketpair()
+        made.append((ours, theirs))
+        spare.put(((WHO, number, False), Stream(Plain(ours)), ours))
+    assert [theirs.recv(1) for _ours, theirs in made[:2]] == [b"", b""]
+    assert spare.take((WHO, 0, False)) is None
+    assert spare.take((WHO, 3, True)) is None
+    found = spare.take((WHO, 3, False))
+    assert found is not None
+    at[0] = SPARE_SECONDS + 1
+    assert spare.take((WHO, 4, False)) is None
+    spare.put(found)
+    assert [theirs.recv(1) for _ours, theirs in made[4:]] == [b""] * (MOST_SPARE - 2)
+    spare.close()
+    assert made[3][1].recv(1) == b""
+    for ours, theirs in made:
+        ours.close()
+        theirs.close()
 
 
 def test_an_answer_that_ends_with_its_connection_ends_the_clients(speak, outside, raw) -> None:

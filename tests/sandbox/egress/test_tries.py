@@ -110,6 +110,7 @@ class Wire:
             )
             async with asyncio.timeout(20):
                 await serving.Connection(shared, theirs).run(None)
+            shared.spare.close()
             return sum(size for _host, _requests, size in shared.said.counts())
 
         with ours, theirs:
