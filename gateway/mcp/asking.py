@@ -237,13 +237,13 @@ class Elicitation:
         if elicited != "all" and _is_locked(question):
             return no("policy", "its rule is locked, and policy takes no answer to such a question from an MCP client")
         if not exchange.may_ask():
-            return no("mcp", "this MCP client cannot ask anybody (it has no elicitation)")
+            return no("nobody", "this MCP client cannot ask anybody (it has no elicitation)")
         try:
             message = self._describe(question)
         except Exception as error:
-            return no("mcp", f"the question cannot be put into words ({type(error).__name__})")
+            return no("nobody", f"the question cannot be put into words ({type(error).__name__})")
         if len(message) > MOST_QUESTION:
-            return no("mcp", "the question is too long to be asked through an MCP client")
+            return no("nobody", "the question is too long to be asked through an MCP client")
         answers = [YES, *([FOR_SESSION] if SESSION in question.may else []), NO]
         found = self._found(exchange, {"ask": _form(message, answers)}, question)
         if isinstance(found, str):

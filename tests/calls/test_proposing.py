@@ -38,6 +38,12 @@ def test_the_model_is_told_and_the_proposal_is_kept_with_its_call(ground) -> Non
     assert done.text == done.result.reason
 
 
+@pytest.mark.parametrize("by", ["nobody", "policy"])
+def test_where_whoever_asks_for_a_person_reached_nobody_it_is_proposed_too(ground, by: str) -> None:
+    done = ground.open(approver=Says(Answer(False, "once", by, note="this client cannot ask anybody"))).call(WRITE)
+    assert (done.ran, done.proposal is None, len(kept(ground))) == (False, False, 1)
+
+
 NONE = {
     "a person said no": ({}, Says(Answer(False, "once", "ann")), WRITE),
     "a rule denies": ({"rules": [{"id": "no", "deny": "Edit(**)"}]}, (), WRITE),
