@@ -24,7 +24,7 @@ Span = list[int]
 
 class ExplainedEffect(TypedDict):
     """One thing that a text is predicted to do, and what policy says of it. What is not known before the run shows as
-    `?`; `known` is false for a path or host with such a part."""
+    `?`; `known` is false for a path or host with such a part; `known_by`: who names a host that the call does not."""
 
     kind: str
     target: str
@@ -32,6 +32,7 @@ class ExplainedEffect(TypedDict):
     decision: NotRequired[str]
     rule: NotRequired[str]
     known: NotRequired[bool]
+    known_by: NotRequired[str]
     real: NotRequired[str]
     direction: NotRequired[str]
     sends: NotRequired[list[str]]

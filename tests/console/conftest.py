@@ -22,6 +22,10 @@ def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
     home.mkdir(mode=0o700)
     (project / ".git").mkdir(parents=True)
     warm(home / ".cache" / "gateway")
+    policy = home / ".config" / "gateway" / "policy.yaml"
+    policy.parent.mkdir(parents=True)
+    # Questions before a call: contained ones are asked about afterwards.
+    policy.write_text("version: 1\nextends: [daily]\nsettings: {contained: 'off'}\n", encoding="utf-8")
     found = Running(home, project)
     try:
         yield found

@@ -80,7 +80,7 @@ def test_many_at_once_fill_an_empty_cache_and_say_the_same(gateway, tmp_path: Pa
         found = set(pool.map(check, range(MANY)))
     assert (len(found), {name.partition("-")[0] for name in os.listdir(tmp_path / "gateway")}) == (
         1,
-        {"commands", "foreign", "policy", "seal", "tools"},
+        {"commands", "foreign", "packed", "policy", "seal"},
     )
 
 

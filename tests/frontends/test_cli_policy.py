@@ -523,8 +523,8 @@ WITHOUT_EFFECT = """\
 extends: [daily]
 rules:
   - id: look-things-up
-    allow: {exec: [kubectl, get]}
-    matches: ["kubectl get pods"]
+    allow: "Bash(curl -s http://10.1.2.3/*)"
+    matches: ["curl -s http://10.1.2.3/pods"]
   - id: searches
     allow: WebSearch
     matches: ["WebSearch(how to test)"]
@@ -548,7 +548,7 @@ def test_lint_proves_of_each_example_of_an_allow_rule_that_it_is_allowed_or_name
     assert "`without: [private-addresses]`" in remedy
 
 
-@pytest.mark.parametrize("call", ["Bash(kubectl get pods)", "WebFetch(https://10.1.2.3/)"])
+@pytest.mark.parametrize("call", ["Bash(curl -s http://10.1.2.3/pods)", "WebFetch(https://10.1.2.3/)"])
 def test_the_change_that_leaves_a_preset_s_rule_out_is_one_that_works(place: Place, call: str) -> None:
     place.put(USER, "extends: [daily]\n")
     said = place.data("check", call)[1]["change"]

@@ -50,7 +50,7 @@ def phone(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Phone]:
     policy = top / "home" / ".config" / "gateway" / "policy.yaml"
     policy.parent.mkdir(parents=True)
     setting = f"{{origin: '{origin}', port: {port}, notify: [{{kind: push}}]}}"
-    policy.write_text(f"version: 1\nextends: [daily]\nsettings:\n  remote: {setting}\n")
+    policy.write_text(f"version: 1\nextends: [daily]\nsettings:\n  contained: 'off'\n  remote: {setting}\n")
     running = Running(top / "home", top / "project", terminal=True)
     try:
         with sync_playwright() as playwright:
