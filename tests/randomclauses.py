@@ -126,10 +126,10 @@ def _is_borne_out(policy: Policy, subject: Subject) -> bool:
         for clause, forbids, covers in found.candidates(item):
             rule, tests, of_part = policy.clauses[clause]
             if policy.rules[rule][LANE] == "allow":
-                held = found._may_cover(item, tests, of_part, 2) and found.answer_for(tests, True) is YES
+                held = found._may_cover(item, tests, of_part, 2) and found.answer(tests, True) is YES
                 answer, end = (YES, covers) if held and covers else (NO, 0)
             else:
-                answer = min(forbids, found.answer_for(tests, False))
+                answer = min(forbids, found.answer(tests, False))
                 end = BOTH if answer else 0
             if rule == 0:
                 narrow = max(narrow, answer if end == BOTH else NO)

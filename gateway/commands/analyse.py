@@ -132,9 +132,9 @@ def _settings(pending: tuple[Pending, ...]) -> tuple[tuple[str, tuple[str, ...]]
     asked = [each for each in pending if each.kind == "settings"]
     if not asked:
         return ()
-    from gateway.steering.programs import files_of  # lazy: few calls start a program that obeys files of a project
+    import gateway.steering.programs as steering  # lazy: few calls start a program that obeys files of a project
 
-    return tuple(dict.fromkeys([(each.target, files_of(each.extra)[1]) for each in asked]))
+    return tuple(dict.fromkeys([(each.target, steering.files_of(each.extra)[1]) for each in asked]))
 
 
 def _once(texts: list[str]) -> tuple[str, ...]:

@@ -323,7 +323,8 @@ def _assignment(findings: Findings, run: Invocation, word: Word) -> bool:
 def _fixed(findings: Findings, run: Invocation, effect: Effect) -> None:
     """An effect that needs no value: its target is written in the description."""
     words = run.words
-    _effect(findings, run, effect, Word(effect.get("target", ""), words[0].start, words[-1].end))
+    word = Word.make((effect.get("target", ""), words[0].start, words[-1].end, False, None, None))
+    _effect(findings, run, effect, word)
 
 
 def _effect(findings: Findings, run: Invocation, effect: Effect, word: Word) -> None:
@@ -342,9 +343,9 @@ def _effect(findings: Findings, run: Invocation, effect: Effect, word: Word) -> 
     elif kind == "code":
         findings.code(run, target or f"{word.text.replace(HOLE, '?')} is run")
         if " " in word.text:
-            from gateway.commands.code_strings import note_command  # lazy: few values hold a whole command
+            import gateway.commands.code_strings as code_strings  # lazy: few values hold a whole command
 
-            note_command(findings, word.text, word, run.cwds, (*run.via, run.name), run.part)
+            code_strings.note_command(findings, word.text, word, run.cwds, (*run.via, run.name), run.part)
     elif kind == "opaque":
         findings.opaque(target, start, end, run.part)
     elif kind == "connect":

@@ -76,9 +76,9 @@ def mark_expanded(
 
 def _holds(word: Word, expansions: tuple[tuple[int, int], ...]) -> bool:
     """Whether an expansion stands inside a word."""
-    from bisect import bisect_left  # lazy: most commands hold none
+    import bisect  # lazy: most commands hold none
 
-    for at in range(bisect_left(expansions, (word.start, 0)), len(expansions)):
+    for at in range(bisect.bisect_left(expansions, (word.start, 0)), len(expansions)):
         start, end = expansions[at]
         if start >= word.end:
             return False

@@ -34,9 +34,9 @@ def _may_name_commits(text: str) -> bool:
 
 
 def _printed_by(command: Simple, words: tuple[Word, ...], description: Description, given: Given) -> Printed | None:
-    from gateway.commands.printed import printed  # of most commands nobody asks what they print
+    import gateway.commands.printed as printing  # of most commands nobody asks what they print
 
-    return printed(command, words, description, given)
+    return printing.printed(command, words, description, given)
 
 
 def _start(flow: Flow) -> int:

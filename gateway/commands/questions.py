@@ -139,10 +139,10 @@ def _modules(items: list[Item], parts: tuple[Part, ...], question: Pending, fact
 
 def _settings(items: list[Item], parts: tuple[Part, ...], question: Pending, facts: Facts, _: Context) -> None:
     """A program that obeys files of the project does what they tell; one that the same line writes says nobody what."""
-    from gateway.steering.programs import files_of, objection  # lazy: few calls start a program that obeys such files
+    import gateway.steering.programs as steering  # lazy: few calls start a program that obeys such files
 
-    program, names = files_of(question.extra)
-    why = objection(program, facts.settings.get((question.target, names)))
+    program, names = steering.files_of(question.extra)
+    why = steering.objection(program, facts.settings.get((question.target, names)))
     if not why and any(_brings(item, question, names) for item in items):
         why = f"what tells {program} what to do is written before"
     if why:

@@ -65,9 +65,9 @@ def settle(analysis: Analysis, facts: Facts, context: Context) -> Analysis:
             doubt_behind(items, parts, trees)
     parts = _programs(parts, items, facts, _looked_up_elsewhere(analysis, context) if facts.wanders else _NONE)
     if analysis.pending:
-        from gateway.commands.questions import answer  # lazy: plain commands leave no question open
+        import gateway.commands.questions as questions  # lazy: plain commands leave no question open
 
-        answer(items, parts, analysis.pending, facts, context)
+        questions.answer(items, parts, analysis.pending, facts, context)
     return Analysis.make(
         (parts, tuple(items), analysis.tokens, analysis.wanted, (), analysis.secrets, analysis.sourced)
     )

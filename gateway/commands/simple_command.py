@@ -149,9 +149,9 @@ def _described(findings: Findings, run: Invocation, start: int, end: int) -> Non
 
         note_gravest(findings, run)
     if "classes" in spec and not _RUNS_CODE.isdisjoint(spec["classes"]):
-        from gateway.commands.reaching import reach  # lazy: most programs run no code
+        import gateway.commands.reaching as reaching  # lazy: most programs run no code
 
-        reach(findings, run)
+        reaching.reach(findings, run)
 
 
 def _unknown(

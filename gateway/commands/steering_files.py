@@ -21,11 +21,11 @@ STEERED = frozenset(
 def ask_of_settings(findings: Findings, run: Invocation, program: str, start: int, end: int) -> None:
     """Asks what the files tell a program, in the folders that it may start in and, where it looks there too, from the
     files on that it is given."""
-    from gateway.steering.programs import PROGRAMS  # lazy: see above
+    import gateway.steering.programs as steering  # lazy: see above
 
     for cwd in run.cwds or ("",):
         findings.ask("settings", run.part, cwd, program, start, end)
-        for word in run.operands if cwd and PROGRAMS[program].operands else ():
+        for word in run.operands if cwd and steering.PROGRAMS[program].operands else ():
             if HOLE in word.text:
                 continue  # nobody knows what it is given: that counts by itself
             path = absolute(word.text, cwd) if word.pattern is None else literal_folder(absolute(word.pattern, cwd))

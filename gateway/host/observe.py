@@ -52,9 +52,9 @@ def observe(
         paths = _look_at_many(wanted.paths, host)
     globs = {}
     if wanted.globs:
-        from gateway.host.bounds import MAX_ENTRIES, MAX_GLOB_ENTRIES, Entries  # lazy: few calls have globs
+        import gateway.host.bounds as bounds  # lazy: few calls have globs
 
-        entries = Entries(MAX_GLOB_ENTRIES, MAX_ENTRIES)
+        entries = bounds.Entries(bounds.MAX_GLOB_ENTRIES, bounds.MAX_ENTRIES)
         for pattern in wanted.globs:
             matches = globs[pattern] = host.glob(pattern, entries)
             for path in matches or ():

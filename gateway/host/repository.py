@@ -71,13 +71,14 @@ def git_fact(folder: str, host: Host, context: Context) -> GitFact:
     branch = head[len(prefix) :] if head.startswith(prefix) else ""
     own = _is_own(top, context) or _is_worktree(top, git_folder, common, host, context)
     own = own and _is_guarded(git_folder, common, context) and _keeps_quiet(top, git_folder, host)
-    from gateway.host.git_settings import objection  # lazy: few calls are git's
+    import gateway.host.git_settings as git_settings  # lazy: few calls are git's
 
     why = ""
     if own:
         set_before = next((name for name in _ELSEWHERE if host.variable(name)), "")
         theirs = of_person(context.home, host)
-        why = f"{set_before} is set" if set_before else objection(top, git_folder, common, theirs, host, context)
+        why = f"{set_before} is set" if set_before else ""
+        why = why or git_settings.objection(top, git_folder, common, theirs, host, context)
     settings = _settings(host.read(f"{common}/config") if common else "", branch)
     return GitFact(top, own and not why, branch, *settings, why)
 

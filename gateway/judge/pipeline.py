@@ -135,11 +135,11 @@ class Pipeline:
         shell: str,
         activates: Mapping[str, tuple[str, ...]],
     ) -> Analysis:
-        from gateway.commands.analyse import Start, analyse  # lazy: calls that are no command do without the grammar
+        import gateway.commands.analyse as commands  # lazy: calls that are no command do without the grammar
 
         variables = {"HOME": context.home, "PWD": context.cwd}
-        start = Start.make((context.cwd, context.home, variables, 0, self._second_opinion, activates))
-        analysis = analyse(text, start, self._describe, items)
+        start = commands.Start.make((context.cwd, context.home, variables, 0, self._second_opinion, activates))
+        analysis = commands.analyse(text, start, self._describe, items)
         return analysis if shell == "bash" else analysis.replace(items=analysis.items + _read_otherwise(text, shell))
 
     def look_below(

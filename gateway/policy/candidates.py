@@ -61,9 +61,9 @@ class Finder(Subject):
         """Whether an effect contacts a host that is not known, and the sandbox holds what a clause says of it."""
         if effect.kind != "connect" or not self.context.confined or self.context.mode == "bypass":
             return False
-        from gateway.policy.unknown_hosts import is_held, is_unknown  # lazy: most hosts are known
+        import gateway.policy.unknown_hosts as unknown_hosts  # lazy: most hosts are known
 
-        return is_unknown(effect) and is_held(self.policy, clause)
+        return unknown_hosts.is_unknown(effect) and unknown_hosts.is_held(self.policy, clause)
 
     def speaks_of_carriers(self) -> bool:
         """Whether any clause may hold for the calling of the tool, or for the start of one of the programs."""
@@ -91,10 +91,18 @@ class Finder(Subject):
         self.effect = item.effect
         self.part = self.parts[item.part] if item.part >= 0 else None
 
-    def answer_for(self, tests: list[list[Any]], allow: bool) -> int:
-        """Whether all predicates hold, in the lane of allow rules or in that of deny and ask: the weakest answer."""
+    def answer(self, tests: list[list[Any]], allow: bool) -> int:
+        """Whether all predicates hold for what is looked at, in the lane of allow rules or in that of deny and ask: the
+        weakest answer."""
         self.allow = allow
-        return self.answer(tests)
+        weakest = YES
+        for name, argument in tests:
+            answer = TESTS[name](argument, self)
+            if answer < weakest:
+                if answer is NO:
+                    return NO
+                weakest = answer
+        return weakest
 
     def is_excepted(self, alternatives: list[list[list[Any]]]) -> bool:
         """Whether an exception holds for this effect, tested as strictly as an allow.
@@ -104,18 +112,7 @@ class Finder(Subject):
         effect = self.effect
         if effect is not None and effect.kind == "use" and self.parts:
             return True
-        return any(self.answer_for(tests, True) is YES for tests in alternatives)
-
-    def answer(self, tests: list[list[Any]]) -> int:
-        """Whether all predicates hold for what is looked at, in the lane that `allow` says: the weakest answer."""
-        weakest = YES
-        for name, argument in tests:
-            answer = TESTS[name](argument, self)
-            if answer < weakest:
-                if answer is NO:
-                    return NO
-                weakest = answer
-        return weakest
+        return any(self.answer(tests, True) is YES for tests in alternatives)
 
     def _by_path(self, effect: Any) -> list[Candidate]:
         path, real = effect.path, effect.real
@@ -176,9 +173,9 @@ class Finder(Subject):
         holding: list[Candidate] = []
         for clause in dict.fromkeys(found) if len(found) > 1 else found:
             rule, _tests, of_part = policy.clauses[clause]
-            self.allow = policy.rules[rule][LANE] == "allow"
-            answer = self.answer(of_part)
-            if answer is YES or (answer is MAYBE and not self.allow):
+            allow = policy.rules[rule][LANE] == "allow"
+            answer = self.answer(of_part, allow)
+            if answer is YES or (answer is MAYBE and not allow):
                 holding.append((clause, answer, BOTH if answer is YES else 0))
         return holding
 
@@ -201,8 +198,8 @@ def _by_second_word(entry: dict[str, list[int]], part: Part) -> list[int]:
     if not part.literal and any(HOLE in word for word in (*part.argv, *part.operands)):
         return [clause for clauses in entry.values() for clause in clauses]
     for words in (part.argv, part.subcommands, part.operands):
-        for word in words:
-            if word in entry and word:
+        for word in filter(entry.__contains__, words):
+            if word:
                 found += entry[word]
     return found
 

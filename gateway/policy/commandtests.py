@@ -43,19 +43,19 @@ def command(patterns: Any, subject: Subject) -> int:
     part = subject.part
     if part is None:
         return NO
-    from gateway.policy.commandpattern import matches_allow, matches_deny
+    import gateway.policy.commandpattern as commandpattern
 
     if not subject.allow:
-        return max([matches_deny(compiled_command(pattern), part) for pattern in patterns])
+        return max([commandpattern.matches_deny(compiled_command(pattern), part) for pattern in patterns])
     if not part.direct or not part.argv:
         return NO
     home = subject.context.home
     for words in _as_written(part):
         for pattern in patterns:
             compiled = compiled_command(pattern)
-            if matches_allow(compiled, words):
+            if commandpattern.matches_allow(compiled, words):
                 return YES
-            if "~" in pattern and matches_allow(compiled, _with_tilde(words, home)):
+            if "~" in pattern and commandpattern.matches_allow(compiled, _with_tilde(words, home)):
                 return YES
     return NO
 

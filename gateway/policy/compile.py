@@ -24,8 +24,9 @@ if TYPE_CHECKING:
     from typing import Any
 
 LANES = ("deny", "ask", "allow", "require")
-# Predicates are tested in the order of their table; some look at a simple command.
-_PLACE = {name: place for place, name in enumerate(PREDICATES)}
+# Predicates are tested in the order of their table, but the kind of effect, which rules most out, before all others;
+# some look at a simple command.
+_PLACE = {name: place for place, name in enumerate(sorted(PREDICATES, key=lambda name: name != "effect"))}
 _OF_PART = frozenset(name for name, each in PREDICATES.items() if each.scope == "part")
 
 

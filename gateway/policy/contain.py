@@ -63,9 +63,9 @@ def decide(
         return verdict
     left = [item.effect for item in analysis.items if leaves(item.effect, regions)]
     if left:
-        from gateway.policy.caches import in_caches  # lazy: most calls change nothing there
+        import gateway.policy.caches as caches  # lazy: most calls change nothing there
 
-        is_layered = in_caches(policy.written, context.home)
+        is_layered = caches.in_caches(policy.written, context.home)
         left = [each for each in left if not (isinstance(each, Touch) and is_layered(each))]
     if left and policy.registries and context.mode not in CEILINGS:
         left, why = _without_installs(analysis, left, policy.registries, cannot_fetch)
@@ -112,18 +112,18 @@ def _without_installs(
 ) -> tuple[list[Effect], str]:
     """What leaves the plan beside the installs of a call, where these are such as policy lets read from registries; and
     why what they need cannot be fetched before, where that is all that stands in the way."""
-    from gateway.policy.fetching import FETCHERS, fetch_of, installing, is_held  # lazy: few calls install anything
-    from gateway.policy.installs import install_of
+    import gateway.policy.fetching as fetching  # lazy: few calls install anything
+    import gateway.policy.installs as installs
 
-    installer = install_of(analysis, registries)
+    installer = installs.install_of(analysis, registries)
     if installer is not None:
         return [each for each in left if not installer.reaches(each)], ""
-    fetch = fetch_of(analysis, registries)
+    fetch = fetching.fetch_of(analysis, registries)
     if fetch is None:
         return left, ""
-    fetcher = FETCHERS[fetch.fetcher]
-    parts = installing(analysis, fetcher)
-    held = [item.effect for item in analysis.items if is_held(fetcher, item, parts)]
+    fetcher = fetching.FETCHERS[fetch.fetcher]
+    parts = fetching.installing(analysis, fetcher)
+    held = [item.effect for item in analysis.items if fetching.is_held(fetcher, item, parts)]
     left = [each for each in left if not any(each is one for one in held)]
     return left, "" if left else cannot_fetch(fetch)
 

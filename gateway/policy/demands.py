@@ -33,7 +33,7 @@ def demanded(finder: Finder, items: tuple[Item, ...]) -> tuple[list[Outcome], De
             row = policy.rules[rule]
             if rule in seen or 0 < row[EXPIRES] <= context.now:
                 continue
-            if finder.answer_for([*of_part, *tests], False) is NO:
+            if finder.answer([*of_part, *tests], False) is NO:
                 continue
             if row[EXCEPT] and finder.is_excepted(row[EXCEPT]):
                 continue

@@ -30,7 +30,6 @@ def denied_for_every_input(policy: Policy, tool: str, context: Context, served: 
     item = Item(Use(tool))
     finder.effect = item.effect
     finder.part = None  # the call of the tool as such, in the folder of the session
-    finder.allow = False
     for clause, forbids, _covers in finder.candidates(item):
         number, tests, of_part = policy.clauses[clause]
         row = policy.rules[number]
@@ -38,6 +37,6 @@ def denied_for_every_input(policy: Policy, tool: str, context: Context, served: 
             continue
         if row[REST] and row[REST][DELEGATE]:
             continue
-        if all(name in constant for name, _ in tests) and min(forbids, finder.answer(tests)) is YES:
+        if all(name in constant for name, _ in tests) and min(forbids, finder.answer(tests, False)) is YES:
             return True
     return False

@@ -227,7 +227,7 @@ class Resolution(Finder):
                     carrier
                     or not covers
                     or not self._may_cover(item, tests, of_part, row[LAYER])
-                    or self.answer_for(tests, True) is not YES
+                    or self.answer(tests, True) is not YES
                 ):
                     continue
                 effect: Any = item.effect
@@ -244,7 +244,7 @@ class Resolution(Finder):
                         ends[covers] = reason
                     continue
             else:
-                answer = min(forbids, self.answer_for(tests, False))
+                answer = min(forbids, self.answer(tests, False))
                 if answer is NO or (row[EXCEPT] and self.is_excepted(row[EXCEPT])):
                     continue
                 if answer is YES:
@@ -309,7 +309,7 @@ class Resolution(Finder):
             _layer, until, within = self.policy.rules[row[SILENCES]][REST][DELEGATE]
             if until and until <= now:
                 continue
-            if self.answer_for(tests, True) is YES and self.answer_for(within, True) is YES:
+            if self.answer(tests, True) is YES and self.answer(within, True) is YES:
                 silenced.add(row[SILENCES])
         return silenced
 
@@ -377,7 +377,7 @@ class Resolution(Finder):
                 row = policy.rules[rule]
                 if row[LANE] != "allow" or row[LEVEL] or 0 < row[EXPIRES] <= self.context.now:
                     continue
-                if covers == BOTH and len(self.analysis.parts) <= 1 and self.answer_for(tests, True) is YES:
+                if covers == BOTH and len(self.analysis.parts) <= 1 and self.answer(tests, True) is YES:
                     reason = Reason(policy.rule(rule), _ALLOW, number)
                     if best is None or tells_more(reason, best, self.analysis.items):
                         best = reason

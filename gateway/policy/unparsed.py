@@ -8,7 +8,7 @@ from posixpath import normpath
 from gateway.model.decision import Decision
 from gateway.model.effect import HOLE, Touch
 from gateway.model.verdict import Reason
-from gateway.policy import commandpattern, paths
+from gateway.policy import commandpattern
 from gateway.policy.answers import NO
 from gateway.policy.commandtests import compiled_command, word_answer
 from gateway.policy.predicates import PREDICATES
@@ -67,7 +67,7 @@ def token_doubts(policy: Policy, tokens: tuple[str, ...], subject: Subject) -> l
 def _path_hits(policy: Policy, tokens: tuple[str, ...], subject: Subject, kinds: tuple[str, ...]) -> set[int]:
     """The rules on paths that hold if one of these kinds of effect befalls what a word names."""
     named = dict.fromkeys([path for token in frozenset(tokens) if (path := _path(token, subject.context))])
-    pairs = [(clause, path) for path in named for clause in paths.lookup(policy.paths, path)]
+    pairs = [(clause, path) for path in named for clause in policy.on_path(path)]
     wide = {clause for kind in kinds for clause in policy.kinds.get(kind, ()) if _is_on_paths(policy.clauses[clause])}
     hits: set[int] = set()
     if len(named) * len(wide) <= MAX_TRIED:
@@ -78,9 +78,10 @@ def _path_hits(policy: Policy, tokens: tuple[str, ...], subject: Subject, kinds:
         rule, tests, of_part = policy.clauses[clause]
         spoken_of = next((argument for name, argument in tests if name == "effect"), kinds)
         for kind in kinds if rule not in hits else ():
-            subject.effect = Touch(kind, path)
-            if kind in spoken_of and all(_holds(name, each, tokens, subject) for name, each in (*of_part, *tests)):
-                hits.add(rule)
+            if kind in spoken_of:
+                subject.effect = Touch(kind, path)
+                if all(_holds(name, each, tokens, subject) for name, each in (*of_part, *tests)):
+                    hits.add(rule)
     return hits
 
 

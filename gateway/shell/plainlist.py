@@ -45,6 +45,10 @@ def is_descriptor(text: str) -> bool:
     return text == "-" or (digits.isascii() and digits.isdigit())
 
 
+def _unquoted(found: re.Match[str]) -> str:
+    return found[found.lastindex or 0]
+
+
 def plain_list(text: str, cwds: tuple[str, ...], home: object) -> Script | None:
     """The script, or None when the text has to be walked through. `home`: what `~` stands for."""
     commands: list[Simple] = []
@@ -131,7 +135,7 @@ def _word(text: str, start: int, end: int, home: object) -> Word | None:
     if "'" in text or '"' in text or "\\" in text:
         if "*" in text and "*" in _QUOTED.sub("", text):
             return None
-        text = _QUOTED.sub(r"\1\2\3", text)
+        text = _QUOTED.sub(_unquoted, text)
     elif "*" in text:
         pattern = text
     if expands:

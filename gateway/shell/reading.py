@@ -24,7 +24,7 @@ def read(
     scripts of which it is known that sourcing them only sets these variables."""
     script = plain_script(text, cwds, variables.get("HOME", home))
     if script is None:
-        from gateway.shell.walk import read as walk  # most texts need none, and loading it takes longer than they do
+        import gateway.shell.walk as walk  # most texts need none, and loading it takes longer than they do
 
-        script = walk(text, cwds=cwds, home=home, variables=variables, activates=activates)
+        script = walk.read(text, cwds=cwds, home=home, variables=variables, activates=activates)
     return script

@@ -91,9 +91,9 @@ class Walk(WalkState):
         regions: tuple[Region, ...] = ()
         removed: tuple[int, ...] = ()
         if may_have_regions(text):
-            from gateway.shell.regions import survey
+            import gateway.shell.regions as finding_regions
 
-            found = survey(text)
+            found = finding_regions.survey(text)
             text, regions, removed = found.text, found.regions, found.removed
         outer = (self.text, self.regions, self.seen)
         marks = self.marks()
@@ -149,7 +149,7 @@ class Walk(WalkState):
 
     def structure(self, shape: str, start: int) -> Node:
         """Ask the grammar."""
-        from gateway.shell import grammar  # most texts are read without it, and loading it takes longer than they do
+        import gateway.shell.grammar as grammar  # most texts are read without it, which takes less than loading it
 
         found = grammar.structure(shape)
         self.loose = found.negated

@@ -76,6 +76,8 @@ def gcloud_why(text: str) -> str:
 
 
 def _entries(text: str) -> Iterator[tuple[str, str, str]]:
+    if not text:
+        return
     from gateway.steering.ini_files import entries  # lazy: few calls start a program that has such settings
 
     if "[DEFAULT]" in text:

@@ -52,9 +52,7 @@ def canonicalise(tool: Declaration, raw: RawCall, context: Context) -> Call:
         problems = validate(tool.check_partial if raw.partial else tool.check, values)
     if tool.internal and not tool.internal.isdisjoint(values):
         problems = _internal(tool, values, problems)
-    for name, item in tool.defaults:
-        if name not in values:
-            values[name] = item
+    values = values | tool.defaults | values  # what was given keeps its place and its value
     for name in tool.cwd_fields:
         if values.get(name) is None and context.cwd:
             values[name] = context.cwd

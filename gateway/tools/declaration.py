@@ -49,7 +49,7 @@ class Declaration:
         self.check_partial = [step for step in self.check if step[0] not in _ALTERNATIVES]
         self.coerce = coercions(properties)
         self.shapes = shapes(properties)
-        self.defaults = [(name, freeze(part["default"])) for name, part in properties.items() if "default" in part]
+        self.defaults = {name: freeze(part["default"]) for name, part in properties.items() if "default" in part}
         self.use = Item(Use(self.name))
         self.actions = _actions(entry)
         handler = entry.get("handler") or {}
