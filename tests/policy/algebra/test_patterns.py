@@ -65,7 +65,7 @@ def test_a_beginning_that_all_texts_share_changes_no_answer(inside: list[str], o
     found = shortest((patterns.all_paths(), *held), left_out)
     left = [
         path
-        for path in [*PATHS, "/a/bb", "/a/bb/a"]
+        for path in [*PATHS, "/a/bb", *(f"/a/bb/{name}" for name in NAMES)]
         if all(each.accepts(path) for each in held) and not any(each.accepts(path) for each in left_out)
     ]
     assert (found is None) is (left == [])
