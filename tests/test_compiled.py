@@ -33,6 +33,8 @@ BOUNDED = {
     "policy.resolve": {"_by_mode"},
     # `MAX_SEGMENTS` of a pattern.
     "policy.trie": {"_bucket", "_globset", "_keyed", "_mark_quiet", "finish", "leading", "scan", "walk"},
+    # It calls `walk.read`, another function of its name.
+    "shell.reading": {"read"},
     # `MAX_DEPTH` of what an input holds.
     "tools.canonical": {"_formed"},
 }  # fmt: skip
