@@ -24,37 +24,20 @@ from crewai.tools.tool_failure import ToolFailure
 from crewai.utilities.pydantic_schema_utils import create_model_from_schema
 from pydantic import PrivateAttr
 
+from gateway.adapters.one_agent import OneAgent
 from gateway.api.guarding import Asked, Guard
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Sequence
+    from collections.abc import Awaitable, Callable
 
-    from gateway.api.gateway import Gateway
-    from gateway.api.guarding import JudgedAs, Ran
+    from gateway.api.guarding import Ran
     from gateway.approval.base import Answer, Approver, Question
-    from gateway.calls.session import Session
 
 __all__ = ["Guarding", "standing_still"]
 
 
-class Guarding:
+class Guarding(OneAgent[BaseTool]):
     """The policy before the tools of one agent."""
-
-    def __init__(
-        self, gateway: Gateway, session: Session | None = None, *, judged_as: JudgedAs | None = None, agent: str = ""
-    ) -> None:
-        """`session`, `judged_as`: as `gateway.api.guarding.Guard` takes them; `agent`: the name of the agent that it is
-        for, where another agent has started that one."""
-        self._guard = Guard(gateway, session, judged_as=judged_as)
-        self._agent = agent
-
-    def tools(self) -> list[BaseTool]:
-        """The gateway's own tools, commands confined."""
-        return [self._own(each) for each in self._guard.own_tools()]
-
-    def guard(self, tools: Sequence[BaseTool]) -> list[BaseTool]:
-        """Tools with the policy before them."""
-        return [self._of(each) for each in tools]
 
     def _own(self, definition: dict[str, Any]) -> BaseTool:
         name = definition["name"]

@@ -20,14 +20,13 @@ from typing import TYPE_CHECKING, Any
 
 from smolagents import Tool
 
-from gateway.api.guarding import Asked, Guard
+from gateway.adapters.one_agent import OneAgent
+from gateway.api.guarding import Asked
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable
 
-    from gateway.api.gateway import Gateway
-    from gateway.api.guarding import JudgedAs, Ran
-    from gateway.calls.session import Session
+    from gateway.api.guarding import Ran
 
 __all__ = ["Guarding", "Refused"]
 
@@ -38,24 +37,8 @@ class Refused(Exception):
     """A call did not run, or did not work: the model reads why."""
 
 
-class Guarding:
+class Guarding(OneAgent[Tool]):
     """The policy before the tools of one agent."""
-
-    def __init__(
-        self, gateway: Gateway, session: Session | None = None, *, judged_as: JudgedAs | None = None, agent: str = ""
-    ) -> None:
-        """`session`, `judged_as`: as `gateway.api.guarding.Guard` takes them; `agent`: the name of the agent that it is
-        for, where another agent has started that one."""
-        self._guard = Guard(gateway, session, judged_as=judged_as)
-        self._agent = agent
-
-    def tools(self) -> list[Tool]:
-        """The gateway's own tools, commands confined."""
-        return [self._own(each) for each in self._guard.own_tools()]
-
-    def guard(self, tools: Sequence[Tool]) -> list[Tool]:
-        """Tools with the policy before them."""
-        return [self._of(each) for each in tools]
 
     def _own(self, definition: dict[str, Any]) -> Tool:
         name = definition["name"]

@@ -31,7 +31,7 @@ SAID = [
 def test_there_is_one_for_each_adapter() -> None:
     adapters = {path.stem for path in (HERE.parents[1] / "gateway" / "adapters").glob("*.py")}
     assert {f"with_{name}.py" for name in FRAMEWORKS} == {path.name for path in HERE.glob("with_*.py")}
-    assert adapters - {"__init__", "waiting"} == set(FRAMEWORKS)
+    assert adapters - {"__init__", "one_agent", "waiting"} == set(FRAMEWORKS)
 
 
 @pytest.mark.filterwarnings("default")
