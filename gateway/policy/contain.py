@@ -3,7 +3,8 @@
 A call is judged as it always was. Where that does not let it run, and all that is predicted of it fits in the contained
 plan, it is judged once more as a contained one: allow rules that say `contained: true` cover then what fits, and rules
 that forbid contained calls speak. Only what that lets run without a question takes the place of the first answer, so
-that nothing here makes a call run that a deny or an ask speaks of.
+that nothing here makes a call run that a deny or an ask speaks of. Where nobody can be asked about its changes when it
+has ended, it still runs if rules that discard them cover all of it: what is run for what it prints.
 """
 
 from __future__ import annotations
@@ -77,6 +78,11 @@ def decide(
     if contained.decision is not _ALLOW or contained.changes == NONE:
         return verdict  # it asks all the same, or no rule gives it the contained plan
     asks = contained.changes == ASK
+    if asks and not context.reviewed and resolution.discards:
+        shown = resolution.contained(unseen=True)
+        is_lost = any(resolution.kept.get(number, DISCARD) != DISCARD for number in _changing(analysis))
+        if shown.decision is _ALLOW and shown.changes == DISCARD and not is_lost and not cannot(context.workspace):
+            return shown
     if not (asks and not context.reviewed) and not cannot(() if contained.changes == KEEP else context.workspace):
         return contained
     return verdict.replace(changes=ASK) if asks and verdict.decision is _ASK and not cannot(()) else verdict
@@ -151,7 +157,7 @@ def _in_layers(verdict: Verdict, cannot: Callable[[tuple[str, ...]], str]) -> Ve
     """A command that runs by itself, in a session of whoever wants to see what those change: in layers of its own, or
     asked about before, as where nothing confines it. What only reads needs neither."""
     context = verdict.context
-    changing = [number for number, item in enumerate(verdict.analysis.items) if item.effect.kind in _CHANGING]
+    changing = _changing(verdict.analysis)
     if not changing:
         return verdict
     leaves_all = any(getattr(item.effect, "action", "") == LEAVE for item in verdict.analysis.items)
@@ -160,6 +166,11 @@ def _in_layers(verdict: Verdict, cannot: Callable[[tuple[str, ...]], str]) -> Ve
         return verdict.replace(changes=context.changes)
     asks = Outcome(_ASK, Reason(changes_rule(context.changes), _ASK, changing[0]))
     return verdict.replace(decision=_ASK, reason=asks.reason, outcomes=(*verdict.outcomes, asks), changes=ASK)
+
+
+def _changing(analysis: Analysis) -> list[int]:
+    """Where the effects of a call stand that may change something."""
+    return [number for number, item in enumerate(analysis.items) if item.effect.kind in _CHANGING]
 
 
 _CHANGING = ("write", "delete", "code", "opaque")

@@ -7,7 +7,7 @@ ceilings of `plan` and `read_only` and the demands of `require` rules hold whate
 
 from __future__ import annotations
 
-from gateway.model.changes import KEEP, NONE, mildest, strictest
+from gateway.model.changes import ASK, DISCARD, KEEP, NONE, mildest, strictest
 from gateway.model.decision import LAYERS, Decision
 from gateway.model.effect import BROUGHT, LEAVE, PATH_KINDS
 from gateway.model.verdict import Outcome, Reason, Verdict
@@ -78,7 +78,8 @@ class Resolution(Finder):
     """The work on one call: `verdict`, and once more `contained`. One object does all of it: making more takes time."""
 
     __slots__ = (
-        "analysis", "carriers", "facts", "gives", "kept", "lost", "noted", "open_trees", "outcomes", "regions", "tool",
+        "analysis", "carriers", "discards", "facts", "gives", "kept", "lost", "noted", "open_trees", "outcomes",
+        "regions", "tool", "unseen",
     )  # fmt: skip
 
     def __init__(
@@ -105,12 +106,15 @@ class Resolution(Finder):
         self.carriers: list[tuple[int, list[Candidate]]] = []
         self.kept: dict[int, str] = {}  # what becomes of changes, by the mildest rule that covers each effect
         self.gives = False  # whether a rule gives the call the contained plan
+        self.discards = False  # whether a rule lets something of it run whose changes nobody keeps
         self.lost: list[Reason] = []
         self.noted: list[Reason] = []
 
-    def contained(self) -> Verdict:
-        """The verdict on the same call as a contained one: the same clauses may speak of it."""
+    def contained(self, *, unseen: bool = False) -> Verdict:
+        """The verdict on the same call as a contained one: the same clauses may speak of it. `unseen`: where nobody can
+        be asked about what it changes, so that rules which say `changes: ask` cover nothing."""
         self.context = self.context.replace(contained=True)
+        self.unseen = unseen
         self.kinds = self.policy.kinds_contained.get(self.context.mode, self.kinds)
         self.begin()
         return self.verdict()
@@ -236,8 +240,11 @@ class Resolution(Finder):
                 )
                 reason = Reason.make((policy.rule(rule), _ALLOW, number, True, "", named))
                 if self.context.contained and covers == BOTH and not row[LEVEL]:
-                    self.gives = self.gives or _CONTAINED in tests
                     changes = (row[REST] and row[REST][CHANGES]) or KEEP
+                    if changes == ASK and self.unseen:
+                        continue
+                    self.gives = self.gives or _CONTAINED in tests
+                    self.discards = self.discards or changes == DISCARD
                     self.kept[number] = mildest(changes, self.kept.get(number, changes))
                 if covers != BOTH and not row[LEVEL]:
                     if covers not in ends or tells_more(reason, ends[covers], items):

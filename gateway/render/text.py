@@ -5,7 +5,7 @@ Most of it is taken from the data that becomes the JSON, so that neither can con
 
 from __future__ import annotations
 
-from gateway.model.changes import ASK
+from gateway.model.changes import ASK, DISCARD
 from gateway.policy.explain import said_by_rule
 from gateway.policy.wording import phrase, quote, visible
 from gateway.render.folding import folded
@@ -27,6 +27,7 @@ _DRAFT = (
     "where somebody can be asked when it has ended it runs at once, on a layer over the workspace, and they are shown "
     "what it changed"
 )
+_THROWN_AWAY = "what it changes lies in a layer over the workspace, which is thrown away when it ends"
 _WHY = {
     "mode": {
         "allow": "mode `{mode}` allows all of it without a rule",
@@ -74,6 +75,8 @@ def verdict_text(verdict: Verdict, found: dict[str, Any], style: Style, *, full:
     lines += _labelled("confinement", found["confinement"]["text"], style)
     if found["decision"] == "ask" and verdict.changes == ASK:
         lines += _labelled("draft", _DRAFT, style)
+    elif verdict.changes == DISCARD:
+        lines += _labelled("draft", _THROWN_AWAY, style)
     lines += _change(found.get("change") or "", style, full=full)
     return "\n".join(lines) + "\n"
 

@@ -6,7 +6,9 @@ from __future__ import annotations
 import os
 from _blake2 import blake2b
 
+from gateway.model.changes import DISCARD
 from gateway.model.plan import WRITE
+from gateway.policy.modes import CEILINGS
 from gateway.sandbox.base import SandboxError
 from gateway.sandbox.nested_paths import is_below, is_inside
 
@@ -15,12 +17,29 @@ if TYPE_CHECKING:
     from collections.abc import Container, Iterable
 
     from gateway.model.plan import Mount
+    from gateway.model.verdict import Verdict
 
 ROOMS = "rooms"
 LAYERS = "layers"
 ONCE = "once"  # in the place of a room's name: one for a single call
 SHARED = (("/tmp", "tmp"), ("/var/tmp", "var-tmp"))
 """Folders of a call that its session shares, and how a room calls them."""
+
+
+def keeps_nothing(verdict: Verdict) -> bool:
+    """Whether nothing of what a call changes may stay, in caches neither: in modes that only look, and of what runs
+    without a question because its changes are thrown away."""
+    return verdict.context.mode in CEILINGS or _is_shown(verdict)
+
+
+def room_of(verdict: Verdict) -> str:
+    """The room of the session that a call shares, "" for none: what runs because its changes are thrown away does not
+    reach the servers of its session, which could change something for it."""
+    return "" if _is_shown(verdict) and verdict.context.mode not in CEILINGS else verdict.context.room
+
+
+def _is_shown(verdict: Verdict) -> bool:
+    return verdict.contained and verdict.changes == DISCARD and verdict.context.changes != DISCARD
 
 
 def shared_by(rooms: str, name: str, private: Iterable[str]) -> tuple[tuple[str, str], ...]:

@@ -12,12 +12,11 @@ from gateway.model.limits import limits_of
 from gateway.model.plan import FIXED, HIDDEN, READ, WRITE, Mount, SandboxPlan
 from gateway.policy.caches import is_cache
 from gateway.policy.confine import BY_PROFILE, folder_of, grants_of
-from gateway.policy.modes import CEILINGS
 from gateway.policy.path_protection import HIDE_SETTING
 from gateway.policy.variables import environment_of
 from gateway.sandbox.agreed import agreed_of
 from gateway.sandbox.base import SandboxError
-from gateway.sandbox.kept import ONCE, drafted_of, layer_of, shared_by
+from gateway.sandbox.kept import ONCE, drafted_of, keeps_nothing, layer_of, room_of, shared_by
 from gateway.sandbox.marks import COMPARED, is_work_of
 from gateway.sandbox.nested_paths import above_of, is_below, is_inside
 from gateway.sandbox.network import fetching_of, network_of
@@ -57,7 +56,8 @@ class _Planning:
         self.survey = survey
         self.grants = grants_of(verdict, profile.sandbox)
         self.contained = verdict.contained
-        self.may_write = verdict.context.mode not in CEILINGS
+        self.may_write = not keeps_nothing(verdict)
+        self.room = room_of(verdict)
         self.mounts: dict[str, Mount] = {}
         self.links: dict[str, str] = {}
         self.sockets: list[str] = []
@@ -79,12 +79,12 @@ class _Planning:
         self._prune()
         searched, held = self._protect()
         private = self._private()
-        network, refused = network_of(self.grants, self.profile, survey.refused, survey.only, context.room)
+        network, refused = network_of(self.grants, self.profile, survey.refused, survey.only, self.room)
         self.withheld.update(dict.fromkeys(refused))
         if len(self.mounts) > MAX_MOUNTS:
             raise SandboxError(f"the plan would need more than {MAX_MOUNTS:,} mounts", "work in a smaller folder")
         search_path = tuple(each for each in survey.search_path if self._is_visible(each))
-        room = context.room or (ONCE if self.given else "")
+        room = self.room or (ONCE if self.given else "")
         return SandboxPlan(
             tuple(self.mounts[path] for path in sorted(self.mounts)),
             tuple(sorted(self.links.items())),
@@ -109,7 +109,7 @@ class _Planning:
             contained=self.contained,
             shared=shared_by(survey.rooms, room if self.may_write else "", private),
             given=tuple(self.given),
-            loopback=f"{survey.rooms}/{context.room}" if context.room and network.mode == "off" else "",
+            loopback=f"{survey.rooms}/{self.room}" if self.room and network.mode == "off" else "",
             fetching=fetching_of(self.grants, self.profile, survey.refused, survey.only),
             drafted=drafted_of(self.mounts.values(), self.caches) if self.verdict.drafts else (),
         )
@@ -380,7 +380,7 @@ class _Planning:
             raise SandboxError(
                 f"the working directory `{context.cwd}` is hidden by rule `{mount.rule}`", "start elsewhere"
             )
-        is_shared = bool(context.room) and self.may_write and is_below(context.cwd, found)
+        is_shared = bool(self.room) and self.may_write and is_below(context.cwd, found)
         if mount is None and context.cwd not in found and context.cwd != "/" and not is_shared:
             found.append(context.cwd)
         return tuple(sorted(found))

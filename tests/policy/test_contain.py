@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import pytest
 
 from gateway.model.call import RawCall
 from gateway.model.decision import MODES
 from gateway.policy import contain
 from gateway.policy.explain import explain, message
+
+if TYPE_CHECKING:
+    from gateway.model.verdict import Verdict
 
 CONTAINED = {"id": "held", "allow": {"effect": ["code", "opaque", "write", "delete", "connect"], "contained": True}}
 
@@ -96,6 +101,53 @@ def test_where_somebody_can_be_asked_afterwards_it_runs_before_they_are_asked(gu
     assert (first.decision.word, first.contained, first.changes) == ("allow", True, "ask")
     assert (second.decision.word, second.contained, second.changes) == ("ask", False, "ask")
     assert lays == [context.workspace, context.workspace, ()]
+
+
+SHOWS = {
+    "id": "shows",
+    "allow": {"effect": "code", "contained": True, "command": ["* --help", "hledger balance *"]},
+    "changes": "discard",
+}
+BUILDS = {"id": "builds", "allow": {"effect": "code", "confined": True, "command": "npm test *"}}
+
+
+# text: the decision and what becomes of changes where nobody can be asked about them afterwards, and where somebody can
+FOR_ITS_OUTPUT = {
+    "frobnicate --help": ("allow", "discard", "ask"),
+    "./run.sh --help": ("allow", "discard", "ask"),
+    "frobnicate --help | head -20": ("allow", "discard", "ask"),
+    "cat README.md; hledger balance": ("allow", "discard", "ask"),
+    "frobnicate --help 2>/dev/null": ("allow", "discard", "ask"),
+    # what somebody may want to keep
+    "frobnicate": ("ask", "ask", "ask"),
+    "frobnicate --help > out.txt": ("ask", "ask", "ask"),
+    "frobnicate --help; rm README.md": ("ask", "ask", "ask"),
+    "frobnicate --help; frobnicate": ("ask", "ask", "ask"),
+    "frobnicate --help; npm test": ("ask", "ask", "ask"),
+    "npm test": ("allow", "none", "none"),
+    # what does not fit, or is not as written
+    "frobnicate --help; curl https://example.com/": ("ask", "none", "none"),
+    "frobnicate --help > /srv/x": ("ask", "none", "none"),
+    "bash -c 'frobnicate --help'": ("ask", "ask", "ask"),
+    "$x --help": ("ask", "ask", "ask"),
+    "sudo frobnicate --help": ("ask", "none", "none"),
+}
+
+
+def test_where_nobody_can_be_asked_afterwards_what_is_run_for_its_output_loses_its_changes(guard) -> None:
+    judge = guard({"user": [CONTAINED | {"changes": "ask"}, SHOWS, BUILDS]})
+
+    def check(text: str, *, reviewed: bool = False, lays: bool = True) -> Verdict:
+        context = judge.context.replace(reviewed=reviewed)
+        call = RawCall("Bash", {"command": text})
+        return judge.check(call, context, contains=lambda folders, _: "" if lays or not folders else "no layers here")
+
+    found = {}
+    for text in FOR_ITS_OUTPUT:
+        alone = check(text)
+        found[text] = (alone.decision.word, alone.changes, check(text, reviewed=True).changes)
+    assert found == FOR_ITS_OUTPUT
+    assert {check(text, lays=False).changes for text in FOR_ITS_OUTPUT} == {"ask", "none"}
 
 
 @pytest.mark.parametrize("confined", [True, False], ids=["confined", "unconfined"])

@@ -318,6 +318,27 @@ def test_modes_that_write_nothing_have_nothing_writable_but_what_is_gone_afterwa
     )
 
 
+def test_what_is_run_for_its_output_shares_nothing_with_its_session(planner) -> None:
+    """Its changes are thrown away, so neither the session's temporary folder nor its servers nor caches take any."""
+
+    def plan(changes: str, *, wished: str = "") -> SandboxPlan:
+        settings = {"sandbox": {"write": ["./**", "~/.cache/**"]}}
+        rule = {"id": "held", "allow": {"effect": "code", "contained": True}, "changes": changes}
+        found = planner({"settings": settings, "rules": [rule]})
+        context = found.gateway.context.replace(room="r1", changes=wished or found.gateway.context.changes)
+        call = parse_call_text(found.gateway.registry, "Bash(frobnicate --help)")
+        verdict = found.gateway.check(call, context, contains=lambda *_: "")
+        assert verdict.contained
+        return plan_of(verdict, profile_of(found.gateway.loaded.settings), found.surveyor.survey(verdict))
+
+    def shared(plan: SandboxPlan) -> tuple[object, ...]:
+        return bool(plan.shared), bool(plan.loopback), bool(plan.layers), bool(plan.drafted)
+
+    assert shared(plan("discard")) == (False, False, False, True)
+    assert shared(plan("keep")) == (True, True, True, False)
+    assert shared(plan("keep", wished="discard")) == (True, True, True, True)
+
+
 def test_what_is_refused_or_run_by_the_agent_itself_has_no_plan(planner) -> None:
     opened = planner()
     denied = opened.verdict("Bash(cat .env)")

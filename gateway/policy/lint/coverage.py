@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import json
 
+from gateway.model.changes import ASK, DISCARD
 from gateway.model.decision import LAYERS
 from gateway.policy.algebra.clauses import at_least, at_most
 from gateway.policy.algebra.dimensions import everything
@@ -196,6 +197,7 @@ def _duplicates(clauses: Sequence[Clause]) -> Iterator[tuple[Clause, Clause]]:
                 rule["excepts"],
                 rule["lock"],
                 rule["expires"],
+                rule["changes"],
                 clause.anchors,
             ],
             sort_keys=True,
@@ -254,6 +256,8 @@ def _may_replace(wide: Clause, narrow: Clause) -> bool:
         return False
     if below["delegate"] != rule["delegate"] or below["excepts"]:
         return False
+    if rule["changes"] == ASK and below["changes"] == DISCARD:
+        return False  # where nobody can be asked about changes, the wide one lets nothing run
     # An upper layer's rule holds whatever becomes of the lower one.
     return narrow.lane == "allow" or LAYERS.index(wide.bound.layer) <= LAYERS.index(narrow.bound.layer)
 

@@ -61,6 +61,8 @@ def _opens_programs(clause: Clause) -> Iterator[Finding]:
     when = clause.when
     if not {"code", "connect", "delete"} & set(clause.kinds) or when.get("option"):
         return
+    if when.get("contained") is True and set(clause.kinds) <= {"code", "opaque"}:
+        return  # the contained plan holds whatever runs
     for pattern in when.get("command", ()):
         found = _opened(pattern.split())
         if found:
