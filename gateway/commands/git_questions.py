@@ -134,10 +134,13 @@ def _default_remote(fact: GitFact, direction: str) -> str:
 
 
 def remote(items: list[Item], parts: tuple[Part, ...], question: Pending, facts: Facts, context: Context) -> None:
-    """The host behind a remote's name. An unknown one stays unknown."""
+    """The host behind a remote's name, and the login that git lends it. An unknown host stays unknown, and may be lent
+    one all the same."""
     direction, _, folder = question.extra.partition(" ")
+    unknown = next((at for at, item in enumerate(items) if _unknown_host(item, question.part, direction)), -1)
     fact = facts.git.get(folder)
     if fact is None:
+        _lend(items, unknown)
         return
     urls = dict(fact.remotes)
     if question.target == "*":
@@ -153,11 +156,11 @@ def remote(items: list[Item], parts: tuple[Part, ...], question: Pending, facts:
                 if item.part == question.part and isinstance(effect, Push) and effect.remote == HOLE:
                     items[at] = item.replace(effect=effect.replace(remote=name))
     if not all(chosen) or not chosen:
-        return  # the host stays unknown
-    at = next((i for i, item in enumerate(items) if _unknown_host(item, question.part, direction)), -1)
-    if at < 0:
+        _lend(items, unknown)
         return
-    template = items.pop(at)
+    if unknown < 0:
+        return
+    template = items.pop(unknown)
     for url in chosen:
         place = remote_of(url)
         if place is None:
@@ -171,6 +174,12 @@ def remote(items: list[Item], parts: tuple[Part, ...], question: Pending, facts:
             items.append(template.replace(effect=Connect(place[1], place[2], direction, (), known_by)))
             own = context.home + "/.ssh" if place[0] == "ssh" and context.home else ""
             items.append(template.replace(effect=Credential("git", own)))
+
+
+def _lend(items: list[Item], at: int) -> None:
+    """Beside the connection to an unknown host: whichever it is, git looks for a login for it."""
+    if at >= 0 and (lent := items[at].replace(effect=Credential("git", ""))) not in items:
+        items.append(lent)
 
 
 def _serve(

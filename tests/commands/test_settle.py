@@ -192,7 +192,7 @@ def test_git_outside_the_projects_own_repository_is_code(
         ("git push --no-verify", [*SSH_SEND, "push origin topic"]),
         ("git push --no-verify -f origin HEAD", [*SSH_SEND, "push origin topic force"]),
         ("git push --no-verify up +a:b", ["connect host.org:443 send", "credential", "push up b force"]),
-        ("git push --no-verify nowhere x", ["connect ? send", "push nowhere x"]),
+        ("git push --no-verify nowhere x", ["connect ? send", "credential", "push nowhere x"]),
         ("git ls-remote up", ["connect host.org:443 fetch", "credential"]),
         (
             "git fetch --all",
@@ -217,7 +217,7 @@ HERE = ("origin", "git@example.com:x/y.git")
         pytest.param((HERE, ("origin (push)", "https://fork.org/r")), ("", ""), "git ls-remote origin",
                      ["connect example.com:22 fetch", "credential ~/.ssh"], id="fetched-where-it-was"),
         pytest.param((HERE, ("origin (push)", "")), ("", ""), "git push --no-verify origin a",
-                     ["connect ? send", "push origin a"], id="pushed-nobody-knows-where"),
+                     ["connect ? send", "credential", "push origin a"], id="pushed-nobody-knows-where"),
         pytest.param((HERE, ("fork", "https://fork.org/r")), ("", "fork"), "git push --no-verify",
                      ["connect fork.org:443 send", "credential", "push fork topic"], id="the-default-for-pushes"),
     ],

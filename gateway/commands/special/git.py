@@ -119,15 +119,19 @@ def _contact(findings: Findings, run: Invocation, word: Word | None, direction: 
         _serve(findings, run, word, direction)
         return text
     findings.connect(HOLE, 0, direction, word or run.words[0], run.part)
-    if HOLE not in text:
-        for cwd in run.cwds:
-            findings.ask("remote", run.part, text, f"{direction} {cwd}", start, end)
+    if HOLE in text or not run.cwds:  # nothing will be asked about it; whichever it is, git looks for a login for it
+        findings.add(Credential("git", ""), start, end, run.part)
+        return text or HOLE
+    for cwd in run.cwds:
+        findings.ask("remote", run.part, text, f"{direction} {cwd}", start, end)
     return text or HOLE
 
 
 def _fetch(findings: Findings, run: Invocation) -> None:
     if not run.options.isdisjoint(("--all", "--multiple")) or run.subcommands[-1] == "update":
         findings.connect(HOLE, 0, "fetch", run.words[0], run.part)
+        if not run.cwds:
+            findings.add(Credential("git", ""), run.words[0].start, run.words[-1].end, run.part)
         for cwd in run.cwds:
             findings.ask("remote", run.part, "*", f"fetch {cwd}", run.words[0].start, run.words[-1].end)
         return
