@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 import signal
+from functools import cache
 
 from gateway.calls.output import Text
 from gateway.calls.saving import of_call
@@ -44,6 +45,7 @@ _LATER = "nothing of it is in the project; a person can have it by `gateway keep
 # What a program says that did not get on with a layer, where it does with a folder.
 _LIMITS = (b"Invalid cross-device link", b"EXDEV", b"Value too large for defined data type", b"EOVERFLOW")
 _MET = "It met what a layer cannot do (to rename a folder that was there, say): what it left may be half done."
+_MET_ONLY = "It met what a layer cannot do (to rename a folder that was there, say), and changed nothing."
 
 
 def draft_of(life: InProgress, verdict: Verdict, plan: SandboxPlan | None) -> Draft | None:
@@ -136,8 +138,10 @@ def settle(life: InProgress, verdict: Verdict) -> None:
         found = draft.read(judged)
         changes = bool(names_of(found))
         met = of.has_met and bool(result.status)
-        if verdict.changes == DISCARD or (found.is_empty and not met):
+        if verdict.changes == DISCARD or (found.is_empty and not met and was_interrupted(life)):
             draft.discard()
+        elif found.is_empty and not met:
+            draft.forget()
         elif not changes and not met:
             draft.keep(judged, None, rest=True)  # it lies in temporary folders
         elif was_interrupted(life):
@@ -170,7 +174,8 @@ def judged_by(life: InProgress, verdict: Verdict) -> Callable[[str], str]:
     """Tells why policy forbids that a name is changed, "" where it does not."""
     rule_on = life.planner.protection(verdict).classify
 
-    def judged(path: str) -> str:
+    @cache
+    def judged(path: str) -> str:  # asked of the same names before they are shown, and again before they are kept
         rule = rule_on(path)
         return f"rule `{rule}` protects it" if rule else ""
 
@@ -222,6 +227,9 @@ def decide(
         if decided.session:
             agreed.update({key: agreed.get(key, frozenset()).union(names_of(found)) for key in of.keys})
         return done
+    if found.is_empty:
+        draft.discard()
+        return Outcome(DISCARDED, notes=(_MET_ONLY,))
     return Outcome(UNDECIDED, f"nobody has said that what it changed is to be kept: {later(draft)}")
 
 

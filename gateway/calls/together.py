@@ -278,7 +278,7 @@ class Together:
                 judged = judged_by(life, of.verdict)
                 found = draft.read(judged)
                 if found.is_empty:
-                    draft.discard()
+                    (draft.discard if self._cut else draft.forget)()
                     return None
                 if not names_of(found):
                     draft.keep(judged, None, rest=True)  # it lies in temporary folders

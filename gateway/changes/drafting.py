@@ -3,23 +3,21 @@ changed."""
 
 from __future__ import annotations
 
-import os
 from contextlib import suppress
 
 from gateway.changes.area import area_of
-from gateway.changes.drafted import drafted
-from gateway.changes.keeping import discard, keep
+from gateway.changes.drafted import Drafted, drafted
+from gateway.changes.keeping import Kept, discard, keep
 from gateway.changes.leaving import leave_draft
 from gateway.changes.store import DRAFT, RUNNING, Store
 from gateway.core.errors import StoreError
-from gateway.sandbox.drafts import is_touched
+from gateway.sandbox.drafts import is_empty, is_touched
+from gateway.sandbox.joining import join
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection
 
-    from gateway.changes.drafted import Drafted
-    from gateway.changes.keeping import Kept
     from gateway.changes.recording import Of
     from gateway.model.plan import SandboxPlan
 
@@ -31,23 +29,14 @@ class Draft:
     one runs; `has_met`: whether that met what a layer cannot do, by what the kernel told."""
 
     has_met = False
+    _is_empty = False  # nothing lies in its layers, so that nobody has to know that there are any
 
     def __init__(self, of: Of, plan: SandboxPlan) -> None:
         """Raises StoreError where there can be none."""
         self._store = Store(of.folder)
-        writing = self._store.begin(of.call, of.tool, of.session, of.project, area_of(plan), named=of.named)
-        writing.journal.close()
-        made = writing.made
-        self.number = made.number
-        folder = self._store.path(made.number, "draft")
-        try:
-            os.mkdir(folder, 0o700)
-            self._made = made.replace(began=os.stat(folder).st_ctime_ns)
-            self._store.put(self._made)
-        except OSError as error:
-            self._store.remove(made.number)
-            raise StoreError(f"there can be no draft in {folder} ({error.strerror})") from error
-        self.plan = plan.replace(draft=folder)
+        self._made = self._store.begin_draft(of.call, of.tool, of.session, of.project, area_of(plan), of.named)
+        self.number = self._made.number
+        self.plan = plan.replace(draft=self._store.path(self.number, "draft"))
 
     def again(self, of: Of, plan: SandboxPlan) -> None:
         """Another call goes on in its layers, by this plan from now on. Raises StoreError where it is decided about by
@@ -55,11 +44,10 @@ class Draft:
         folder = self._store.path(self.number, "draft")
         with self._store.locked():
             made = self._store.checked(self.number)
-            if made.state != DRAFT:
+            if made.state not in (DRAFT, RUNNING):
                 raise StoreError(f"the changes {self.number} are no draft")
             try:
-                os.utime(folder)
-                began = os.stat(folder).st_ctime_ns
+                began = self._store.moment(self.number)
             except OSError as error:
                 raise StoreError(f"there can be no draft in {folder} ({error.strerror})") from error
             known = {root for root, _dev, _ino in made.roots}
@@ -81,17 +69,30 @@ class Draft:
 
     def ended(self) -> None:
         """Nothing of the call runs any more. What it changed is there to be decided about, whatever comes next."""
-        self._made = leave_draft(self._store, self._made)
+        self._is_empty = is_empty(self.plan.draft)
+        if not self._is_empty:
+            self._made = leave_draft(self._store, self._made)
 
     def read(self, judged: Callable[[str], str]) -> Drafted:
         """What it changed. Raises StoreError."""
+        if self._is_empty:
+            return Drafted(self._made, (), {}, {})
         return drafted(self._store, self.number, judged)
 
     def keep(self, judged: Callable[[str], str], only: Collection[str] | None, *, rest: bool) -> Kept:
         """Makes it the person's. Raises StoreError where nothing was done."""
+        if self._is_empty:
+            self.discard()
+            return Kept(0, {})
         return keep(self._store, self.number, judged, only, rest=rest)
 
+    def forget(self) -> None:
+        """Nothing of it is to be decided about: what it wrote to caches stays as any call's does."""
+        if not self._is_empty:
+            join(self.plan.draft)
+        self.discard()
+
     def discard(self) -> None:
-        """Forgets it."""
+        """Forgets it, with what it wrote to caches."""
         with suppress(StoreError):
-            discard(self._store, self.number)
+            discard(self._store, self.number, is_empty=self._is_empty)

@@ -26,6 +26,7 @@ from gateway.changes.taken_out import SET_ID, clean, copy_to, folders_above, for
 from gateway.core.errors import StoreError
 from gateway.core.plainjson import dumps, loads
 from gateway.core.value import Value
+from gateway.sandbox.joining import join
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -88,18 +89,19 @@ def keep(
         finally:
             work.close()
         stays |= work.left
+    join(store.path(number, "draft"))
     finish(store, made)
     remove_all(store.path(number, "draft"))
     return Kept(work.kept, dict(sorted(stays.items())))
 
 
-def discard(store: Store, number: int) -> None:
-    """Forgets what a call changed in its layers. Raises StoreError where it is none, or is being kept."""
+def discard(store: Store, number: int, *, is_empty: bool = False) -> None:
+    """Forgets what a call changed in its layers. `is_empty`: nothing lies in them, as its own gateway knows. Raises
+    StoreError where it is none, or is being kept."""
     with store.locked():
-        made = store.checked(number)
-        if made.state != DRAFT:
+        if not is_empty and store.checked(number).state != DRAFT:
             raise StoreError(f"the changes {number} are no draft")
-        store.remove(number)
+        store.remove(number, spares=is_empty)
 
 
 def _is_among(path: str, only: Collection[str] | None) -> bool:

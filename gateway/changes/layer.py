@@ -15,6 +15,7 @@ from gateway.core.errors import StoreError
 from gateway.core.plain_files import open_plain
 from gateway.core.value import Value
 from gateway.sandbox.birth_time import born_ns
+from gateway.sandbox.joining import is_opaque
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
 
     from gateway.changes.state import Stamp
 
-_OPAQUE, _ORIGIN = "user.overlay.opaque", "user.overlay.origin"
+_ORIGIN = "user.overlay.origin"
 MOST_NAMES = 400_000
 LINKED = "it has other names, which would keep what it said"
 SINCE = "it was changed by somebody else meanwhile"
@@ -191,11 +192,6 @@ def _look(path: str) -> os.stat_result | None:
 
 def _stamp(looked: os.stat_result, path: str) -> Stamp:
     return stamp_of(looked, target=os.readlink(path)) if stat.S_ISLNK(looked.st_mode) else stamp_of(looked)
-
-
-def is_opaque(folder: str) -> bool:
-    """Whether a folder of a layer hides all that is in the one below."""
-    return _has(folder, _OPAQUE)
 
 
 def _has(path: str, name: str) -> bool:

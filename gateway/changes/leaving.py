@@ -9,6 +9,7 @@ from gateway.changes.saver import copied
 from gateway.changes.state import FILE, FOLDER, Stamp, is_same
 from gateway.changes.stored_bytes import size_of
 from gateway.core.plain_files import open_plain
+from gateway.sandbox.drafts import is_empty
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -114,6 +115,9 @@ def finish(store: Store, made: ChangeSet, *, may_come: bool = False) -> ChangeSe
     from gateway.changes.store import KEPT, RUNNING
 
     if made.state == RUNNING and made.began:
+        if is_empty(store.path(made.number, "draft")):
+            store.remove(made.number)
+            return None
         return leave_draft(store, made)
     before = store.before(made.number)
     after = left(before)

@@ -13,9 +13,9 @@ import stat
 from contextlib import suppress
 
 from gateway.changes.area import area_of
-from gateway.changes.layer import is_opaque
 from gateway.changes.state import FOLDER
 from gateway.sandbox.drafts import layers_in
+from gateway.sandbox.joining import is_opaque
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -81,8 +81,7 @@ class Listening:
                 if descriptor == self._wake:
                     return
                 if not event & select.POLLIN:  # nobody is left who could call
-                    poll.unregister(self._listener)
-                    continue
+                    return
                 told[:] = nothing
                 try:
                     fcntl.ioctl(self._listener, _RECEIVE, told)

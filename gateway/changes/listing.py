@@ -172,6 +172,8 @@ def _text(stamp: Stamp | None, place: str) -> str | None:
         return f"-> {stamp.target}\n"
     if stamp.kind != FILE or not place or stamp.size > MOST_SHOWN:
         return None
+    if not stamp.size:
+        return ""
     try:
         with open_plain(place) as file:
             data = file.read(MOST_SHOWN + 1)

@@ -3,7 +3,9 @@ shown. Pure."""
 
 from __future__ import annotations
 
+import re
 from fnmatch import fnmatchcase
+from functools import cache
 
 # In which programs look up what to do, in the folder where they start or one above it.
 MANIFESTS = (
@@ -60,6 +62,13 @@ for _why, _ends in _ENDS:
             _BY_NAME.setdefault(_end, _why)
 
 
+@cache
+def _any() -> re.Pattern[str]:
+    """What is found in each path that a pattern is about: thousands are asked about that none is."""
+    ends = ["/".join(["[^/]*".join(map(re.escape, part.split("*"))) for part in ends]) for _why, ends in _PATTERNS]
+    return re.compile(rf"(?:^|/)(?:{'|'.join(ends)})\Z")
+
+
 def runs_later(path: str, mode_before: int = 0) -> str:
     """Why what lies at a path may be started or obeyed later, "" for what nobody knows to be. `mode_before`: the
     permissions of the file that was there."""
@@ -67,8 +76,9 @@ def runs_later(path: str, mode_before: int = 0) -> str:
     found = _BY_NAME.get(parts[-1], "")
     if found:
         return found
-    for why, ends in _PATTERNS:
-        last = parts[-len(ends) :]
-        if len(last) == len(ends) and all(map(fnmatchcase, last, ends)):
-            return why
+    if _any().search(path):
+        for why, ends in _PATTERNS:
+            last = parts[-len(ends) :]
+            if len(last) == len(ends) and all(map(fnmatchcase, last, ends)):
+                return why
     return EXECUTABLE if mode_before & 0o111 else ""

@@ -8,6 +8,7 @@
     changes/NUMBER/old/     old files, by a second name or as a copy
     changes/NUMBER/taken/   what undoing took away
     changes/NUMBER/draft/   the layers that a call wrote instead of the project, until somebody has decided about them
+    changes/spare/          the layers of a call that changed nothing, for the next one
 
 Private to this user. What is older than a day and whose gateway has ended makes room for what is new; nothing else is
 removed.
@@ -28,6 +29,7 @@ from gateway.core import processes
 from gateway.core.errors import StoreError
 from gateway.core.plainjson import decoder, encoder
 from gateway.core.value import Value
+from gateway.sandbox.drafts import SPARE
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -98,21 +100,45 @@ class Store:
     ) -> Writing:
         """A new set, empty. Raises StoreError where there can be none."""
         try:
-            os.makedirs(self.folder, mode=0o700, exist_ok=True)
-            with self.locked():
-                room = self._make_room()
-                number = max((each for each in self._numbers()), default=0) + 1
-                made = ChangeSet(
-                    number, os.urandom(6).hex(), call[:500], tool[:100], session=session[:200], project=project,
-                    time=time.time(), state=RUNNING, roots=self.roots_of(area),
-                    owner=self.ours(), key=key, named=tuple(named),
-                )  # fmt: skip
-                os.mkdir(self.path(number), 0o700)
-                os.mkdir(self.path(number, "old"), 0o700)
-                self.put(made)
-            return Writing(self, made, room)
+            return Writing(self, *self._begun(call, tool, session, project, area, key, tuple(named), drafts=False))
         except OSError as error:
-            raise StoreError(f"changes cannot be saved in {self.folder} ({error.strerror})") from error
+            raise self._cannot(error) from error
+
+    def begin_draft(
+        self, call: str, tool: str, session: str, project: str, area: Area, named: Iterable[str] = ()
+    ) -> ChangeSet:
+        """The same of a call that writes to layers of its own, of which nothing is saved before it is kept."""
+        try:
+            return self._begun(call, tool, session, project, area, "", tuple(named), drafts=True)[0]
+        except OSError as error:
+            raise self._cannot(error) from error
+
+    def _begun(
+        self, call: str, tool: str, session: str, project: str, area: Area, key: str, named: tuple[str, ...], *,
+        drafts: bool,
+    ) -> tuple[ChangeSet, int]:  # fmt: skip
+        os.makedirs(self.folder, mode=0o700, exist_ok=True)
+        with self.locked():
+            room = self._make_room()
+            number = max(self._numbers(), default=0) + 1
+            os.mkdir(self.path(number), 0o700)
+            made = ChangeSet(
+                number, os.urandom(6).hex(), call[:500], tool[:100], session=session[:200], project=project,
+                time=time.time(), state=RUNNING, roots=self.roots_of(area), owner=self.ours(), key=key, named=named,
+                began=self.moment(number) if drafts else 0,
+            )  # fmt: skip
+            self.put(made)
+        return made, room
+
+    def _cannot(self, error: OSError) -> StoreError:
+        return StoreError(f"changes cannot be saved in {self.folder} ({error.strerror})")
+
+    def moment(self, number: int) -> int:
+        """Now, in nanoseconds since the epoch, by the clock of the disk: what is changed from here on is changed then
+        or later. Raises OSError."""
+        place = self.path(number)
+        os.utime(place)
+        return os.stat(place).st_ctime_ns
 
     @staticmethod
     def roots_of(area: Area) -> tuple[tuple[str, int, int], ...]:
@@ -179,12 +205,14 @@ class Store:
             file.write(_encode(made.as_dict()))
         os.replace(f"{place}.new", place)
 
-    def remove(self, number: int) -> None:
-        """Forgets a set, with all that it keeps."""
+    def remove(self, number: int, *, spares: bool = False) -> None:
+        """Forgets a set, with all that it keeps. `spares`: its layers, which are empty, serve the next one."""
         place = self.path(number)
         with suppress(OSError):
             os.replace(place, f"{place}.gone")  # so that no half of it is ever read
             place = f"{place}.gone"
+            if spares:
+                os.rename(f"{place}/draft", os.path.join(self.folder, SPARE))
         remove_all(place)
 
     def before(self, number: int) -> Before:
@@ -227,27 +255,6 @@ class Store:
         with open(f"{place}.new", "w", encoding="utf-8") as file:
             file.writelines(f"{_encode([path, written(stamp)])}\n" for path, stamp in after.items())
         os.replace(f"{place}.new", place)
-
-    def again(self, of: str = "") -> dict[Inode, Inode]:
-        """Of what undoing has made again: what it stands for. `of`: only of what undoing the set of that id made."""
-        found: dict[Inode, Inode] = {}
-        with suppress(FileNotFoundError), open(os.path.join(self.folder, "again"), encoding="utf-8") as file:
-            for line in file:
-                with suppress(ValueError, TypeError):  # a line that was cut off was not yet relied on
-                    dev, ino, was_dev, was_ino, made = _decode(line)
-                    if of in ("", made):
-                        found[(dev, ino)] = (was_dev, was_ino)
-        return found
-
-    def note_again(self, now: Inode, was: Inode, of: str) -> None:
-        """What undoing a set has made again stands for something that is gone."""
-        descriptor = os.open(
-            os.path.join(self.folder, "again"), os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o600
-        )
-        try:
-            os.write(descriptor, f"\n{_encode([*now, *was, of])}\n".encode())
-        finally:
-            os.close(descriptor)
 
     @contextmanager
     def locked(self) -> Iterator[None]:
@@ -365,6 +372,7 @@ class Writing:
         self.made = made
         self.room = room
         self.old = store.path(made.number, "old")
+        os.makedirs(self.old, mode=0o700, exist_ok=True)
         self.journal = Journal(store.path(made.number, "before"))
 
 

@@ -11,12 +11,17 @@ from gateway.sandbox.launched.leftovers import remove
 def size_of(folder: str) -> int:
     """Bytes that are kept only here: a second name of a file that has another costs none."""
     total = 0
-    for place, _folders, names in os.walk(folder):
-        for name in names:
-            with suppress(OSError):
-                found = os.lstat(os.path.join(place, name))
-                if found.st_nlink == 1:
-                    total += found.st_blocks * 512
+    pending = [folder]
+    while pending:
+        with suppress(OSError), os.scandir(pending.pop()) as entries:
+            for each in entries:
+                if each.is_dir(follow_symlinks=False):
+                    pending.append(each.path)
+                    continue
+                with suppress(FileNotFoundError):
+                    found = each.stat(follow_symlinks=False)
+                    if found.st_nlink == 1:
+                        total += found.st_blocks * 512
     return total
 
 

@@ -14,6 +14,7 @@ from contextlib import ExitStack, suppress
 from gateway.changes.beneath import Beneath
 from gateway.changes.closed import reached
 from gateway.changes.looking import below, look
+from gateway.changes.made_again import made_again, note_again
 from gateway.changes.saver import copied, stored
 from gateway.changes.state import FILE, FOLDER, LINK, PIPE, Stamp, first, is_same, read, written
 from gateway.changes.store import DRAFT, KEEPING, RUNNING, UNDOING, UNDONE
@@ -95,8 +96,8 @@ class _Work:
         self.made = made
         self.plan = plan
         self.before: Before = store.before(made.number)
-        self.same = store.again()
-        self.ours = store.again(made.id)
+        self.same = made_again(store.folder)
+        self.ours = made_again(store.folder, made.id)
         self.others = [each.number for each in store.sets() if each.number != made.number]
         self.left: dict[str, str] = {}
         self.step = step
@@ -336,7 +337,7 @@ class _Work:
     def _stands_for(self, path: str, was: Stamp) -> None:
         now = self.tree.look(path)
         assert now is not None
-        self.store.note_again(now.inode, was.inode, self.made.id)
+        note_again(self.store.folder, now.inode, was.inode, self.made.id)
         self.same[now.inode] = self.ours[now.inode] = was.inode
 
     def _lying(self, was: Stamp) -> str:

@@ -13,6 +13,7 @@ from gateway.changes.closed import is_closed, reached
 from gateway.changes.leaving import changes, git_of, is_new, left
 from gateway.changes.looking import below
 from gateway.changes.looking import look as look_at
+from gateway.changes.made_again import made_again
 from gateway.changes.rights import CLOSED, against
 from gateway.changes.saver import stored
 from gateway.changes.state import FILE, FOLDER, first, is_same
@@ -50,7 +51,7 @@ def planned(store: Store, made: ChangeSet, judged: Callable[[str], str] = lambda
     after = store.after(made.number)
     if after is None:
         after = left(before)
-    same = store.again()
+    same = made_again(store.folder)
     changed = changes(before, after, store.path(made.number, "old"))
     stays = dict.fromkeys(before.missed, "")
     stays = {path: reason for path, reason in before.missed.items() if path}

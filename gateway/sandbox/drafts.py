@@ -7,15 +7,20 @@ the caches and the session's temporary folder lies one each. Who decides what be
     DRAFT/0/upper, DRAFT/0/work   what was changed in the first of these folders, and what the kernel needs for that
     DRAFT/layers                  of each which folder it lies over for the call, and what somebody may want to have
                                   changed by it, "" for a cache
+
+Those of a call that has changed nothing serve the next one (`SPARE`), since making folders takes longer than all else.
 """
 
 from __future__ import annotations
 
 import os
+from contextlib import suppress
+from posixpath import dirname
 
 from gateway.core.plainjson import dumps, loads
 from gateway.model.plan import READ, WRITE, Mount
 from gateway.sandbox.base import SandboxError
+from gateway.sandbox.joining import note
 from gateway.sandbox.launched.leftovers import remove
 from gateway.sandbox.nested_paths import is_inside
 
@@ -30,6 +35,9 @@ if TYPE_CHECKING:
 _KNOWN = frozenset(("ext2", "ext3", "ext4", "xfs", "btrfs", "tmpfs", "f2fs", "zfs", "bcachefs", "overlay"))
 _MOST_LOOKED_AT = 500
 _LISTED = "layers"
+SPARE = "spare"  # beside the folders of drafts: the layers of one, empty
+# What the kernel says of the folder that lies over a workspace. Whatever else is said of it a call has said.
+_OWN = frozenset(("user.overlay.impure", "user.overlay.origin", "user.overlay.uuid"))
 _MOUNTS = "/proc/self/mountinfo"
 
 
@@ -64,22 +72,30 @@ def laid(plan: SandboxPlan) -> SandboxPlan:
         raise SandboxError("nobody has made room for what the call changes", "start what runs so as a call of its own")
     found = []
     try:
-        before = _listed(plan.draft) if os.path.exists(f"{plan.draft}/{_LISTED}") else []
-        listed = {str(path): (number, str(target)) for number, path, target in before}
+        known = _listed(plan.draft) if os.path.exists(f"{plan.draft}/{_LISTED}") else []
+        before = {str(path): (number, str(target)) for number, path, target in known}
+        listed = dict(before)
+        for path in below:
+            listed.setdefault(path, (len(listed), kept.get(path, "")))
+        text = dumps([[number, path, target] for path, (number, target) in listed.items()])
+        is_spare = not before and _has_spare(plan.draft, text)
         for path, lowers in below.items():
-            is_new = path not in listed
-            number, _target = listed.setdefault(path, (len(listed), kept.get(path, "")))
-            folder = f"{plan.draft}/{number}"
-            # Of an attempt that did not come to start; or what the kernel has left there, and would not take again.
-            remove(os.fsencode(folder if is_new else f"{folder}/work"))
-            os.makedirs(f"{folder}/work", mode=0o700)
+            is_new = path not in before and not is_spare
+            folder = f"{plan.draft}/{listed[path][0]}"
             if is_new:
+                remove(os.fsencode(folder))  # of an attempt that did not come to start
+                os.makedirs(f"{folder}/work", mode=0o700)
                 os.mkdir(f"{folder}/upper")
+            else:
+                _used_again(f"{folder}/work")
+            if path not in before:
                 os.chmod(f"{folder}/upper", os.stat(lowers[-1]).st_mode & 0o7777)
             found.append((path, lowers, folder))
-        with open(f"{plan.draft}/{_LISTED}.new", "w", encoding="utf-8") as file:
-            file.write(dumps([[number, path, target] for path, (number, target) in listed.items()]))
-        os.replace(f"{plan.draft}/{_LISTED}.new", f"{plan.draft}/{_LISTED}")
+        note(plan.draft, [(listed[path][0], f"{folder}/upper") for path, folder in plan.layers])
+        if listed != before and not is_spare:
+            with open(f"{plan.draft}/{_LISTED}.new", "w", encoding="utf-8") as file:
+                file.write(text)
+            os.replace(f"{plan.draft}/{_LISTED}.new", f"{plan.draft}/{_LISTED}")
     except (OSError, ValueError) as error:
         raise SandboxError(f"there can be no layer for what the call changes: {error}") from error
     return plan.replace(laid=tuple(found), layers=(), shared=())
@@ -113,6 +129,45 @@ def over(plan: SandboxPlan, folders: Iterable[str]) -> SandboxPlan:
     shown = {mount.path for mount in plan.mounts}
     added = tuple(Mount(each, READ, True) for each in tops if each not in shown)
     return plan.replace(mounts=tuple(sorted((*plan.mounts, *added))), drafted=tops)
+
+
+def is_empty(draft: str) -> bool:
+    """Whether nothing at all lies in the layers of a call, nor is known of them but what the kernel says. False, too,
+    where that cannot be told."""
+    try:
+        if not os.path.exists(f"{draft}/{_LISTED}"):
+            return True  # nothing was ever laid
+        for number, _path, _target in _listed(draft):
+            upper = f"{draft}/{number}/upper"
+            with os.scandir(upper) as entries:
+                if next(entries, None) is not None or not _OWN.issuperset(os.listxattr(upper)):
+                    return False
+    except (OSError, ValueError):
+        return False
+    return True
+
+
+def _has_spare(draft: str, text: str) -> bool:
+    """Whether the layers of a call before, which changed nothing, are those of this one now. `text`: what is listed."""
+    try:
+        os.rename(f"{dirname(dirname(draft))}/{SPARE}", draft)  # from here on it is nobody else's
+    except OSError:
+        return False
+    with suppress(OSError), open(f"{draft}/{_LISTED}", encoding="utf-8") as file:
+        if file.read() == text and is_empty(draft):
+            return True
+    remove(os.fsencode(draft))
+    return False
+
+
+def _used_again(work: str) -> None:
+    """Takes away what the kernel has left in a folder of its own and would not take again: that what it wrote need not
+    be on the disk, which it need not be before it is kept. The rest it clears away itself. Raises OSError."""
+    inside = f"{work}/work"
+    with suppress(FileNotFoundError):
+        os.chmod(inside, 0o700)
+        os.chmod(f"{inside}/incompat", 0o700)
+        remove(os.fsencode(f"{inside}/incompat"))
 
 
 def _listed(draft: str) -> list[list[Any]]:

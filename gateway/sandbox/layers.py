@@ -6,6 +6,7 @@ it does not, tools that can be told so keep a cache of the project's own, and th
 
     STATE/layers/PROJECT/lock0          held by the call that uses what lies below `0`
     STATE/layers/PROJECT/0/NAME/upper   what calls of the project have changed in one cache
+    STATE/layers/PROJECT/0/NAME/joining while what a call changed in layers of its own comes to it
     STATE/layers/PROJECT/own/NAME       instead of it, where nothing can be laid over it
 """
 
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
     from gateway.model.plan import SandboxPlan
 
 MOST = 8 << 30
+JOINING = "joining"
 _SLOTS = 16
 # Caches that hold databases or journals of their own content: half of one and half of another is neither.
 _JOURNALS = (
@@ -87,6 +89,8 @@ class Layers:
                 os.close(lock)
                 continue
             self._lock = lock
+            if not self.plan.drafted:
+                os.utime(lock)  # what lies there is written from now on
             return f"{project}/{number}"
         return ""
 
@@ -170,6 +174,8 @@ def _made(path: str, slot: str, layer: str) -> str:
     """The folder of one cache in a slot, with what the kernel needs in it, begun anew where that is due."""
     folder = f"{slot}/{basename(layer)}"
     upper = f"{folder}/upper"
+    if os.path.exists(f"{folder}/{JOINING}"):  # half of something has come there
+        _remove(folder)
     os.makedirs(f"{folder}/work", mode=0o700, exist_ok=True)
     if not os.path.isdir(upper):
         os.mkdir(upper, os.stat(path).st_mode & 0o777)

@@ -358,6 +358,28 @@ def test_what_it_writes_to_the_sessions_temporary_folder_goes_the_same_way(proje
     assert len(project.reviews) == 1
 
 
+CACHED = "import os; open(os.path.expanduser('~/.cache/tool/new'), 'w').write('x')"
+
+
+@pytest.mark.parametrize(
+    ("program", "answers", "stays"),
+    [
+        (f"{CACHED}; open('log', 'w')", [True], True),
+        (f"{CACHED}; open('log', 'w')", [False], False),
+        (CACHED, [], True),
+    ],
+    ids=["kept", "discarded", "nothing else was changed"],
+)
+def test_what_it_wrote_to_a_cache_stays_with_what_is_kept_of_it(
+    project: Project, program: str, answers: list[bool], stays: bool
+) -> None:
+    (project.top / "home/.cache/tool").mkdir(parents=True)
+    assert project.run(program, *answers).result.status == (0 if answers != [False] else 1)
+    done = project.run("import os; print(os.listdir(os.path.expanduser('~/.cache/tool')))")
+    assert (done.result.stdout.decode().strip(), len(project.reviews)) == (str(["new"] * stays), len(answers))
+    assert os.listdir(project.top / "home/.cache/tool") == []
+
+
 MET = "import os; os.rename('src', 'lib')"  # a folder that was there before: a layer cannot
 
 

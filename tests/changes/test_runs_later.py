@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
-import pytest
+from unittest.mock import patch
 
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from gateway.changes import runs_later as module
 from gateway.changes.runs_later import BUILD, CHECKS, EXECUTABLE, GIT, INSTRUCTIONS, PIPELINE, PROGRAM, runs_later
 
 
@@ -20,3 +25,13 @@ from gateway.changes.runs_later import BUILD, CHECKS, EXECUTABLE, GIT, INSTRUCTI
 )  # fmt: skip
 def test_it_is_known_by_its_name_or_by_having_been_a_program(path: str, mode: int, why: str) -> None:
     assert runs_later(path, mode) == why
+
+
+PARTS = sorted({part.replace("*", stars) for _why, ends in module._PATTERNS for part in ends for stars in ("", "x.y")})
+
+
+@given(st.lists(st.sampled_from([*PARTS, "src", "x\n", "main.py"]), min_size=1, max_size=4).map("/".join))
+def test_what_is_passed_over_quickly_is_what_no_pattern_is_about(path: str) -> None:
+    with patch.object(module, "_any", lambda: module.re.compile("")):
+        looked_through = runs_later(path)
+    assert runs_later(path) == looked_through

@@ -16,7 +16,7 @@ PACKAGE = Path(__file__).parents[2] / "gateway"
 # package and of the kernel; what the person names on the command line; and what they have opened themselves before.
 OPENING = {
     "agent/transcript.py", "approval/page_wire.py", "audit/files.py", "calls/fetching.py", "changes/keeping.py",
-    "changes/leaving.py", "changes/store.py", "changes/taken_out.py", "changes/undo.py", "config/prebuilt.py",
+    "changes/leaving.py", "changes/made_again.py", "changes/store.py", "changes/taken_out.py", "changes/undo.py", "config/prebuilt.py",
     "config/wheel.py", "console/files.py", "frontends/batch.py", "frontends/cli/changes.py",
     "frontends/cli/commands.py",
     "frontends/cli/exec.py", "frontends/cli/new.py", "frontends/cli/policy.py",
@@ -26,6 +26,7 @@ OPENING = {
     "sandbox/after/quarantine.py", "sandbox/attempts.py", "sandbox/backends/whole_attempts.py",
     "sandbox/backends/spaces_room.py", "sandbox/cgroup.py", "sandbox/diagnosis.py",
     "sandbox/drafts.py", "sandbox/egress/authority.py", "sandbox/egress/inject.py", "sandbox/egress/surroundings.py",
+    "sandbox/joining.py",
     "sandbox/launched/rootfs.py", "sandbox/launched/space.py", "sandbox/launched/supervisor.py", "sandbox/layers.py",
     "sandbox/overlays.py", "sandbox/probe_cache.py", "sandbox/rooms.py", "sandbox/usage.py",
 }  # fmt: skip

@@ -12,10 +12,11 @@ from gateway.model.plan import FIXED, READ, WRITE, Mount, Network, SandboxPlan
 from gateway.sandbox import drafts
 from gateway.sandbox.backends.choose import choose
 from gateway.sandbox.base import Probe, SandboxError
-from gateway.sandbox.drafts import cannot_lay, laid, layers_in
+from gateway.sandbox.drafts import SPARE, cannot_lay, is_empty, laid, layers_in
 from gateway.sandbox.kept import drafted_of
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from pathlib import Path
 
 
@@ -83,6 +84,44 @@ def test_everything_that_stays_when_a_call_ends_has_a_layer_and_caches_are_not_k
     assert layers_in(f"{top}/draft") == [
         (f"{top}/draft/0/upper", f"{top}/w"), (f"{top}/draft/2/upper", f"{top}/room/tmp"),
     ]  # fmt: skip
+
+
+def laid_anew(top: Path, number: int, drafted: str = "w") -> str:
+    """The layers of a call, by their upper folder."""
+    draft = top / "changes" / str(number) / "draft"
+    draft.parent.mkdir(parents=True)
+    plan = plan_of(draft=str(draft)).replace(drafted=(str(top / drafted),))
+    return f"{laid(plan).laid[0][2]}/upper"
+
+
+@pytest.mark.parametrize(
+    ("does", "drafted", "serves"),
+    [
+        (lambda _upper: None, "w", True),
+        (lambda _upper: None, "v", False),
+        (lambda upper: os.mkdir(f"{upper}/d"), "w", False),
+        (lambda upper: os.setxattr(upper, "user.mine", b"x"), "w", False),
+        (lambda upper: os.setxattr(upper, "user.overlay.impure", b"y"), "w", True),
+    ],
+    ids=["nothing", "over another folder", "a name", "an attribute", "what the kernel says"],
+)
+def test_empty_layers_serve_the_next_call_as_they_are(
+    tmp_path: Path, does: Callable[[str], object], drafted: str, serves: bool
+) -> None:
+    for name in ("w", "v"):
+        (tmp_path / name).mkdir()
+    upper = laid_anew(tmp_path, 1)
+    does(upper)
+    held = os.open(upper, os.O_RDONLY)  # so that no other folder gets its number
+    inode = os.fstat(held).st_ino
+    assert is_empty(os.path.dirname(os.path.dirname(upper))) is (serves or drafted != "w")
+    os.rename(tmp_path / "changes/1/draft", tmp_path / "changes" / SPARE)
+    (tmp_path / "w").chmod(0o750)
+    now = laid_anew(tmp_path, 2, drafted)
+    os.close(held)
+    assert (os.stat(now).st_ino == inode) is serves
+    assert os.stat(now).st_mode == os.stat(tmp_path / drafted).st_mode
+    assert (os.listdir(now), sorted(os.listdir(tmp_path / "changes"))) == ([], ["1", "2"])
 
 
 def test_nothing_that_lays_no_layers_holds_such_a_call() -> None:
