@@ -15,6 +15,7 @@ from typing import Any
 
 import fuzzing as fuzzing  # loads the profile of all properties
 import pytest
+from leftovers import end_rooms, left
 from patience import patience
 from warmed import keep_policies, warm
 from workers import run as run_in_workers
@@ -125,9 +126,36 @@ def tmp_path(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFa
     be compiled by each. Afterwards it has the test's name."""
     place = tmp_path_factory.getbasetemp() / "here"
     place.mkdir(mode=0o700)
+    before = left(("gateway-room-",))
     yield place
     keep_policies()
-    place.rename(tmp_path_factory.mktemp(re.sub(r"\W", "_", request.node.name)[:30]))
+    if left(("gateway-room-",)) - before:  # perhaps another process's
+        end_rooms([place])
+    named = tmp_path_factory.mktemp(re.sub(r"\W", "_", request.node.name)[:30])
+    place.rename(named)
+    _looked_through.add(named.name)
+
+
+# The folders of tests that have left no room.
+_looked_through: set[str] = set()
+
+
+@pytest.fixture(scope="session", autouse=True)
+def rooms_of_modules(tmp_path_factory: pytest.TempPathFactory):
+    """Rooms of places that several tests share are left to nobody, either."""
+    yield
+    if left(("gateway-room-",)):
+        base = tmp_path_factory.getbasetemp()
+        end_rooms(each for each in base.iterdir() if each.name not in _looked_through)
+
+
+_left_before = left()
+
+
+def pytest_terminal_summary(terminalreporter: Any) -> None:
+    """Says what of the gateway's is left in the temporary folder, by these tests or by whoever ran beside them."""
+    if found := left() - _left_before:
+        terminalreporter.write_line(f"left in the temporary folder: {len(found)}, such as {min(found)}")
 
 
 @pytest.fixture

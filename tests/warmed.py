@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import atexit
 import fcntl
 import functools
 import os
@@ -47,10 +48,11 @@ class _Kept:
 
 
 @functools.cache
-def _compiled() -> tuple[tempfile.TemporaryDirectory[str], list[_Kept]]:
+def _compiled() -> tuple[Path, list[_Kept]]:
     """A folder that goes with the process, and its files."""
-    made = tempfile.TemporaryDirectory(prefix="gateway-compiled-")
-    own = Path(made.name, "gateway")
+    made = Path(tempfile.mkdtemp(prefix="gateway-compiled-"))
+    atexit.register(shutil.rmtree, made, ignore_errors=True)
+    own = made / "gateway"
     try:
         shutil.copytree(compiled_once(), own)
     except OSError:  # of a user who may not write here
@@ -117,7 +119,7 @@ def keep_policies() -> None:
     """Keeps for later tests which policies were compiled in the folders that were filled. They go by their content and
     their place, so they are of use where that is the same (`tmp_path` is)."""
     known = _policies_of_the_file()
-    top = Path(_compiled()[0].name) if _warmed else None
+    top = _compiled()[0] if _warmed else None
     while _warmed:
         folder = _warmed.pop()
         with suppress(OSError):

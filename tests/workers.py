@@ -8,6 +8,7 @@ not told of.
 
 from __future__ import annotations
 
+import atexit
 import multiprocessing
 from contextlib import suppress
 from itertools import pairwise
@@ -159,6 +160,7 @@ def _work(session: pytest.Session, number: int, pipe: Connection, others: Sequen
     """The tests that the parent tells of, one after another, until it says None."""
     for each in others:
         each.close()
+    atexit._clear()  # what was there before is the parent's to do
     config = session.config
     _set_up(config, number, pipe)
     items: Sequence[pytest.Item] = session.items
@@ -169,6 +171,7 @@ def _work(session: pytest.Session, number: int, pipe: Connection, others: Sequen
         config.hook.pytest_runtest_protocol(item=item, nextitem=then)
         test = following
     config._ensure_unconfigure()
+    atexit._run_exitfuncs()  # a forked process would not
 
 
 def _set_up(config: pytest.Config, number: int, pipe: Connection) -> None:

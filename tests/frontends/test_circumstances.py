@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 ALLOWED = "Read(src/main.py)"
-MANY = 6 if THOROUGH else 3  # each of them compiles all that ships
+MANY = 6 if THOROUGH else 2  # each of them compiles all that ships
 
 
 def in_shell(arguments: dict[str, Any], script: str, **more: Any) -> subprocess.CompletedProcess[bytes]:
@@ -92,17 +92,17 @@ def test_a_relative_folder_is_nowhere_when_the_current_one_is_gone(command, tmp_
     assert absolute.returncode == 3
 
 
-def test_names_that_no_line_and_no_text_can_hold_are_folders_like_any(gateway, tmp_path: Path) -> None:
+def test_names_that_no_line_and_no_text_can_hold_are_folders_like_any(in_process, tmp_path: Path) -> None:
     odd = tmp_path / os.fsdecode(b"odd \xff\n\x1b[2K name")
     (odd / ".git").mkdir(parents=True)
     (odd / "a b").write_text("", encoding="utf-8")
     (odd / ".gateway").mkdir()
     (odd / ".gateway" / "policy.yaml").write_text("version: 1\nask: [Read(c)]\n", encoding="utf-8")
     done = [
-        gateway("check", "Bash(cat 'a b')", cwd=odd),
-        gateway("check", "--json", "Read(c)", cwd=odd),
-        gateway("check", "--json", "--cwd", str(odd), "Read(a b)"),
-        gateway("policy", "show", cwd=odd),
+        in_process("check", "Bash(cat 'a b')", cwd=odd),
+        in_process("check", "--json", "Read(c)", cwd=odd),
+        in_process("check", "--json", "--cwd", str(odd), "Read(a b)"),
+        in_process("policy", "show", cwd=odd),
     ]
     assert [(each.returncode, each.stderr, b"\x1b" in each.stdout) for each in done] == [
         (status, b"", False) for status in (0, 3, 0, 0)
@@ -168,8 +168,8 @@ def test_help_that_is_an_options_value_does_not_hide_the_verdict(gateway, tmp_pa
     ],
     ids=repr,
 )
-def test_arguments_that_are_no_utf8_are_refused(gateway, words: list[bytes], said: bytes) -> None:
-    done = gateway(*words)
+def test_arguments_that_are_no_utf8_are_refused(in_process, words: list[bytes], said: bytes) -> None:
+    done = in_process(*words)
     assert (done.returncode, done.stdout, said in done.stderr, b"\xff" in done.stderr) == (2, b"", True, False)
 
 
@@ -206,9 +206,9 @@ BROKEN: list[tuple[str, bytes, str]] = [
 
 
 @pytest.mark.parametrize(("content", "said"), [case[1:] for case in BROKEN], ids=[case[0] for case in BROKEN])
-def test_a_policy_that_is_none_refuses_with_its_place(gateway, tmp_path: Path, content: bytes, said: str) -> None:
+def test_a_policy_that_is_none_refuses_with_its_place(in_process, tmp_path: Path, content: bytes, said: str) -> None:
     (tmp_path / "user.yaml").write_bytes(content)
-    done = gateway("check", "--policies", str(tmp_path), ALLOWED)
+    done = in_process("check", "--policies", str(tmp_path), ALLOWED)
     error = done.stderr.decode()
     assert (done.returncode, done.stdout, said in error, ".yaml" in error) == (2, b"", True, True)
     assert len(error) < 20_000
@@ -227,16 +227,16 @@ def lay(folder: Path, what: str) -> None:
 
 
 @pytest.mark.parametrize("what", ["fifo", "folder", "dangling", "loop", "device", "nothing"])
-def test_what_is_no_policy_file_refuses_at_once(gateway, tmp_path: Path, what: str) -> None:
+def test_what_is_no_policy_file_refuses_at_once(in_process, tmp_path: Path, what: str) -> None:
     lay(tmp_path, what)
-    done = gateway("check", "--json", "--policies", str(tmp_path), ALLOWED)
+    done = in_process("check", "--json", "--policies", str(tmp_path), ALLOWED)
     assert (done.returncode, json.loads(done.stdout)["decision"], done.stderr) == (2, "deny", b"")
 
 
 @pytest.mark.parametrize("words", [["policy", "show"], ["policy", "test"], ["policy", "lint"], ["explain", "ls"]])
-def test_other_commands_say_of_a_broken_policy_what_check_says(gateway, tmp_path: Path, words: list[str]) -> None:
+def test_other_commands_say_of_a_broken_policy_what_check_says(in_process, tmp_path: Path, words: list[str]) -> None:
     (tmp_path / "user.yaml").write_text("version: 1\ndney: []\n", encoding="utf-8")
-    done = gateway(*words, "--policies", str(tmp_path))
+    done = in_process(*words, "--policies", str(tmp_path))
     assert (done.returncode, f"{tmp_path}/user.yaml:2:1: policy must have known keys only".encode() in done.stderr) == (
         2,
         True,
@@ -253,9 +253,9 @@ NESTED = {
 
 
 @pytest.mark.parametrize("command_text", NESTED.values(), ids=NESTED)
-def test_what_is_nested_or_long_beyond_reason_is_never_allowed(gateway, command_text: str) -> None:
+def test_what_is_nested_or_long_beyond_reason_is_never_allowed(in_process, command_text: str) -> None:
     call = json.dumps({"command": command_text}).encode()
-    done = gateway("check", "--json", "--tool", "Bash", "--input", "-", input=call)
+    done = in_process("check", "--json", "--tool", "Bash", "--input", "-", input=call)
     assert (done.returncode in (3, 4), done.stderr) == (True, b"")
 
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from inprocess import called
+from warmed import warm
 
 if TYPE_CHECKING:
     import subprocess
@@ -20,6 +21,7 @@ def home(tmp_path: Path) -> Path:
     (tmp_path / ".claude").mkdir()
     (tmp_path / ".claude/settings.json").write_text(json.dumps(RULES))
     (tmp_path / "project/.git").mkdir(parents=True)
+    warm(tmp_path / ".cache/gateway")
     return tmp_path
 
 

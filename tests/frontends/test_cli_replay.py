@@ -19,7 +19,7 @@ WITHOUT = "version: 1\nrules: []\n"
 
 
 @pytest.fixture(scope="module")
-def place(gateway, tmp_path_factory: pytest.TempPathFactory):
+def place(in_process, tmp_path_factory: pytest.TempPathFactory):
     """A home with a project whose policy has changed since the last revision, and a record of two calls."""
     home = tmp_path_factory.mktemp("replayed")
     project = home / "project"
@@ -34,7 +34,7 @@ def place(gateway, tmp_path_factory: pytest.TempPathFactory):
 
     def run(*words: str) -> subprocess.CompletedProcess[bytes]:
         own = {"HOME": str(home), "XDG_CACHE_HOME": None, "XDG_STATE_HOME": None}
-        found: subprocess.CompletedProcess[bytes] = gateway(*words, cwd=project, **own)
+        found: subprocess.CompletedProcess[bytes] = in_process(*words, cwd=project, **own)
         return found
 
     for text in ("ls .", "pwd"):

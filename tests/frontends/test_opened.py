@@ -167,7 +167,7 @@ def kept(home: Path) -> list[str]:
 def test_no_command_shows_a_file_that_is_none_of_ours(outputs, words, parameter, home, tmp_path):
     project = tmp_path / "project"
     cases = {}
-    for number, (what, content) in enumerate(share(FOREIGN.items(), 6, MARKED.index((words, parameter)))):
+    for number, (what, content) in enumerate(share(FOREIGN.items(), 12, MARKED.index((words, parameter)))):
         data = content.encode("latin-1")
         if parameter.opens.tree or parameter.metavar == "DIR":
             path = tmp_path / f"folder{number}"
@@ -262,7 +262,7 @@ def test_no_file_shows_another_one_by_naming_it(outputs, reference, secret, home
         else:
             (project / name).write_text(content.format(home / "secret"))
     # Each reference meets each other line, and each line each other reference; all of them in a thorough run.
-    found = outputs(share(LINES, 2, list(REFERENCES).index(reference)), project, home)
+    found = outputs(share(LINES, 4, list(REFERENCES).index(reference)), project, home)
     assert [text for _status, text in found if CANARY in text.casefold()] == []
     (home / "secret").unlink()
     assert kept(home) == []

@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 from attended import at_terminal
+from fuzzing import share
 from wired import ERAS, text_of
 
 from gateway.core.errors import ConfigError
@@ -185,7 +186,7 @@ def pinned(confined: Any) -> Any:
     return confined
 
 
-@pytest.mark.parametrize("changed", CHANGES.values(), ids=CHANGES)
+@pytest.mark.parametrize("changed", share(CHANGES.values(), 5))
 def test_a_tool_that_changed_is_hidden_and_refused_until_a_person_accepts_it(pinned, changed: dict[str, Any]) -> None:
     client = pinned.gateway("proxy", "docs")
     assert set(client.tools()) == {"echo", "fail"}
@@ -262,7 +263,7 @@ def test_a_new_tool_and_one_that_is_there_twice_are_hidden(pinned) -> None:
     assert "several tools of this name" in client.text("echo", text="x")
 
 
-@pytest.mark.parametrize("name", ["mcp__other__echo", "prompts.get", "a b", "a/b", "x" * 300, "e\u0441ho"])
+@pytest.mark.parametrize("name", share(["mcp__other__echo", "prompts.get", "a b", "a/b", "x" * 300, "e\u0441ho"], 3))
 def test_a_tool_whose_name_stands_for_something_else_is_hidden(pinned, name: str) -> None:
     says(pinned, ECHO, {**OTHER, "name": name})
     client = pinned.gateway("proxy", "docs")

@@ -1,0 +1,49 @@
+"""What tests leave in the system's temporary folder.
+
+The folder that calls of one client share (`gateway.sandbox.rooms`) lies there while the client lives, and goes when
+somebody looks into the same state again. In a test the client is often the process that runs all tests, and nobody
+looks into its state again.
+"""
+
+from __future__ import annotations
+
+import os
+from contextlib import suppress
+from typing import TYPE_CHECKING
+
+from gateway.sandbox import rooms
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+TEMPORARY = "/tmp"
+PREFIXES = ("gateway-room-", "gateway-compiled-", "gateway-masks-")
+_DEEPEST = 6  # the state of a home that a test made: `home/.local/state/gateway/rooms`
+
+
+def left(prefixes: tuple[str, ...] = PREFIXES) -> set[str]:
+    """The names of the gateway's own folders in the temporary folder."""
+    return {each for each in os.listdir(TEMPORARY) if each.startswith(prefixes)}
+
+
+def end_rooms(tops: Iterable[str | os.PathLike[str]]) -> None:
+    """Ends each room whose state lies somewhere below these folders, unless a call uses it."""
+    for top in tops:
+        for found in _rooms(os.fspath(top)):
+            for name in os.listdir(found):
+                with suppress(OSError):
+                    rooms.end(found, name)
+
+
+def _rooms(top: str) -> Iterator[str]:
+    """The folders named `rooms` of a state below a folder, without following links."""
+    waiting = [(top, 0)]
+    while waiting:
+        path, depth = waiting.pop()
+        with suppress(OSError), os.scandir(path) as entries:
+            for each in entries:
+                if each.is_dir(follow_symlinks=False):
+                    if each.name == "rooms" and os.path.basename(path) == "gateway":
+                        yield each.path
+                    elif depth < _DEEPEST:
+                        waiting.append((each.path, depth + 1))

@@ -1,0 +1,34 @@
+"""Tests leave nothing in the system's temporary folder."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING
+
+import pytest
+from leftovers import TEMPORARY, end_rooms
+
+from gateway.core.room_names import of_process
+from gateway.sandbox.rooms import furnished
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+@pytest.mark.parametrize("state", ["home/.local/state/gateway", ".local/state/gateway", "a/state/gateway"])
+def test_the_room_of_a_client_that_lives_goes_with_its_test(tmp_path: Path, state: str) -> None:
+    rooms = str(tmp_path / state / "rooms")
+    ((_path, folder), *_others) = furnished(rooms, of_process(os.getpid()), [])
+    place = os.path.dirname(folder)
+    (tmp_path / "link").symlink_to(tmp_path)
+    assert (os.path.isdir(place), os.path.dirname(place)) == (True, TEMPORARY)
+    end_rooms([tmp_path])
+    assert (os.path.lexists(place), os.listdir(rooms)) == (False, [])
+
+
+def test_the_folders_of_a_deep_tree_are_not_all_looked_through(tmp_path: Path) -> None:
+    deep = tmp_path / "/".join("d" * 9)
+    deep.mkdir(parents=True)
+    furnished(str(tmp_path / "gateway/rooms"), "name", [])
+    end_rooms([tmp_path])
+    assert os.listdir(tmp_path / "gateway/rooms") == []
