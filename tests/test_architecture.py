@@ -235,13 +235,6 @@ AGENTS_SETTINGS = {"folder", "hooks", "server", "remarks"}
 SAID_BY_OTHERS = {
     "connection_made", "connection_lost", "data_received", "eof_received", "pause_writing", "resume_writing",
 }  # fmt: skip
-# Files in which some name has no word yet. This list only shrinks.
-UNDOCUMENTED = {
-    "frontends/import_text.py", "translation/matching.py", "translation/matching_expressions.py",
-    "translation/matching_targets.py",
-    *(f"translation/{agent}.py" for agent in ("claude", "codex", "copilot", "cursor", "gemini", "opencode", "vscode")),
-    *(f"sandbox/egress/{each}.py" for each in ("authority", "http", "loop", "names", "nshelper", "streams")),
-}  # fmt: skip
 
 
 def test_every_public_name_says_what_it_is() -> None:
@@ -269,8 +262,7 @@ def test_every_public_name_says_what_it_is() -> None:
             )  # fmt: skip
             if each.is_public and not each.documented and not elsewhere:
                 found.setdefault(inside, []).append(each.name)
-    assert {inside: names for inside, names in found.items() if inside not in UNDOCUMENTED} == {}
-    assert UNDOCUMENTED - set(found) == set(), "all of these have one by now"
+    assert found == {}
 
 
 def test_no_file_grows_beyond_four_hundred_lines() -> None:

@@ -114,6 +114,7 @@ def audit_data(wrong: Sequence[Wrong]) -> list[dict[str, Any]]:
 
 
 def number_of(number: int, what: str) -> str:
+    """A number of things in words: `1 rule`, `2,000 rules`."""
     return f"{number:,} {what}{'' if number == 1 else 's'}"
 
 

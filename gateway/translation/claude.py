@@ -80,6 +80,7 @@ _SETTINGS = (
 
 
 def places(site: Site) -> tuple[Place, ...]:
+    """The settings that Claude Code takes its permissions from on this machine, managed ones first."""
     from gateway.install import claude
 
     user, project = user_and_project(claude, site)

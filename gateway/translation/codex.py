@@ -34,6 +34,7 @@ _REMEDY = "write it as literal calls of `prefix_rule(pattern=[…], decision=…
 
 
 def places(site: Site) -> tuple[Place, ...]:
+    """Where Codex takes its requirements and its rules from on this machine, managed ones first."""
     from gateway.install import codex
 
     user, project = user_and_project(codex, site)

@@ -40,6 +40,7 @@ _BY_SUBCOMMAND = ("git", "gh")
 
 
 def places(site: Site) -> tuple[Place, ...]:
+    """Where Copilot takes its permissions from on this machine."""
     from gateway.install import copilot
     from gateway.install.base import USER
 

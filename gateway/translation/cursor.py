@@ -32,6 +32,7 @@ _BARE = {"Shell": SHELL, "Read": READ, "Write": WRITE, "WebFetch": FETCH}
 
 
 def places(site: Site) -> tuple[Place, ...]:
+    """Where Cursor takes its permissions from on this machine."""
     from gateway.install import cursor
 
     user, project = user_and_project(cursor, site)

@@ -64,6 +64,7 @@ _COMMAND = '"command":"'
 
 
 def places(site: Site) -> tuple[Place, ...]:
+    """Where Gemini CLI takes its policies and settings from on this machine."""
     from gateway.install import gemini
 
     user, project = user_and_project(gemini, site)

@@ -25,11 +25,20 @@ if TYPE_CHECKING:
         """See the module."""
 
         @property
-        def kind(self) -> str: ...
-        def holds(self, asked: Asked) -> bool: ...
-        def narrow(self) -> tuple[Clause, ...]: ...
-        def wide(self) -> tuple[Clause, ...]: ...
-        def tried(self) -> tuple[Asked, ...]: ...
+        def kind(self) -> str:
+            """What kind of call it speaks of: one of those of `asked`."""
+
+        def holds(self, asked: Asked) -> bool:
+            """Whether it holds for a call, as its agent means it."""
+
+        def narrow(self) -> tuple[Clause, ...]:
+            """Alternatives of predicates for an allow rule, which cover nothing that it does not hold for."""
+
+        def wide(self) -> tuple[Clause, ...]:
+            """Alternatives of predicates for a deny or an ask rule, which leave out nothing that it holds for."""
+
+        def tried(self) -> tuple[Asked, ...]:
+            """Calls at its edges."""
 
 
 STAR = "*"
@@ -47,15 +56,19 @@ class Everything(Value):
     kind: str
 
     def holds(self, asked: Asked) -> bool:
+        """As every test."""
         return asked.kind == self.kind
 
     def narrow(self) -> tuple[Clause, ...]:
+        """As every test."""
         return () if self.kind == MCP else ({"tool": TOOLS[self.kind]},)
 
     def wide(self) -> tuple[Clause, ...]:
+        """As every test."""
         return ({"tool": ["mcp__*"]} if self.kind == MCP else {"tool": TOOLS[self.kind]},)
 
     def tried(self) -> tuple[Asked, ...]:
+        """As every test."""
         return tuple(Asked(self.kind, text) for text in _SAMPLES[self.kind])
 
 
@@ -77,15 +90,18 @@ class Command(Value):
     kind: str = SHELL
 
     def holds(self, asked: Asked) -> bool:
+        """As every test."""
         return asked.kind == SHELL and _expression(self.pieces, self.more).fullmatch(asked.text.strip()) is not None
 
     def narrow(self) -> tuple[Clause, ...]:
+        """As every test."""
         if self.pieces == (STAR,):
             return Everything(SHELL).narrow()
         pattern = self._pattern(exact=True)
         return ({"command": [pattern]},) if pattern else ()
 
     def wide(self) -> tuple[Clause, ...]:
+        """As every test."""
         if self.pieces == (STAR,):
             return ({"tool": ["Bash"]},)
         found: list[Clause] = []
@@ -98,6 +114,7 @@ class Command(Value):
         return tuple(found)
 
     def tried(self) -> tuple[Asked, ...]:
+        """As every test."""
         base = "".join("x" if piece == STAR else piece for piece in self.pieces).strip()
         return tuple(Asked(SHELL, text) for text in edges(base, self.example()))
 
@@ -171,6 +188,7 @@ class Words(Value):
     kind: str = SHELL
 
     def holds(self, asked: Asked) -> bool:
+        """As every test."""
         if asked.kind != SHELL:
             return False
         found = words_of(asked.text) or ()
@@ -185,15 +203,18 @@ class Words(Value):
         return made
 
     def narrow(self) -> tuple[Clause, ...]:
+        """As every test."""
         return ({"command": [self._command(each) for each in self._all()]},)
 
     def wide(self) -> tuple[Clause, ...]:
+        """As every test."""
         return self.narrow()
 
     def _command(self, words: tuple[str, ...]) -> str:
         return " ".join(map(quoted, words)) + " *"
 
     def tried(self) -> tuple[Asked, ...]:
+        """As every test."""
         from shlex import join
 
         return tuple(

@@ -31,6 +31,7 @@ class Expression(Value):
         return compiled(self.source, folds=self.folds)
 
     def holds(self, asked: Asked) -> bool:
+        """As every test."""
         pattern = self._compiled()
         if pattern is None or asked.kind != SHELL:
             return False
@@ -54,9 +55,11 @@ class Expression(Value):
         return not found or any(STAR in each.pieces for each in found)
 
     def narrow(self) -> tuple[Clause, ...]:
+        """As every test."""
         return tuple(clause for each in self._texts() for clause in each.narrow())
 
     def wide(self) -> tuple[Clause, ...]:
+        """As every test."""
         found = self._texts()
         if found:  # what an expression leaves open behind its last word may be glued to it
             glued = (Command((*each.pieces, STAR)) if each.more else each for each in found)
@@ -71,6 +74,7 @@ class Expression(Value):
         return ({"tool": ["Bash"]},)
 
     def tried(self) -> tuple[Asked, ...]:
+        """As every test."""
         found = [edge for each in self._texts()[:6] for edge in each.tried()]
         return tuple(dict.fromkeys((*found, *(Asked(SHELL, text) for text in ("git status", "git push", "rm -rf x")))))
 

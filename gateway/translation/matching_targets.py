@@ -27,9 +27,11 @@ class Path(Value):
     alone: bool = False
 
     def holds(self, asked: Asked) -> bool:
+        """As every test."""
         return asked.kind == self.kind and re.fullmatch(self.expression, asked.text) is not None
 
     def narrow(self) -> tuple[Clause, ...]:
+        """As every test."""
         if not self.allows:
             return ()
         effects = ["list", "read"] if self.kind == READ else ["list", "read", "write"]
@@ -38,6 +40,7 @@ class Path(Value):
         return ({"tool": TOOLS[self.kind], "effect": effects, "path": list(self.allows), **spared},)
 
     def wide(self) -> tuple[Clause, ...]:
+        """As every test."""
         if not self.denies:
             return ({"tool": TOOLS[self.kind]},)
         if self.kind == READ:
@@ -46,6 +49,7 @@ class Path(Value):
         return ({"effect": ["write", "delete"], "path": list(self.denies), "named": True},)
 
     def tried(self) -> tuple[Asked, ...]:
+        """As every test."""
         shell = (
             ("cat {}", "dd if={} of=x", "tar cf x.tar {}")
             if self.kind == READ
@@ -79,6 +83,7 @@ class Host(Value):
     kind: str = FETCH
 
     def holds(self, asked: Asked) -> bool:
+        """As every test."""
         if asked.kind != FETCH:
             return False
         scheme, _, rest = asked.text.partition("://")
@@ -93,6 +98,7 @@ class Host(Value):
         return pattern == "*" or host == pattern or (self.deeper and host.endswith("." + pattern))
 
     def narrow(self) -> tuple[Clause, ...]:
+        """As every test."""
         if self.pattern == "*":
             return () if self.scheme else ({"tool": ["WebFetch"]},)
         if not _is_host(self.pattern) or self.scheme == "http":
@@ -101,12 +107,14 @@ class Host(Value):
         return ({"tool": ["WebFetch"], "effect": ["connect"], "direction": ["fetch"], "host": [self.pattern], **port},)
 
     def wide(self) -> tuple[Clause, ...]:
+        """As every test."""
         if not _is_host(self.pattern):
             return ({"tool": ["WebFetch"]},)
         hosts = [self.pattern, f"*.{self.pattern}"] if self.deeper else [self.pattern]
         return ({"effect": ["connect"], "host": hosts},)
 
     def tried(self) -> tuple[Asked, ...]:
+        """As every test."""
         name = self.pattern.replace("*", "api")
         found = [Asked(FETCH, f"{scheme}://{host}/x") for scheme in ("https", "http") for host in (name, f"a.{name}")]
         found += [Asked(FETCH, "https://other.example.net/"), Asked(SHELL, f"curl https://{name}/")]
@@ -125,12 +133,14 @@ class Server(Value):
     kind: str = MCP
 
     def holds(self, asked: Asked) -> bool:
+        """As every test."""
         if asked.kind != MCP:
             return False
         server, _, tool = asked.text.partition("/")
         return _globbed(self.server, server) and _globbed(self.tool, tool)
 
     def narrow(self) -> tuple[Clause, ...]:
+        """As every test."""
         if not re.fullmatch(r"[A-Za-z0-9-]+(?:_[A-Za-z0-9-]+)*", self.server) or not re.fullmatch(
             r"[\w*-]+", self.tool
         ):
@@ -138,11 +148,13 @@ class Server(Value):
         return ({"tool": [f"mcp__{self.server}__{self.tool}"]},)
 
     def wide(self) -> tuple[Clause, ...]:
+        """As every test."""
         server = self.server if re.fullmatch(r"[\w-]+", self.server) else "*"
         tool = self.tool if re.fullmatch(r"[\w*-]+", self.tool) else "*"
         return ({"tool": [f"mcp__{server}__{tool}" if server != "*" or tool != "*" else "mcp__*"]},)
 
     def tried(self) -> tuple[Asked, ...]:
+        """As every test."""
         server, tool = self.server.replace("*", "github"), self.tool.replace("*", "get")
         return (Asked(MCP, f"{server}/{tool}"), Asked(MCP, f"{server}/{tool}x"), Asked(MCP, f"{server}x/{tool}"))
 

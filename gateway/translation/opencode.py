@@ -49,6 +49,7 @@ _OWN = frozenset(
 
 
 def places(site: Site) -> tuple[Place, ...]:
+    """Where OpenCode takes its permissions from on this machine."""
     from gateway.install import opencode
     from gateway.install.base import MANAGED, PROJECT, USER
 

@@ -47,6 +47,7 @@ _OTHERS = (
 
 
 def places(site: Site) -> tuple[Place, ...]:
+    """The settings that VS Code takes what it approves by itself from on this machine."""
     config = site.moved("XDG_CONFIG_HOME", ".config")
     user = system(
         os.path.join(config, "Code", "User"), os.path.join(site.home, "Library", "Application Support", "Code", "User")

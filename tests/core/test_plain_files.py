@@ -16,8 +16,8 @@ PACKAGE = Path(__file__).parents[2] / "gateway"
 # package and of the kernel; what the person names on the command line; and what they have opened themselves before.
 OPENING = {
     "agent/transcript.py", "approval/page_wire.py", "audit/files.py", "calls/fetching.py", "changes/keeping.py",
-    "changes/leaving.py", "changes/made_again.py", "changes/store.py", "changes/taken_out.py", "changes/undo.py", "config/prebuilt.py",
-    "config/wheel.py", "console/files.py", "frontends/batch.py", "frontends/cli/changes.py",
+    "changes/leaving.py", "changes/made_again.py", "changes/store.py", "changes/taken_out.py", "changes/undo.py",
+    "config/prebuilt.py", "config/wheel.py", "console/files.py", "frontends/batch.py", "frontends/cli/changes.py",
     "frontends/cli/commands.py",
     "frontends/cli/exec.py", "frontends/cli/new.py", "frontends/cli/policy.py",
     "frontends/cli/policy_export.py", "frontends/cli/replay.py", "frontends/console_sources.py",

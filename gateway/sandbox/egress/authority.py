@@ -60,6 +60,7 @@ class Authority:
             return known
 
     def close(self) -> None:
+        """Forgets its keys and all that was made with them; the next certificate is of a new authority."""
         with self._lock:
             self._own = None
             self._contexts.clear()

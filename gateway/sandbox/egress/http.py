@@ -35,6 +35,7 @@ class Head(Value):
     fields: tuple[tuple[bytes, bytes], ...]
 
     def all(self, name: bytes) -> list[bytes]:
+        """The values of the fields of a name in lower case, in their order."""
         return [value for each, value in self.fields if each == name]
 
 

@@ -35,6 +35,7 @@ class Loop:
         self.running: asyncio.AbstractEventLoop | None = None
 
     def start(self) -> None:
+        """Starts the thread unless it runs. Raises OSError."""
         if self._thread is None:
             self._wake = os.pipe2(os.O_CLOEXEC | os.O_NONBLOCK)
             self._thread = threading.Thread(target=self._main, name="gateway-egress", daemon=True)
@@ -83,6 +84,7 @@ class Loop:
             self.running.add_reader(listener.fileno(), ready)
 
     def unwatch(self, listener: socket.socket) -> None:
+        """Calls nobody any more for this listener. Called in the thread."""
         if self._watched.pop(listener.fileno(), None) is not None and self.running is not None:
             self.running.remove_reader(listener.fileno())
 

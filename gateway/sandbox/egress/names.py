@@ -109,6 +109,7 @@ class Names:
         self._known.clear()
 
     def close(self) -> None:
+        """Gives up what is under way; `finish` waits for its end."""
         for task in self._known.values():
             task.cancel()
 

@@ -82,6 +82,8 @@ def add_address(text: str) -> None:
 
 
 def open_socket(kind: str, address: str, port: int) -> _socket.socket:
+    """A socket that listens (`t`, TCP) or is bound (else UDP) at an address of the namespace that this process is in,
+    even while nobody has that address yet. Raises OSError."""
     family = _socket.AF_INET6 if ":" in address else _socket.AF_INET
     found = _socket.socket(family, (_socket.SOCK_STREAM if kind == "t" else _socket.SOCK_DGRAM) | _socket.SOCK_CLOEXEC)
     # The sandbox may be setting up its loopback device at this very moment.
@@ -100,6 +102,9 @@ def open_socket(kind: str, address: str, port: int) -> _socket.socket:
 
 
 def perform(setns: Callable[[int, int], None], namespace: int, lines: list[str]) -> tuple[str, list[_socket.socket]]:
+    """Does what the lines of a request say in a network namespace: the answer, `ok` and a digit for each line, 1 where
+    it was done, and the sockets in the order of the lines that opened one. Raises OSError where the namespace cannot be
+    entered, ValueError and IndexError for a line that is none."""
     enter(setns, namespace)
     said, opened = ["ok"], []
     for line in lines:
@@ -139,6 +144,8 @@ def answer(setns: Callable[[int, int], None], requests: _socket.socket) -> int:
 
 
 def main(descriptor: int) -> int:
+    """Answers requests that come over a socket, each in a fork that goes into its namespace: the status to end with, 0
+    once nobody can send any more."""
     requests = _socket.socket(fileno=descriptor)
     setns = _setns()
     waiting = failed = 0

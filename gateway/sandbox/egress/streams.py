@@ -95,6 +95,7 @@ class Tls:
                 return
 
     async def receive(self) -> bytes:
+        """As every pipe."""
         while True:
             try:
                 return self._object.read(CHUNK)
@@ -106,10 +107,12 @@ class Tls:
                 return b""
 
     async def send(self, data: bytes) -> None:
+        """As every pipe."""
         self._object.write(data)
         await self._flush()
 
     async def finish(self) -> None:
+        """Says to the other side that no more is sent."""
         import ssl
 
         with contextlib.suppress(ssl.SSLError, OSError):
