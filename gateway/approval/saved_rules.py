@@ -56,14 +56,25 @@ def rule_id(text: str, until: float = 0.0) -> str:
     return PREFIX + digest([text, _moment(until)])[:12]
 
 
-def entry_of(text: str, *, shown: str, by: str, now: float, until: float = 0.0) -> str:
-    """The lines that a rule makes in the file. `shown`: the call that was asked about, with nothing invisible in it."""
+def entry_of(
+    text: str, *, shown: str, by: str, now: float, until: float = 0.0, because: str = "",
+    matches: Sequence[str] = (), not_matches: Sequence[str] = (),
+) -> str:  # fmt: skip
+    """The lines that a rule makes in the file. `shown`: the call that was asked about, with nothing invisible in it;
+    `because`: why there is such a rule, beside who agreed to it; `matches`, `not_matches`: examples of it."""
     when = _moment(now)
     lines = [f"  # {when}, {_comment(by)}: {_comment(shown)}", f"  - id: {rule_id(text, until)}", f"    {text}"]
-    lines.append(f"    because: {_flow(f'{by} agreed to it for good on {when}')}")
+    agreed = f"{by} agreed to it for good on {when}"
+    lines += lines_of(f"{because}; {agreed}" if because else agreed, matches, not_matches)
     if until:
         lines.append(f"    expires: {_flow(_moment(until))}")
     return "\n".join(lines) + "\n"
+
+
+def lines_of(because: str, matches: Sequence[str], not_matches: Sequence[str]) -> list[str]:
+    """The lines of a rule that say why it is there, and show it."""
+    said = {"because": because, "matches": list(matches), "not_matches": list(not_matches)}
+    return [f"    {name}: {_flow(value)}" for name, value in said.items() if value]
 
 
 def document_of(entry: str) -> str:
@@ -202,7 +213,7 @@ def _flow(value: Any) -> str:
     """YAML on one line. Everything in it is text that can be seen, a number or a truth value."""
     if isinstance(value, dict):
         return "{" + ", ".join(f"{name}: {_flow(item)}" for name, item in value.items()) + "}"
-    if isinstance(value, list) and len(value) == 1 and not isinstance(value[0], dict):
+    if isinstance(value, list) and len(value) == 1 and not isinstance(value[0], (dict, list)):
         return _flow(value[0])
     if isinstance(value, list):
         return "[" + ", ".join(map(_flow, value)) + "]"

@@ -204,6 +204,23 @@ class Index:
         text = f"SELECT rule, count(*) FROM records WHERE kind = '{DECISION}' AND at >= ? GROUP BY rule"
         return dict(self._database.execute(text, (since,)).fetchall())
 
+    def broke_out(self, since: str, within: int) -> set[str]:
+        """The sessions in which a sandbox stopped something at most so many calls after a question that was answered
+        with yes, that call included."""
+        text = (
+            "SELECT d.session, d.decision = 'ask' AND coalesce(max(o.ended), '') != 'refused', "
+            "coalesce(max(o.violations), 0) FROM records d "
+            f"LEFT JOIN records o ON o.id = d.id AND o.kind = '{OUTCOME}' "
+            f"WHERE d.kind = '{DECISION}' AND d.session != '' AND d.at >= ? GROUP BY d.n ORDER BY d.n"
+        )
+        left: dict[str, int] = {}
+        found = set()
+        for session, agreed, violations in self._database.execute(text, (since,)):
+            left[session] = within if agreed else left.get(session, -1) - 1
+            if violations and left[session] >= 0:
+                found.add(session)
+        return found
+
     def begins(self) -> str:
         """When the first record that is there was made, "" if there is none."""
         return str(self._database.execute("SELECT min(at) FROM records").fetchone()[0] or "")

@@ -70,7 +70,7 @@ def _suggest(given: dict[str, Any], told: _Telling) -> object:
     from gateway.replay.suggesting import suggested
 
     found = suggested(given["record"], given["root"], given["since"], judging=told)
-    return found.as_dict() | {"rules": [each.as_dict() for each in found.rules]}
+    return found.as_json
 
 
 def _say(told: object) -> None:

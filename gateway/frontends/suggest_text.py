@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from gateway.policy.wording import visible
 from gateway.render.style import wrapped
+from gateway.replay.suggesting import as_policy
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -14,15 +15,30 @@ if TYPE_CHECKING:
     from gateway.replay.tightening import Use
 
 
-def suggested_text(found: Suggested, style: Style) -> str:
-    """The rules with their support, those that end most questions first, and what the figures are of."""
+def suggested_text(found: Suggested, style: Style, own: str = "") -> str:
+    """The rules with their support, those that end most questions first, and what the figures are of. `own`: the file
+    that a person may put them into by hand, "" where they are for one project."""
     if not found.decisions:
         return "the record holds no decisions of this project from that time that can be judged again\n"
     answered = _many(found.agreed, "answered question")
     lines = [f"{_many(len(found.rules), 'rule')} would have ended {found.ended:,} of {answered}"]
     for each in found.rules:
         lines += ["", *_rule(each, style)]
+    for preset in found.presets:
+        said = f"would have ended {_many(preset.questions, 'question')}: put it under `extends:` in your own policy"
+        lines += ["", style.paint(f"the preset {preset.name}", "strong"), f"  {said}"]
+        lines += [f"    {call}" for call in preset.ends]
+    if own and found.rules:
+        lines += [
+            "",
+            f"under `rules:` in {visible(own)} they are",
+            "",
+            *map(visible, as_policy(found.rules).splitlines()),
+        ]
     lines.append("")
+    if found.doubtful:
+        said = "because a sandbox had to stop something soon after"
+        lines.append(f"not counted: {_many(found.doubtful, 'answer')}, {said}")
     if found.elsewhere:
         lines.append(f"not counted: {_many(found.elsewhere, 'question')} whose answer the record does not have")
     if found.unjudged:

@@ -13,12 +13,14 @@ Never along the words of an interpreter, and never for what deletes, sends, show
 
 from __future__ import annotations
 
+import functools
 import re
 
 from gateway.model.decision import Decision
 from gateway.model.effect import HOLE, PATH_KINDS
 from gateway.policy.change import path_pattern, spelled
 from gateway.policy.globs import escape
+from gateway.policy.hosts import GROUPS, build, lookup_possible
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -94,8 +96,11 @@ def join(groups: dict[str, dict[str, Any]], one: dict[str, Any]) -> None:
 
 def covering(verdict: Verdict, outcome: Outcome) -> list[dict[str, Any]]:
     """The alternatives that cover one effect: as wide as is safe, else the same target for the same program and
-    subcommand, else exactly; [] where no rule should."""
-    wide = likely(verdict, outcome)
+    subcommand, else exactly; [] where no rule should, as for the services of this machine and of private networks."""
+    wide = _installing(verdict, outcome) or likely(verdict, outcome)
+    host = getattr(verdict.analysis.items[outcome.reason.item].effect, "host", "")
+    if host and any(lookup_possible(_near_hosts(), host)):
+        return []
     item = verdict.analysis.items[outcome.reason.item]
     if wide and item.effect.kind == "code" and not verdict.analysis.parts[item.part].subcommands:
         wide = None  # its first word names another program, or a target, of which nobody knows what else it can do
@@ -105,6 +110,26 @@ def covering(verdict: Verdict, outcome: Outcome) -> list[dict[str, Any]]:
     who = _same_target(verdict, outcome)
     exact = [each for group in groups.values() for each in _exactly_these(group)]
     return [{**who, **{name: each[name] for name in each if name != "command"}} for each in exact] if who else exact
+
+
+@functools.cache
+def _near_hosts() -> dict[str, Any]:
+    return build([(name, number) for number, name in enumerate(GROUPS)])
+
+
+def _installing(verdict: Verdict, outcome: Outcome) -> dict[str, Any] | None:
+    """The alternative for what a subcommand of a described program changes of the system by installing, in the sandbox:
+    that holds it to the hosts and files that are predicted, which its other effects need a rule for besides. What comes
+    from an address has that host among them."""
+    item = verdict.analysis.items[outcome.reason.item]
+    effect: Any = item.effect
+    part = verdict.analysis.parts[item.part] if item.part >= 0 else None
+    if effect.kind != "system" or effect.action != "install" or part is None or not verdict.context.confined:
+        return None
+    who = _who(part, "system")
+    if who is None or not part.subcommands or part.expanded or HOLE in effect.what or not effect.what.isprintable():
+        return None
+    return {**who, "effect": "system", "action": "install", "what": effect.what, "confined": True}
 
 
 def _same_target(verdict: Verdict, outcome: Outcome) -> dict[str, Any]:

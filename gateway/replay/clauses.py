@@ -1,9 +1,13 @@
-"""What recorded questions would need to be ended, and which of it ends most of them with few rules. Pure."""
+"""What recorded questions would need to be ended, and which of it ends most of them with few rules."""
 
 from __future__ import annotations
 
+import functools
 import json
+import re
 
+from gateway.config.shipped import load_descriptions
+from gateway.core.places import places
 from gateway.core.value import Value
 from gateway.model.decision import Decision
 from gateway.policy.always import MAX_ALTERNATIVES, MAX_PATHS, covering, join
@@ -14,10 +18,13 @@ if TYPE_CHECKING:
     from typing import Any
 
     from gateway.model.verdict import Outcome, Verdict
+    from gateway.replay.decisions import Distinct
     from gateway.replay.judging import Anew
     from gateway.tools.tool import Tool
 
 MOST_RULES = 15
+_NAME = re.compile(r"[A-Za-z0-9._+-]+")
+MIN_SESSIONS = 2
 MIN_SUPPORT = 2  # one yes says nothing of the next call
 
 
@@ -39,16 +46,41 @@ class Clause(Value):
 
 
 def needs(root: str, verdict: Verdict, _tool: Tool) -> tuple[str, ...]:
-    """The clauses that a question needs, as JSON; nothing for what no rule should end, or of another project."""
+    """Whose project a question was asked in, and the clauses that it needs, as JSON; no clauses for what no rule should
+    end. `root`: a project, all others of which need nothing; "": they speak of all projects."""
     asked = [outcome for outcome in verdict.outcomes if outcome.decision is Decision.ASK]
-    if verdict.context.root != root or verdict.decision is not Decision.ASK:
-        return ()
+    where = verdict.context.root
+    if (root and where != root) or verdict.decision is not Decision.ASK:
+        return (where,)
     if any(outcome.reason.rule.lane != "mode" for outcome in asked):
-        return ()
+        return (where,)
     found = [(_who(verdict, outcome), covering(verdict, outcome)) for outcome in asked]
     if not all(clauses for _who, clauses in found):
-        return ()
-    return tuple(dict.fromkeys(json.dumps([who, each]) for who, clauses in found for each in clauses))
+        return (where,)
+    every = [(who, _by_any_name(each if root else _in_any_folder(each))) for who, clauses in found for each in clauses]
+    return (where, *dict.fromkeys(json.dumps([who, each]) for who, each in every))
+
+
+def _by_any_name(says: dict[str, Any]) -> dict[str, Any]:
+    """What is said of a program, of all names that its description serves: `pip` and `pip3` are one."""
+    if "exec" not in says:
+        return says
+    first, *words = [says["exec"]] if isinstance(says["exec"], str) else says["exec"]
+    names = _names_of(first)
+    return says if len(names) < 2 else says | {"exec": [list(names), *words]}
+
+
+@functools.cache
+def _names_of(program: str) -> tuple[str, ...]:
+    described = load_descriptions(places())(program)
+    names = () if described is None else described["names"]
+    return tuple(names) if program in names and all(map(_NAME.fullmatch, names)) else (program,)
+
+
+def _in_any_folder(says: dict[str, Any]) -> dict[str, Any]:
+    """What is said of the code of a subcommand in one folder, of all folders of a project: how projects are laid out
+    differs."""
+    return says | {"cwd": [".", "./**"]} if "cwd" in says and "exec" in says else says
 
 
 def _who(verdict: Verdict, outcome: Outcome) -> str:
@@ -65,14 +97,28 @@ def used(verdict: Verdict, _tool: Tool | None = None) -> tuple[str, ...]:
     return tuple(dict.fromkeys(each.reason.rule.id for each in verdict.outcomes if each.reason.rule.lane == "allow"))
 
 
-def supported(yes: Iterable[Anew]) -> list[Clause]:
-    """What more than one yes speaks for, the better supported first."""
+def supported(yes: Iterable[Anew], projects: Mapping[str, str] | None = None) -> list[Clause]:
+    """What more than one yes speaks for, the better supported first. `projects`: whose each recorded call is, by its
+    place; then it has to be a habit: one of more than one project, or of more than one session."""
     support: dict[str, int] = {}
+    spread: dict[str, tuple[set[str], set[str]]] = {}
     for each in yes:
         for key in each.new.noted:
             support[key] = support.get(key, 0) + each.distinct.agreed
-    kept = sorted((-count, key) for key, count in support.items() if count >= MIN_SUPPORT)
+            its, sessions = spread.setdefault(key, (set(), set()))
+            its.add("" if projects is None else projects[place_of(each.distinct)])
+            sessions.update(each.distinct.sessions)
+    habits = {
+        key for key, (its, sessions) in spread.items()
+        if projects is None or len(its) >= MIN_SUPPORT or len(sessions) >= MIN_SESSIONS
+    }  # fmt: skip
+    kept = sorted((-count, key) for key, count in support.items() if count >= MIN_SUPPORT and key in habits)
     return [Clause(key) for _count, key in kept]
+
+
+def place_of(each: Distinct) -> str:
+    """Where one of its lines stands."""
+    return f"{each.segment}:{each.start}"
 
 
 def chosen(clauses: Sequence[Clause], yes: Sequence[Anew]) -> list[list[Clause]]:

@@ -233,6 +233,7 @@ def test_a_script_in_what_is_suggested_is_text():
     rule = {"text": hostile, "questions": 2, "sessions": 0, "days": 1, "others_count": 1}
     rule |= {key: [hostile] for key in ("ends", "asks", "others", "opens")}
     found = {"rules": [rule], "agreed": 2, "ended": 2, "elsewhere": 1, "unjudged": 1, "vetoed": [[hostile, 1]]}
+    found |= {"doubtful": 1, "presets": [{"name": hostile, "questions": 2, "ends": [hostile]}]}
     page = "".join(map(html, suggestions.suggested(found)))
     assert ("<img" in page, "&lt;img" in page) == (False, True)
     assert "\u202e" not in re.sub(r'data-text="[^"]*"', "", page)

@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import io
 import json
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 from warmed import warm
 
+from gateway.approval.saved_rules import SavedRules
 from gateway.audit.log import Log
 from gateway.config.load import Options
 from gateway.console.nodes import html
 from gateway.console.pages.suggestions import suggested as shown
 from gateway.core.errors import ConfigError
+from gateway.core.places import places
 from gateway.frontends import consent, console_work
 from gateway.frontends.cli.policy_suggest import suggest
 from gateway.judge.judge import Judge
@@ -21,8 +24,6 @@ from gateway.judge.pipeline import TEMP
 from gateway.model.call import RawCall
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from gateway.model.verdict import Verdict
 
 RULE = 'allow: {exec: curl, effect: connect, direction: fetch, host: "example.com", port: 443}'
@@ -92,9 +93,26 @@ def test_what_a_person_agrees_to_holds_from_then_on(
     monkeypatch.setattr("sys.stdin.readline", lambda: answer, raising=False)
     assert suggest(cwd=str(root), how="process", save=True) == status
     assert judged(root, "c")[1].decision.word == decision
+    if status == 0:
+        (rule,) = SavedRules(places(), str(root), {}).list()
+        assert rule.because.startswith("suggested from 2 answers (2 sessions, 1 day); ")
+        text = Path(SavedRules(places(), str(root), {}).path).read_text(encoding="utf-8")
+        assert '    matches: ["curl https://example.com/a", "curl https://example.com/b"]\n' in text
 
 
-@pytest.mark.parametrize("more", [{"json": True}, {"tighten": True}])
+def test_rules_for_all_projects_are_printed_as_they_would_stand_in_the_policy_of_a_person(
+    root: Path, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    assert suggest(cwd=str(root), how="process", everywhere=True) == 0
+    said = capsys.readouterr().out
+    head = f"under `rules:` in {tmp_path}/.config/gateway/policy.yaml they are\n\n"
+    lines = said.partition(head)[2]
+    (tmp_path / ".config/gateway").mkdir(parents=True)
+    (tmp_path / ".config/gateway/policy.yaml").write_text(f"version: 1\nextends: [daily]\nrules:\n{lines}", "utf-8")
+    assert judged(root, "c")[1].decision.word == "allow"
+
+
+@pytest.mark.parametrize("more", [{"json": True}, {"tighten": True}, {"everywhere": True}])
 def test_what_is_saved_is_always_shown_first(root: Path, more: dict[str, bool]) -> None:
     with pytest.raises(ConfigError, match="--save must be given without"):
         suggest(cwd=str(root), save=True, **more)

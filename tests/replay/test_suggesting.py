@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import random
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 from fuzzing import share
@@ -16,20 +16,18 @@ from gateway.config.load import Options
 from gateway.judge.judge import Judge
 from gateway.judge.pipeline import TEMP
 from gateway.model.call import RawCall
+from gateway.model.result import Result, Violation
 from gateway.replay.clauses import MOST_RULES
 from gateway.replay.compare import compared as compared_somehow
 from gateway.replay.judging import PRESENT
 from gateway.replay.sources import side_with
-from gateway.replay.suggesting import Suggested, Trying
+from gateway.replay.suggesting import SOON, Suggested, Trying
 from gateway.replay.suggesting import suggested as suggested_somehow
 from gateway.replay.symbolic import WIDER
 from gateway.replay.tightening import tightened
 
 suggested = functools.partial(suggested_somehow, how="process")
 compared = functools.partial(compared_somehow, how="process")
-if TYPE_CHECKING:
-    from pathlib import Path
-
 CURL = 'allow: {exec: curl, effect: connect, direction: fetch, host: "example.com", port: 443}'
 YES, NO = True, False
 
@@ -45,20 +43,36 @@ class Place:
         (folder / "project/.git/HEAD").write_text("ref: refs/heads/main\n", encoding="utf-8")
 
     def answer(
-        self, *answers: tuple[str, bool | None], by: str = "ann", session: str = "s", confined: bool = True
+        self,
+        *answers: tuple[str, bool | None],
+        by: str = "ann",
+        session: str = "s",
+        confined: bool = True,
+        root: str = "",
+        stopped: bool = False,
     ) -> None:
-        """Records these calls with what was answered; None: nothing was."""
+        """Records these calls with what was answered; None: nothing was. `stopped`: the sandbox stopped something."""
         log = Log(self.record)
-        judge = Judge(Options(self.root), confined=confined)
+        judge = Judge(Options(root or self.root), confined=confined)
         context = judge.context.replace(temp=TEMP if confined else ())
         for text, allow in answers:
             verdict = judge.check(RawCall("Bash", {"command": text}), context, contains=lambda *_asked: "no sandbox")
             grant = None if allow is None else {"allow": allow, "scope": "once", "by": by}
-            log.decision(
+            known = log.decision(
                 verdict, front="test", session=session, grant=grant, policy=judge.loaded_for(verdict).policy.revision,
                 bundle=judge.bundle,
             )  # fmt: skip
+            if stopped:
+                log.outcome(
+                    known, Result("exited", 1, violations=(Violation("net", "x.example:443", "", "proxy", ""),))
+                )
         log.close()
+
+    def other(self, name: str) -> str:
+        """One more project."""
+        (Path(self.root).parent / name / ".git").mkdir(parents=True)
+        (Path(self.root).parent / name / ".git/HEAD").write_text("ref: refs/heads/main\n", encoding="utf-8")
+        return str(Path(self.root).parent / name)
 
     def policy(self, text: str) -> None:
         """Writes the user's policy."""
@@ -85,6 +99,9 @@ def test_what_people_agreed_to_more_than_once_becomes_a_rule_with_its_support(pl
     found = place.suggested()
     (rule,) = found.rules
     assert (rule.text, rule.questions, rule.sessions, rule.days) == (CURL, 2, 2, 1)
+    assert (rule.matches, rule.not_matches) == (
+        ("curl https://example.com/a", "curl https://example.com/b"), ("curl https://other.example/",),
+    )  # fmt: skip
     assert rule.ends == ("Bash  curl https://example.com/a", "Bash  curl https://example.com/b")
     assert (rule.others, rule.others_count) == (("Bash  curl https://example.com/c",), 1)
     assert rule.asks == ("Bash  curl https://other.example/",)
@@ -112,6 +129,85 @@ def test_where_nothing_wider_is_safe_the_very_words_are_suggested(place: Place) 
 def test_these_speak_for_nothing(place: Place, answers: list[tuple[str, bool | None]], by: str) -> None:
     place.answer(*answers, by=by)
     assert place.suggested().rules == ()
+
+
+PIP = (
+    'allow: [{exec: [[pip, "pip3", "pip2"], install], effect: code, cwd: ".", confined: true}, '
+    '{exec: [[pip, "pip3", "pip2"], install], effect: connect, direction: fetch, host: "files.pythonhosted.org", '
+    'port: 443}, {exec: [[pip, "pip3", "pip2"], install], effect: connect, direction: fetch, host: "pypi.org", '
+    'port: 443}, {exec: [[pip, "pip3", "pip2"], install], effect: system, action: install, what: packages, '
+    "confined: true}]"
+)
+
+
+def test_installs_by_name_become_one_rule_for_every_name_of_the_program_and_none_from_an_address(place: Place) -> None:
+    place.answer(("pip install a", YES), ("pip3 install b", YES))
+    (rule,) = place.suggested().rules
+    assert (rule.text, rule.questions) == (PIP, 2)
+    assert (set(rule.matches), rule.not_matches) == ({"pip install a", "pip3 install b"}, ())
+    judge = Judge(Options(place.root), confined=True)
+    alone = Judge(Options(place.root), confined=False)
+    place.policy(f"version: 1\nextends: [daily]\nrules:\n  - id: x\n    {rule.text}\n")
+    held, unheld = Judge(Options(place.root), confined=True), Judge(Options(place.root), confined=False)
+
+    def decided(by: Judge, text: str) -> str:
+        return by.check(RawCall("Bash", {"command": text}), contains=lambda *_asked: "no sandbox").decision.word
+
+    assert [decided(each, "pip install c") for each in (judge, alone, held, unheld)] == ["ask", "ask", "allow", "ask"]
+    for words in (
+        "https://x.example/c.whl", "git+ssh://git@x.example/c", "c@git+https://x.example/c", "-ihttps://x.example c",
+        "--extra-index-url=https://x.example c", "--user c", "-t ~/x c", "$C", "c; curl https://x.example",
+    ):  # fmt: skip
+        assert (words, decided(held, f"pip install {words}")) == (words, "ask")
+
+
+@pytest.mark.parametrize("host", ["localhost:8080", "127.0.0.1", "[::1]:3000", "10.1.2.3", "nas.local", "2130706433"])
+def test_nobody_is_suggested_to_open_services_nearby(place: Place, host: str) -> None:
+    place.answer(*[(f"curl http://{host}/", YES)] * 3)
+    assert place.suggested().rules == ()
+
+
+def test_yes_does_not_count_where_a_sandbox_had_to_stop_something_soon_after(place: Place) -> None:
+    place.answer(("curl https://example.com/a", YES), ("curl https://example.com/b", YES), session="one")
+    place.answer(("ls", None), stopped=True, session="another")
+    assert [each.text for each in place.suggested().rules] == [CURL]
+    place.answer(("ls", None), stopped=True, session="one")
+    found = place.suggested()
+    assert (found.rules, found.doubtful) == ((), 2)
+
+
+def test_what_is_stopped_much_later_says_nothing_of_a_yes(place: Place) -> None:
+    place.answer(("curl https://example.com/a", YES), ("curl https://example.com/b", YES), *[("ls", None)] * SOON)
+    place.answer(("ls", None), stopped=True)
+    assert [each.text for each in place.suggested().rules] == [CURL]
+
+
+def everywhere(place: Place) -> Suggested:
+    return suggested(place.record, place.root, everywhere=True)
+
+
+def test_rules_for_all_projects_are_of_habits_and_refused_by_what_any_project_refused(place: Place) -> None:
+    one, two = place.other("one"), place.other("two")
+    calls = ("curl https://example.com/a", YES), ("curl https://example.com/b", YES)
+    place.answer(*calls, root=one)
+    assert (everywhere(place).rules, place.suggested().rules) == ((), ())
+    place.answer(*calls, root=two)
+    found = everywhere(place)
+    assert [each.text for each in found.rules] == [CURL]
+    assert (found.ended, place.suggested().rules) == (4, ())
+    place.answer(("curl https://example.com/private", NO), root=place.other("three"), session="t")
+    assert everywhere(place).rules == ()
+
+
+def test_the_preset_that_ends_what_no_rule_may_is_named(place: Place) -> None:
+    place.answer(("npm view a", YES), ("npm view b", YES))
+    found = place.suggested()
+    assert [(each.name, each.questions) for each in found.presets] == [("remote-reading", 2)]
+    place.policy("version: 1\nextends: [daily, remote-reading]\n")
+    assert place.suggested().presets == ()
+    place.policy("version: 1\nextends: [daily]\n")
+    place.answer(("npm view c", NO))
+    assert place.suggested().presets == ()
 
 
 def test_a_rule_that_would_allow_what_was_once_refused_is_dropped(place: Place) -> None:

@@ -34,7 +34,7 @@ MODULES = {
     "python.programs": "python",
     "raw": "raw",
     "recipes": "make",
-    "requests": "go_modules httpie looked_up media pegged resolved service sysctl yq",
+    "requests": "go_modules httpie looked_up media pegged resolved service sources sysctl yq",
     "sed": "sed",
     "sql.servers": "mysql psql",
     "shells": "each_shell env eval flock later npx script shell source ssh su sudo trap uv_run watch wrapped",

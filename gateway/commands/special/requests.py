@@ -218,6 +218,21 @@ def _resolved(findings: Findings, run: Invocation) -> None:
         findings.connect(host, 53 if host != HOLE else 0, direction, word, run.part)
 
 
+def _sources(findings: Findings, run: Invocation) -> None:
+    """What is to be installed from an address comes from its host, wherever it stands among the words: as an operand,
+    as the value of an option, behind `name @`, with another scheme before it (`git+https:`)."""
+    for word in run.words[1:]:
+        head, mark, rest = word.text.partition("://")
+        if mark:
+            scheme = head[len(head.rstrip(_OF_SCHEMES)) :].rpartition("+")[2].lower()
+            if scheme != "file":
+                _, host, port = host_of(f"{scheme}://{rest}")
+                findings.connect(host if word.literal else HOLE, port if word.literal else 0, "fetch", word, run.part)
+        elif HOLE in word.text:
+            findings.connect(HOLE, 0, "fetch", word, run.part)
+
+
+_OF_SCHEMES = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789+.-"
 _OF_ADDRESSES = frozenset("0123456789./*-")
 _OF_WIDE = frozenset("0123456789abcdef.:*/[]%-")
 
@@ -230,6 +245,7 @@ HOOKS: dict[str, Callable[[Findings, Invocation], None]] = {
     "media": _media,
     "pegged": _pegged,
     "service": _service,
+    "sources": _sources,
     "sysctl": _sysctl,
     "yq": _yq,
 }

@@ -38,7 +38,8 @@ def suggested(found: Mapping[str, Any]) -> tuple[Node, ...]:
     """`found`: what came out (`gateway.replay.suggesting.Suggested`, as data). Each rule with what speaks for and
     against it, and with the way to see what it changes and to save it."""
     rules = found["rules"]
-    if not rules:
+    presets = [_preset(each) for each in found["presets"]]
+    if not rules and not presets:
         said = "There is no such rule." if found["agreed"] else "Nothing that policy asks about was agreed to here."
         more = "It takes more than one yes to calls that are alike."
         return (empty(said, more), *_notes(found))
@@ -47,7 +48,18 @@ def suggested(found: Mapping[str, Any]) -> tuple[Node, ...]:
         h("strong", f"{counted(len(rules), 'rule')} would have ended {found['ended']:,} of {found['agreed']:,}"),
         " questions that people said yes to.",
     )
-    return (told, h("ol", {"class": "plain suggested"}, [_rule(each) for each in rules]), *_notes(found))
+    return (told, h("ol", {"class": "plain suggested"}, [_rule(each) for each in rules], presets), *_notes(found))
+
+
+def _preset(each: Mapping[str, Any]) -> Node:
+    asked = counted(each["questions"], "question")
+    return h(
+        "li",
+        {"class": "card"},
+        h("p", "The preset ", h("code", visible(each["name"])), f" would have ended {asked}.", _calls(each["ends"])),
+        h("p", {"class": "hint"}, "It goes under ", h("code", "extends:"), " in your own policy, under ",
+          h("a", {"href": "/policy"}, "Policy"), "."),
+    )  # fmt: skip
 
 
 def _rule(each: Mapping[str, Any]) -> Node:
@@ -75,6 +87,9 @@ def _calls(calls: Sequence[str]) -> Node | None:
 
 def _notes(found: Mapping[str, Any]) -> tuple[Node, ...]:
     notes = []
+    if found["doubtful"]:
+        said = "because a sandbox had to stop something soon after"
+        notes.append(f"Not counted: {counted(found['doubtful'], 'answer')}, {said}.")
     if found["elsewhere"]:
         notes.append(f"Not counted: {counted(found['elsewhere'], 'question')} whose answer the record does not have.")
     if found["unjudged"]:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from gateway.config.load import project_root
+from gateway.config.near_misses import POLICY
 from gateway.core.errors import ConfigError, GatewayError, Problem
 from gateway.core.places import places
 from gateway.frontends.cli import replay as options
@@ -28,12 +29,17 @@ _Tighten = Annotated[
     bool, typer.Option("--tighten", help="Instead, say which allow rules were not used, and what others were used for.")
 ]
 _Save = Annotated[bool, typer.Option("--save", help="Ask at the terminal whether to save them for this project.")]
+_Everywhere = Annotated[
+    bool,
+    typer.Option("--everywhere", help="Learn from all projects: rules for your own policy, printed to be put there."),
+]
 
 
 def suggest(
     since: options.Since = "90d",
     until: options.Until = None,
     tighten: _Tighten = False,
+    everywhere: _Everywhere = False,
     save: _Save = False,
     json: options.Json = False,
     folder: options.Record = None,
@@ -41,7 +47,8 @@ def suggest(
     how: options.How = POOL,
     workers: options.Workers = 0,
 ) -> int:
-    """Say which few allow rules would have ended most recorded questions of this project that people said yes to.
+    """Say which few allow rules would have ended most recorded questions of this project that people said yes to, and
+    which shipped preset.
 
     None of them allows a recorded call that was ever refused or denied, nor a known harmful one: each was tried by the
     engine. Nothing is adopted, unless a person agrees to it after --save; then they stand where the answer "always"
@@ -52,8 +59,10 @@ def suggest(
     from gateway.replay.suggesting import suggested
     from gateway.replay.tightening import tightened
 
-    if save and (json or tighten):
-        raise ConfigError(Problem("--save must be given without --json and --tighten"))
+    if save and (json or tighten or everywhere):
+        raise ConfigError(Problem("--save must be given without --json, --tighten and --everywhere"))
+    if everywhere and tighten:
+        raise ConfigError(Problem("--everywhere must be given without --tighten"))
     if how not in WAYS:
         raise ConfigError(Problem(f"--workers-by must be one of {', '.join(WAYS)} (got `{how}`)"))
     root = project_root(os.path.realpath(folder_of(cwd, "--cwd")))
@@ -63,17 +72,18 @@ def suggest(
     try:
         if tighten:
             return _tell_uses(tightened(place, root, *span, how=how, workers=workers, judging=progress.judging), json)
-        found = suggested(place, root, *span, how=how, workers=workers, judging=progress.judging)
+        found = suggested(place, root, *span, everywhere=everywhere, how=how, workers=workers, judging=progress.judging)
     except OSError as error:
         raise GatewayError(f"the record in {place} cannot be read: {error.strerror or error}") from error
     finally:
         progress.end()
     if json:
-        write(pretty(found.as_dict() | {"rules": [each.as_dict() for each in found.rules]}) + "\n")
+        write(pretty(found.as_json) + "\n")
         return 0
     from gateway.frontends.suggest_text import suggested_text
 
-    write(suggested_text(found, style_for(sys.stdout)))
+    own = os.path.join(places().config, POLICY) if everywhere else ""
+    write(suggested_text(found, style_for(sys.stdout), own))
     return _saved(found, root) if save and found.rules else 0
 
 
