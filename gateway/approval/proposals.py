@@ -3,6 +3,8 @@ whoever called it says that it is needed.
 
 What stands here decides nothing. A rule is made anew from its call when it is looked at, and again before it is saved;
 one that differs from what stands here is none. All of it is the words of agents, to be shown as such.
+
+What a person rejects is not kept again, so that nobody is asked the same once more because a call is made once more.
 """
 
 from __future__ import annotations
@@ -10,7 +12,7 @@ from __future__ import annotations
 import fcntl
 import os
 import time
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 
 from gateway.audit import secrets
 from gateway.core.cache import digest, read_owned, replace_whole
@@ -29,9 +31,11 @@ if TYPE_CHECKING:
 FOLDER = "proposals"
 MOST = 64  # of one project: those that nobody gave a reason for go first, then the older ones
 MOST_PROJECTS = 256
+MOST_REJECTED = 512  # of one project: the older ones may be proposed again
 MOST_CALL = 8_192  # characters of a call's input as JSON
 MOST_REASON = 500  # characters
 _MOST_BYTES = 4 << 20
+_REJECTED = ".rejected"  # behind the name of a project's file
 
 
 class Kept(Value):
@@ -64,6 +68,7 @@ class Proposals:
         """`state`: the gateway's folder for it; `root`: the project's."""
         self.folder = os.path.join(state, FOLDER)
         self.path = os.path.join(self.folder, digest([os.path.realpath(root)])[:24] + ".json")
+        self._rejected = self.path.removesuffix(".json") + _REJECTED
 
     def list(self) -> list[Kept]:
         """What is kept, the filed ones first, then the latest. What cannot be read is nothing."""
@@ -75,7 +80,8 @@ class Proposals:
 
     def keep(self, found: Proposal, verdict: Verdict, *, front: str, session: str) -> bool:
         """Keeps what a refusal proposed, with its call, or counts it once more; False where it cannot or must not be:
-        a call that may hold a secret is kept nowhere but, without it, in the record. Never raises."""
+        a call that may hold a secret is kept nowhere but, without it, in the record, and what a person has rejected is
+        not kept again. Never raises."""
         call, context = verdict.call, verdict.context
         try:
             text = dumps(dict(call.input))
@@ -86,6 +92,8 @@ class Proposals:
         now = time.time()
         try:
             with self._locked():
+                if found.id in self.rejected():
+                    return False
                 known = self._read()
                 before = known.pop(found.id, None)
                 known[found.id] = Kept(
@@ -106,6 +114,34 @@ class Proposals:
         """Says why a proposal is needed; None if there is none of that id. Raises GatewayError where it cannot be
         kept."""
         return self._changed(name, lambda each: each.replace(because=because[:MOST_REASON]))
+
+    def rejected(self) -> list[str]:
+        """The ids of what a person does not want to be proposed again, the older first."""
+        data = read_owned(self._rejected)
+        try:
+            found = loads(data.decode("utf-8")) if data is not None and len(data) <= _MOST_BYTES else []
+        except (ValueError, RecursionError):
+            return []
+        return [each for each in found if isinstance(each, str)] if isinstance(found, list) else []
+
+    def reject(self, name: str) -> Kept | None:
+        """Takes a proposal away for good and gives it; None if there is none of that id. Raises GatewayError."""
+        found = self.get(name)
+        if found is not None:
+            self.refuse(name)
+        return found
+
+    def refuse(self, name: str) -> None:
+        """What has this id is not kept, now or later. Raises GatewayError where that cannot be remembered."""
+        try:
+            with self._locked():
+                known = self._read()
+                if known.pop(name, None) is not None:
+                    self._write(known)
+                order = [*(each for each in self.rejected() if each != name), name][-MOST_REJECTED:]
+                replace_whole(self._rejected, dumps(order).encode("utf-8"))
+        except OSError as error:
+            raise GatewayError(f"the proposals of this project cannot be changed: {error.strerror}") from error
 
     def drop(self, name: str) -> Kept | None:
         """Takes a proposal away and gives it; None if there is none of that id. Raises GatewayError."""
@@ -150,6 +186,8 @@ class Proposals:
                            if each.name.endswith(".json"))  # fmt: skip
         for _when, path in files[: max(0, len(files) - MOST_PROJECTS + 1)]:
             os.unlink(path)
+            with suppress(FileNotFoundError):
+                os.unlink(path.removesuffix(".json") + _REJECTED)
 
     @contextmanager
     def _locked(self) -> Iterator[None]:

@@ -64,6 +64,7 @@ class Console:
             Route("/api/lint", self._lint, methods=["POST"]),
             Route("/api/preview", self._preview, methods=["POST"]),
             Route("/api/save", self._save, methods=["POST"]),
+            Route("/api/reject", self._reject, methods=["POST"]),
             Route("/api/work/{name}", self._worked, methods=["GET"]),
             Route("/api/{rest:path}", self._nothing, methods=["GET", "POST"]),
             Route("/{rest:path}", self._page, methods=["GET"]),
@@ -179,6 +180,17 @@ class Console:
             return JSONResponse({"text": visible(str(error).split("\n", 1)[0])}, 409)
         self._live.tell("policy")
         return JSONResponse({"text": visible(said)})
+
+    async def _reject(self, request: Request) -> Response:
+        """Takes a proposal away for good."""
+        given, refusal = await self._given(request)
+        if refusal is not None:
+            return refusal
+        try:
+            said = await asyncio.to_thread(self._looks.reject, given.get("id"))
+        except GatewayError as error:
+            return JSONResponse({"text": visible(str(error).split("\n", 1)[0])}, 409)
+        return JSONResponse({"text": said})
 
     async def _worked(self, request: Request) -> Response:
         if not self._known(request)[0]:

@@ -10,8 +10,20 @@ from typing import TYPE_CHECKING, Any
 from gateway.api.changes import Changes
 from gateway.audit.index import Index, Query, behind
 from gateway.audit.reading import Moment
+from gateway.console.desk import SHOWN_SECONDS
 from gateway.console.nodes import data, h
-from gateway.console.pages import agents, changes, coverage, interruptions, live, policy, proposal, suggestions, why
+from gateway.console.pages import (
+    agents,
+    changes,
+    coverage,
+    interruptions,
+    live,
+    policy,
+    proposal,
+    proposals,
+    suggestions,
+    why,
+)
 from gateway.console.pages.parts import Page, empty, page_head
 from gateway.console.work import Work
 from gateway.core.cache import digest
@@ -26,6 +38,7 @@ if TYPE_CHECKING:
     from gateway.changes.undoing import Plan
     from gateway.console.nodes import Node
     from gateway.console.sources import Looked, Proposed, Sources
+    from gateway.console.work import Job
 
 _DAYS = 14
 _COVERED_DAYS = 30
@@ -47,6 +60,7 @@ class Looks:
         self._one = threading.Lock()
         self._doctor: tuple[float, list[Looked]] = (0.0, [])
         self._work = Work(sources.working)
+        self._shown: dict[str, float] = {}  # when what came out was first handed to a page
 
     def page(self, path: str, query: Mapping[str, str]) -> Page:
         """The page at an address. Raises GatewayError with what keeps it from being shown."""
@@ -74,6 +88,8 @@ class Looks:
                 return self._changes()
             case "interruptions":
                 return self._interruptions()
+            case "proposals":
+                return proposals.proposals(self._sources.proposals(), self._sources.root)
             case "policy":
                 return self._policy(query)
             case "coverage":
@@ -106,6 +122,8 @@ class Looks:
             return (empty("That is no change."),), ""
         if kind == suggestions.KIND:
             return self._suggesting()
+        if kind == proposals.KIND:
+            return self._opening(text)
         proposed = self._sources.proposed(kind, text)
         noted = policy.linted(proposed.noted) if proposed.noted else ()
         if proposed.is_broken:
@@ -128,17 +146,31 @@ class Looks:
             return (empty(_BUSY),), ""
         return (proposal.progress(job.done, job.of, "what was answered is judged anew"),), job.id
 
+    def _opening(self, name: str) -> tuple[tuple[Node, ...], str]:
+        """The work that finds out what a proposal would open."""
+        given = {
+            "record": self._sources.record, "root": self._sources.root, "name": name, "since": _since(_ANSWERED_DAYS),
+        }  # fmt: skip
+        job = self._work.begin(proposals.KIND, given, about={"proposal": name})
+        if job is None:
+            return (empty(_BUSY),), ""
+        return (proposal.progress(0, 0, "the record is judged anew"),), job.id
+
     def worked(self, name: str) -> dict[str, Any] | None:
         """How far a piece of work is, and what came out; None for one that is unknown."""
         job = self._work.find(name)
         if job is None:
             return None
+        if job.is_ended:
+            self._shown.setdefault(name, monotonic())
         proposed: Proposed | None = job.about.get("proposed")
         told: dict[str, Any] = {"ended": job.is_ended, "done": job.done, "of": job.of}
         if job.is_ended and job.problem:
             told["main"] = [data(empty("It could not be worked out.", visible(job.problem)))]
         elif job.is_ended and (shows := job.about.get("shows")) is not None:
             told["main"] = [data(each) for each in shows(job.result)]
+        elif job.is_ended and "proposal" in job.about:
+            told["main"] = [data(each) for each in proposals.opened(job.result, job.id)]
         elif job.is_ended and proposed is not None:
             shown = proposal.previewed(proposed, job.result, self._asked(), _DAYS, job.id)
             told["main"] = [data(each) for each in shown]
@@ -147,13 +179,31 @@ class Looks:
     def save(self, name: object) -> str:
         """Makes the change that a piece of work has looked at; what was done, in words. Raises GatewayError."""
         job = self._work.find(name) if isinstance(name, str) else None
-        proposed: Proposed | None = job.about.get("proposed") if job is not None else None
-        if job is None or proposed is None or not job.is_ended or job.problem:
+        if job is None or not job.is_ended or job.problem or not {"proposed", "proposal"} & set(job.about):
             raise ConfigError(Problem("that change was not looked at, or is saved already: nothing was saved"))
+        shown = self._shown.get(job.id)
+        if shown is None or monotonic() - shown < SHOWN_SECONDS:
+            raise ConfigError(Problem("that came too soon after the change was shown: nothing was saved"))
         with self._one:
-            said = self._sources.save(proposed)
+            said = self._saved(job)
         self._work.take(job.id)
+        self._shown.pop(job.id, None)
         return said
+
+    def _saved(self, job: Job) -> str:
+        proposed: Proposed | None = job.about.get("proposed")
+        if proposed is not None:
+            return self._sources.save(proposed)
+        if not job.result["can_be_accepted"]:
+            raise ConfigError(Problem("it cannot be accepted: nothing was saved"))
+        return self._sources.accept(job.about["proposal"], job.result["bound"])
+
+    def reject(self, name: object) -> str:
+        """Takes a proposal away for good; what was done, in words. Raises GatewayError."""
+        if not isinstance(name, str):
+            raise ConfigError(Problem("that is none of the proposals"))
+        with self._one:
+            return self._sources.reject(name)
 
     def _asked(self) -> int | None:
         """How many questions there were in the days that are shown, None where counting them takes long."""

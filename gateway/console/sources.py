@@ -9,6 +9,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from typing import Any, Protocol
 
+    from gateway.approval.proposals import Kept
     from gateway.judge.judge import Judge
     from gateway.judge.policy_tests import Report
     from gateway.model.verdict import Verdict
@@ -147,6 +148,24 @@ if TYPE_CHECKING:
         def save(self, proposed: Proposed) -> str:
             """Makes a change, if the file still says what it said; what was done, in words. Raises ConfigError where it
             is not made; then nothing has changed."""
+            ...
+
+        @property
+        def root(self) -> str:
+            """The project that is shown."""
+            ...
+
+        def proposals(self) -> Sequence[Kept]:
+            """What refused calls of the project proposed."""
+            ...
+
+        def accept(self, name: str, bound: str) -> str:
+            """Saves the rule of a proposal, if it and policy still are what was shown; what was done, in words. Raises
+            ConfigError where it is not saved; then nothing has changed."""
+            ...
+
+        def reject(self, name: str) -> str:
+            """Takes a proposal away for good; what was done, in words. Raises GatewayError."""
             ...
 
         def coverage(self) -> Report:

@@ -8,6 +8,8 @@ import tempfile
 from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
+from gateway.approval.proposals import Proposals
+from gateway.approval.terminal import user
 from gateway.audit.index import Index
 from gateway.audit.log import FOLDER
 from gateway.audit.reading import Moment, recent
@@ -22,6 +24,7 @@ from gateway.core.errors import CallError, ConfigError, GatewayError, Problem
 from gateway.core.places import places
 from gateway.frontends.console_policy import EDITED, Policies
 from gateway.frontends.output import report, write
+from gateway.frontends.proposal_answers import accepted, rejected
 from gateway.frontends.rejudging import judged_again, on_one_line
 from gateway.frontends.session import change, enforced
 from gateway.frontends.why_text import as_data, head_of
@@ -33,6 +36,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
     from typing import Any
 
+    from gateway.approval.proposals import Kept
     from gateway.frontends.finding import Finding
     from gateway.judge.policy_tests import Report
 
@@ -174,6 +178,25 @@ class ConsoleSources:
     def save(self, proposed: Proposed) -> str:
         """Makes a change."""
         return Policies(self.cwd).save(proposed)
+
+    @property
+    def root(self) -> str:
+        """The project that is shown."""
+        return project_root(os.path.realpath(self.cwd))
+
+    def proposals(self) -> Sequence[Kept]:
+        """What refused calls proposed."""
+        return Proposals(places().state, self.root).list()
+
+    def accept(self, name: str, bound: str) -> str:
+        """Saves the rule of a proposal that was shown."""
+        rule, _path = accepted(self.root, name, bound, user())
+        return f"Saved as {rule}: `gateway grants revoke {rule}` takes it back."
+
+    def reject(self, name: str) -> str:
+        """Takes a proposal away for good."""
+        rejected(self.root, name)
+        return "It is gone, and not proposed again."
 
     def coverage(self) -> Report:
         """What `gateway policy test` finds."""

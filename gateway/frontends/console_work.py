@@ -1,6 +1,7 @@
 """The process that does what takes the console long: brings the index of the record up to date, judges the record anew
-under a policy that is about to be saved, or looks for rules in what was answered. What is given comes as JSON by
-standard input; how far it is and what came out goes to standard output, a line of JSON each."""
+under a policy that is about to be saved, looks for rules in what was answered, or for what a proposal would open. What
+is given comes as JSON by standard input; how far it is and what came out goes to standard output, a line of JSON each.
+"""
 
 import json
 import os
@@ -14,7 +15,7 @@ if __name__ == "__main__":
 
 from gateway.core.errors import GatewayError
 
-INDEX, REPLAY, SUGGEST = "index", "replay", "suggest"
+INDEX, REPLAY, SUGGEST, PROPOSAL = "index", "replay", "suggest", "proposal"
 _EVERY = 0.2  # seconds between two words on how far it is
 
 
@@ -23,7 +24,7 @@ def main(kind: str) -> int:
     given = json.loads(sys.stdin.readline())
     told = _Telling()
     try:
-        result = {INDEX: _index, REPLAY: _replay, SUGGEST: _suggest}[kind](given, told)
+        result = {INDEX: _index, REPLAY: _replay, SUGGEST: _suggest, PROPOSAL: _proposal}[kind](given, told)
     except GatewayError as error:
         _say({"problem": str(error)})
         return 1
@@ -71,6 +72,14 @@ def _suggest(given: dict[str, Any], told: _Telling) -> object:
 
     found = suggested(given["record"], given["root"], given["since"], judging=told)
     return found.as_json
+
+
+def _proposal(given: dict[str, Any], told: _Telling) -> object:
+    """What a proposal would open, and what a yes to it is bound to."""
+    from gateway.frontends.proposal_answers import looked
+
+    found = looked(given["root"], given["name"], given["record"], given["since"], told)
+    return found.as_json | {"bound": found.bound, "can_be_accepted": found.can_be_accepted}
 
 
 def _say(told: object) -> None:

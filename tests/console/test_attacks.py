@@ -11,8 +11,10 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from consoles import until
 from patience import patience
 
+from gateway.approval.proposals import Proposals
 from gateway.console.guard import HEADERS, Guard, is_own_program
 
 if TYPE_CHECKING:
@@ -73,7 +75,7 @@ def test_the_start_token_is_used_once_and_opens_nothing_itself(running: Running)
     assert running.post("/api/session", running.opened()).status == 401
 
 
-@pytest.mark.parametrize("path", ["/api/answer", "/api/undo", "/api/try", "/api/lint"])
+@pytest.mark.parametrize("path", ["/api/answer", "/api/undo", "/api/try", "/api/lint", "/api/reject"])
 def test_who_only_reads_changes_and_tries_nothing(running: Running, path: str):
     assert running.post(path, running.reader, {"number": 1, "plan": "x"}).status == 401
 
@@ -189,6 +191,45 @@ def test_a_policy_is_saved_by_a_page_alone_and_only_what_was_looked_at(running: 
         answer = running.post("/api/preview", running.opened(), told)
         assert answer.status == 409 or answer.json["work"] == ""
     assert not list(running.home.rglob("approved.yaml"))
+
+
+def test_a_proposal_is_answered_by_a_page_alone_once_it_was_shown_and_only_as_it_was_shown(running: Running):
+    running.run("exec", "--", "touch", "proposed")
+    kept = Proposals(str(running.home / ".local/state/gateway"), str(running.project))
+    until(kept.list)
+    (found,) = kept.list()
+    asks = {"kind": "proposal", "text": found.id}
+    for path, told in (("/api/preview", asks), ("/api/save", {"work": "x"}), ("/api/reject", {"id": found.id})):
+        assert [running.post(path, token, told).status for token in ("", running.reader, running.start)] == [401] * 3
+        assert running.post(path, running.opened(), told, Origin="http://evil.example").status == 403
+        assert running.get(path, running.opened()).status in (404, 405)
+    for told in ({}, {"id": None}, {"id": ["x"]}, {"id": "nope"}, {"id": f"{found.id}\0"}):
+        assert running.post("/api/reject", running.opened(), told).status == 409
+    begun = running.post("/api/preview", running.opened(), asks).json["work"]
+    assert running.post("/api/save", running.opened(), {"work": begun}).status == 409  # nobody has seen it yet
+    until(lambda: running.get(f"/api/work/{begun}", running.opened()).json["ended"])
+    early = running.post("/api/save", running.opened(), {"work": begun})
+    assert (early.status, early.json["text"]) == (
+        409,
+        "that came too soon after the change was shown: nothing was saved",
+    )
+    policy = running.home / ".config/gateway/policy.yaml"
+    before = policy.read_text(encoding="utf-8")
+    policy.write_text(f"{before}rules: []\n", encoding="utf-8")
+
+    def saved() -> Any:
+        answer = running.post("/api/save", running.opened(), {"work": begun})
+        return None if "too soon" in answer.json["text"] else answer
+
+    changed = until(saved)
+    assert (changed.status, "must not change while they are looked at" in changed.json["text"]) == (409, True)
+    policy.write_text(before, encoding="utf-8")
+    assert not list(running.home.rglob("approved.yaml"))
+    done = running.post("/api/save", running.opened(), {"work": begun})
+    assert (done.status, done.json["text"].startswith("Saved as always-")) == (200, True)
+    assert (len(list(running.home.rglob("approved.yaml"))), kept.list()) == (1, [])
+    assert running.post("/api/save", running.opened(), {"work": begun}).status == 409
+    next(iter(running.home.rglob("approved.yaml"))).unlink()
 
 
 def test_json_that_is_none_is_refused(running: Running):

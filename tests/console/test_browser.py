@@ -11,6 +11,8 @@ from consoles import Running, until
 from patience import patience
 from warmed import warm
 
+from gateway.approval.proposals import Proposals
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
@@ -19,7 +21,7 @@ pytestmark = NEEDS_BROWSER
 
 PAGES = (
     "/pending", "/live", "/live?decision=deny", "/why/1", "/changes", "/changes/1", "/interruptions", "/policy",
-    "/coverage", "/nothing",
+    "/proposals", "/coverage", "/nothing",
 )  # fmt: skip
 
 
@@ -307,3 +309,26 @@ def test_ones_own_policy_is_saved_when_it_was_seen_what_it_changes(seen: Seen):
     policy.write_text(before)
     assert seen.problems == [] or all("409" in each for each in seen.problems)
     seen.problems.clear()
+
+
+def test_a_proposal_is_looked_at_accepted_or_rejected_by_a_second_click(seen: Seen):
+    kept = Proposals(str(seen.running.home / ".local/state/gateway"), str(seen.running.project))
+    names = {each.rule: each.id for each in kept.list()}
+    yes = next(name for rule, name in names.items() if "touch unasked" in rule)
+    no = next(name for rule, name in names.items() if "example.org" in rule)
+    seen.goes("/proposals")
+    card = seen.page.locator("main li.card").filter(has_text=yes)
+    card.get_by_role("button", name="What would it open?").click()
+    card.get_by_role("button", name="Accept it").wait_for()
+    assert (seen.found("/proposals"), seen.problems) == ({}, [])
+    seen.page.evaluate("document.querySelector('[data-save] button').click()")
+    seen.page.wait_for_timeout(700)
+    card.get_by_role("button", name="Accept it").click()
+    card.get_by_role("button", name="Really accept it").click()
+    card.get_by_text("Saved as always-").wait_for()
+    other = seen.page.locator("main li.card").filter(has_text=no)
+    other.get_by_role("button", name="Reject").click()
+    other.get_by_role("button", name="Never propose it again").click()
+    other.get_by_text("It is gone, and not proposed again.").wait_for()
+    assert not {yes, no} & {each.id for each in kept.list()}
+    assert seen.problems == []

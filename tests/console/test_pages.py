@@ -11,11 +11,12 @@ import pytest
 from consoles import until
 from pages_read import HOSTILE, Reader
 
+from gateway.approval.proposals import Kept
 from gateway.console import nodes
 from gateway.console.desk import Waiting
 from gateway.console.files import assets
 from gateway.console.nodes import at_home, h, html, text
-from gateway.console.pages import agents, interruptions, live, policy, suggestions, why
+from gateway.console.pages import agents, interruptions, live, policy, proposals, suggestions, why
 from gateway.console.pages.frame import MENU, document
 from gateway.console.pages.parts import Page, block, marked
 from gateway.console.pages.pending import pending
@@ -169,7 +170,9 @@ def test_alike_calls_count_as_one_shape():
 
 
 ADDRESSES = [path for path, _ in MENU if path != "/agents"]
-KNOWN = re.compile(r"/(pending|live|changes|interruptions|policy|coverage|agents)(\?.*)?|/(why|changes)/\d+(\?plan=1)?")
+KNOWN = re.compile(
+    r"/(pending|live|changes|interruptions|proposals|policy|coverage|agents)(\?.*)?|/(why|changes)/\d+(\?plan=1)?"
+)
 
 
 @pytest.fixture(scope="module")
@@ -237,6 +240,24 @@ def test_a_script_in_what_is_suggested_is_text():
     page = "".join(map(html, suggestions.suggested(found)))
     assert ("<img" in page, "&lt;img" in page) == (False, True)
     assert "\u202e" not in re.sub(r'data-text="[^"]*"', "", page)
+
+
+@pytest.mark.parametrize("against", [[], ["it does harm"]], ids=["acceptable", "harmful"])
+def test_a_script_in_what_is_proposed_is_text_and_what_does_harm_has_no_yes(against: list[str]):
+    hostile = "<img src=x onerror=alert(1)>\u202e"
+    kept = Kept(
+        id=hostile, rule=hostile * 9, tool="Bash", server="", input={}, front=hostile, cwd=hostile, mode=hostile,
+        agent=hostile, depth=0, confined=True, session="", count=2, first=0.0, last=1.0, because=hostile,
+    )  # fmt: skip
+    otherwise = {"was": "ask", "rule": hostile, "count": 1, "refused": 1, "calls": [hostile]}
+    opening = {"calls": [hostile], "otherwise": [otherwise], "decisions": 2, "near": [hostile], "objections": against}
+    found = kept.as_dict() | {"call": hostile, "problem": "", "opening": opening}
+    found |= {"propose": {"opens": [hostile], "calls": [hostile]}}
+    shown = [*proposals.proposals([kept], hostile).main, *proposals.opened(found, "w")]
+    page = "".join(map(html, shown))
+    assert ("<img" in page, "&lt;img" in page) == (False, True)
+    assert "\u202e" not in re.sub(r'data-(text|reject)="[^"]*"', "", page)
+    assert ('data-save="w"' in page) is not bool(against)
 
 
 @pytest.mark.parametrize(

@@ -18,6 +18,7 @@ MENU = (
     ("/live", "Live"),
     ("/changes", "Changes"),
     ("/interruptions", "Interruptions"),
+    ("/proposals", "Proposals"),
     ("/policy", "Policy"),
     ("/coverage", "Coverage"),
     ("/agents", "Agents"),

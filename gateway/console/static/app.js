@@ -134,6 +134,7 @@ function bind(main) {
   for (const card of main.querySelectorAll("[data-question]")) bindQuestion(card);
   for (const card of main.querySelectorAll("[data-undo]")) bindUndo(card);
   for (const box of main.querySelectorAll("[data-change]")) bindChange(box);
+  for (const box of main.querySelectorAll("[data-reject]")) bindReject(box);
   const reading = main.querySelector("[data-work]");
   if (reading) follow(reading.dataset.work, reading, () => show(location.pathname + location.search, {keep: true}));
 }
@@ -259,7 +260,8 @@ function bindChange(box) {
   });
 }
 
-function bindSave(box) {
+// A button that is meant only when it is pressed a second time: never by a script, nor by who has not seen it.
+function bindTwice(box, does) {
   const button = box.querySelector("button"), status = box.querySelector('[role="status"]');
   const since = performance.now();
   let sure = false;
@@ -272,10 +274,13 @@ function bindSave(box) {
       return;
     }
     button.disabled = true;
-    const {told} = await sent("/api/save", {work: box.dataset.save});
+    const {told} = await does();
     status.textContent = told.text;
   });
 }
+
+const bindSave = (box) => bindTwice(box, () => sent("/api/save", {work: box.dataset.save}));
+const bindReject = (box) => bindTwice(box, () => sent("/api/reject", {id: box.dataset.reject}));
 
 // ----------------------------------------------------------------------------------------------------------------- live
 
@@ -385,7 +390,7 @@ async function listen() {
 
 // ------------------------------------------------------------------------------------------------------------- keyboard
 
-const TO = {p: "/pending", l: "/live", c: "/changes", i: "/interruptions", o: "/policy", v: "/coverage", a: "/agents"};
+const TO = {p: "/pending", l: "/live", c: "/changes", i: "/interruptions", r: "/proposals", o: "/policy", v: "/coverage", a: "/agents"};
 let leader = 0;
 
 function typed(event) {

@@ -4,29 +4,24 @@ from __future__ import annotations
 
 import os
 import sys
-import time
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from gateway.approval.proposals import MOST_REASON, Proposals
-from gateway.approval.saved_rules import SavedRules, entry_of, rule_id
-from gateway.config.load import project_root, tool_names
-from gateway.config.shipped import load_tools
-from gateway.core.errors import ConfigError, GatewayError, Problem
+from gateway.config.load import project_root
+from gateway.core.errors import ConfigError, Problem
 from gateway.core.places import places
 from gateway.frontends.cli import replay as options
 from gateway.frontends.jsontext import pretty
 from gateway.frontends.output import write
-from gateway.frontends.proposal_trial import anew
+from gateway.frontends.proposal_answers import accepted, looked, unknown
 from gateway.frontends.session import folder
 from gateway.policy.wording import visible
 from gateway.render.style import style_for
 
 if TYPE_CHECKING:
-    from gateway.approval.proposals import Kept
-    from gateway.frontends.proposal_trial import Anew
-    from gateway.replay.opening import Opening
+    from gateway.frontends.proposal_answers import Looked
 
 app = typer.Typer(
     name="proposals",
@@ -67,10 +62,8 @@ def show(
 
     Exit status: 0, 2 if there is none of that id.
     """
-    root = _root(cwd)
-    kept = _one(root, name)
-    found, opens = _looked(kept, root, since, record)
-    write(pretty(_data(kept, found, opens)) + "\n" if json else _text(kept, found, opens))
+    found = _looked(_root(cwd), name, since, record)
+    write(pretty(found.as_json) + "\n" if json else _text(found))
     return 0
 
 
@@ -88,28 +81,18 @@ def accept(name: _Id, since: options.Since = _SINCE, record: options.Record = No
     from gateway.frontends.consent import agreed
 
     root = _root(cwd)
-    kept = _one(root, name)
-    found, opens = _looked(kept, root, since, record)
-    write(_text(kept, found, opens))
-    if found.proposal is None:
+    found = _looked(root, name, since, record)
+    write(_text(found))
+    if found.opens is None:
         return 1
-    if opens is None or opens.objections:
+    if not found.can_be_accepted:
         write("it is not accepted: write the rule by hand where you want it all the same\n")
         return 1
     if not agreed(f"Allow this from now on in {visible(root)}?", "agreement to a rule", "run it at a terminal"):
         write("nothing was saved\n")
         return 1
-    again = _one(root, name)
-    now = anew(again, root)
-    if again.rule != kept.rule or now.revision != found.revision or now.proposal != found.proposal:
-        remedy = "look at it again"
-        raise ConfigError(Problem("policy and proposal must not change while they are looked at", remedy=remedy))
-    here = places()
-    saved = SavedRules(here, root, tool_names(load_tools(here)))
-    rule = found.proposal.rule
-    saved.save(rule_id(rule), entry_of(rule, shown=found.shown, by=user(), now=time.time()))
-    _kept(root).drop(name)
-    write(f"saved as {rule_id(rule)} in {visible(saved.path)}; `gateway grants revoke {rule_id(rule)}` takes it back\n")
+    rule, path = accepted(root, name, found.bound, user())
+    write(f"saved as {rule} in {visible(path)}; `gateway grants revoke {rule}` takes it back\n")
     return 0
 
 
@@ -118,16 +101,17 @@ def reject(
     names: Annotated[list[str], typer.Argument(metavar="ID", help="What `gateway proposals list` calls it.")],
     cwd: options.Cwd = None,
 ) -> int:
-    """Take proposals away. A call that is refused again proposes its rule again.
+    """Take proposals away. Their rules are not proposed again, however often their calls are refused; `accept` is for
+    those that are listed, a policy of your own for all others.
 
     Exit status: 0, or 2 if one of them is not there; the others are gone all the same.
     """
     kept = _kept(_root(cwd))
-    gone = {name: kept.drop(name) for name in dict.fromkeys(names)}
+    gone = {name: kept.reject(name) for name in dict.fromkeys(names)}
     write("".join(f"rejected {visible(name)}\n" for name, each in gone.items() if each is not None))
     missing = [name for name, each in gone.items() if each is None]
     if missing:
-        raise ConfigError([_unknown(name) for name in missing])
+        raise ConfigError([unknown(name) for name in missing])
     return 0
 
 
@@ -144,7 +128,7 @@ def file(
     if not because.strip() or len(because) > MOST_REASON:
         raise ConfigError(Problem(f"--because must be a text of at most {MOST_REASON} characters"))
     if _kept(_root(cwd)).file(name, because.strip()) is None:
-        raise ConfigError(_unknown(name))
+        raise ConfigError(unknown(name))
     write(f"filed {visible(name)}: a person may look at it with `gateway proposals show {visible(name)}`\n")
     return 0
 
@@ -157,46 +141,16 @@ def _kept(root: str) -> Proposals:
     return Proposals(places().state, root)
 
 
-def _one(root: str, name: str) -> Kept:
-    found = _kept(root).get(name)
-    if found is None:
-        raise ConfigError(_unknown(name))
-    return found
-
-
-def _unknown(name: str) -> Problem:
-    return Problem(f"id must be one of a proposal (got `{visible(name)}`)", remedy="see `gateway proposals list`")
-
-
-def _looked(kept: Kept, root: str, since: str | None, record: str | None) -> tuple[Anew, Opening | None]:
-    """The proposal made anew, and what it opens; nothing of that where it is none any more."""
-    from gateway.replay.opening import opening
-
-    found = anew(kept, root)
-    if found.proposal is None:
-        return found, None
-    place, moment = options.place_of(record), options.moment_of(since, "--since")
+def _looked(root: str, name: str, since: str | None, record: str | None) -> Looked:
     progress = options.Progress()
     try:
-        return found, opening(place, root, found.proposal.rule, found.who, moment, judging=progress.judging)
-    except OSError as error:
-        raise GatewayError(f"the record in {place} cannot be read: {error.strerror or error}") from error
+        place, moment = options.place_of(record), options.moment_of(since, "--since")
+        return looked(root, name, place, moment, progress.judging)
     finally:
         progress.end()
 
 
-def _data(kept: Kept, found: Anew, opens: Opening | None) -> dict[str, object]:
-    data = kept.as_dict() | {"input": dict(kept.input), "call": found.shown, "problem": found.problem}
-    propose = None if found.proposal is None else found.proposal.as_json
-    if opens is None:
-        return data | {"propose": propose, "opening": None}
-    return data | {
-        "propose": propose,
-        "opening": opens.as_dict() | {"otherwise": [each.as_dict() for each in opens.otherwise]},
-    }
-
-
-def _text(kept: Kept, found: Anew, opens: Opening | None) -> str:
+def _text(found: Looked) -> str:
     from gateway.frontends.proposal_text import one_text
 
-    return one_text(kept, found, opens, style_for(sys.stdout))
+    return one_text(found.kept, found.anew, found.opens, style_for(sys.stdout))
