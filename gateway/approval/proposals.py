@@ -9,6 +9,7 @@ What a person rejects is not kept again, so that nobody is asked the same once m
 
 from __future__ import annotations
 
+import builtins
 import fcntl
 import os
 import time
@@ -115,14 +116,14 @@ class Proposals:
         kept."""
         return self._changed(name, lambda each: each.replace(because=because[:MOST_REASON]))
 
-    def rejected(self) -> list[str]:
+    def rejected(self) -> tuple[str, ...]:
         """The ids of what a person does not want to be proposed again, the older first."""
         data = read_owned(self._rejected)
         try:
             found = loads(data.decode("utf-8")) if data is not None and len(data) <= _MOST_BYTES else []
         except (ValueError, RecursionError):
-            return []
-        return [each for each in found if isinstance(each, str)] if isinstance(found, list) else []
+            return ()
+        return tuple(each for each in found if isinstance(each, str)) if type(found) is builtins.list else ()
 
     def reject(self, name: str) -> Kept | None:
         """Takes a proposal away for good and gives it; None if there is none of that id. Raises GatewayError."""

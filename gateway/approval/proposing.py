@@ -13,11 +13,12 @@ from gateway.core.value import Value
 from gateway.model.decision import Decision
 from gateway.policy.always import narrowest
 from gateway.policy.change import normal_form
+from gateway.policy.globs import compile_glob, literal
 from gateway.policy.wording import shortened, visible
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
     from typing import Any
 
     from gateway.judge.judge import Judge
@@ -130,26 +131,36 @@ def clauses_of_bound(bound: Bound, home: str) -> list[Clause]:
     return clauses_of([bound], home, [])
 
 
-def opens_only(narrow: Sequence[Clause], wide: Sequence[Clause]) -> bool:
-    """Whether all that allow rules may hold for is held by others, wherever that is decidable; else no."""
+def opens_only(narrow: Sequence[Clause], wide: Sequence[Clause], is_shell: Callable[[str], bool]) -> bool:
+    """Whether all that allow rules may hold for is held by others, wherever that is decidable; else no. `is_shell`: of
+    a tool's name; what a rule lets a shell do besides, it lets no other tool do."""
     from gateway.policy.algebra.clauses import at_least, at_most
     from gateway.policy.algebra.dimensions import everything
     from gateway.policy.algebra.languages import UndecidedError
     from gateway.policy.algebra.regions import uncovered
 
     try:
-        bounds = [region for each in wide for region in at_least(each.when, each.lane, each.bound.layer)]
+        for one in narrow:
+            shells = not all(_is_name(each) and not is_shell(each) for each in one.when.get("tool", ["*"]))
+            bounds = [
+                region for each in wide for region in at_least(each.when, each.lane, each.bound.layer, shells=shells)
+            ]
 
-        def holding(point: Any) -> Iterator[Any]:
-            return (region for region in bounds if point.lies_in(region))
+            def holding(point: Any, bounds: Sequence[Any] = bounds) -> Iterator[Any]:
+                return (region for region in bounds if point.lies_in(region))
 
-        return bool(narrow) and all(
-            uncovered(region, holding, everything) is None
-            for each in narrow
-            for region in at_most(each.when, each.lane, each.bound.layer)
-        )
+            if any(
+                uncovered(region, holding, everything) is not None
+                for region in at_most(one.when, one.lane, one.bound.layer)
+            ):
+                return False
+        return bool(narrow)
     except (UndecidedError, ValueError):
         return False
+
+
+def _is_name(text: str) -> bool:
+    return literal(compile_glob(text)) is not None
 
 
 def _sentence(alternative: Mapping[str, Any]) -> str:

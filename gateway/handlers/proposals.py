@@ -66,4 +66,9 @@ def _holds_by_itself(kept: Kept, work: Work) -> bool:
     rules = [{**normal_form({"any": setting.value["within"]}, "allow"), "id": rule_id("within")}]
     wide = Bound(_LAYER, setting.file, rules=rules, base=root, layer_root=work.judge.places.enterprise)
     narrow = bound_of(parsed(work.judge, found.rule), root)
-    return opens_only(clauses_of_bound(narrow, home), clauses_of_bound(wide, home))
+    registry = work.judge.registry
+    return opens_only(
+        clauses_of_bound(narrow, home),
+        clauses_of_bound(wide, home),
+        lambda name: registry.tool(name).match_kind == "shell",
+    )

@@ -188,7 +188,7 @@ class Trying:
         self._since = since
         self._layer = USER if everywhere else LAYER
         self._own = [each for each in layer_folders(places(), root) if each.layer == USER]
-        self._roots = (root,)
+        self._roots: tuple[str, ...] = (root,)
         self.base = PRESENT if everywhere else side_with("present", root, LAYER, {})
         self._half = Half(self.base, root)
         self._vetoed: dict[str, int] = {}

@@ -35,6 +35,20 @@ def test_what_was_kept_is_counted_and_what_somebody_gave_a_reason_for_comes_firs
     assert (kept.drop("a") is None, kept.drop("a"), kept.file("a", "x")) == (False, None, None)
 
 
+def test_what_was_rejected_is_not_kept_again_and_other_rules_are(
+    kept: Proposals, judged, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(proposals, "MOST_REJECTED", 2)
+    verdict = judged("touch a").verdict
+    assert kept.keep(proposal("a"), verdict, front="exec", session="s")
+    assert (kept.reject("a") is None, kept.reject("a"), kept.list()) == (False, None, [])
+    assert [kept.keep(proposal(name), verdict, front="exec", session="s") for name in "ab"] == [False, True]
+    kept.refuse("b")
+    assert (kept.list(), kept.rejected()) == ([], ("a", "b"))
+    kept.refuse("c")
+    assert (kept.rejected(), kept.keep(proposal("a"), verdict, front="exec", session="s")) == (("b", "c"), True)
+
+
 def test_nobody_else_can_read_them(kept: Proposals, judged) -> None:
     kept.keep(proposal(), judged("touch a").verdict, front="exec", session="s")
     assert stat.S_IMODE(os.stat(kept.path).st_mode) == 0o600
@@ -86,7 +100,8 @@ BROKEN = {
 def test_what_cannot_be_read_is_nothing_and_is_replaced(kept: Proposals, judged, data: bytes) -> None:
     os.makedirs(kept.folder, 0o700)
     Path(kept.path).write_bytes(data)
-    assert kept.list() == []
+    Path(kept.path.removesuffix(".json") + ".rejected").write_bytes(data)
+    assert (kept.list(), kept.rejected()) == ([], ())
     assert kept.keep(proposal(), judged("touch a").verdict, front="exec", session="s")
     assert [each.id for each in kept.list()] == ["a"]
 

@@ -62,6 +62,15 @@ def test_nothing_is_proposed_where(ground, policy: Any, approver: Any, raw: RawC
     assert kept(ground) == []
 
 
+@pytest.mark.parametrize(("by", "later"), [("ann", 0), ("auto (m): it may be harmful", 1), ("nobody", 1)])
+def test_what_a_person_has_said_no_to_is_not_proposed_later_with_nobody_there(ground, by: str, later: int) -> None:
+    ground.open(approver=Says(Answer(False, "once", by))).call(WRITE)
+    done = ground.open().call(WRITE)
+    assert (done.ran, len(kept(ground)), done.proposal is not None) == (False, later, bool(later))
+    other = RawCall("Write", {"file_path": "other.txt", "content": "x"})
+    assert ground.open().call(other).proposal is not None
+
+
 def test_a_call_that_ran_proposes_nothing(ground) -> None:
     ground.says({"rules": [{"id": "yes", "allow": "Edit(**)"}]})
     assert (ground.open().call(WRITE).proposal, kept(ground)) == (None, [])

@@ -171,6 +171,7 @@ def test_rejected_ones_are_gone_and_unknown_ones_are_told(seat: Seat) -> None:
     with pytest.raises(ConfigError, match="nope"):
         proposals.reject([name, "nope"], cwd=seat.root)
     assert seat.kept.list() == []
+    assert (seat.refused("touch out/a"), seat.kept.list()) == ("", [])
     for does in (proposals.show, proposals.accept):
         with pytest.raises(ConfigError, match="one of a proposal"):
             does(name, cwd=seat.root)
@@ -195,8 +196,31 @@ def hooked(seat: Seat, command: str, mode: str) -> Any:
 ACCEPTS = (
     "gateway proposals accept {0}", "python3 -m gateway proposals accept {0}", "gateway proposals reject {0}",
     "script -qec 'gateway proposals accept {0}' /dev/null", "echo y | gateway proposals accept {0}",
+    "gateway  'proposals' acc''ept {0}", "x=accept; gateway proposals $x {0}", "gateway proposals --help accept {0}",
+    "printf 'y\\n' | xargs -o gateway proposals accept {0}", "tmux new -d gateway proposals accept {0}",
     "env gateway proposals accept {0}", "sh -c 'gateway proposals accept {0}'", "gateway proposals nope {0}",
 )  # fmt: skip
+# What nobody can tell from its words: asked about, or held by the sandbox.
+ROUND_ABOUT = (
+    ("python3 -c 'from gateway.frontends.proposal_answers import *; k = one(\".\", \"{0}\"); "
+    "accepted(\".\", \"{0}\", bound_of(k, anew(k, \".\")), \"ann\")'"),
+    "expect -c 'spawn gateway proposals accept {0}'", "./accept {0}",
+    "echo '[]' > ~/.local/state/gateway/proposals/x.rejected", "rm -rf ~/.local/state/gateway/proposals",
+    "cp x ~/.local/state/gateway/projects/p/policy.d/approved.yaml",
+    "python3 -c 'import pathlib; [x.write_text(\"[]\") for x in pathlib.Path.home().rglob(\"proposals/*\")]'",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("text", ROUND_ABOUT)
+def test_no_way_round_the_command_accepts_or_changes_what_is_kept(seat: Seat, in_process, text: str) -> None:
+    name = seat.refused("touch out/a")
+    line = text.format(name)
+    for confined in (True, False):
+        done = seat.ground.open(confined=confined).call(RawCall("Bash", {"command": line}))
+        assert confined or not done.ran
+    assert hooked(seat, line, "bypassPermissions")["permissionDecision"] in ("ask", "deny")
+    in_process("exec", "-c", line, cwd=seat.ground.project)
+    assert (seat.saves(), name in [each.id for each in seat.kept.list()], seat.kept.rejected()) == ([], True, ())
 
 
 @pytest.mark.parametrize("text", ACCEPTS)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import UTC, datetime
 
 from gateway.console.nodes import h
-from gateway.console.pages.parts import Page, badge, cell, empty, long_code, moment, page_head, path, place
+from gateway.console.pages.parts import Page, badge, cell, empty, moment, page_head, path, place
 from gateway.console.pages.proposal import box
 from gateway.core.quantities import counted
 from gateway.policy.wording import shortened, visible
@@ -52,7 +52,7 @@ def _one(each: Kept) -> Node:
             " by ",
             *who,
         ),
-        long_code(visible(each.rule)),
+        h("p", h("code", {"class": "line"}, visible(each.rule))),
         box(KIND, each.id, "What would it open?"),
         h(
             "div",
@@ -71,10 +71,11 @@ def opened(found: Mapping[str, Any], name: str) -> tuple[Node, ...]:
     """What a proposal would open, and the button that accepts it. `found`: what came out
     (`gateway.frontends.proposal_answers.Looked`, as data); `name`: by which it is accepted."""
     propose, opens = found["propose"], found["opening"]
-    call = _part("The call", [found["call"]], more=f"mode {visible(found['mode'])}, in {visible(found['cwd'])}")
+    where = f"mode {visible(found['mode'])}, in {visible(found['cwd'])}"
+    call = h("div", h("h3", "The call"), _list([found["call"]]), h("p", {"class": "hint"}, where))
     if propose is None or opens is None:
         return (call, empty("It cannot be accepted.", visible(found["problem"])))
-    parts = [
+    parts: list[Node | None] = [
         call,
         _part("What it lets happen, and nothing else", propose["opens"]),
         _part("Calls that show it", propose["calls"]),
@@ -104,10 +105,8 @@ def _otherwise(each: Mapping[str, Any], of: int) -> Node:
     )
 
 
-def _part(head: str, lines: Sequence[str], more: str = "") -> Node | None:
-    if not lines:
-        return None
-    return h("div", h("h3", head), _list(lines), h("p", {"class": "hint"}, more) if more else None)
+def _part(head: str, lines: Sequence[str]) -> Node | None:
+    return h("div", h("h3", head), _list(lines)) if lines else None
 
 
 def _list(lines: Sequence[str]) -> Node:

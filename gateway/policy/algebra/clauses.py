@@ -65,8 +65,10 @@ def limits(when: When, *, allow: bool) -> list[Region]:
     return found
 
 
-def at_least(when: When, lane: str, layer: str, exceptions: Sequence[When] = ()) -> list[Region]:
-    """What a clause certainly holds for, exceptions left out."""
+def at_least(
+    when: When, lane: str, layer: str, exceptions: Sequence[When] = (), *, shells: bool = True
+) -> list[Region]:
+    """What a clause certainly holds for, exceptions left out; without `shells`: of calls of tools that are none."""
     allow = lane == "allow"
     found = limits(when, allow=allow)
     if _is_found_by_command(when):  # then its predicates are asked of a folder itself
@@ -74,7 +76,7 @@ def at_least(when: When, lane: str, layer: str, exceptions: Sequence[When] = ())
     elif "path" in when and not {"path_not", "effect"} <= set(when):
         found = [shaped for each in found for shaped in _shaped(each, when, allow=allow)]
     if allow:
-        found = [covering for each in found for covering in _covering(each, when, layer, surely=True)]
+        found = [covering for each in found for covering in _covering(each, when, layer, surely=shells)]
     for each in exceptions:
         for excepted in limits(each, allow=True):
             found = [left for region in found for left in without(region, excepted, everything)]
