@@ -21,7 +21,7 @@ from gateway.model.record import DECISION, MARK, OUTCOME, STARTED
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator, Sequence
     from typing import Any, Self
 
     from gateway.audit.reading import Line, Part
@@ -204,22 +204,9 @@ class Index:
         text = f"SELECT rule, count(*) FROM records WHERE kind = '{DECISION}' AND at >= ? GROUP BY rule"
         return dict(self._database.execute(text, (since,)).fetchall())
 
-    def broke_out(self, since: str, within: int) -> set[str]:
-        """The sessions in which a sandbox stopped something at most so many calls after a question that was answered
-        with yes, that call included."""
-        text = (
-            "SELECT d.session, d.decision = 'ask' AND coalesce(max(o.ended), '') != 'refused', "
-            "coalesce(max(o.violations), 0) FROM records d "
-            f"LEFT JOIN records o ON o.id = d.id AND o.kind = '{OUTCOME}' "
-            f"WHERE d.kind = '{DECISION}' AND d.session != '' AND d.at >= ? GROUP BY d.n ORDER BY d.n"
-        )
-        left: dict[str, int] = {}
-        found = set()
-        for session, agreed, violations in self._database.execute(text, (since,)):
-            left[session] = within if agreed else left.get(session, -1) - 1
-            if violations and left[session] >= 0:
-                found.add(session)
-        return found
+    def rows(self, text: str, values: Sequence[Any] = ()) -> Iterator[tuple[Any, ...]]:
+        """What a query in SQL finds in the tables."""
+        return iter(self._database.execute(text, values))
 
     def begins(self) -> str:
         """When the first record that is there was made, "" if there is none."""

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from gateway.policy.wording import visible
 from gateway.render.style import wrapped
-from gateway.replay.suggesting import as_policy
+from gateway.replay.suggestions import as_policy
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from gateway.render.style import Style
-    from gateway.replay.suggesting import Suggested, Suggestion
+    from gateway.replay.suggestions import Suggested, Suggestion
     from gateway.replay.tightening import Use
 
 

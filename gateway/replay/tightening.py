@@ -24,7 +24,7 @@ from gateway.policy.lint.lint import lint
 from gateway.policy.table import judged_as
 from gateway.policy.wording import shortened, visible
 from gateway.replay.parts import POOL
-from gateway.replay.suggesting import EXAMPLES, Trying
+from gateway.replay.trying import EXAMPLES, Trying
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

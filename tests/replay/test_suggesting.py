@@ -17,14 +17,16 @@ from gateway.judge.judge import Judge
 from gateway.judge.pipeline import TEMP
 from gateway.model.call import RawCall
 from gateway.model.result import Result, Violation
+from gateway.replay.aftermath import SOON
 from gateway.replay.clauses import MOST_RULES
 from gateway.replay.compare import compared as compared_somehow
 from gateway.replay.judging import PRESENT
 from gateway.replay.sources import side_with
-from gateway.replay.suggesting import SOON, Suggested, Trying
 from gateway.replay.suggesting import suggested as suggested_somehow
+from gateway.replay.suggestions import Suggested
 from gateway.replay.symbolic import WIDER
 from gateway.replay.tightening import tightened
+from gateway.replay.trying import Trying
 
 suggested = functools.partial(suggested_somehow, how="process")
 compared = functools.partial(compared_somehow, how="process")

@@ -22,7 +22,7 @@ from gateway.render.style import style_for
 from gateway.replay.parts import POOL, WAYS
 
 if TYPE_CHECKING:
-    from gateway.replay.suggesting import Suggested
+    from gateway.replay.suggestions import Suggested
     from gateway.replay.tightening import Use
 
 _Tighten = Annotated[
@@ -105,7 +105,7 @@ def _saved(found: Suggested, root: str) -> int:
     from gateway.config.load import tool_names
     from gateway.config.shipped import load_tools
     from gateway.frontends.consent import agreed
-    from gateway.replay.suggesting import entry
+    from gateway.replay.suggestions import entry
 
     here = places()
     saved = SavedRules(here, root, tool_names(load_tools(here)))
