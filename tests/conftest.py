@@ -15,9 +15,9 @@ from typing import Any
 
 import fuzzing as fuzzing  # loads the profile of all properties
 import pytest
-from leftovers import end_rooms, left
+from leftovers import changed, end_rooms, left
 from patience import patience
-from warmed import keep_policies, warm
+from warmed import going_with_the_process, keep_policies, warm
 from workers import run as run_in_workers
 
 from gateway.api.gateway import Gateway
@@ -124,16 +124,18 @@ def pytest_runtestloop(session: pytest.Session) -> bool | None:
 def tmp_path(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory):
     """A new folder, in the same place for every test of this process: what is compiled goes by its place, and need not
     be compiled by each. Afterwards it has the test's name."""
-    place = tmp_path_factory.getbasetemp() / "here"
+    base = tmp_path_factory.getbasetemp()
+    place = base / "here"
     place.mkdir(mode=0o700)
-    before = left(("gateway-room-",))
+    before = changed()
     yield place
     keep_policies()
-    if left(("gateway-room-",)) - before:  # perhaps another process's
+    if changed() != before and left(("gateway-room-",)):  # perhaps another process's
         end_rooms([place])
-    named = tmp_path_factory.mktemp(re.sub(r"\W", "_", request.node.name)[:30])
-    place.rename(named)
-    _looked_through.add(named.name)
+    # `mktemp` would look through the folders of all tests before.
+    named = re.sub(r"\W", "_", request.node.name)[:30] + f"-{len(_looked_through)}"
+    place.rename(base / named)
+    _looked_through.add(named)
 
 
 # The folders of tests that have left no room.
@@ -154,7 +156,7 @@ _left_before = left()
 
 def pytest_terminal_summary(terminalreporter: Any) -> None:
     """Says what of the gateway's is left in the temporary folder, by these tests or by whoever ran beside them."""
-    if found := left() - _left_before:
+    if found := left() - _left_before - going_with_the_process():
         terminalreporter.write_line(f"left in the temporary folder: {len(found)}, such as {min(found)}")
 
 

@@ -26,6 +26,11 @@ def left(prefixes: tuple[str, ...] = PREFIXES) -> set[str]:
     return {each for each in os.listdir(TEMPORARY) if each.startswith(prefixes)}
 
 
+def changed() -> int:
+    """When something was made or removed in the temporary folder; whole looks at it are not for every test."""
+    return os.stat(TEMPORARY).st_mtime_ns
+
+
 def end_rooms(tops: Iterable[str | os.PathLike[str]]) -> None:
     """Ends each room whose state lies somewhere below these folders, unless a call uses it."""
     for top in tops:

@@ -60,6 +60,11 @@ def _compiled() -> tuple[Path, list[_Kept]]:
     return made, [_Kept(path) for path in sorted(own.iterdir())]
 
 
+def going_with_the_process() -> set[str]:
+    """The names of folders that this process has among the system's temporary files, and removes at its end."""
+    return {_compiled()[0].name} if _compiled.cache_info().currsize else set()
+
+
 def compiled_once() -> Path:
     """For all processes of all runs, as long as what ships and what compiles it stay the same."""
     top = Path(__file__).parents[1] / ".pytest_cache" / "compiled"

@@ -46,6 +46,8 @@ def judged(guard, monkeypatch):
         ("cd sub && cargo fetch", Fetch("cargo", projects=(Project(f"{ROOT}/sub"),))),
         ("cargo fetch --manifest-path sub/Cargo.toml", Fetch("cargo", projects=(Project(f"{ROOT}/sub"),))),
         ("uv sync", Fetch("uv")), ("uv sync --locked --all-extras --group docs -q", Fetch("uv")),
+        ("uv sync --extra a --no-extra b --no-group c --only-group d --link-mode copy --color never", Fetch("uv")),
+        ("uv sync --python 3.12", Fetch("uv")), ("uv add -p 3.12 --optional a --bounds lower x", Fetch("uv", ("x",))),
         ("uv sync --upgrade", Fetch("uv", flags=("upgrade",))), ("uv lock", Fetch("uv")),
         ("uv add httpx 'rich>=13,<15'", Fetch("uv", ("httpx", "rich>=13,<15"))),
         ("uv add --dev pytest", Fetch("uv", ("pytest",))), ("uv remove httpx", Fetch("uv")),

@@ -108,6 +108,19 @@ def test_a_pattern_answers_for_a_host(pattern: str, host: str, answer: str) -> N
     assert answers(pattern, host) == answer
 
 
+METADATA = (
+    "169.254.169.254 169.254.170.2 169.254.170.23 100.100.100.200 168.63.129.16 192.0.0.192 [fd00:ec2::254] "
+    "[fd00:ec2::23] [fd20:ce::254] metadata.google.internal metadata.goog metadata instance-data x.instance-data "
+    "instance-data.ec2.internal metadata.azure.internal metadata.packet.net metadata.tencentyun.com"
+)
+LOOPBACK = "127.9.9.9 0.1.2.3 [::1] [::] localhost x.localhost localhost.localdomain ip6-localhost"
+
+
+@pytest.mark.parametrize(("group", "names"), [("metadata", METADATA), ("loopback", LOOPBACK)])
+def test_a_group_holds_for_each_name_that_clouds_and_systems_have_for_it(group: str, names: str) -> None:
+    assert [name for name in names.split() if answers(group, name) == "no"] == []
+
+
 def test_a_rule_that_forbids_goes_by_any_reading() -> None:
     index = hosts.build([("127.0.0.1", 1), ("177.0.0.1", 2), ("private", 3), ("*", 4)])
     assert hosts.lookup(index, "0177.0.0.1") == [1, 2, 4]

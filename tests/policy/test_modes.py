@@ -154,6 +154,20 @@ def test_bypass_answers_each_ask_by_itself(lane: str) -> None:
     assert verdict(Touch("write", f"{ROOT}/a"), "bypass", rules=stack) == "ask"
 
 
+SYSTEM = (
+    "/usr/x /bin/x /sbin/x /lib/x /lib32/x /lib64/x /libx32/x /opt/x /etc/x /nix/store/x /System/x /Library/x "
+    "/private/etc/x /proc/cpuinfo /proc/meminfo /proc/loadavg /proc/uptime /proc/version /proc/sys/x /proc/stat "
+    "/proc/self/status /dev/null /dev/zero /dev/full /dev/random /dev/urandom /dev/tty /dev/stdin /dev/stdout "
+    "/dev/stderr /dev/fd/3"
+)
+SINKS = "/dev/null /dev/zero /dev/full /dev/tty /dev/stdout /dev/stderr"
+
+
+@pytest.mark.parametrize(("kind", "paths"), [("read", SYSTEM), ("write", SINKS)])
+def test_what_belongs_to_every_system_is_read_and_what_swallows_is_written_unasked(kind: str, paths: str) -> None:
+    assert [path for path in paths.split() if verdict(Touch(kind, path), "default") != A] == []
+
+
 def test_an_unknown_mode_refuses() -> None:
     assert verdict(Touch("read", f"{ROOT}/a"), "yolo") == Decision.DENY.word
 
