@@ -13,6 +13,7 @@ import struct
 
 from gateway.changes.closed import is_closed, reached
 from gateway.changes.looking import look
+from gateway.changes.places import Places
 from gateway.changes.seen import Seen
 from gateway.changes.state import FOLDER, LINK
 from gateway.sandbox.syscalls import ABSENT, MACHINES, NUMBERS
@@ -60,8 +61,8 @@ class Memory:
         self._read.restype = ctypes.c_ssize_t
         word = ctypes.c_ulong
         self._read.argtypes = (ctypes.c_int, ctypes.c_void_p, word, ctypes.c_void_p, word, word)
-        self._space = ctypes.create_string_buffer(_LONGEST)
-        self._ours = _Piece(ctypes.addressof(self._space), _LONGEST)
+        self._space = bytearray(_LONGEST)
+        self._ours = _Piece(ctypes.addressof(ctypes.c_char.from_buffer(self._space)), _LONGEST)
         self._theirs = _Piece(0, 0)
         self._places = ctypes.addressof(self._ours), ctypes.addressof(self._theirs)
 
@@ -72,7 +73,7 @@ class Memory:
         got = self._read(pid, self._places[0], 1, self._places[1], 1, 0)
         if got <= 0:
             raise OSError(ctypes.get_errno(), "the memory of the process cannot be read")
-        return ctypes.string_at(self._space, got)
+        return bytes(self._space[:got])
 
     def text(self, pid: int, address: int) -> bytes:
         """Up to the first zero byte. Raises OSError."""
@@ -92,7 +93,7 @@ class Calls:
     def __init__(self, saver: Saver) -> None:
         self._saver = saver
         self._memory = Memory()
-        self._folders: dict[str, str] = {}
+        self._places = Places(saver)
         self._seen: Seen | None = None
         self._pid = 0
         self._base = ""  # what the process has open that the path of this call begins at
@@ -165,18 +166,21 @@ class Calls:
         text = self._memory.text(pid, address)
         if text == b"/dev/null":
             return
-        self._reopened = "", ""
-        path = self._path(pid, folder, text)
-        if not path:
+        exact = bool(flags & self._no_follow or flags & (_O_CREAT | _O_EXCL) == _O_CREAT | _O_EXCL)
+        base = self._begins(pid, folder, text)
+        if self._places.is_written(base, text, exact=exact):
             return
-        exact = flags & self._no_follow or flags & (_O_CREAT | _O_EXCL) == _O_CREAT | _O_EXCL
-        path, found = (path, ...) if exact else self._led(path, self._look(path))
+        self._reopened = "", ""
+        named = self._path(pid, base, text)
+        if not named:
+            return
+        path, found = (named, ...) if exact else self._led(named, self._look(named))
         led, descriptor = self._reopened
         reopened = bool(path) and led == path
         if reopened and path.endswith(_GONE) and os.stat(f"/proc/{pid}/fd/{descriptor}").st_nlink:
             self._saver.forbid(path, _OTHER)
-        else:
-            self._saver.content(path, found, reopened=reopened)
+        elif self._saver.content(path, found, reopened=reopened) and path == named and not reopened:
+            self._places.settle(path)
 
     def _way(self, path: str) -> str:
         """Where a path leads that goes through what is another one for each process. Raises OSError."""
@@ -188,27 +192,32 @@ class Calls:
         return found
 
     def _name(self, pid: int, folder: int, address: int) -> None:
-        path = self._path(pid, folder, self._memory.text(pid, address))
+        text = self._memory.text(pid, address)
+        base = self._begins(pid, folder, text)
+        if self._places.is_new(base, text):
+            return
+        path = self._path(pid, base, text)
         if path:
             found = self._look(path)
             if self._is_link(path, found):
-                self._folders.clear()
+                self._places.clear()
             self._saver.name(path, found)
 
     def _new_link(self, pid: int, folder: int, address: int) -> None:
         """What led through a folder of this name may lead elsewhere from now on."""
         self._name(pid, folder, address)
-        self._folders.clear()
+        self._places.clear()
 
     def _rename(self, pid: int, given: tuple[int, ...]) -> None:
-        one = self._path(pid, _number(given[0]), self._memory.text(pid, given[1]))
-        other = self._path(pid, _number(given[2]), self._memory.text(pid, given[3]))
+        one = self._named_by(pid, _number(given[0]), given[1])
+        other = self._named_by(pid, _number(given[2]), given[3])
         if not (one or other):
             return
+        self._places.unsettle(one, other)
         seen = [self._look(path) if path else ... for path in (one, other)]
         for path, found in zip((one, other), seen, strict=True):
             if path and (self._is_folder(path, found) or self._is_link(path, found)):
-                self._folders.clear()
+                self._places.clear()
         self._saver.move(one, other, *seen)
 
     def _link(self, pid: int, given: tuple[int, ...]) -> None:
@@ -216,13 +225,14 @@ class Calls:
         if given[4] & _EMPTY:
             one = self._descriptor(pid, _number(given[0]))
         else:
-            one = self._path(pid, _number(given[0]), self._memory.text(pid, given[1]))
+            one = self._named_by(pid, _number(given[0]), given[1])
             one = self._led(one, self._look(one))[0] if one and given[4] & _FOLLOW else one
         if one:
             found = self._look(one)
             self._saver.link(one, found)
             if self._is_link(one, found):
-                self._folders.clear()
+                self._places.clear()
+        self._places.unsettle(self._named_by(pid, _number(given[2]), given[3]))
         self._name(pid, _number(given[2]), given[3])
 
     def _mode(self, pid: int, folder: int, address: int, flags: int) -> None:
@@ -230,7 +240,7 @@ class Calls:
         if not text and flags & _EMPTY:
             self._open_mode(pid, folder)
             return
-        path = self._path(pid, folder, text)
+        path = self._path(pid, self._begins(pid, folder, text), text)
         if path:
             path, found = (path, ...) if flags & _NO_FOLLOW else self._led(path, self._look(path))
             self._saver.mode(path, found)
@@ -246,37 +256,50 @@ class Calls:
         """A socket with a name makes one."""
         said = self._memory.read(pid, address, min(size, 110)) if size > 2 else b""
         if len(said) > 2 and struct.unpack_from("=H", said)[0] == _UNIX and said[2]:
-            path = self._path(pid, _HERE, said[2:].split(b"\0")[0])
+            text = said[2:].split(b"\0")[0]
+            path = self._path(pid, self._begins(pid, _HERE, text), text)
             if path:
                 self._saver.name(path)
 
     # ------------------------------------------------------------------------------------------------ where it leads
 
-    def _path(self, pid: int, folder: int, text: bytes) -> str:
+    def _named_by(self, pid: int, folder: int, address: int) -> str:
+        """`_path` of a text in the memory of a process."""
+        text = self._memory.text(pid, address)
+        return self._path(pid, self._begins(pid, folder, text), text)
+
+    def _begins(self, pid: int, folder: int, text: bytes) -> str:
+        """The folder that a text begins at, "" for the first of all. Raises OSError."""
+        if text.startswith(b"/") or not text:
+            return ""
+        self._base = os.readlink(f"/proc/{pid}/cwd" if folder == _HERE else f"/proc/{pid}/fd/{folder}")
+        return self._base
+
+    def _path(self, pid: int, base: str, text: bytes) -> str:
         """The name itself, with no link on the way to it, "" for what is not saved. Raises OSError."""
-        path = os.fsdecode(text)
-        if not path.startswith("/"):
-            if not path:
-                return ""
-            base = os.readlink(f"/proc/{pid}/cwd") if folder == _HERE else self._descriptor(pid, folder)
-            self._base = base
-            path = f"{base.rstrip('/')}/{path}"
+        if not text:
+            return ""
         if self._seen is None:
             self._seen = Seen(pid)
         self._pid = pid
+        path = os.fsdecode(text)
+        if base:
+            path = f"{base.rstrip('/')}/{path}"
         if path.startswith(_OF_PROCESSES) and not path.startswith(_MEMORY):
             path = self._way(path)
             if path.startswith(_OF_PROCESSES) and not path.startswith(_MEMORY):
                 return ""
+            base, text = "", b""  # another one for each process
         path = path.rstrip("/")
         above, _slash, name = path.rpartition("/")
         if name in ("", ".", ".."):
             above, _slash, name = self._folder(path).rpartition("/")
-        real = self._folders.get(above)
-        if real is None:
+            base, text = "", b""
+        real = self._places.real(base, text)
+        if not real:
             real = self._folder(above)
             if self._saver.area.below(above):  # elsewhere nobody tells when it comes to lead somewhere else
-                self._folders[above] = real
+                self._places.found(base, text, above, real)
         path = f"{real}/{name}"
         area = self._saver.area
         return path if area.root(path) or area.is_lost(path) or self._is_link(path, ...) else ""

@@ -91,10 +91,10 @@ class Listening:
                 refused = self._must
                 try:
                     if saves:
-                        missed, refusals = len(self._saver.missed), self._saver.refusals
+                        misses, refusals = self._saver.misses, self._saver.refusals
                         self._calls.about(call, pid, tuple(arguments))
                         self._flush()
-                        refused = self._must and len(self._saver.missed) > missed
+                        refused = self._must and self._saver.misses > misses
                         refused = refused or self._saver.refusals > refusals
                 finally:
                     _ANSWER.pack_into(answer, 0, number, 0, *((-errno.EPERM, 0) if refused else (0, _GO_ON)))

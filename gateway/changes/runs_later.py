@@ -3,10 +3,6 @@ shown. Pure."""
 
 from __future__ import annotations
 
-import re
-from fnmatch import fnmatchcase
-from functools import cache
-
 # In which programs look up what to do, in the folder where they start or one above it.
 MANIFESTS = (
     "package.json", "Makefile", "makefile", "GNUmakefile", "pyproject.toml", "setup.py", "setup.cfg", "tox.ini",
@@ -26,7 +22,7 @@ MANIFESTS = (
 PIPELINE, INSTRUCTIONS = "a pipeline runs it", "agents obey it"
 BUILD, CHECKS, PROGRAM = "builds and tests run it", "linters and test runners obey it", "a program of the environment"
 EXECUTABLE, GIT = "a program that was there", "git obeys it"
-# By the end of the path: patterns of names, one for each part.
+# By the end of the path: what each part is, with at most one `*` for what is not said.
 _ENDS: tuple[tuple[str, tuple[str, ...]], ...] = (
     (PIPELINE, (".github/workflows/*", ".github/actions/*/*", ".gitlab-ci.yml", ".circleci/*", "azure-pipelines.yml",
                 ".travis.yml", "bitbucket-pipelines.yml", ".drone.yml", "Jenkinsfile", ".buildkite/*", "appveyor.yml",
@@ -53,32 +49,44 @@ _ENDS: tuple[tuple[str, tuple[str, ...]], ...] = (
                "vendor/bin/*")),
 )  # fmt: skip
 _BY_NAME: dict[str, str] = {}
-_PATTERNS: list[tuple[str, tuple[str, ...]]] = []
+_PATTERNS: list[tuple[str, tuple[tuple[str, str, str], ...]]] = []
+_FOLDERS: set[str] = set()  # that some pattern names
 for _why, _ends in _ENDS:
     for _end in _ends:
         if "/" in _end or "*" in _end:
-            _PATTERNS.append((_why, tuple(_end.split("/"))))
+            _parts = tuple(part.partition("*") for part in _end.split("/"))
+            _PATTERNS.append((_why, _parts))
+            _FOLDERS.update(start for start, _star, _rest in _parts[:-1])
         else:
             _BY_NAME.setdefault(_end, _why)
-
-
-@cache
-def _any() -> re.Pattern[str]:
-    """What is found in each path that a pattern is about: thousands are asked about that none is."""
-    ends = ["/".join(["[^/]*".join(map(re.escape, part.split("*"))) for part in ends]) for _why, ends in _PATTERNS]
-    return re.compile(rf"(?:^|/)(?:{'|'.join(ends)})\Z")
+_OF_NAMES = [ends[0] for _why, ends in _PATTERNS if len(ends) == 1]
+_STARTS = tuple(start for start, _star, _rest in _OF_NAMES if start)
+_RESTS = tuple(rest for start, _star, rest in _OF_NAMES if not start)
+_DEEPEST = max(len(ends) for _why, ends in _PATTERNS)
 
 
 def runs_later(path: str, mode_before: int = 0) -> str:
     """Why what lies at a path may be started or obeyed later, "" for what nobody knows to be. `mode_before`: the
     permissions of the file that was there."""
     parts = path.split("/")
-    found = _BY_NAME.get(parts[-1], "")
-    if found:
-        return found
-    if _any().search(path):
-        for why, ends in _PATTERNS:
-            last = parts[-len(ends) :]
-            if len(last) == len(ends) and all(map(fnmatchcase, last, ends)):
-                return why
-    return EXECUTABLE if mode_before & 0o111 else ""
+    found = _BY_NAME.get(parts[-1], "") or _by_pattern(parts)
+    return found or (EXECUTABLE if mode_before & 0o111 else "")
+
+
+def _by_pattern(parts: list[str]) -> str:
+    name = parts[-1]
+    # Most names are like none of them.
+    if not (name.startswith(_STARTS) or name.endswith(_RESTS) or not _FOLDERS.isdisjoint(parts[-_DEEPEST:-1])):
+        return ""
+    for why, ends in _PATTERNS:
+        last = parts[-len(ends) :]
+        if len(last) == len(ends) and all(map(_is_like, last, ends)):
+            return why
+    return ""
+
+
+def _is_like(part: str, pattern: tuple[str, str, str]) -> bool:
+    start, star, rest = pattern
+    if not star:
+        return part == start
+    return len(part) >= len(start) + len(rest) and part.startswith(start) and part.endswith(rest)

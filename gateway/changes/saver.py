@@ -56,12 +56,14 @@ class Saver:
         self.before: dict[str, Stamp | None] = {}
         self.missed: dict[str, str] = {}
         self.forbidden: dict[str, str] = {}  # what must not be changed, whether it could be saved or not
+        self.misses = 0  # how often something was about to change that is not saved
         self.refusals = 0
         self.moved: set[str] = set()
         self.copied: set[Inode] = set()
         self._folder = folder
         self._note = note
         self._room = room
+        self._unsaved: set[Inode] = set()
         self._known: dict[Inode, bool] = {}  # old files, and whether the store has a name for them
         self._first: dict[Inode, Stamp] = {}
         self._is_new: dict[str, bool] = {}
@@ -78,22 +80,34 @@ class Saver:
         found = look(path) if found is ... else found
         self._write_down(path, found)
         self._recount(found)
-        if found is not None and found.kind == FILE and self._known.get(found.inode) is False:
+        if found is None or found.kind != FILE:
+            return
+        if found.inode in self._unsaved:
+            self._miss_again(path)
+        elif self._known.get(found.inode) is False:
             self._keep(path, found)
 
-    def content(self, path: str, found: Stamp | EllipsisType | None = ..., *, reopened: bool = False) -> None:
-        """The file under a name is about to be written, or made. `reopened`: what a process has open is, whatever
-        stands under the name."""
+    def content(self, path: str, found: Stamp | EllipsisType | None = ..., *, reopened: bool = False) -> bool:
+        """The file under a name is about to be written, or made: whether nothing need be saved when it is once more.
+        `reopened`: what a process has open is, whatever stands under the name."""
         if self.area.is_lost(path) and len(self.lost) < _MOST_LOST:
             self.lost[path] = None
-        if not self.area.root(path) or self._is_all_new(path):
-            return
+        if not self.area.root(path):
+            return False
+        if self._is_all_new(path):
+            return True
         found = look(path) if found is ... else found
-        self._write_down(path, found)
+        if not self._write_down(path, found):
+            return False
         if found is None or found.kind != FILE or found.inode not in self._known:
-            return
-        if not self._part(path, found, reopened=reopened) and found.inode not in self.copied:
+            return found is None or found.kind == FILE
+        if self._part(path, found, reopened=reopened):
+            return False
+        if found.inode in self._unsaved:
+            self._miss_again(path)
+        elif found.inode not in self.copied:
             self._copy(path, found)
+        return found.inode in self.copied
 
     def part(self, path: str) -> None:
         """Gives a name a file of its own where the one it has is somebody else's, too."""
@@ -181,9 +195,17 @@ class Saver:
 
     def miss(self, path: str, reason: str) -> None:
         """Something is changed that cannot be saved."""
+        self.misses += 1
         if path not in self.missed:
             self.missed[path] = reason
             self._note(["missed", path, reason])
+
+    def _fail(self, path: str, found: Stamp, reason: str) -> None:
+        self._unsaved.add(found.inode)
+        self.miss(path, reason)
+
+    def _miss_again(self, path: str) -> None:
+        self.miss(path, "it could not be saved before")
 
     def forbid(self, path: str, reason: str) -> None:
         """Something would be changed that is not the call's to change."""
@@ -196,13 +218,13 @@ class Saver:
             self._is_new.clear()
             self._note(["moved", path])
 
-    def _write_down(self, path: str, found: Stamp | None) -> None:
-        """Unless it has been, or all that lies there came with this call."""
+    def _write_down(self, path: str, found: Stamp | None) -> bool:
+        """Unless it has been, or all that lies there came with this call; whether nothing is missing."""
         if path in self.before or self._lies_in_new(path):
-            return
+            return True
         if len(self.before) >= MOST_NAMES:
             self.miss(path, f"the call has touched more than {MOST_NAMES:,} names")
-            return
+            return False
         above = path.rpartition("/")[0]
         if above not in self.before and self.area.root(above):
             self._write_down(above, look(above))
@@ -211,6 +233,11 @@ class Saver:
             found = self._first.setdefault(found.inode, found)  # it may have been changed by another name
         self.before[path] = found
         self._note(["was", path, written(found)])
+        return True
+
+    def has_only_new(self, folder: str) -> bool:
+        """Whether all that lies in a folder came with the call, for as long as nothing old is renamed or linked."""
+        return not self._is_mixed and (self._is_new.get(folder) or self._lies_in_new(f"{folder}/x"))
 
     def _lies_in_new(self, path: str) -> bool:
         """Whether a name that is not written down is new: on the way to it was no folder, or one that was written down
@@ -282,13 +309,13 @@ class Saver:
             now = os.lstat(place)
             if (now.st_dev, now.st_ino) != found.inode:
                 os.unlink(place)
-                self.miss(path, "it was replaced while it was being saved")
+                self._fail(path, found, "it was replaced while it was being saved")
                 return
         except (FileExistsError, FileNotFoundError):
             return
         except OSError as error:
             if error.errno not in _NO_LINK:
-                self.miss(path, f"it cannot be saved ({error.strerror})")
+                self._fail(path, found, f"it cannot be saved ({error.strerror})")
             elif found.inode not in self.copied:
                 self._copy(path, found)
             return
@@ -300,21 +327,20 @@ class Saver:
 
     def _copy(self, path: str, found: Stamp) -> None:
         """The bytes of a file, in the store; the file system's own way first, which copies none."""
-        self.copied.add(found.inode)
         if found.size > min(MOST_COPIED, self._room):
-            self.miss(path, f"it is too large to be copied ({found.size >> 20} MiB)")
+            self._fail(path, found, f"it is too large to be copied ({found.size >> 20} MiB)")
             return
         place = f"{self._folder}/{copied(found.inode)}"
         try:
             with reached(path), at(path) as (folder, name):
                 source = os.open(name, _READ, dir_fd=folder)
         except OSError as error:
-            self.miss(path, f"it cannot be read ({error.strerror})")
+            self._fail(path, found, f"it cannot be read ({error.strerror})")
             return
         try:
             there = stamp_of(os.fstat(source))
             if there.inode != found.inode:
-                self.miss(path, "it was replaced while it was being saved")
+                self._fail(path, found, "it was replaced while it was being saved")
                 return
             to = os.open(place, _NEW, 0o600)
             try:
@@ -324,10 +350,11 @@ class Saver:
         except OSError as error:
             with suppress(OSError):
                 os.unlink(place)
-            self.miss(path, f"it cannot be saved ({error.strerror})")
+            self._fail(path, found, f"it cannot be saved ({error.strerror})")
             return
         finally:
             os.close(source)
+        self.copied.add(found.inode)
         self._room -= there.size
         self._note(["copied", *found.inode, written(there)])
 

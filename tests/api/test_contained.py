@@ -3,6 +3,7 @@ and can be taken back."""
 
 from __future__ import annotations
 
+import errno
 import os
 import subprocess
 from typing import TYPE_CHECKING
@@ -118,6 +119,23 @@ def test_what_cannot_be_saved_is_not_changed(place: Path, monkeypatch: pytest.Mo
     assert (done.verdict.changes, done.result.status) == ("keep", 1)
     assert b"Operation not permitted: 'src/a'" in done.result.stderr
     assert ((place / "workspace/src/a").read_text(), (place / "workspace/new").read_text()) == ("one\n", "x")
+
+
+@pytest.mark.parametrize("does", ["open('src/a', 'a')", "os.truncate('src/a', 1)", "os.unlink('src/a')"])
+def test_what_cannot_be_saved_is_not_changed_by_whoever_tries_again(
+    does: str, place: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuses(*_given: object) -> None:
+        raise OSError(errno.EXDEV, "another disk")
+
+    monkeypatch.setattr("gateway.changes.saver.Saver._link_to", refuses)
+    monkeypatch.setattr("gateway.changes.saver.MOST_COPIED", 3)
+    tries = (
+        f"import os\nfor _ in range(3):\n    try: {does}; print('done')\n    except PermissionError: print('refused')"
+    )
+    with Executor(opened(place)) as executor:
+        done = executor.run(script(place, tries))
+    assert (done.result.stdout, (place / "workspace/src/a").read_text()) == (b"refused\n" * 3, "one\n")
 
 
 def test_it_does_not_start_where_nothing_can_be_saved(place: Path) -> None:

@@ -2,14 +2,23 @@
 
 from __future__ import annotations
 
-from unittest.mock import patch
+from fnmatch import fnmatchcase
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gateway.changes import runs_later as module
-from gateway.changes.runs_later import BUILD, CHECKS, EXECUTABLE, GIT, INSTRUCTIONS, PIPELINE, PROGRAM, runs_later
+from gateway.changes.runs_later import (
+    _ENDS,
+    BUILD,
+    CHECKS,
+    EXECUTABLE,
+    GIT,
+    INSTRUCTIONS,
+    PIPELINE,
+    PROGRAM,
+    runs_later,
+)
 
 
 @pytest.mark.parametrize(
@@ -27,11 +36,21 @@ def test_it_is_known_by_its_name_or_by_having_been_a_program(path: str, mode: in
     assert runs_later(path, mode) == why
 
 
-PARTS = sorted({part.replace("*", stars) for _why, ends in module._PATTERNS for part in ends for stars in ("", "x.y")})
+PARTS = sorted(
+    {
+        part.replace("*", stars)
+        for _why, ends in _ENDS
+        for end in ends
+        for part in end.split("/")
+        for stars in ("", "x.y")
+    }
+)
 
 
-@given(st.lists(st.sampled_from([*PARTS, "src", "x\n", "main.py"]), min_size=1, max_size=4).map("/".join))
-def test_what_is_passed_over_quickly_is_what_no_pattern_is_about(path: str) -> None:
-    with patch.object(module, "_any", lambda: module.re.compile("")):
-        looked_through = runs_later(path)
-    assert runs_later(path) == looked_through
+@given(st.lists(st.sampled_from([*PARTS, "src", "x\n", "main.py"]), min_size=1, max_size=4))
+def test_a_pattern_says_of_each_part_of_the_end_what_the_shell_would(parts: list[str]) -> None:
+    assert all(end.count("*") <= 1 for _why, ends in _ENDS for full in ends for end in full.split("/"))
+    patterns = [(why, end.split("/")) for why, ends in _ENDS for end in ends]
+    named = [why for why, end in patterns if end == parts[-1:] and "*" not in end[0]]
+    like = [why for why, end in patterns if len(parts) >= len(end) and all(map(fnmatchcase, parts[-len(end) :], end))]
+    assert runs_later("/".join(parts)) == (*named, *like, "")[0]
