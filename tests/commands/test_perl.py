@@ -35,6 +35,7 @@ from gateway.commands.special.perl.code import PerlError, scan
         'print "yes\\n" if "abc" =~ /b/ && 1 < 2',
         'print join " ", grep { !($_ % 2) } 1..10',
         "$sum += $_ for 1..10; print $sum",
+        "print qw{x;y}",
     ],
 )
 def test_a_program_that_filters_and_prints_is_understood(program: str) -> None:

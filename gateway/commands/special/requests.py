@@ -14,7 +14,6 @@ if TYPE_CHECKING:
     from gateway.commands.findings import Findings
     from gateway.commands.invocation import Invocation
 
-_METHODS = frozenset(("GET", "HEAD", "OPTIONS", "POST", "PUT", "PATCH", "DELETE"))
 _QUIET_METHODS = frozenset(("GET", "HEAD", "OPTIONS"))
 
 
