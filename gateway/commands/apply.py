@@ -336,7 +336,9 @@ def _effect(findings: Findings, run: Invocation, effect: Effect, word: Word) -> 
         _if_there(findings, run, effect, word)
     elif kind in PATH_KINDS:
         if target:
-            if target[:2] == "~/":
+            if target == "?":
+                target = HOLE
+            elif target[:2] == "~/":
                 target = f"{findings.home or HOLE}/{target[2:]}"
             word = Word(target, start, end)
         findings.touch(kind, word, run.cwds, run.part, effect.get("tree", False))
