@@ -9,6 +9,7 @@ from __future__ import annotations
 from gateway.core.value import Value
 
 READ, WRITE, FIXED, HIDDEN = "read", "write", "fixed", "hidden"
+WORKSPACE_SECRETS = "workspace-secrets"  # the rule that hides what a workspace holds of secrets
 ASKED = "asked"
 
 

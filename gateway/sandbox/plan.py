@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from gateway.model.decision import Decision
 from gateway.model.limits import limits_of
-from gateway.model.plan import FIXED, HIDDEN, READ, WRITE, Mount, SandboxPlan
+from gateway.model.plan import FIXED, HIDDEN, READ, WORKSPACE_SECRETS, WRITE, Mount, SandboxPlan
 from gateway.policy.caches import is_cache
 from gateway.policy.confine import BY_PROFILE, folder_of, grants_of
 from gateway.policy.path_protection import HIDE_SETTING
@@ -34,7 +34,6 @@ if TYPE_CHECKING:
 
 MAX_MOUNTS = 1_000
 OWN = "gateway"
-WORKSPACE_SECRETS = "workspace-secrets"  # the rule that hides what a workspace holds of secrets
 _STRENGTH = {READ: 0, WRITE: 1}
 
 

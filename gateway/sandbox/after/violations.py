@@ -13,7 +13,7 @@ from os.path import lexists
 from posixpath import dirname, join, normpath
 
 from gateway.model.limits import LIMITS
-from gateway.model.plan import FIXED, HIDDEN, READ, WRITE
+from gateway.model.plan import FIXED, HIDDEN, READ, WORKSPACE_SECRETS, WRITE
 from gateway.model.result import Violation
 
 TYPE_CHECKING = False
@@ -50,6 +50,7 @@ _CHANGES = (
 _NOT_PATHS = frozenset(("open", "read", "write", "stat", "mkdir"))
 _LOOPBACK = ("127.", "::1", "localhost", "0.0.0.0")
 _OWN = ("/proc", "/dev", "/sys")
+_SHOWN = ", or to name it in `sandbox: {show: [PATTERN]}` of their policy, where tests need it"
 
 
 def hints(
@@ -144,14 +145,8 @@ def _of_path(
     access = "" if mount is None else mount.access
     if mount is not None and access == HIDDEN and error in (_DENIED, _READ_ONLY, _BUSY):
         hint = f"hidden by policy rule {mount.rule}" if mount.rule else "hidden from this call"
-        return Violation(
-            "read",
-            path,
-            rule=mount.rule,
-            source="output",
-            hint=f"{hint}; ask the person for what you need of it",
-            certain=False,
-        )
+        way = f"ask the person for what you need of it{_SHOWN if mount.rule == WORKSPACE_SECRETS else ''}"
+        return Violation("read", path, rule=mount.rule, source="output", hint=f"{hint}; {way}", certain=False)
     if mount is not None and access == FIXED and (error in (_READ_ONLY, _BUSY) or (error == _DENIED and changes)):
         by = f" by policy rule {mount.rule}" if mount.rule else ""
         return Violation(

@@ -101,6 +101,12 @@ def test_a_hidden_file_is_told_with_the_rule_that_hides_it(text: str) -> None:
     assert told(text) == (Violation("read", "/hid/secret", "secret-files", "output", hint, False),)
 
 
+def test_of_a_secret_of_the_workspace_the_setting_is_told_that_shows_it_to_tests() -> None:
+    plan = PLAN.replace(mounts=(*PLAN.mounts, Mount("/ws/certs/a.pem", HIDDEN, False, "workspace-secrets")))
+    (found,) = told("Error: EACCES: permission denied, open '/ws/certs/a.pem'", plan)
+    assert (found.target, "`sandbox: {show: [PATTERN]}` of their policy" in found.hint) == ("/ws/certs/a.pem", True)
+
+
 def test_a_hidden_file_is_known_by_its_name_in_the_folder_of_the_call() -> None:
     (found,) = told("cat: .env: Permission denied")
     assert (found.kind, found.target, found.rule) == ("read", "/ws/.env", "secret-files")
