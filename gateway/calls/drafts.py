@@ -96,7 +96,8 @@ def ran(life: InProgress, verdict: Verdict) -> Ran:
     result = life.result
     assert result is not None  # it has run
     has_met = any(each in result.stderr or each in result.stdout for each in _LIMITS)
-    has_met = has_met or (life.draft is not None and life.draft.has_met)
+    if life.draft is not None:
+        has_met = has_met or life.draft.has_met or (life.draft.has_linked and bool(result.status))
     return Ran(verdict, result.status, (_key(verdict),), has_met)
 
 

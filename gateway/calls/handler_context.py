@@ -171,6 +171,7 @@ class _Running:
                 from gateway.calls.drafts import ended
 
                 draft.has_met = noticing is not None and noticing.has_met
+                draft.has_linked = noticing is not None and noticing.has_linked
                 ended(life, draft)
 
     def _words(self, text: str | Sequence[str], exported: bool, waits: bool) -> Callable[[int], tuple[bytes, ...]]:

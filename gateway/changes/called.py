@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 
 _HERE = -100  # AT_FDCWD
 _NO_FOLLOW, _EMPTY, _FOLLOW = 0x100, 0x1000, 0x400
+_EXCHANGE = 2
 _O_CREAT, _O_EXCL, _O_NOFOLLOW, _O_PATH, _O_TMPFILE = 0o100, 0o200, 0o400000, 0o10000000, 0o20000000
 _AARCH64_NOFOLLOW = 0o100000
 _EXCHANGE = 2
@@ -141,7 +142,7 @@ class Calls:
             "truncate": lambda pid, given: self._open(pid, _HERE, given[0], 0),
             "rename": lambda pid, given: self._rename(pid, (_HERE, given[0], _HERE, given[1])),
             "renameat": lambda pid, given: self._rename(pid, given),
-            "renameat2": lambda pid, given: self._rename(pid, given),
+            "renameat2": lambda pid, given: self._rename(pid, given, exchange=bool(given[4] & _EXCHANGE)),
             "unlink": lambda pid, given: self._name(pid, _HERE, given[0]),
             "unlinkat": lambda pid, given: self._name(pid, _number(given[0]), given[1]),
             "rmdir": lambda pid, given: self._name(pid, _HERE, given[0]),
@@ -208,7 +209,7 @@ class Calls:
         self._name(pid, folder, address)
         self._places.clear()
 
-    def _rename(self, pid: int, given: tuple[int, ...]) -> None:
+    def _rename(self, pid: int, given: tuple[int, ...], *, exchange: bool = False) -> None:
         one = self._named_by(pid, _number(given[0]), given[1])
         other = self._named_by(pid, _number(given[2]), given[3])
         if not (one or other):
@@ -219,6 +220,8 @@ class Calls:
             if path and (self._is_folder(path, found) or self._is_link(path, found)):
                 self._places.clear()
         self._saver.move(one, other, *seen)
+        if exchange:
+            self._saver.move(other, one, *reversed(seen))
 
     def _link(self, pid: int, given: tuple[int, ...]) -> None:
         """The old file is known by both names from now on."""

@@ -26,9 +26,10 @@ _LONGEST = 500  # characters of the calls' texts that are kept
 
 class Draft:
     """Of one confined call, or of several that go on in the same layers one after another. `plan`: by which the last
-    one runs; `has_met`: whether that met what a layer cannot do, by what the kernel told."""
+    one runs; `has_met` and `has_linked`: whether that met what a layer cannot do, by what the kernel told
+    (`gateway.changes.limits_met`)."""
 
-    has_met = False
+    has_met = has_linked = False
     _is_empty = False  # nothing lies in its layers, so that nobody has to know that there are any
 
     def __init__(self, of: Of, plan: SandboxPlan) -> None:

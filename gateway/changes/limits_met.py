@@ -1,6 +1,7 @@
-"""Whether a call on layers met what a layer cannot do where a folder can: rename a folder that was there before it. The
-kernel answers that with an error (EXDEV) of which nothing is left when the call has ended, so it is told of each rename
-before that is made.
+"""Whether a call on layers met what a layer cannot do where a folder can: rename a folder that was there before it, or
+give a file that was there another name of the same inode. The kernel answers the first with an error (EXDEV) of which
+nothing is left when the call has ended, and the other with a file that is another one to who compares them (`git clone`
+of a repository into itself); so it is told of each such name before that is made.
 
 A path is read in the memory of the process that calls, as everywhere here: who changes it meanwhile is not found out,
 and has only kept something from itself.
@@ -13,7 +14,7 @@ import stat
 from contextlib import suppress
 
 from gateway.changes.area import area_of
-from gateway.changes.state import FOLDER
+from gateway.changes.state import FILE, FOLDER, Stamp
 from gateway.sandbox.drafts import layers_in
 from gateway.sandbox.joining import is_opaque
 
@@ -22,7 +23,6 @@ if TYPE_CHECKING:
     from types import EllipsisType
 
     from gateway.changes.listening import Listening
-    from gateway.changes.state import Stamp
     from gateway.model.plan import SandboxPlan
 
 
@@ -33,22 +33,27 @@ class Noticing:
         """`plan`: with the room for its layers."""
         self._plan = plan
         self._listening: Listening | None = None
-        self._renames = _Renames(plan)
+        self._names = _Names(plan)
 
     @property
     def has_met(self) -> bool:
-        """Whether it did, as far as was seen."""
-        return self._renames.has_met
+        """Whether it could not rename a folder, as far as was seen."""
+        return self._names.has_met
+
+    @property
+    def has_linked(self) -> bool:
+        """Whether it gave a file from below another name, which only some programs mind."""
+        return self._names.has_linked
 
     def attend(self, listener: int) -> None:
-        """Looks at each rename, from now on, where that can be."""
+        """Looks at each such name, from now on, where that can be."""
         from gateway.changes.listening import Listening
 
-        self._renames.layers = layers_in(self._plan.draft)
-        self._listening = Listening(listener, self._renames, lambda: None)  # type: ignore[arg-type]
+        self._names.layers = layers_in(self._plan.draft)
+        self._listening = Listening(listener, self._names, lambda: None)  # type: ignore[arg-type]
 
     def cannot(self, reason: str) -> None:
-        """Nobody tells of renames: what the call says of them is all that is known."""
+        """Nobody tells of names: what the call says of them is all that is known."""
 
     def happened(self, folder: str, name: str, concerned: bool) -> None:
         """A name has changed."""
@@ -63,23 +68,33 @@ class Noticing:
         """It has left what it has left."""
 
 
-class _Renames:
-    """What is told of renames, in the place of a saver: of nothing else is anything told here."""
+class _Names:
+    """What is told of names, in the place of a saver: of nothing else is anything told here."""
 
     def __init__(self, plan: SandboxPlan) -> None:
         self.area = area_of(plan)
         self.layers: list[tuple[str, str]] = []
         self.missed: dict[str, str] = {}
         self.refusals = 0
-        self.has_met = False
+        self.has_met = self.has_linked = False
 
     def move(self, one: str, _other: str, was: Stamp | EllipsisType | None, _then: object) -> None:
         """A name becomes another. What stands below the layers under the first one: a folder, if it is there still."""
         if was is None or was is ... or was.kind != FOLDER:
             return
-        for upper, target in self.layers:
-            if one.startswith(f"{target}/"):
-                self.has_met = self.has_met or _is_from_below(f"{upper}{one[len(target) :]}")
+        self.has_met = self.has_met or any(map(_is_from_below, self._places(one)))
+
+    def link(self, path: str, was: Stamp | EllipsisType | None) -> None:
+        """What stands under a name gets another one: a file from below that the layer has not."""
+        if isinstance(was, Stamp) and was.kind == FILE:
+            self.has_linked = self.has_linked or not all(map(os.path.lexists, self._places(path)))
+
+    def name(self, _path: str, _was: object) -> None:
+        """A name comes to be."""
+
+    def _places(self, path: str) -> list[str]:
+        """Where the layer over it has what stands under a name, if it has."""
+        return [f"{upper}{path[len(target) :]}" for upper, target in self.layers if path.startswith(f"{target}/")]
 
     def miss(self, path: str, reason: str) -> None:
         """What could not be understood."""

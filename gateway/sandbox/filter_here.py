@@ -6,7 +6,7 @@ import os
 from functools import cache
 
 from gateway.sandbox.base import SandboxError
-from gateway.sandbox.seccomp import changes_of, filter_of, renames_of
+from gateway.sandbox.seccomp import changes_of, filter_of, names_of
 
 
 @cache
@@ -31,9 +31,9 @@ def changes_here() -> bytes:
 
 
 @cache
-def renames_here() -> bytes:
-    """The filter that tells of renames alone; likewise."""
+def names_here() -> bytes:
+    """The filter that tells of names that become others; likewise."""
     try:
-        return renames_of(os.uname().machine)
+        return names_of(os.uname().machine)
     except KeyError:
         return b""

@@ -168,9 +168,10 @@ def changes_of(machine: str) -> bytes:
     return compiled(machine, CHANGES)
 
 
-def renames_of(machine: str) -> bytes:
-    """The same of renames alone. Raises KeyError for a machine that is not known."""
-    return compiled(machine, [each for each in CHANGES if each.call.startswith("rename")])
+def names_of(machine: str) -> bytes:
+    """The same of names alone that become others or come to be of what has one, as a layer does that otherwise than a
+    folder. Raises KeyError for a machine that is not known."""
+    return compiled(machine, [each for each in CHANGES if each.call.startswith(("rename", "link"))])
 
 
 def compiled(machine: str, listed: Iterable[Refusal]) -> bytes:

@@ -14,7 +14,7 @@ import weakref
 from gateway.sandbox.backends.spaces_order import order_of
 from gateway.sandbox.backends.spaces_running import Held
 from gateway.sandbox.base import Probe, SandboxError
-from gateway.sandbox.filter_here import changes_here, filter_here, renames_here
+from gateway.sandbox.filter_here import changes_here, filter_here, names_here
 from gateway.sandbox.mounts import inexpressible, steps
 
 TYPE_CHECKING = False
@@ -97,7 +97,7 @@ class Spaces:
         tells: bool = False,
     ) -> Held:
         """Builds the sandbox, with the command waiting inside. `tells`: what it started has a `listener`, which is told
-        of every call that can change files before it is made; of renames alone where they change layers. Raises
+        of every call that can change files before it is made; of renames and links where that changes layers. Raises
         SandboxError; then nothing runs."""
         gaps = self.missing(plan)
         if gaps:
@@ -108,7 +108,7 @@ class Spaces:
             raise SandboxError("there is no command, or a zero byte in its words")
         from gateway.sandbox.backends.launcher import IN_SPACES
 
-        told = (changes_here() if plan.writes else renames_here()) if tells else b""
+        told = (changes_here() if plan.writes else names_here()) if tells else b""
         order = order_of(plan, argv, filter_here(plan.permits), terminal=streams.terminal, told=told)
         launcher = self._launcher or IN_SPACES
         made = steps(plan.mounts, plan.private)
