@@ -75,7 +75,7 @@ class _Names:
         self.area = area_of(plan)
         self.layers: list[tuple[str, str]] = []
         self.missed: dict[str, str] = {}
-        self.refusals = 0
+        self.misses = self.refusals = 0
         self.has_met = self.has_linked = False
 
     def move(self, one: str, _other: str, was: Stamp | EllipsisType | None, _then: object) -> None:
@@ -91,6 +91,10 @@ class _Names:
 
     def name(self, _path: str, _was: object) -> None:
         """A name comes to be."""
+
+    def has_only_new(self, _folder: str) -> bool:
+        """Nothing is known of what came with the call."""
+        return False
 
     def _places(self, path: str) -> list[str]:
         """Where the layer over it has what stands under a name, if it has."""
