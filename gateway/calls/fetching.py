@@ -9,6 +9,7 @@ folder to read, or in the cache of its installer.
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import tempfile
 from contextlib import contextmanager
@@ -16,6 +17,7 @@ from contextlib import contextmanager
 from gateway.calls.fetched import BY, With
 from gateway.config.layers import read_file
 from gateway.core.errors import ConfigError
+from gateway.core.plain_files import open_plain
 from gateway.judge.lists import failed, files_of, program_of
 from gateway.model.plan import HIDDEN, READ, WRITE, Mount, Network
 from gateway.policy.fetching import FETCHERS, OtherwiseError, fetch_of
@@ -139,9 +141,11 @@ def _fetch(life: InProgress, verdict: Verdict) -> Fetch:
 
 
 def _version_of(fetch: Fetch, life: InProgress) -> str:
-    """The version of Python that the packages are for, as the environment of the call says; "" where it says none.
-    Wrong, it gets packages that are of no use, and no more."""
+    """The version of Python that the packages are for, as the environment of the call says, or the program of the
+    machine that installs; "" where they say none. Wrong, it gets packages that are of no use, and no more."""
     for program, folder in fetch.targets:
+        if not folder:
+            return _version_behind(program, life.planner.judge.search_path)
         above = os.path.dirname(os.path.dirname(os.path.join(folder, program))) if "/" in program else f"{folder}/.venv"
         if not above.startswith(tuple(f"{each}/" for each in life.context.workspace)):
             continue
@@ -157,6 +161,22 @@ def _version_of(fetch: Fetch, life: InProgress) -> str:
             ):
                 return ".".join(numbers)
     return ""
+
+
+def _version_behind(program: str, search_path: str) -> str:
+    """That of the Python by which a program of the machine runs, "" where it is the one that fetches, or its name does
+    not say it."""
+    path = shutil.which(program, path=search_path) or program
+    fetches = os.path.realpath(shutil.which("python3", path=search_path) or "")
+    try:
+        with open_plain(path) as file:
+            first = file.read(_LONGEST).partition(b"\n")[0]
+    except OSError:
+        return ""
+    words = first[2:].decode("utf-8", "replace").split() if first.startswith(b"#!") else [path]
+    name = os.path.realpath(words[0]) if words else fetches
+    found = re.fullmatch(r"python(3\.[0-9]{1,2})", os.path.basename(name), re.ASCII)
+    return found[1] if found and name != fetches else ""
 
 
 def _plan(plan: SandboxPlan, life: InProgress, place: str, cache: str) -> SandboxPlan:

@@ -65,7 +65,7 @@ def area_of(plan: SandboxPlan, temp: Iterable[str] = ()) -> Area:
     """What a confined call can change for good. Caches of its own, the temporary folder and devices are not part of
     it: what lands there is gone, or nobody's work."""
     layers = [path for path, _folder in plan.layers]
-    apart = (*layers, *temp, "/dev", "/proc")
+    apart = (*layers, plan.packages, *temp, "/dev", "/proc")
 
     def is_kept(path: str) -> bool:
         return not any(f"{path}/".startswith(f"{each.rstrip('/')}/") for each in apart if each)

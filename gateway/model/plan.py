@@ -103,7 +103,8 @@ class SandboxPlan(Value):
     topmost first, and the one that holds the layer. `fetching`: the network of a step of its own, in which what the
     call installs is fetched before it runs (`gateway.calls.fetching`), off without one. `contained`: the call can
     change nothing but the workspace, temporary folders and such layers, reach nothing but the loopback of the sandbox,
-    and is lent no login.
+    and is lent no login. `packages`: a folder of the gateway's own, in which the project's contained calls have
+    packages of Python that they install (`gateway.sandbox.user_packages`), "" for none.
     """
 
     mounts: tuple[Mount, ...]
@@ -129,6 +130,7 @@ class SandboxPlan(Value):
     fetching: Network = Network()
     draft: str = ""
     laid: tuple[tuple[str, tuple[str, ...], str], ...] = ()
+    packages: str = ""
 
     @property
     def writes(self) -> bool:

@@ -67,6 +67,7 @@ def laid(plan: SandboxPlan) -> SandboxPlan:
     below: dict[str, tuple[str, ...]] = {path: (path,) for path in plan.drafted}
     below |= {path: (f"{folder}/upper", path) for path, folder in plan.layers}
     below |= {path: (folder,) for path, folder in plan.shared}
+    below |= {plan.packages: (plan.packages,)} if plan.packages and plan.contained else {}
     kept = {path: path for path in plan.drafted} | dict(plan.shared)
     if not plan.draft.startswith("/"):
         raise SandboxError("nobody has made room for what the call changes", "start what runs so as a call of its own")

@@ -56,6 +56,11 @@ def layer_of(layers: str, root: str, path: str) -> str:
     return f"{layers}/{_digest(root)}/{_digest(path)}-{name}"
 
 
+def own_of(layers: str, root: str, name: str) -> str:
+    """Where a project has a folder of its own that stands for none of the person's. `layers`: the folder of all."""
+    return f"{layers}/{_digest(root)}/own/{name}"
+
+
 def drafted_of(mounts: Iterable[Mount], caches: Container[str]) -> tuple[str, ...]:
     """The folders that a call changes only in layers of its own, of what it may write. Raises SandboxError where that
     is more than can lie in one."""

@@ -8,6 +8,7 @@ it does not, tools that can be told so keep a cache of the project's own, and th
     STATE/layers/PROJECT/0/NAME/upper   what calls of the project have changed in one cache
     STATE/layers/PROJECT/0/NAME/joining while what a call changed in layers of its own comes to it
     STATE/layers/PROJECT/own/NAME       instead of it, where nothing can be laid over it
+    STATE/layers/PROJECT/own/python     packages that calls install (`gateway.sandbox.user_packages`)
 """
 
 from __future__ import annotations
@@ -18,6 +19,8 @@ from _blake2 import blake2b
 from posixpath import basename, dirname
 
 from gateway.model.plan import READ, WRITE, Mount
+from gateway.sandbox.base import SandboxError
+from gateway.sandbox.user_packages import without_packages
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -99,6 +102,20 @@ class Layers:
         if self._lock >= 0:
             os.close(self._lock)
             self._lock = -1
+
+
+def with_own(plan: SandboxPlan, *, whole: bool) -> SandboxPlan:
+    """The plan with the folder in which the project's calls install, made for all of them; without it for a backend
+    that does not hold the whole plan. Raises SandboxError."""
+    if not whole:
+        return without_packages(plan)
+    try:
+        if os.path.isdir(plan.packages):
+            _bound(plan.packages)
+        os.makedirs(plan.packages, mode=0o700, exist_ok=True)
+    except OSError as error:
+        raise SandboxError(f"there is no place for what the project's calls install: {error}") from error
+    return plan
 
 
 def _bound(slot: str) -> None:

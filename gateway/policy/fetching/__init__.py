@@ -40,8 +40,7 @@ def fetch_of(analysis: Analysis, names: Collection[str]) -> Fetch | None:
     if len(chosen) != 1 or chosen[0] not in names:
         return None  # nobody knows what two of them would do to each other's files
     fetcher = FETCHERS[chosen[0]]
-    activated = any(_activates(part) for part in analysis.parts)
-    found = [_read(fetcher, analysis.parts[number], activated=activated) for number in at[fetcher.name]]
+    found = [_read(fetcher, analysis.parts[number]) for number in at[fetcher.name]]
     read = [each for each in found if each is not None]
     if len(read) < len(found) or len({each.flags for each in read}) > 1:
         return None  # one fetch would get too much for one of them, and too little for another
@@ -79,14 +78,9 @@ def is_held(fetcher: Fetcher, item: Item, parts: Collection[int]) -> bool:
     return item.part in parts and fetcher.holds(item.effect)
 
 
-def _activates(part: Part) -> bool:
-    """Whether an environment is made that of the text from there on."""
-    return part.program in (".", "source") and any(each.endswith("bin/activate") for each in part.operands)
-
-
-def _read(fetcher: Fetcher, part: Part, *, activated: bool) -> Fetch | None:
+def _read(fetcher: Fetcher, part: Part) -> Fetch | None:
     """What one command installs, None where it is not known."""
     folder = part.cwds[0] if part.cwds is not None and len(part.cwds) == 1 else ""
     if not part.literal or part.expanded or not folder:
         return None
-    return fetcher.reads(part, folder, activated)
+    return fetcher.reads(part, folder)

@@ -44,8 +44,8 @@ class Project(Value):
 class Fetch(Value):
     """What to fetch. `named`: requirements, each as its registry knows it; `files`: absolute paths of files that list
     more; `projects`: those whose own packages need more; `flags`: options that say what counts as needed; `targets`:
-    programs that install it, as the call names them, each with the folder that it starts in; `constraints`: absolute
-    paths of files that say which versions may be taken."""
+    programs that install it, as the call names them, each with the folder that it starts in, "" for the machine's own;
+    `constraints`: absolute paths of files that say which versions may be taken."""
 
     fetcher: str
     named: tuple[str, ...] = ()
@@ -58,16 +58,15 @@ class Fetch(Value):
 
 class Fetcher(Value):
     """`program`: of this machine, that fetches; `claims`: whether a command is one of those that install by it;
-    `reads`: what such a command installs, told its only folder and whether an environment is active, None where nobody
-    knows; `needs`: the files that the step works from, made of the project's. Raises OtherwiseError. `cache`: the
-    folder below HOME in which the installer looks for what was fetched, "" where it is told by variables; `moved`: the
-    variable that names another one."""
+    `reads`: what such a command installs, told its only folder, None where nobody knows; `needs`: the files that the
+    step works from, made of the project's. Raises OtherwiseError. `cache`: the folder below HOME in which the installer
+    looks for what was fetched, "" where it is told by variables; `moved`: the variable that names another one."""
 
     name: str
     program: str
     registries: tuple[Registry, ...]
     claims: Callable[[Part], bool]
-    reads: Callable[[Part, str, bool], Fetch | None]
+    reads: Callable[[Part, str], Fetch | None]
     needs: Callable[[Fetch, Reads], Files]
     cache: str = ""
     moved: str = ""

@@ -53,7 +53,7 @@ def _claims(part: Part) -> bool:
     return part.program == "cargo"
 
 
-def _reads(part: Part, folder: str, _activated: bool) -> Fetch | None:
+def _reads(part: Part, folder: str) -> Fetch | None:
     words = iter(part.argv[1:])
     command = next(words, "")
     if not part.trusted or command not in _OWN_FLAGS:

@@ -36,7 +36,8 @@ _FLAGS = frozenset((
     "-q", "--quiet", "-qq", "-v", "--verbose", "-U", "--upgrade", "--no-input", "--no-cache-dir", "--no-color",
     "--disable-pip-version-check", "--force-reinstall", "--no-compile", "--no-warn-script-location",
     "--require-virtualenv", "--ignore-installed", "-I", "--prefer-binary", "--no-clean", "--dry-run", "--no-cache",
-    "--reinstall", "--strict", "--no-progress", "--only-binary=:all:", "--only-binary=all",
+    "--reinstall", "--strict", "--no-progress", "--only-binary=:all:", "--only-binary=all", "--user",
+    "--break-system-packages",
 ))  # fmt: skip
 _VALUES = frozenset((
     "--progress-bar", "--upgrade-strategy", "--root-user-action", "-t", "--target", "--python", "-p", "--timeout",
@@ -52,8 +53,9 @@ def _claims(part: Part) -> bool:
     return part.program == "pip" or (part.program == "uv" and part.subcommands[:1] == ("pip",))
 
 
-def _reads(part: Part, folder: str, activated: bool) -> Fetch | None:
-    """None also where it goes to the system's own packages, which nothing contained can change."""
+def _reads(part: Part, folder: str) -> Fetch | None:
+    """What goes to the machine's own packages, which nothing contained can change, pip puts where its user's packages
+    lie: of a contained call that is a folder of the project's own."""
     before = _BEFORE[part.program]
     if part.argv[1 : 1 + len(before)] != before:
         return None
@@ -88,12 +90,12 @@ def _reads(part: Part, folder: str, activated: bool) -> Fetch | None:
             if not REQUIREMENT.fullmatch(word):
                 return None
             named.append(word)
-    is_own = activated or not part.trusted or part.program != "pip"
-    if not (is_own or {"-t", "--target"} & part.options) or not (named or files["lists"] or projects):
+    if not (named or files["lists"] or projects):
         return None
+    is_machines = part.trusted and part.program == "pip"
     return Fetch(
         "pip", tuple(named), files=tuple(files["lists"]), projects=tuple(projects), flags=tuple(sorted(set(flags))),
-        targets=((part.argv[0], folder),), constraints=tuple(files["constraints"]),
+        targets=((part.argv[0], "" if is_machines else folder),), constraints=tuple(files["constraints"]),
     )  # fmt: skip
 
 

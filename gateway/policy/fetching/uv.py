@@ -46,7 +46,7 @@ def _claims(part: Part) -> bool:
     return part.program == "uv" and part.subcommands[:1] != ("pip",) and bool(_COMMANDS & set(part.subcommands[:1]))
 
 
-def _reads(part: Part, folder: str, _activated: bool) -> Fetch | None:
+def _reads(part: Part, folder: str) -> Fetch | None:
     words = iter(part.argv[1:])
     command = next(words, "")
     if command not in _COMMANDS:
