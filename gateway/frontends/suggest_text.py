@@ -66,7 +66,7 @@ def _rule(each: Suggestion, style: Style) -> Iterator[str]:
 def uses_text(found: Sequence[Use], style: Style) -> str:
     """Rules that were not used, then those with a narrower form, then the others."""
     if not found:
-        return "no layer of yours has an allow rule\n"
+        return "no layer of yours has an allow rule of which the record tells anything\n"
     lines = []
     for each in found:
         place = f"{visible(each.file)}:{each.line}"
@@ -74,7 +74,8 @@ def uses_text(found: Sequence[Use], style: Style) -> str:
         if not each.decisions:
             lines += ["  was not used", ""]
             continue
-        lines.append(f"  was used for {_many(each.decisions, 'decision')}, last {each.last[:10]}")
+        last = f", last {each.last[:10]}" if each.last else ", which cannot be judged again"
+        lines.append(f"  was used for {_many(each.decisions, 'decision')}{last}")
         lines += [f"    {call}" for call in each.calls]
         if each.narrower:
             lines.append("  narrower, and enough for all of them:")

@@ -1,42 +1,42 @@
-"""Which rules a record does not show to have decided anything."""
+"""Remarks on rules that took part in no decision since a moment."""
 
 from __future__ import annotations
 
 import os
+import time
 from datetime import UTC, datetime
 
-from gateway.audit.index import Index
+from gateway.core.errors import GatewayError
+from gateway.frontends.cli.replay import Progress
 from gateway.frontends.durations import seconds_of
 from gateway.policy.lint.unused import unused
+from gateway.replay.uses import uses
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from gateway.policy.compile import Bound
-    from gateway.policy.lint.lint import Finding
+    from gateway.policy.lint.clauses import Finding
 
 
-def unused_rules(
-    folder: str, written: str, since: str, bound: Sequence[Bound], now: float
-) -> tuple[list[Finding], str]:
-    """Remarks on rules that decided nothing since a moment, and why there can be none, "" if there can. A record that
-    does not reach back so far shows nothing. `written`: the moment as it was asked for. Raises AuditError for a record
-    that cannot be read."""
-    with Index(folder) as index:
-        begins = index.begins()
-        decided = index.rules(since)
-    day = since.partition("T")[0]
-    if not begins:
-        return [], "nothing is recorded yet, so no rule can be called unused"
-    if begins > since:
-        return [], f"the record begins on {begins.partition('T')[0]}, so no rule can be called unused since {day}"
-    if not decided:
-        return [], f"no decision is recorded since {day}, so no rule can be called unused"
+def unused_rules(folder: str, written: str, since: str, bound: Sequence[Bound]) -> tuple[list[Finding], str]:
+    """Remarks on rules, and why there can be none, "" if there can. `folder`: the record's; `written`: the moment as it
+    was asked for. Raises GatewayError for a record that cannot be read."""
+    progress = Progress()
+    try:
+        found = uses(folder, since, judging=progress.judging)
+    except OSError as error:
+        raise GatewayError(f"the record in {folder} cannot be read: {error.strerror or error}") from error
+    finally:
+        progress.end()
+    if found.untold:
+        return [], found.untold
     start = datetime.fromisoformat(since).replace(tzinfo=UTC).timestamp()
-    changed = {each.file for each in bound if _changed_at(each.file) > start}
     span = f"since {written}" if seconds_of(written) is None else f"for {written}"
-    return list(unused(bound, decided, span, day, changed=changed, now=now)), ""
+    day = since.partition("T")[0]
+    changed = {each.file for each in bound if _changed_at(each.file) > start}
+    return list(unused(bound, found.rules, found.decisions, span, day, changed=changed, now=time.time())), ""
 
 
 def _changed_at(path: str) -> float:

@@ -25,6 +25,7 @@ from gateway.policy.table import judged_as
 from gateway.policy.wording import shortened, visible
 from gateway.replay.parts import POOL
 from gateway.replay.trying import EXAMPLES, Trying
+from gateway.replay.uses import uses_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -40,9 +41,18 @@ if TYPE_CHECKING:
 _CONTAINED = ("shadowed", "implied", "duplicate")
 
 
+class Tightened(Value):
+    """`rules`: every allow rule that is in force in a project and is not packaged, unused ones first. `untold`: why
+    none can be called unused, "" where those without a decision are."""
+
+    rules: tuple[Use, ...]
+    untold: str = ""
+
+
 class Use(Value):
-    """An allow rule, and what it let happen. `decisions`: allowed ones that it took part in, `last`: when; `calls`:
-    some of them; `narrower`: a rule that is enough for all of them, "" where none is known that is."""
+    """An allow rule, and what it let happen. `decisions`: those that it took part in; `last`: when, `calls`: some of
+    them, where they can be judged again; `narrower`: a rule that is enough for all of them, "" where none is known
+    that is."""
 
     id: str
     layer: str
@@ -63,26 +73,30 @@ def tightened(
     how: str = POOL,
     workers: int = 0,
     judging: Progress = lambda _done, _of: None,
-) -> tuple[Use, ...]:
-    """Every allow rule that is in force in a project and is not packaged, unused ones first. Raises AuditError, OSError
-    where the record cannot be read, and ConfigError where a policy is broken."""
+) -> Tightened:
+    """What the allow rules of a project were used for. Raises AuditError, OSError where the record cannot be read, and
+    ConfigError where a policy is broken."""
     trying = Trying(folder, root, since, until, how=how, workers=workers)
     half = trying.half(trying.base)
     found: dict[tuple[str, str, int], list[tuple[Anew, str]]] = {}
+    noted: list[tuple[Anew, list[str]]] = []
     for each in trying.judged(trying.base, functools.partial(_uses, tool_names(half.registry)), judging):
-        for text in each.new.noted if each.new.is_certain and each.new.decision == "allow" else ():
-            name, file, line, clause = json.loads(text)
+        rows = [json.loads(text) for text in each.new.noted]
+        noted.append((each, list(dict.fromkeys(name for name, *_row in rows))))
+        for name, file, line, clause in rows if each.new.is_certain and each.new.decision == "allow" else ():
             found.setdefault((name, file, line), []).append((each, clause))
+    used = uses_of(folder, since, noted)
     now = time.time()
     uses = []
     for bound in half.bound:
         for rule in () if is_packaged(bound.file) else bound.rules:
             if rule["lane"] != "allow" or rule["id"] in bound.without or is_expired(rule, now):
                 continue
-            use = Use(rule["id"], bound.layer, bound.file, rule["line"])
-            its = found.get((use.id, use.file, use.line))
+            its = found.get((rule["id"], bound.file, rule["line"]))
+            use = Use(rule["id"], bound.layer, bound.file, rule["line"], decisions=used.rules.get(rule["id"], 0))
             uses.append(use if its is None else _told(use, its, trying))
-    return tuple(sorted(uses, key=lambda each: (bool(each.decisions), not each.narrower)))
+    order = sorted(uses, key=lambda each: (bool(each.decisions), not each.narrower))
+    return Tightened(tuple(each for each in order if each.decisions or not used.untold), used.untold)
 
 
 def _uses(tools: ToolNames, verdict: Verdict, tool: Tool) -> tuple[str, ...]:
@@ -122,7 +136,6 @@ def _told(use: Use, its: list[tuple[Anew, str]], trying: Trying) -> Use:
     order = sorted(calls, key=lambda each: (-each.distinct.count, each.shown))
     texts = dict.fromkeys(visible(shortened(f"{each.tool}  {each.shown}", 200)) for each in order)
     return use.replace(
-        decisions=sum(each.distinct.count for each in calls),
         last=max(each.distinct.last for each in calls),
         calls=tuple(texts)[:EXAMPLES],
         narrower=_narrower(dict.fromkeys(clause for _each, clause in its), trying),

@@ -637,7 +637,9 @@ def idle(place: Place, *words: str) -> list[tuple[str, str]]:
     """Rules that are said to be unused, with what is recorded."""
     status, out, err = place.run("policy", "lint", *words)
     assert (status, err) == (1, "")  # `over` is a warning
-    lines = re.findall(r"info\[unused\]: rule `(\w+)`: has decided nothing (?:for|since) \S+\n  help: .*\((.*)\)", out)
+    lines = re.findall(
+        r"info\[unused\]: rule `(\w+)`: took part in no decision (?:for|since) \S+\n  help: .*\((.*)\)", out
+    )
     assert len(lines) == out.count("[unused]")
     return lines
 
@@ -650,7 +652,7 @@ def test_rules_that_decided_nothing_are_named_where_the_record_reaches_back_so_f
     _status, found = recorded.data("policy", "lint", "--unused", since)
     assert [
         (each["rule"], each["severity"], each["message"]) for each in found["findings"] if each["id"] == "unused"
-    ] == [(name, "info", f"has decided nothing since {since}") for name in ("idle", "guard")]
+    ] == [(name, "info", f"took part in no decision since {since}") for name in ("idle", "guard")]
     github = recorded.run("policy", "lint", "--unused", "30d", "--format", "github")[1]
     assert github.count("title=unused::") == 2
     before = results(recorded, "lint", "--unused", "30d")

@@ -11,6 +11,7 @@ from fuzzing import share
 from warmed import warm
 
 from gateway.approval.saved_rules import rule_id
+from gateway.audit.index import Index
 from gateway.audit.log import Log
 from gateway.config.load import Options
 from gateway.judge.judge import Judge
@@ -27,6 +28,7 @@ from gateway.replay.suggestions import Suggested
 from gateway.replay.symbolic import WIDER
 from gateway.replay.tightening import tightened
 from gateway.replay.trying import Trying
+from gateway.replay.uses import uses
 
 suggested = functools.partial(suggested_somehow, how="process")
 compared = functools.partial(compared_somehow, how="process")
@@ -287,6 +289,23 @@ def test_unused_rules_are_told_and_wide_ones_with_a_narrower_form(place: Place) 
         "  - {id: never, allow: {exec: wget, effect: connect}}\n"
     )
     place.answer(("curl https://example.com/a", None), ("curl https://example.com/b", None))
-    never, wide = tightened(place.record, place.root, how="process")
+    never, wide = tightened(place.record, place.root, how="process").rules
     assert (never.id, never.decisions, never.narrower) == ("never", 0, "")
     assert (wide.id, wide.decisions, wide.narrower) == ("wide", 2, CURL)
+    for since, why in (("2020-01-01", "the record begins on"), ("9999-01-01", "no decision is recorded since")):
+        found = tightened(place.record, place.root, since, how="process")
+        assert ([each.id for each in found.rules], found.untold.startswith(why)) == (["wide"] * (since < "3"), True)
+
+
+def test_a_rule_is_used_where_it_holds_for_a_part_of_what_others_decide(place: Place) -> None:
+    place.policy(
+        "version: 1\nextends: [builtin]\nrules:\n"
+        "  - {id: part, allow: {exec: curl, effect: connect}}\n"
+        "  - {id: whole, ask: {exec: wget}}\n"
+        "  - {id: never, ask: {exec: nc}}\n"
+    )
+    place.answer(("curl https://example.com/a && wget https://example.com/b", None))
+    found = uses(place.record, "", how="process")
+    assert ({"part", "whole", "never"} & set(found.rules), found.decisions, found.untold) == ({"part", "whole"}, 1, "")
+    with Index(place.record) as index:
+        assert "part" not in index.rules("")  # what decided is another

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import sys
-import time
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -54,7 +53,8 @@ _FORMATS = ("text", "json", "sarif", "github")
 _REVIEWS = ("sarif", "github")
 _Format = Annotated[str, typer.Option("--format", metavar="FORMAT", help=f"One of {', '.join(_FORMATS)}.")]
 _Unused = Annotated[
-    str | None, typer.Option("--unused", metavar="TIME", help="Also rules that decided nothing since then: 30d, 12w.")
+    str | None,
+    typer.Option("--unused", metavar="TIME", help="Also rules that took part in no decision since then: 30d, 12w."),
 ]
 _Files = Annotated[
     list[str] | None, typer.Argument(metavar="FILE", help="Policy files, each on top of `builtin`."), POLICY_FILES
@@ -246,7 +246,7 @@ def lint(
         from gateway.frontends.unused_rules import unused_rules
 
         bound = read_layers(stack, registry, options.root).bound
-        remarks, why_none = unused_rules(os.path.join(here.state, RECORD), unused, since, bound, time.time())
+        remarks, why_none = unused_rules(os.path.join(here.state, RECORD), unused, since, bound)
         findings += remarks
         complain(f"note: {why_none}\n" if why_none else "")
     if files:

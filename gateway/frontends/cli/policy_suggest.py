@@ -15,7 +15,7 @@ from gateway.core.errors import ConfigError, GatewayError, Problem
 from gateway.core.places import places
 from gateway.frontends.cli import replay as options
 from gateway.frontends.jsontext import pretty
-from gateway.frontends.output import write
+from gateway.frontends.output import complain, write
 from gateway.frontends.session import folder as folder_of
 from gateway.policy.wording import visible
 from gateway.render.style import style_for
@@ -23,7 +23,7 @@ from gateway.replay.parts import POOL, WAYS
 
 if TYPE_CHECKING:
     from gateway.replay.suggestions import Suggested
-    from gateway.replay.tightening import Use
+    from gateway.replay.tightening import Tightened
 
 _Tighten = Annotated[
     bool, typer.Option("--tighten", help="Instead, say which allow rules were not used, and what others were used for.")
@@ -87,14 +87,14 @@ def suggest(
     return _saved(found, root) if save and found.rules else 0
 
 
-def _tell_uses(found: tuple[Use, ...], json: bool) -> int:
+def _tell_uses(found: Tightened, json: bool) -> int:
     from gateway.frontends.suggest_text import uses_text
 
-    write(
-        pretty({"rules": [each.as_dict() for each in found]}) + "\n"
-        if json
-        else uses_text(found, style_for(sys.stdout))
-    )
+    if json:
+        write(pretty({"rules": [each.as_dict() for each in found.rules], "untold": found.untold}) + "\n")
+        return 0
+    complain(f"note: {found.untold}\n" if found.untold else "")
+    write(uses_text(found.rules, style_for(sys.stdout)))
     return 0
 
 

@@ -1,4 +1,4 @@
-"""Rules that decided nothing for a while, by what a record has of it."""
+"""Rules that took part in no decision for a while, by what a record has of it."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from gateway.policy.lint.clauses import Finding, active, is_expired
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Container, Iterator, Mapping, Sequence
+    from collections.abc import Container, Iterator, Sequence
 
     from gateway.policy.compile import Bound
 
@@ -18,19 +18,25 @@ _REMEDIES = {
 
 
 def unused(
-    bound: Sequence[Bound], decided: Mapping[str, int], span: str, since: str, *, changed: Container[str], now: float
+    bound: Sequence[Bound],
+    used: Container[str],
+    decisions: int,
+    span: str,
+    since: str,
+    *,
+    changed: Container[str],
+    now: float,
 ) -> Iterator[Finding]:
-    """A remark on each rule in force that made none of the decisions since a day. `decided`: how many each made, by
-    its id; `span`: the time as it was asked for, so that what is found says the same on the next day; `changed`: files
-    that were written since then. A rule that covers a part of what another one decides made none."""
-    total = sum(decided.values())
+    """A remark on each rule in force that is not among the used ones, by their ids. `decisions`: how many there were;
+    `since`: the day; `span`: the time as it was asked for, so that what is found says the same on the next day;
+    `changed`: files that were written since then."""
     for _number, each, rule in active(bound):
         if rule["lane"] not in _REMEDIES or each.level != "enforce" or is_expired(rule, now):
             continue
-        if rule["id"] not in decided:
+        if rule["id"] not in used:
             younger = "; its file has changed since then, so it may be younger" if each.file in changed else ""
             yield Finding(
                 "unused", "info", layer=each.layer, file=each.file, line=rule["line"], rule=rule["id"],
-                message=f"has decided nothing {span}",
-                remedy=f"{_REMEDIES[rule['lane']]} (decisions recorded since {since}: {total:,}{younger})",
+                message=f"took part in no decision {span}",
+                remedy=f"{_REMEDIES[rule['lane']]} (decisions recorded since {since}: {decisions:,}{younger})",
             )  # fmt: skip
