@@ -1,7 +1,7 @@
 """What judging a record anew gives and costs: equal decisions after the machine has changed, and time by size.
 
-    python benchmarks/replay.py equal [--decisions 100000]     # every one must come out as it was recorded
-    python benchmarks/replay.py time --decisions 10000000 --distinct 200000 [--by ray] [--workers 2]
+    python benchmarks/replay.py equal [--decisions 100000] [--seed 1]   # every one must come out as it was recorded
+    python benchmarks/replay.py time --decisions 10000000 --distinct 200000 [--share 0.1] [--by ray] [--workers 2]
     python benchmarks/replay.py recording                      # a call with its facts kept, against one without
 
 `equal` judges the corpus and variations of it in a project of its own, confined and not, in several modes, and changes
@@ -14,6 +14,7 @@ from __future__ import annotations
 import argparse
 import itertools
 import json
+import multiprocessing
 import os
 import random
 import resource
@@ -26,15 +27,19 @@ from pathlib import Path
 HOME = tempfile.mkdtemp(prefix="replay-")
 os.environ.update(HOME=HOME, XDG_STATE_HOME="", XDG_CONFIG_HOME="", XDG_CACHE_HOME="")
 
-from gateway.audit.log import Log  # noqa: E402 - the home must be another one first
+from gateway.audit import entries  # noqa: E402 - the home must be another one first
+from gateway.audit.clock import text_of  # noqa: E402
+from gateway.audit.log import Log  # noqa: E402
 from gateway.config.load import Options  # noqa: E402
 from gateway.core.errors import GatewayError  # noqa: E402
 from gateway.judge.judge import Judge  # noqa: E402
 from gateway.judge.pipeline import TEMP  # noqa: E402
 from gateway.model.call import RawCall  # noqa: E402
+from gateway.replay import columns  # noqa: E402
 from gateway.replay.compare import compared  # noqa: E402
+from gateway.replay.decisions import segments_of  # noqa: E402
 from gateway.replay.judging import PRESENT, RECORDED, Side  # noqa: E402
-from gateway.replay.parts import POOL, WAYS  # noqa: E402
+from gateway.replay.parts import POOL, WAYS, map_parts  # noqa: E402
 from gateway.replay.sources import side_of  # noqa: E402
 
 CORPUS = Path(__file__).parents[1] / "tests" / "corpus"
@@ -49,6 +54,8 @@ SHAPES = (
 )  # fmt: skip
 # A quarter of the facts of a session are new, as sessions of agents go.
 REPEATED = 4
+VARIANTS = 10  # of one text, which differ in a remark
+AT_ONCE = 64  # lines that are written at once
 MODES = ("default", "accept_edits", "read_only", "plan")
 
 
@@ -143,12 +150,12 @@ def record(folder: str, log: Log, decisions: int, seed: int = 1) -> int:
     return made
 
 
-def equal(decisions: int) -> int:
+def equal(decisions: int, seed: int) -> int:
     folder, place = f"{HOME}/project", f"{HOME}/.local/state/gateway/audit"
     os.makedirs(folder)
     project(folder)
     log = Log(place)
-    made = record(folder, log, decisions)
+    made = record(folder, log, decisions, seed)
     log.close()
     shutil.rmtree(folder)  # nothing of what was found is there any more
     found = compared(place, RECORDED, RECORDED)
@@ -162,27 +169,109 @@ def equal(decisions: int) -> int:
     return int(found.judged != found.equal or bool(found.elsewhere) or bool(hidden))
 
 
+def write_record(folder: str, place: str, decisions: int, distinct: int) -> None:
+    """A record of so many decisions of which so many are different, by the product's own writer, many lines at once.
+    Of each call that is judged there are up to ten that differ in a remark: the verdict is the same."""
+    judge = Judge(Options(cwd=folder))
+    log = Log(place, keep=0)
+    store, beside = log._store, log._beside
+    key, revision = store.key(), judge.loaded.policy.revision
+    bodies: list[tuple[str, str]] = []
+    kept: list[tuple[tuple[str, str], ...]] = []
+    plain = len(corpus())  # these stay as they are: a remark may be something else there
+    for number, text in enumerate(texts(7)):
+        if len(bodies) >= distinct:
+            break
+        try:
+            verdict = judge.check(RawCall("Bash", {"command": text}))
+        except GatewayError:
+            continue
+        log._keep(revision, judge.bundle)
+        seen, found = beside.of(verdict.seen, key)
+        for _variant in range(1 if number < plain else VARIANTS):
+            remark = f" # {len(bodies)}" if number >= plain else ""
+            call = verdict.call.replace(input={"command": text + remark})
+            body = entries.decision(
+                verdict.replace(call=call), key=key, redactor=log._redactor, id="ID", at="AT", front="benchmark",
+                session="SESSION", policy=revision, seen=seen,
+            )  # fmt: skip
+            head, _mark, rest = body.partition('"id":"ID","at":"AT"')
+            middle, _mark, tail = rest.partition('"session":"SESSION"')
+            bodies.append((f'{middle}"session":"s', f'"{tail}'))
+            kept.append(found)
+    draw = random.Random(3)
+    start, known, segment = time.time_ns() - decisions * 1_000_000, set(), 0
+    for first in range(0, decisions, AT_ONCE):
+        lines, more = [], []
+        session = first // 512
+        for number in range(first, min(first + AT_ONCE, decisions)):
+            which = number if number < distinct else int(distinct * draw.random() ** 2)
+            before, after = bodies[which]
+            lines.append(
+                f'{head}"id":"b-{number}","at":"{text_of(start + number * 1_000_000)}"{before}{session}{after}'
+            )
+            for each in kept[which]:
+                if each[0] not in known:
+                    known.add(each[0])
+                    more.append(each)
+        store._write(tuple(lines), tuple(more))
+        if store._segment != segment:  # another file has texts of its own
+            segment, known = store._segment, set()
+    log.close()
+
+
+def in_a_process(work, *given) -> None:
+    """So that its memory is its own."""
+    process = multiprocessing.get_context("fork").Process(target=work, args=given)
+    process.start()
+    process.join()
+    if process.exitcode:
+        raise SystemExit(process.exitcode)
+
+
+def judge_record(name: str, place: str, old: Side, new: Side, how: str, workers: int) -> None:
+    """One comparison, and what it takes."""
+    start = time.perf_counter()
+    times: list[float] = []
+    found = compared(
+        place, old, new, how=how, workers=workers, reading=lambda _done, _of: times.append(time.perf_counter())
+    )
+    took = time.perf_counter() - start
+    reading = times[-1] - start if times else 0.0
+    own, others = (resource.getrusage(who).ru_maxrss >> 10 for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
+    untold = sum(count for _why, count in found.untold)
+    print(
+        f"{name}: {found.decisions:,} decisions, {found.distinct:,} different, by {how}: {took:.1f} s, of which "
+        f"reading {reading:.1f} s; {found.judged - found.equal:,} changed, {untold:,} not judged; "
+        f"memory {own} MB, the largest worker {others} MB",
+        flush=True,
+    )
+
+
+def make_columns(place: str, workers: int) -> None:
+    """What is done once for each full file of lines."""
+    start = time.perf_counter()
+    full = segments_of(place)[:-1]
+    made = sum(map_parts(columns.Making, full, workers=workers))
+    beside = sum(os.path.getsize(f"{place}/{each}") for each in os.listdir(place) if each.endswith((".calls", ".uses")))
+    lines = sum(each.size for each in full)
+    print(
+        f"columns: {made} of {len(full)} full files of {lines >> 20:,} MB in {time.perf_counter() - start:.1f} s, "
+        f"{beside >> 20:,} MB beside them", flush=True,
+    )  # fmt: skip
+
+
 def measure(decisions: int, distinct: int, how: str, workers: int) -> int:
-    """A record of so many lines, of which so many are different; then what judging it anew takes."""
+    """A record of so many lines, of which so many are different; then what judging it anew takes. The first replay
+    begins with the columns of all full files, which an installation has from the replay before."""
     folder, place = f"{HOME}/project", f"{HOME}/.local/state/gateway/audit"
     os.makedirs(folder)
     project(folder)
-    log = Log(place, keep=0)
-    judge = Judge(Options(cwd=folder))
-    verdicts = []
-    for text in itertools.islice(texts(7), 40 * distinct):
-        if len(verdicts) == distinct:
-            break
-        try:
-            verdicts.append(judge.check(RawCall("Bash", {"command": f"{text} # {len(verdicts)}"})))
-        except GatewayError:
-            continue
-    draw = random.Random(3)
-    revision = judge.loaded.policy.revision
-    for number in range(decisions):
-        verdict = verdicts[number] if number < distinct else verdicts[int(distinct * draw.random() ** 2)]
-        log.decision(verdict, front="benchmark", session=f"s{number // 500}", policy=revision, bundle=judge.bundle)
-    log.close()
+    start = time.perf_counter()
+    in_a_process(write_record, folder, place, decisions, distinct)
+    print(f"written in {time.perf_counter() - start:.1f} s", flush=True)
+    if columns.is_there():
+        in_a_process(make_columns, place, workers)
     head = "version: 1\nextends: [daily]\nrules:\n"
     others = {"one": "  - {id: more, deny: 'Bash(git push *)'}\n", "another": "  - {id: more, ask: 'Bash(make *)'}\n"}
     for name, rule in others.items():
@@ -194,19 +283,7 @@ def measure(decisions: int, distinct: int, how: str, workers: int) -> int:
         ("diff of another rule", PRESENT, another),
     ]  # fmt: skip
     for name, old, new in sides:
-        start = time.perf_counter()
-        times: list[float] = []
-        found = compared(
-            place, old, new, how=how, workers=workers,
-            reading=lambda _done, _of, times=times: times.append(time.perf_counter()),
-        )  # fmt: skip
-        took = time.perf_counter() - start
-        reading = times[-1] - start if times else 0.0
-        peak = max(resource.getrusage(who).ru_maxrss for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
-        print(
-            f"{name}: {found.decisions:,} decisions, {found.distinct:,} different, by {how}: {took:.1f} s, "
-            f"of which reading {reading:.1f} s; {found.judged - found.equal:,} changed; largest process {peak >> 10} MB"
-        )
+        in_a_process(judge_record, name, place, old, new, how, workers)
     return 0
 
 
@@ -243,13 +320,16 @@ def main() -> int:
     parser.add_argument("--distinct", type=int, default=20_000)
     parser.add_argument("--by", choices=WAYS, default=POOL)
     parser.add_argument("--workers", type=int, default=0)
+    parser.add_argument("--share", type=float, default=1.0, help="of both numbers of `time`")
+    parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--rounds", type=int, default=9)
     asked = parser.parse_args()
     try:
         if asked.what == "equal":
-            return equal(asked.decisions)
+            return equal(asked.decisions, asked.seed)
         if asked.what == "time":
-            return measure(asked.decisions, asked.distinct, asked.by, asked.workers)
+            decisions, distinct = (max(int(each * asked.share), 1) for each in (asked.decisions, asked.distinct))
+            return measure(decisions, distinct, asked.by, asked.workers)
         return recording(asked.rounds)
     finally:
         shutil.rmtree(HOME, ignore_errors=True)

@@ -11,13 +11,12 @@ from __future__ import annotations
 
 import os
 
-from gateway.audit.files import BESIDE, open_own, read_between
+from gateway.audit.files import KNOWN, TEXTS, open_own, read_between
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-TEXTS, KNOWN = BESIDE
 _BUCKETS = 4_096
 _SLOTS = 16
 _WIDTH = 8

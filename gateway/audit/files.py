@@ -13,8 +13,8 @@ from gateway.core.errors import AuditError
 
 SEAL, KEY, INDEX = "seal", "key", "index.sqlite"
 ENDING = ".jsonl"
-# Of what lies beside a file of lines (`gateway.audit.beside`).
-BESIDE = (".facts", ".known")
+# Of what lies beside a file of lines and goes with it (`gateway.audit.beside`, `gateway.replay.columns`).
+BESIDE = TEXTS, KNOWN, CALLS, USES = (".facts", ".known", ".calls", ".uses")
 KEY_SIZE = 32
 LINES = os.O_RDWR | os.O_APPEND
 # Writers hold the lock for less than a millisecond, one that mends what another left for a second or two.

@@ -12,7 +12,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from gateway.replay.compare import Comparison, Group, Rule
+    from gateway.replay.tally import Comparison, Group, Rule
 
 _RULES = {
     WIDER: RuleText("policy-wider", "A change lets through what was asked about or refused"),

@@ -9,7 +9,7 @@ from gateway.replay.symbolic import WIDER, Unlogged
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from gateway.render.style import Style
-    from gateway.replay.compare import Comparison, Example, Group, Rule
+    from gateway.replay.tally import Comparison, Example, Group, Rule
 
 _LONGEST = 100
 _MOST_GROUPS = 40

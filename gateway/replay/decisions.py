@@ -10,13 +10,13 @@ import os
 import re
 
 from gateway.audit import chain, files
-from gateway.audit.beside import TEXTS
 from gateway.audit.reading import Moment
 from gateway.audit.seen import named
 from gateway.core.value import Value
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from typing import Any
 
     _Row = list[Any]
@@ -31,6 +31,7 @@ _LINE = re.compile(
     rb'(?:"seen":\["(?P<facts>\w*)","(?P<context>\w*)",(?P<now>[^\]]*)\],)?"input":'
 )
 _KIND = b'"kind":"decision"'
+_AT = re.compile(rb'"at":"([^"]*)"')
 _BATCH = 1 << 24
 
 
@@ -69,11 +70,12 @@ class Distinct(Value):
 
 class Counted(Value):
     """What a record holds. `without`: decisions of which no facts are kept, as of older ones and where a setting says
-    so."""
+    so. `uses`: files that hold who made those whose sessions and agents are not told (`gateway.replay.columns`)."""
 
     distinct: tuple[Distinct, ...]
     decisions: int
     without: int
+    uses: tuple[str, ...] = ()
 
 
 def segments_of(folder: str) -> list[Segment]:
@@ -82,20 +84,32 @@ def segments_of(folder: str) -> list[Segment]:
         return [Segment(folder, part.segment, part.size) for part in moment.parts]
 
 
+class Scanned(Value):
+    """What one file holds: its decisions by what makes them equal, how many there are, and how many without facts;
+    `first` and `last`: when they were made."""
+
+    rows: dict[bytes, _Row]
+    decisions: int
+    without: int
+    first: str = ""
+    last: str = ""
+
+
 # Then segment, start and size.
-_COUNT, _SESSIONS, _AGENTS, _FIRST, _LAST, _AGREED, _REFUSED, _DAYS, _PLACE = range(9)
+COUNT, SESSIONS, AGENTS, FIRST, LAST, AGREED, REFUSED, DAYS, PLACE = range(9)
 # Who "answers" where nobody was there.
 _NOBODY = ("nobody", "policy")
 _REVIEWER = "auto ("
 _GRANT = b'"grant":{'
 
 
-def scan(segment: Segment, since: str, until: str, by_time: bool) -> tuple[dict[bytes, _Row], int, int]:
-    """The decisions of one file by what makes them equal; how many there are, and how many without facts. `by_time`:
-    those of different times are different, as for policies that ask what time it is. Raises OSError."""
+def scan(segment: Segment, since: str = "", until: str = "", by_time: bool = False) -> Scanned:
+    """The decisions of one file in a span of time. `by_time`: those of different times are different, as for policies
+    that ask what time it is. Raises OSError."""
     found: dict[bytes, _Row] = {}
     decisions = without = 0
     after, before = since.encode(), until.encode()
+    earliest = latest = b""
     path = os.path.join(segment.folder, files.name_of(segment.number))
     with open(path, "rb") as file:
         start = 0
@@ -110,14 +124,20 @@ def scan(segment: Segment, since: str, until: str, by_time: bool) -> tuple[dict[
                 size = len(line) + 1
                 at_line, start = start, start + size
                 match = _LINE.match(line)
-                if match is None:
-                    if _KIND in line[:200]:
-                        decisions, without = decisions + 1, without + 1
+                if match is not None:
+                    at, front, _tool, decision, rule, call, policy, session, agent, facts, context, now = match.groups()
+                elif _KIND in line[:200]:
+                    told = _AT.search(line)
+                    at, facts = b"" if told is None else told[1], None
+                else:
                     continue
-                at, front, _tool, decision, rule, call, policy, session, agent, facts, context, now = match.groups()
                 if at < after or (before and at >= before):
                     continue
                 decisions += 1
+                if at > latest:
+                    latest = at
+                if at < earliest or not earliest:
+                    earliest = at
                 if facts is None or len(facts) != 32 or len(context) != 32:
                     without += 1
                     continue
@@ -125,15 +145,19 @@ def scan(segment: Segment, since: str, until: str, by_time: bool) -> tuple[dict[
                 row = found.get(key)
                 if row is None:
                     row = found[key] = [0, set(), set(), at, at, 0, 0, set(), segment.number, at_line, size]
-                row[_COUNT] += 1
-                row[_LAST] = at
+                row[COUNT] += 1
+                if at > row[LAST]:
+                    row[LAST] = at
+                elif at < row[FIRST]:
+                    row[FIRST] = at
                 if decision == b"ask" and _GRANT in line:
                     _count_answer(row, line, at)
                 if session:
-                    row[_SESSIONS].add(session)
+                    row[SESSIONS].add(session)
                 if agent:
-                    row[_AGENTS].add(agent)
-    return found, decisions, without
+                    row[AGENTS].add(agent)
+    first, last = (each.decode("ascii", "replace") for each in (earliest, latest))
+    return Scanned(found, decisions, without, first=first, last=last)
 
 
 def _count_answer(row: _Row, line: bytes, at: bytes) -> None:
@@ -144,33 +168,33 @@ def _count_answer(row: _Row, line: bytes, at: bytes) -> None:
     if grant.get("allow") is True:
         if str(grant.get("by")).startswith(_REVIEWER):
             return  # a model's yes is not that of a person
-        row[_AGREED] += 1
-        row[_DAYS].add(at[:10])
+        row[AGREED] += 1
+        row[DAYS].add(at[:10])
     else:
-        row[_REFUSED] += 1
+        row[REFUSED] += 1
 
 
-def joined(scanned: list[tuple[dict[bytes, _Row], int, int]]) -> Counted:
+def joined(scanned: Sequence[Scanned], uses: tuple[str, ...] = ()) -> Counted:
     """What several files hold together, in an order that says nothing of how they were read."""
     total: dict[bytes, _Row] = {}
-    for found, _decisions, _without in scanned:
+    for each in scanned:
         if not total:
-            total = found
+            total = each.rows
             continue
-        for key, row in found.items():
+        for key, row in each.rows.items():
             known = total.get(key)
             if known is None:
                 total[key] = row
                 continue
-            known[_COUNT] += row[_COUNT]
-            known[_SESSIONS] |= row[_SESSIONS]
-            known[_AGENTS] |= row[_AGENTS]
-            known[_FIRST] = min(known[_FIRST], row[_FIRST])
-            known[_LAST] = max(known[_LAST], row[_LAST])
-            known[_AGREED] += row[_AGREED]
-            known[_REFUSED] += row[_REFUSED]
-            known[_DAYS] |= row[_DAYS]
-            known[_PLACE:] = min(known[_PLACE:], row[_PLACE:])
+            known[COUNT] += row[COUNT]
+            known[SESSIONS] |= row[SESSIONS]
+            known[AGENTS] |= row[AGENTS]
+            known[FIRST] = min(known[FIRST], row[FIRST])
+            known[LAST] = max(known[LAST], row[LAST])
+            known[AGREED] += row[AGREED]
+            known[REFUSED] += row[REFUSED]
+            known[DAYS] |= row[DAYS]
+            known[PLACE:] = min(known[PLACE:], row[PLACE:])
     distinct = []
     for key in sorted(total):
         facts, context, call, front, decision, rule, policy, _now = key.decode("ascii").split("\n")
@@ -184,20 +208,21 @@ def joined(scanned: list[tuple[dict[bytes, _Row], int, int]]) -> Counted:
                 decision=decision,
                 rule=rule,
                 policy=policy,
-                count=row[_COUNT],
-                sessions=_texts(row[_SESSIONS]),
-                agents=_texts(row[_AGENTS]),
-                first=row[_FIRST].decode(),
-                last=row[_LAST].decode(),
-                segment=row[_PLACE],
-                start=row[_PLACE + 1],
-                size=row[_PLACE + 2],
-                agreed=row[_AGREED],
-                refused=row[_REFUSED],
-                days=tuple(sorted(each.decode("ascii") for each in row[_DAYS])),
+                count=row[COUNT],
+                sessions=_texts(row[SESSIONS]),
+                agents=_texts(row[AGENTS]),
+                first=row[FIRST].decode(),
+                last=row[LAST].decode(),
+                segment=row[PLACE],
+                start=row[PLACE + 1],
+                size=row[PLACE + 2],
+                agreed=row[AGREED],
+                refused=row[REFUSED],
+                days=tuple(sorted(each.decode("ascii") for each in row[DAYS])),
             )
         )
-    return Counted(tuple(distinct), sum(each[1] for each in scanned), sum(each[2] for each in scanned))
+    decisions, without = sum(each.decisions for each in scanned), sum(each.without for each in scanned)
+    return Counted(tuple(distinct), decisions, without, uses)
 
 
 def _texts(found: set[bytes]) -> tuple[str, ...]:
@@ -224,7 +249,7 @@ class Kept:
             return None
         found = self._texts.get(segment)
         if found is None:
-            found = self._texts[segment] = _Texts(os.path.join(self._folder, files.stem_of(segment)) + TEXTS)
+            found = self._texts[segment] = _Texts(os.path.join(self._folder, files.stem_of(segment)) + files.TEXTS)
         text = found.get(digest)
         return text if text is not None and named(text, self.key) == digest else None
 

@@ -21,17 +21,18 @@ from gateway.judge.judge import Judge
 from gateway.judge.recorded import CONTAINS, Recorded
 from gateway.model.call import RawCall
 from gateway.policy.table import EXCEPT, EXPIRES, ID, LANE, LAYER, TEXT
+from gateway.replay.blind import Blind
 from gateway.replay.decisions import Kept
 from gateway.tools.foreign import undescribed
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
     from typing import Any
 
     from gateway.config.snapshot import Snapshot
     from gateway.judge.pipeline import Understood
-    from gateway.model.facts import Origin, PathFact, Seen
+    from gateway.model.facts import Origin, Seen
     from gateway.model.verdict import Verdict
     from gateway.replay.decisions import Distinct
     from gateway.tools.tool import Tool
@@ -92,34 +93,6 @@ class Anew(Value):
     asks_time: bool = False
 
 
-class Blind:
-    """A host that answers nothing: whoever judges with recorded facts has no use for one."""
-
-    def path(self, _path: str) -> PathFact | None:
-        """Nobody knows where a path leads."""
-        return None
-
-    def is_folder(self, _path: str) -> bool:
-        """Nothing is there."""
-        return False
-
-    def is_missing(self, _path: str) -> bool:
-        """Nothing is there."""
-        return True
-
-    def read(self, _path: str) -> str:
-        """Nothing stands in it."""
-        return ""
-
-    def variable(self, _name: str) -> str:
-        """None is set."""
-        return ""
-
-    def stamp(self, path: str) -> tuple[int, int, int, int]:
-        """Nothing is there. Raises FileNotFoundError."""
-        raise FileNotFoundError(path)
-
-
 class Judges:
     """Judges of one side, one for each origin of decisions."""
 
@@ -143,10 +116,14 @@ class Judges:
         return found
 
     def revision(self, under: Under) -> str:
-        """Of the policy that holds there, or why nobody can judge."""
+        """Of the policy that holds there, "" where nobody can judge."""
         origin, rules, others = under
         judge = self.of(origin)
-        return judge if isinstance(judge, str) else judge.loaded_with(rules, frozenset(others)).policy.revision
+        return "" if isinstance(judge, str) else judge.loaded_with(rules, frozenset(others)).policy.revision
+
+    def is_paused(self, origin: Origin) -> bool:
+        """Whether what it was paused for counts."""
+        return origin.paused and not self.side.policies
 
     def asks_time(self, judge: Judge) -> bool:
         """Whether what its policy says depends on when it is asked."""
@@ -196,8 +173,8 @@ def _asks_time(judge: Judge) -> bool:
 
 
 class Judging:
-    """Judges parts of a record by two sides; made once by whoever works. `asked`: by what it judged since somebody
-    last emptied it: who judges, a session's rules and the further projects that a call reached into."""
+    """Judges parts of a record by two sides; made once by whoever works. `under`: by what it judged last: who judges, a
+    session's rules and the further projects that a call reached into; None where it came to nothing."""
 
     def __init__(self, folder: str, old: Side, new: Side, note: Note = lambda _verdict, _tool: ()) -> None:
         """`note`: what to keep of each verdict beside its decision."""
@@ -206,21 +183,28 @@ class Judging:
         self._old, self._new = Judges(old, folder), Judges(new, folder)
         self._recorded = self._old if old.recorded else Judges(RECORDED, folder)
         self._protects: dict[tuple[int, int], bool] = {}
-        self.asked: dict[Under, None] = {}
+        self.under: Under | None = None
 
     @property
     def sides(self) -> tuple[Judges, Judges]:
         """Who judges for the one policy and for the other."""
         return self._old, self._new
 
+    @property
+    def recorded(self) -> Judges:
+        """Who judges by the policy of then."""
+        return self._recorded
+
     def __call__(self, part: Sequence[Distinct]) -> list[Anew]:
-        return list(self._each(part))
+        return list(self.each((each, None) for each in part))
 
-    def _each(self, part: Sequence[Distinct]) -> Iterator[Anew]:
-        for each in part:
-            yield self._anew(each)
+    def each(self, part: Iterable[tuple[Distinct, Said | None]]) -> Iterator[Anew]:
+        """The same one by one, each with what the old policy says where that is known."""
+        for each, known in part:
+            self.under = None
+            yield self._anew(each, known)
 
-    def _anew(self, each: Distinct) -> Anew:
+    def _anew(self, each: Distinct, known: Said | None) -> Anew:
         line, key = self._kept.line(each), self._kept.key
         if line is None or key is None:
             return _untold(each, "its line cannot be read any more")
@@ -237,15 +221,20 @@ class Judging:
             seen = seen_of(facts, circumstances, line["seen"][2])
         except ValueError as error:
             return _untold(each, f"its facts cannot be read: {error}", tool, cwd)
-        return self._judged(each, line, given, seen)
+        return self._judged(each, line, given, seen, known)
 
-    def _judged(self, each: Distinct, line: Mapping[str, Any], given: Mapping[str, Any], seen: Seen) -> Anew:
-        self.asked[seen.origin, seen.context.rules, seen.others] = None
+    def _judged(
+        self, each: Distinct, line: Mapping[str, Any], given: Mapping[str, Any], seen: Seen, known: Said | None
+    ) -> Anew:
+        self.under = seen.origin, seen.context.rules, seen.others
         then = self._recorded.of(seen.origin)
         said: list[Said] = []
         shown, timed = "", False
         shared: tuple[Judge, Understood, Tool] | None = None
         for judges in (self._old, self._new):
+            if known is not None and judges is self._old:
+                said.append(known)
+                continue
             if said and self._new.side == self._old.side:
                 said.append(said[0])
                 continue

@@ -1,143 +1,233 @@
-"""What policies made of parts of a record, remembered beside it: a replay that was ended goes on where it was, and of a
-policy that differs from a known one in a few rules no more is judged than what these may speak of.
+"""Parts of a record, judged as far as nobody knows yet what comes of it: a replay that was ended goes on where it was,
+and of a policy that differs from a known one in a few rules no more is judged than what these may speak of.
 
-What is remembered is believed as long as the code, the calls and every policy that took part are the same. It is
-sealed, private and bounded; whoever deletes the folder loses time alone.
+What is known (`gateway.replay.known`) is believed as long as the code, the call and the revision of the policy are the
+same.
 """
 
 from __future__ import annotations
 
-import zlib
+import gc
+from _blake2 import blake2b
 
 from gateway.config.shipped import code_digest
-from gateway.core.cache import Cache, digest
+from gateway.core.gc_pause import Uncollected
 from gateway.core.plainjson import dumps, loads
+from gateway.core.value import Value
 from gateway.model.facts import Origin
-from gateway.replay.judging import NO_FACTS, NOT_WHOLE, Anew, Judging, Said
+from gateway.replay.judging import Anew, Judging, Said
+from gateway.replay.known import Judged, Known
+from gateway.replay.tally import Tally
 from gateway.replay.unchanged import change, signature
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
     from typing import Any
 
     from gateway.replay.decisions import Distinct
     from gateway.replay.judging import Judges, Side, Under
     from gateway.replay.unchanged import Change
 
-    Entry = dict[str, Any]
+_COLLECTED_EVERY = 16  # parts
 
-FOLDER = "replayed"
-MOST = 1_024  # parts that are remembered
-_LONGEST = 1 << 25
-_LASTING = ("", NOT_WHOLE)  # what will not be another problem next time
+
+class Found(Value):
+    """What came of a part. `asks_time`: what a policy says depends on when; `kept`: what was not known before; `used`:
+    policies that were asked for."""
+
+    tally: Tally
+    asks_time: bool
+    kept: tuple[Judged, ...]
+    used: frozenset[str]
+
+
+class _Place(Value):
+    """By what some calls were judged, and by what they are judged now. `names`: of the policies of both sides, "" where
+    nothing is known of one; `revision`: of the policy of then; `change`: from the old one to the new one, None where
+    they differ in more than rules; `other_code`: another version of the code decided; `asks_time`: what one of the
+    policies says depends on when."""
+
+    names: tuple[str, str]
+    revision: str
+    change: Change | None
+    other_code: bool
+    asks_time: bool
 
 
 class Remembering:
-    """Judges parts of a record as `Judging` does, or tells what came of it before; made once by whoever works."""
+    """Judges parts of a record as `Judging` does and counts what comes of it, or counts what is known of it; made once
+    by whoever works."""
 
-    def __init__(self, folder: str, old: Side, new: Side) -> None:
-        """`folder`: the record's."""
+    def __init__(self, folder: str, old: Side, new: Side, by_time: bool = False) -> None:
+        """`folder`: the record's; `by_time`: decisions of different times are different. With both the recorded side,
+        what is recorded stands in the place of what the old one says."""
         self._judging = Judging(folder, old, new, signature)
-        self._cache = Cache(f"{folder}/{FOLDER}", MOST)
-        self._changes: dict[tuple[int, int, Under], Change | None] = {}
-        self._given = [_given(each) for each in (old, new)]
+        self._known = Known(folder)
+        self._by_time = by_time
+        self._is_replay = old.recorded and new.recorded
+        self._recorded = tuple(side.recorded for side in (old, new))
+        self._code = code_digest()
+        self._places: dict[int, _Place | None] = {}
+        self._said: dict[int, Said] = {}
+        self._stands: dict[tuple[int, int], Said | None] = {}
+        self._rules: dict[str, Any] = {}
+        self._texts: dict[Any, str] = {}
+        self._parts = 0
 
-    def __call__(self, part: Sequence[Distinct]) -> list[Anew]:
-        names = self._names(part)
-        sides = self._judging.sides
-        old, new = (self._read(name, judges, part) for name, judges in zip(names, sides, strict=True))
-        if old is not None and new is not None:
-            found = [_row(each, *both) for each, *both in zip(part, _rows(old), _rows(new), strict=True)]
-        else:
-            found = self._only_touched(part, old) if old is not None else []
-            if not found:
-                found = self._judged(part)
-                self._keep(names, found)
-        return [each.replace(old=each.old.replace(noted=()), new=each.new.replace(noted=())) for each in found]
+    def __call__(self, part: Sequence[Distinct]) -> Found:
+        with Uncollected():
+            found = self._of(part)
+        self._parts += 1
+        if self._parts % _COLLECTED_EVERY == 0:
+            gc.collect()
+        return found
 
-    def _judged(self, part: Sequence[Distinct]) -> list[Anew]:
-        self._judging.asked.clear()
-        return self._judging(part)
-
-    def _only_touched(self, part: Sequence[Distinct], old: Entry) -> list[Anew]:
-        """What the one policy said, and the other one of all that its changed rules may speak of; [] where they differ
-        in more. Not remembered: it is made anew as quickly."""
-        changes = [self._change(_under(each)) for each, _revision in old["under"]]
-        known = [each for each in changes if each is not None]
-        if not changes or len(known) < len(changes):
-            return []
-        stands: dict[int, Anew] = {}
-        for number, (each, row) in enumerate(zip(part, _rows(old), strict=True)):
-            said = row[0]
-            if said.problem or said.missing or any(change.touches(said.noted) for change in known):
+    def _of(self, part: Sequence[Distinct]) -> Found:
+        tally, kept = Tally(), []
+        keys = [self._key(each) for each in part]
+        origins = self._known.origins(keys)
+        places = {number: self._place(number) for number in set(origins.values())}
+        used = {name for place in places.values() if place is not None for name in place.names if name}
+        said = self._known.said(used, keys)
+        asks_time = False
+        left: list[tuple[bytes, Distinct, Said | None]] = []
+        for each, key in zip(part, keys, strict=True):
+            number = origins.get(key, 0)
+            place = places.get(number)
+            old, new = (None, None) if place is None else self._both(each, key, number, place, said)
+            if place is None or old is None or new is None:
+                left.append((key, each, old))
                 continue
-            places = {said.rule if said.rule[2] == "" else change.places.get(said.rule) for change in known}
-            place = places.pop()
-            if place is not None and not places:
-                stands[number] = _row(each, row, (said.replace(rule=place), *row[1:]))
-        left = iter(self._judged([each for number, each in enumerate(part) if number not in stands]))
-        return [stands[number] if number in stands else next(left) for number in range(len(part))]
+            asks_time = asks_time or place.asks_time
+            self._count(tally, each, key, (old, new), place)
+        for (key, *_call), anew in zip(left, self._judging.each((each, old) for _key, each, old in left), strict=True):
+            asks_time = asks_time or anew.asks_time
+            judged = self._judged(key, anew)
+            if judged is not None:
+                kept.append(judged)
+                used.update(name for name, _text in judged.said)
+            bare = anew.replace(old=anew.old.replace(noted=()), new=anew.new.replace(noted=()))
+            tally.add(self._against_record(bare))
+        return Found(tally, asks_time, tuple(kept), frozenset(used))
 
-    def _change(self, under: Under) -> Change | None:
-        """How the one policy differs from the other there; None where that has to be tried."""
-        mine, theirs = (judges.of(under[0]) for judges in self._judging.sides)
-        if isinstance(mine, str) or isinstance(theirs, str) or not mine.understands_like(theirs):
-            return None
-        key = (id(mine), id(theirs), under)
-        if key not in self._changes:
-            loaded = (judge.loaded_with(under[1], frozenset(under[2])) for judge in (mine, theirs))
-            self._changes[key] = change(*loaded)
-        return self._changes[key]
+    def _both(
+        self, each: Distinct, key: bytes, number: int, place: _Place, said: Mapping[tuple[str, bytes], int]
+    ) -> tuple[Said | None, Said | None]:
+        """What both policies say of a call, None where that is not known."""
+        if any(self._recorded) and place.revision != each.policy:
+            return None, None
+        old = said.get((place.names[0], key))
+        if old is None:
+            return None, None
+        new = said.get((place.names[1], key))
+        then = self._text(old)
+        if then is None:
+            return None, None
+        return then, self._standing(number, place, old, then) if new is None else self._text(new)
 
-    def _names(self, part: Sequence[Distinct]) -> tuple[str, str]:
-        """Under which names the results of both sides are kept."""
-        calls = [
-            "\n".join((each.facts, each.context, each.call, each.front, each.decision, each.rule, each.policy))
-            + f"\n{each.segment} {each.start}"
-            for each in part
-        ]
-        both = [digest([code_digest(), *given, *calls]) for given in self._given]
-        return both[0], both[1]
+    def _standing(self, number: int, place: _Place, old: int, said: Said) -> Said | None:
+        """What the new policy says where its changed rules cannot speak of a call."""
+        if (number, old) not in self._stands:
+            found, changed = None, place.change
+            if changed is not None and not said.problem and not said.missing and not changed.touches(said.noted):
+                at = said.rule if said.rule[2] == "" else changed.places.get(said.rule)
+                found = None if at is None else said.replace(rule=at)
+            self._stands[number, old] = found
+        return self._stands[number, old]
 
-    def _read(self, name: str, judges: Judges, part: Sequence[Distinct]) -> Entry | None:
-        """What is remembered of one side, None where nothing is, or a policy is another by now."""
-        data = self._cache.read_bytes(name)
-        if data is None:
-            return None
-        try:
-            entry: Entry = loads(zlib.decompressobj().decompress(data, _LONGEST).decode("ascii"))
-            known = len(entry["rows"]) == len(part) and all(
-                judges.revision(_under(each)) == revision for each, revision in entry["under"]
-            )
-        except (zlib.error, ValueError, KeyError, TypeError):
-            return None
-        return entry if known else None
-
-    def _keep(self, names: tuple[str, str], found: list[Anew]) -> None:
-        problems = {said.problem for each in found for said in (each.old, each.new)}
-        if not problems <= {*_LASTING} or NO_FACTS in problems:
+    def _count(self, tally: Tally, each: Distinct, key: bytes, both: tuple[Said, Said], place: _Place) -> None:
+        anew = self._against_record(Anew(each, *both, other_code=place.other_code))
+        old, new = anew.old, anew.new
+        if old.decision == new.decision and old.is_certain and new.is_certain:
+            tally.add_equal(each.count, elsewhere=old.rule != new.rule, other_code=place.other_code)
             return
-        for place, (name, judges) in enumerate(zip(names, self._judging.sides, strict=True)):
-            under = [[each, judges.revision(each)] for each in self._judging.asked]
-            judged = [judge for each in self._judging.asked if not isinstance(judge := judges.of(each[0]), str)]
-            timed = any(map(judges.asks_time, judged))
-            rows = [
-                [each.new if place else each.old, each.tool, each.shown, each.cwd, each.other_code, timed]
-                for each in found
-            ]
-            text = dumps({"under": under, "rows": rows})
-            self._cache.write_bytes(name, zlib.compress(text.encode("ascii"), 1))
+        tool, shown, cwd = self._known.told(key)
+        tally.add(anew.replace(tool=tool, shown=shown, cwd=cwd))
+
+    def _against_record(self, each: Anew) -> Anew:
+        """In a replay with what was decided then in the place of what the old policy says."""
+        if not self._is_replay:
+            return each
+        text = each.distinct.rule
+        if text not in self._rules:
+            self._rules[text] = tuple(loads(text))
+        return each.replace(old=each.old.replace(decision=each.distinct.decision, rule=self._rules[text]))
+
+    def _judged(self, key: bytes, anew: Anew) -> Judged | None:
+        """What is worth to be known of a call next time."""
+        under = self._judging.under
+        if under is None or isinstance(self._judging.recorded.of(under[0]), str):
+            return None
+        said = [
+            (name, dumps(each))
+            for each, judges in zip((anew.old, anew.new), self._judging.sides, strict=True)
+            if not each.problem and (name := _name(judges, under))
+        ]
+        if under not in self._texts:
+            self._texts[under] = dumps(under)
+        text = self._texts[under]
+        return Judged(key, text, tool=anew.tool, shown=anew.shown, cwd=anew.cwd, said=tuple(dict(said).items()))
+
+    def _place(self, number: int) -> _Place | None:
+        """By what calls of a known origin are judged; None where nobody can tell."""
+        if number not in self._places:
+            self._places[number] = self._made(self._known.text(number))
+        return self._places[number]
+
+    def _made(self, text: str) -> _Place | None:
+        try:
+            under = _under(loads(text))
+        except (ValueError, TypeError):
+            return None
+        then = self._judging.recorded.of(under[0])
+        if isinstance(then, str):
+            return None
+        sides = self._judging.sides
+        judges = [each for side in sides if not isinstance(each := side.of(under[0]), str)]
+        if len(judges) < len(sides):
+            return None
+        names = _name(sides[0], under), _name(sides[1], under)
+        changed = None
+        if judges[0].understands_like(judges[1]):
+            loaded = [judge.loaded_with(under[1], frozenset(under[2])) for judge in judges]
+            changed = change(loaded[0], loaded[1])
+        timed = any(side.asks_time(judge) for side, judge in zip(sides, judges, strict=True))
+        return _Place(
+            names, self._judging.recorded.revision(under), changed, other_code=under[0].code != then.code,
+            asks_time=timed,
+        )  # fmt: skip
+
+    def _text(self, number: int) -> Said | None:
+        """What a policy said, None where that cannot be read."""
+        if number not in self._said:
+            try:
+                decision, (name, layer, file, line), problem, missing, noted = loads(self._known.text(number))
+            except (ValueError, TypeError):
+                return None
+            self._said[number] = Said(
+                decision, (name, layer, file, line), problem=problem, missing=tuple(missing), noted=tuple(noted)
+            )  # fmt: skip
+        return self._said[number]
+
+    def _key(self, each: Distinct) -> bytes:
+        """Of all that decides what comes of a call."""
+        when = f"{each.segment} {each.start}" if self._by_time else ""
+        fields = (
+            self._code, each.facts, each.context, each.call, each.front, each.decision, each.rule, each.policy, when,
+        )  # fmt: skip
+        return blake2b("\n".join(fields).encode("utf-8", "surrogateescape"), digest_size=16).digest()
 
     def close(self) -> None:
         """Gives the files back."""
+        self._known.close()
         self._judging.close()
 
 
-def _given(side: Side) -> tuple[str, ...]:
-    """What tells a side from others before anybody has judged by it."""
-    snapshots = [digest([root, snapshot.packed()]) for root, snapshot in side.snapshots]
-    return ("recorded" if side.recorded else "given", side.policies, *snapshots)
+def _name(judges: Judges, under: Under) -> str:
+    """Tells the policy that judges there from others, "" where nobody can judge."""
+    revision = judges.revision(under)
+    return revision and f"{revision} {int(judges.is_paused(under[0]))}"
 
 
 def _under(row: Any) -> Under:
@@ -149,18 +239,3 @@ def _under(row: Any) -> Under:
         servers=tuple(map(tuple, servers)), paused=paused, revision=revision, code=code,
     )  # fmt: skip
     return made, tuple(rules), tuple(others)
-
-
-def _rows(entry: Entry) -> list[tuple[Any, ...]]:
-    """What one side said of each call, with what is told of the call."""
-    return [(_said(said), *told) for said, *told in entry["rows"]]
-
-
-def _said(row: Any) -> Said:
-    decision, (name, layer, file, line), problem, missing, noted = row
-    return Said(decision, (name, layer, file, line), problem=problem, missing=tuple(missing), noted=tuple(noted))
-
-
-def _row(each: Distinct, old: tuple[Any, ...], new: tuple[Any, ...]) -> Anew:
-    said, tool, shown, cwd, other_code, timed = old
-    return Anew(each, said, new[0], tool=tool, shown=shown, cwd=cwd, other_code=other_code, asks_time=timed or new[5])

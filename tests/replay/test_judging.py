@@ -17,10 +17,10 @@ from gateway.config.load import Options
 from gateway.judge.judge import Judge
 from gateway.judge.pipeline import TEMP
 from gateway.model.call import RawCall
-from gateway.replay.compare import Comparison, Group
 from gateway.replay.compare import compared as compared_somehow
 from gateway.replay.judging import PRESENT, RECORDED
 from gateway.replay.sources import side_of, trusting
+from gateway.replay.tally import Comparison, Group
 
 compared = functools.partial(compared_somehow, how="process")
 NO_SANDBOX = "no sandbox here"

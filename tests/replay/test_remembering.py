@@ -15,10 +15,10 @@ from gateway.config.load import Options
 from gateway.judge.judge import Judge
 from gateway.judge.pipeline import TEMP
 from gateway.model.call import RawCall
-from gateway.replay import compare, judging, remembering
+from gateway.replay import compare, known
 from gateway.replay.compare import compared
 from gateway.replay.judging import PRESENT, RECORDED, Judging
-from gateway.replay.remembering import FOLDER
+from gateway.replay.known import FILE, FOLDER
 from gateway.replay.sources import side_of
 
 if TYPE_CHECKING:
@@ -70,8 +70,9 @@ class Place:
         path.write_text(OLD + more if more.startswith(" ") else OLD.replace("rules:", more + "rules:"), "utf-8")
         return side_of(str(path), self.root, "user")
 
-    def names(self) -> set[str]:
-        return {each.name for each in Path(self.state, FOLDER).glob("*.json")}
+    @property
+    def results(self) -> Path:
+        return Path(self.state, FOLDER, FILE)
 
 
 @pytest.fixture(scope="module")
@@ -93,8 +94,7 @@ def made(top: Path) -> Place:
 @pytest.fixture
 def place(made: Place, monkeypatch: pytest.MonkeyPatch) -> Place:
     """The record, of which nothing is remembered, in small parts."""
-    for name in made.names():
-        Path(made.state, FOLDER, name).unlink()
+    made.results.unlink(missing_ok=True)
     monkeypatch.setattr(compare, "PART", 5)
     return made
 
@@ -103,20 +103,20 @@ def place(made: Place, monkeypatch: pytest.MonkeyPatch) -> Place:
 def judged(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     """How many decisions were judged, each time."""
     counts: list[int] = []
-    original = Judging._each
+    original = Judging._anew
 
-    def each(self: Judging, part: Any) -> Any:
-        counts.append(len(part))
-        return original(self, part)
+    def anew(self: Judging, *given: Any) -> Any:
+        counts.append(1)
+        return original(self, *given)
 
-    monkeypatch.setattr(Judging, "_each", each)
+    monkeypatch.setattr(Judging, "_anew", anew)
     return counts
 
 
 def plain(place: Place, old: Any, new: Any, monkeypatch: pytest.MonkeyPatch) -> Any:
     """What judging everything comes to."""
     with monkeypatch.context() as patched:
-        patched.setattr(compare, "Remembering", judging.Judging)
+        patched.setattr(known.Known, "keep", lambda *_given: None)
         return compared(place.state, old, new, how="process")
 
 
@@ -143,8 +143,7 @@ def test_what_was_judged_is_not_judged_again(place: Place, judged: list[int]) ->
 
 def test_a_replay_that_was_ended_goes_on(place: Place, judged: list[int]) -> None:
     wanted = compared(place.state, RECORDED, RECORDED, how="process")
-    for name in place.names():
-        Path(place.state, FOLDER, name).unlink()
+    place.results.unlink()
     done: list[int] = []
 
     def ends(number: int, _of: int) -> None:
@@ -171,24 +170,27 @@ def test_another_policy_is_judged_by_anew(place: Place, judged: list[int]) -> No
     assert judged
 
 
-@pytest.mark.parametrize("data", [b"", b"\0" * 100, b"seal"], ids=["empty", "zeros", "short"])
-def test_what_somebody_else_wrote_there_is_not_believed(place: Place, judged: list[int], data: bytes) -> None:
+@pytest.mark.parametrize("data", [b"", b"\0" * 100, b"SQLite format 3\0 and no more"], ids=["empty", "zeros", "short"])
+def test_what_is_damaged_is_begun_anew(place: Place, judged: list[int], data: bytes) -> None:
     wanted = compared(place.state, RECORDED, RECORDED, how="process")
-    for name in place.names():
-        Path(place.state, FOLDER, name).write_bytes(data)
+    place.results.write_bytes(data)
     judged.clear()
     assert compared(place.state, RECORDED, RECORDED, how="process") == wanted
     assert sum(judged) == wanted.distinct
 
 
 def test_no_more_than_a_bound_is_kept_and_nobody_else_reads_it(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(remembering, "MOST", 3)
+    new = place.new(CHANGED["every command"][0])
     compared(place.state, RECORDED, RECORDED, how="process")
-    assert len(place.names()) == 3
+    compared(place.state, PRESENT, new, how="process")
+    total = known.Known(place.state).total()
+    monkeypatch.setattr(known, "MOST", total - 1)
+    compared(place.state, RECORDED, RECORDED, how="process")
+    assert 0 < known.Known(place.state).total() < total
     folder = Path(place.state, FOLDER)
-    assert [each.stat().st_mode & 0o077 for each in (folder, *folder.iterdir())] == [0] * 5
+    assert [each.stat().st_mode & 0o077 for each in (folder, *folder.iterdir())] == [0, 0]
 
 
 def test_a_record_that_cannot_be_written_is_judged_all_the_same(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("gateway.core.cache.replace_whole", lambda *_given: (_ for _ in ()).throw(OSError(30, "ro")))
+    monkeypatch.setattr(known, "open_own", lambda *_given: (_ for _ in ()).throw(OSError(30, "ro")))
     assert compared(place.state, RECORDED, RECORDED, how="process").judged

@@ -42,7 +42,7 @@ def progress(done: int, of: int, said: str) -> Node:
 def previewed(
     proposed: Proposed, found: Mapping[str, Any], asked: int | None, days: int, name: str
 ) -> tuple[Node, ...]:
-    """What a change does. `found`: what two policies make of the record (`gateway.replay.compare.Comparison`, as data);
+    """What a change does. `found`: what two policies make of the record (`gateway.replay.tally.Comparison`, as data);
     `asked`: how many questions there were in those days, None where nobody counted; `name`: by which it is saved."""
     groups = found["groups"]
     counts = {

@@ -21,21 +21,23 @@ from gateway.frontends.opened import POLICY_SOURCE, RECORD, WRITES
 from gateway.frontends.output import complain, write
 from gateway.frontends.session import folder as folder_of
 from gateway.render.style import Style, is_terminal, style_for
-from gateway.replay.compare import EQUAL, compared
+from gateway.replay.compare import compared, is_slow
 from gateway.replay.judging import RECORDED
 from gateway.replay.parts import POOL, WAYS
 from gateway.replay.symbolic import NARROWER, WIDER
+from gateway.replay.tally import EQUAL
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from gateway.replay.compare import Comparison
     from gateway.replay.judging import Side
     from gateway.replay.symbolic import Unlogged
+    from gateway.replay.tally import Comparison
 
 EXITS = {EQUAL: 0, NARROWER: 5, WIDER: 6}
 FAIL_ON = ("any", WIDER, "never")
 FORMATS = ("text", "json", "junit", "sarif", "markdown")
+SLOW = "with DuckDB (pip install 'agent-gateway[replay]') what was read once is kept"
 
 Since = Annotated[str | None, typer.Option("--since", metavar="TIME", help="From then: 30d, 12h, or 2026-01-31.")]
 Until = Annotated[str | None, typer.Option("--until", metavar="TIME", help="Before then.")]
@@ -117,6 +119,8 @@ def run(
         if value not in known:
             raise ConfigError(Problem(f"--{name} must be one of {', '.join(known)} (got `{value}`)"))
     place = place_of(folder)
+    if is_slow(place):
+        complain(f"note: this record is read line by line each time; {SLOW}\n")
     shown = Progress()
     try:
         span = moment_of(since, "--since"), moment_of(until, "--until")
