@@ -15,7 +15,7 @@ from typing import Any
 
 import fuzzing as fuzzing  # loads the profile of all properties
 import pytest
-from leftovers import changed, end_rooms, left
+from leftovers import changed, contained_here, end_rooms, left
 from patience import patience
 from warmed import going_with_the_process, keep_policies, warm
 from workers import run as run_in_workers
@@ -203,7 +203,13 @@ def guard(tmp_path_factory: pytest.TempPathFactory):
         options = Options(place.root, mode=mode, root=place.root)
         loaded = policy_from(files, options, tools, place.home, trusted=trusted, verify=check_examples)
         return Gateway(
-            options, where=where, confined=confined, host=place.host, environment={"PATH": "/usr/bin"}, loaded=loaded
+            options,
+            where=where,
+            confined=confined,
+            host=place.host,
+            environment={"PATH": "/usr/bin"},
+            loaded=loaded,
+            contains=contained_here,
         )
 
     return open_

@@ -11,6 +11,7 @@ import os
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
+from gateway.calls.containing import cannot_contain
 from gateway.sandbox import rooms
 
 if TYPE_CHECKING:
@@ -19,6 +20,12 @@ if TYPE_CHECKING:
 TEMPORARY = "/tmp"
 PREFIXES = ("gateway-room-", "gateway-compiled-", "gateway-masks-")
 _DEEPEST = 6  # the state of a home that a test made: `home/.local/state/gateway/rooms`
+
+
+def contained_here(drafted: tuple[str, ...], _state: str) -> str:
+    """Why calls cannot be contained here, for gateways whose state and project are nowhere: nothing can be laid over
+    the project, and root would make the state to try it."""
+    return cannot_contain() or ("the workspace is nowhere" if drafted else "")
 
 
 def left(prefixes: tuple[str, ...] = PREFIXES) -> set[str]:

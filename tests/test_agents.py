@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 import yaml
+from leftovers import contained_here
 from warmed import compiled_once
 
 from gateway.api.gateway import Gateway
@@ -80,6 +81,7 @@ def gateway(confined: bool, links: bool = False) -> Gateway:
         host=here.host,
         environment={"PATH": "/usr/local/bin:/usr/bin:/bin"},
         loaded=loaded,
+        contains=contained_here,
     )
 
 

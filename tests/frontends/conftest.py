@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 import yaml
+from leftovers import contained_here
 from warmed import warm
 
 from gateway.api.gateway import Gateway
@@ -82,6 +83,7 @@ def open_world(tmp_path_factory: pytest.TempPathFactory):
                 host=place.host,
                 environment={"PATH": "/usr/local/bin:/usr/bin:/bin"},
                 loaded=policy_from(files, options, tools, place.home, verify=check_examples),
+                contains=contained_here,
             )
         return found
 

@@ -10,6 +10,7 @@ import pytest
 import yaml
 from hypothesis import given
 from hypothesis import strategies as st
+from leftovers import contained_here
 from warmed import warm
 
 from gateway.api.gateway import Gateway
@@ -90,6 +91,7 @@ class Planner:
             host=place.host,
             environment=CALLER if environment is None else environment,
             loaded=policy_from(files, options, tools, place.home, verify=check_examples),
+            contains=contained_here,
         )
         self.gateway.places = where.replace(cache=f"{place.home}/.cache/gateway")
         self.surveyor = Surveyor(self.gateway, secrets.holds)
