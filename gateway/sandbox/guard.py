@@ -16,14 +16,16 @@ from math import ceil, inf
 from time import monotonic
 
 from gateway.model.result import Violation
-from gateway.sandbox.after.protect import ASK, MOST_TOLD
+from gateway.sandbox.after.protect import ASK, MOST_TOLD, Protected
+from gateway.sandbox.after.quarantine import Quarantine
 from gateway.sandbox.base import SandboxError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from gateway.sandbox.after.protect import Protected
-    from gateway.sandbox.after.quarantine import Quarantine
-    from gateway.sandbox.base import Running
+    from collections.abc import Callable
+
+    from gateway.model.plan import SandboxPlan
+    from gateway.sandbox.base import Look, Running
     from gateway.sandbox.changes import Changes
 
 # A new name is left this long, so that who unpacks it is done with it. In seconds.
@@ -31,6 +33,16 @@ GRACE = 0.25
 MOST_NEW = 1_000
 _PAUSE = 0.005  # between two looks; that a held name comes loose is seen at once
 _IDLE = 0.5
+
+
+def guarded(
+    plan: SandboxPlan, classify: Callable[[str], str], look: Look, quarantine: str, *, held: bool
+) -> tuple[Protected, Quarantine]:
+    """Remembers what there is before a call, for who looks after it; as `Protected`. `quarantine`: the folder for what
+    is taken away. Raises SandboxError; then nothing may run."""
+    protected = Protected(plan, classify, look, held=held)
+    protected.before()
+    return protected, Quarantine(quarantine, protected.began, classify)
 
 
 class Guard:

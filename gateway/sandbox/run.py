@@ -214,16 +214,7 @@ class _Life:
             return self._held(started)
 
     def _held(self, started: Callable[[Running], None] | None) -> Result:
-        protection = self.protection
         kept = None
-        if self.plan.writes:  # else there is nothing to look after
-            from gateway.sandbox.after.protect import Protected
-            from gateway.sandbox.after.quarantine import Quarantine
-            from gateway.sandbox.guard import Guard
-
-            protected = Protected(self.plan, protection.classify, protection.look, held=self.choice.backend.whole)
-            protected.before()
-            kept = protected, Quarantine(self.runner.quarantine(), protected.began, protection.classify)
         try:
             streams, report = self.wires.connect(self.command.ways, report=self.command.report)
             keep = (report,) if report >= 0 else ()
@@ -237,13 +228,22 @@ class _Life:
         refused: list[Violation] = []
         try:
             with ExitStack() as stack:
-                if self.saving is not None:
-                    self._save(self.saving, running, stack)
                 guard = None
-                if kept is not None and protection.changes is not None:
-                    guard = Guard(*kept, protection.changes, running)
+                if self.plan.writes:  # else there is nothing to look after
+                    from gateway.sandbox.guard import Guard, guarded
+
+                    # While it is being built: that all is in its place is looked at later, so it holds what is found.
+                    held = self.choice.backend.whole
+                    quarantine, changes = self.runner.quarantine(), self.protection.changes
+                    kept = guarded(self.plan, self.protection.classify, self.protection.look, quarantine, held=held)
+                    guard = None if changes is None else Guard(*kept, changes, running)
+                if guard is not None:
                     stack.callback(guard.stop)
                     guard.start()
+                if getattr(self.choice.backend, "apart", False):
+                    running.built()  # type: ignore[attr-defined]
+                if self.saving is not None:
+                    self._save(self.saving, running, stack)
                 ended, status, reason = self._run(running, started, refused)
                 if guard is not None:
                     self.degraded += guard.degraded if self.plan.watched else ()
@@ -278,10 +278,10 @@ class _Life:
 
     def _started(self, argv: tuple[bytes, ...], streams: Streams, keep: tuple[int, ...]) -> Running:
         backend = self.choice.backend
-        if self.saving is None or not getattr(backend, "tells", False):
-            return backend.start(self.plan, argv, streams, keep)
-        telling: Running = backend.start(self.plan, argv, streams, keep, tells=True)  # type: ignore[call-arg]
-        return telling
+        how = {"tells": True} if self.saving is not None and getattr(backend, "tells", False) else {}
+        if getattr(backend, "apart", False):
+            how["built"] = False
+        return backend.start(self.plan, argv, streams, keep, **how)
 
     def _save(self, saving: Saving, running: Running, stack: ExitStack) -> None:
         """Has somebody attend to what the call changes, before its command starts."""

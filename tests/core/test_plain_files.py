@@ -28,7 +28,7 @@ OPENING = {
     "sandbox/backends/spaces_room.py", "sandbox/cgroup.py", "sandbox/diagnosis.py",
     "sandbox/drafts.py", "sandbox/egress/authority.py", "sandbox/egress/inject.py", "sandbox/egress/surroundings.py",
     "sandbox/joining.py",
-    "sandbox/launched/rootfs.py", "sandbox/launched/space.py", "sandbox/launched/supervisor.py", "sandbox/layers.py",
+    "sandbox/launched/rootfs.py", "sandbox/launched/supervisor.py", "sandbox/layers.py",
     "sandbox/overlays.py", "sandbox/probe_cache.py", "sandbox/rooms.py", "sandbox/usage.py",
 }  # fmt: skip
 

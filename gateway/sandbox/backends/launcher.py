@@ -89,10 +89,16 @@ class Launcher:
             raise
 
     def order(
-        self, order: dict[str, Any], streams: Streams, keep: Sequence[int], room: Sequence[int] = ()
+        self,
+        order: dict[str, Any],
+        streams: Streams,
+        keep: Sequence[int],
+        room: Sequence[int] = (),
+        early: bytes = b"",
     ) -> socket.socket:
         """Hands an order on: what its call is spoken of on from now. `room`: descriptors of the user namespace and the
-        network that the call is to be in. Raises SandboxError."""
+        network that the call is to be in; `early`: what of it may be made before the next call is known. Raises
+        SandboxError."""
         targets = [0, 1, 2, *keep]
         if len(set(targets)) != len(targets) or len(targets) > 200:
             raise SandboxError("descriptors to keep must be different from each other and from 0, 1 and 2")
@@ -100,7 +106,8 @@ class Launcher:
         memory = -1
         try:
             memory = os.memfd_create("gateway-order", os.MFD_CLOEXEC)
-            _write(memory, marshal.dumps(order | {"targets": targets, "umask": _umask()}))
+            rest = marshal.dumps(order | {"targets": targets, "umask": _umask()})
+            _write(memory, early + rest)
             given = [theirs.fileno(), memory, streams.stdin, streams.stdout, streams.stderr, *keep, *room]
             self._send(given, b"room" if room else b"call")
         except BaseException:
@@ -136,6 +143,12 @@ class Launcher:
         """Ends the launcher and with it whatever it still runs. The next order starts another."""
         with self._lock:
             self._forget()
+
+    def begun(self) -> None:
+        """Tells that a call's command has begun, so that there is time to make ready for the next."""
+        with self._lock, suppress(OSError):  # who has gone will make nothing ready
+            if self._orders is not None and self._owner == os.getpid():
+                self._orders.send(b"next", socket.MSG_DONTWAIT)
 
     def _send(self, given: Sequence[int], what: bytes) -> None:
         rights = [(socket.SOL_SOCKET, socket.SCM_RIGHTS, packed(given))]

@@ -11,7 +11,7 @@ import os
 import threading
 import weakref
 
-from gateway.sandbox.backends.spaces_order import order_of
+from gateway.sandbox.backends.spaces_order import early_of, order_of
 from gateway.sandbox.backends.spaces_running import Held
 from gateway.sandbox.base import Probe, SandboxError
 from gateway.sandbox.filter_here import changes_here, filter_here, names_here
@@ -43,6 +43,7 @@ class Spaces:
     name = "namespaces"
     whole = True
     tells = True
+    apart = True  # what is done before a command begins can be done while its sandbox is being built
     lays = True  # a layer of the call's own over what it may write
 
     def __init__(self, launcher: Launcher | None = None) -> None:
@@ -95,10 +96,11 @@ class Spaces:
         keep: Sequence[int] = (),
         *,
         tells: bool = False,
+        built: bool = True,
     ) -> Held:
-        """Builds the sandbox, with the command waiting inside. `tells`: what it started has a `listener`, which is told
-        of every call that can change files before it is made; of renames and links where that changes layers. Raises
-        SandboxError; then nothing runs."""
+        """Builds the sandbox, with the command waiting inside. `built`: waits until it is, else `Held.built` does.
+        `tells`: what it started has a `listener`, which is told of every call that can change files before it is made;
+        of renames and links where that changes layers. Raises SandboxError; then nothing runs."""
         gaps = self.missing(plan)
         if gaps:
             raise SandboxError(f"namespaces cannot keep this plan: {'; '.join(gaps)}")
@@ -118,11 +120,14 @@ class Spaces:
 
             room = loopback_of(plan.loopback, launcher)
         try:
-            talk = launcher.order(order, streams, keep, room)
+            talk = launcher.order(order, streams, keep, room, early_of(plan))
         finally:
             for each in room:
                 os.close(each)
-        return Held(talk, made, self._forget, leads=not streams.terminal)
+        held = Held(talk, made, self._forget, launcher.begun, leads=not streams.terminal)
+        if built:
+            held.built()
+        return held
 
     def _forget(self) -> None:
         """What could not be built now is tried again by who asks next."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import marshal
 import os
 from functools import lru_cache
 
@@ -37,7 +38,7 @@ def order_of(
     """Everything, in the plain values that the launcher reads; what each means is said where it is used, in
     `gateway.sandbox.launched.space` and `rootfs`."""
     return {
-        **_root_of(plan.replace(environment=())),
+        **_root_of(plan.replace(environment=()))[1],
         "argv": [os.fsencode(word) for word in argv],
         "environment": {os.fsencode(name): os.fsencode(value) for name, value in plan.environment},
         "cwd": os.fsencode(plan.cwd),
@@ -48,9 +49,15 @@ def order_of(
     }
 
 
+def early_of(plan: SandboxPlan) -> bytes:
+    """What of the order may be made before it is known which call it is for, as the launcher hands it on."""
+    return _root_of(plan.replace(environment=()))[0]
+
+
 @lru_cache(maxsize=16)
-def _root_of(plan: SandboxPlan) -> dict[str, Any]:
-    """The file system. Remembered: calls of one session ask for the same."""
+def _root_of(plan: SandboxPlan) -> tuple[bytes, dict[str, Any]]:
+    """The file system: what of it may be made early, and the rest. Remembered: calls of one session ask for the
+    same."""
     made = steps(plan.mounts, plan.private)
     size = private_size(plan.limits)
     shown = (*[step.path for step in made], *[path for path, _content in plan.files])
@@ -60,17 +67,41 @@ def _root_of(plan: SandboxPlan) -> dict[str, Any]:
     sealed = [step.path for step in made if step.kind == COVER] + (["/dev"] if in_devices else [])
     laid = _laid(plan)
     sealed += [step.path for step in made if step.kind == READ_ONLY and step.path in laid]
-    return {
-        "steps": _steps(made, size, laid, dict(plan.shared)),
-        "links": [(path, target) for path, target, late in links if not late],
+    to_do = _steps(made, size, laid, dict(plan.shared))
+    early = _is_early(made, [kind for kind, *_rest in to_do], plan.cwd)
+    first = marshal.dumps(
+        {
+            "steps": [step for step, is_early in zip(to_do, early, strict=True) if is_early],
+            "links": [(path, target) for path, target, late in links if not late],
+            "shared": size,
+            "in_devices": in_devices,
+            "machine": not NEED_PROC.isdisjoint(plan.permits),
+        },
+        2,  # the same for equal values: no references to objects that happen to be one
+    )
+    return len(first).to_bytes(8, "little") + first, {
+        "steps": [step for step, is_early in zip(to_do, early, strict=True) if not is_early],
         "late_links": [(path, target) for path, target, late in links if late],
         "files": [(os.fsencode(path), content) for path, content in plan.files],
         "marker": os.fsencode(MARKER),
         "sealed": [os.fsencode(path) for path in sealed],
-        "shared": size,
-        "in_devices": in_devices,
-        "machine": not NEED_PROC.isdisjoint(plan.permits),
     }
+
+
+def _is_early(made: Sequence[Step], kinds: Sequence[str], cwd: str) -> list[bool]:
+    """Which steps may be made before it is known which call they are for: what is shown to be read, hidden, or empty,
+    and lies neither in what this call may write nor in what holds the folder that calls work in, which some may."""
+    around = max((step.path for step in made if f"{cwd}/".startswith(f"{step.path}/")), key=len, default="")
+    late: tuple[str, ...] = ()
+    found = []
+    for step, kind in zip(made, kinds, strict=True):
+        seen = step.kind == READ_ONLY and kind == "bind" and step.path != around and not is_device(step)
+        early = seen or step.kind in (MASK, COVER) or (step.kind == PRIVATE and kind == "memory")
+        early = early and not f"{step.path}/".startswith(late)
+        if not early:
+            late = (*late, f"{step.path}/")
+        found.append(early)
+    return found
 
 
 def _laid(plan: SandboxPlan) -> dict[str, tuple[list[bytes], bytes, bytes, bool]]:

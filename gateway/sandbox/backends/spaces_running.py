@@ -28,14 +28,23 @@ class Held(OfProcess1):
     `listener`: what tells of its calls where that was asked for, else -1, and `untold` says why."""
 
     def __init__(
-        self, talk: socket.socket, made: tuple[Step, ...], forget: Callable[[], None], *, leads: bool = True
+        self,
+        talk: socket.socket,
+        made: tuple[Step, ...],
+        forget: Callable[[], None],
+        begun: Callable[[], None] = lambda: None,
+        *,
+        leads: bool = True,
     ) -> None:
-        """Waits until the sandbox is built. `forget` is called when it could not be, through no fault of ours; `leads`:
-        process 1 leads a session and process group of its own. Raises SandboxError; then nothing runs."""
+        """Waits until the sandbox is being built. `forget` is called when it could not be, through no fault of ours;
+        `begun` when the command has begun; `leads`: process 1 leads a session and process group of its own. Raises
+        SandboxError; then nothing runs."""
         super().__init__(leads=leads)
         self._talk = talk
         self._made = made
         self._forget = forget
+        self._begun = begun
+        self._is_built = False
         self._waiting = threading.Lock()
         self._status: int | None = None
         self.failure = ""
@@ -43,16 +52,24 @@ class Held(OfProcess1):
         self.untold = ""
         self.root = self.pid = 0
         talk.settimeout(_PATIENCE)
+        self._hear_until(lambda: bool(self.root))
+
+    def built(self) -> None:
+        """Waits until everything is built, and only the command has not been started. Raises SandboxError; then nothing
+        runs."""
+        self._hear_until(lambda: self._is_built)
+
+    def _hear_until(self, is_so: Callable[[], bool]) -> None:
         try:
-            ready = False
-            while not ready or not self.root:
-                ready = self._heard() or ready
+            while not is_so():
+                self._heard()
         except OSError as error:
             raise self._failed(f"{error}") from error
-        talk.settimeout(None)
+        if self._is_built:
+            self._talk.settimeout(None)
 
-    def _heard(self) -> bool:
-        """One message of the launcher or of process 1, which come in any order; whether the sandbox is built."""
+    def _heard(self) -> None:
+        """One message of the launcher or of process 1, which come in any order."""
         said, rights, _flags, _address = self._talk.recvmsg(4096, socket.CMSG_LEN(4))
         for level, kind, data in rights:
             for descriptor in unpacked(data) if (level, kind) == (socket.SOL_SOCKET, socket.SCM_RIGHTS) else ():
@@ -65,10 +82,10 @@ class Held(OfProcess1):
                 self.root = self.pid = int(rest)
         elif word == b"ready":
             self.untold = rest.decode("utf-8", "replace")
+            self._is_built = True
         else:
             self._forget()
             raise self._failed(rest.decode("utf-8", "replace") if word == b"failed" else "process 1 has ended")
-        return word == b"ready"
 
     @property
     def exited(self) -> int:
@@ -77,6 +94,7 @@ class Held(OfProcess1):
 
     def release(self) -> None:
         """Lets the command start, once everything is found to be mounted as planned. Raises SandboxError."""
+        self.built()
         try:
             lost = astray(self.root, self._made)
             if not lost:
@@ -85,6 +103,7 @@ class Held(OfProcess1):
             raise self._failed("process 1 has ended") from error
         if lost:
             raise self._failed(f"{lost} is not mounted where it was planned: the workspace changed meanwhile")
+        self._begun()
 
     def _failed(self, reason: str) -> SandboxError:
         """Ends what there is, and says why the sandbox could not be built."""

@@ -18,7 +18,7 @@ from gateway.sandbox.launched.kernel import (
     keep_capability,
 )
 from gateway.sandbox.launched.leftovers import kill_below
-from gateway.sandbox.launched.space import Waiting, enter, received
+from gateway.sandbox.launched.space import Waiting, early_of, enter, received
 from gateway.sandbox.launched.supervisor import drain, supervise, wakes
 
 # What it is for. `landlock`: calls that confine themselves; `free`: calls that policy lets run unconfined, so that it
@@ -27,7 +27,8 @@ LANDLOCK, FREE, SPACES = "landlock", "free", "spaces"
 _IDLE_MS = 60_000
 _LEAST = 5  # descriptors of an order: what it is spoken of on, the order, the command's 0, 1 and 2
 # What an order is for: a call; one in a session's room, whose user namespace and network come last; a room's holder.
-CALL, IN_ROOM, HOLDER = b"call", b"room", b"hold"
+# And what is said once a call's command has begun: there is time to make ready for the next.
+CALL, IN_ROOM, HOLDER, BEGUN = b"call", b"room", b"hold", b"next"
 # What is sent to the gateway's whole process group: the gateway decides what becomes of its calls then.
 _FOR_THE_GATEWAY = (
     *(_signal.SIGINT, _signal.SIGQUIT, _signal.SIGHUP, _signal.SIGTSTP, _signal.SIGTTIN, _signal.SIGTTOU),
@@ -100,6 +101,10 @@ class Launcher:
         said, given = received(self.orders)
         if not said:
             return False
+        if said == BEGUN and not given:
+            if self.nursery is not None:
+                self.nursery.prepare()
+            return True
         talk = -1
         room: tuple[int, ...] = ()
         try:
@@ -127,8 +132,6 @@ class Launcher:
         finally:
             for descriptor in (*given, *room):
                 os.close(descriptor)
-        if self.nursery is not None:
-            self.nursery.prepare()
         return True
 
     def _collect(self) -> None:
@@ -160,13 +163,15 @@ class Launcher:
 class Nursery:
     """Where each process 1 comes from. Where calls follow each other one is made beforehand, for the next.
 
-    One that was made before something was mounted on the host, or unmounted, is not used: what it would show is not
-    what the call was planned from, and it holds what was unmounted. `mounts`: tells of such a change by POLLPRI."""
+    What is likely to be the same in that order is laid out in it: `gateway.sandbox.launched.rootfs` says when that is
+    used. One that was made before something was mounted on the host, or unmounted, is not used: what it would show is
+    not what the call was planned from, and it holds what was unmounted. `mounts`: tells of such a change by POLLPRI."""
 
     def __init__(self) -> None:
         self.ready: Waiting | None = None
         self._asked = False
         self._room: tuple[int, ...] = ()  # where the next one is made
+        self._early = b""  # what is laid out in it
         self._life, self._our_life = os.pipe()  # ends when this process does: nobody else keeps the second
         self.mounts = os.open("/proc/self/mountinfo", os.O_RDONLY | os.O_CLOEXEC)
         self._changes = select.poll()
@@ -178,6 +183,7 @@ class Nursery:
         if self._changes.poll(0) or not _is_same(room, self._room):
             self.rest()
             self._room = tuple(map(os.dup, room))
+        self._early = early_of(given[1])
         for waiting in (self.ready, None):
             self.ready = None
             one = waiting or enter(self._life, self._room)
@@ -196,7 +202,7 @@ class Nursery:
         """Makes one for the next order, unless the one before was the first for a while."""
         if self._asked and self.ready is None:
             try:
-                self.ready = enter(self._life, self._room)
+                self.ready = enter(self._life, self._room, self._early)
             except (OSError, Refused):
                 self.ready = None  # the next order will tell why
         self._asked = True
@@ -204,6 +210,7 @@ class Nursery:
     def rest(self) -> None:
         """Keeps none: nobody has asked for a while, or it would show what is not there any more."""
         self._asked = False
+        self._early = b""
         for descriptor in self._room:
             os.close(descriptor)
         self._room = ()

@@ -4,6 +4,10 @@
     /old         the host's own, the source of everything that is shown; gone when the building is done
     /new         what becomes the root of the command
 
+What calls have in common can be laid out before it is known which one it is for: `prepare` makes the early part of an
+order, and when the order is there `fill` uses it only if that has the same early part, byte for byte, and every object
+is still what its path leads to, on the host and in what was laid out. Else all of it is thrown away and made anew.
+
 Sources and mount points are opened without following any link, and what is mounted is what was opened: who renames and
 links meanwhile in a folder that another call may write gets an error out of it, and nothing else. A mount point is made
 only where the file system is ours; on the host it must be there.
@@ -13,6 +17,7 @@ from __future__ import annotations
 
 import ctypes
 import errno
+import marshal
 import os
 from stat import S_ISDIR, S_ISLNK
 
@@ -61,12 +66,16 @@ _LINKS_OF_DEVICES = (
 
 
 class Root:
-    """Builds one, in order: `begin`, `fill`, `finish`. Each raises Refused; then nothing may be run."""
+    """Builds one, in order: `begin`, `prepare` where something is known beforehand, `fill`, `finish`. Each raises
+    Refused; then nothing may be run."""
 
     def __init__(self, machine: str) -> None:
         self._pivot_root = PIVOT_ROOT[machine]
         self._old = self._new = -1
         self._ours: set[int] = set()  # file systems in which mount points may be made
+        self._early: bytes | None = None  # what was prepared
+        # What was prepared: place, whether it is a folder, where it must still be that, and what it is.
+        self._shown: list[tuple[bytes, bool, tuple[int, ...], tuple[int, int]]] = []
 
     def begin(self) -> None:
         """Leaves the host's root for one in memory, with the host below it, and makes what every call has."""
@@ -81,8 +90,13 @@ class Root:
         os.close(os.open(_FILE_MASK, os.O_CREAT | os.O_WRONLY | os.O_CLOEXEC, 0))
         os.mkdir(_FOLDER_MASK, 0)
         os.mkdir(_NOTHING, 0o555)
+        self._old = _opened(b"/old")
+        self._furnish()
+
+    def _furnish(self) -> None:
+        """A new root for the command with what all of them have, and nothing else."""
         _mount(b"tmpfs", b"/new", b"tmpfs", _NO_SETUID | _NO_DEVICES, b"mode=0755")
-        self._old, self._new = _opened(b"/old"), _opened(b"/new")
+        self._new = _opened(b"/new")
         self._ours.add(os.fstat(self._new).st_dev)
         self._mounted(b"proc", b"/proc", _NO_SETUID | _NO_DEVICES | _NO_EXECUTE, b"")
         # Process 1 is a program of the host's, started where that may be written: its file must not be reached.
@@ -90,8 +104,15 @@ class Root:
         self._attach(nothing, b"/proc/1", folder=True)
         self._devices()
 
-    def fill(self, order: dict[str, Any]) -> None:
-        """Makes everything that this command will see."""
+    def prepare(self, early: bytes) -> None:
+        """Makes the early part of an order that may come, or nothing where it cannot be made now."""
+        try:
+            self._make_early(early)
+        except (Refused, OSError):
+            self._start_over()
+
+    def _make_early(self, early: bytes) -> None:
+        order = marshal.loads(early)
         for path, target in order["links"]:
             self._link(path, target)
         if order["machine"]:
@@ -101,21 +122,76 @@ class Root:
         if not order["in_devices"]:
             self._seal(b"/dev")
         self._memory(b"/dev/shm", 0o1777, order["shared"])
+        shown_of_host: list[bytes] = []
         for kind, path, folder, how in order["steps"]:
-            if kind == MEMORY:
-                self._memory(path, *how)
-            elif kind == BIND:
-                self._attach(_copied(self._source(path, folder), path, how), path, folder)
-            elif kind == ELSEWHERE:  # a folder of the host's, shown at another path
-                source, attributes = how
-                self._attach(_copied(self._source(source, folder), path, attributes), path, folder)
-            elif kind == LAYER:
-                self._layer(path, *how)
-            elif kind == AGAIN:  # of what was made, not of the host's
-                self._attach(_copied(self._target(path, folder), path, how), path, folder)
-            else:
-                mask = _opened(_FOLDER_MASK if folder else _FILE_MASK)
-                self._attach(_copied(mask, path, _READ_ONLY | _NO_SETUID | _NO_DEVICES | _NO_EXECUTE), path, folder)
+            if kind not in (BIND, MASK, MEMORY):
+                raise Refused(f"{shown(path)} cannot be mounted before it is known for which call")
+            self._step(kind, path, folder, how)
+            # Who renames where the mount point is the host's takes the mount off; where it is ours nobody can.
+            loose = any(path.startswith(outer + b"/") for outer in shown_of_host)
+            sides = ((self._old,) if kind == BIND else ()) + ((self._new,) if loose else ())
+            self._shown.append((path, folder, sides, self._identity(self._new, path, folder)))
+            if kind == BIND:
+                shown_of_host.append(path)
+        self._early = early
+
+    def fill(self, early: bytes, order: dict[str, Any]) -> None:
+        """Makes everything that this command will see, from what was prepared if that is what it would make now."""
+        if self._early is not None and not (self._early == early and self._is_as_prepared()):
+            self._start_over()
+        if self._early is None:
+            self._make_early(early)
+        for kind, path, folder, how in order["steps"]:
+            self._step(kind, path, folder, how)
+        self._files(order)
+
+    def _is_as_prepared(self) -> bool:
+        """Whether every object that was mounted is still in its place, and still what the host has there."""
+        try:
+            return all(
+                self._identity(side, path, folder) == found
+                for path, folder, sides, found in self._shown
+                for side in sides
+            )
+        except Refused:
+            return False
+
+    def _identity(self, top: int, path: bytes, folder: bool) -> tuple[int, int]:
+        """What lies at a path: one that is mounted is nobody else's meanwhile."""
+        found = _below(top, path, folder=folder)
+        if found < 0:
+            raise Refused(f"{shown(path)}: {os.strerror(-found)}")
+        state = os.fstat(found)
+        os.close(found)
+        return state.st_dev, state.st_ino
+
+    def _start_over(self) -> None:
+        """Throws away all that was made for the command, with everything that is mounted in it."""
+        os.close(self._new)
+        checked("throwing away what was prepared", libc.umount2(b"/new", _DETACH))
+        self._ours.clear()
+        self._shown.clear()
+        self._early = None
+        self._furnish()
+
+    def _step(self, kind: str, path: bytes, folder: bool, how: Any) -> None:
+        if kind == MEMORY:
+            self._memory(path, *how)
+        elif kind == BIND:
+            self._attach(_copied(self._source(path, folder), path, how), path, folder)
+        elif kind == ELSEWHERE:  # a folder of the host's, shown at another path
+            source, attributes = how
+            self._attach(_copied(self._source(source, folder), path, attributes), path, folder)
+        elif kind == LAYER:
+            self._layer(path, *how)
+        elif kind == AGAIN:  # of what was made, not of the host's
+            self._attach(_copied(self._target(path, folder), path, how), path, folder)
+        else:
+            mask = _opened(_FOLDER_MASK if folder else _FILE_MASK)
+            self._attach(_copied(mask, path, _READ_ONLY | _NO_SETUID | _NO_DEVICES | _NO_EXECUTE), path, folder)
+
+    def _files(self, order: dict[str, Any]) -> None:
+        """What lies on top of all that is mounted, and the marks that it is finished."""
         for number, (path, content) in enumerate(order["files"]):
             name = b"/file%d" % number
             with open(name, "wb") as file:
@@ -171,27 +247,20 @@ class Root:
 
     def _made(self, path: bytes, folder: bool) -> int:
         """The same, of which at least the last part is not there yet."""
-        here = os.dup(self._new)
+        above, _slash, name = path.rstrip(b"/").rpartition(b"/")
+        around = self._target(above, folder=True)
         try:
-            names = [name for name in path.split(b"/") if name]
-            for place, name in enumerate(names):
-                step = _below(here, name)
-                if step == -errno.ENOENT:
-                    if os.fstat(here).st_dev not in self._ours:
-                        raise Refused(f"{shown(path)} has gone (it was there when the call was planned)")
-                    if folder or place + 1 < len(names):
-                        os.mkdir(name, 0o755, dir_fd=here)
-                    else:
-                        os.close(os.open(name, os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o444, dir_fd=here))
-                    step = _below(here, name)
-                if step < 0:
-                    raise Refused(f"{shown(path)}: {os.strerror(-step)}")
-                os.close(here)
-                here = step
-        except BaseException:
-            os.close(here)
-            raise
-        return here
+            if os.fstat(around).st_dev not in self._ours:
+                raise Refused(f"{shown(path)} has gone (it was there when the call was planned)")
+            if not folder:
+                return os.open(name, os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o444, dir_fd=around)
+            os.mkdir(name, 0o755, dir_fd=around)
+            made = _below(around, name, folder=True)
+        finally:
+            os.close(around)
+        if made < 0:
+            raise Refused(f"{shown(path)}: {os.strerror(-made)}")
+        return made
 
     def _attach(self, tree: int, path: bytes, folder: bool) -> None:
         target = self._target(path, folder)

@@ -54,6 +54,7 @@ _NAME = b"sandbox"
 _MSG_CMSG_CLOEXEC = 0x40000000
 _MOST_DESCRIPTORS = 250
 _SET_FLAGS, _UP = 0x8914, 1  # of a network interface
+LENGTH = 8  # bytes that say how long the early part of an order is
 _NOT_RUN = 126
 _MOST_SAID = 2048
 
@@ -76,13 +77,15 @@ class Waiting:
         self._hand.close()
 
 
-def enter(life: int, room: Sequence[int] = ()) -> Waiting:
+def enter(life: int, room: Sequence[int] = (), early: bytes = b"") -> Waiting:
     """A new process 1. Raises Refused when the kernel will not have it. `life`: comes to its end with this process;
-    `room`: descriptors of a user namespace and the network that it owns, to have that network instead of a new one."""
+    `room`: descriptors of a user namespace and the network that it owns, to have that network instead of a new one;
+    `early`: the early part of the order that it is likely to get."""
     maps = Maps.ours()
     hand, theirs = _pair()
     try:
-        pid = _within(room, theirs, life, maps) if room else _cloned(_SPACES, theirs, life, maps, alone=True)
+        began = theirs, life, maps, early
+        pid = _within(room, *began) if room else _cloned(_SPACES, *began, alone=True)
     except Refused:
         hand.close()
         raise
@@ -91,17 +94,17 @@ def enter(life: int, room: Sequence[int] = ()) -> Waiting:
     return Waiting(pid, hand)
 
 
-def _cloned(spaces: int, theirs: _socket.socket, life: int, maps: Maps, *, alone: bool) -> int:
+def _cloned(spaces: int, theirs: _socket.socket, life: int, maps: Maps, early: bytes, *, alone: bool) -> int:
     """`alone`: its network is its own. Raises Refused."""
     nothing = ctypes.c_void_p(0)
     flags = ctypes.c_ulong(spaces | _signal.SIGCHLD)
     pid = call("namespaces", CLONE[maps.machine], flags, nothing, nothing, nothing, nothing)
     if pid == 0:
-        _live(theirs, life, maps, alone=alone)
+        _live(theirs, life, maps, early, alone=alone)
     return pid
 
 
-def _within(room: Sequence[int], theirs: _socket.socket, life: int, maps: Maps) -> int:
+def _within(room: Sequence[int], theirs: _socket.socket, life: int, maps: Maps, early: bytes) -> int:
     """The same from a process in between, since none returns from a user namespace. Raises Refused."""
     reading, writing = os.pipe()
     between = os.fork()
@@ -110,7 +113,7 @@ def _within(room: Sequence[int], theirs: _socket.socket, life: int, maps: Maps) 
             try:
                 for descriptor, kind in zip(room, (USER, NETWORK), strict=True):
                     checked("the session's loopback", libc.setns(ctypes.c_int(descriptor), ctypes.c_int(kind)))
-                said = b"%d" % _cloned(_SPACES & ~NETWORK | _PARENT, theirs, life, maps, alone=False)
+                said = b"%d" % _cloned(_SPACES & ~NETWORK | _PARENT, theirs, life, maps, early, alone=False)
             except Refused as error:
                 said = str(error).encode("utf-8", "backslashreplace")
             os.write(writing, said)
@@ -160,7 +163,7 @@ class Maps:
             os.close(file)
 
 
-def _live(hand: _socket.socket, life: int, maps: Maps, *, alone: bool) -> None:
+def _live(hand: _socket.socket, life: int, maps: Maps, early: bytes, *, alone: bool) -> None:
     """The whole life of process 1: never returns. `alone`: its network is its own."""
     status = _NOT_RUN  # of whatever ends it but what it says itself
     try:
@@ -170,7 +173,7 @@ def _live(hand: _socket.socket, life: int, maps: Maps, *, alone: bool) -> None:
         problem = ""
         made = None
         try:
-            made = _Made(maps, alone=alone)
+            made = _Made(maps, early, alone=alone)
         except (Refused, OSError) as error:
             problem = str(error)
         _said, given = received(hand)
@@ -182,10 +185,8 @@ def _live(hand: _socket.socket, life: int, maps: Maps, *, alone: bool) -> None:
                 raise Refused(problem)
             if len(given) == 1:
                 raise Refused("process 1 has no descriptor left")
-            with open(given[1], "rb", closefd=False) as file:
-                file.seek(0)
-                order = marshal.loads(file.read())
-            made.finish(order)
+            early, order = early_of(given[1]), order_in(given[1])
+            made.finish(early, order)
             talk, life = _placed(talk, life, given[2:], order["targets"])
             _renounce(order, life)
             listener, why = tell_of_calls(order["told"]) if order["told"] else (-1, "")
@@ -222,10 +223,23 @@ def received(orders: _socket.socket) -> tuple[bytes, list[int]]:
     return said, given
 
 
-class _Made:
-    """What every sandbox has, and what is needed to make the rest."""
+def early_of(descriptor: int) -> bytes:
+    """The part of an order that says nothing about its call but what the host shows it, as
+    `gateway.sandbox.backends.launcher` writes it. It alone is read by who serves other calls, too."""
+    return os.pread(descriptor, int.from_bytes(os.pread(descriptor, LENGTH, 0), "little"), LENGTH)
 
-    def __init__(self, maps: Maps, *, alone: bool) -> None:
+
+def order_in(descriptor: int) -> dict[str, Any]:
+    """The rest of it."""
+    start = LENGTH + int.from_bytes(os.pread(descriptor, LENGTH, 0), "little")
+    found: dict[str, Any] = marshal.loads(os.pread(descriptor, os.fstat(descriptor).st_size - start, start))
+    return found
+
+
+class _Made:
+    """What every sandbox has, what is known of the next one, and what is needed to make the rest."""
+
+    def __init__(self, maps: Maps, early: bytes, *, alone: bool) -> None:
         self._maps = maps
         os.umask(0)
         self._host = os.open("/proc/self", os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC)
@@ -236,10 +250,12 @@ class _Made:
             loopback()
         self._root = Root(maps.machine)
         self._root.begin()
+        if early:
+            self._root.prepare(early)
 
-    def finish(self, order: dict[str, Any]) -> None:
+    def finish(self, early: bytes, order: dict[str, Any]) -> None:
         """All that the order says is there, and nothing else. Raises Refused."""
-        self._root.fill(order)
+        self._root.fill(early, order)
         self._root.finish()
         if order["alone"]:
             # One more within the one that owns all of this, and then none: neither this process nor any that it starts

@@ -224,7 +224,7 @@ def test_why_it_could_not_be_built_is_told_also_when_process_1_has_ended_by_then
     theirs.send(b"made %d" % gone.pid)
     theirs.send(b"failed for a reason")
     with pytest.raises(SandboxError, match="could not be built: for a reason"):
-        Held(ours, (), lambda: None)
+        Held(ours, (), lambda: None).built()
     theirs.close()
 
 
@@ -236,6 +236,7 @@ def test_what_process_1_never_says_ends_the_call(said: bytes) -> None:
         theirs.send(b"made %d" % sleeper.pid)
         theirs.send(b"ready")
         held = Held(ours, (), lambda: None)
+        held.built()
         theirs.send(said)
         assert held.wait() == 137
         assert sleeper.wait() == -signal.SIGKILL
