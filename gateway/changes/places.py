@@ -78,16 +78,19 @@ class Places:
         place = self._by_text.get((base, above))
         if place is None or name in _NO_NAMES:
             return False
-        if name in place.settled:
-            return True
-        if not self._saver.has_only_new(place.real):
+        settled = name in place.settled
+        if not settled and not self._saver.has_only_new(place.real):
             return False
+        if exact and not settled:
+            return True
         try:
-            return exact or not S_ISLNK(os.lstat(f"{place.real}/{os.fsdecode(name)}").st_mode)
+            found = os.lstat(f"{place.real}/{os.fsdecode(name)}")
         except FileNotFoundError:
             return True
         except OSError:
             return False
+        # Nobody tells of what others put under a name meanwhile.
+        return not S_ISLNK(found.st_mode) and not (settled and self._saver.is_to_be_saved((found.st_dev, found.st_ino)))
 
     def is_new(self, base: str, text: bytes) -> bool:
         """Whether a name may come or go with nothing written down: it lies among what came with the call, and is on no

@@ -109,6 +109,10 @@ class Saver:
             self._copy(path, found)
         return found.inode in self.copied
 
+    def is_to_be_saved(self, inode: Inode) -> bool:
+        """Whether a file is one of those that were there, of which no copy was made."""
+        return inode in self._known and inode not in self.copied
+
     def part(self, path: str) -> None:
         """Gives a name a file of its own where the one it has is somebody else's, too."""
         try:

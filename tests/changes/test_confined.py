@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import os
+from threading import Thread
 from typing import TYPE_CHECKING
 
 import pytest
 from changes.worlds import tree
+from consoles import until
 from warmed import warm
 
 from gateway.api.changes import Changes
@@ -66,6 +68,31 @@ def test_without_saving_nothing_is_kept(gateway: Gateway) -> None:
     with Executor(gateway, saves_changes=False) as executor:
         assert executor.run("echo two >> src/a").result.status == 0
     assert kept(gateway) == []
+
+
+@needs_namespaces
+def test_an_old_file_that_somebody_links_to_meanwhile_is_saved_before_it_is_written(
+    gateway: Gateway, tmp_path: Path
+) -> None:
+    top = tmp_path / "workspace"
+    (top / "old").write_text("old\n")
+
+    def link() -> None:
+        until((top / "ready").exists)
+        (top / "src/a").unlink()
+        (top / "src/a").symlink_to("../old")
+        (top / "go").touch()
+
+    somebody = Thread(target=link, daemon=True)
+    somebody.start()
+    with Executor(gateway) as executor:
+        done = executor.run(
+            "echo two > src/a; echo > ready; until [ -e go ]; do sleep 0.01; done; echo three > src/a; cat old"
+        )
+    somebody.join()
+    assert (done.result.status, done.result.stdout) == (0, b"three\n")
+    Changes(gateway).undo(1)
+    assert (top / "old").read_text() == "old\n"
 
 
 @needs_namespaces
