@@ -40,6 +40,7 @@ STARTS = {
     "sandbox/session.py": (1, "the call itself, by /bin/sh, where policy permits no sandbox at all"),
     "sandbox/launched/command.py": (2, "the call itself, inside of its sandbox"),
     "calls/hooks/reach.py": (1, "a hook that a person's own policy names, from `persons_program`"),
+    "calls/fetching.py": (2, "looked at alone, not started: by which Python the pip runs that the call will start"),
     "frontends/doctor_agents.py": (1, "hook lines as they stand in settings, and a person's agents, for their version"),
     "install/live.py": (1, "a person's own agent, from `persons_program`"),
     "install/codextrust.py": (1, "a person's own Codex, from `persons_program`"),
