@@ -7,7 +7,7 @@ from gateway.judge.pipeline import TEMP
 from gateway.model.effect import LEAVE
 from gateway.model.plan import Network
 from gateway.sandbox.base import Names
-from gateway.sandbox.marks import COMPARED, DEEP, PROGRAMS
+from gateway.sandbox.marks import COMPARED, DEEP
 from gateway.sandbox.plan import plan_of
 from gateway.sandbox.profile import profile_of
 from gateway.sandbox.run import Protection
@@ -72,7 +72,6 @@ class Planner(Value):
         def look(folder: str, bounded: bool) -> Names:
             marks = surveyor.marks(verdict, folder, bounded=bounded)
             held = [mark for mark in marks if (mark.fixed or mark.hidden) and mark.kind != COMPARED]
-            held = [mark for mark in held if mark.fixed != PROGRAMS]  # new ones may well come
             found = {mark.path: mark.fixed or mark.hidden for mark in held}
             closed = tuple([mark.path for mark in marks if mark.closed])
             return Names(found, closed, tuple([mark.path for mark in marks if mark.kind == DEEP]))

@@ -15,7 +15,7 @@ from gateway.core.value import Value
 from gateway.policy.path_protection import FREE, Standing
 from gateway.policy.trie import choose
 from gateway.sandbox.base import SandboxError, TooMuch
-from gateway.sandbox.marks import DEEP, Mark, git_marks, may_matter_to_git, program_marks
+from gateway.sandbox.marks import DEEP, Mark, git_marks, may_matter_to_git, may_matter_to_programs, program_marks
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -86,7 +86,9 @@ class Tree:
 
     def concerns(self, folder: str, name: str) -> bool:
         """Whether a name that came or went may be spoken of by rules."""
-        return may_matter_to_git(folder, name) or bool(self.protection.names(folder, (name,)))
+        if may_matter_to_git(folder, name) or may_matter_to_programs(folder, name):
+            return True
+        return bool(self.protection.names(folder, (name,)))
 
     def changed(self, folder: str) -> None:
         """It must be listed again."""

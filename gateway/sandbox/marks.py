@@ -30,8 +30,9 @@ INSTALLS = frozenset(
     ("install", "i", "ci", "add", "sync", "update", "upgrade", "up", "remove", "rm", "uninstall", "un", "rebuild",
      "link", "dedupe", "prune", "develop", "require")
 )  # fmt: skip
-# What Python loads by its name each time it starts.
-_LOADED = ("sitecustomize.py", "usercustomize.py")
+# What Python loads by its name each time it starts, be it a file, a package or a library.
+_LOADED = ("sitecustomize", "usercustomize")
+_OF_ENVIRONMENTS = frozenset((".bin", "autoload.php", "bin", "pyvenv.cfg"))
 _RUNNERS = frozenset((".tox", ".nox"))
 
 
@@ -62,10 +63,19 @@ def program_marks(folder: str, kinds: Mapping[str, str], host: Host) -> Iterator
     elif name == "site-packages" and not _is_of_runner(folder):
         environment = dirname(dirname(dirname(folder)))
         if not host.is_missing(f"{environment}/pyvenv.cfg"):
-            names = [each for each in kinds if each.endswith(".pth") or each in _LOADED]
+            names = [each for each in kinds if _is_loaded(each)]
     for each in names:
-        if kinds.get(each) in ("dir", "file"):
+        if kinds.get(each) in ("dir", "file") or name == "site-packages":
             yield Mark(f"{folder}/{each}", kinds[each], hidden="", fixed=PROGRAMS, kept=PROGRAMS)
+
+
+def may_matter_to_programs(folder: str, name: str) -> bool:
+    """Whether a name that comes or goes may be one of `program_marks`, or make others such."""
+    return name in _OF_ENVIRONMENTS or (folder.endswith("/site-packages") and _is_loaded(name))
+
+
+def _is_loaded(name: str) -> bool:
+    return name.endswith(".pth") or name.partition(".")[0] in _LOADED
 
 
 def _is_of_runner(folder: str) -> bool:

@@ -103,6 +103,29 @@ def test_only_what_changed_is_listed(top: Path, protection, changes: Changes) ->
     assert (unspoken, host.listed) == ([], [str(top / "empty")])
 
 
+def test_an_environment_that_comes_to_be_is_known_step_by_step(top: Path, protection, changes: Changes) -> None:
+    tree = Tree(str(top), Machine(), protection)
+    tree.follow(changes)
+    tree.marks()
+    packages = top / "empty/env/lib/python3.11/site-packages"
+    steps = (
+        lambda: packages.parents[2].mkdir(),
+        lambda: (packages.parents[2] / "pyvenv.cfg").write_text("home = /usr/bin\n", encoding="utf-8"),
+        lambda: packages.mkdir(parents=True),
+        lambda: (packages.parents[2] / "bin").mkdir(),
+        lambda: (packages / "a.pth").write_text("", encoding="utf-8"),
+        lambda: (packages / "sitecustomize.py").symlink_to("nowhere"),
+        lambda: (packages / "usercustomize").mkdir(),
+        lambda: (packages / "a.pth").unlink(),
+    )
+    known = []
+    for step in steps:
+        step()
+        assert set(tree.marks()) == set(Tree(str(top), Machine(), protection).marks())
+        known.append(sorted(mark.path.rpartition("/")[2] for mark in tree.marks() if "/env/" in mark.path))
+    assert known[-2] == ["a.pth", "bin", "pyvenv.cfg", "sitecustomize.py", "usercustomize"]
+
+
 def test_where_no_watch_is_left_folders_are_asked(
     top: Path,
     protection,

@@ -58,6 +58,12 @@ class Protected:
         self._before: set[str] = set()
         self.identities: Identities | None = None
         self._originals: Originals | None = None
+        # Environments of Python that were there, and are not what the call is there to change.
+        self._environments = tuple(
+            each.path[: -len("pyvenv.cfg")]
+            for each in plan.mounts
+            if each.rule == PROGRAMS and each.access == FIXED and each.path.endswith("/pyvenv.cfg")
+        )
         self.began = 0  # in nanoseconds since the epoch
 
     def before(self) -> None:
@@ -65,6 +71,7 @@ class Protected:
         self.known = {folder: self._look(folder, True) for folder in self.plan.watched}
         everything = {path: rule for found in self.known.values() for path, rule in found.protected.items()}
         self._before = set(everything)
+        everything = {path: rule for path, rule in everything.items() if rule != PROGRAMS}
         held = {path: everything.get(path) or self._classify(path) for path in self.plan.held}
         fixed = {
             mount.path: mount.rule
@@ -94,9 +101,17 @@ class Protected:
         """The protected names that were not there before the call, with their rules. Raises SandboxError."""
         found: dict[str, str] = {}
         for watched in self.known:
-            now = self._look(watched, False).protected
-            found.update({path: rule for path, rule in now.items() if path not in self._before})
+            found.update(self._fresh(self._look(watched, False).protected))
         return found
+
+    def _fresh(self, now: Mapping[str, str]) -> dict[str, str]:
+        """Those of some names that were not there before. What an environment runs or loads may come with it, and
+        with packages of node and PHP."""
+        return {
+            path: rule
+            for path, rule in now.items()
+            if path not in self._before and (rule != PROGRAMS or path.startswith(self._environments))
+        }
 
     def sweep_live(self, fresh: Mapping[str, str], quarantine: Quarantine) -> Iterator[Violation]:
         """Takes away names that have appeared while the call runs. What git may be making is only tamed."""
@@ -134,7 +149,7 @@ class Protected:
         tried: set[str] = set()
         while True:
             now = self._now(watched, quarantine, reopened, found)
-            fresh = {path: rule for path, rule in now.items() if path not in self._before and path not in tried}
+            fresh = {path: rule for path, rule in self._fresh(now).items() if path not in tried}
             if not fresh:
                 return found
             tried.update(fresh)

@@ -276,6 +276,18 @@ def _program(name: str, path: str, text: str, before: str = "") -> Around:
     )
 
 
+def _loaded(name: str, text: str) -> Around:
+    """`text`: makes what an environment loads, which was not there before."""
+    there = ".venv/lib/python3.11/site-packages"
+    return Around(
+        name,
+        "programs",
+        text.format(there),
+        f"cat {there}/*.pth {there}/*customize* {there}/*/__init__.py | bash",
+        _VENV,
+    )
+
+
 PROGRAM_ATTEMPTS = (
     _program("a program of the environment is changed", ".venv/bin/tool", "hook .venv/bin/tool"),
     _program("a program of the environment is replaced", ".venv/bin/tool", "hook n; mv -f n .venv/bin/tool"),
@@ -287,6 +299,11 @@ PROGRAM_ATTEMPTS = (
     _program("a program of an environment that a shell enters by itself is changed", ".direnv/python-3.11/bin/tool", "hook .direnv/python-3.11/bin/tool", "mkdir -p .direnv/python-3.11/bin; echo home=/usr/bin > .direnv/python-3.11/pyvenv.cfg; "),
     _program("a program of an environment further down is changed", "a/b/venv/bin/tool", "hook n; mv n a/b/venv/bin/tool", "mkdir -p a/b/venv/bin; echo home=/usr/bin > a/b/venv/pyvenv.cfg; "),
     _program("what another environment loads is changed", "e/lib/python3.11/site-packages/sitecustomize.py", "hook e/lib/python3.11/site-packages/sitecustomize.py", "mkdir -p e/bin; echo home=/usr/bin > e/pyvenv.cfg; "),
+    _loaded("something more that the environment loads is made", "hook {}/new.pth"),
+    _loaded("something more that the environment loads comes by another name", "hook n; mv n {}/new.pth"),
+    _loaded("something more that the environment loads is a link", "hook n; ln -s $PWD/n {}/new.pth"),
+    _loaded("what the environment begins with is made", "hook {}/sitecustomize.py"),
+    _loaded("what the environment begins with is a package", "mkdir {0}/usercustomize; hook {0}/usercustomize/__init__.py"),
     _program("a program of PHP's packages is changed", "vendor/bin/tool", "hook vendor/bin/tool", "mkdir vendor; touch vendor/autoload.php; "),
     _program("the folder of node's packages is replaced", "node_modules/.bin/tool", "mv node_modules x; hook node_modules/.bin/tool", "true; "),
 )  # fmt: skip
