@@ -34,6 +34,8 @@ CHANGING = re.compile(
 )
 # Their last operand is a file.
 FILED = re.compile(r"(set-iam-policy|set-policy|set-custom-constraint)$")
+# Their last operand is a file that they write, with a key in it.
+KEYS = re.compile(r"iam service-accounts keys create$")
 # Of what reads: what begins with `check-` or `analyze-` may send what is to be checked, and these fetch to disk.
 NO_READING = re.compile(
     r"^(ml|model-armor|domains registrations get-register-parameters|container .*get-credentials|"
@@ -110,6 +112,8 @@ def host(group: str) -> str:
 
 def shape(path: tuple[str, ...]) -> str:
     words = " ".join(path)
+    if KEYS.match(words):
+        return ""
     if READING.match(path[-1]) and not NO_READING.match(words):
         if SECRETS.search(words):
             return "secret"
