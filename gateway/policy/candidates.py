@@ -157,16 +157,15 @@ class Finder(Subject):
         policy = self.policy
         commands = policy.commands
         program, argv = part.program, part.argv
-        if program not in commands and argv and argv[0] == program and program.islower() and "" not in commands:
-            return _NOBODY
         found: list[int] = []
-        for name in names_of(part):
-            entry = commands.get(name)
-            if entry:
-                found += _by_second_word(entry, part)
-        anyone = commands.get("")
-        if anyone:
-            found += _by_second_word(anyone, part)
+        if program in commands or not argv or argv[0] != program or not program.islower():
+            for name in names_of(part):
+                if name in commands:
+                    found += _by_second_word(commands[name], part)
+        if "" in commands:
+            found += _by_second_word(commands[""], part)
+        if not part.literal:
+            found += self._perhaps(part)
         if not found:
             return _NOBODY
         self.part = part
@@ -178,6 +177,15 @@ class Finder(Subject):
             if answer is YES or (answer is MAYBE and not allow):
                 holding.append((clause, answer, BOTH if answer is YES else 0))
         return holding
+
+    def _perhaps(self, part: Part) -> list[int]:
+        """Clauses that forbid, of which a word that is not known may be the second one."""
+        if not any(HOLE in word for word in (*part.argv, *part.operands)):
+            return []
+        policy = self.policy
+        entries = [policy.commands[name] for name in (*names_of(part), "") if name in policy.commands]
+        found = [clause for entry in entries for clauses in entry.values() for clause in clauses]
+        return [clause for clause in found if policy.rules[policy.clauses[clause][0]][LANE] != "allow"]
 
 
 def names_of(part: Part) -> set[str] | tuple[str]:
@@ -193,14 +201,10 @@ def names_of(part: Part) -> set[str] | tuple[str]:
 def _by_second_word(entry: dict[str, list[int]], part: Part) -> list[int]:
     """A second literal word of a pattern can stand anywhere in the command, behind any options."""
     found = list(entry.get("", ()))
-    if len(entry) == 1 and found:
-        return found
-    if not part.literal and any(HOLE in word for word in (*part.argv, *part.operands)):
-        return [clause for clauses in entry.values() for clause in clauses]
-    for words in (part.argv, part.subcommands, part.operands):
-        for word in filter(entry.__contains__, words):
-            if word:
-                found += entry[word]
+    has_none = entry.keys().isdisjoint
+    for said in (part.argv, part.subcommands, part.operands):
+        if said and not has_none(said):
+            found += [clause for word in said if word and word in entry for clause in entry[word]]
     return found
 
 
