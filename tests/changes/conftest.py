@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+from changes.drafts import layers_hold
 from changes.worlds import NOBODY
 
 if TYPE_CHECKING:
@@ -24,3 +25,10 @@ def users_place() -> Iterator[Path]:
         for above, folders, _files in os.walk(folder):
             for name in folders:
                 os.chmod(f"{above}/{name}", 0o700)
+
+
+@pytest.fixture(scope="module")
+def layers(tmp_path_factory: pytest.TempPathFactory) -> None:
+    """Layers over folders are to be had here."""
+    if not layers_hold(tmp_path_factory.mktemp("trial")):
+        pytest.skip("no folder can be laid over another here")

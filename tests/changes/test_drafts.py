@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
-from changes.drafts import Drafts, give_up_rights, in_child, layers_hold
+from changes.drafts import Drafts, give_up_rights, in_child
 
 from gateway.changes.drafted import COMMITTED, LOCKED, drafted
 from gateway.changes.keeping import discard, keep
@@ -22,11 +22,7 @@ from gateway.core.errors import StoreError
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-
-@pytest.fixture(scope="module", autouse=True)
-def _layers(tmp_path_factory: pytest.TempPathFactory) -> None:
-    if not layers_hold(tmp_path_factory.mktemp("trial")):
-        pytest.skip("no folder can be laid over another here")
+pytestmark = pytest.mark.usefixtures("layers")
 
 
 @pytest.fixture

@@ -11,7 +11,7 @@ from contextlib import suppress
 from pathlib import Path
 
 import pytest
-from changes.drafts import Drafts, in_child, layers_hold
+from changes.drafts import Drafts, in_child
 from fuzzing import THOROUGH
 
 from gateway.changes.drafted import drafted
@@ -21,13 +21,9 @@ from gateway.changes.undo import undo
 from gateway.changes.unfinished import finish_begun, finish_orphans
 from gateway.core.errors import StoreError
 
+pytestmark = pytest.mark.usefixtures("layers")
+
 MANY = 40_000 if THOROUGH else 400
-
-
-@pytest.fixture(scope="module", autouse=True)
-def _layers(tmp_path_factory: pytest.TempPathFactory) -> None:
-    if not layers_hold(tmp_path_factory.mktemp("trial")):
-        pytest.skip("no folder can be laid over another here")
 
 
 @pytest.fixture

@@ -8,7 +8,7 @@ import random
 from typing import TYPE_CHECKING
 
 import pytest
-from changes.drafts import Drafts, in_child, layers_hold, run_directly
+from changes.drafts import Drafts, in_child, run_directly
 from changes.worlds import fill, program
 from fuzzing import THOROUGH
 
@@ -19,13 +19,9 @@ from gateway.changes.unfinished import finish_begun
 if TYPE_CHECKING:
     from pathlib import Path
 
+pytestmark = pytest.mark.usefixtures("layers")
+
 PROGRAMS = 1_000 if THOROUGH else 30
-
-
-@pytest.fixture(scope="module", autouse=True)
-def _layers(tmp_path_factory: pytest.TempPathFactory) -> None:
-    if not layers_hold(tmp_path_factory.mktemp("trial")):
-        pytest.skip("no folder can be laid over another here")
 
 
 def world(top: Path, seed: int) -> tuple[Drafts, dict[str, tuple[object, ...]], dict[str, tuple[object, ...]]]:

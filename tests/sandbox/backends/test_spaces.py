@@ -28,26 +28,9 @@ from gateway.sandbox.spawn import children
 from ..started import LINKS, Call, odd_plan, shell
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
     from pathlib import Path
 
 PLAIN = SandboxPlan((), (), (), "/", (), Network(), Limits())
-
-
-@pytest.fixture
-def own() -> Iterator[Launcher]:
-    """A launcher of the test's own."""
-    made = Launcher(SPACES)
-    yield made
-    made.stop()
-
-
-@pytest.fixture
-def backend(own: Launcher) -> Spaces:
-    probe = Spaces().probe()
-    if not probe.works:
-        pytest.skip(f"namespaces do not hold here: {probe.reason}")
-    return Spaces(own)
 
 
 @pytest.fixture

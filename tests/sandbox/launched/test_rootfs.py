@@ -11,34 +11,20 @@ import pytest
 
 from gateway.model.limits import Limits
 from gateway.model.plan import HIDDEN, READ, WRITE, Mount, Network, SandboxPlan
-from gateway.sandbox.backends.launcher import SPACES, Launcher
-from gateway.sandbox.backends.spaces import Spaces
 from gateway.sandbox.base import SandboxError
 from gateway.sandbox.spawn import children
 
 from ..started import LINKS, Call, shell
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable
     from pathlib import Path
+
+    from gateway.sandbox.backends.launcher import Launcher
+    from gateway.sandbox.backends.spaces import Spaces
 
 SYSTEM = tuple(Mount(path, READ) for path in ("/usr", "/etc") if os.path.isdir(path))
 SECRET = "what nobody may read"
-
-
-@pytest.fixture
-def own() -> Iterator[Launcher]:
-    made = Launcher(SPACES)
-    yield made
-    made.stop()
-
-
-@pytest.fixture
-def backend(own: Launcher) -> Spaces:
-    probe = Spaces().probe()
-    if not probe.works:
-        pytest.skip(f"namespaces do not hold here: {probe.reason}")
-    return Spaces(own)
 
 
 @pytest.fixture
