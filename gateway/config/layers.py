@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
     Parse = Callable[[bytes, str], dict[str, Any]]
 
-PRESETS = ("builtin", "guard", "daily", "ci", "enterprise", "python", "node", "systems", "remote-reading")
+PRESETS = ("builtin", "guard", "shows", "daily", "ci", "enterprise", "python", "node", "systems", "remote-reading")
 MAX_BYTES = 8_000_000
 
 TESTS_ENDING = ".tests.yaml"

@@ -19,7 +19,8 @@ from gateway.spec.tools import compile_tools
 from gateway.tools.registry import Registry
 
 PRESETS = (
-    "builtin", "guard", "daily", "ci", "enterprise", "python", "node", "systems", "remote-reading", "project.example",
+    "builtin", "guard", "shows", "daily", "ci", "enterprise", "python", "node", "systems", "remote-reading",
+    "project.example",
 )  # fmt: skip
 SHIPPED = Path(__file__).parents[2] / "policies"
 
