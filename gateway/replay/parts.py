@@ -55,6 +55,8 @@ _working: list[Callable[[Any], Any]] = []
 def _begin(make: Callable[[], Callable[[Any], Any]]) -> None:
     import signal
 
+    # A handler of whoever started it would only note the signal here, and the pool would wait for it for ever.
+    signal.signal(signal.SIGTERM, signal.SIG_DFL)
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # whoever started it is told, and ends it
     _working[:] = [make()]
 

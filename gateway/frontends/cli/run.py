@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import signal
 import sys
+from contextlib import contextmanager
 
 from gateway.core.cancel import Cancel
 from gateway.core.errors import CallError, ConfigError, Problem
@@ -23,10 +24,11 @@ from gateway.sandbox.run import NOT_RUN
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     from gateway.api.gateway import Gateway
     from gateway.calls.output import Done, Progress
+    from gateway.calls.session import Session
     from gateway.frontends.arguments import Request
     from gateway.model.call import RawCall
     from gateway.tools.tool import Tool
@@ -45,27 +47,33 @@ def run(request: Request) -> int:
     with gateway, gateway.session(single=True) as session:
         raw = raw_call(gateway, request)
         cancel = Cancel()
-        came = _ends_with_signals(cancel)
-        if request.json:
-            done = gateway.call(raw, session=session, cancel=cancel)
-            write(_json(done, full=request.full))
-            return status_of(done, came)
-        tool = _tool(gateway, raw)
-        screen = Screen(sys.stdout, look)
-        if not screen.is_terminal:
-            done = gateway.call(raw, session=session, cancel=cancel)
-            _plain(done)
-            return status_of(done, came)
-        if tool is not None:
-            screen.call(tool, raw)
-
-        def progress(each: Progress) -> None:
-            if tool is not None:
-                screen.progress(tool, each)
-
-        done = gateway.call(raw, session=session, cancel=cancel, progress=progress)
-        screen.done(tool, raw, done)
+        with _ended_by_signals(cancel) as came:
+            done = _done(request, gateway, session, raw, cancel, look)
     return status_of(done, came)
+
+
+def _done(request: Request, gateway: Gateway, session: Session, raw: RawCall, cancel: Cancel, look: Look) -> Done:
+    """The call through its life, and what is said of it."""
+    if request.json:
+        done = gateway.call(raw, session=session, cancel=cancel)
+        write(_json(done, full=request.full))
+        return done
+    tool = _tool(gateway, raw)
+    screen = Screen(sys.stdout, look)
+    if not screen.is_terminal:
+        done = gateway.call(raw, session=session, cancel=cancel)
+        _plain(done)
+        return done
+    if tool is not None:
+        screen.call(tool, raw)
+
+    def progress(each: Progress) -> None:
+        if tool is not None:
+            screen.progress(tool, each)
+
+    done = gateway.call(raw, session=session, cancel=cancel, progress=progress)
+    screen.done(tool, raw, done)
+    return done
 
 
 def status_of(done: Done, came: Sequence[int] = ()) -> int:
@@ -97,9 +105,10 @@ def _tool(gateway: Gateway, raw: RawCall) -> Tool | None:
         return None  # the call says so itself
 
 
-def _ends_with_signals(cancel: Cancel) -> list[int]:
+@contextmanager
+def _ended_by_signals(cancel: Cancel) -> Iterator[list[int]]:
     """The first signal ends the call with all it has started, in good order; another one ends this process. Gives what
-    will hold the signals that came."""
+    holds the signals that came."""
     came: list[int] = []
 
     def end(number: int, _frame: object) -> None:
@@ -107,10 +116,15 @@ def _ends_with_signals(cancel: Cancel) -> list[int]:
         cancel.set()
         signal.signal(number, signal.SIG_DFL)
 
-    for number in ENDING:
-        if signal.getsignal(number) is not signal.SIG_IGN:
+    before = {number: signal.getsignal(number) for number in ENDING}
+    for number, handler in before.items():
+        if handler is not signal.SIG_IGN:
             signal.signal(number, end)
-    return came
+    try:
+        yield came
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, signal.SIG_DFL if handler is None else handler)
 
 
 def _plain(done: Done) -> None:
