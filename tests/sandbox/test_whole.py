@@ -159,7 +159,7 @@ def test_everything_ends_with_the_gateway(whole: Whole, plan: SandboxPlan) -> No
         "running = {name}().start(plan, ['/bin/sh', '-c', text], Streams(0, 1, 2))\n"
         "if sys.argv[1] == 'run': running.release()\n"
         "elif hasattr(running, '_built'): running._built.recv(1)\n"
-        "print(running.pid, running.root, flush=True)\n"
+        "os.write(1, f'{{running.pid}} {{running.root}}\\n'.encode())  # at once: the command writes there, too\n"
         "import time; time.sleep(1000)\n"
     )
     name = type(whole).__name__
