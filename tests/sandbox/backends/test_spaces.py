@@ -52,15 +52,25 @@ def ran(backend: Spaces, plan: SandboxPlan, text: str) -> tuple[int, bytes]:
 
 
 def waiting(own: Launcher, number: int, seconds: float = 20) -> list[int]:
-    """The processes of a launcher, once there are so many."""
+    """The processes of a launcher, once there are so many or the time is over."""
     poll = select.poll()
     found = children(pid_of(own))
     while len(found) != number and seconds > 0:
         poll.poll(20)
         seconds -= 0.02
         found = children(pid_of(own))
-    assert len(found) == number
     return found
+
+
+def made_beforehand(backend: Spaces, own: Launcher, plan: SandboxPlan) -> int:
+    """The process 1 that waits for the next call. It goes as soon as anything is mounted on the host, by whomever."""
+    for _ in range(20):
+        ran(backend, plan, "true")
+        ran(backend, plan, "true")
+        found = waiting(own, 1, seconds=1)
+        if len(found) == 1:
+            return found[0]
+    raise AssertionError("none is made beforehand")
 
 
 def test_what_it_cannot_express_is_named() -> None:
@@ -122,23 +132,22 @@ def test_what_could_not_be_started_never_looks_like_success(
 
 def test_nothing_is_made_beforehand_for_a_single_call(backend: Spaces, own: Launcher, plan: SandboxPlan) -> None:
     assert ran(backend, plan, "exit 3") == (3, b"")
-    waiting(own, 0)
+    assert waiting(own, 0) == []
 
 
 def test_where_calls_follow_each_other_the_next_is_made_beforehand(
     backend: Spaces, own: Launcher, plan: SandboxPlan
 ) -> None:
-    for _ in range(2):
-        ran(backend, plan, "true")
-    ready = waiting(own, 1)
-    with Call(backend, plan, shell("true")) as call:
-        assert call.running.root == ready[0]
+    def is_next() -> bool:
+        ready = made_beforehand(backend, own, plan)
+        with Call(backend, plan, shell("true")) as call:
+            return call.running.root == ready
+
+    assert any(is_next() for _ in range(5))
 
 
 def test_one_that_has_ended_meanwhile_is_replaced(backend: Spaces, own: Launcher, plan: SandboxPlan) -> None:
-    for _ in range(2):
-        ran(backend, plan, "true")
-    ready = waiting(own, 1)[0]
+    ready = made_beforehand(backend, own, plan)
     held = os.pidfd_open(ready)
     os.kill(ready, signal.SIGKILL)
     select.select([held], [], [], 20)
@@ -300,7 +309,7 @@ def test_who_never_says_go_starts_nothing(backend: Spaces, own: Launcher, plan: 
         call.running.kill()
         assert call.running.wait() == 137
         assert os.read(call.read, 100) == b""
-    waiting(own, 0)
+    assert waiting(own, 0) == []
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root may mount")
