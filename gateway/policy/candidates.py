@@ -164,6 +164,9 @@ class Finder(Subject):
                     found += _by_second_word(commands[name], part)
         if "" in commands:
             found += _by_second_word(commands[""], part)
+        words = policy.words
+        if not words.keys().isdisjoint(argv):
+            found += [clause for word in argv if word in words for clause in words[word]]
         if not part.literal:
             found += self._perhaps(part)
         if not found:

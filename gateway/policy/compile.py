@@ -79,6 +79,7 @@ class _Builder:
         self.paths: list[tuple[str, int]] = []
         self.hosts: list[tuple[str, int]] = []
         self.commands: dict[str, dict[str, list[int]]] = {}
+        self.words: dict[str, list[int]] = {}
         self.tools: dict[str, list[int]] = {}
         self.tool_globs: list[int] = []
         self.kinds: dict[str, list[int]] = {}
@@ -169,7 +170,11 @@ class _Builder:
             for pattern in when["command"]:
                 compiled = commandpattern.compile_once(pattern)
                 program, second = commandpattern.first_words(compiled)
-                self._command(program, commandpattern.longest_word(compiled) if lane == "allow" else second, clause)
+                word = commandpattern.longest_word(compiled) if lane == "allow" else second
+                if lane == "allow" and not program and word:
+                    self.words.setdefault(word, []).append(clause)
+                else:
+                    self._command(program, word, clause)
         elif "exec" in when:
             self._exec(when["exec"], clause)
         else:
@@ -216,6 +221,7 @@ class _Builder:
             "paths": paths.build(self.paths, fold=self.fold),
             "hosts": hosts.build(self.hosts),
             "commands": self.commands,
+            "words": self.words,
             "tools": self.tools,
             "tool_globs": self.tool_globs,
             "kinds": self.kinds,

@@ -58,15 +58,15 @@ class Policy(Value):
     `rules`: rows as above. `clauses`: `[rule, tests, tests of the command]`, one for each alternative of a rule; a
     test is `[predicate, argument]`. `forbidding`: the clauses of rules that deny or ask, and are enforced; the
     others need not be unpacked to know what is kept from a call. Everything else maps what a call shows (path,
-    host, program and another word, tool, kind of effect) to clauses, `kinds_contained` the kinds of what contained
-    calls show, by mode, where allow rules speak of those alone. `delegations`, `asks_branch`: whether any rule
-    silences another, or tests the branch. `levels`: verdicts by level that a policy sets. `revision`: digest of
-    everything it was compiled from. `seen`: what the paths index said of paths, kept by a process that judges many
-    calls; None keeps nothing. `review`: what a reviewer is to see (`gateway.model.decision.REVIEWS`), "" where no
-    policy says. `contains`: ids of the rules for which it counts whether a call is contained; `registries`: names
-    of installers that may read from theirs (`gateway.policy.installs`); `written`: what the sandbox lets calls
-    write, as its setting has it; `contained`: the mildest that becomes of their changes
-    (`gateway.model.changes.BOUNDS`).
+    host, program and another word, word as written of any program, tool, kind of effect) to clauses,
+    `kinds_contained` the kinds of what contained calls show, by mode, where allow rules speak of those alone.
+    `delegations`, `asks_branch`: whether any rule silences another, or tests the branch. `levels`: verdicts by
+    level that a policy sets. `revision`: digest of everything it was compiled from. `seen`: what the paths index
+    said of paths, kept by a process that judges many calls; None keeps nothing. `review`: what a reviewer is to see
+    (`gateway.model.decision.REVIEWS`), "" where no policy says. `contains`: ids of the rules for which it counts
+    whether a call is contained; `registries`: names of installers that may read from theirs
+    (`gateway.policy.installs`); `written`: what the sandbox lets calls write, as its setting has it; `contained`:
+    the mildest that becomes of their changes (`gateway.model.changes.BOUNDS`).
     """
 
     files: list[str]
@@ -76,6 +76,7 @@ class Policy(Value):
     paths: Any
     hosts: Any
     commands: dict[str, dict[str, list[int]]]
+    words: dict[str, list[int]]
     tools: dict[str, list[int]]
     tool_globs: list[int]
     kinds: dict[str, list[int]]
