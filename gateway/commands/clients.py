@@ -191,12 +191,39 @@ _OF_GOOGLE = ".googleapis.com"
 _LOGIN_OF_GOOGLE = Connect("oauth2.googleapis.com", 443, "fetch", (), "provider")
 
 
+# What a word names that somebody owns: a resource by its full name, a login of a project, a registry of one.
+_OWNED = re.compile(
+    r"(?:(?<![a-z])projects/|\.pkg\.dev/|gcr\.io/)([^/?#]*)|@([^@/]*)\.iam\.gserviceaccount|"
+    r"(?:organizations|folders|billingaccounts|customers)/()|gserviceaccount()|:/()/",
+    re.IGNORECASE,
+).finditer
+# Groups of commands whose operand is what somebody owns; none but a project may be known as the person's.
+_OWNERS = frozenset(("access-context-manager", "asset", "billing", "org-policies", "organizations", "projects",
+                     "resource-manager", "scc"))  # fmt: skip
+
+
+_OWNERS_OPTIONS = frozenset(("--project", "--billing-project", "--organization", "--folder", "--billing-account"))
+
+
+def _names_another(look: _Look) -> bool:
+    """Whether a command names what may not be the person's: no project of the configurations."""
+    part, own = look.part, {row[1] for row in look.fact.rows if row[0] == "project"}
+    named = {next(filter(None, found.groups()), "") for word in part.argv for found in _OWNED(word)}
+    for word, behind in zip(part.argv, (*part.argv[1:], ""), strict=True):
+        option, joined, value = word.partition("=")
+        if option in _OWNERS_OPTIONS:
+            named.add(value if joined else behind)
+    if not _OWNERS.isdisjoint(part.subcommands[:1]):
+        named.update(part.operands)
+    return not named <= own
+
+
 def _gcloud(look: _Look) -> None:
     if look.fact.why:
         look.code(look.fact.why)
         return
-    if any(look.words):
-        return  # another login, which is fetched elsewhere, or lies in a file that the words name
+    if any(look.words) or _names_another(look):
+        return  # another login, which is fetched elsewhere, or lies in a file; or another's, who reads what is asked
     for at in look.connects:
         effect = look.items[at].effect
         # Whoever owns a bucket can read what is asked of it.

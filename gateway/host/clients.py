@@ -97,7 +97,7 @@ def _one(host: Host, *names: str) -> str:
 
 
 def _gcloud(host: Host, context: Context) -> ClientFact:
-    from gateway.steering.cloud_settings import gcloud_why
+    from gateway.steering.cloud_settings import gcloud_projects, gcloud_why
 
     if host.variable("CLOUDSDK_CONFIG"):
         raise _Unclear("CLOUDSDK_CONFIG is set")
@@ -110,8 +110,13 @@ def _gcloud(host: Host, context: Context) -> ClientFact:
         raise _Unclear(f"{folder} cannot be read") from None
     if len(names) > MOST_FILES:
         raise _Unclear("there are too many configurations")
-    whys = [gcloud_why(_text(f"{folder}/{name}", host, context)) for name in sorted(names)]
-    return ClientFact(next(filter(None, whys), ""))
+    texts = [_text(f"{folder}/{name}", host, context) for name in sorted(names)]
+    if why := next(filter(None, map(gcloud_why, texts)), ""):
+        raise _Unclear(why)
+    found = [row for text in texts for row in gcloud_projects(text)]
+    if chosen := host.variable("CLOUDSDK_CORE_PROJECT"):
+        found.append(("project", chosen))
+    return ClientFact("", (), tuple(dict.fromkeys(found)))
 
 
 _CLIENTS: dict[str, Callable[[Host, Context], ClientFact]] = {

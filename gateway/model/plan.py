@@ -131,6 +131,7 @@ class SandboxPlan(Value):
     draft: str = ""
     laid: tuple[tuple[str, tuple[str, ...], str], ...] = ()
     packages: str = ""
+    transient: tuple[str, ...] = ()
 
     @property
     def writes(self) -> bool:

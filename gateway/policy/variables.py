@@ -7,7 +7,7 @@ from gateway.policy import globs
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Container, Iterable, Mapping
     from typing import Any
 
 USUAL = (
@@ -36,6 +36,16 @@ _BESIDE_LOGIN = {
         "CLOUDSDK_ACTIVE_CONFIG_NAME", "CLOUDSDK_CORE_PROJECT", "CLOUDSDK_COMPUTE_REGION", "CLOUDSDK_COMPUTE_ZONE",
     ),
 }  # fmt: skip
+# What goes with a login, so that its program asks no other host about itself.
+_TOLD_BESIDE = {
+    ".config/gcloud": {
+        "CLOUDSDK_CORE_CHECK_GCE_METADATA": "false", "CLOUDSDK_CORE_DISABLE_USAGE_REPORTING": "true",
+        "CLOUDSDK_CORE_ENABLE_FEATURE_FLAGS": "false", "CLOUDSDK_COMPONENT_MANAGER_DISABLE_UPDATE_CHECK": "true",
+        "CLOUDSDK_SURVEY_DISABLE_PROMPTS": "true",
+    },
+}  # fmt: skip
+# Programs that do not start where they cannot write beside their login: tokens that they renew, logs.
+_WRITTEN_BESIDE = (".config/gcloud", ".azure")
 
 _MOST_KNOWN = 8
 _known: dict[tuple[tuple[tuple[str, str], ...], tuple[str, ...]], tuple[tuple[str, str], ...]] = {}
@@ -71,7 +81,15 @@ def _beside(lent: tuple[str, ...], given: Mapping[str, str], home: str) -> dict[
     files = [each for each in given.get("KUBECONFIG", "").split(":") if each]
     if files and set(files) <= set(lent):
         names.append("KUBECONFIG")
-    return {name: given[name] for name in names if given.get(name)}
+    told = [found for folder, found in _TOLD_BESIDE.items() if f"{home}/{folder}" in lent]
+    return {name: given[name] for name in names if given.get(name)} | dict(
+        pair for each in told for pair in each.items()
+    )
+
+
+def written_beside(lent: Container[str], home: str) -> tuple[str, ...]:
+    """Of folders of logins those in which their program must be able to write, for itself at least."""
+    return tuple([path for each in _WRITTEN_BESIDE if (path := f"{home}/{each}") in lent])
 
 
 def _passed(given: tuple[tuple[str, str], ...], named: tuple[str, ...]) -> tuple[tuple[str, str], ...]:

@@ -59,6 +59,7 @@ def plan_data(plan: SandboxPlan) -> dict[str, Any]:
         "contained": plan.contained,
         "free": plan.free,
         "layers": [path for path, _folder in plan.layers],
+        "transient": list(plan.transient),
         "watched": list(plan.watched),
         "held": list(plan.held),
         "weaker": list(plan.weaker),
@@ -77,6 +78,7 @@ def plan_text(found: dict[str, Any], style: Style) -> str:
         shown = [_mount(each) for each in found["mounts"] if each["access"] == access]
         lines += _labelled(label, shown, style)
     lines += _labelled("copied", [f"{visible(each)}/" for each in found["layers"]], style)
+    lines += _labelled("not kept", [f"{visible(each)}/" for each in found["transient"]], style)
     lines += _labelled("put back", list(map(visible, found["held"])), style)
     lines += _labelled("watched", list(map(visible, found["watched"])), style)
     lines += _labelled("its own", list(map(visible, found["private"])), style)

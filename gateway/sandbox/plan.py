@@ -13,7 +13,7 @@ from gateway.model.plan import FIXED, HIDDEN, READ, WORKSPACE_SECRETS, WRITE, Mo
 from gateway.policy.caches import is_cache
 from gateway.policy.confine import BY_PROFILE, folder_of, grants_of
 from gateway.policy.path_protection import HIDE_SETTING
-from gateway.policy.variables import environment_of
+from gateway.policy.variables import environment_of, written_beside
 from gateway.sandbox.agreed import agreed_of
 from gateway.sandbox.base import SandboxError
 from gateway.sandbox.kept import ONCE, drafted_of, keeps_nothing, layer_of, room_of, shared_by
@@ -112,6 +112,7 @@ class _Planning:
             loopback=f"{survey.rooms}/{self.room}" if self.room and network.mode == "off" else "",
             fetching=fetching_of(self.grants, self.profile, survey.refused, survey.only),
             drafted=drafted_of(self.mounts.values(), self.caches) if self.verdict.drafts else (),
+            transient=written_beside(self.secret, survey.home),
         )
         return planned if self.sockets else with_packages(planned, self.grants, self.agreed, survey, context)
 

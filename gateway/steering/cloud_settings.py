@@ -75,6 +75,11 @@ def gcloud_why(text: str) -> str:
     return ""
 
 
+def gcloud_projects(text: str) -> list[Row]:
+    """`project NAME` for the one that a configuration of gcloud names. Raises NotRead."""
+    return [("project", value) for section, key, value in _entries(text) if (section, key) == ("core", "project")]
+
+
 def _entries(text: str) -> Iterator[tuple[str, str, str]]:
     if not text:
         return

@@ -7,11 +7,12 @@ import base64
 import json
 import os
 import shutil
+import sqlite3
 import ssl
 import subprocess
 import tempfile
 import threading
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -62,6 +63,11 @@ KUBERNETES = {
     },
     "/api/v1/namespaces/web/pods": PODS,
 }  # fmt: skip
+OF_GOOGLE = "CLOUDSDK_CORE_CUSTOM_CA_CERTS_FILE"
+GOOGLE: dict[str, Any] = {
+    "/token": {"access_token": "short", "expires_in": 3600, "token_type": "Bearer"},
+    "/v1/projects": {"projects": [{"projectId": "p", "name": "P", "projectNumber": "1", "lifecycleState": "ACTIVE"}]},
+}
 
 
 class World:
@@ -78,7 +84,7 @@ class World:
         (self.work / "ca.pem").write_bytes(authority)
         (top / "policies/user.yaml").write_text(
             "version: 1\nextends: [daily, remote-reading]\n"
-            f"settings: {{sandbox: {{set: {{GIT_SSL_CAINFO: {self.work}/ca.pem}}}}}}\n"
+            f"settings: {{sandbox: {{set: {{GIT_SSL_CAINFO: {self.work}/ca.pem, {OF_GOOGLE}: {self.work}/ca.pem}}}}}}\n"
         )
         trust = {"certificate-authority-data": base64.b64encode(authority).decode()}
         config = {
@@ -105,6 +111,19 @@ class World:
         git("init", self.work)
         git("-C", self.work, "remote", "add", "origin", "https://github.com/a/b.git")
 
+    def google(self) -> Path:
+        """The folder of a person's login at Google."""
+        folder = self.home / ".config/gcloud"
+        (folder / "configurations").mkdir(parents=True)
+        (folder / "active_config").write_text("default")
+        (folder / "configurations/config_default").write_text("[core]\naccount = ann@example.com\nproject = p\n")
+        login = {"type": "authorized_user", "client_id": "c", "client_secret": "s", "refresh_token": "r"}
+        with closing(sqlite3.connect(folder / "credentials.db")) as store:
+            store.execute('CREATE TABLE "credentials" (account_id TEXT PRIMARY KEY, value BLOB)')
+            store.execute("INSERT INTO credentials VALUES (?, ?)", ("ann@example.com", json.dumps(login)))
+            store.commit()
+        return folder
+
     @contextmanager
     def opened(self) -> Iterator[Gateway]:
         world = self
@@ -120,7 +139,7 @@ class World:
                 if host == "github.com":
                     status, kind, answer = world.git(self, path, query, body)
                 else:
-                    found = KUBERNETES.get(path)
+                    found = (GOOGLE if host.endswith(".googleapis.com") else KUBERNETES).get(path)
                     status, kind, answer = 200 if found else 404, "application/json", json.dumps(found).encode()
                 self.send_response(status)
                 self.send_header("Content-Type", kind)
@@ -220,3 +239,20 @@ def test_git_fetches_from_the_projects_remote_unasked(world: World) -> None:
         for text in ("git fetch https://elsewhere.example/a.git", "git fetch origin main:main", "git push"):
             assert run(gateway, text).verdict.decision.word == "ask", text
         assert {host for _method, host, _login in world.seen} == set(world.resolved) == {"github.com"}
+
+
+@needs("gcloud")
+def test_gcloud_reads_the_persons_project_unasked_and_what_it_writes_beside_the_login_is_gone(world: World) -> None:
+    folder = world.google()
+    before = {path: path.stat().st_mtime_ns for path in folder.rglob("*")}
+    with world.opened() as gateway:
+        done = run(gateway, "gcloud projects list --format='value(projectId)'")
+        assert said(done) == ("allow", "p\n"), done.result.stderr
+        assert [(method, host) for method, host, _login in world.seen] == [
+            ("POST", "oauth2.googleapis.com"), ("GET", "cloudresourcemanager.googleapis.com"),
+        ]  # fmt: skip
+        assert world.seen[-1][2] == "Bearer short"
+        assert {path: path.stat().st_mtime_ns for path in folder.rglob("*")} == before
+        for text in ("gcloud projects describe evil", "gcloud auth print-access-token", "gcloud projects delete p"):
+            assert run(gateway, text).verdict.decision.word != "allow", text
+        assert len(world.seen) == 2

@@ -80,8 +80,17 @@ def test_settings_of_aws(contents: dict[str, str], environment: dict[str, str], 
         ({}, {"CLOUDSDK_CONFIG": "/x"}, "CLOUDSDK_CONFIG is set"),
     ],
 )  # fmt: skip
-def test_configurations_of_gcloud(contents: dict[str, str], environment: dict[str, str], why: str) -> None:
+def test_configurations_of_gcloud_that_nobody_can_follow(
+    contents: dict[str, str], environment: dict[str, str], why: str
+) -> None:
     assert fact("gcloud", contents, **environment) == ClientFact(why)
+
+
+def test_projects_of_gcloud_are_those_of_its_configurations_and_of_the_environment() -> None:
+    folder = f"{HOME}/.config/gcloud/configurations"
+    contents = {f"{folder}/config_{name}": f"[core]\nproject = {name}\n" for name in "ba"}
+    found = fact("gcloud", contents | {f"{folder}/config_c": "[core]\naccount = x\n"}, CLOUDSDK_CORE_PROJECT="e")
+    assert found == ClientFact("", (), (("project", "a"), ("project", "b"), ("project", "e")))
 
 
 def test_without_a_home_nobody_knows_whose_settings_hold() -> None:

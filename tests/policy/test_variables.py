@@ -42,6 +42,7 @@ def test_the_environment_is_an_allowlist(name: str) -> None:
         (("/h/.kube/config", "/k/b"), {"KUBECONFIG"}),
         (("/h/.kube/config",), set()),  # kubectl would read another cluster's
         (("/h/.config/gcloud",), {"CLOUDSDK_CORE_PROJECT"}),
+        (("/h/.config/gcloud/x",), set()),
     ],
 )
 def test_with_a_login_go_the_variables_that_choose_it(lent: tuple[str, ...], named: set[str]) -> None:
@@ -50,7 +51,10 @@ def test_with_a_login_go_the_variables_that_choose_it(lent: tuple[str, ...], nam
         "KUBECONFIG": "/h/.kube/config:/k/b", "CLOUDSDK_API_ENDPOINT_OVERRIDES_RUN": "https://x",
     }  # fmt: skip
     found = environment_of(given, {}, home="/h", search_path=("/usr/bin",), sockets=(), lent=lent)
-    assert dict(found) == BUILT | {name: given[name] for name in named}
+    own = {name: value for name, value in found if name.startswith("CLOUDSDK_") and name not in given}
+    assert dict(found) == BUILT | own | {name: given[name] for name in named}
+    # It asks no other host about itself.
+    assert (own.get("CLOUDSDK_CORE_ENABLE_FEATURE_FLAGS") == "false") is ("CLOUDSDK_CORE_PROJECT" in named)
 
 
 def test_with_its_socket_the_agent_is_named() -> None:

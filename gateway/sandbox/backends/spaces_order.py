@@ -67,7 +67,7 @@ def _root_of(plan: SandboxPlan) -> tuple[bytes, dict[str, Any]]:
     sealed = [step.path for step in made if step.kind == COVER] + (["/dev"] if in_devices else [])
     laid = _laid(plan)
     sealed += [step.path for step in made if step.kind == READ_ONLY and step.path in laid]
-    to_do = _steps(made, size, laid, dict(plan.shared))
+    to_do = _steps(made, size, laid, dict(plan.shared), plan.transient)
     early = _is_early(made, [kind for kind, *_rest in to_do], plan.cwd)
     first = marshal.dumps(
         {
@@ -122,14 +122,18 @@ def _steps(
     size: int,
     laid_over: dict[str, tuple[list[bytes], bytes, bytes, bool]],
     shared: dict[str, str],
+    transient: tuple[str, ...],
 ) -> list[tuple[str, bytes, bool, Any]]:
     """With layers: such a folder is made of several, and whatever is shown writable in it comes from what was made.
-    With folders of the session: such a one is shown from where that keeps it."""
+    With folders of the session: such a one is shown from where that keeps it. With transient ones: what the call
+    changes there lies in memory."""
     found = []
     laid: set[str] = set()
     for step in made:
         kind, path, folder, how = _step(step, size)
-        if kind == "bind" and step.kind in (BIND, READ_ONLY):
+        if step.kind == READ_ONLY and step.path in transient:
+            kind, how = "over", (size, how)
+        elif kind == "bind" and step.kind in (BIND, READ_ONLY):
             if step.path in laid_over and step.path not in laid:
                 laid.add(step.path)  # one that is only to be read is sealed last: what lies in it may be to be written
                 kind, how = "layer", (*laid_over[step.path], how & ~_READ_ONLY)

@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from typing import Any
 
 # Kinds of steps, as `gateway.sandbox.backends.spaces_order` gives them.
-BIND, ELSEWHERE, MASK, MEMORY, LAYER, AGAIN = "bind", "elsewhere", "mask", "memory", "layer", "again"
+BIND, ELSEWHERE, MASK, MEMORY, LAYER, OVER, AGAIN = "bind", "elsewhere", "mask", "memory", "layer", "over", "again"
 
 _READ_ONLY, _NO_SETUID, _NO_DEVICES, _NO_EXECUTE = 1, 2, 4, 8  # as flags of mounts, and as their attributes
 _RECURSIVE, _PRIVATE, _SLAVE, _DETACH = 0x4000, 0x40000, 0x80000, 2
@@ -184,6 +184,8 @@ class Root:
             self._attach(_copied(self._source(source, folder), path, attributes), path, folder)
         elif kind == LAYER:
             self._layer(path, *how)
+        elif kind == OVER:
+            self._over(path, *how)
         elif kind == AGAIN:  # of what was made, not of the host's
             self._attach(_copied(self._target(path, folder), path, how), path, folder)
         else:
@@ -275,17 +277,36 @@ class Root:
         """Folders of the host's, the topmost first, over which lies what was changed in them: nothing is ever written
         to them. `once`: it need not outlive the machine, so that its end waits for no disk."""
         parts = [self._source(each, folder=True) for each in (upper, work, *lowers)]
-        target = self._target(path, folder=True)
+        checked(
+            f"laying a layer over {shown(path)}", self._laid(self._target(path, folder=True), parts, once, attributes)
+        )
+
+    def _laid(self, target: int, parts: list[int], once: bool, attributes: int) -> int:
+        """What the kernel says to it. `parts`: what is changed, a folder beside it, and what lies below; all closed."""
         over, beside, *below = [b"/old/proc/self/fd/%d" % part for part in parts]
         options = b"lowerdir=%b,upperdir=%b,workdir=%b,userxattr" % (b":".join(below), over, beside)
         if once:
             options += b",volatile"
-        result = libc.mount(
-            b"overlay", b"/old/proc/self/fd/%d" % target, b"overlay", ctypes.c_ulong(attributes), options
+        result = int(
+            libc.mount(b"overlay", b"/old/proc/self/fd/%d" % target, b"overlay", ctypes.c_ulong(attributes), options)
         )
-        checked(f"laying a layer over {shown(path)}", result)
         for descriptor in (*parts, target):
             os.close(descriptor)
+        return result
+
+    def _over(self, path: bytes, size: int, attributes: int) -> None:
+        """A folder of the host's to read, in which what is changed lies in memory. Where the kernel lays nothing over
+        it, it is only to be read."""
+        source = self._source(path, folder=True)
+        mode = os.fstat(source).st_mode & 0o777
+        self._memory(path, 0o700, size)
+        memory = _below(self._new, path)
+        parts = []
+        for name, how in ((b"upper", mode), (b"work", 0o700)):
+            os.mkdir(name, how, dir_fd=memory)
+            parts.append(_below(memory, name, folder=True))
+        if self._laid(memory, [*parts, source], True, attributes & ~_READ_ONLY):
+            self._attach(_copied(self._source(path, folder=True), path, attributes), path, folder=True)
 
     def _memory(self, path: bytes, mode: int, size: int) -> None:
         around = self._mounted(b"tmpfs", path, _NO_SETUID | _NO_DEVICES, b"mode=%o,size=%d" % (mode, size))

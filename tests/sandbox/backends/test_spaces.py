@@ -130,6 +130,23 @@ def test_what_could_not_be_started_never_looks_like_success(
         assert (call.running.wait(), call.running.failure) == (status, failure)
 
 
+def test_what_a_call_changes_beside_a_login_lies_in_memory_and_what_hides_in_it_stays_hidden(
+    backend: Spaces, plan: SandboxPlan, tmp_path: Path
+) -> None:
+    (tmp_path / "login/kept").mkdir(parents=True)
+    for name in ("token", "kept/secret"):
+        (tmp_path / f"login/{name}").write_text("old")
+    login = f"{tmp_path}/login"
+    mounts = (*plan.mounts, Mount(login, READ), Mount(f"{login}/kept", HIDDEN))
+    lent = plan.replace(mounts=tuple(sorted(mounts, key=lambda each: each.path)))
+    text = f"cd {login} && echo new > token && echo x > more; cat token; ls; ls kept"
+    assert b"old\nkept\ntoken\n" in ran(backend, lent, text)[1].replace(b"old", b"old\n")
+    status, said = ran(backend, lent.replace(transient=(login,)), text)
+    assert (status, said[:20]) == (2, b"new\nkept\nmore\ntoken\n"), said
+    assert sorted(each.name for each in (tmp_path / "login").iterdir()) == ["kept", "token"]
+    assert (tmp_path / "login/token").read_text() == "old"
+
+
 def test_nothing_is_made_beforehand_for_a_single_call(backend: Spaces, own: Launcher, plan: SandboxPlan) -> None:
     assert ran(backend, plan, "exit 3") == (3, b"")
     assert waiting(own, 0) == []

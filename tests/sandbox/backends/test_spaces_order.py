@@ -148,6 +148,9 @@ def _with(path: str, access: str) -> SandboxPlan:
             id="nor what has layers over it",
         ),
         pytest.param(
+            WORK.replace(transient=("/etc",)), ["/home/u", "/tmp"], id="nor what a call may change for itself"
+        ),
+        pytest.param(
             _with("/dev/kvm", READ), ["/etc", "/etc/shadow", "/home/u", "/tmp"], id="nor a device, which can be written"
         ),
         pytest.param(WORK.replace(cwd="/etc/x"), ["/home/u", "/tmp"], id="nor the system where calls work in that"),
