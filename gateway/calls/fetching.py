@@ -11,10 +11,11 @@ from __future__ import annotations
 import os
 import re
 import shutil
-import tempfile
 from contextlib import contextmanager
 
 from gateway.calls.fetched import BY, With
+from gateway.calls.fetched_cache import held, place_of
+from gateway.calls.output import Failure
 from gateway.config.layers import read_file
 from gateway.core.errors import ConfigError
 from gateway.core.plain_files import open_plain
@@ -31,13 +32,13 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from gateway.calls.ports import InProgress
+    from gateway.calls.scratch import Scratch
     from gateway.model.plan import SandboxPlan
     from gateway.model.result import Result
     from gateway.model.verdict import Verdict
     from gateway.policy.fetching import Fetch
     from gateway.policy.fetching.base import Files
 
-FOLDER, CACHE = "fetched", "fetched-cache"
 _LONGEST = 300
 
 
@@ -47,36 +48,39 @@ def fetched(life: InProgress, verdict: Verdict, plan: SandboxPlan) -> Iterator[t
     own came to. Where that failed nothing of the call is to run, and the same install asks for a while. What was
     fetched is gone afterwards. Raises SandboxError."""
     state = life.planner.judge.places.state
-    place = ""
+    scratch: Scratch | None = None
     try:
         try:
             fetch = _fetch(life, verdict)
             files = files_of(life.planner.judge, life.context, fetch)
             program = program_of(life.planner.judge, life.context, FETCHERS[fetch.fetcher].program)
-            place, cache = _folders(state, fetch.fetcher)
+            scratch = place_of(state)
+            place = scratch.path
             _write(place, files)
-        except (OtherwiseError, OSError) as error:
+        except (OtherwiseError, OSError, Failure) as error:
             raise SandboxError(f"what the call installs cannot be fetched: {error}") from error
         by = BY[fetch.fetcher]
-        step = _plan(plan, life, place, cache)
         result: Result | None = None
-        for words, variables in by.steps(program, fetch, files, place, cache, _version_of(fetch, life)):
-            environment = tuple(sorted((dict(step.environment) | variables).items()))
-            result = _both(result, life.services.runner.run(
-                step.replace(environment=environment),
-                Command(lambda _number, words=words: tuple(map(os.fsencode, words))),  # type: ignore[misc]
-                Protection(lambda _path: ""),
-                cancel=life.cancel,
-            ))  # fmt: skip
-            if result.ended != "exited" or result.status:
-                break
-        assert result is not None
-        if result.ended == "exited" and result.status:
-            life.unfetched = failed(state, fetch, files, why_not(result))
         try:
-            found = With() if result.status or result.ended != "exited" else by.given(files, place, cache)
+            with held(state, fetch.fetcher) as cache:
+                step = _plan(plan, life, place, cache)
+                for words, variables in by.steps(program, fetch, files, place, cache, _version_of(fetch, life)):
+                    environment = tuple(sorted((dict(step.environment) | variables).items()))
+                    result = _both(result, life.services.runner.run(
+                        step.replace(environment=environment),
+                        Command(lambda _number, words=words: tuple(map(os.fsencode, words))),  # type: ignore[misc]
+                        Protection(lambda _path: ""),
+                        cancel=life.cancel,
+                    ))  # fmt: skip
+                    if result.ended != "exited" or result.status:
+                        break
+                assert result is not None
+                is_whole = result.ended == "exited" and not result.status
+                found = by.given(files, place, cache) if is_whole else With()
         except (OtherwiseError, OSError) as error:
             raise SandboxError(f"what the call installs was not fetched whole: {error}") from error
+        if result.ended == "exited" and result.status:
+            life.unfetched = failed(state, fetch, files, why_not(result))
         if found.copied:
             found = found.replace(cache=f"{life.context.home}/{FETCHERS[fetch.fetcher].cache}")
             plan = _with_cache(found.cache, plan, life, verdict)
@@ -85,8 +89,8 @@ def fetched(life: InProgress, verdict: Verdict, plan: SandboxPlan) -> Iterator[t
         environment = tuple(sorted(variables.items()))
         yield plan.replace(environment=environment, mounts=mounts, fetching=Network()), found, result
     finally:
-        if place:
-            shutil.rmtree(place, ignore_errors=True)
+        if scratch is not None:
+            scratch.remove()
 
 
 def _with_cache(folder: str, plan: SandboxPlan, life: InProgress, verdict: Verdict) -> SandboxPlan:
@@ -114,14 +118,6 @@ def _both(first: Result | None, second: Result) -> Result:
     if first is None:
         return second
     return second.replace(said=first.said + second.said, violations=first.violations + second.violations)
-
-
-def _folders(state: str, fetcher: str) -> tuple[str, str]:
-    """A folder for this step, and one that is kept for the next."""
-    for name in (FOLDER, f"{CACHE}/{fetcher}"):
-        os.makedirs(f"{state}/{name}", mode=0o700, exist_ok=True)
-    place = tempfile.mkdtemp(dir=f"{state}/{FOLDER}")
-    return os.path.realpath(place), os.path.realpath(f"{state}/{CACHE}/{fetcher}")
 
 
 def _write(place: str, files: Files) -> None:

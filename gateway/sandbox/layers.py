@@ -77,7 +77,7 @@ class Layers:
         os.makedirs(project, mode=0o700, exist_ok=True)
         slot = self._slot(project) if overlays else ""
         if slot:
-            _bound(slot)
+            bound(slot)
             self.plan = plan.replace(layers=tuple([(path, _made(path, slot, layer)) for path, layer in plan.layers]))
         else:
             self.plan = without(plan)
@@ -111,19 +111,26 @@ def with_own(plan: SandboxPlan, *, whole: bool) -> SandboxPlan:
         return without_packages(plan)
     try:
         if os.path.isdir(plan.packages):
-            _bound(plan.packages)
+            bound(plan.packages)
         os.makedirs(plan.packages, mode=0o700, exist_ok=True)
     except OSError as error:
         raise SandboxError(f"there is no place for what the project's calls install: {error}") from error
     return plan
 
 
-def _bound(slot: str) -> None:
+def bound(folder: str) -> None:
     """Begins anew where more is kept than may be; looked at once by each process."""
-    if slot not in _measured:
-        _measured.add(slot)
-        if sum(_sizes(slot)) > MOST:
-            _remove(slot)
+    if folder not in _measured:
+        _measured.add(folder)
+        if sum(_sizes(folder)) > MOST:
+            _remove(folder)
+
+
+def removed(folder: str) -> int:
+    """Removes one with all that it holds: how many bytes that were."""
+    freed = sum(_sizes(folder))
+    _remove(folder)
+    return freed
 
 
 def without(plan: SandboxPlan) -> SandboxPlan:
@@ -160,8 +167,7 @@ def clean(layers: str) -> int:
     for project in _folders(layers):
         for folder in _folders(project):
             if basename(folder) == "own" or _is_free(f"{project}/lock{basename(folder)}"):
-                freed += sum(_sizes(folder))
-                _remove(folder)
+                freed += removed(folder)
     return freed
 
 

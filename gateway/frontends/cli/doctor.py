@@ -67,10 +67,12 @@ def doctor(
     from gateway.frontends.session import folder
 
     if clean:
+        from gateway.calls import fetched_cache
+        from gateway.sandbox import layers
         from gateway.sandbox.kept import LAYERS
-        from gateway.sandbox.layers import clean as cleaned
 
-        freed = cleaned(f"{places().state}/{LAYERS}")
+        state = places().state
+        freed = layers.clean(f"{state}/{LAYERS}") + fetched_cache.clean(state)
         write(pretty({"freed": freed}) if json else f"removed {freed / 1_000_000:,.1f} MB of changes to caches\n")
         return FINE
     if agent is not None and agent not in AGENTS:
