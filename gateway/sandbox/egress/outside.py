@@ -23,7 +23,8 @@ class Outside:
     """`named`: what stands behind an address inside the sandbox; `said`: what goes to hosts that are only read;
     `spare`: connections to hosts that no client uses now; `trusted`: what `trust` gave, once it was needed.
     `end`: ends the call's network for good, all connections but the one that asks for it; None where nothing may.
-    `asking`: asks about what was not predicted; None where nobody is asked. `taught`: what its session has learnt."""
+    `asking`: asks about what was not predicted; None where nobody is asked. `taught`: what its session has learnt.
+    `trusting`: hosts as which a client of the call has believed our certificates."""
 
     def __init__(
         self,
@@ -42,3 +43,4 @@ class Outside:
         self.said = Said(rules.network, taught)
         self.spare = Spare()
         self.trusted: ssl.SSLContext | None = None
+        self.trusting: set[str] = set()

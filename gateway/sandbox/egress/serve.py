@@ -238,13 +238,23 @@ class Connection:
         try:
             async with asyncio.timeout(HANDSHAKE_SECONDS):
                 await inner.handshake()
+            self._client = Stream(inner)
+            if host.text not in self._outside.trusting and await self._silent():
+                raise StreamError("it ended without a request")
         except (OSError, StreamError) as error:  # ssl.SSLError is one; some clients only hang up
             reason = f"{why}, and the client does not trust the certificate that this takes ({_reason(error)})"
             remedy = (
                 f"have the client trust {CERTIFICATES}, or send a plain request for http://{host.text}/ to the proxy"
             )
             raise Refused(host.at(port), "", reason, remedy) from None
-        self._client = Stream(inner)
+        self._outside.trusting.add(host.text)
+
+    async def _silent(self) -> bool:
+        """Whether the client ends with nothing said, as those do that look at a certificate after the handshake."""
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(forward.HEAD_SECONDS):
+                return await self._client.first() < 0
+        return False
 
     async def _request(self, where: str) -> Request | None:
         try:
@@ -279,6 +289,7 @@ class Connection:
         if (injections or reads_only) and not secure and port == HTTP_PORT:
             secure, port = True, TLS_PORT  # what is added, or asked for, never travels in the clear where there is TLS
         body: bytes | None = None
+        goes_on = forward.keeps(request)  # as the client said it, of which little is kept for a host that is only read
         try:
             if reads_only:
                 request, body = await self._only_reading(request, host, port)
@@ -287,7 +298,10 @@ class Connection:
                 raise Refused(host.at(port), "", reason, "use another method")
             head = forward.request_head(request, _host_field(host, port, secure), headers_of(injections))
             await self._admit(host, port)
-            return await self._way_out.carry(client, request, head, body, (host, port, secure))
+            kept = await self._way_out.carry(client, request, head, body, (host, port, secure))
+            if kept and not goes_on:
+                await client.pipe.finish()
+            return kept and goes_on
         except (Refused, Unreachable) as error:
             await self._explain(error)
         except InjectionError as error:

@@ -179,6 +179,49 @@ def web() -> Iterator[Callable[..., tuple[str, int]]]:
         server.server_close()
 
 
+@pytest.fixture
+def files_of() -> Iterator[Callable[..., tuple[str, int]]]:
+    """Starts servers over TLS that have these contents at these paths, whatever is asked of them there and how."""
+    from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+
+    started: list[ThreadingHTTPServer] = []
+
+    def start(contents: dict[str, bytes], context: object) -> tuple[str, int]:
+        class Handler(BaseHTTPRequestHandler):
+            protocol_version = "HTTP/1.1"
+
+            def do_GET(self) -> None:
+                self.rfile.read(int(self.headers.get("Content-Length", 0)))
+                path = self.path.partition("?")[0]
+                answer = contents.get(path)
+                self.send_response(404 if answer is None else 200)
+                kind = "text/html" if path.startswith("/simple/") else "application/json"
+                if "/manifests/" in path:
+                    kind = "application/vnd.docker.distribution.manifest.v2+json"
+                self.send_header("Content-Type", kind if (answer or b"")[:1] in b"{<" else "application/octet-stream")
+                self.send_header("Content-Length", str(len(answer or b"")))
+                self.end_headers()
+                if self.command != "HEAD":
+                    self.wfile.write(answer or b"")
+
+            do_POST = do_HEAD = do_GET  # noqa: N815
+
+            def log_message(self, *_arguments: object) -> None:
+                pass
+
+        server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        server.daemon_threads = True
+        server.socket = context.wrap_socket(server.socket, server_side=True, do_handshake_on_connect=False)  # type: ignore[attr-defined]
+        threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True).start()
+        started.append(server)
+        return server.server_address[0], server.server_address[1]  # type: ignore[return-value]
+
+    yield start
+    for server in started:
+        server.shutdown()
+        server.server_close()
+
+
 def descriptors() -> set[str]:
     """What this process has open."""
     found = set()

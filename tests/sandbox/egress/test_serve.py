@@ -910,6 +910,36 @@ def test_a_client_that_only_hangs_up_on_our_certificate_is_told_of_too(speak, ou
 
 
 @needs_certificates
+@pytest.mark.parametrize(("trusted", "told"), [(0, 1), (1, 0)], ids=["nobody has trusted it", "others have"])
+def test_a_client_that_asks_nothing_after_the_handshake_is_told_of_unless_others_trust(
+    speak, outside, kept, maker, trust, trusted: int, told: int
+) -> None:
+    place, _seen = kept([OK], context=maker.context("good.example"))
+    outside.serve("good.example", 443, place)
+    request = b"GET /x HTTP/1.1\r\nHost: good.example\r\n\r\n"
+    clients = iter([*[inside_tls(trust, request)] * trusted, inside_tls(trust)])
+    talk = speak(
+        READS, b"", (WHO, 443), lambda connection: next(clients)(connection), maker=maker, trust=trust,
+        after=(b"",) * trusted,
+    )  # fmt: skip
+    assert ["does not trust the certificate" in each.hint for each in talk.violations] == [True] * told
+
+
+@needs_certificates
+def test_a_client_that_ends_its_connection_with_the_answer_sees_its_end(speak, outside, kept, maker, trust) -> None:
+    place, seen = kept([OK] * 2, context=maker.context("good.example"))
+    outside.serve("good.example", 443, place)
+
+    def client(connection: socket.socket) -> bytes:
+        with trust().wrap_socket(connection, server_hostname="good.example") as secure:
+            secure.sendall(b"GET /x HTTP/1.1\r\nHost: good.example\r\nConnection: close\r\n\r\n")
+            return b"".join(iter(lambda: secure.recv(65536), b""))
+
+    talk = speak(READS, b"", (WHO, 443), client, maker=maker, trust=trust, after=(b"",))
+    assert (talk.got.count(b"hello"), talk.violations, seen) == (2, (), [2])
+
+
+@needs_certificates
 def test_what_the_requests_of_a_call_may_say_is_bounded(speak, outside, web, maker, trust, monkeypatch) -> None:
     monkeypatch.setattr("gateway.sandbox.egress.said.MAX_OUT", 100)
     seen: list[dict[str, str]] = []
