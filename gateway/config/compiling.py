@@ -74,7 +74,7 @@ def compiled(
             locked_by=layered.commands_locked_by,
         )
     )
-    policy = compile_policy(layered.bound, home=places.home, fold=fold, moved=moved)
+    policy = _policy(layered.bound, places.home, fold, moved)
     if any(rule["matches"] or rule["not_matches"] for each in layered.bound for rule in each.rules):
         problems = verify(layered.bound, registry, places, commands)
         if problems:
@@ -96,6 +96,22 @@ def compiled(
         "commands": commands,
         "hooks": list(layered.hooks),
     }
+
+
+# Policies as this process compiled them lately, with what they were compiled from, the last one first.
+_policies: list[tuple[tuple[Any, ...], dict[str, Any]]] = []
+_MOST_POLICIES = 8
+
+
+def _policy(bound: tuple[Bound, ...], home: str, fold: bool, moved: tuple[tuple[str, str], ...]) -> dict[str, Any]:
+    """As `compile_policy`. Whoever compares policies asks for the same few again and again; each gets rows of its own
+    for rules, which hold later what is shown of them."""
+    given = (bound, home, fold, moved)
+    found = next((made for known, made in list(_policies) if known == given), None)
+    if found is None:
+        found = compile_policy(bound, home=home, fold=fold, moved=moved)
+    _policies[:] = [(given, found), *(each for each in _policies if each[1] is not found)][:_MOST_POLICIES]
+    return {**found, "rules": [list(row) for row in found["rules"]]}
 
 
 # In a checkout: the shipped policies as this process read them last, by path, with what they were read from.

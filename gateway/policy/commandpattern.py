@@ -55,7 +55,7 @@ def compile_pattern(text: str) -> Pattern:
     }
 
 
-_MOST_KEPT = 2_000
+_MOST_KEPT = 8_000  # several times what all that ships holds: where one policy held more, nothing would be kept
 _kept: dict[str, Pattern] = {}
 
 
