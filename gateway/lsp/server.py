@@ -86,6 +86,7 @@ class LanguageServer:
         self._serial = 0
         self._news = threading.Condition()
         self._at_work: set[str] = set()  # what it says that it is busy with
+        self._finished = 0  # how much of that it has ended
         self._is_loaded = False
         self.documents = Documents(self._notify, self._language, lambda: self._serial)
 
@@ -206,9 +207,10 @@ class LanguageServer:
         end = monotonic() + most
         for again in range(_MOST_AGAIN):
             try:
+                finished = self._finished
                 found = self._client.request(method, params, max(end - monotonic(), _LOOK_EVERY), cancel)
                 self._late = 0
-                if self._loaded(end - most / 2, cancel):  # it answered from what it knew by then
+                if self._loaded(finished, end - most / 2, cancel):  # it answered from what it knew by then
                     continue
                 return self._child.hidden(found)
             except ServerError as error:
@@ -226,10 +228,10 @@ class LanguageServer:
                 raise self._gone() from error
         raise Failure(f"{self.title} gave no answer: it is busy with changes.", "Ask again.")
 
-    def _loaded(self, end: float, cancel: Cancel) -> bool:
-        """Whether the server was still taking the project in, and has now. Waited for once after its start, and never
-        for ever: some are always at something."""
-        if self._is_loaded or not self._at_work:
+    def _loaded(self, finished: int, end: float, cancel: Cancel) -> bool:
+        """Whether the server was still taking the project in since it had `finished` so much, and has now. Waited for
+        once after its start, and never for ever: some are always at something."""
+        if self._is_loaded or not (self._at_work or self._finished != finished):
             return False
         with self._news:
             quiet_from = monotonic()
@@ -339,8 +341,9 @@ class LanguageServer:
         with self._news:
             if kind == "begin" and len(self._at_work) < _MOST_AT_WORK and len(token) < _MOST_SAID:
                 self._at_work.add(token)
-            elif kind == "end":
-                self._at_work.discard(token)
+            elif kind == "end" and token in self._at_work:
+                self._at_work.remove(token)
+                self._finished += 1
             self._news.notify_all()
 
     def _notify(self, method: str, params: Any) -> None:

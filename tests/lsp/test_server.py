@@ -87,12 +87,20 @@ def test_a_server_that_is_taking_the_project_in_is_asked_once_it_has(scripted: A
     location = {"uri": "ROOT/a.txt", "range": {"start": {"line": 1, "character": 0}}}
     services = scripted.gateway.calls.services
     while not any(each._at_work for each in services.languages.at_work(scripted.session)):
+        asking.join(0.01)
         assert asking.is_alive()
     scripted.does("textDocument/definition", result=location)
     scripted.does("textDocument/references", tells=[end], result=[])
     assert scripted.server()._client.request("textDocument/references", {}, 20, Cancel()) == []
     asking.join()
     assert answers == ["a.txt:2:1  three"]
+
+
+def test_a_server_that_was_at_work_while_it_was_asked_is_asked_again(scripted: Any) -> None:
+    tells = [["$/progress", {"token": "t", "value": {"kind": kind}}] for kind in ("begin", "end")]
+    scripted.does("textDocument/definition", tells=tells, result=None)
+    assert [scripted.ask("definition").text for _ in range(2)] == ["No definition was found."] * 2
+    assert len(scripted.heard("textDocument/definition")) == 3  # the first time twice, the second one once
 
 
 def test_a_server_that_is_always_at_something_is_taken_at_its_word(scripted: Any) -> None:
