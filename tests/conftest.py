@@ -15,7 +15,7 @@ from typing import Any
 
 import fuzzing as fuzzing  # loads the profile of all properties
 import pytest
-from leftovers import changed, contained_here, end_rooms, left
+from leftovers import changed, contained_here, end_rooms, end_services, left
 from patience import patience
 from warmed import going_with_the_process, keep_policies, warm
 from workers import run as run_in_workers
@@ -143,9 +143,10 @@ _looked_through: set[str] = set()
 
 
 @pytest.fixture(scope="session", autouse=True)
-def rooms_of_modules(tmp_path_factory: pytest.TempPathFactory):
-    """Rooms of places that several tests share are left to nobody, either."""
+def left_by_modules(tmp_path_factory: pytest.TempPathFactory):
+    """Rooms and services of places that several tests share are left to nobody, either."""
     yield
+    end_services(tmp_path_factory.getbasetemp())
     if left(("gateway-room-",)):
         base = tmp_path_factory.getbasetemp()
         end_rooms(each for each in base.iterdir() if each.name not in _looked_through)

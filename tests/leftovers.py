@@ -1,13 +1,16 @@
-"""What tests leave in the system's temporary folder.
+"""What tests leave in the system's temporary folder, and of processes.
 
 The folder that calls of one client share (`gateway.sandbox.rooms`) lies there while the client lives, and goes when
 somebody looks into the same state again. In a test the client is often the process that runs all tests, and nobody
 looks into its state again.
+
+The warm service that a hook starts lives on for minutes, unless its home is moved or removed: that of a module is not.
 """
 
 from __future__ import annotations
 
 import os
+import signal
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
@@ -59,3 +62,19 @@ def _rooms(top: str) -> Iterator[str]:
                         yield each.path
                     elif depth < _DEEPEST:
                         waiting.append((each.path, depth + 1))
+
+
+def end_services(top: str | os.PathLike[str]) -> list[int]:
+    """Ends each warm service whose home lies below a folder; gives their processes. What is looked up is in `/proc`."""
+    ended = []
+    for name in filter(str.isdecimal, os.listdir("/proc") if os.path.isdir("/proc") else ()):
+        with suppress(OSError):
+            with open(f"/proc/{name}/cmdline", "rb") as file:
+                words = file.read().split(b"\0")
+            if words[-2:-1] == [b"serve"] and words[-3].endswith(b"client.py"):
+                with open(f"/proc/{name}/environ", "rb") as file:
+                    variables = file.read().split(b"\0")
+                if any(each.startswith(b"HOME=" + os.fsencode(top) + b"/") for each in variables):
+                    os.kill(int(name), signal.SIGKILL)
+                    ended.append(int(name))
+    return ended
