@@ -170,13 +170,16 @@ class Beside:
 
 def start_beside(name: str, arguments: Sequence[str], *, keep: int) -> Beside:
     """As `start`, in a third of the time: it has no streams, one descriptor, and whatever else this process would hand
-    on, which the program is to close. The folder that it starts in is this one's. Raises Untrusted and OSError."""
+    on, which the program is to close. The folder that it starts in is this one's. No signal is held back from it, also
+    where this process (or the thread that asks) holds some back: it would never learn of its children's end. Raises
+    Untrusted and OSError."""
     found = trusted_program(name)
     nowhere = [(os.POSIX_SPAWN_OPEN, each, os.devnull, os.O_RDWR, 0) for each in range(3)]
     actions = [*nowhere, (os.POSIX_SPAWN_DUP2, keep, keep)]
     ignored = (13, 25)  # SIGPIPE and SIGXFSZ, which Python ignores
     variables = dict(PROGRAMS[name].variables)
-    return Beside(os.posix_spawn(found, [found, *arguments], variables, file_actions=actions, setsigdef=ignored))
+    words = [found, *arguments]
+    return Beside(os.posix_spawn(found, words, variables, file_actions=actions, setsigdef=ignored, setsigmask=()))
 
 
 def said(name: str, *arguments: str, program: str = "") -> str:

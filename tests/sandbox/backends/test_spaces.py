@@ -18,7 +18,7 @@ from gateway.model.plan import HIDDEN, READ, WRITE, Mount, Network, SandboxPlan
 from gateway.sandbox import attempts
 from gateway.sandbox import probe_cache as remembered
 from gateway.sandbox.backends import launcher, spaces_probe
-from gateway.sandbox.backends.launcher import SPACES, Launcher
+from gateway.sandbox.backends.launcher import SPACES, UNCONFINED, Launcher
 from gateway.sandbox.backends.spaces import Spaces
 from gateway.sandbox.backends.spaces_running import Held
 from gateway.sandbox.backends.whole_attempts import SCRIPT, world
@@ -28,6 +28,7 @@ from gateway.sandbox.spawn import children
 from ..started import LINKS, Call, odd_plan, shell
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from pathlib import Path
 
 PLAIN = SandboxPlan((), (), (), "/", (), Network(), Limits())
@@ -319,6 +320,41 @@ def test_process_1_that_is_killed_takes_everything_along(backend: Spaces, plan: 
         assert call.line() == b"ready\n"
         os.kill(call.running.root, signal.SIGKILL)
         assert call.running.wait() == 137
+
+
+@pytest.fixture
+def children_end_unheard() -> Iterator[None]:
+    """As in a program, or a thread of one, that has signals held back, which whoever it starts inherits."""
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGCHLD})
+    yield
+    signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
+@pytest.mark.usefixtures("children_end_unheard")
+def test_an_end_is_told_also_where_the_gateway_holds_back_what_tells_of_children(
+    backend: Spaces, plan: SandboxPlan
+) -> None:
+    with Call(backend, plan, shell("echo ready; sleep 1000")) as call:
+        call.running.release()
+        assert call.line() == b"ready\n"
+        os.kill(call.running.root, signal.SIGKILL)
+        assert select.select([call.running.exited], [], [], 20)[0]
+
+
+@pytest.mark.usefixtures("children_end_unheard")
+def test_and_that_of_a_call_that_nothing_confines() -> None:
+    own = Launcher(UNCONFINED)
+    streams = Streams(nowhere := os.open(os.devnull, os.O_RDWR | os.O_CLOEXEC), nowhere, nowhere)
+    running = own.start(PLAIN, shell("exit 3"), streams, (), "")
+    try:
+        running.release()
+        assert select.select([running.exited], [], [], 20)[0]
+        assert running.wait() == 3
+    finally:
+        running.kill()
+        running.close()
+        own.stop()
+        os.close(nowhere)
 
 
 def test_who_never_says_go_starts_nothing(backend: Spaces, own: Launcher, plan: SandboxPlan) -> None:
