@@ -11,7 +11,7 @@ from posixpath import dirname, normpath
 from gateway.core.links import way
 from gateway.model.facts import TEMPORARY
 from gateway.steering.git_config import INCLUDES, BadConfig, entries, name_of
-from gateway.steering.git_keys import is_usual, named, reads
+from gateway.steering.git_keys import is_usual, named, reads, started
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -108,7 +108,7 @@ def obeyed_in(top: str, common: str, theirs: tuple[str, ...], host: Host, contex
             section, _, key, value = entry
             if section in INCLUDES and key == "path" and value:
                 found[_expanded(value, dirname(where), context.home)] = None
-            found.update(dict.fromkeys(named(entry, top, context.home) or ()))
+            found.update(dict.fromkeys(started(entry, top, context.home) or ()))
     return tuple(each for each in found if each.startswith(f"{top}/") and may_write(each, context))
 
 

@@ -39,14 +39,15 @@ def of_project(root: str, home: str, host: Host) -> tuple[str, ...]:
 
 
 # Keys whose values name hosts and branches, and no files.
-_NAMES_NO_FILE = frozenset(("url", "pushurl", "fetch", "push", "merge", "remote", "insteadof", "pushinsteadof"))
+_NAMES_NO_FILE = frozenset(("url", "pushurl", "fetch", "push", "merge", "remote", "insteadof", "pushinsteadof", "name"))
 
 
 def may_name_files(settings: str) -> bool:
     """Whether some line may name a file of a work tree: told without reading the text as git does."""
     for line in settings.lower().split("\n"):
         key, equals, value = line.partition("=")
-        if equals and key.strip() not in _NAMES_NO_FILE and ("/" in value or "path" in key or "\\" in line):
+        may = "/" in value or "path" in key or "\\" in line or ("." in value and " " in value.strip())  # `sh a.sh`
+        if equals and may and key.strip() not in _NAMES_NO_FILE:
             return True
     return False
 

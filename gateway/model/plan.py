@@ -104,7 +104,9 @@ class SandboxPlan(Value):
     call installs is fetched before it runs (`gateway.calls.fetching`), off without one. `contained`: the call can
     change nothing but the workspace, temporary folders and such layers, reach nothing but the loopback of the sandbox,
     and is lent no login. `packages`: a folder of the gateway's own, in which the project's contained calls have
-    packages of Python that they install (`gateway.sandbox.user_packages`), "" for none.
+    packages of Python that they install (`gateway.sandbox.user_packages`), "" for none. `known`: the protected names in
+    `watched` that there were when it was planned, None where nobody has looked: what is there besides when the call
+    starts is not held by any mount.
     """
 
     mounts: tuple[Mount, ...]
@@ -132,6 +134,7 @@ class SandboxPlan(Value):
     laid: tuple[tuple[str, tuple[str, ...], str], ...] = ()
     packages: str = ""
     transient: tuple[str, ...] = ()
+    known: tuple[str, ...] | None = None
 
     @property
     def writes(self) -> bool:

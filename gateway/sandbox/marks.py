@@ -32,6 +32,7 @@ INSTALLS = frozenset(
 )  # fmt: skip
 # What Python loads by its name each time it starts, be it a file, a package or a library.
 _LOADED = ("sitecustomize", "usercustomize")
+_COMPILED = "__pycache__"
 _OF_ENVIRONMENTS = frozenset((".bin", "autoload.php", "bin", "pyvenv.cfg"))
 _RUNNERS = frozenset((".tox", ".nox"))
 
@@ -50,7 +51,8 @@ class Mark(Value):
 
 def program_marks(folder: str, kinds: Mapping[str, str], host: Host) -> Iterator[Mark]:
     """The programs of an environment in a folder, which the person runs by their names: those of a virtual environment
-    of Python, whatever it is called, what it loads each time it starts, and those that packages of node and PHP bring.
+    of Python, whatever it is called, what it loads each time it starts (with the modules that lines of `*.pth` name,
+    and what is compiled of all that), and those that packages of node and PHP bring.
     Programs that run what a project says in environments of their own (tox, nox) go on making these."""
     names: list[str] = []
     name = basename(folder)
@@ -60,22 +62,47 @@ def program_marks(folder: str, kinds: Mapping[str, str], host: Host) -> Iterator
         names = ["bin"]
     elif "pyvenv.cfg" in kinds and not _is_of_runner(folder):
         names = ["bin", "pyvenv.cfg"]
-    elif name == "site-packages" and not _is_of_runner(folder):
-        environment = dirname(dirname(dirname(folder)))
-        if not host.is_missing(f"{environment}/pyvenv.cfg"):
-            names = [each for each in kinds if _is_loaded(each)]
+    elif name == "site-packages" and _is_of_environment(folder, host):
+        loaded = _loaded_in(folder, kinds, host)
+        names = [each for each in kinds if each.endswith(".pth") or each.partition(".")[0] in loaded]
+        names += [_COMPILED] if kinds.get(_COMPILED) == "link" else []  # to what nobody looks into
+    elif is_compiled(f"{folder}/") and _is_of_environment(dirname(folder), host):
+        try:
+            loaded = _loaded_in(dirname(folder), [each for each, _kind in host.entries(dirname(folder))], host)
+        except OSError:  # it has gone
+            return
+        names = [each for each in kinds if each.partition(".")[0] in loaded]
     for each in names:
-        if kinds.get(each) in ("dir", "file") or name == "site-packages":
+        if kinds.get(each) in ("dir", "file") or name in ("site-packages", _COMPILED):
             yield Mark(f"{folder}/{each}", kinds[each], hidden="", fixed=PROGRAMS, kept=PROGRAMS)
 
 
 def may_matter_to_programs(folder: str, name: str) -> bool:
     """Whether a name that comes or goes may be one of `program_marks`, or make others such."""
-    return name in _OF_ENVIRONMENTS or (folder.endswith("/site-packages") and _is_loaded(name))
+    return name in _OF_ENVIRONMENTS or folder.endswith("/site-packages") or is_compiled(f"{folder}/")
 
 
-def _is_loaded(name: str) -> bool:
-    return name.endswith(".pth") or name.partition(".")[0] in _LOADED
+def is_compiled(path: str) -> bool:
+    """Whether a path lies where Python keeps what it has compiled of the modules of `site-packages`: what is not there
+    is compiled anew."""
+    return dirname(path).endswith(f"/site-packages/{_COMPILED}")
+
+
+def _loaded_in(folder: str, names: Iterable[str], host: Host) -> set[str]:
+    """The modules in a `site-packages` that Python loads each time it starts, by their names: those that lines of
+    `*.pth` name, since it runs each that begins with `import`."""
+    found = {*_LOADED}
+    for name in names:
+        if name.endswith(".pth"):
+            for line in host.read(f"{folder}/{name}").splitlines():
+                if line.startswith(("import ", "import\t")):
+                    found.update("".join([sign if f"_{sign}".isidentifier() else " " for sign in line]).split())
+    return found
+
+
+def _is_of_environment(folder: str, host: Host) -> bool:
+    """Whether it is the `site-packages` of one whose programs are held."""
+    return not _is_of_runner(folder) and not host.is_missing(f"{dirname(dirname(dirname(folder)))}/pyvenv.cfg")
 
 
 def _is_of_runner(folder: str) -> bool:

@@ -2,9 +2,9 @@
 
 Pure. What is said of a path holds for it wherever it can be moved to: all folders between something writable and a path
 below it that is kept from being changed or seen are pinned, so that neither they nor it can be renamed or replaced.
-A pin is a mount of the folder over itself. The pins in a writable folder are buried under a second mount of it: the
-kernel still refuses to rename what is a mount point anywhere in this sandbox, and no rename or hard link within the
-writable folder meets the border of a mount.
+A pin is a mount of the folder over itself, or of a link over itself where the kernel takes one. The pins in a writable
+folder are buried under a second mount of it: the kernel still refuses to rename what is a mount point anywhere in this
+sandbox, and no rename or hard link within the writable folder meets the border of a mount.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from gateway.model.limits import Limits
     from gateway.model.plan import SandboxPlan
 
-BIND, READ_ONLY, MASK, COVER, PRIVATE = "bind", "read-only", "mask", "cover", "private"
+BIND, READ_ONLY, MASK, COVER, PRIVATE, LINK = "bind", "read-only", "mask", "cover", "private", "link"
 MARKER = "/.gateway"  # an empty file that says, to whoever asks, that this is a sandbox
 PRIVATE_SIZE = 1 << 30
 COVER_SIZE = 1 << 20
@@ -32,8 +32,8 @@ class Step(Value):
 
     bind, read-only: the host's own object at the same path. mask: an object that nobody may open instead of it. cover:
     an empty folder that may be passed through but not listed, for what is hidden except for something below it.
-    private: an empty writable folder. `inner`: its mount point lies on the host, below something that is mounted
-    writable, so that a running command could meddle with it; `folder`: what it is.
+    private: an empty writable folder. link: a link that stays where it is. `inner`: its mount point lies on the host,
+    below something that is mounted writable, so that a running command could meddle with it; `folder`: what it is.
     """
 
     kind: str
@@ -43,13 +43,16 @@ class Step(Value):
 
 
 @lru_cache(maxsize=64)
-def steps(mounts: tuple[Mount, ...], private: tuple[str, ...]) -> tuple[Step, ...]:
-    """What to mount, parents before what lies in them. Remembered: calls of one session ask for the same."""
+def steps(mounts: tuple[Mount, ...], private: tuple[str, ...], links: tuple[str, ...] = ()) -> tuple[Step, ...]:
+    """What to mount, parents before what lies in them. `links`: those in writable folders that are to stay. Remembered:
+    calls of one session ask for the same."""
     wanted = {_parts(path): Mount(path, PRIVATE) for path in private}
     wanted |= {_parts(mount.path): mount for mount in mounts}  # a mount says more than an empty folder
     order = sorted(wanted)
     around = {parts: _nearest(parts, wanted) for parts in order}
-    pins = _pins(order, wanted, around)
+    held = {_parts(path) for path in links}.difference(wanted)
+    around |= {parts: _nearest(parts, wanted) for parts in held}
+    pins = _pins([*order, *held], held, wanted, around)
     found: list[Step] = []
     for parts in order:
         mount = wanted[parts]
@@ -61,7 +64,7 @@ def steps(mounts: tuple[Mount, ...], private: tuple[str, ...]) -> tuple[Step, ..
         step = Step(kind, mount.path, mount.folder, inner)
         found.append(step)
         if parts in pins:
-            found += [Step(BIND, path, True, True) for path in pins[parts]]
+            found += pins[parts]
             found.append(step)
     return tuple(found)
 
@@ -131,16 +134,22 @@ def _inside_writable(
 
 
 def _pins(
-    order: list[tuple[str, ...]],
+    parts_of_all: list[tuple[str, ...]],
+    links: set[tuple[str, ...]],
     wanted: dict[tuple[str, ...], Mount],
     around: dict[tuple[str, ...], tuple[str, ...] | None],
-) -> dict[tuple[str, ...], list[str]]:
-    """For each writable folder the folders in it that must stay where they are, outer ones first."""
+) -> dict[tuple[str, ...], list[Step]]:
+    """For each writable folder the folders and links in it that must stay where they are, outer ones first."""
     found: dict[tuple[str, ...], set[tuple[str, ...]]] = {}
-    for parts in order:
+    for parts in parts_of_all:
         outer = around[parts]
         if outer is None or wanted[outer].access != WRITE:
             continue
-        between = {parts[:length] for length in range(len(outer) + 1, len(parts))}
+        between = {parts[:length] for length in range(len(outer) + 1, len(parts) + (parts in links))}
         found.setdefault(outer, set()).update(between)
-    return {outer: ["/" + "/".join(parts) for parts in sorted(between)] for outer, between in found.items() if between}
+    return {outer: [_pin(parts, links) for parts in sorted(between)] for outer, between in found.items() if between}
+
+
+def _pin(parts: tuple[str, ...], links: set[tuple[str, ...]]) -> Step:
+    path = "/" + "/".join(parts)
+    return Step(LINK, path, False) if parts in links else Step(BIND, path, True, True)

@@ -113,6 +113,7 @@ class _Planning:
             fetching=fetching_of(self.grants, self.profile, survey.refused, survey.only),
             drafted=drafted_of(self.mounts.values(), self.caches) if self.verdict.drafts else (),
             transient=written_beside(self.secret, survey.home),
+            known=tuple(sorted([mark.path for mark in survey.marks if is_below(mark.path, searched)])),
         )
         return planned if self.sockets else with_packages(planned, self.grants, self.agreed, survey, context)
 
@@ -298,8 +299,7 @@ class _Planning:
         """The deepest mount that a path lies in, not counting one at the path itself."""
         while path != "/":
             path = folder_of(path)
-            found = self.mounts.get(path)
-            if found is not None:
+            if (found := self.mounts.get(path)) is not None:
                 return found
         return None
 

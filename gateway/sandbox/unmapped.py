@@ -27,16 +27,28 @@ _LEAST_OF_PIPE = 2 * _PAGE  # what each pipe has, however many there are
 
 
 class Unmapped:
-    """Looks at one tree again and again. `start`: the machine's memory of that kind before the tree began."""
+    """Looks at one tree again and again. What the machine has of such memory is compared with the least since before
+    the tree began: what others give back meanwhile hides nothing that the tree takes."""
 
     def __init__(self) -> None:
-        self._start, self._kept = _meminfo(b"Shmem:", b"SUnreclaim:")
+        self._least = self._now()
+
+    @staticmethod
+    def _now() -> tuple[int, int]:
+        shared, kept = _meminfo(b"Shmem:", b"SUnreclaim:")
+        return shared, kept
+
+    def _grown(self) -> tuple[int, int]:
+        """By how much there is more in files of memory and shared, and of what the kernel keeps for itself."""
+        (shared, kept), (least_shared, least_kept) = self._now(), self._least
+        self._least = min(shared, least_shared), min(kept, least_kept)
+        return shared - self._least[0], kept - self._least[1]
 
     def kernels(self, pids: list[int], limit: int) -> int:
         """What the kernel keeps for the address spaces and locks of the tree, counted one by one, which is slow: only
         where the memory that it cannot give up has grown by a good part of the limit since the tree began, by whomever,
         and not further than to the limit."""
-        if _meminfo(b"SUnreclaim:")[0] - self._kept <= limit // 4:
+        if self._grown()[1] <= limit // 4:
             return 0
         total = _locks({b"%d" % pid for pid in pids}, limit) * _LOCK
         for pid in pids:
@@ -75,7 +87,7 @@ class Unmapped:
         travelling = sum(_travelling(pid, number) for pid, number in sockets.values())
         if travelling:
             # Nobody has them open, so nobody can say how large they are: the machine's growth is held against the tree.
-            total += max(0, _meminfo(b"Shmem:")[0] - self._start - total - known)
+            total += max(0, self._grown()[0] - total - known)
             total += travelling * _most() if travelling > _FEW else 0
         return total
 

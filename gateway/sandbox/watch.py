@@ -48,6 +48,7 @@ class Watcher:
         self._roots = roots if limits.disk else ()
         self._private = private if limits.memory else ()
         self._free: dict[int, int] = {}
+        self._most_free: dict[int, int] = {}  # what others give back meanwhile hides nothing that the tree takes
         self._looks = 0
         self._ended = threading.Lock()
         self._found: tuple[Violation, ...] = ()
@@ -119,14 +120,27 @@ class Watcher:
         """Whether a file system has lost that much and this tree has to do with it: others write there too."""
         limit = self._limits.disk
         now = usage.free(self._roots)
-        lost = max((before - now.get(device, before) for device, before in self._free.items()), default=0)
-        if lost <= limit:
+        for device, before in self._free.items():
+            most = self._most_free.get(device, before)
+            self._most_free[device] = max(most, now.get(device, most))
+        lost, lost_since = (
+            max((before - now.get(device, before) for device, before in known.items()), default=0)
+            for known in (self._free, self._most_free)
+        )
+        if lost_since <= limit:
             return False
+        if lost <= limit:  # others may have taken again what they gave back
+            return self._has_taken(pids)
         written = usage.written(pids)
         # Space can be taken without writing, also by files that have no name any more and that nobody holds open: a
         # loss several times the bound is held against it all the same.
         if written is None or written * 2 > limit or lost > 4 * limit:
             return True
+        return self._has_taken(pids)
+
+    def _has_taken(self, pids: list[int]) -> bool:
+        """Whether what the tree changed takes that much, as allocated: slow, so looked at seldom."""
+        limit = self._limits.disk
         return self._looks % _SELDOM == 0 and allocated(self._roots, pids, self._began, limit) >= limit
 
 

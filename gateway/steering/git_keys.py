@@ -315,8 +315,26 @@ def named(entry: Entry, top: str, home: str) -> list[str] | None:
         return [_absolute(value, top, home)] if value else []
     if section in INCLUDES or (section, key) == ("core", "worktree"):
         return []
+    return _in_command(value, top, home)
+
+
+def started(entry: Entry, top: str, home: str) -> list[str] | None:
+    """As `named`, with what aliases name: git starts that for the person alone, never for the gateway."""
+    section, _, _, value = entry
+    if section == "alias" and value is not None and value.startswith("!"):
+        return _in_command(value, top, home)
+    return named(entry, top, home)
+
+
+# Signs of a shell next to which a word may stand without a space.
+_BETWEEN_WORDS = str.maketrans(dict.fromkeys(";|&()`", " "))
+
+
+def _in_command(value: str, top: str, home: str) -> list[str] | None:
+    """The files and folders that a command names."""
+    value = value.removeprefix("!").translate(_BETWEEN_WORDS)
     try:
-        words = _split(value.removeprefix("!"))
+        words = _split(value)
     except ValueError:
         words = value.split()
     if not words:

@@ -6,7 +6,7 @@ import pytest
 
 from gateway.model.limits import limits_of
 from gateway.model.plan import FIXED, HIDDEN, READ, WRITE, Mount, Network, SandboxPlan
-from gateway.sandbox.mounts import BIND, COVER, MASK, PRIVATE, READ_ONLY, Step, inexpressible, is_device, steps
+from gateway.sandbox.mounts import BIND, COVER, LINK, MASK, PRIVATE, READ_ONLY, Step, inexpressible, is_device, steps
 
 CASES = {
     "parents come before what lies in them": (
@@ -87,6 +87,20 @@ CASES = {
 def test_steps(mounts: list[Mount], private: tuple[str, ...], wanted: list[Step]) -> None:
     assert list(steps(tuple(mounts), private)) == wanted
     assert list(steps(tuple(reversed(mounts)), private)) == wanted
+
+
+def test_links_in_writable_folders_are_pinned_with_the_folders_on_the_way_and_no_others() -> None:
+    mounts = (Mount("/ro", READ), Mount("/ws", WRITE), Mount("/ws/fixed", FIXED))
+    links = ("/elsewhere/l", "/ro/l", "/ws/a/l", "/ws/fixed/l", "/ws/l")
+    assert steps(mounts, (), links) == (
+        Step(READ_ONLY, "/ro"),
+        Step(BIND, "/ws"),
+        Step(BIND, "/ws/a", True, True),
+        Step(LINK, "/ws/a/l", False),
+        Step(LINK, "/ws/l", False),
+        Step(BIND, "/ws"),
+        Step(READ_ONLY, "/ws/fixed", True, True),
+    )
 
 
 PLAN = SandboxPlan(

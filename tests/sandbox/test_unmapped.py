@@ -8,6 +8,7 @@ import sys
 
 import pytest
 
+from gateway.sandbox import unmapped
 from gateway.sandbox.unmapped import Unmapped
 
 MIB = 1 << 20
@@ -75,16 +76,23 @@ for n in range(80):
     ],
 )
 def test_what_a_process_holds_outside_is_found(text: str, least: int, most: int) -> None:
-    unmapped = Unmapped()
+    one = Unmapped()
     program = f"import os, sys\n{text}\nsys.stdout.write('.')\nsys.stdout.flush()\nsys.stdin.read()"
     with subprocess.Popen(
         [sys.executable, "-I", "-S", "-c", program], stdin=subprocess.PIPE, stdout=subprocess.PIPE
     ) as process:
         assert process.stdout is not None
         assert process.stdout.read(1) == b"."
-        found = unmapped.bytes([process.pid], 4 * MIB, 0)
+        found = one.bytes([process.pid], 4 * MIB, 0)
         process.communicate()
     assert least <= found <= most
+
+
+def test_what_others_give_back_meanwhile_hides_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    said = iter([(900, 900), (100, 100), (500, 700)])
+    monkeypatch.setattr(unmapped, "_meminfo", lambda *_names: [*next(said)])
+    one = Unmapped()
+    assert [one._grown() for _ in range(2)] == [(0, 0), (400, 600)]
 
 
 def test_a_process_that_is_not_there_holds_nothing() -> None:

@@ -133,6 +133,18 @@ def test_disk_counts_what_the_tree_wrote(monkeypatch: pytest.MonkeyPatch, tmp_pa
     ]
 
 
+def test_what_others_give_back_of_the_disk_meanwhile_hides_nothing(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    left = iter([1000, 1500, 1300])
+    monkeypatch.setattr(usage, "free", lambda _folders: {1: next(left)})
+    (tmp_path / "file").write_bytes(bytes(200))
+    watcher = Watcher(Plain.__new__(Plain), Limits(disk=100), (str(tmp_path),))
+    watcher._free = usage.free(())
+    watcher._began -= 1  # the kernel's clock for files is a little behind
+    assert [watcher._disk([]) for _ in range(2)] == [False, True]
+
+
 def test_private_folders_count_as_memory() -> None:
     backend = Spaces()
     if not backend.probe().works:

@@ -27,7 +27,8 @@ from gateway.sandbox.after.originals import Originals
 from gateway.sandbox.after.reopen import Reopened
 from gateway.sandbox.base import Names, SandboxError, TooMuch
 from gateway.sandbox.birth_time import born_ns
-from gateway.sandbox.marks import PROGRAMS, led_to
+from gateway.sandbox.marks import PROGRAMS, is_compiled, led_to
+from gateway.sandbox.real_paths import at
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -38,6 +39,7 @@ if TYPE_CHECKING:
     from gateway.sandbox.base import Look
 
 _SLACK_NS = 20_000_000  # the kernel's clock for files is a little behind
+_PLANNED_NS = 60_000_000_000  # from planning a call to its start, at most
 _DEEPEST = 10_000  # pieces of one path; the disk is full before
 MOST_TOLD = 200
 ASK = "ask the person to make this change"
@@ -70,6 +72,9 @@ class Protected:
         """Remembers what there is. Raises SandboxError when that is too much; then nothing may run."""
         self.known = {folder: self._look(folder, True) for folder in self.plan.watched}
         everything = {path: rule for found in self.known.values() for path, rule in found.protected.items()}
+        if self.plan.known is not None:
+            known = {*self.plan.known}
+            everything = {path: rule for path, rule in everything.items() if path in known or not _has_just_come(path)}
         self._before = set(everything)
         everything = {path: rule for path, rule in everything.items() if rule != PROGRAMS}
         held = {path: everything.get(path) or self._classify(path) for path in self.plan.held}
@@ -225,6 +230,8 @@ class Protected:
                 continue
             if not os.path.lexists(path):
                 continue  # it lay in something that has been taken already
+            if rule == PROGRAMS and is_compiled(path) and _is_removed(path):
+                continue  # Python may have put it there by itself, and does so again
             told = quarantine.take(path, rule, "new")
             taken = path + "/"
             yield _violation(path, rule, f"it {told}; {ASK}")
@@ -274,6 +281,24 @@ def told_in_short(found: list[Violation]) -> tuple[Violation, ...]:
     more = len(found) - MOST_TOLD
     rest = found[MOST_TOLD].replace(hint=f"so were {more:,} more: the quarantine lists them; {ASK}", count=more)
     return (*found[:MOST_TOLD], rest)
+
+
+def _has_just_come(path: str) -> bool:
+    """Whether a name may have come since the call was planned, by another call of its session perhaps: no mount holds
+    it, so that it counts as one that appears while the call runs. When it came nobody can set."""
+    try:
+        return os.lstat(path).st_ctime_ns >= time_ns() - _PLANNED_NS
+    except OSError:
+        return True
+
+
+def _is_removed(path: str) -> bool:
+    try:
+        with at(path) as (folder, name):
+            os.unlink(name, dir_fd=folder)
+    except OSError:
+        return False
+    return True
 
 
 def _has_other_names(path: str) -> bool:

@@ -158,10 +158,12 @@ def _of_path(
             certain=False,
         )
     if error == _BUSY:
-        below = next((each for each in plan.mounts if each.access == FIXED and _within(each.path, path)), None)
-        if below is not None:
-            hint = f"it holds {below.path}, which is protected, so it cannot be moved or removed"
-            return Violation("write", path, rule=below.rule, source="output", hint=hint, certain=False)
+        kept = {each.path: each.rule for each in plan.mounts if each.access == FIXED} | dict.fromkeys(plan.held, "")
+        below = next((each for each in kept if _within(each, path)), "")
+        if below:
+            what = "it is a link that is" if below == path else f"it holds {below}, which is"
+            hint = f"{what} protected, so it cannot be moved or removed"
+            return Violation("write", path, rule=kept[below], source="output", hint=hint, certain=False)
         return None
     if access == WRITE:
         return None

@@ -11,11 +11,11 @@ import os
 import threading
 import weakref
 
-from gateway.sandbox.backends.spaces_order import early_of, order_of
+from gateway.sandbox.backends.spaces_order import early_of, order_of, steps_of
 from gateway.sandbox.backends.spaces_running import Held
 from gateway.sandbox.base import Probe, SandboxError
 from gateway.sandbox.filter_here import changes_here, filter_here, names_here
-from gateway.sandbox.mounts import inexpressible, steps
+from gateway.sandbox.mounts import inexpressible
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -113,7 +113,7 @@ class Spaces:
         told = (changes_here() if plan.writes else names_here()) if tells else b""
         order = order_of(plan, argv, filter_here(plan.permits), terminal=streams.terminal, told=told)
         launcher = self._launcher or IN_SPACES
-        made = steps(plan.mounts, plan.private)
+        made = steps_of(plan)
         room: tuple[int, ...] = ()
         if plan.loopback:
             from gateway.sandbox.backends.spaces_room import loopback_of  # lazy: it belongs to a session

@@ -10,6 +10,7 @@ from gateway.sandbox.mounts import (
     BIND,
     COVER,
     COVER_SIZE,
+    LINK,
     MARKER,
     MASK,
     NEED_PROC,
@@ -49,6 +50,12 @@ def order_of(
     }
 
 
+def steps_of(plan: SandboxPlan) -> tuple[Step, ...]:
+    """What is mounted. Of what is compared when the call has ended links stay where they are; what git keeps of a
+    linked work tree may go with it."""
+    return steps(plan.mounts, plan.private, tuple([path for path in plan.held if not path.endswith("/commondir")]))
+
+
 def early_of(plan: SandboxPlan) -> bytes:
     """What of the order may be made before it is known which call it is for, as the launcher hands it on."""
     return _root_of(plan.replace(environment=()))[0]
@@ -58,7 +65,7 @@ def early_of(plan: SandboxPlan) -> bytes:
 def _root_of(plan: SandboxPlan) -> tuple[bytes, dict[str, Any]]:
     """The file system: what of it may be made early, and the rest. Remembered: calls of one session ask for the
     same."""
-    made = steps(plan.mounts, plan.private)
+    made = steps_of(plan)
     size = private_size(plan.limits)
     shown = (*[step.path for step in made], *[path for path, _content in plan.files])
     in_devices = any(f"{path}/".startswith("/dev/") for path in shown)
@@ -154,8 +161,8 @@ def _step(step: Step, size: int) -> tuple[str, bytes, bool, Any]:
         return "memory", path, True, (0o1777 if step.path == "/tmp" else 0o700, size)
     if step.kind == COVER:
         return "memory", path, True, (0o111, COVER_SIZE)
-    if step.kind == MASK:
-        return "mask", path, step.folder, None
+    if step.kind in (MASK, LINK):
+        return step.kind, path, step.folder, None
     attributes = _NO_SETUID
     if not is_device(step):
         attributes |= _NO_DEVICES

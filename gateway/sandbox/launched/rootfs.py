@@ -21,17 +21,19 @@ import marshal
 import os
 from stat import S_ISDIR, S_ISLNK
 
-from gateway.sandbox.launched.kernel import (
-    MOUNT_SETATTR,
-    MOVE_MOUNT,
-    OPEN_TREE,
-    OPENAT2,
-    PIVOT_ROOT,
-    Refused,
-    call,
-    checked,
-    libc,
-    shown,
+from gateway.sandbox.launched.kernel import MOVE_MOUNT, PIVOT_ROOT, Refused, call, checked, libc, shown
+from gateway.sandbox.launched.mounting import (
+    EMPTY_PATH,
+    FROM_AND_TO_OPENED,
+    NO_NAME,
+    WHOLE_TREE,
+    below,
+    copied,
+    link_below,
+    mount,
+    opened,
+    pin,
+    set_attributes,
 )
 
 TYPE_CHECKING = False
@@ -40,18 +42,10 @@ if TYPE_CHECKING:
 
 # Kinds of steps, as `gateway.sandbox.backends.spaces_order` gives them.
 BIND, ELSEWHERE, MASK, MEMORY, LAYER, OVER, AGAIN = "bind", "elsewhere", "mask", "memory", "layer", "over", "again"
+LINK = "link"
 
 _READ_ONLY, _NO_SETUID, _NO_DEVICES, _NO_EXECUTE = 1, 2, 4, 8  # as flags of mounts, and as their attributes
 _RECURSIVE, _PRIVATE, _SLAVE, _DETACH = 0x4000, 0x40000, 0x80000, 2
-_EMPTY_PATH, _WHOLE_TREE = 0x1000, 0x8000
-_CLONE = 1 | os.O_CLOEXEC
-_FROM_AND_TO_OPENED = 0x4 | 0x40
-_CURRENT = ctypes.c_int(-100)
-_NO_NAME = ctypes.c_char_p(b"")
-# Below the folder that is given, no link followed, not even the kernel's own.
-_EXACTLY = (ctypes.c_uint64 * 3)(os.O_PATH | os.O_CLOEXEC, 0, 2 | 4 | 8)
-_FOLDER_EXACTLY = (ctypes.c_uint64 * 3)(os.O_PATH | os.O_CLOEXEC | os.O_DIRECTORY, 0, 2 | 4 | 8)
-_OPENAT2, _SIZE_OF_HOW = ctypes.c_long(OPENAT2), ctypes.c_size_t(24)
 _BASE = b"/tmp"
 _FILE_MASK, _FOLDER_MASK, _NOTHING = b"/masked", b"/masked-folder", b"/nothing"
 _DEVICES = (b"null", b"zero", b"full", b"random", b"urandom", b"tty")
@@ -79,10 +73,10 @@ class Root:
 
     def begin(self) -> None:
         """Leaves the host's root for one in memory, with the host below it, and makes what every call has."""
-        _mount(b"", b"/", b"", _RECURSIVE | _SLAVE, b"")
+        mount(b"", b"/", b"", _RECURSIVE | _SLAVE, b"")
         if not os.path.isdir(_BASE):
             raise Refused(f"{shown(_BASE)}: there is no such folder to build a root in")
-        _mount(b"tmpfs", _BASE, b"tmpfs", _NO_SETUID | _NO_DEVICES, b"mode=0755")
+        mount(b"tmpfs", _BASE, b"tmpfs", _NO_SETUID | _NO_DEVICES, b"mode=0755")
         os.mkdir(_BASE + b"/old", 0o755)
         os.mkdir(_BASE + b"/new", 0o755)
         call("the first root", self._pivot_root, _BASE, _BASE + b"/old")
@@ -90,17 +84,17 @@ class Root:
         os.close(os.open(_FILE_MASK, os.O_CREAT | os.O_WRONLY | os.O_CLOEXEC, 0))
         os.mkdir(_FOLDER_MASK, 0)
         os.mkdir(_NOTHING, 0o555)
-        self._old = _opened(b"/old")
+        self._old = opened(b"/old")
         self._furnish()
 
     def _furnish(self) -> None:
         """A new root for the command with what all of them have, and nothing else."""
-        _mount(b"tmpfs", b"/new", b"tmpfs", _NO_SETUID | _NO_DEVICES, b"mode=0755")
-        self._new = _opened(b"/new")
+        mount(b"tmpfs", b"/new", b"tmpfs", _NO_SETUID | _NO_DEVICES, b"mode=0755")
+        self._new = opened(b"/new")
         self._ours.add(os.fstat(self._new).st_dev)
         self._mounted(b"proc", b"/proc", _NO_SETUID | _NO_DEVICES | _NO_EXECUTE, b"")
         # Process 1 is a program of the host's, started where that may be written: its file must not be reached.
-        nothing = _copied(_opened(_NOTHING), b"/proc/1", _READ_ONLY | _NO_SETUID | _NO_DEVICES | _NO_EXECUTE)
+        nothing = copied(opened(_NOTHING), b"/proc/1", _READ_ONLY | _NO_SETUID | _NO_DEVICES | _NO_EXECUTE)
         self._attach(nothing, b"/proc/1", folder=True)
         self._devices()
 
@@ -158,7 +152,7 @@ class Root:
 
     def _identity(self, top: int, path: bytes, folder: bool) -> tuple[int, int]:
         """What lies at a path: one that is mounted is nobody else's meanwhile."""
-        found = _below(top, path, folder=folder)
+        found = below(top, path, folder=folder)
         if found < 0:
             raise Refused(f"{shown(path)}: {os.strerror(-found)}")
         state = os.fstat(found)
@@ -178,19 +172,21 @@ class Root:
         if kind == MEMORY:
             self._memory(path, *how)
         elif kind == BIND:
-            self._attach(_copied(self._source(path, folder), path, how), path, folder)
+            self._attach(copied(self._source(path, folder), path, how), path, folder)
         elif kind == ELSEWHERE:  # a folder of the host's, shown at another path
             source, attributes = how
-            self._attach(_copied(self._source(source, folder), path, attributes), path, folder)
+            self._attach(copied(self._source(source, folder), path, attributes), path, folder)
         elif kind == LAYER:
             self._layer(path, *how)
         elif kind == OVER:
             self._over(path, *how)
+        elif kind == LINK:
+            self._stay(path)
         elif kind == AGAIN:  # of what was made, not of the host's
-            self._attach(_copied(self._target(path, folder), path, how), path, folder)
+            self._attach(copied(self._target(path, folder), path, how), path, folder)
         else:
-            mask = _opened(_FOLDER_MASK if folder else _FILE_MASK)
-            self._attach(_copied(mask, path, _READ_ONLY | _NO_SETUID | _NO_DEVICES | _NO_EXECUTE), path, folder)
+            mask = opened(_FOLDER_MASK if folder else _FILE_MASK)
+            self._attach(copied(mask, path, _READ_ONLY | _NO_SETUID | _NO_DEVICES | _NO_EXECUTE), path, folder)
 
     def _files(self, order: dict[str, Any]) -> None:
         """What lies on top of all that is mounted, and the marks that it is finished."""
@@ -199,7 +195,7 @@ class Root:
             with open(name, "wb") as file:
                 os.fchmod(file.fileno(), 0o555 if content.startswith(b"#!") else 0o444)
                 file.write(content)
-            self._attach(_copied(_opened(name), path, _READ_ONLY | _NO_SETUID | _NO_DEVICES), path, folder=False)
+            self._attach(copied(opened(name), path, _READ_ONLY | _NO_SETUID | _NO_DEVICES), path, folder=False)
         for path, target in order["late_links"]:  # in folders that were empty until now
             self._link(path, target)
         how = os.O_CREAT | os.O_EXCL | os.O_WRONLY | os.O_CLOEXEC
@@ -211,7 +207,7 @@ class Root:
     def finish(self) -> None:
         """The command's root becomes the root, and everything else is gone."""
         # What is mounted on the host from now on was not planned: it could be written where all is to be read.
-        _set(self._new, b"/", 0, _EMPTY_PATH | _WHOLE_TREE, _PRIVATE)
+        set_attributes(self._new, b"/", 0, EMPTY_PATH | WHOLE_TREE, _PRIVATE)
         for descriptor in (self._old, self._new):
             os.close(descriptor)
         os.chdir("/new")
@@ -229,7 +225,7 @@ class Root:
 
     def _source(self, path: bytes, folder: bool) -> int:
         """The host's own object at a path, which must be what it was when the call was planned."""
-        descriptor = _below(self._old, path, folder=folder)
+        descriptor = below(self._old, path, folder=folder)
         if descriptor < 0:
             why = "a link leads elsewhere" if -descriptor == errno.ELOOP else os.strerror(-descriptor)
             raise Refused(f"{shown(path)} is no longer what it was when the call was planned: {why}")
@@ -240,7 +236,7 @@ class Root:
     def _target(self, path: bytes, folder: bool) -> int:
         """Where to mount it, made where the file system is ours. The kernel mounts no file on a folder, nor a folder on
         a file."""
-        descriptor = _below(self._new, path, folder=folder)
+        descriptor = below(self._new, path, folder=folder)
         if descriptor == -errno.ENOENT:
             return self._made(path, folder)
         if descriptor < 0:
@@ -257,7 +253,7 @@ class Root:
             if not folder:
                 return os.open(name, os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o444, dir_fd=around)
             os.mkdir(name, 0o755, dir_fd=around)
-            made = _below(around, name, folder=True)
+            made = below(around, name, folder=True)
         finally:
             os.close(around)
         if made < 0:
@@ -268,10 +264,19 @@ class Root:
         target = self._target(path, folder)
         call(
             f"mounting {shown(path)}", MOVE_MOUNT,
-            ctypes.c_int(tree), _NO_NAME, ctypes.c_int(target), _NO_NAME, ctypes.c_uint(_FROM_AND_TO_OPENED),
+            ctypes.c_int(tree), NO_NAME, ctypes.c_int(target), NO_NAME, ctypes.c_uint(FROM_AND_TO_OPENED),
         )  # fmt: skip
         os.close(tree)
         os.close(target)
+
+    def _stay(self, path: bytes) -> None:
+        """Has a link stay where it is, by a mount of it over itself. Where the kernel takes none (before 5.12, or one
+        that does not let links be mounted on) it is compared afterwards, as without mounts."""
+        found = link_below(self._new, path)
+        if found < 0 or not S_ISLNK(os.fstat(found).st_mode):
+            raise Refused(f"{shown(path)} is no longer what it was when the call was planned: it is no link")
+        pin(found)
+        os.close(found)
 
     def _layer(self, path: bytes, lowers: list[bytes], upper: bytes, work: bytes, once: bool, attributes: int) -> None:
         """Folders of the host's, the topmost first, over which lies what was changed in them: nothing is ever written
@@ -300,17 +305,17 @@ class Root:
         source = self._source(path, folder=True)
         mode = os.fstat(source).st_mode & 0o777
         self._memory(path, 0o700, size)
-        memory = _below(self._new, path)
+        memory = below(self._new, path)
         parts = []
         for name, how in ((b"upper", mode), (b"work", 0o700)):
             os.mkdir(name, how, dir_fd=memory)
-            parts.append(_below(memory, name, folder=True))
+            parts.append(below(memory, name, folder=True))
         if self._laid(memory, [*parts, source], True, attributes & ~_READ_ONLY):
-            self._attach(_copied(self._source(path, folder=True), path, attributes), path, folder=True)
+            self._attach(copied(self._source(path, folder=True), path, attributes), path, folder=True)
 
     def _memory(self, path: bytes, mode: int, size: int) -> None:
         around = self._mounted(b"tmpfs", path, _NO_SETUID | _NO_DEVICES, b"mode=%o,size=%d" % (mode, size))
-        mounted = _below(self._new, path)
+        mounted = below(self._new, path)
         if mounted < 0 or os.fstat(mounted).st_dev == around:
             raise Refused(f"{shown(path)} has been moved while it was mounted")
         self._ours.add(os.fstat(mounted).st_dev)
@@ -320,16 +325,16 @@ class Root:
         """The file system that it is mounted in, by its device."""
         target = self._target(path, folder=True)
         around = os.fstat(target).st_dev
-        _mount(kind, b"/old/proc/self/fd/%d" % target, kind, flags, options)
+        mount(kind, b"/old/proc/self/fd/%d" % target, kind, flags, options)
         os.close(target)
         return around
 
     def _seal(self, path: bytes) -> None:
         """Makes one mount read-only, not those in it."""
-        mounted = _below(self._new, path) if path.strip(b"/") else os.dup(self._new)
+        mounted = below(self._new, path) if path.strip(b"/") else os.dup(self._new)
         if mounted < 0:
             raise Refused(f"{shown(path)}: {os.strerror(-mounted)} (after it was mounted)")
-        _set(mounted, path, _READ_ONLY, _EMPTY_PATH)
+        set_attributes(mounted, path, _READ_ONLY, EMPTY_PATH)
         os.close(mounted)
 
     def _shut_machine(self) -> None:
@@ -340,54 +345,18 @@ class Root:
             if name.isdigit() or S_ISLNK(state.st_mode) or not (S_ISDIR(state.st_mode) or state.st_mode & 0o222):
                 continue
             path = b"/proc/" + name
-            shut = _copied(_below(self._new, path), path, _READ_ONLY | _NO_SETUID | _NO_DEVICES | _NO_EXECUTE)
+            shut = copied(below(self._new, path), path, _READ_ONLY | _NO_SETUID | _NO_DEVICES | _NO_EXECUTE)
             self._attach(shut, path, S_ISDIR(state.st_mode))
 
     def _devices(self) -> None:
         """The devices that every program may expect, and terminals of its own."""
         self._memory(b"/dev", 0o755, 1 << 20)
         for name in _DEVICES:
-            source = _below(self._old, b"dev/" + name)
+            source = below(self._old, b"dev/" + name)
             if source >= 0:
                 path = b"/dev/" + name
-                self._attach(_copied(source, path, _NO_SETUID | _NO_EXECUTE), path, folder=False)
+                self._attach(copied(source, path, _NO_SETUID | _NO_EXECUTE), path, folder=False)
         for name, target in _LINKS_OF_DEVICES:
             os.symlink(target, b"/new/dev/" + name)
         self._mounted(b"devpts", b"/dev/pts", _NO_SETUID | _NO_EXECUTE, b"newinstance,ptmxmode=0666,mode=620")
         os.mkdir(b"/new/dev/shm", 0o755)
-
-
-def _copied(source: int, path: bytes, attributes: int) -> int:
-    """A mount of what was opened, with everything mounted in it, that is nowhere yet. Closes what was opened."""
-    flags = _EMPTY_PATH | _WHOLE_TREE | _CLONE
-    tree = call(f"a mount of {shown(path)}", OPEN_TREE, ctypes.c_int(source), _NO_NAME, ctypes.c_uint(flags))
-    os.close(source)
-    _set(tree, path, attributes, _EMPTY_PATH | _WHOLE_TREE)
-    return tree
-
-
-def _set(mounted: int, path: bytes, attributes: int, flags: int, propagation: int = 0) -> None:
-    asked = (ctypes.c_uint64 * 4)(attributes, 0, propagation, 0)
-    call(
-        f"attributes of {shown(path)}", MOUNT_SETATTR,
-        ctypes.c_int(mounted), _NO_NAME, ctypes.c_uint(flags), asked, ctypes.c_size_t(32),
-    )  # fmt: skip
-
-
-def _mount(source: bytes, target: bytes, kind: bytes, flags: int, options: bytes) -> None:
-    result = libc.mount(source or None, target, kind or None, ctypes.c_ulong(flags), options or None)
-    checked(f"mounting {shown(kind)}" if kind else "mounts of its own", result)
-
-
-def _opened(path: bytes) -> int:
-    return os.open(path, os.O_PATH | os.O_NOFOLLOW | os.O_CLOEXEC)
-
-
-def _below(top: int, path: bytes, *, folder: bool = False) -> int:
-    """A handle on exactly this path below a folder, a negative error number where there is none. `folder`: only if it
-    is one. A path that leads up again is none."""
-    if b".." in path.split(b"/"):
-        return -errno.EXDEV
-    how = _FOLDER_EXACTLY if folder else _EXACTLY
-    found: int = libc.syscall(_OPENAT2, ctypes.c_int(top), path.lstrip(b"/") or b".", how, _SIZE_OF_HOW)
-    return found if found >= 0 else -ctypes.get_errno()

@@ -87,9 +87,9 @@ class Guarded:
             away.close()
 
 
-def guard_of(ws: Path, *fixed: Path, held: bool = True) -> Guarded:
+def guard_of(ws: Path, *fixed: Path, held: bool = True, known: tuple[str, ...] | None = None) -> Guarded:
     mounts = (Mount(str(ws), WRITE), *(Mount(str(each), FIXED, each.is_dir(), GIT) for each in fixed))
-    plan = SandboxPlan(mounts, (), (), str(ws), (), Network(), Limits(), watched=(str(ws),))
+    plan = SandboxPlan(mounts, (), (), str(ws), (), Network(), Limits(), watched=(str(ws),), known=known)
     guard = Protected(plan, classify, look, held=held)
     guard.before()
     return Guarded(guard)
@@ -442,6 +442,21 @@ def test_a_protected_link_is_put_back(ws: Path, away: Path, how: str, held: bool
         link.write_text("evil")
     assert [each.target for each in guard.after(str(away))] == [str(link)]
     assert os.readlink(link) == "shared/mcp.json"
+
+
+@pytest.mark.parametrize("kind", ["file", "link"])
+@pytest.mark.parametrize("planned", [True, False], ids=["known when it was planned", "come since"])
+def test_a_name_that_has_come_since_a_call_was_planned_was_not_there_before_it(
+    ws: Path, away: Path, kind: str, *, planned: bool
+) -> None:
+    """Another call of its session may have put it there, and taken it away again: no mount holds it."""
+    path = ws / ".mcp.json"
+    path.write_text("x") if kind == "file" else path.symlink_to("x")
+    guard = guard_of(ws, known=(str(path),) if planned else ())
+    path.unlink()
+    path.write_text("evil") if kind == "file" else path.symlink_to("evil")
+    told = [each.target for each in guard.after(str(away))]
+    assert (told, os.path.lexists(path)) == (([], True) if planned and kind == "file" else ([str(path)], planned))
 
 
 def test_what_a_call_made_of_a_protected_file_is_kept(ws: Path, away: Path) -> None:

@@ -128,6 +128,16 @@ GIT_ATTEMPTS = (
     _git("a hook where what the settings include says", "hook hk/pre-commit", _COMMIT, "git config include.path ../git.inc && git config -f git.inc core.hooksPath hk"),
     _git("a hook where what is included twice over says", "hook hk/pre-commit", _COMMIT, "git config include.path ../a.inc && git config -f a.inc include.path b.inc && git config -f b.inc core.hooksPath hk && mkdir hk"),
     _git("a hook where a repository in the project has them", "hook in/hk/pre-commit", f"cd in && {_COMMIT}", "git init -q in && mkdir in/hk && git -C in config core.hooksPath hk"),
+    *[
+        _git(f"a program of the person's is changed that {what}", "hook t/p.sh", then, f"mkdir t; echo true > t/p.sh; chmod 755 t/p.sh; git config {setting}")
+        for what, then, setting in (
+            ("an alias starts", "git st", "alias.st '!./t/p.sh'"),
+            ("an alias starts in a function", "git st", "alias.st '!f() { ./t/p.sh; }; f'"),
+            ("a shell of an alias reads", "git st", "--global alias.st '!sh t/p.sh'"),
+            ("gives logins", "echo url=https://x.invalid | GIT_ASKPASS=true git credential fill", "credential.helper '!f() { test 1 && ./t/p.sh; }; f'"),
+        )
+    ],
+    _git("a program of an alias in a folder that is replaced", "mv t t2; hook t/p.sh", "git st", "mkdir t; echo true > t/p.sh; chmod 755 t/p.sh; git config alias.st '!./t/p.sh'"),
     _git("a hook where a repository in the project will have them", "hook in/hk/pre-commit", f"cd in && {_COMMIT}", "git init -q in && git -C in config core.hooksPath hk"),
 )  # fmt: skip
 
@@ -288,6 +298,21 @@ def _loaded(name: str, text: str) -> Around:
     )
 
 
+_SITE = ".venv/lib/python3.11/site-packages"
+_HARM = "echo \"open('$PROOF', 'w')\""
+_COMPILED = (
+    f"{_HARM} > s.py; python3 -c \"import py_compile, sys; py_compile.compile('s.py', "
+    "'{0}/mod.' + sys.implementation.cache_tag + '.pyc', invalidation_mode=py_compile.PycInvalidationMode.UNCHECKED_HASH)\""
+)
+
+
+def _imported(name: str, text: str, before: str = "touch {0}/mod.py") -> Around:
+    """What a line of a `*.pth` has Python load each time it starts."""
+    started = f"python3 -S -c 'import site; site.addsitedir(\"{_SITE}\")'"
+    line = f"echo 'import os; m = __import__(\"mod\")' > {_SITE}/a.pth; "
+    return Around(name, "programs", text.format(_SITE), started, _VENV + line + before.format(_SITE))
+
+
 PROGRAM_ATTEMPTS = (
     _program("a program of the environment is changed", ".venv/bin/tool", "hook .venv/bin/tool"),
     _program("a program of the environment is replaced", ".venv/bin/tool", "hook n; mv -f n .venv/bin/tool"),
@@ -304,6 +329,13 @@ PROGRAM_ATTEMPTS = (
     _loaded("something more that the environment loads is a link", "hook n; ln -s $PWD/n {}/new.pth"),
     _loaded("what the environment begins with is made", "hook {}/sitecustomize.py"),
     _loaded("what the environment begins with is a package", "mkdir {0}/usercustomize; hook {0}/usercustomize/__init__.py"),
+    _imported("what the environment begins with loads is changed", _HARM + " > {0}/mod.py"),
+    _imported("what it loads is a package now", "mkdir {0}/mod; " + _HARM + " > {0}/mod/__init__.py"),
+    _imported("what it loads is a package that is changed", _HARM + " > {0}/mod/__init__.py", "mkdir {0}/mod; touch {0}/mod/__init__.py"),
+    _imported("what it loads is made where it was not", _HARM + " > {0}/mod.py", "true"),
+    _imported("what is compiled of it is changed", _COMPILED.format("{0}/__pycache__"), "touch {0}/mod.py; python3 -m compileall -q {0}"),
+    _imported("what is compiled of it is made", _COMPILED.format("{0}/__pycache__")),
+    _imported("what is compiled of it is led to", "mkdir pc; " + _COMPILED.format("pc") + "; ln -s $PWD/pc {0}/__pycache__"),
     _program("a program of PHP's packages is changed", "vendor/bin/tool", "hook vendor/bin/tool", "mkdir vendor; touch vendor/autoload.php; "),
     _program("the folder of node's packages is replaced", "node_modules/.bin/tool", "mv node_modules x; hook node_modules/.bin/tool", "true; "),
 )  # fmt: skip

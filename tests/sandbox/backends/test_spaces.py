@@ -413,6 +413,24 @@ def test_a_link_is_not_made_in_a_folder_of_the_host(backend: Spaces, plan: Sandb
     assert os.listdir(plan.cwd) == [".git"]
 
 
+@pytest.mark.parametrize("held", [True, False], ids=["held", "not held"])
+def test_a_link_that_is_held_stays_where_it_is_and_leads_where_it_did(
+    backend: Spaces, plan: SandboxPlan, *, held: bool
+) -> None:
+    os.makedirs(f"{plan.cwd}/a/there")
+    os.symlink("there", f"{plan.cwd}/a/l")
+    text = "echo x > a/l/f; ln -sfn evil a/l; rm -f a/l; mv a b; mkdir -p a; ln -s evil n; mv -T n a/l; cat a/there/f"
+    status, said = ran(backend, plan.replace(held=(f"{plan.cwd}/a/l",) if held else ()), text)
+    assert (status, said.endswith(b"x\n")) == ((0, True) if held else (1, False))
+    assert os.readlink(f"{plan.cwd}/a/l") == ("there" if held else "evil")
+
+
+def test_what_has_become_something_else_than_a_link_is_not_held_as_one(backend: Spaces, plan: SandboxPlan) -> None:
+    os.mkdir(f"{plan.cwd}/l")
+    with pytest.raises(SandboxError, match="no longer what it was when the call was planned"):
+        ran(backend, plan.replace(held=(f"{plan.cwd}/l",)), "true")
+
+
 def test_what_is_hidden_is_there_and_closed(backend: Spaces, plan: SandboxPlan) -> None:
     os.mkdir(f"{plan.cwd}/vault")
     with open(f"{plan.cwd}/secret", "wb") as file:
