@@ -33,6 +33,7 @@ def copied(source: int, path: bytes, attributes: int) -> int:
 
 
 def set_attributes(mounted: int, path: bytes, attributes: int, flags: int, propagation: int = 0) -> None:
+    """Gives attributes to a mount, with WHOLE_TREE to those in it too. Raises Refused, as all of these do."""
     asked = (ctypes.c_uint64 * 4)(attributes, 0, propagation, 0)
     call(
         f"attributes of {shown(path)}", MOUNT_SETATTR,
@@ -41,11 +42,13 @@ def set_attributes(mounted: int, path: bytes, attributes: int, flags: int, propa
 
 
 def mount(source: bytes, target: bytes, kind: bytes, flags: int, options: bytes) -> None:
+    """Mounts a file system, or, where no kind is said, changes what is mounted."""
     result = libc.mount(source or None, target, kind or None, ctypes.c_ulong(flags), options or None)
     checked(f"mounting {shown(kind)}" if kind else "mounts of its own", result)
 
 
 def opened(path: bytes) -> int:
+    """A handle on what is at a path, be it a link. Raises OSError."""
     return os.open(path, os.O_PATH | os.O_NOFOLLOW | os.O_CLOEXEC)
 
 
