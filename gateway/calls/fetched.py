@@ -120,7 +120,9 @@ def _uv_steps(program: str, _fetch: Fetch, files: Files, place: str, _cache: str
     if uv.BUILD in files:
         built = [program, "pip", "install", "-q", "--no-build", *chosen, "--target", f"{place}/built"]
         steps.append([*built, "-r", f"{place}/{uv.BUILD}"])
-    synced = [program, "sync", "-q", "--project", f"{place}/{uv.PROJECT}", "--no-install-project", "--no-build"]
+    synced = [program, "sync", "-q", "--project", f"{place}/{uv.PROJECT}", "--no-install-workspace", "--no-build"]
+    if any(name.startswith(f"{uv.PROJECT}/") and name.count("/") > 1 for name in files):
+        synced.append("--all-packages")
     return [(each, variables) for each in (*steps, [*synced, "--all-extras", "--all-groups", *chosen])]
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import time
+from itertools import islice
 
 from gateway.config.layers import read_file
 from gateway.core.cache import digest, replace_whole
@@ -49,6 +50,7 @@ if TYPE_CHECKING:
 
 
 MOST_BYTES = 4 << 20
+MOST_NAMES = 1_000
 FOLDER = "unfetched"
 SECONDS = 600.0
 _LONGEST = 1000
@@ -76,7 +78,34 @@ def why_not(judge: Judges, context: Context, fetch: Fetch) -> str:
 
 def files_of(judge: Judges, context: Context, fetch: Fetch) -> Files:
     """What the step that fetches works from. Raises OtherwiseError."""
-    return FETCHERS[fetch.fetcher].needs(fetch, lambda path: _text(path, judge, context))
+    return FETCHERS[fetch.fetcher].needs(fetch, _Files(judge, context))
+
+
+class _Files:
+    """The files of a project that say what to fetch, which calls may have made anything of."""
+
+    def __init__(self, judge: Judges, context: Context) -> None:
+        self._judge, self._context = judge, context
+
+    def __call__(self, path: str, /) -> str | None:
+        """The text of one, None where there is none. Raises OtherwiseError."""
+        return _text(path, self._judge, self._context)
+
+    def folders(self, path: str, /) -> tuple[str, ...]:
+        """The names of the folders in one of the workspace, sorted. Raises OtherwiseError."""
+        real = os.path.realpath(path)
+        if not (real + "/").startswith(tuple(f"{folder.rstrip('/')}/" for folder in self._context.workspace)):
+            raise OtherwiseError(f"`{path}` does not lie in the workspace")
+        try:
+            with os.scandir(real) as found:
+                met = list(islice(found, MOST_NAMES + 1))
+        except (FileNotFoundError, NotADirectoryError):
+            return ()
+        except OSError as error:
+            raise OtherwiseError(f"`{path}` cannot be looked into: {error.strerror}") from None
+        if len(met) > MOST_NAMES:
+            raise OtherwiseError(f"`{path}` holds more than {MOST_NAMES:,} names")
+        return tuple(sorted(each.name for each in met if each.is_dir(follow_symlinks=False)))
 
 
 def _text(path: str, judge: Judges, context: Context) -> str | None:

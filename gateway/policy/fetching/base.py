@@ -6,27 +6,40 @@ Pure. A fetcher is added by a module beside this one and a line in `gateway.poli
 from __future__ import annotations
 
 import re
+from fnmatch import fnmatchcase
 
 from gateway.core.value import Value
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from typing import TypeVar
+    from typing import Protocol, TypeVar
 
     from gateway.model.command import Part
     from gateway.model.effect import Effect
     from gateway.policy.installs import Registry
 
-    # The text of a file that says what to fetch, None where there is none. Raises OtherwiseError.
-    Reads = Callable[[str], str | None]
+    class Reads(Protocol):
+        """The files of a project that say what to fetch."""
+
+        def __call__(self, path: str, /) -> str | None:
+            """The text of one, None where there is none. Raises OtherwiseError."""
+
+        def folders(self, path: str, /) -> tuple[str, ...]:
+            """The names of the folders in a folder, links left out, none where there is no such. Raises
+            OtherwiseError."""
+
     # Files of the step, by their paths below its folder.
     Files = dict[str, str]
     Said = TypeVar("Said")
 
 MOST_LINES = 1_000
+MOST_LOOKS = 200
 WORDS = re.compile(r"[A-Za-z0-9_./-]+", re.ASCII)
 """A path as calls may name one."""
+
+# Of a pattern of members: whole names, `*` and `?`; never `**`.
+_PART = re.compile(r"(?!.*\*\*)[A-Za-z0-9_.*?-]+", re.ASCII)
 
 
 class OtherwiseError(ValueError):
@@ -91,6 +104,38 @@ def said_in(path: str, reads: Reads, read: Callable[[str], Said]) -> Said:
         return read(text)
     except OtherwiseError as error:
         raise OtherwiseError(f"`{path}`: {error}") from None
+
+
+def members(top: str, named: list[str], left_out: list[str], reads: Reads) -> list[str]:
+    """The folders of a workspace's members, as paths below its top: those that its patterns (`packages/*`) mean, in the
+    order of these. `left_out`: patterns of those that are none, with what lies below them. Raises OtherwiseError."""
+    found: dict[str, None] = {}
+    looks = 0
+    for pattern in named:
+        parts = [each for each in pattern.split("/") if each not in ("", ".")]
+        if ".." in parts or pattern.startswith("/"):
+            raise OtherwiseError("a member of its workspace lies outside of it")
+        if not all(_PART.fullmatch(each) for each in parts):
+            raise OtherwiseError("its workspace names members in a way that is not understood")
+        at = [""]
+        for part in parts:
+            if "*" not in part and "?" not in part:
+                at = [f"{each}/{part}" for each in at]
+                continue
+            below = []
+            for each in at:
+                looks += 1
+                if looks > MOST_LOOKS:
+                    raise OtherwiseError("its workspace has too many folders")
+                below += [f"{each}/{name}" for name in reads.folders(top + each) if fnmatchcase(name, part)]
+            at = below
+        found.update((each.lstrip("/"), None) for each in at)
+    return [each for each in found if not any(_is_below(each, pattern) for pattern in left_out)]
+
+
+def _is_below(path: str, pattern: str) -> bool:
+    parts, wanted = path.split("/"), [each for each in pattern.split("/") if each not in ("", ".")]
+    return len(parts) >= len(wanted) and all(map(fnmatchcase, parts, wanted))
 
 
 def below(folder: str, path: str) -> str:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 
-from gateway.policy.fetching.base import MOST_LINES, Fetch, Fetcher, OtherwiseError, Project, below, said_in
+from gateway.policy.fetching.base import MOST_LINES, Fetch, Fetcher, OtherwiseError, Project, below, members, said_in
 from gateway.policy.installs import Registry
 
 TYPE_CHECKING = False
@@ -111,18 +111,20 @@ def _needs(fetch: Fetch, reads: Reads) -> Files:
 
 
 def _lock_of(folder: str, reads: Reads) -> tuple[str, str]:
-    """The top folder of a workspace, and its lock file, "" where there is none: in the folder, or the next above."""
+    """The top folder of a workspace, and its lock file, "" where there is none: in the folder, or the next above that
+    has one, or says that it is the top of one."""
     at = folder
     for _ in range(8):
-        path = f"{at}/Cargo.lock"
+        path, manifest = f"{at}/Cargo.lock", f"{at}/Cargo.toml"
         try:
-            found = reads(path)
+            if reads(path) is not None:
+                return at, path
+            if reads(manifest) is not None and "workspace" in said_in(manifest, reads, _parsed):
+                return at, ""
         except OtherwiseError:
             if at == folder:
                 raise
             break  # above the workspace
-        if found is not None:
-            return at, path
         at = at.rstrip("/").rpartition("/")[0]
         if not at:
             break
@@ -130,15 +132,54 @@ def _lock_of(folder: str, reads: Reads) -> tuple[str, str]:
 
 
 def _manifests(folder: str, top: str, reads: Reads) -> Iterator[str]:
-    """The manifests that can ask for something: the project's, and those of its workspace."""
-    paths = dict.fromkeys((f"{top}/Cargo.toml", f"{folder}/Cargo.toml"))
-    yield from paths
-    workspace = said_in(f"{top}/Cargo.toml", reads, _parsed).get("workspace", {})
-    for member in _texts(_table(workspace).get("members", [])):
-        # One that is named by a pattern is known by the lock file alone.
-        path = f"{top}/{member}/Cargo.toml"
-        if path not in paths and re.fullmatch(r"[A-Za-z0-9_.-]+(?:/[A-Za-z0-9_.-]+)*", member, re.ASCII):
-            yield path
+    """The manifests that can ask for something: the project's, those of its workspace, and of what these take from
+    folders of it, which are members, too."""
+    given = said_in(f"{top}/Cargo.toml", reads, _parsed)
+    workspace = _table(given.get("workspace", {}))
+    named, left_out = _texts(workspace.get("members", [])), _texts(workspace.get("exclude", []))
+    seen = dict.fromkeys((top, folder))
+    seen.update((f"{top}/{each}", None) for each in members(top, named, left_out, reads) if each)
+    waiting = list(seen)
+    while waiting:
+        at = waiting.pop(0)
+        path = f"{at}/Cargo.toml"
+        if at not in (top, folder) and reads(path) is None:
+            continue  # a folder that only a pattern means
+        yield path
+        for near in said_in(path, reads, _near):
+            found = _way(at, near)
+            if f"{found}/".startswith(f"{top}/") and found not in seen:
+                seen[found] = None
+                waiting.append(found)
+
+
+def _near(text: str) -> list[str]:
+    """The folders from which a manifest takes crates, as it names them."""
+    entries = [
+        value
+        for place in _places(_parsed(text))
+        for table in _TABLES
+        for value in _table(place.get(table, {})).values()
+    ]
+    return [each["path"] for each in entries if isinstance(each, dict) and isinstance(each.get("path"), str)]
+
+
+def _way(folder: str, path: str) -> str:
+    """A path below a folder, or beside it, without steps up in it; "" for one that is whole."""
+    if path.startswith("/"):
+        return ""
+    parts = folder.split("/")
+    for each in path.split("/"):
+        if each == "..":
+            parts = parts[:-1]
+        elif each not in ("", "."):
+            parts.append(each)
+    return "/".join(parts)
+
+
+def _places(given: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+    """The tables of a manifest that have tables of what it needs."""
+    return [given, _table(given.get("workspace", {})), *map(_table, _table(given.get("target", {})).values())]
 
 
 def _wishes(text: str) -> list[tuple[str, str, tuple[str, ...], bool]]:
@@ -148,10 +189,9 @@ def _wishes(text: str) -> list[tuple[str, str, tuple[str, ...], bool]]:
         for each in _table(given.get(name, {})).values():
             if any("path" not in _table(one) for one in _table(each).values()):
                 raise OtherwiseError("it takes crates from elsewhere")
-    places = [given, _table(given.get("workspace", {})), *map(_table, _table(given.get("target", {})).values())]
     return [
         found
-        for place in places
+        for place in _places(given)
         for table in _TABLES
         for name, value in _table(place.get(table, {})).items()
         if (found := _wish(name, value)) is not None

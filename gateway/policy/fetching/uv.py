@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import re
 
-from gateway.policy.fetching.base import MOST_LINES, Fetch, Fetcher, OtherwiseError, Project, said_in
+from gateway.policy.fetching.base import MOST_LINES, Fetch, Fetcher, OtherwiseError, Project, members, said_in
 from gateway.policy.fetching.pip import ASKED_FOR, NAME, REGISTRIES, REQUIREMENT, texts
 
 TYPE_CHECKING = False
@@ -27,15 +27,19 @@ _COMMANDS = frozenset(("sync", "add", "remove", "lock", "run"))
 _FLAGS = frozenset((
     "--locked", "--all-extras", "--all-groups", "--dev", "--no-dev", "--only-dev", "--no-default-groups", "--inexact",
     "--exact", "--no-install-project", "--no-editable", "--reinstall", "-q", "--quiet", "-v", "--verbose", "--no-sync",
-    "--no-progress", "--compile-bytecode", "--check", "--dry-run", "--frozen", "--no-cache", "-n",
+    "--no-progress", "--compile-bytecode", "--check", "--dry-run", "--frozen", "--no-cache", "-n", "--all-packages",
+    "--no-install-workspace",
 ))  # fmt: skip
 _VALUES = frozenset((
     "--extra", "--no-extra", "--group", "--no-group", "--only-group", "--optional", "--python", "-p", "--link-mode",
-    "--color", "--bounds",
+    "--color", "--bounds", "--package",
 ))  # fmt: skip
 _UPGRADES = frozenset(("-U", "--upgrade"))
 _KEYS = frozenset(("name", "version", "requires-python", "dependencies", "optional-dependencies"))
-_OF_UV = frozenset(("package", "managed", "default-groups", "dev-dependencies"))
+_OF_UV = frozenset(("package", "managed", "default-groups", "dev-dependencies", "sources", "workspace"))
+_OF_THE_WORKSPACE = {"workspace": True}
+_FOLDER = re.compile(r"[A-Za-z0-9_-][A-Za-z0-9_.-]*(?:/[A-Za-z0-9_-][A-Za-z0-9_.-]*)*", re.ASCII)
+MOST_MEMBERS = 50
 _WORD = re.compile(r"[A-Za-z0-9_.+-]+", re.ASCII)
 _VERSIONS = re.compile(r"[A-Za-z0-9.,<>=!~* +_-]+", re.ASCII)
 _INDEX = "https://pypi.org/simple"
@@ -85,21 +89,29 @@ def _needs(fetch: Fetch, reads: Reads) -> Files:
     if len(fetch.projects) != 1:
         raise OtherwiseError("it installs in more than one project")
     folder = fetch.projects[0].folder.rstrip("/")
-    path, locked = f"{folder}/pyproject.toml", f"{folder}/uv.lock"
-    if reads(path) is None and "run" in fetch.flags:
-        given: Mapping[str, Any] = {"project": {"name": "none", "version": "0"}}
-    else:
-        given = said_in(path, reads, _parsed)
-        said_in(path, reads, lambda _text: _hold(given))
-    wanted, builds = _wanted(given), _builds(given)
-    made = _project(given, fetch.named)
-    files = {f"{PROJECT}/pyproject.toml": made}
-    names = {_canonical(each) for each in (*wanted, *fetch.named, *builds)}
+    top, below = _workspace(folder, reads)
+    given: dict[str, Mapping[str, Any]] = {}
+    for each in ("", *below):
+        path = f"{top}/{each}/pyproject.toml" if each else f"{top}/pyproject.toml"
+        if not each and not below and reads(path) is None and "run" in fetch.flags:
+            given[each] = {"project": {"name": "none", "version": "0"}}
+        elif not each or reads(path) is not None:  # a pattern may mean folders that are none of its members
+            given[each] = said_in(path, reads, lambda text, root=not each: _held(_parsed(text), root))  # type: ignore[misc]
+    own = {_canonical(str(each.get("project", {}).get("name", ""))) for each in given.values()}
+    files = {
+        f"{PROJECT}/{at}/pyproject.toml" if at else f"{PROJECT}/pyproject.toml":
+        _project(each, fetch.named if not at else (), tuple(given)[1:] if not at else ())
+        for at, each in given.items()
+    }  # fmt: skip
+    builds = list(dict.fromkeys(line for each in given.values() for line in _builds(each)))
+    names = {_canonical(line) for each in given.values() for line in _wanted(each)} - own
+    names |= {_canonical(each) for each in (*fetch.named, *builds)}
+    locked = f"{top}/uv.lock"
     lock = reads(locked)
     if lock is not None and UPGRADE not in fetch.flags:
-        names |= set(said_in(locked, reads, names_in))
+        names |= set(said_in(locked, reads, lambda text: names_in(text, (".", *given))))
         files[f"{PROJECT}/uv.lock"] = lock
-    version = (reads(f"{folder}/.python-version") or "").strip()
+    version = (reads(f"{folder}/.python-version") or reads(f"{top}/.python-version") or "").strip()
     if re.fullmatch(r"3\.[0-9]{1,2}(\.[0-9]{1,2})?", version, re.ASCII):
         files[f"{PROJECT}/.python-version"] = version + "\n"
     if len(names) > MOST_LINES:
@@ -108,6 +120,34 @@ def _needs(fetch: Fetch, reads: Reads) -> Files:
     if builds:
         files[BUILD] = "\n".join(builds) + "\n"
     return files
+
+
+def _workspace(folder: str, reads: Reads) -> tuple[str, list[str]]:
+    """The top folder of the workspace that a project belongs to, and where its members are below it; the project's own,
+    and none, where it belongs to no other. Raises OtherwiseError."""
+    at = folder
+    for _ in range(8):
+        try:
+            text = reads(f"{at}/pyproject.toml")
+        except OtherwiseError:
+            if at == folder:
+                raise
+            break  # above the call's workspace
+        said = _parsed(text).get("tool", {}) if text is not None else {}
+        ours = said.get("uv", {}) if isinstance(said, dict) else {}
+        workspace = ours.get("workspace") if isinstance(ours, dict) else None
+        if isinstance(workspace, dict):
+            named, left_out = texts(workspace.get("members", [])), texts(workspace.get("exclude", []))
+            found = [each for each in members(at, named, left_out, reads) if each]
+            if at != folder and folder.removeprefix(f"{at}/") not in found:
+                break
+            if len(found) > MOST_MEMBERS or not all(map(_FOLDER.fullmatch, found)):
+                raise OtherwiseError("its workspace has too many members, or some with unusual names")
+            return at, found
+        at = at.rpartition("/")[0]
+        if not at:
+            break
+    return folder, []
 
 
 def _parsed(text: str) -> Mapping[str, Any]:
@@ -119,13 +159,22 @@ def _parsed(text: str) -> Mapping[str, Any]:
         raise OtherwiseError("it cannot be read") from None
 
 
-def _hold(given: Mapping[str, Any]) -> None:
-    """Raises OtherwiseError for what is said by code, chooses sources, or is not written as it should be."""
+def _held(given: Mapping[str, Any], root: bool) -> Mapping[str, Any]:
+    """What a pyproject.toml says. `root`: it may be that of a workspace alone, without a project of its own. Raises
+    OtherwiseError for what is said by code, chooses sources, or is not written as it should be."""
     own, settings = given.get("project"), given.get("tool", {})
-    if not isinstance(own, dict) or not isinstance(settings, dict):
+    ours = settings.get("uv", {}) if isinstance(settings, dict) else None
+    sources = ours.get("sources", {}) if isinstance(ours, dict) else None
+    if own is None and root and isinstance(ours, dict) and "workspace" in ours:
+        own = {"name": "none"}
+    if not isinstance(own, dict) or ours is None:
         raise OtherwiseError("it is not that of a project")
-    ours = settings.get("uv", {})
-    if not isinstance(ours, dict) or not ours.keys() <= _OF_UV:
+    if (
+        not isinstance(ours, dict)
+        or not ours.keys() <= _OF_UV
+        or not isinstance(sources, dict)
+        or any(each != _OF_THE_WORKSPACE for each in sources.values())
+    ):
         raise OtherwiseError("its settings for uv say where packages come from, or more")
     if not set(texts(own.get("dynamic", []))) <= {"version", "readme", "description", "classifiers", "scripts"}:
         raise OtherwiseError("what it needs is said by code")
@@ -134,11 +183,14 @@ def _hold(given: Mapping[str, Any]) -> None:
         raise OtherwiseError("it is not written as it should be")
     if not all(REQUIREMENT.fullmatch(each) for each in (*_wanted(given), *_builds(given))):
         raise OtherwiseError("it needs what is not of the registry")
+    if not all(re.fullmatch(NAME, each, re.ASCII) for each in sources):
+        raise OtherwiseError("it is not written as it should be")
+    return given
 
 
 def _lists(given: Mapping[str, Any]) -> dict[str, dict[str, list[str]]]:
     """What is needed in which case: of the project, by extras, by groups."""
-    own, settings = given["project"], given.get("tool", {}).get("uv", {})
+    own, settings = given.get("project", {}), given.get("tool", {}).get("uv", {})
     found: dict[str, dict[str, list[str]]] = {"": {"": texts(own.get("dependencies", []))}, "extras": {}, "groups": {}}
     for kind, table in (
         ("extras", own.get("optional-dependencies", {})),
@@ -158,7 +210,7 @@ def _lists(given: Mapping[str, Any]) -> dict[str, dict[str, list[str]]]:
 
 
 def _wanted(given: Mapping[str, Any]) -> list[str]:
-    own = _canonical(str(given["project"].get("name", "")))
+    own = _canonical(str(given.get("project", {}).get("name", "")))
     lines = [each.strip() for kind in _lists(given).values() for lines in kind.values() for each in lines]
     return [each for each in lines if _canonical(each) != own]
 
@@ -176,21 +228,20 @@ def _builds(given: Mapping[str, Any]) -> list[str]:
     ]
 
 
-def _project(given: Mapping[str, Any], added: tuple[str, ...]) -> str:
-    """A pyproject.toml that asks for the same."""
-    own, lists = given["project"], _lists(given)
-    versions = own.get("requires-python")
-    lines = ["[project]", f"name = {json.dumps(own['name'])}"]
-    lines += ['dynamic = ["version"]'] if "version" in own.get("dynamic", ()) else [f"version = {_version(own)}"]
-    lines += [f"requires-python = {json.dumps(versions)}"] if versions else []
-    lines += [f"dependencies = {json.dumps([*lists['']['']])}"]
-    lines += ["[project.optional-dependencies]"] + [
-        f"{name} = {json.dumps(v)}" for name, v in _dotless(lists["extras"])
-    ]
+def _project(given: Mapping[str, Any], added: tuple[str, ...], below: tuple[str, ...]) -> str:
+    """A pyproject.toml that asks for the same. `below`: where the members of its workspace are."""
+    own, lists, lines = given.get("project"), _lists(given), []
+    if own is not None:
+        versions = own.get("requires-python")
+        lines += ["[project]", f"name = {json.dumps(own['name'])}"]
+        lines += ['dynamic = ["version"]'] if "version" in own.get("dynamic", ()) else [f"version = {_version(own)}"]
+        lines += [f"requires-python = {json.dumps(versions)}"] if versions else []
+        lines += [f"dependencies = {json.dumps([*lists['']['']])}"]
+        lines += ["[project.optional-dependencies]", *_assigned(lists["extras"])]
     groups = dict(lists["groups"])
     if added:
         groups["gateway-added"] = list(added)
-    lines += ["[dependency-groups]"] + [f"{name} = {json.dumps(v)}" for name, v in _dotless(groups)]
+    lines += ["[dependency-groups]", *_assigned(groups)]
     builds = given.get("build-system")
     if builds is not None:  # never built here: its lock file says that it is a package
         backend = str(builds.get("build-backend", "setuptools.build_meta"))
@@ -198,13 +249,16 @@ def _project(given: Mapping[str, Any], added: tuple[str, ...]) -> str:
             raise OtherwiseError("it is not written as it should be")
         requires = texts(builds.get("requires", ["setuptools>=40.8.0"]))
         lines += ["[build-system]", f"requires = {json.dumps(requires)}", f"build-backend = {json.dumps(backend)}"]
-    package = given.get("tool", {}).get("uv", {}).get("package")
+    ours = given.get("tool", {}).get("uv", {})
+    package, sources = ours.get("package"), ours.get("sources", {})
     lines += ["[tool.uv]", f"package = {json.dumps(package)}"] if isinstance(package, bool) else []
+    lines += ["[tool.uv.sources]", *(f"{name} = {{ workspace = true }}" for name in sources)] if sources else []
+    lines += ["[tool.uv.workspace]", f"members = {json.dumps(below)}"] if below else []
     return "\n".join(lines) + "\n"
 
 
-def _dotless(table: dict[str, list[str]]) -> list[tuple[str, list[str]]]:
-    return [(json.dumps(name), value) for name, value in table.items()]
+def _assigned(table: dict[str, list[str]]) -> list[str]:
+    return [f"{json.dumps(name)} = {json.dumps(value)}" for name, value in table.items()]
 
 
 def _version(own: Mapping[str, Any]) -> str:
@@ -212,9 +266,9 @@ def _version(own: Mapping[str, Any]) -> str:
     return json.dumps(version if _WORD.fullmatch(version) else "0")
 
 
-def names_in(text: str) -> list[str]:
-    """The packages of a lock file that come from the registry. Raises OtherwiseError where others come from elsewhere
-    than the project."""
+def names_in(text: str, own: tuple[str, ...]) -> list[str]:
+    """The packages of a lock file that come from the registry. `own`: folders of the project and its members. Raises
+    OtherwiseError where others come from elsewhere."""
     found = []
     packages = _parsed(text).get("package", [])
     if not isinstance(packages, list) or not all(isinstance(each, dict) for each in packages):
@@ -223,7 +277,7 @@ def names_in(text: str) -> list[str]:
         name, source = each.get("name", ""), each.get("source")
         if not re.fullmatch(NAME, str(name), re.ASCII):
             raise OtherwiseError("it is not written as it should be")
-        if source in ({"virtual": "."}, {"editable": "."}):
+        if source in [{kind: each} for kind in ("virtual", "editable") for each in own]:
             continue
         if source != {"registry": _INDEX}:
             raise OtherwiseError(f"it takes `{name}` from elsewhere")
