@@ -51,6 +51,12 @@ _NOT_PATHS = frozenset(("open", "read", "write", "stat", "mkdir"))
 _LOOPBACK = ("127.", "::1", "localhost", "0.0.0.0")
 _OWN = ("/proc", "/dev", "/sys")
 _SHOWN = ", or to name it in `sandbox: {show: [PATTERN]}` of their policy, where tests need it"
+# What a rule denies no setting shows; a program that gives up without such a file, rather than without its values,
+# has to be told of it.
+_SET = (
+    "; `sandbox: {set: {NAME: VALUE}}` of their policy gives programs the values, and no `sandbox: {show}` opens what "
+    "a rule denies: have the program look for no such file (`envDir: false` for vite and vitest)"
+)
 
 
 def hints(
@@ -136,6 +142,11 @@ def _paths(line: str) -> Iterator[str]:
             yield text
 
 
+def _loads_variables(path: str) -> bool:
+    name = path.rpartition("/")[2]
+    return name == ".env" or name.startswith(".env.")
+
+
 def _of_path(
     plan: SandboxPlan, text: str, error: str, changes: bool, exists: Callable[[str], bool]
 ) -> Violation | None:
@@ -145,7 +156,8 @@ def _of_path(
     access = "" if mount is None else mount.access
     if mount is not None and access == HIDDEN and error in (_DENIED, _READ_ONLY, _BUSY):
         hint = f"hidden by policy rule {mount.rule}" if mount.rule else "hidden from this call"
-        way = f"ask the person for what you need of it{_SHOWN if mount.rule == WORKSPACE_SECRETS else ''}"
+        more = _SHOWN if mount.rule == WORKSPACE_SECRETS else _SET if _loads_variables(path) else ""
+        way = f"ask the person for what you need of it{more}"
         return Violation("read", path, rule=mount.rule, source="output", hint=f"{hint}; {way}", certain=False)
     if mount is not None and access == FIXED and (error in (_READ_ONLY, _BUSY) or (error == _DENIED and changes)):
         by = f" by policy rule {mount.rule}" if mount.rule else ""

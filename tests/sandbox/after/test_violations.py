@@ -107,6 +107,15 @@ def test_of_a_secret_of_the_workspace_the_setting_is_told_that_shows_it_to_tests
     assert (found.target, "`sandbox: {show: [PATTERN]}` of their policy" in found.hint) == ("/ws/certs/a.pem", True)
 
 
+@pytest.mark.parametrize(
+    ("name", "told_of"), [(".env", True), (".env.local", True), (".envrc", False), ("secret", False)]
+)
+def test_of_a_file_of_variables_that_a_rule_denies_it_is_told_how_programs_get_values(name: str, told_of: bool) -> None:
+    plan = PLAN.replace(mounts=(*PLAN.mounts, Mount(f"/ws/{name}", HIDDEN, False, "secret-files")))
+    (found,) = told(f"Error: EACCES: permission denied, open '/ws/{name}'", plan)
+    assert ("`sandbox: {set: {NAME: VALUE}}` of their policy" in found.hint) == told_of
+
+
 def test_a_hidden_file_is_known_by_its_name_in_the_folder_of_the_call() -> None:
     (found,) = told("cat: .env: Permission denied")
     assert (found.kind, found.target, found.rule) == ("read", "/ws/.env", "secret-files")
