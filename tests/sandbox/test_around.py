@@ -214,6 +214,50 @@ def test_what_was_there_before_the_call_stays_whatever_the_call_hides_it_in(
     assert (again.result.ended, again.result.status, again.result.stdout) == ("exited", 0, b"goes on\n"), again
 
 
+# What the person has, what the first of two calls makes of it, and how the person sees that it is theirs.
+OVERLAPPING = {
+    "a link": (
+        "mkdir conf; ln -s conf .vscode",
+        "mkdir evil; echo x > evil/tasks.json; ln -sfn evil .vscode",
+        "test conf = $(readlink .vscode)",
+    ),
+    "a file with two names": ("echo mine > other; ln other .mcp.json", "echo x > other", "grep -q mine .mcp.json"),
+}
+
+
+@pytest.mark.parametrize("what", OVERLAPPING)
+def test_what_one_of_two_calls_made_of_a_protected_name_is_not_put_back_by_the_other(
+    what: str, here: Place, form: type[Spaces | Bubblewrap]
+) -> None:
+    before, text, is_theirs = OVERLAPPING[what]
+    harm = f'{is_theirs} || touch "$PROOF"'
+    here.person(before)
+    twin = here.top / "twin"
+    shutil.copytree(here.project, twin, symlinks=True)
+    here.person(f'cd "{twin}"; ln -f other .mcp.json; {text}; {harm}')
+    assert here.proof.exists()
+    here.proof.unlink()
+    here.write(f"{text}; touch begun; while [ ! -e met ]; do sleep 0.01; done")
+    (here.project / "Makefile").write_text(
+        "attempt:\n\t@bash ./attempt.sh\nmeet:\n\t@touch met; while [ ! -e ended ]; do sleep 0.01; done\n"
+    )
+    with here.executor(form) as executor:
+        done: list[Result] = []
+        calls = [threading.Thread(target=lambda to=to: done.append(executor.run(f"make {to}").result))  # type: ignore[misc]
+                 for to in ("attempt", "meet")]  # fmt: skip
+        calls[0].start()
+        end = time.monotonic() + patience(20)
+        while not (here.project / "begun").exists() and time.monotonic() < end:
+            time.sleep(0.01)
+        calls[1].start()
+        calls[0].join()
+        (here.project / "ended").touch()
+        calls[1].join()
+    assert {each.ended for each in done} <= {"exited", "limit"}, done  # one that loses what it holds is ended
+    here.person(harm)
+    assert not here.proof.exists(), done
+
+
 def test_new_folders_go_where_there_are_more_than_the_next_call_could_be_planned_with(
     here: Place, form: type[Spaces | Bubblewrap], monkeypatch: pytest.MonkeyPatch
 ) -> None:

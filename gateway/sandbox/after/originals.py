@@ -12,6 +12,7 @@ from contextlib import suppress
 from time import time_ns
 
 from gateway.core.value import Value
+from gateway.sandbox.after.put_back import latest, note
 from gateway.sandbox.base import SandboxError
 from gateway.sandbox.real_paths import at, where_is
 
@@ -99,6 +100,16 @@ class Originals:
                     continue
             elif self._same(path, original) or _went_with_its_work_tree(path):
                 continue
+            elif original.kind in ("file", "link"):
+                # What was found may have been another call's doing, whose end has undone it meanwhile.
+                other = latest(quarantine.base, path, self._taken_ns)
+                if other is not None:
+                    original = original.replace(
+                        kind=other.kind, mode=other.mode, owner=other.owner, content=other.content, stamp=()
+                    )
+                    if self._same(path, original):
+                        continue
+                note(quarantine.base, path, original.kind, original.mode, original.owner, original.content)
             yield path, original.rule, _put(path, original, quarantine)
 
     def _unknown(self, folder: str, original: Original, quarantine: Quarantine) -> Iterator[tuple[str, str, str]]:

@@ -30,7 +30,7 @@ class Quarantine:
     def __init__(self, folder: str, since: int = 0, protects: Callable[[str], str] = lambda _path: "") -> None:
         """`since`: in nanoseconds since the epoch, when the call began; `protects`: the rule that keeps a path, "" for
         none, so that nothing is given back under such a name."""
-        self._base = folder
+        self.base = folder
         self._since = since
         self._protects = protects
         self._own = ""
@@ -144,8 +144,8 @@ class Quarantine:
         if not self._own:
             import tempfile
 
-            os.makedirs(self._base, mode=0o700, exist_ok=True)
-            self._own = tempfile.mkdtemp(prefix=strftime("%Y%m%d-%H%M%S-"), dir=self._base)
+            os.makedirs(self.base, mode=0o700, exist_ok=True)
+            self._own = tempfile.mkdtemp(prefix=strftime("%Y%m%d-%H%M%S-"), dir=self.base)
         return self._own
 
     def _note(self, path: str, where: str, rule: str, why: str) -> None:

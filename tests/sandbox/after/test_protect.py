@@ -459,6 +459,45 @@ def test_a_name_that_has_come_since_a_call_was_planned_was_not_there_before_it(
     assert (told, os.path.lexists(path)) == (([], True) if planned and kind == "file" else ([str(path)], planned))
 
 
+@pytest.mark.parametrize("held", [True, False], ids=["with-mounts", "without"])
+@pytest.mark.parametrize("first", ["earlier", "later"])
+def test_what_one_call_made_of_a_link_is_not_put_back_by_another_that_began_meanwhile(
+    ws: Path, away: Path, first: str, *, held: bool
+) -> None:
+    link = ws / ".mcp.json"
+    link.symlink_to("mine")
+    one = guard_of(ws, held=held)
+    link.unlink()
+    link.symlink_to("evil")
+    other = guard_of(ws, held=held)
+    for each in (one, other) if first == "earlier" else (other, one):
+        each.after(str(away))
+    assert os.readlink(link) == "mine"
+    third = guard_of(ws, held=held)
+    link.unlink()
+    link.symlink_to("evil")
+    assert [each.target for each in third.after(str(away))] == [str(link)]
+    assert os.readlink(link) == "mine"
+
+
+@pytest.mark.parametrize("kind", ["file", "link"])
+def test_what_the_other_call_changed_once_more_is_what_the_first_put_back(ws: Path, away: Path, kind: str) -> None:
+    path = ws / ".mcp.json"
+
+    def make(what: str) -> None:
+        path.unlink(missing_ok=True)
+        path.write_text(what) if kind == "file" else path.symlink_to(what)
+
+    make("mine")
+    one = guard_of(ws, held=False)
+    make("evil")
+    other = guard_of(ws, held=False)
+    one.after(str(away))
+    make("worse")
+    other.after(str(away))
+    assert (path.read_text() if kind == "file" else os.readlink(path)) == "mine"
+
+
 def test_what_a_call_made_of_a_protected_file_is_kept(ws: Path, away: Path) -> None:
     repository(ws)
     guard = guard_of(ws, ws / ".git" / "config", held=False)
