@@ -17,6 +17,7 @@ from concurrent.futures import TimeoutError as Late
 
 from gateway.approval.base import Answer, no
 from gateway.approval.digests import identity
+from gateway.calls.leading import lead
 from gateway.calls.lifecycle import Life
 from gateway.calls.output import Failure, Output, Text
 from gateway.calls.session import Session
@@ -182,18 +183,14 @@ class Guard:
             raw = self._raw(asked)
         except Exception as error:  # whoever wrote it did not expect this input
             return Ran(f"The call was refused: what it amounts to cannot be told ({type(error).__name__}).", True)
-        life = Life(
-            self.gateway.calls.services,
-            raw,
-            self._session(asked),
-            cancel=cancel,
-            work=None if asked.own else work,
-            starts=asked.own,
-            approver=None if answered is None else _OneAnswer(self.gateway, answered),
-        )
-        done = life.live()
+        services, session = self.gateway.calls.services, self._session(asked)
+        approver = None if answered is None else _OneAnswer(self.gateway, answered)
         if asked.own:
-            done = self.gateway.calls.settled(done, life.session)
+            done = lead(services, raw, session, cancel=cancel, approver=approver)
+            done = self.gateway.calls.settled(done, session)
+        else:
+            life = Life(services, raw, session, cancel=cancel, work=work, starts=False, approver=approver)
+            done = life.live()
         is_whole = bool(outputs) and done.output == outputs[0]  # no hook has changed it
         return Ran(
             done.text,

@@ -111,7 +111,8 @@ def why_not(result: Result) -> str:
 
 def said(result: Result) -> str:
     """The same, for the result of a call of which nothing ran."""
-    return f"nothing of the call ran: {why_not(result)}; whoever lets it run all the same lets it run with hosts"
+    again = "made again it asks, and whoever lets it run lets it run with hosts"
+    return f"nothing of the call ran: {why_not(result)}; {again}"
 
 
 def _both(first: Result | None, second: Result) -> Result:

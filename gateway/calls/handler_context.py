@@ -14,7 +14,7 @@ from gateway.model.decision import Decision
 from gateway.model.effect import PATH_KINDS
 from gateway.policy.modes import is_near
 from gateway.sandbox.base import SandboxError
-from gateway.sandbox.run import Command
+from gateway.sandbox.run import NOT_RUN, Command
 from gateway.sandbox.shell import arguments, find_bash
 from gateway.sandbox.wires import CAPTURED
 
@@ -119,7 +119,9 @@ class _Running:
         from gateway.calls.fetching import fetched, said  # lazy: few calls install anything
 
         with fetched(life, verdict, plan) as (plan, found, first):
-            if first.ended != "exited" or first.status:
+            if first.ended == "exited" and first.status:  # the call's own status would be taken for what ran
+                return first.replace(ended="failed", status=NOT_RUN, reason=said(first), cwd="")
+            if first.ended != "exited":
                 return first.replace(reason=said(first), cwd="")
             if found.copied:
                 starts = command.argv

@@ -165,6 +165,11 @@ class Child:
     def _planned(self, planner: Planner, verdict: Verdict) -> tuple[SandboxPlan, tuple[str, ...]]:
         """The plan of its command, and what it is given that nobody else has. Raises SandboxError, Failure."""
         plan = planner.plan(verdict, None)
+        if plan.fetching.mode != "off":  # it would start without what it needs, and without a network
+            raise Failure(
+                f"{self._title} does not start: what its command installs is fetched for calls alone.",
+                "Have a call install that, and start the server without installing.",
+            )
         if plan.drafted:  # it serves for as long as the session lasts, so that nobody would decide about it
             from gateway.sandbox.drafts import only_reading
 

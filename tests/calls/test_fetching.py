@@ -10,7 +10,7 @@ import threading
 import zipfile
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from types import SimpleNamespace
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import pytest
 from sandbox.egress.conftest import Outside
@@ -20,9 +20,12 @@ from gateway.api.executor import Executor
 from gateway.api.gateway import Gateway
 from gateway.approval.callback import Callback
 from gateway.calls.containing import cannot_contain
+from gateway.calls.output import Failure
 from gateway.config.load import Options
+from gateway.core.cancel import NEVER
 from gateway.core.places import Places
 from gateway.judge import lists
+from gateway.mcp.child import Child
 from gateway.model.call import RawCall
 from gateway.model.decision import Decision
 from gateway.sandbox.egress import authority
@@ -126,13 +129,13 @@ def place(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def gateway_of(place: Path) -> Gateway:
+def gateway_of(place: Path, **how: Any) -> Gateway:
     where = Places(
         str(place / "etc"), str(place / "config"), state=str(place / "state"), cache=warm(place / "cache"),
         home=str(place / "home"),
     )  # fmt: skip
     work = str(place / "workspace")
-    return Gateway(Options(work, str(place / "policies"), root=work, binding=True), where=where)
+    return Gateway(Options(work, str(place / "policies"), root=work, binding=True), where=where, **how)
 
 
 def run(place: Path, egress: Egress, text: str, approver: Callback | tuple[()] = ()) -> Execution:
@@ -199,6 +202,46 @@ def test_where_it_cannot_be_had_as_built_nothing_of_the_call_runs_and_a_person_i
         assert Index.asked == asked
     assert check(place, text).unfetched == done.verdict.unfetched
     assert check(place, ".venv/bin/pip install plain").decision is Decision.ALLOW
+
+
+def test_in_the_background_nothing_of_it_runs_either_and_made_again_it_asks(place: Path, registry: Egress) -> None:
+    """There nobody can be asked any more; what is looked at afterwards says why, and not a status that looks like the
+    install's own."""
+    text = "touch ran; .venv/bin/pip install source"
+    raw = RawCall("Bash", {"command": text, "run_in_background": True})
+    runner = Runner(str(place / "state/quarantine"), egress=registry)
+    with gateway_of(place, runner=runner, approver=()) as gateway, gateway.session() as session:
+        started = gateway.calls.call(raw, session, None)
+        (shell,) = session.shells.all()
+        shell.join(60)
+        looked = gateway.calls.call(RawCall("BashOutput", {"bash_id": shell.id}), session, None)
+        again = gateway.calls.call(raw, session, None)
+    assert (started.verdict.decision, started.verdict.contained, shell.status) == (Decision.ALLOW, True, "failed")
+    assert "it did not run: nothing of the call ran: what it installs could not be fetched" in looked.text
+    assert "No matching distribution found for source" in looked.text
+    assert (again.verdict.decision, again.result.ended) == (Decision.ASK, "refused")
+    assert not (place / "workspace/ran").exists()
+
+
+def test_a_server_whose_command_installs_does_not_start(place: Path, registry: Egress) -> None:
+    """It would be without what it needs. Its twin, whose command does not, starts."""
+    started = {}
+    runner = Runner(str(place / "state/quarantine"), egress=registry)
+    with gateway_of(place, runner=runner, approver=()) as gateway, gateway.session() as session:
+        for text in ("install plain", "--version"):
+            child = Child("docs", {"command": [".venv/bin/pip", *text.split()], "env": {}})
+            try:
+                child.start(gateway.calls.services, session, NEVER)
+                started[text] = ""
+            except Failure as failure:
+                started[text] = failure.message
+            finally:
+                child.close()
+    assert started == {
+        "install plain": "MCP server `docs` does not start: what its command installs is fetched for calls alone.",
+        "--version": "",
+    }
+    assert Index.asked == []
 
 
 def test_a_person_who_lets_it_run_lets_it_run_with_hosts(place: Path, registry: Egress) -> None:
