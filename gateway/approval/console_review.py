@@ -86,7 +86,10 @@ def _offered(review: Review) -> list[tuple[str, str]]:
     conflict = _in_conflict(review)
     keep = [("r", "keep the rest; what is named above stays as it is")] if conflict else [("y", "keep all of it")]
     if not review.found.changes:
-        return [*_FOR_REAL, ("n", "leave it at that; what you write behind it is told to the model")]
+        return [
+            *(_FOR_REAL if review.real else ()),
+            ("n", "leave it at that; what you write behind it is told to the model"),
+        ]
     has_session = review.session and not conflict
     session = [("s", "keep it, and for this session what the same call changes in these files")] if has_session else []
     return [

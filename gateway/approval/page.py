@@ -16,6 +16,7 @@ from gateway.approval.page_wire import (
     ELSEWHERE,
     MOST_BYTES,
     PAGE,
+    REAL,
     digest_of,
     is_console,
     is_private,
@@ -126,6 +127,7 @@ class Page:
             return None
         conflict = bool(review.found.missed)
         may = (ONCE, SESSION) if review.session and not conflict else (ONCE,)
+        may = (*(may if review.found.changes else ()), *((REAL,) if review.real else ()))
         question = Question(review.verdict, None, may)
         asked = self._begin(question, self._shows_review(review), self._seconds)
         if asked is None:
@@ -135,6 +137,8 @@ class Page:
         found = first.answer
         if found is None:
             return None
+        if found.allow and found.scope == REAL:
+            return Decided(False, found.by, real=True)
         again = found.allow and found.scope == SESSION
         return Decided(found.allow, found.by, rest=found.allow and conflict, session=again, note=found.note)
 
@@ -276,7 +280,8 @@ class Asked:
             return None
         allow, scope, note = said.get("allow"), said.get("scope"), said.get("note", "")
         people = said.get("people", [])
-        if not isinstance(allow, bool) or scope not in SCOPES or not isinstance(note, str):
+        known = (*SCOPES, *(each for each in question.may if each == REAL))
+        if not isinstance(allow, bool) or scope not in known or not isinstance(note, str):
             return None
         if not isinstance(people, list) or not all(isinstance(each, str) and each for each in people):
             return None

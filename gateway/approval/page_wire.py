@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from typing import Any
 
 PAGE, ELSEWHERE = "page", "elsewhere"  # where a question may be answered
+REAL = "real"  # beside the scopes of a yes: what was changed is discarded, and the call run once more without a layer
 MOST_BYTES = 1 << 20  # of one message
 PROCESS = os.path.join(PACKAGE, "frontends", "console_process.py")
 # What the console is given of the environment of whoever starts it: where things lie, and how a browser is opened.

@@ -42,7 +42,9 @@ _ROUNDS = 5
 _INTERRUPTED = frozenset(128 + number for number in (signal.SIGHUP, signal.SIGINT, signal.SIGQUIT, signal.SIGTERM))
 _MOST_NAMED = 5
 _LATER = "nothing of it is in the project; a person can have it by `gateway keep {}`"
-# What a program says that did not get on with a layer, where it does with a folder.
+# What a program says that did not get on with a layer, where it does with a folder. Of renames and links the kernel
+# tells (`gateway.changes.limits_met`); of files of other groups, which cannot be written, it cannot: a filter sees what
+# is asked for and not what is answered, and to look at each opening for writing before it costs more than the layer.
 _LIMITS = (b"Invalid cross-device link", b"EXDEV", b"Value too large for defined data type", b"EOVERFLOW")
 _MET = "It met what a layer cannot do (to rename a folder that was there, say): what it left may be half done."
 _MET_ONLY = "It met what a layer cannot do (to rename a folder that was there, say), and changed nothing."

@@ -26,6 +26,7 @@ from gateway.changes.taken_out import SET_ID, clean, copy_to, folders_above, for
 from gateway.core.errors import StoreError
 from gateway.core.plainjson import dumps, loads
 from gateway.core.value import Value
+from gateway.sandbox.drafts import set_aside
 from gateway.sandbox.joining import join
 
 TYPE_CHECKING = False
@@ -91,7 +92,11 @@ def keep(
         stays |= work.left
     join(store.path(number, "draft"))
     finish(store, made)
-    remove_all(store.path(number, "draft"))
+    draft = store.path(number, "draft")
+    with suppress(OSError):
+        if only is None and not stays:
+            set_aside(draft, store.folder)  # only folders are left of it
+    remove_all(draft)
     return Kept(work.kept, dict(sorted(stays.items())))
 
 

@@ -9,6 +9,7 @@
     changes/NUMBER/taken/   what undoing took away
     changes/NUMBER/draft/   the layers that a call wrote instead of the project, until somebody has decided about them
     changes/spare/          the layers of a call that changed nothing, for the next one
+    changes/NAME.gone       what nobody needs any more, until somebody has time to remove it
 
 Private to this user. What is older than a day and whose gateway has ended makes room for what is new; nothing else is
 removed.
@@ -24,12 +25,12 @@ from contextlib import contextmanager, suppress
 
 from gateway.changes.journal import Journal
 from gateway.changes.state import read, written
-from gateway.changes.stored_bytes import remove_all
+from gateway.changes.stored_bytes import clear, remove_all
 from gateway.core import processes
 from gateway.core.errors import StoreError
 from gateway.core.plainjson import decoder, encoder
 from gateway.core.value import Value
-from gateway.sandbox.drafts import SPARE
+from gateway.sandbox.drafts import GONE, SPARE, set_aside
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -120,7 +121,10 @@ class Store:
         os.makedirs(self.folder, mode=0o700, exist_ok=True)
         with self.locked():
             room = self._make_room()
-            number = max(self._numbers(), default=0) + 1
+            names = os.listdir(self.folder)
+            if len([name for name in names if name.endswith(GONE)]) >= _MOST_GONE:
+                clear(self.folder)
+            number = max(map(int, filter(str.isdigit, names)), default=0) + 1
             os.mkdir(self.path(number), 0o700)
             made = ChangeSet(
                 number, os.urandom(6).hex(), call[:500], tool[:100], session=session[:200], project=project,
@@ -209,10 +213,13 @@ class Store:
         """Forgets a set, with all that it keeps. `spares`: its layers, which are empty, serve the next one."""
         place = self.path(number)
         with suppress(OSError):
-            os.replace(place, f"{place}.gone")  # so that no half of it is ever read
-            place = f"{place}.gone"
             if spares:
-                os.rename(f"{place}/draft", os.path.join(self.folder, SPARE))
+                with suppress(OSError):  # there is one
+                    os.rename(f"{place}/draft", os.path.join(self.folder, SPARE))
+                set_aside(place, self.folder)
+                return
+            os.replace(place, f"{place}{GONE}")  # so that no half of it is ever read
+            place = f"{place}{GONE}"
         remove_all(place)
 
     def before(self, number: int) -> Before:
@@ -344,9 +351,7 @@ class Store:
 
     def _clear(self, now: float, free: int) -> tuple[int, int]:
         """The bytes that are still kept, and those that are free."""
-        for name in os.listdir(self.folder):
-            if name.endswith(".gone"):
-                remove_all(os.path.join(self.folder, name))
+        clear(self.folder)
         kept = []
         for number in sorted(self._numbers()):
             each = self._read(number)
@@ -378,5 +383,6 @@ class Writing:
 
 _PATIENCE = 10.0
 _MOST_WAITING = 50
+_MOST_GONE = 16  # of which the folder is not cleared yet
 _LOOKS = 600.0  # seconds between two looks for what may go
 _LATER = "try again when it has ended"

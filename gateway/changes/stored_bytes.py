@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import os
+from _thread import start_new_thread
 from contextlib import suppress
 
+from gateway.sandbox.drafts import GONE
 from gateway.sandbox.launched.leftovers import remove
 
 
@@ -34,3 +36,17 @@ def remove_all(path: str) -> None:
         finally:
             os.close(folder)
     remove(os.fsencode(path))
+
+
+def clear(folder: str) -> None:
+    """Removes what has been set aside there (`gateway.sandbox.drafts.set_aside`), on a thread that nobody waits for.
+    What is left, whoever comes next removes."""
+    with suppress(RuntimeError):  # there can be no thread now
+        start_new_thread(_clear, (folder,))
+
+
+def _clear(folder: str) -> None:
+    with suppress(OSError):
+        for name in os.listdir(folder):
+            if name.endswith(GONE):
+                remove_all(os.path.join(folder, name))

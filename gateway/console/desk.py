@@ -13,7 +13,7 @@ import os
 import socket
 from time import monotonic
 
-from gateway.approval.page_wire import ELSEWHERE, MOST_BYTES, PAGE, digest_of, is_private, line_of, message_of
+from gateway.approval.page_wire import ELSEWHERE, MOST_BYTES, PAGE, REAL, digest_of, is_private, line_of, message_of
 from gateway.core.errors import ConfigError, Problem
 from gateway.core.peers import peer_of
 from gateway.core.places import DESK
@@ -35,6 +35,7 @@ CHOICES = {
     "once": (True, ONCE),
     "session": (True, SESSION),
     "always": (True, ALWAYS),
+    "real": (True, REAL),
     "no": (False, ONCE),
     "no-session": (False, SESSION),
 }

@@ -137,7 +137,8 @@ def review_shown(review: Review) -> dict[str, Any]:
         "answers": {
             "once": "Keep what is not in conflict" if found.missed else "Keep it",
             "session": "Keep it, and the like in this session",
-            "no": "Discard it",
+            "real": "Discard it, and run the command on the files themselves",
+            "no": "Discard it" if found.changes else "Leave it at that",
         },
     }
 

@@ -36,6 +36,7 @@ _KNOWN = frozenset(("ext2", "ext3", "ext4", "xfs", "btrfs", "tmpfs", "f2fs", "zf
 _MOST_LOOKED_AT = 500
 _LISTED = "layers"
 SPARE = "spare"  # beside the folders of drafts: the layers of one, empty
+GONE = ".gone"  # how what nobody needs any more is named there, until somebody has time
 # What the kernel says of the folder that lies over a workspace. Whatever else is said of it a call has said.
 _OWN = frozenset(("user.overlay.impure", "user.overlay.origin", "user.overlay.uuid"))
 _MOUNTS = "/proc/self/mountinfo"
@@ -88,7 +89,7 @@ def laid(plan: SandboxPlan) -> SandboxPlan:
                 os.makedirs(f"{folder}/work", mode=0o700)
                 os.mkdir(f"{folder}/upper")
             else:
-                _used_again(f"{folder}/work")
+                _used_again(f"{folder}/work", dirname(dirname(plan.draft)))
             if path not in before:
                 os.chmod(f"{folder}/upper", os.stat(lowers[-1]).st_mode & 0o7777)
             found.append((path, lowers, folder))
@@ -157,18 +158,22 @@ def _has_spare(draft: str, text: str) -> bool:
     with suppress(OSError), open(f"{draft}/{_LISTED}", encoding="utf-8") as file:
         if file.read() == text and is_empty(draft):
             return True
-    remove(os.fsencode(draft))
+    set_aside(draft, dirname(dirname(draft)))
     return False
 
 
-def _used_again(work: str) -> None:
-    """Takes away what the kernel has left in a folder of its own and would not take again: that what it wrote need not
-    be on the disk, which it need not be before it is kept. The rest it clears away itself. Raises OSError."""
-    inside = f"{work}/work"
+def _used_again(work: str, aside: str) -> None:
+    """Gives the kernel a folder of its own anew: it would not take one in which it has left that what it wrote need not
+    be on the disk, which it need not be before it is kept. Raises OSError."""
+    set_aside(work, aside)
+    os.mkdir(work, 0o700)
+
+
+def set_aside(path: str, folder: str) -> None:
+    """Names what nobody needs any more in a folder that is cleared while nobody waits: to give up one folder takes some
+    disks milliseconds, and naming it none. Raises OSError."""
     with suppress(FileNotFoundError):
-        os.chmod(inside, 0o700)
-        os.chmod(f"{inside}/incompat", 0o700)
-        remove(os.fsencode(f"{inside}/incompat"))
+        os.rename(path, f"{folder}/{os.urandom(8).hex()}{GONE}")
 
 
 def _listed(draft: str) -> list[list[Any]]:

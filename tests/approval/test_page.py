@@ -373,8 +373,8 @@ def test_where_a_terminal_is_there_it_is_asked_about_connections(folder: str, qu
 
 
 def changed(question: Question, **how: Any) -> Review:
-    missed = tuple(how.pop("missed", ()))
-    return Review(question.verdict, cast("Any", SimpleNamespace(missed=missed)), **how)
+    found = SimpleNamespace(missed=tuple(how.pop("missed", ())), changes=how.pop("changes", ("x",)))
+    return Review(question.verdict, cast("Any", found), **how)
 
 
 def looks(folder: str, **how: Any) -> Page:
@@ -384,10 +384,13 @@ def looks(folder: str, **how: Any) -> Page:
 @pytest.mark.parametrize(
     ("how", "fields", "decided"),
     [
-        ({}, {}, (True, False, False, "")),
-        ({"session": True}, {"scope": "session"}, (True, False, True, "")),
-        ({"missed": [("x", "changed meanwhile")]}, {}, (True, True, False, "")),
-        ({}, {"allow": False, "note": "not this"}, (False, False, False, "not this")),
+        ({}, {}, (["once"], True, False, False, "", False)),
+        ({"session": True}, {"scope": "session"}, (["once", "session"], True, False, True, "", False)),
+        ({"missed": [("x", "changed meanwhile")]}, {}, (["once"], True, True, False, "", False)),
+        ({}, {"allow": False, "note": "not this"}, (["once"], False, False, False, "not this", False)),
+        ({"real": True}, {"scope": "real"}, (["once", "real"], False, False, False, "", True)),
+        ({"real": True, "changes": ()}, {"scope": "real"}, (["real"], False, False, False, "", True)),
+        ({"real": True}, {"scope": "real", "allow": False}, (["once", "real"], False, False, False, "", False)),
     ],
 )
 def test_a_page_says_what_becomes_of_what_a_call_has_changed(
@@ -397,7 +400,14 @@ def test_a_page_says_what_becomes_of_what_a_call_has_changed(
     found = looks(folder).review(changed(question, **how))
     other.close()
     assert found is not None
-    assert (found.keep, found.rest, found.session, found.note) == decided
+    offered = other.heard[0]["question"]["may"]
+    assert (offered, found.keep, found.rest, found.session, found.note, found.real) == decided
+
+
+def test_nothing_is_run_without_a_layer_that_was_not_offered_so(folder: str, question: Question):
+    other = Other(folder, shows, answers(scope="real"))
+    assert looks(folder).review(changed(question)) is None
+    other.close()
 
 
 def test_silence_about_what_a_call_has_changed_decides_nothing(folder: str, question: Question):

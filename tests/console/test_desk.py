@@ -45,6 +45,18 @@ def test_no_on_the_page_refuses_it_and_tells_why(listening: Running):
     assert (waits.returncode, (listening.project / "two").exists()) == (126, False)
 
 
+def test_the_page_has_a_command_run_for_real_that_a_layer_could_not_hold(listening: Running):
+    (listening.project / "old").mkdir()
+    (listening.project / "old/file").write_text("x")
+    code = "import os; os.rename('old', 'new')"
+    waits = listening.gateway("exec", "--draft", "--mode", "accept_edits", "--", "python3", "-c", code)
+    name, digest = listening.question()
+    assert answered(listening, name, digest, "once") == 400
+    assert answered(listening, name, digest, "real") == 200
+    waits.communicate(timeout=patience(10))
+    assert (waits.returncode, (listening.project / "new/file").read_text()) == (0, "x")
+
+
 def test_always_saves_the_rule_that_was_shown(listening: Running):
     waits = asks(listening, "deep.txt")
     name, digest = listening.question()

@@ -445,12 +445,10 @@ def test_a_call_out_of_the_agents_own_sandbox_can_be_denied(ask: Callable[[str],
     assert asking("claude", "", {"command": "ls", "dangerouslyDisableSandbox": True})[0] == "deny"
 
 
-@pytest.fixture
-def guarded(ask: Callable[[str], Asking]) -> Asking:
+def confining(asking: Asking) -> Asking:
     """One whose policy wants commands in their confined form, where there is a sandbox for that."""
     from gateway.agents.guarded import unavailable
 
-    asking = ask("settings: {guarded: true}\nrules:\n  - allow: Bash(npm test)\n  - deny: Bash(rm *)\n")
     request = parse(HOOK, ["claude"])
     assert request is not None
     gateway = Cold(request).gateway(root=asking.project, cwd=asking.project, environment=dict(os.environ))
@@ -458,6 +456,11 @@ def guarded(ask: Callable[[str], Asking]) -> Asking:
     if why:
         pytest.skip(f"this system cannot confine a command: {why}")
     return asking
+
+
+@pytest.fixture
+def guarded(ask: Callable[[str], Asking]) -> Asking:
+    return confining(ask("settings: {guarded: true}\nrules:\n  - allow: Bash(npm test)\n  - deny: Bash(rm *)\n"))
 
 
 CHANGED = {
@@ -488,6 +491,15 @@ def test_by_a_setting_an_allowed_command_is_handed_back_in_its_confined_form(gua
     whole = {"command", "description"} if agent not in ("codex", "gemini") else {"command"}
     assert set(found) == whole
     assert guarded(agent, "", {"command": "npm test; rm x"})[0] == "deny"
+
+
+@pytest.mark.parametrize(("changes", "word"), [("ask", "ask"), ("keep", "allow")])
+def test_changes_that_are_to_be_shown_are_asked_about_before_since_an_agents_own_tools_see_no_layers(
+    ask: Callable[[str], Asking], changes: str, word: str
+) -> None:
+    rule = f"{{id: contains, allow: {{effect: [code, opaque], contained: true}}, changes: {changes}}}"
+    asking = confining(ask(f"settings: {{guarded: true}}\nrules:\n  - {rule}\n"))
+    assert asking("claude", "", {"command": "make all"})[0] == word
 
 
 @pytest.mark.parametrize(("agent", "expected"), [("claude", "silence"), ("codex", "allow"), ("copilot", "allow")])

@@ -19,6 +19,7 @@ WORDS = {
     "once": "Allow once",
     "session": "Allow for this session",
     "always": "Always allow",
+    "real": "Run it without a layer",
     "no": "Refuse",
     "no-session": "Refuse for this session",
 }
