@@ -1,11 +1,12 @@
 """What a layer over a folder holds: every name that is another in it than below, as it would be if it were kept.
 
 Read when nothing writes to the layer any more. Folders that only lead to something are no change, nor is a file that
-says what the one below says, with the same permissions.
+says what the one below says, with the same permissions and attributes.
 """
 
 from __future__ import annotations
 
+import errno
 import os
 import stat
 from contextlib import contextmanager
@@ -23,7 +24,9 @@ if TYPE_CHECKING:
 
     from gateway.changes.state import Stamp
 
-_ORIGIN = "user.overlay.origin"
+_OVERLAY = "user.overlay."
+_ORIGIN = f"{_OVERLAY}origin"
+_ACL = "system.posix_acl_access"
 MOST_NAMES = 400_000
 LINKED = "it has other names, which would keep what it said"
 SINCE = "it was changed by somebody else meanwhile"
@@ -194,6 +197,18 @@ def _stamp(looked: os.stat_result, path: str) -> Stamp:
     return stamp_of(looked, target=os.readlink(path)) if stat.S_ISLNK(looked.st_mode) else stamp_of(looked)
 
 
+def _attributes(path: str) -> dict[str, bytes]:
+    """What a program can have said of a file besides, with who else may use it. Raises OSError."""
+    try:
+        names = os.listxattr(path, follow_symlinks=False)
+    except OSError as error:
+        if error.errno != errno.ENOTSUP:
+            raise
+        return {}
+    own = [name for name in names if name == _ACL or (name.startswith("user.") and not name.startswith(_OVERLAY))]
+    return {name: os.getxattr(path, name, follow_symlinks=False) for name in own}
+
+
 def _has(path: str, name: str) -> bool:
     try:
         os.getxattr(path, name, follow_symlinks=False)
@@ -217,7 +232,7 @@ def opened_up(folder: str) -> Iterator[None]:
 
 
 def _equal(one: str, other: str, was: Stamp, now: Stamp) -> bool:
-    """Whether two files say the same."""
+    """Whether two files say the same, by their attributes, too."""
     if was.size != now.size:
         return False
     try:
@@ -227,6 +242,6 @@ def _equal(one: str, other: str, was: Stamp, now: Stamp) -> bool:
                 if first != second:
                     return False
                 if not first:
-                    return True
+                    return _attributes(one) == _attributes(other)
     except PermissionError:  # closed to its owner: it is not told apart from another
         return False

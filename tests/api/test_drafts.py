@@ -392,6 +392,14 @@ def test_what_a_layer_cannot_do_can_be_run_for_real(project: Project, real: bool
     assert [each.of.state for each in Changes(project.gateway()).list()] == ["kept"] * real
 
 
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root gives files away")
+def test_that_a_file_of_others_cannot_be_written_in_a_layer_is_known_by_what_the_command_says(project: Project) -> None:
+    os.chown(project.root / "src/a", -1, 65534)
+    done = project.run("open('src/a', 'a').write('more')", Decided(False, "me", real=True))
+    assert [(review.real, review.found.changes) for review in project.reviews] == [(True, ())]
+    assert (done.result.status, (project.root / "src/a").read_text().endswith("more")) == (0, True)
+
+
 def test_a_draft_that_met_what_a_layer_cannot_do_can_be_run_for_real_instead(project: Project) -> None:
     done = project.run(f"open('first', 'w').write('x'); {MET}", Decided(False, "me", real=True))
     assert [review.real for review in project.reviews] == [True]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import stat
 import tempfile
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -39,6 +40,12 @@ def put(path: str, text: str = "new") -> None:
     Path(path).write_text(text)
 
 
+def mark(name: str) -> None:
+    with suppress(OSError):  # kernels that keep such names apart let a program have them, others refuse
+        for path in ("a", "d"):
+            os.setxattr(path, f"user.overlay.{name}", b"y")
+
+
 LONG = "l" * 255
 ODD = os.fsdecode(b"\xff\n\\x")
 PROGRAMS: dict[str, Callable[[], object]] = {
@@ -54,7 +61,11 @@ PROGRAMS: dict[str, Callable[[], object]] = {
     "an old file by a new name": lambda: os.link("a", "d/a2"),
     "two that change places": lambda: (os.rename("a", "x"), os.rename("b", "a"), os.rename("x", "b")),
     "modes alone": lambda: (os.chmod("a", 0o755), os.chmod("d", 0o700)),
-}
+    "mostly holes": lambda: os.truncate("a", 1 << 20),
+    "what looks like a layer's own marks": lambda: (
+        put("n"), [mark(name) for name in ("opaque", "whiteout", "redirect")],
+    ),
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("program", PROGRAMS.values(), ids=PROGRAMS)
@@ -205,6 +216,30 @@ def test_rights_and_devices_are_left_behind(drafts: Drafts) -> None:
     assert os.listdir(drafts.top / "n") == ["s"]
     for place, _folders, names in os.walk(drafts.top):
         assert not any(os.listxattr(os.path.join(place, name)) for name in names if name != "socket")
+
+
+def test_no_program_deletes_by_the_device_that_says_so_in_a_layer(drafts: Drafts) -> None:
+    def program() -> None:
+        for name in ("w", "d/w"):
+            with suppress(OSError):
+                os.mknod(name, stat.S_IFCHR | 0o600, 0)
+        with suppress(OSError):
+            os.rename("w", "b")
+        put("n")
+
+    drafts.run(program)
+    keep(drafts.store, 1, rest=True)
+    assert sorted(drafts.tree()) == ["a", "b", "d", "d/f", "n"]
+
+
+def test_what_is_said_of_a_file_besides_is_kept_and_undone(drafts: Drafts) -> None:
+    os.setxattr(drafts.top / "b", "user.was", b"x")
+    drafts.run(lambda: (os.setxattr("a", "user.mine", b"x"), os.removexattr("b", "user.was"), os.utime("d/f")))
+    assert [node.path for node in drafted(drafts.store, 1).all()] == [str(drafts.top / name) for name in "ab"]
+    keep(drafts.store, 1)
+    assert [os.listxattr(drafts.top / name) for name in "ab"] == [["user.mine"], []]
+    undo(drafts.store, 1)
+    assert [os.listxattr(drafts.top / name) for name in "ab"] == [[], ["user.was"]]
 
 
 def test_a_name_that_policy_protects_is_not_kept_and_the_rest_of_its_new_folder_is(drafts: Drafts) -> None:
