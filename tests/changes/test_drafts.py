@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import os
 import stat
 import tempfile
@@ -225,6 +226,7 @@ def test_no_program_deletes_by_the_device_that_says_so_in_a_layer(drafts: Drafts
                 os.mknod(name, stat.S_IFCHR | 0o600, 0)
         with suppress(OSError):
             os.rename("w", "b")
+        ctypes.CDLL(None).renameat2(-100, b"a", -100, b"z", ctypes.c_uint(4))  # and leave such a device behind
         put("n")
 
     drafts.run(program)
