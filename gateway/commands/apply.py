@@ -361,7 +361,7 @@ def _effect(findings: Findings, run: Invocation, effect: Effect, word: Word) -> 
             target = f"{findings.home or HOLE}/{target[2:]}"
         for cwd in run.cwds or ("",):  # without a target of its own it is what the word names
             path = target or (absolute(word.text, cwd) if word.text else "")
-            findings.add(Credential(run.name, path), start, end, run.part)
+            findings.add(Credential(run.name, path, bool(effect.get("extra"))), start, end, run.part)
             if not word.text or target:
                 break
     elif kind == "env":
@@ -384,4 +384,5 @@ def _if_there(findings: Findings, run: Invocation, effect: Effect, word: Word) -
         if HOLE not in path:
             (findings.globs if is_pattern else findings.paths).append(path)
         kind = "there each" if is_pattern else "there"
-        findings.ask(kind, run.part, path, f"{effect['kind']} {run.name}", word.start, word.end)
+        what = effect.get("extra") or effect["kind"]
+        findings.ask(kind, run.part, path, f"{what} {run.name}", word.start, word.end)

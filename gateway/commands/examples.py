@@ -35,7 +35,7 @@ def shown(effect: Effect) -> str:
     if kind in PATH_KINDS:
         return f"{kind} {_path(effect.path)}{' tree' if effect.tree else ''}"  # type: ignore[attr-defined]
     if kind == "credential":
-        return f"credential {_path(effect.path)}".rstrip()  # type: ignore[attr-defined]
+        return f"credential {_path(effect.path)}{' changed' * effect.changes}".rstrip()  # type: ignore[attr-defined]
     target = effect.target.replace(HOLE, "?").removesuffix("(force)").rstrip()
     if kind == "connect":
         target = f"{target} {effect.direction}"  # type: ignore[attr-defined]

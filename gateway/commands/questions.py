@@ -274,7 +274,9 @@ def _there_each(items: list[Item], parts: tuple[Part, ...], question: Pending, f
 def if_there(question: Pending, real: str = "") -> Effect:
     """What a question of the kind "there" asks about. `real`: where the path leads, "" where it is the same."""
     kind, _, program = question.extra.partition(" ")
-    return Credential(program, question.target) if kind == "credential" else Touch(kind, question.target, real=real)
+    if kind in ("credential", "changed"):
+        return Credential(program, question.target, kind == "changed")
+    return Touch(kind, question.target, real=real)
 
 
 def _makes(item: Item, path: str) -> bool:

@@ -144,11 +144,13 @@ class Push(Effect):
 
 
 class Credential(Effect):
-    """A program reads its own login material and does not output it (ssh's key for `git fetch`)."""
+    """A program reads its own login material and does not output it (ssh's key for `git fetch`). `changes`: it opens
+    that to be written, too, and keeps what it needs for it beside it (terraform's state with its lock)."""
 
     kind = "credential"
     program: str
     path: str
+    changes: bool = False
 
     @property
     def target(self) -> str:

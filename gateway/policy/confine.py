@@ -238,7 +238,8 @@ def grants_of(verdict: Verdict, profile: Mapping[str, Any]) -> Grants:
             if HOLE in effect.path:
                 unknown[f"credential {target(effect)}"] = None
             else:
-                credentials[Reach(effect.path, effect.path, kind=kind, rule=rules.get(number, ""))] = None
+                access = "write" if effect.changes and may_write else kind
+                credentials[Reach(effect.path, effect.path, kind=access, rule=rules.get(number, ""))] = None
     who, profiled = _who(verdict, rules)
     network = "listed" if contacts else "off"
     installer, fetched = None, ""

@@ -108,7 +108,9 @@ _PHRASES: dict[str, Any] = {
     "push": lambda e: (
         f"pushes to {quote(e.remote)}" + (f", ref {quote(e.ref)}" if e.ref else "") + (" by force" * e.force)
     ),
-    "credential": lambda e: f"lets {quote(e.program)} use the login material {quote(e.path)}",
+    "credential": lambda e: (
+        f"lets {quote(e.program)} use{' and change' * e.changes} the login material {quote(e.path)}"
+    ),
     "env": _env,
     "process": lambda e: f"affects other processes: {quote(e.target)}",
     "system": lambda e: "runs without the sandbox" if e.action == LEAVE else f"changes the system: {quote(e.target)}",

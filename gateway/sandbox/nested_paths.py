@@ -15,6 +15,11 @@ def is_below(path: str, folders: Iterable[str]) -> bool:
     return any((path + "/").startswith(folder + "/") for folder in folders)
 
 
+def is_or_holds(path: str, folder: str) -> bool:
+    """Whether a path is some folder, or one that it lies in."""
+    return path == "/" or (folder + "/").startswith(path + "/")
+
+
 def is_inside(path: str, folders: Iterable[str]) -> bool:
     """Whether a path lies in one of some folders, strictly."""
     return next(above_of(path, folders), None) is not None

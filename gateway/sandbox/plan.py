@@ -18,7 +18,7 @@ from gateway.sandbox.agreed import agreed_of
 from gateway.sandbox.base import SandboxError
 from gateway.sandbox.kept import ONCE, drafted_of, keeps_nothing, layer_of, room_of, shared_by
 from gateway.sandbox.marks import COMPARED, is_work_of
-from gateway.sandbox.nested_paths import above_of, is_below, is_inside
+from gateway.sandbox.nested_paths import above_of, is_below, is_inside, is_or_holds
 from gateway.sandbox.network import fetching_of, network_of
 from gateway.sandbox.profile import OF_THE_KERNEL
 from gateway.sandbox.user_packages import with_packages
@@ -165,11 +165,14 @@ class _Planning:
             self._give(each, self.survey.places[each.path])
         for each in self.grants.credentials:
             place = self.survey.places[each.path]
-            if place.kind in ("dir", "file", "other") and not self._is_home_or_above(place.real):
+            if place.kind in ("dir", "file", "other") and not is_or_holds(place.real, self.context.home):
+                inside = place.kind == "file" and is_below(place.near, self.context.workspace)
+                if inside and each.kind == "write" and not is_or_holds(place.near, self.context.home):
+                    self._open(place.near, each.rule)  # searched for protected names, as all of it is
+                    self._grant(place.real, WRITE, folder=False, rule=each.rule)
                 self._grant(place.real, READ, folder=place.kind == "dir", rule=each.rule)
                 self.secret.add(place.real)
-                if place.kind == "other":
-                    self.sockets.append(each.path)
+                self.sockets += [each.path] if place.kind == "other" else []
                 self._link(each.path, place.real)
 
     def _read(self, reach: Reach, place: Place) -> None:
@@ -181,7 +184,7 @@ class _Planning:
             self._withhold(what, "nobody can tell where it leads")
         elif hidden and not (place.real in self.agreed.reads and hidden != HIDE_SETTING):
             self._withhold(what, f"rule `{hidden}` hides it")
-        elif self._is_home_or_above(place.real) and not (reach.tree and place.real == self.context.home):
+        elif is_or_holds(place.real, self.context.home) and not (reach.tree and place.real == self.context.home):
             self._withhold(what, "the home folder and what lies above it are shown as the sandbox has them")
         else:
             self._grant(place.real, READ, folder=place.kind == "dir", rule=reach.rule)
@@ -204,7 +207,7 @@ class _Planning:
             return
         if not place.near or is_below(place.near, OF_THE_KERNEL):
             self._withhold(what, "nobody can tell where it leads" if not place.near else "it is the sandbox's own")
-        elif self._is_home_or_above(place.near):
+        elif is_or_holds(place.near, self.context.home):
             raise SandboxError(
                 f"`{reach.named}` cannot be changed without `{place.near}` as a whole, which no sandbox is given",
                 "let the person make a folder for it, or change the file in its place",
@@ -245,7 +248,7 @@ class _Planning:
             rule = below.fixed or below.kept if folder else standing.fixed or standing.kept
         if rule:
             self._withhold(f"setting `{pattern}`", f"rule `{rule}` forbids it")
-        elif self._is_home_or_above(place.real) or is_below(place.real, OF_THE_KERNEL):
+        elif is_or_holds(place.real, self.context.home) or is_below(place.real, OF_THE_KERNEL):
             self._withhold(f"setting `{pattern}`", f"`{place.real}` is never granted as a whole")
         elif self._is_astray(path, place.real):
             self._withhold(f"setting `{pattern}`", f"a link in a folder that calls may change leads to `{place.real}`")
@@ -274,9 +277,6 @@ class _Planning:
         return any(
             path.startswith(base + "/") and not (real + "/").startswith(there + "/") for base, there in bases.items()
         )
-
-    def _is_home_or_above(self, path: str) -> bool:
-        return path == "/" or (self.context.home + "/").startswith(path + "/")
 
     def _link(self, path: str, real: str) -> None:
         """The name under which the call knows something that lies elsewhere."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from gateway.spec.commandkeys import DIRECTIONS, EFFECT, EFFECTS, PATH_KINDS
+from gateway.spec.commandkeys import CHANGED, DIRECTIONS, EFFECT, EFFECTS, PATH_KINDS
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -69,7 +69,10 @@ class Fields:
             if effect["extra"] not in ("read", "set"):
                 self.complaints.at(node, f"effect on a variable must end in read or set (got {node.shown})")
         elif kind == "credential":
-            effect["target"] = rest
+            target, _, last = rest.rpartition(" ")
+            effect["target"] = target if last == CHANGED else rest
+            if last == CHANGED:
+                effect["extra"] = CHANGED
         else:
             if not words:
                 self.complaints.at(node, f"effect must name its action (got {node.shown})")

@@ -45,11 +45,12 @@ EFFECTS = {
     "code": "`code [WHY]`: something runs that nobody can see from here",
     "opaque": "`opaque WHY`: not even what runs is known",
     "connect": "`connect [HOST[:PORT]] [fetch|send|listen]`: a connection; `?` for a host that is not known",
-    "credential": "`credential [PATH]`: the program uses its own login material",
+    "credential": "`credential [PATH [changed]]`: the program uses its own login material, and writes that, too",
     "env": "`env NAME read|set`: a variable is printed, or set for programs",
     "process": "`process ACTION [TARGET]`: signals, tracing, priorities",
     "system": "`system ACTION [WHAT]`: a change beyond files: packages, services, mounts, accounts, remote state",
 }
+CHANGED = "changed"
 DIRECTIONS = ("fetch", "send", "listen")
 SKIPS = ("hidden",)
 UNKNOWN_OPTIONS = ("harmless",)

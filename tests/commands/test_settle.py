@@ -272,7 +272,7 @@ def test_that_a_program_may_be_another_one_is_told_before_what_it_would_run(desc
     assert told == ["python3 lies where it could have been replaced", "runs a Python program"]
 
 
-STATE, OTHERS = "credential terraform.tfstate", f"{CWD}/terraform.tfstate.d/*/terraform.tfstate"
+STATE, OTHERS = "credential terraform.tfstate changed", f"{CWD}/terraform.tfstate.d/*/terraform.tfstate"
 
 
 @pytest.mark.parametrize(
@@ -283,16 +283,19 @@ STATE, OTHERS = "credential terraform.tfstate", f"{CWD}/terraform.tfstate.d/*/te
         (
             PathFact(f"{CWD}/terraform.tfstate", "missing"),
             (f"{CWD}/terraform.tfstate.d/test/terraform.tfstate",),
-            ["code", "credential terraform.tfstate.d/test/terraform.tfstate"],
+            ["code", "credential terraform.tfstate.d/test/terraform.tfstate changed"],
         ),
-        (PathFact(f"{CWD}/terraform.tfstate", "missing"), None, ["code", "credential terraform.tfstate.d"]),
+        (PathFact(f"{CWD}/terraform.tfstate", "missing"), None, ["code", "credential terraform.tfstate.d changed"]),
         (None, (), ["code", STATE]),
     ],
 )
 def test_what_code_loads_counts_in_the_sandbox_unless_it_is_known_not_to_be_there(
     state: PathFact | None, others: tuple[str, ...] | None, expected: list[str], descriptions: dict[str, Any]
 ) -> None:
-    paths = {f"{CWD}/.terraform/terraform.tfstate": PathFact("", "missing")}
+    paths = {
+        f"{CWD}/{each}": PathFact("", "missing")
+        for each in (".terraform/terraform.tfstate", "terraform.tfstate.backup")
+    }
     if state is not None:
         paths[f"{CWD}/terraform.tfstate"] = state
     facts = Facts(paths=paths, globs={OTHERS: others})

@@ -768,3 +768,17 @@ def test_a_call_whose_secrets_cannot_all_be_looked_for_says_so(planner, monkeypa
     assert ("all that git ignores", "there is too much of it to find every secret in it") in planner(
         USER, scene=SECRETIVE
     ).plan("Bash(npm test)").withheld
+
+
+def test_login_material_that_its_program_writes_is_lent_so_with_its_folder_in_the_workspace_alone() -> None:
+    """terraform opens its state to be written whatever it does, and keeps the lock on it beside it."""
+    names = ["infra/terraform.tfstate", "infra/.git/hooks/x", "/srv/data/state/terraform.tfstate"]
+    scene = {**WORLD, "files": [*WORLD["files"], *names], "links": {**WORLD["links"], "terraform.tfstate": names[2]}}
+    planner = Planner({}, scene=scene)
+    mounts = {each.path: each.access for each in planner.plan("Bash(terraform -chdir=infra plan)").mounts}
+    infra = {path: access for path, access in mounts.items() if path.startswith(f"{ROOT}/infra")}
+    assert infra == {f"{ROOT}/infra": WRITE, f"{ROOT}/infra/.git/hooks": FIXED}, infra
+    # What a link leads to beside the workspace is read there.
+    mounts = {each.path: each.access for each in planner.plan("Bash(terraform plan)").mounts}
+    assert {mounts[path] for path in (names[2], ROOT)} == {READ}
+    assert "/srv/data/state" not in mounts
