@@ -57,6 +57,7 @@ def test_a_program_that_computes_and_prints_does_nothing_else(program: str) -> N
         ('require("child_process").execSync("ls")', [("shell", "ls")]),
         ('const x = /a/ / require("child_process").execSync("ls").length / process.pid', [("shell", "ls")]),
         ("process.env", [("environment", "*")]),
+        ('typeof undefined / require("child_process").execSync("ls").length / 2', [("shell", "ls")]),
     ],
 )
 def test_a_program_that_does_more_says_so(program: str, deeds: list[tuple[str, str]]) -> None:

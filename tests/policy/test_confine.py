@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from gateway.model.call import RawCall
-from gateway.policy.confine import confinement, enforced_by
+from gateway.policy.confine import Reach, confinement, enforced_by, grants_of
 
 
 @pytest.mark.parametrize(("mode", "writes"), [("default", ("./**",)), ("plan", ()), ("read_only", ())])
@@ -28,3 +28,9 @@ def test_no_profile_lets_a_call_write_in_a_mode_that_writes_nothing(guard, mode:
 def test_what_is_deleted_opens_the_folder_that_it_lies_in(guard, text: str, writes: tuple[str, ...]) -> None:
     verdict = guard({}).check(RawCall("Bash", {"command": text}))
     assert (verdict.decision.word, confinement(verdict).writes) == ("ask", writes)
+
+
+def test_files_of_some_names_are_deleted_wherever_below_they_lie(guard) -> None:
+    verdict = guard({}).check(RawCall("Bash", {"command": "find build -name '*.o' | xargs rm -f"}))
+    build = "/home/dev/project/build"
+    assert grants_of(verdict, {}).writes == (Reach(build, build, tree=True, kind="delete"),)

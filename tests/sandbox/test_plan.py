@@ -409,6 +409,27 @@ def test_stars_on_the_way_stand_for_what_is_there(planner) -> None:
     )
 
 
+def test_a_folder_of_everybodys_temporary_files_is_not_given_where_it_is_only_touched(planner) -> None:
+    user = {"rules": [{"id": "temp", "allow": {"effect": "write", "path": "//tmp/**"}}]}
+    opened = planner(user, scene={**WORLD, "files": [*WORLD["files"], "/tmp/d/x"]})
+    found = {
+        call: [each for each in opened.plan(f"Bash({call})").mounts if each.path.startswith("/tmp")]
+        for call in ("touch /tmp/d", "touch /tmp/d/x", "touch /tmp/d/new", "cp -r src /tmp/d")
+    }
+    assert found == {
+        "touch /tmp/d": [],
+        "touch /tmp/d/x": [Mount("/tmp/d/x", WRITE, False, "temp")],
+        "touch /tmp/d/new": [Mount("/tmp/d", WRITE, True, "temp")],
+        "cp -r src /tmp/d": [Mount("/tmp/d", WRITE, True, "temp")],
+    }
+
+
+def test_what_must_not_be_deleted_is_kept_by_the_rule_that_says_so(planner) -> None:
+    rules = [*USER["rules"], {"id": "stays", "deny": {"effect": "delete", "path": "README.md"}}]
+    found = {each.path: each for each in planner({**USER, "rules": rules}).plan("Bash(npm test)").mounts}
+    assert found[f"{ROOT}/README.md"] == Mount(f"{ROOT}/README.md", WRITE, False, "stays")
+
+
 def test_hidden_patterns_of_the_profile_hide_from_every_call(planner) -> None:
     opened = planner(profile(hide=["docs/**", "*.csv"]))
     for call in ("ls", "cat docs/guide.md", "npm test"):

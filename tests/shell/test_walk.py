@@ -180,6 +180,7 @@ def test_constants_are_folded_only_where_they_are_sure(argvs, text, argument):
         ("read -ra A", [("A", "?", -1, False)]),
         ("read", [("REPLY", "?", -1, False)]),
         ("printf -v PATH x", [("PATH", "?", -1, False)]),
+        ("printf -v A; printf -v; printf --; printf", [("A", "?", -1, False)]),
         ("for PATH in .; do :; done", [("PATH", ".", -1, False)]),
         ("(( PATH = 1 ))", [("PATH", "?", -1, False)]),
         ("a ${PATH:=x}", [("PATH", "?", -1, False)]),

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from gateway.model.effect import HOLE
 from gateway.policy import commandpattern, globs, hosts, paths
-from gateway.policy.algebra import languages, patterns
+from gateway.policy.algebra import dimensions, languages, patterns
 from gateway.policy.algebra.languages import UndecidedError, shortest, union
 from gateway.policy.algebra.within import hosts_within, paths_within
 
@@ -53,6 +53,19 @@ def test_a_shortest_path_is_in_the_one_and_in_none_of_the_others(narrow: str, wi
         assert paths.lookup(index, found or "/")
         assert not paths.lookup(others, found or "/")
         assert all(len(found) <= len(each) for each in left)
+
+
+@pytest.mark.parametrize(
+    ("written", "expected"),
+    [
+        (["/a/**"], True), (["/a/*"], True), (["/"], True), (["/a/?*"], True), (["/**/*"], True),
+        (["/a"], False), (["/a/b*"], False), (["/*/a"], False), (["/a", "/b/*"], True), ([], False),
+    ],
+)  # fmt: skip
+def test_some_patterns_match_what_lies_in_a_folder_where_they_do_not_match_the_folder(
+    written: list[str], expected: bool
+) -> None:
+    assert dimensions.tells_folders(written) is expected
 
 
 HEADED = ("/a/b", "/a/b/**", "/a/bb/*", "/a", "/", "/b/a", "/a/*b", "/**/b")

@@ -79,7 +79,7 @@ class _Reader:
     def _operand(self) -> bool:
         """Whether an operand may start here; where it depends on more than the last token, nobody should choose."""
         last = self.previous
-        if last in ("", "sign") or last in _BEFORE_OPERAND:
+        if last in _BEFORE_OPERAND:
             return True
         if last in ("value", ")"):
             return False
