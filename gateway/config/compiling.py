@@ -60,7 +60,7 @@ def compiled(
     whatever is wrong in any file."""
     layered = bind(
         files,
-        _reader(names),
+        reader(names),
         root=root,
         trusted=is_trusted,
         all_trusted=all_trusted,
@@ -118,7 +118,7 @@ def _policy(bound: tuple[Bound, ...], home: str, fold: bool, moved: tuple[tuple[
 _shipped: dict[str, tuple[bytes, dict[str, ToolName], dict[str, Any]]] = {}
 
 
-def _reader(names: Callable[[], dict[str, ToolName]]) -> Callable[[bytes, str], dict[str, Any]]:
+def reader(names: Callable[[], dict[str, ToolName]]) -> Callable[[bytes, str], dict[str, Any]]:
     """Reads a policy file; what was shipped is known by its content and needs no YAML, or not again."""
     tools: dict[str, ToolName] = {}
 

@@ -11,6 +11,7 @@ import json
 import time
 
 from gateway.config.binding import bind
+from gateway.config.compiling import reader
 from gateway.config.descriptions import find_descriptions
 from gateway.config.layers import find_files, read_file
 from gateway.config.load import Options, tool_files, tool_names
@@ -105,13 +106,7 @@ class Half:
         else:
             files, brought, described = list(snapshot.files), snapshot.brought, snapshot.described
         registry = load_tools(here, brought)
-        tools = tool_names(registry)
-
-        def parse(content: bytes, path: str) -> dict[str, Any]:
-            from gateway.spec.policy import parse_policy
-
-            return parse_policy(content, path, tools)
-
+        parse = reader(lambda: tool_names(registry))
         read = read_file if snapshot is None else snapshot.read
         layered = bind(files, parse, root=root, trusted=lambda _digest: True, all_trusted=snapshot is None, read=read)
         commands = described_by(described, layered, here)

@@ -139,7 +139,9 @@ class Trying:
     def half(self, side: Side) -> Half:
         """A policy in the example world; the last one is kept."""
         if self._last[0] != side:
-            self._last = side, Half(side, self._root)
+            found = Half(side, self._root)
+            found.read_with(self.before)
+            self._last = side, found
         return self._last[1]
 
     def linted(self, side: Side) -> set[str]:

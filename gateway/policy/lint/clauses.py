@@ -128,30 +128,36 @@ def clauses_of(bound: Iterable[Bound], home: str, found: list[Finding]) -> list[
     clauses = []
     for number, each, rule in active(bound):
         anchors = anchors_of(each, rule["lane"], home)
+        known: dict[int, list[str]] = {}
         for written in alternatives(rule["when"]):
             clause = Clause(
                 number, each, rule=rule, when=written, written=written, anchors=anchors, kinds=kinds_of(written)
             )
-            when = _absolute(clause, found)
+            when = _absolute(clause, found, known)
             if when is not None:
                 clauses.append(clause if when is written else clause.replace(when=when))
     return clauses
 
 
-def _absolute(clause: Clause, found: list[Finding]) -> dict[str, Any] | None:
+def _absolute(clause: Clause, found: list[Finding], known: dict[int, list[str]]) -> dict[str, Any] | None:
     try:
-        return absolute(clause.written, clause.anchors)
+        return absolute(clause.written, clause.anchors, known)
     except ValueError as error:
         found.append(clause.finding("invalid-pattern", "error", str(error)))
         return None
 
 
-def absolute(written: dict[str, Any], anchors: Anchors) -> dict[str, Any]:
-    """Predicates with absolute path patterns. Raises ValueError for a pattern that is none."""
-    if not any(name in written for name in PATH_PREDICATES):
+def absolute(written: dict[str, Any], anchors: Anchors, known: dict[int, list[str]] | None = None) -> dict[str, Any]:
+    """Predicates with absolute path patterns. `known`: those of the rule's other alternatives by the identity of what
+    the file says, which they share. Raises ValueError for a pattern that is none."""
+    names = [name for name in PATH_PREDICATES if name in written]
+    if not names:
         return written
-    based = {name: [anchors.pattern(each) for each in written[name]] for name in PATH_PREDICATES if name in written}
-    return {**written, **based}
+    known = {} if known is None else known
+    for patterns in [written[name] for name in names]:
+        if id(patterns) not in known:
+            known[id(patterns)] = [anchors.pattern(each) for each in patterns]
+    return {**written, **{name: known[id(written[name])] for name in names}}
 
 
 def is_expired(rule: dict[str, Any], now: float) -> bool:
