@@ -75,11 +75,13 @@ class Memory:
         of_enterprise = judge.loaded.settings.get("trust")
         self._accepted = accepted.union(options.trust, () if of_enterprise is None else of_enterprise.value)
         self._looked: set[str] = set()
+        self._followed: set[str] = set()  # paths of files that calls have used
         self._told: set[str] = set()
 
     def opening(self, context: Context) -> tuple[Remembered, ...]:
         """What is known from the start, the furthest first. Forgets what was told before."""
         self._looked.clear()
+        self._followed.clear()
         self._told.clear()
         places = self._judge.places
         found: list[Remembered] = []
@@ -102,9 +104,12 @@ class Memory:
         return tuple(found)
 
     def touched(self, paths: Iterable[str], context: Context) -> tuple[Remembered, ...]:
-        """What is to be known of the folders of files that calls have used, of which nothing was told yet."""
+        """What is to be known of the folders of files that calls have used, of which nothing was told yet. A path is
+        followed once."""
         folders: dict[str, None] = {}
-        for path in paths:
+        new = [path for path in paths if path not in self._followed]
+        self._followed.update(new)
+        for path in new:
             folders.update(dict.fromkeys(_down(self._root, os.path.dirname(os.path.realpath(path)))))
         return tuple(self._of_folders(folders, context))
 
