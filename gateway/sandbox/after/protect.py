@@ -39,7 +39,6 @@ if TYPE_CHECKING:
     from gateway.sandbox.base import Look
 
 _SLACK_NS = 20_000_000  # the kernel's clock for files is a little behind
-_PLANNED_NS = 60_000_000_000  # from planning a call to its start, at most
 _DEEPEST = 10_000  # pieces of one path; the disk is full before
 MOST_TOLD = 200
 ASK = "ask the person to make this change"
@@ -73,8 +72,9 @@ class Protected:
         self.known = {folder: self._look(folder, True) for folder in self.plan.watched}
         everything = {path: rule for found in self.known.values() for path, rule in found.protected.items()}
         if self.plan.known is not None:
+            # What has come since, by another call of its session perhaps, no mount holds: it is as new as what appears.
             known = {*self.plan.known}
-            everything = {path: rule for path, rule in everything.items() if path in known or not _has_just_come(path)}
+            everything = {path: rule for path, rule in everything.items() if path in known}
         self._before = set(everything)
         everything = {path: rule for path, rule in everything.items() if rule != PROGRAMS}
         held = {path: everything.get(path) or self._classify(path) for path in self.plan.held}
@@ -281,15 +281,6 @@ def told_in_short(found: list[Violation]) -> tuple[Violation, ...]:
     more = len(found) - MOST_TOLD
     rest = found[MOST_TOLD].replace(hint=f"so were {more:,} more: the quarantine lists them; {ASK}", count=more)
     return (*found[:MOST_TOLD], rest)
-
-
-def _has_just_come(path: str) -> bool:
-    """Whether a name may have come since the call was planned, by another call of its session perhaps: no mount holds
-    it, so that it counts as one that appears while the call runs. When it came nobody can set."""
-    try:
-        return os.lstat(path).st_ctime_ns >= time_ns() - _PLANNED_NS
-    except OSError:
-        return True
 
 
 def _is_removed(path: str) -> bool:
