@@ -185,6 +185,10 @@ _POM = (
 _MIRROR = (
     f"<settings><mirrors><mirror><id>m</id><mirrorOf>*</mirrorOf><url>{URL}/m2</url></mirror></mirrors></settings>"
 )
+_BUILD = (
+    f'repositories {{ maven {{ url "{URL}/m2" }} }}\nconfigurations {{ c }}\ndependencies {{ c "x:stone:1@pom" }}\n'
+    "task named { doLast { configurations.c.files.each { println it.name } } }"
+)
 _JAVA = (
     "import java.net.*; public class Main { public static void main(String[] w) throws Exception { System.out.print("
     f'new String(new URL("{URL}/page").openConnection(Proxy.NO_PROXY).getInputStream().readAllBytes())); }} }}'
@@ -271,6 +275,9 @@ CLIENTS = (
     _client("java", "store", f"echo '{_JAVA}' > /tmp/Main.java; java -XX:TieredStopAtLevel=1 /tmp/Main.java > page"),
     _client("mvn", "store", f"echo '{_POM}' > pom.xml; echo '{_MIRROR}' > /tmp/s.xml; "
             "mvn -q -B -Dmaven.repo.local=/tmp/m2 -s /tmp/s.xml validate >&2", _maven),
+    _client("gradle", "store",
+            f"echo '{_BUILD}' > build.gradle; gradle -q --no-daemon -g /tmp/gradle named && rm -rf .gradle",
+            _maven),
     _client("apt", "bundle",
             f"mkdir -p s/lists/partial c/archives/partial; echo 'deb [trusted=yes arch=amd64] {URL}/deb s main' > l; "
             "apt-get -qq -o Dir::State=$PWD/s -o Dir::Cache=$PWD/c -o Dir::Etc::SourceList=$PWD/l "
