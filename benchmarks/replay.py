@@ -2,11 +2,13 @@
 
     python benchmarks/replay.py equal [--decisions 100000] [--seed 1]   # every one must come out as it was recorded
     python benchmarks/replay.py time --decisions 10000000 --distinct 200000 [--share 0.1] [--by ray] [--workers 2]
+                                     [--keep FOLDER [--only record --only columns --only diff]]
     python benchmarks/replay.py recording                      # a call with its facts kept, against one without
 
 `equal` judges the corpus and variations of it in a project of its own, confined and not, in several modes, and changes
 the project between the decisions and once more before they are judged anew: another branch and remote, files gone,
-links and configuration new. `time` writes a record of so many decisions of which so many are different.
+links and configuration new. `time` writes a record of so many decisions of which so many are different; with `--keep`
+it stays in a folder, and what is there is measured again, from the beginning or only what is named.
 """
 
 from __future__ import annotations
@@ -24,7 +26,10 @@ import tempfile
 import time
 from pathlib import Path
 
-HOME = tempfile.mkdtemp(prefix="replay-")
+_early = argparse.ArgumentParser(add_help=False)
+_early.add_argument("--keep", default="")
+KEPT = os.path.abspath(kept) if (kept := _early.parse_known_args()[0].keep) else ""
+HOME = KEPT or tempfile.mkdtemp(prefix="replay-")
 os.environ.update(HOME=HOME, XDG_STATE_HOME="", XDG_CONFIG_HOME="", XDG_CACHE_HOME="")
 
 from gateway.audit import entries  # noqa: E402 - the home must be another one first
@@ -35,7 +40,7 @@ from gateway.core.errors import GatewayError  # noqa: E402
 from gateway.judge.judge import Judge  # noqa: E402
 from gateway.judge.pipeline import TEMP  # noqa: E402
 from gateway.model.call import RawCall  # noqa: E402
-from gateway.replay import columns  # noqa: E402
+from gateway.replay import columns, known  # noqa: E402
 from gateway.replay.compare import compared  # noqa: E402
 from gateway.replay.decisions import segments_of  # noqa: E402
 from gateway.replay.judging import PRESENT, RECORDED, Side  # noqa: E402
@@ -200,7 +205,7 @@ def write_record(folder: str, place: str, decisions: int, distinct: int) -> None
             bodies.append((f'{middle}"session":"s', f'"{tail}'))
             kept.append(found)
     draw = random.Random(3)
-    start, known, segment = time.time_ns() - decisions * 1_000_000, set(), 0
+    start, beside_it, segment = time.time_ns() - decisions * 1_000_000, set(), 0
     for first in range(0, decisions, AT_ONCE):
         lines, more = [], []
         session = first // 512
@@ -211,12 +216,12 @@ def write_record(folder: str, place: str, decisions: int, distinct: int) -> None
                 f'{head}"id":"b-{number}","at":"{text_of(start + number * 1_000_000)}"{before}{session}{after}'
             )
             for each in kept[which]:
-                if each[0] not in known:
-                    known.add(each[0])
+                if each[0] not in beside_it:
+                    beside_it.add(each[0])
                     more.append(each)
         store._write(tuple(lines), tuple(more))
         if store._segment != segment:  # another file has texts of its own
-            segment, known = store._segment, set()
+            segment, beside_it = store._segment, set()
     log.close()
 
 
@@ -231,7 +236,7 @@ def in_a_process(work, *given) -> None:
 
 def judge_record(name: str, place: str, old: Side, new: Side, how: str, workers: int) -> None:
     """One comparison, and what it takes."""
-    start = time.perf_counter()
+    start, worked = time.perf_counter(), processor()
     times: list[float] = []
     found = compared(
         place, old, new, how=how, workers=workers, reading=lambda _done, _of: times.append(time.perf_counter())
@@ -242,35 +247,48 @@ def judge_record(name: str, place: str, old: Side, new: Side, how: str, workers:
     untold = sum(count for _why, count in found.untold)
     print(
         f"{name}: {found.decisions:,} decisions, {found.distinct:,} different, by {how}: {took:.1f} s, of which "
-        f"reading {reading:.1f} s; {found.judged - found.equal:,} changed, {untold:,} not judged; "
-        f"memory {own} MB, the largest worker {others} MB",
+        f"reading {reading:.1f} s, {processor() - worked:.1f} s of processors; "
+        f"{found.judged - found.equal:,} changed, {untold:,} not judged; memory {own} MB, largest worker {others} MB",
         flush=True,
+    )
+
+
+def processor() -> float:
+    """Seconds of processors that this process and those that it waited for have taken."""
+    return sum(
+        used.ru_utime + used.ru_stime
+        for used in map(resource.getrusage, (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
     )
 
 
 def make_columns(place: str, workers: int) -> None:
     """What is done once for each full file of lines."""
-    start = time.perf_counter()
-    full = segments_of(place)[:-1]
+    start, worked = time.perf_counter(), processor()
+    known = {each.segment for each in columns.kept(segments_of(place)[:-1])}
+    full = [each for each in segments_of(place)[:-1] if each not in known]
     made = sum(map_parts(columns.Making, full, workers=workers))
     beside = sum(os.path.getsize(f"{place}/{each}") for each in os.listdir(place) if each.endswith((".calls", ".uses")))
     lines = sum(each.size for each in full)
     print(
         f"columns: {made} of {len(full)} full files of {lines >> 20:,} MB in {time.perf_counter() - start:.1f} s, "
-        f"{beside >> 20:,} MB beside them", flush=True,
+        f"{processor() - worked:.1f} s of processors, {beside >> 20:,} MB beside them", flush=True,
     )  # fmt: skip
 
 
-def measure(decisions: int, distinct: int, how: str, workers: int) -> int:
-    """A record of so many lines, of which so many are different; then what judging it anew takes. The first replay
-    begins with the columns of all full files, which an installation has from the replay before."""
+def measure(decisions: int, distinct: int, how: str, workers: int, only: list[str]) -> int:
+    """A record of so many lines, of which so many are different; then what judging it anew takes, or only what is
+    named of it. The first replay begins with the columns of all full files, which an installation has from the replay
+    before."""
     folder, place = f"{HOME}/project", f"{HOME}/.local/state/gateway/audit"
-    os.makedirs(folder)
-    project(folder)
-    start = time.perf_counter()
-    in_a_process(write_record, folder, place, decisions, distinct)
-    print(f"written in {time.perf_counter() - start:.1f} s", flush=True)
-    if columns.is_there():
+    if not os.path.isdir(folder):
+        os.makedirs(folder)
+        project(folder)
+        start = time.perf_counter()
+        in_a_process(write_record, folder, place, decisions, distinct)
+        print(f"written in {time.perf_counter() - start:.1f} s", flush=True)
+    if not only:  # what was judged before is not known
+        shutil.rmtree(f"{place}/{known.FOLDER}", ignore_errors=True)
+    if columns.is_there() and (not only or "columns" in only):
         in_a_process(make_columns, place, workers)
     head = "version: 1\nextends: [daily]\nrules:\n"
     others = {"one": "  - {id: more, deny: 'Bash(git push *)'}\n", "another": "  - {id: more, ask: 'Bash(make *)'}\n"}
@@ -283,7 +301,8 @@ def measure(decisions: int, distinct: int, how: str, workers: int) -> int:
         ("diff of another rule", PRESENT, another),
     ]  # fmt: skip
     for name, old, new in sides:
-        in_a_process(judge_record, name, place, old, new, how, workers)
+        if not only or name in only:
+            in_a_process(judge_record, name, place, old, new, how, workers)
     return 0
 
 
@@ -323,16 +342,19 @@ def main() -> int:
     parser.add_argument("--share", type=float, default=1.0, help="of both numbers of `time`")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--rounds", type=int, default=9)
+    parser.add_argument("--keep", default="", help="the folder in which the record of `time` stays, and is found again")
+    parser.add_argument("--only", action="append", default=[], help="of what `time` measures; may be repeated")
     asked = parser.parse_args()
     try:
         if asked.what == "equal":
             return equal(asked.decisions, asked.seed)
         if asked.what == "time":
             decisions, distinct = (max(int(each * asked.share), 1) for each in (asked.decisions, asked.distinct))
-            return measure(decisions, distinct, asked.by, asked.workers)
+            return measure(decisions, distinct, asked.by, asked.workers, asked.only)
         return recording(asked.rounds)
     finally:
-        shutil.rmtree(HOME, ignore_errors=True)
+        if not KEPT:
+            shutil.rmtree(HOME, ignore_errors=True)
 
 
 if __name__ == "__main__":

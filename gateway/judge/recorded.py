@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
 
 CONTAINS = "whether a sandbox held"
+BELOW = "what lies below a tree"
 
 
 class Recorded:
@@ -53,7 +54,7 @@ class Recorded:
         """What was protected below trees."""
         found = self.seen.facts.trees
         if any(tree not in found for tree in trees) or (trees and self._protects_otherwise):
-            self._lacks("what lies below a tree")
+            self._lacks(BELOW)
         return found
 
     def own(self) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 
+from gateway.core.gc_pause import Uncollected
 from gateway.replay import columns
 from gateway.replay.decisions import Counted, joined, scan, segments_of
 from gateway.replay.known import Known
@@ -54,7 +55,8 @@ def _compared(
     judging: Progress,
 ) -> Comparison:  # fmt: skip
     for by_time in (False, True):
-        counted = _counted(folder, since, until, by_time, how=how, workers=workers, progress=reading)
+        with Uncollected():  # hundreds of thousands of values that stay
+            counted = _counted(folder, since, until, by_time, how=how, workers=workers, progress=reading)
         found = _compare(folder, counted, old, new, by_time, how=how, workers=workers, progress=judging)
         if found is not None:
             return found

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     _Row = list[Any]
 
-_TEXT = rb'"(?:[^"\\]|\\.)*"'
+_TEXT = rb'"[^"\\]*+(?:\\.[^"\\]*+)*+"'
 _LINE = re.compile(
     rb'\{"n":\d+,"prev":"[0-9a-f]+","kind":"decision","id":"[^"]*","at":"(?P<at>[^"]*)","front":"(?P<front>[^"]*)",'
     rb'"tool":(?P<tool>' + _TEXT + rb'),"decision":"(?P<decision>\w+)","reason":"[^"]*",'
@@ -199,34 +199,18 @@ def joined(scanned: Sequence[Scanned], uses: tuple[str, ...] = ()) -> Counted:
     for key in sorted(total):
         facts, context, call, front, decision, rule, policy, _now = key.decode("ascii").split("\n")
         row = total[key]
-        distinct.append(
-            Distinct(
-                facts=facts,
-                context=context,
-                call=call,
-                front=front,
-                decision=decision,
-                rule=rule,
-                policy=policy,
-                count=row[COUNT],
-                sessions=_texts(row[SESSIONS]),
-                agents=_texts(row[AGENTS]),
-                first=row[FIRST].decode(),
-                last=row[LAST].decode(),
-                segment=row[PLACE],
-                start=row[PLACE + 1],
-                size=row[PLACE + 2],
-                agreed=row[AGREED],
-                refused=row[REFUSED],
-                days=tuple(sorted(each.decode("ascii") for each in row[DAYS])),
-            )
-        )
+        days = tuple(sorted(each.decode("ascii") for each in row[DAYS])) if row[DAYS] else ()
+        distinct.append(Distinct.make((
+            facts, context, call, front, decision, rule, policy, row[COUNT],
+            _texts(row[SESSIONS]), _texts(row[AGENTS]), row[FIRST].decode(), row[LAST].decode(),
+            *row[PLACE:], row[AGREED], row[REFUSED], days,
+        )))  # fmt: skip
     decisions, without = sum(each.decisions for each in scanned), sum(each.without for each in scanned)
     return Counted(tuple(distinct), decisions, without, uses)
 
 
 def _texts(found: set[bytes]) -> tuple[str, ...]:
-    return tuple(sorted(each.decode("ascii", "replace")[1:-1] for each in found))
+    return tuple(sorted(each.decode("ascii", "replace")[1:-1] for each in found)) if found else ()
 
 
 class Kept:

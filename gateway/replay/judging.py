@@ -45,6 +45,7 @@ if TYPE_CHECKING:
 NOT_WHOLE = "a secret was left out of the call, or a text was cut"
 NO_FACTS = "its facts are not kept"
 NO_POLICY = "the policy of then is not kept"
+_SEEN = 64  # facts with their circumstances that are at hand
 
 
 class Side(Value):
@@ -183,6 +184,7 @@ class Judging:
         self._old, self._new = Judges(old, folder), Judges(new, folder)
         self._recorded = self._old if old.recorded else Judges(RECORDED, folder)
         self._protects: dict[tuple[int, int], bool] = {}
+        self._seen: dict[tuple[str, str], Seen] = {}
         self.under: Under | None = None
 
     @property
@@ -209,19 +211,32 @@ class Judging:
         if line is None or key is None:
             return _untold(each, "its line cannot be read any more")
         tool, cwd = str(line.get("tool")), str(line.get("cwd"))
-        facts, circumstances = (self._kept.text(each.segment, name) for name in (each.facts, each.context))
-        if facts is None or circumstances is None:
-            return _untold(each, NO_FACTS, tool, cwd)
+        seen = self._seen_in(each)
+        if isinstance(seen, str):
+            return _untold(each, seen, tool, cwd)
         given = line.get("input")
         if not isinstance(given, dict) or line.get("redacted") or any(map(is_withheld, given.values())):
             return _untold(each, NOT_WHOLE, tool, cwd)
         if call_digest(tool, given, key) != each.call:
             return _untold(each, NOT_WHOLE, tool, cwd)
-        try:
-            seen = seen_of(facts, circumstances, line["seen"][2])
-        except ValueError as error:
-            return _untold(each, f"its facts cannot be read: {error}", tool, cwd)
+        seen = seen.replace(context=seen.context.replace(now=line["seen"][2]))
         return self._judged(each, line, given, seen, known)
+
+    def _seen_in(self, each: Distinct) -> Seen | str:
+        """What it was made with, at any time, or why nobody can tell; often the same for those beside each other."""
+        found = self._seen.get((each.facts, each.context))
+        if found is None:
+            facts, circumstances = (self._kept.text(each.segment, name) for name in (each.facts, each.context))
+            if facts is None or circumstances is None:
+                return NO_FACTS
+            try:
+                found = seen_of(facts, circumstances, 0.0)
+            except ValueError as error:
+                return f"its facts cannot be read: {error}"
+            if len(self._seen) >= _SEEN:
+                self._seen.clear()
+            self._seen[each.facts, each.context] = found
+        return found
 
     def _judged(
         self, each: Distinct, line: Mapping[str, Any], given: Mapping[str, Any], seen: Seen, known: Said | None
@@ -247,7 +262,7 @@ class Judging:
             if judges.side.recorded and _revision(judge, seen) != each.policy:
                 said.append(Said(problem="the policy of another project has changed since"))
                 continue
-            recorded = Recorded(its, protects_otherwise=judge is not then and self._protect_otherwise(judge, then))
+            recorded = Recorded(its, protects_otherwise=judge is not then and self.protect_otherwise(judge, then))
             try:
                 if shared is None or not judge.understands_like(shared[0]):
                     tool = tool_of(judge, each.front, str(line.get("tool")), given)
@@ -285,7 +300,7 @@ class Judging:
             missing.append("where further folders of the workspace lie")
         return seen.replace(context=context), tuple(missing)
 
-    def _protect_otherwise(self, judge: Judge, then: Judge | str) -> bool:
+    def protect_otherwise(self, judge: Judge, then: Judge | str) -> bool:
         """Whether the rules that protect paths are others than those of then."""
         if isinstance(then, str):
             return True

@@ -90,6 +90,10 @@ class Known:
         rows = self._rows("SELECT text FROM texts WHERE id = ?", (number,))
         return str(rows[0][0]) if rows else ""
 
+    def texts(self, numbers: Collection[int]) -> list[tuple[int, str]]:
+        """Some texts by their numbers, as far as they are there."""
+        return self._rows(f"SELECT id, text FROM texts WHERE id IN ({_marks(numbers)})", tuple(numbers))
+
     def told(self, key: bytes) -> tuple[str, str, str]:
         """Of a known call: tool, what it is in the words of its match field, and folder."""
         rows = self._rows("SELECT tool, shown, cwd FROM calls WHERE key = ?", (key,))
@@ -214,5 +218,5 @@ def _remove(path: str) -> None:
             os.unlink(each)
 
 
-def _marks(some: Sequence[object]) -> str:
+def _marks(some: Collection[object]) -> str:
     return ",".join("?" * len(some))

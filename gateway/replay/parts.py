@@ -9,6 +9,8 @@ from __future__ import annotations
 
 import os
 
+from gateway.core.gc_pause import keep
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -45,21 +47,24 @@ def map_parts(
     else:
         import multiprocessing
 
-        with multiprocessing.get_context("fork").Pool(count, _begin, (make,)) as pool:
-            yield from pool.imap(_work, parts)
+        # Whoever works has the parts from the beginning, and is told the number of one.
+        with multiprocessing.get_context("fork").Pool(count, _begin, (make, parts)) as pool:
+            yield from pool.imap(_work, range(len(parts)))
 
 
-_working: list[Callable[[Any], Any]] = []
+_working: list[tuple[Callable[[Any], Any], Sequence[Any]]] = []
 
 
-def _begin(make: Callable[[], Callable[[Any], Any]]) -> None:
+def _begin(make: Callable[[], Callable[[Any], Any]], parts: Sequence[Any]) -> None:
     import signal
 
     # A handler of whoever started it would only note the signal here, and the pool would wait for it for ever.
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # whoever started it is told, and ends it
-    _working[:] = [make()]
+    keep()
+    _working[:] = [(make(), parts)]
 
 
-def _work(part: Any) -> Any:
-    return _working[0](part)
+def _work(number: int) -> Any:
+    work, parts = _working[0]
+    return work(parts[number])

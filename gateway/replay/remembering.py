@@ -14,11 +14,12 @@ from gateway.config.shipped import code_digest
 from gateway.core.gc_pause import Uncollected
 from gateway.core.plainjson import dumps, loads
 from gateway.core.value import Value
+from gateway.judge.recorded import BELOW
 from gateway.model.facts import Origin
 from gateway.replay.judging import Anew, Judging, Said
 from gateway.replay.known import Judged, Known
 from gateway.replay.tally import Tally
-from gateway.replay.unchanged import change, signature
+from gateway.replay.unchanged import change, looked_below, signature
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -28,8 +29,6 @@ if TYPE_CHECKING:
     from gateway.replay.decisions import Distinct
     from gateway.replay.judging import Judges, Side, Under
     from gateway.replay.unchanged import Change
-
-_COLLECTED_EVERY = 16  # parts
 
 
 class Found(Value):
@@ -45,12 +44,13 @@ class Found(Value):
 class _Place(Value):
     """By what some calls were judged, and by what they are judged now. `names`: of the policies of both sides, "" where
     nothing is known of one; `revision`: of the policy of then; `change`: from the old one to the new one, None where
-    they differ in more than rules; `other_code`: another version of the code decided; `asks_time`: what one of the
-    policies says depends on when."""
+    they differ in more than rules; `protects_otherwise`: the new one protects other paths than that of then;
+    `other_code`: another version of the code decided; `asks_time`: what one of the policies says depends on when."""
 
     names: tuple[str, str]
     revision: str
     change: Change | None
+    protects_otherwise: bool
     other_code: bool
     asks_time: bool
 
@@ -73,14 +73,11 @@ class Remembering:
         self._stands: dict[tuple[int, int], Said | None] = {}
         self._rules: dict[str, Any] = {}
         self._texts: dict[Any, str] = {}
-        self._parts = 0
 
     def __call__(self, part: Sequence[Distinct]) -> Found:
         with Uncollected():
             found = self._of(part)
-        self._parts += 1
-        if self._parts % _COLLECTED_EVERY == 0:
-            gc.collect()
+            gc.collect(0)  # what was made meanwhile: nothing else can be garbage
         return found
 
     def _of(self, part: Sequence[Distinct]) -> Found:
@@ -90,6 +87,7 @@ class Remembering:
         places = {number: self._place(number) for number in set(origins.values())}
         used = {name for place in places.values() if place is not None for name in place.names if name}
         said = self._known.said(used, keys)
+        self._read(set(said.values()))
         asks_time = False
         left: list[tuple[bytes, Distinct, Said | None]] = []
         for each, key in zip(part, keys, strict=True):
@@ -121,10 +119,10 @@ class Remembering:
         if old is None:
             return None, None
         new = said.get((place.names[1], key))
-        then = self._text(old)
+        then = self._said.get(old)
         if then is None:
             return None, None
-        return then, self._standing(number, place, old, then) if new is None else self._text(new)
+        return then, self._standing(number, place, old, then) if new is None else self._said.get(new)
 
     def _standing(self, number: int, place: _Place, old: int, said: Said) -> Said | None:
         """What the new policy says where its changed rules cannot speak of a call."""
@@ -133,41 +131,46 @@ class Remembering:
             if changed is not None and not said.problem and not said.missing and not changed.touches(said.noted):
                 at = said.rule if said.rule[2] == "" else changed.places.get(said.rule)
                 found = None if at is None else said.replace(rule=at)
+                if found is not None and place.protects_otherwise and looked_below(said.noted):
+                    found = found.replace(missing=(BELOW,))  # nobody looked for what it protects there
             self._stands[number, old] = found
         return self._stands[number, old]
 
     def _count(self, tally: Tally, each: Distinct, key: bytes, both: tuple[Said, Said], place: _Place) -> None:
-        anew = self._against_record(Anew(each, *both, other_code=place.other_code))
-        old, new = anew.old, anew.new
-        if old.decision == new.decision and old.is_certain and new.is_certain:
-            tally.add_equal(each.count, elsewhere=old.rule != new.rule, other_code=place.other_code)
+        old, new = both
+        decision, rule = (each.decision, self._rule(each.rule)) if self._is_replay else (old.decision, old.rule)
+        if decision == new.decision and old.is_certain and new.is_certain:
+            tally.add_equal(each.count, elsewhere=rule != new.rule, other_code=place.other_code)
             return
         tool, shown, cwd = self._known.told(key)
-        tally.add(anew.replace(tool=tool, shown=shown, cwd=cwd))
+        anew = Anew(each, old, new, tool=tool, shown=shown, cwd=cwd, other_code=place.other_code)
+        tally.add(self._against_record(anew))
 
     def _against_record(self, each: Anew) -> Anew:
         """In a replay with what was decided then in the place of what the old policy says."""
         if not self._is_replay:
             return each
-        text = each.distinct.rule
+        then = each.distinct
+        return each.replace(old=each.old.replace(decision=then.decision, rule=self._rule(then.rule)))
+
+    def _rule(self, text: str) -> Any:
         if text not in self._rules:
             self._rules[text] = tuple(loads(text))
-        return each.replace(old=each.old.replace(decision=each.distinct.decision, rule=self._rules[text]))
+        return self._rules[text]
 
     def _judged(self, key: bytes, anew: Anew) -> Judged | None:
         """What is worth to be known of a call next time."""
         under = self._judging.under
         if under is None or isinstance(self._judging.recorded.of(under[0]), str):
             return None
-        said = [
-            (name, dumps(each))
-            for each, judges in zip((anew.old, anew.new), self._judging.sides, strict=True)
-            if not each.problem and (name := _name(judges, under))
-        ]
+        said: dict[str, str] = {}
+        for each, judges in zip((anew.old, anew.new), self._judging.sides, strict=True):
+            if not each.problem and (name := _name(judges, under)) and name not in said:
+                said[name] = dumps(each)
         if under not in self._texts:
             self._texts[under] = dumps(under)
         text = self._texts[under]
-        return Judged(key, text, tool=anew.tool, shown=anew.shown, cwd=anew.cwd, said=tuple(dict(said).items()))
+        return Judged(key, text, tool=anew.tool, shown=anew.shown, cwd=anew.cwd, said=tuple(said.items()))
 
     def _place(self, number: int) -> _Place | None:
         """By what calls of a known origin are judged; None where nobody can tell."""
@@ -194,21 +197,21 @@ class Remembering:
             changed = change(loaded[0], loaded[1])
         timed = any(side.asks_time(judge) for side, judge in zip(sides, judges, strict=True))
         return _Place(
-            names, self._judging.recorded.revision(under), changed, other_code=under[0].code != then.code,
-            asks_time=timed,
+            names, self._judging.recorded.revision(under), changed,
+            protects_otherwise=self._judging.protect_otherwise(judges[1], then),
+            other_code=under[0].code != then.code, asks_time=timed,
         )  # fmt: skip
 
-    def _text(self, number: int) -> Said | None:
-        """What a policy said, None where that cannot be read."""
-        if number not in self._said:
+    def _read(self, numbers: set[int]) -> None:
+        """What policies said, where that can be read."""
+        for number, text in self._known.texts(numbers - self._said.keys()):
             try:
-                decision, (name, layer, file, line), problem, missing, noted = loads(self._known.text(number))
+                decision, (name, layer, file, line), problem, missing, noted = loads(text)
             except (ValueError, TypeError):
-                return None
+                continue
             self._said[number] = Said(
                 decision, (name, layer, file, line), problem=problem, missing=tuple(missing), noted=tuple(noted)
             )  # fmt: skip
-        return self._said[number]
 
     def _key(self, each: Distinct) -> bytes:
         """Of all that decides what comes of a call."""
