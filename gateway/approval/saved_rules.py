@@ -1,8 +1,9 @@
-"""Answers that were given for good: allow rules in an ordinary policy file of the project's local layer.
+"""Answers that were given for good: allow rules in an ordinary policy file of the project's local layer, or of a
+person's own policy, for all projects.
 
-The file is `policy.d/approved.yaml` in the folder of `layers.local_folder`. It may be edited by hand. Whoever changes
-it holds a lock, reads it anew, makes sure that the result says what it said before and the change, and replaces it
-whole: several processes may save and revoke at once.
+The file is `policy.d/approved.yaml` in the layer's folder. It may be edited by hand. Whoever changes it holds a lock,
+reads it anew, makes sure that the result says what it said before and the change, and replaces it whole: several
+processes may save and revoke at once.
 """
 
 from __future__ import annotations
@@ -14,7 +15,8 @@ import stat
 import time
 from contextlib import contextmanager
 
-from gateway.config.layers import local_folder, read_file
+from gateway.config.layers import layer_folders, local_folder, read_file, read_layer
+from gateway.config.near_misses import POLICY
 from gateway.core.cache import digest, replace_whole
 from gateway.core.errors import ConfigError, Problem
 from gateway.core.value import Value
@@ -34,6 +36,14 @@ _HEAD = """\
 version: 1
 rules:
 """
+_HEAD_EVERYWHERE = """\
+# What was agreed to for all projects. Each rule allows what it says and no more.
+# `gateway grants list --everywhere` shows them, `gateway grants revoke --everywhere ID` takes one back.
+version: 1
+rules:
+"""
+# What holds for a person who has no policy, and would not any more beside these rules.
+WITHOUT_OWN = b"version: 1\nextends: [daily]\n"
 
 
 class SavedRule(Value):
@@ -83,11 +93,14 @@ def document_of(entry: str) -> str:
 
 
 class SavedRules:
-    """The rules saved for one project."""
+    """The rules saved for one project, or for all."""
 
-    def __init__(self, places: Places, root: str, tools: ToolNames) -> None:
-        """`tools`: every known tool by name, as the short form of rules needs them."""
-        self.folder = local_folder(places, root)
+    def __init__(self, places: Places, root: str, tools: ToolNames, *, everywhere: bool = False) -> None:
+        """`tools`: every known tool by name, as the short form of rules needs them. `everywhere`: those of the person's
+        own policy, which hold in all projects."""
+        self.folder = places.config if everywhere else local_folder(places, root)
+        self._head = _HEAD_EVERYWHERE if everywhere else _HEAD
+        self._own = [each for each in layer_folders(places, root) if everywhere and each.layer == "user"]
         self.path = os.path.join(self.folder, "policy.d", "approved.yaml")
         self._tools = tools
 
@@ -102,13 +115,13 @@ class SavedRules:
             content = self._read()
             before = self._parse(content)
             if all(rule["id"] != name for rule in before["rules"]):
-                self._replace(_with(content, entry), _meaning(before, name), name, added=True)
+                self._replace(self._with(content, entry), _meaning(before, name), name, added=True)
 
     def text_with(self, name: str, entry: str) -> str:
         """What the file would say with a rule, which is not saved. Raises ConfigError for a broken file."""
         content = self._read()
         known = any(rule["id"] == name for rule in self._parse(content)["rules"])
-        return content if known else _with(content, entry)
+        return content if known else self._with(content, entry)
 
     def revoke(self, name: str) -> bool:
         """Takes a rule back; False if there is none of that id. Raises ConfigError where that cannot be done."""
@@ -139,6 +152,9 @@ class SavedRules:
 
         return parse_policy(content or "version: 1\n", self.path, self._tools)
 
+    def _with(self, content: str, entry: str) -> str:
+        return (_ended(content) if content else self._head) + entry
+
     def _replace(self, content: str, others: Any, name: str, *, added: bool) -> None:
         """Writes the file if it says what is wanted: what was there stays as it was, besides the rule of this name."""
         try:
@@ -148,6 +164,8 @@ class SavedRules:
         if not after or _meaning(after, name) != others or added != any(r["id"] == name for r in after["rules"]):
             raise self._problem("cannot be changed without changing something else", "edit it by hand")
         try:
+            if self._own and not any(map(read_layer, self._own)):
+                replace_whole(os.path.join(self.folder, POLICY), WITHOUT_OWN)
             replace_whole(self.path, content.encode("utf-8"))
         except OSError as error:
             raise self._problem(f"cannot be written: {error.strerror}", "nothing was saved") from error
@@ -199,10 +217,6 @@ def _without(content: str, rules: list[dict[str, Any]], name: str) -> str:
     while start and lines[start - 1].lstrip().startswith("#"):
         start -= 1
     return "".join(lines[:start] + lines[end:])
-
-
-def _with(content: str, entry: str) -> str:
-    return _ended(content) + entry if content else document_of(entry)
 
 
 def _ended(text: str) -> str:

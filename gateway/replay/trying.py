@@ -7,7 +7,7 @@ from __future__ import annotations
 import functools
 import time
 
-from gateway.approval.saved_rules import rule_id
+from gateway.approval.saved_rules import WITHOUT_OWN, rule_id
 from gateway.config.layers import layer_folders, read_layer
 from gateway.config.near_misses import POLICY
 from gateway.core.errors import CallError
@@ -39,7 +39,6 @@ if TYPE_CHECKING:
 EXAMPLES = 3
 LAYER, USER = "local", "user"
 MOST_PROJECTS = 40  # in which rules for all of them are tried
-_SHIPPED = b"version: 1\nextends: [daily]\n"  # what holds where a person has no policy
 _FILE = "policy.d/suggested.yaml"
 _MODES = ("default", "accept_edits")
 _HEAD = "version: 1\nrules:\n"
@@ -105,7 +104,7 @@ class Trying:
         """What holds now, and one more file."""
         changed = {_FILE: document}
         if self._layer == USER and not any(map(read_layer, self._own)):
-            changed[POLICY] = _SHIPPED
+            changed[POLICY] = WITHOUT_OWN
         found = [side_with("suggested", each, self._layer, changed) for each in self._roots]
         return found[0].replace(snapshots=tuple(pair for each in found for pair in each.snapshots))
 

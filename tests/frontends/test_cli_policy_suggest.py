@@ -18,6 +18,7 @@ from gateway.console.pages.suggestions import suggested as shown
 from gateway.core.errors import ConfigError
 from gateway.core.places import places
 from gateway.frontends import consent, console_work
+from gateway.frontends.cli.grants import revoke
 from gateway.frontends.cli.policy_suggest import suggest
 from gateway.judge.judge import Judge
 from gateway.judge.pipeline import TEMP
@@ -112,7 +113,27 @@ def test_rules_for_all_projects_are_printed_as_they_would_stand_in_the_policy_of
     assert judged(root, "c")[1].decision.word == "allow"
 
 
-@pytest.mark.parametrize("more", [{"json": True}, {"tighten": True}, {"everywhere": True}])
+def test_what_a_person_agrees_to_for_all_projects_holds_in_all_and_can_be_taken_back(
+    root: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    monkeypatch.setattr(consent, "is_terminal", lambda _stream: True)
+    monkeypatch.setattr("sys.stdin.readline", lambda: "y\n", raising=False)
+    assert suggest(cwd=str(root), how="process", everywhere=True, save=True) == 0
+    own = tmp_path / ".config/gateway"
+    assert capsys.readouterr().out.endswith(
+        f"saved in {own}/policy.d/approved.yaml; `gateway grants list --everywhere` shows them\n"
+    )
+    assert (own / "policy.yaml").read_text() == "version: 1\nextends: [daily]\n"  # as without a policy of one's own
+    other = tmp_path / "other"
+    (other / ".git").mkdir(parents=True)
+    assert [judged(each, "c")[1].decision.word for each in (root, other)] == ["allow", "allow"]
+    (rule,) = SavedRules(places(), str(other), {}, everywhere=True).list()
+    assert revoke([rule.id], everywhere=True, cwd=str(other)) == 0
+    assert SavedRules(places(), str(root), {}, everywhere=True).list() == []
+    assert [judged(each, "c")[1].decision.word for each in (root, other)] == ["ask", "ask"]
+
+
+@pytest.mark.parametrize("more", [{"json": True}, {"tighten": True}])
 def test_what_is_saved_is_always_shown_first(root: Path, more: dict[str, bool]) -> None:
     with pytest.raises(ConfigError, match="--save must be given without"):
         suggest(cwd=str(root), save=True, **more)

@@ -1,4 +1,4 @@
-"""`gateway grants`: what was answered with "always" in this project, and how to take it back."""
+"""`gateway grants`: what was answered with "always" in this project, or agreed to for all, and how to take it back."""
 
 from __future__ import annotations
 
@@ -36,22 +36,27 @@ _Json = Annotated[bool, typer.Option("--json", help="Print JSON instead of text.
 _Cwd = Annotated[str | None, typer.Option("--cwd", metavar="DIR", help="The folder whose project counts."), FOLDER]
 
 
-def _saved(cwd: str | None) -> SavedRules:
+_Everywhere = Annotated[
+    bool, typer.Option("--everywhere", help="What was agreed to for all projects, in your own policy.")
+]
+
+
+def _saved(cwd: str | None, everywhere: bool) -> SavedRules:
     here = places()
     root = project_root(os.path.realpath(folder(cwd, "--cwd")))
-    return SavedRules(here, root, tool_names(load_tools(here)))
+    return SavedRules(here, root, tool_names(load_tools(here)), everywhere=everywhere)
 
 
 @app.command("list")
-def list_grants(json: _Json = False, cwd: _Cwd = None) -> int:
+def list_grants(json: _Json = False, everywhere: _Everywhere = False, cwd: _Cwd = None) -> int:
     """List the rules that were saved for this project, with who agreed to them and when."""
-    saved = _saved(cwd)
+    saved = _saved(cwd, everywhere)
     rules = saved.list()
     if json:
         data = {"file": saved.path, "grants": [rule.as_dict() for rule in rules]}
         write(pretty(data) + "\n")
     elif not rules:
-        write("nothing was allowed for good in this project\n")
+        write(f"nothing was allowed for good in {'all projects' if everywhere else 'this project'}\n")
     else:
         style = style_for(sys.stdout)
         write("\n".join(_text(rule, style) for rule in rules) + f"\n{visible(saved.path)}\n")
@@ -68,13 +73,14 @@ def _text(rule: SavedRule, style: Style) -> str:
 def revoke(
     ids: Annotated[list[str], typer.Argument(metavar="ID", help="What `gateway grants list` calls it.")],
     json: _Json = False,
+    everywhere: _Everywhere = False,
     cwd: _Cwd = None,
 ) -> int:
     """Take saved rules back: what they allowed is asked about again, from the next call on.
 
     Exit status: 0, or 2 if one of them is not there; the others are gone all the same.
     """
-    saved = _saved(cwd)
+    saved = _saved(cwd, everywhere)
     found = {name: saved.revoke(name) for name in dict.fromkeys(ids)}
     if json:
         write(pretty({"file": saved.path, "revoked": [name for name, was_there in found.items() if was_there]}) + "\n")
@@ -82,7 +88,7 @@ def revoke(
         write("".join(f"revoked {visible(name)}\n" for name, was_there in found.items() if was_there))
     missing = [name for name, was_there in found.items() if not was_there]
     if missing:
-        remedy = "see `gateway grants list`"
+        remedy = f"see `gateway grants list{' --everywhere' if everywhere else ''}`"
         raise ConfigError(
             [Problem(f"id must be one of a saved rule (got `{name}`)", remedy=remedy) for name in missing]
         )

@@ -28,10 +28,10 @@ if TYPE_CHECKING:
 _Tighten = Annotated[
     bool, typer.Option("--tighten", help="Instead, say which allow rules were not used, and what others were used for.")
 ]
-_Save = Annotated[bool, typer.Option("--save", help="Ask at the terminal whether to save them for this project.")]
+_Save = Annotated[bool, typer.Option("--save", help="Ask at the terminal whether to save them.")]
 _Everywhere = Annotated[
     bool,
-    typer.Option("--everywhere", help="Learn from all projects: rules for your own policy, printed to be put there."),
+    typer.Option("--everywhere", help="Learn from all projects: rules for your own policy, which holds in all."),
 ]
 
 
@@ -52,15 +52,15 @@ def suggest(
 
     None of them allows a recorded call that was ever refused or denied, nor a known harmful one: each was tried by the
     engine. Nothing is adopted, unless a person agrees to it after --save; then they stand where the answer "always"
-    saves its rules, and `gateway grants` takes them back.
+    saves its rules, with --everywhere in your own policy, and `gateway grants` takes them back.
 
     Exit status: 0, 1 if they were not agreed to, 2 for wrong usage, a broken policy or a record that cannot be read.
     """
     from gateway.replay.suggesting import suggested
     from gateway.replay.tightening import tightened
 
-    if save and (json or tighten or everywhere):
-        raise ConfigError(Problem("--save must be given without --json, --tighten and --everywhere"))
+    if save and (json or tighten):
+        raise ConfigError(Problem("--save must be given without --json and --tighten"))
     if everywhere and tighten:
         raise ConfigError(Problem("--everywhere must be given without --tighten"))
     if how not in WAYS:
@@ -82,9 +82,9 @@ def suggest(
         return 0
     from gateway.frontends.suggest_text import suggested_text
 
-    own = os.path.join(places().config, POLICY) if everywhere else ""
+    own = os.path.join(places().config, POLICY) if everywhere and not save else ""
     write(suggested_text(found, style_for(sys.stdout), own))
-    return _saved(found, root) if save and found.rules else 0
+    return _saved(found, root, everywhere) if save and found.rules else 0
 
 
 def _tell_uses(found: Tightened, json: bool) -> int:
@@ -98,8 +98,8 @@ def _tell_uses(found: Tightened, json: bool) -> int:
     return 0
 
 
-def _saved(found: Suggested, root: str) -> int:
-    """Saves what a person agrees to, as the answer "always" does."""
+def _saved(found: Suggested, root: str, everywhere: bool) -> int:
+    """Saves what a person agrees to, as the answer "always" does, or in the person's own policy."""
     from gateway.approval.saved_rules import SavedRules
     from gateway.approval.terminal import user
     from gateway.config.load import tool_names
@@ -108,15 +108,14 @@ def _saved(found: Suggested, root: str) -> int:
     from gateway.replay.suggestions import entry
 
     here = places()
-    saved = SavedRules(here, root, tool_names(load_tools(here)))
+    saved = SavedRules(here, root, tool_names(load_tools(here)), everywhere=everywhere)
+    where = "all projects" if everywhere else visible(root)
     count = len(found.rules)
     many = "this rule" if count == 1 else f"these {count} rules"
-    if not agreed(
-        f"Allow what {many} say from now on in {visible(root)}?", "agreement to rules", "run it at a terminal"
-    ):
+    if not agreed(f"Allow what {many} say from now on in {where}?", "agreement to rules", "run it at a terminal"):
         write("nothing was saved\n")
         return 1
     for each in found.rules:
         saved.save(*entry(each, user(), time.time()))
-    write(f"saved in {visible(saved.path)}; `gateway grants list` shows them\n")
+    write(f"saved in {visible(saved.path)}; `gateway grants list{' --everywhere' if everywhere else ''}` shows them\n")
     return 0
