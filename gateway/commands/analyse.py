@@ -113,10 +113,15 @@ def _analysis(findings: _Analyst, besides: tuple[Item, ...]) -> Analysis:
 
         nests = _once(git) if links(findings.parts) else ()
     clients = _once([each.target for each in pending if each.kind == "client"]) if pending else ()
+    hooks: tuple[tuple[str, bool], ...] = ()
+    if any(each.kind == "hooks" for each in pending):
+        from gateway.commands.git_hooks import wanted_of  # lazy: few commands have hooks
+
+        hooks = wanted_of(pending, findings.parts)
     wanted = Wanted.make((
         _once(paths) if paths else (), _once(globs) if globs else (), tuple(programs) if len(programs) < 2
         else _once(programs), _once(git) if git else (), (), names, settings,
-        nests, _once([path for _, path in findings.sourced]) if findings.sourced else (), clients,
+        nests, _once([path for _, path in findings.sourced]) if findings.sourced else (), clients, hooks,
     ))  # fmt: skip
     sourced: tuple[tuple[int, str], ...] = ()
     if findings.sourced:

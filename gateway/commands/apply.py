@@ -333,7 +333,11 @@ def _effect(findings: Findings, run: Invocation, effect: Effect, word: Word) -> 
     target = effect.get("target", "")
     start, end = word.start, word.end
     if "there" in effect:
-        _if_there(findings, run, effect, word)
+        if kind == "code":
+            findings.code(run, target)
+            findings.ask("hooks", run.part, "\0".join(run.cwds), target, run.words[0].start, run.words[-1].end)
+        else:
+            _if_there(findings, run, effect, word)
     elif kind in PATH_KINDS:
         if target:
             if target == "?":

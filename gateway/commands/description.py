@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     class Effect(Conditional, total=False):
         """One effect. Without a `target` it is on the value or operand; `extra` is its direction, access or object;
-        `there`: what its code loads, where the path is there."""
+        `there`: what its code loads, where the path is there; code that is only there where git has some to run."""
 
         kind: Required[str]
         target: str

@@ -29,6 +29,13 @@ _LOOKING = frozenset(
 _FROM_THE_INDEX = frozenset(("--cached", "--staged"))
 
 
+def may_link(part: Part) -> bool:
+    """Whether one run of git may both name repositories in the index and look into them: a commit names none that the
+    index did not have."""
+    first = part.subcommands[0] if part.subcommands else ""
+    return first in _LINKING and first in _LOOKING and first != "commit"
+
+
 def links(parts: Sequence[Part]) -> bool:
     """Whether one run of git may name repositories in the index that another one then looks into."""
     linking, looking = _both(parts)

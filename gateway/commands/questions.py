@@ -26,6 +26,7 @@ def answer(
 ) -> None:
     """Answers all of them, in their order, by what is added to, taken from or changed in `items`."""
     started: list[Pending] = []
+    hooked: list[Pending] = []
     written: _Written | None = None
     for question in pending:
         if question.kind == "into":
@@ -34,6 +35,9 @@ def answer(
             _into(items, written, question, facts)
             continue
         written = None
+        if question.kind == "hooks":
+            hooked.append(question)
+            continue
         _SETTLERS[question.kind](items, parts, question, facts, context)
         if question.kind == "git":
             started.append(question)
@@ -44,6 +48,10 @@ def answer(
 
             look_into(items, parts, started, facts, context)
         own_stores(items, parts, started, facts)
+    if hooked:
+        from gateway.commands.git_hooks import quiet  # lazy: few commands have hooks
+
+        quiet(items, parts, hooked, facts)
 
 
 def _glob(items: list[Item], parts: tuple[Part, ...], question: Pending, facts: Facts, _: Context) -> None:

@@ -66,6 +66,10 @@ class FrozenHost:
         self._plain = {path: PathFact(path, "dir" if path in self._folders else "file") for path in plain}
         self._untracked = None if "untracked" not in world else {self._place(path) for path in world["untracked"]}
         self._everything = sorted({*self._files, *self._links, *self._folders})
+        self._names_in: dict[str, list[str]] = {}
+        for path in self._everything:
+            if path != "/":
+                self._names_in.setdefault(dirname(path), []).append(path[path.rfind("/") + 1 :])
         self._asked: dict[str, PathFact | None] = {}
         self._matched: dict[str, tuple[str, ...] | None] = {}
         self._index = self._kept_by_git()
@@ -127,9 +131,7 @@ class FrozenHost:
         fact = self.path(folder or "/")
         if fact is None or fact.kind != "dir":
             return []
-        prefix = fact.real.rstrip("/") + "/"
-        below = (path[len(prefix) :] for path in self._everything if path.startswith(prefix))
-        return sorted({path.split("/", 1)[0] for path in below} - {""})
+        return self._names_in.get(fact.real, [])
 
     def program(self, name: str, _path: str) -> str:
         """`/usr/bin/<name>`, or a file of the project for a program that is not to be trusted."""

@@ -30,7 +30,7 @@ _read: dict[str, tuple[Entry, ...] | None] = {}
 _plain: set[tuple[str, str, tuple[str, ...], str, tuple[str | bool, ...]]] = set()
 
 
-class _Unclear(Exception):
+class Unclear(Exception):
     """Why nobody can tell what git would obey."""
 
 
@@ -46,7 +46,7 @@ def objection(top: str, git_folder: str, common: str, theirs: tuple[str, ...], h
     look = _Look(top, git_folder, host, context)
     try:
         why = look.at_repository(own) or look.at_person(theirs)
-    except _Unclear as unclear:
+    except Unclear as unclear:
         why = str(unclear).replace(f"{top}/", "")
     if not why and not look.went_further and False not in texts:
         if len(_plain) >= _KEPT:
@@ -84,7 +84,7 @@ class _Look:
 
     def _settings(self, files: Iterable[str]) -> Iterator[tuple[str, Entry]]:
         for file in files:
-            for where, entry in _settings(file, self.host, self.context):
+            for where, entry in settings_of(file, self.host, self.context):
                 self.went_further |= entry[0] in INCLUDES
                 yield where, entry
 
@@ -104,10 +104,10 @@ def obeyed_in(top: str, common: str, theirs: tuple[str, ...], host: Host, contex
     """Files and folders inside the work tree, outside of its `.git`, that git takes settings or hooks from."""
     found: dict[str, None] = {}
     for file in (f"{common}/config", *theirs):
-        for where, entry in _settings(file, host, context, strict=False):
+        for where, entry in settings_of(file, host, context, strict=False):
             section, _, key, value = entry
             if section in INCLUDES and key == "path" and value:
-                found[_expanded(value, dirname(where), context.home)] = None
+                found[absolute(value, dirname(where), context.home)] = None
             found.update(dict.fromkeys(started(entry, top, context.home) or ()))
     return tuple(each for each in found if each.startswith(f"{top}/") and may_write(each, context))
 
@@ -138,10 +138,10 @@ def may_be_written(path: str, host: Host, context: Context) -> bool:
     )
 
 
-def _settings(
+def settings_of(
     file: str, host: Host, context: Context, depth: int = 0, *, strict: bool = True
 ) -> Iterator[tuple[str, Entry]]:
-    """Every entry of a file and of those that it includes, each with the file it stands in. Raises _Unclear; not
+    """Every entry of a file and of those that it includes, each with the file it stands in. Raises Unclear; not
     `strict`: reads also what calls may write, and leaves out what cannot be read."""
     text = host.read(file)
     if not text:
@@ -149,13 +149,13 @@ def _settings(
             return
         fact = host.path(file)
         if strict and (fact is None or fact.kind != "missing"):
-            raise _Unclear(f"{file} cannot be read")
+            raise Unclear(f"{file} cannot be read")
         return
     found = _entries(text)
     if found is None:
         if not strict:
             return
-        raise _Unclear(f"{file} is not understood as git's settings")
+        raise Unclear(f"{file} is not understood as git's settings")
     for entry in found:
         yield file, entry
         section, _, key, value = entry
@@ -163,13 +163,13 @@ def _settings(
             continue
         unclear = depth == _DEEPEST or value.startswith("%(") or (value.startswith("~") and not value.startswith("~/"))
         if unclear and strict:
-            raise _Unclear(f"{file} includes {value[:100]}")
+            raise Unclear(f"{file} includes {value[:100]}")
         if unclear:
             continue
         included = _joined(value, dirname(file), context.home)
         if strict and may_be_written(included, host, context):
-            raise _Unclear(f"{file} includes {normpath(included)}, which calls may write")
-        yield from _settings(included, host, context, depth + 1, strict=strict)
+            raise Unclear(f"{file} includes {normpath(included)}, which calls may write")
+        yield from settings_of(included, host, context, depth + 1, strict=strict)
 
 
 def _entries(text: str) -> tuple[Entry, ...] | None:
@@ -191,7 +191,8 @@ def _joined(path: str, base: str, home: str) -> str:
     return path if path.startswith("/") else f"{base}/{path}"
 
 
-def _expanded(path: str, base: str, home: str) -> str:
+def absolute(path: str, base: str, home: str) -> str:
+    """The path that a setting means."""
     return normpath(_joined(path, base, home))
 
 

@@ -62,6 +62,12 @@ def observe(
     searched = _searched(search_path, context)
     programs, untrusted, chosen = _programs(wanted.programs, host, context, searched)
     git = {folder: git_fact(folder, host, context) for folder in wanted.git} if wanted.git else {}
+    if wanted.hooks:
+        from gateway.host.git_hooks import is_quiet  # lazy: few calls run what has hooks
+
+        for folder, links in wanted.hooks:
+            if (fact := git.get(folder)) is not None and fact.own:
+                git[folder] = fact.replace(quiet=is_quiet(fact.top, links, host, context))
     trees = {}
     if wanted.trees and hidden is not None:
         from gateway.host.bounds import MAX_ENTRIES, MAX_TREE_ENTRIES, Entries  # lazy: few calls are on trees

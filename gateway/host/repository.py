@@ -218,7 +218,8 @@ def _lies_in(path: str, places: tuple[str, ...]) -> bool:
     return any(place and f"{path}/".startswith(f"{place}/") for place in places)
 
 
-_LINK = b"\0\0\xe0\0"  # the mode of what an index keeps of another repository
+LINK = b"\0\0\xe0\0"
+"""The mode of what an index keeps of another repository."""
 _HASHES = (20, 32)
 _MOST_LINKS = 256
 _DEEPEST = 4
@@ -234,7 +235,7 @@ def _keeps_quiet(top: str, git_folder: str, host: Host, depth: int = 0) -> bool:
         return fact is not None and (fact.kind == "missing" or host.is_empty(file))
     if _is_shared(index, git_folder, host):
         return False
-    if _LINK not in index:
+    if LINK not in index:
         return True
     paths = _links(index)
     if paths is None or depth > _DEEPEST:
@@ -319,7 +320,7 @@ def _links(index: bytes) -> list[str] | None:
     if index[:4] != b"DIRC" or index[4:8] not in (b"\0\0\0\2", b"\0\0\0\3"):
         return None
     found: list[str] = []
-    at = index.find(_LINK)
+    at = index.find(LINK)
     while at >= 0:
         for size in _HASHES:
             flags = at + 16 + size
@@ -328,7 +329,7 @@ def _links(index: bytes) -> list[str] | None:
             name = index[start : index.find(b"\0", start)]
             if name and (len(name) == length or length == 0xFFF):
                 found.append(name.decode("utf-8", "surrogateescape"))
-        at = index.find(_LINK, at + 1)
+        at = index.find(LINK, at + 1)
     return found if len(found) <= _MOST_LINKS else None
 
 

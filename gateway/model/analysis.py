@@ -15,9 +15,10 @@ class Pending(Value):
     """A question about one command that only the facts of the host answer; `settle` turns it into effects.
 
     `kind`: "glob" (matches of the pattern `target` could be read as options), "git" (git starts in the folder
-    `target`), "remote" (git's remote `target` is contacted; `extra`: fetch or send, a blank, and git's folder),
-    "branch" (the remote `target` is sent the branch that HEAD is on in the folder `extra`), "into" (`target` is
-    written, or `extra` in it if it is a folder), "dash" (a match of `target` would be read as an option), "blanks"
+    `target`), "remote" (git's remote `target` is contacted; `extra`: fetch or send, a blank, and git's folder), "hooks"
+    (the code `extra` is there only where git starts something by itself in one of the folders `target`, which NUL signs
+    divide), "branch" (the remote `target` is sent the branch that HEAD is on in the folder `extra`), "into" (`target`
+    is written, or `extra` in it if it is a folder), "dash" (a match of `target` would be read as an option), "blanks"
     (matches of `target` become words again), "names" (so do names below the folder `target`), "parts" (only a part of a
     name may be read), "settings" (the program `extra` obeys files in the folder `target` and above), "client" (the
     client `target` connects where its person's settings say, `extra` being what the words choose among them), "sends"

@@ -34,7 +34,9 @@ class Wanted(Value):
     are folders with what the program leaves out of them by itself (`Touch.skips`); `names` are folders whose files'
     names become words again, which only matters where nothing confines the call. `settings`: folders with the names
     of files, there or above, that tell programs what to do. `nests`: folders git would start in, where it matters which
-    repositories lie inside the work tree. `activates`: scripts that a text
+    repositories lie inside the work tree. `hooks`: folders git would start in, where it matters whether it starts
+    anything there by itself, each with whether it may be made to look into repositories that it did not know before.
+    `activates`: scripts that a text
     sources, which may be those of Python's environments. `clients`: programs that take from a person's own settings
     where they connect (`gateway.host.clients`)."""
 
@@ -48,6 +50,7 @@ class Wanted(Value):
     nests: tuple[str, ...] = ()
     activates: tuple[str, ...] = ()
     clients: tuple[str, ...] = ()
+    hooks: tuple[tuple[str, bool], ...] = ()
 
 
 class PathFact(Value):
@@ -64,7 +67,8 @@ class GitFact(Value):
     name to URL, "" if that is not known; ` (push)` stands behind the name where it is pushed elsewhere. `pushes`: what
     a push without a ref sends: "" the branch of HEAD, "settings" what the repository's settings say, "force" the same
     by force. `defaults`: the remotes that are fetched from and pushed to where none is named, "" if nothing says so.
-    `why`: what in the settings of an otherwise own repository makes it foreign, "" if nothing does."""
+    `why`: what in the settings of an otherwise own repository makes it foreign, "" if nothing does. `quiet`: there are
+    no hooks, and no settings by which git starts another program in a work tree; False also where nobody asked."""
 
     top: str
     own: bool
@@ -73,6 +77,7 @@ class GitFact(Value):
     pushes: str = ""
     defaults: tuple[str, str] = ("", "")
     why: str = ""
+    quiet: bool = False
 
 
 class ClientFact(Value):

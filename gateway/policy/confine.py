@@ -241,6 +241,11 @@ def grants_of(verdict: Verdict, profile: Mapping[str, Any]) -> Grants:
                 access = "write" if effect.changes and may_write else kind
                 credentials[Reach(effect.path, effect.path, kind=access, rule=rules.get(number, ""))] = None
     who, profiled = _who(verdict, rules)
+    if not profiled and any(part.program == "git" for part in verdict.analysis.parts):
+        from gateway.policy.git_settings import shown  # lazy: few calls are git's
+
+        for path in shown(verdict.analysis, profile.get("read", ()), context.home):
+            reads[Reach(path, path, rule=BY_PROFILE)] = None
     network = "listed" if contacts else "off"
     installer, fetched = None, ""
     apart: list[Contact] = []

@@ -33,8 +33,9 @@ class Fields:
                 there = self.boolean(item.get("there"))
                 for text in item.get("do") or ():
                     effect = {**self._effect(text), **conditions}
-                    if there and (effect["kind"] not in ("read", "credential") or "tree" in effect):
-                        self.complaints.at(text, f"there must stand with `read` or `credential` (got {text.shown})")
+                    if there and (effect["kind"] not in ("read", "credential", "code") or "tree" in effect):
+                        said = "there must stand with `read`, `credential` or `code`"
+                        self.complaints.at(text, f"{said} (got {text.shown})")
                     found.append({**effect, "there": True} if there else effect)
             else:
                 found.append(self._effect(item))

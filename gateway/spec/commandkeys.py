@@ -194,7 +194,8 @@ EFFECT: Keys = {
     "there": (
         (
             "`true`: what its code loads by itself, if the path is there, which may hold `*`. The sandbox hides what policy forbids, so that the"
-            " program would do something else there: a confined call is judged by it before, an unconfined one by its `code`"
+            " program would do something else there: a confined call is judged by it before, an unconfined one by its `code`."
+            " With `code`, for what starts git: only where a hook lies, or settings name a program that git starts in a work tree"
         ),
         "{do: [read .env], there: true}",
     ),

@@ -5,72 +5,14 @@ from __future__ import annotations
 
 import os
 import shutil
-import subprocess
-from pathlib import Path
-from typing import NamedTuple
 
 import pytest
+from gitplaces import Place
 
 from gateway.host.git_settings import obeyed_in
 from gateway.host.machine import Machine
-from gateway.host.repository import git_fact, may_name_files, of_person
+from gateway.host.repository import may_name_files, of_person
 from gateway.model.context import Context
-
-
-class Place(NamedTuple):
-    root: Path
-    home: Path
-
-    def git(self, *words: str, folder: str = ".") -> subprocess.CompletedProcess[bytes]:
-        environment = {
-            "HOME": str(self.home), "PATH": os.environ["PATH"], "GIT_AUTHOR_NAME": "t", "GIT_AUTHOR_EMAIL": "t@t",
-            "GIT_COMMITTER_NAME": "t", "GIT_COMMITTER_EMAIL": "t@t", "GIT_TERMINAL_PROMPT": "0",
-        }  # fmt: skip
-        return subprocess.run(
-            ["git", *words], cwd=self.root / folder, env=environment, capture_output=True,
-            input=b"protocol=https\nhost=h\n\n", timeout=60, check=False,
-        )  # fmt: skip
-
-    def fact(self, folder: str = "."):
-        root = str(self.root)
-        context = Context(root, root, str(self.home), (root,))
-        return git_fact(os.path.normpath(f"{root}/{folder}"), Machine(), context)
-
-    def write(self, name: str, text: str, *, runs: bool = False) -> None:
-        path = self.root / name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(text, encoding="utf-8")
-        if runs:
-            path.chmod(0o755)
-
-    @property
-    def is_marked(self) -> bool:
-        return (self.root / "mark").exists() or (self.root / "sub" / "mark").exists()
-
-
-@pytest.fixture
-def place(tmp_path: Path) -> Place:
-    # The workspace and the home lie beside each other, neither in a temporary folder of the system's name.
-    top = Path(os.path.realpath(tmp_path))
-    found = Place(top / "project", top / "home")
-    found.root.mkdir()
-    found.home.mkdir()
-    found.git("init", "-q", "-b", "trunk")
-    found.write("a.txt", "one\n")
-    found.write("run", "#!/bin/sh\necho x > mark\n", runs=True)
-    found.git("add", "a.txt", "run")
-    found.git("commit", "-q", "-m", "first")
-    found.write("a.txt", "two\n")
-    return found
-
-
-@pytest.fixture(autouse=True)
-def no_temporary_folders(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The tests' own folders lie in one, and what lies there is anybody's."""
-    from gateway.host import git_settings
-
-    monkeypatch.setattr(git_settings, "TEMPORARY", ())
-
 
 # Settings of the repository's own configuration, files of the work tree, and a run of git that obeys them.
 OBEYED: dict[str, tuple[str, dict[str, str], list[str]]] = {

@@ -34,3 +34,28 @@ def test_files_of_some_names_are_deleted_wherever_below_they_lie(guard) -> None:
     verdict = guard({}).check(RawCall("Bash", {"command": "find build -name '*.o' | xargs rm -f"}))
     build = "/home/dev/project/build"
     assert grants_of(verdict, {}).writes == (Reach(build, build, tree=True, kind="delete"),)
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("git commit -m x", True),
+        ("git stash", True),
+        ("git status", False),
+        ("git fetch", False),
+        ("git pull", False),
+        ("touch x", False),
+    ],
+)
+def test_git_that_changes_a_repository_by_itself_is_shown_the_persons_settings(guard, text: str, shown: bool) -> None:
+    """Those that the profile names, and not what lies beside them."""
+    user = {"settings": {"sandbox": {"read": ["~/.gitconfig", "~/.config/git/**", "~/.nvm/**"]}}}
+    opened = guard({"user": user}, mode="accept_edits")
+    verdict = opened.check(RawCall("Bash", {"command": text}))
+    reads = confinement(verdict, enforced_by(opened.loaded.policy, opened.loaded.settings["sandbox"].value)).reads
+    files = [each for each in reads if "/.gitconfig" in each or "/.config/git" in each]
+    home = verdict.context.home
+    named = [
+        f"{home}/{each}" for each in (".gitconfig", *(f".config/git/{n}" for n in ("config", "ignore", "attributes")))
+    ]
+    assert files == (named if shown else [])

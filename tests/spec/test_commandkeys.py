@@ -150,7 +150,7 @@ def test_what_the_schema_refuses_the_reader_refuses_too(text: str) -> None:
         ),
         (
             "{names: [x], effects: [{do: [read a, write b], there: true}]}",
-            "x.yaml:1:38: there must stand with `read` or `credential` (got `write b`)",
+            "x.yaml:1:38: there must stand with `read`, `credential` or `code` (got `write b`)",
         ),
         ("{names: [bin/x]}", "x.yaml:1:10: name must be that of a program, without its folder (got `bin/x`)"),
     ],

@@ -1,0 +1,71 @@
+"""Which of git's settings start no program while git changes a work tree, its commits and refs.
+
+That is more than what is harmless (`git_keys`) in one way and less in another: how git connects or shows is not meant,
+and what a person has set up to run there counts, whoever wrote it. A list of what is known to start nothing, too.
+"""
+
+from __future__ import annotations
+
+from gateway.steering.git_keys import is_harmless
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from gateway.steering.git_config import Entry
+
+
+def _names(text: str) -> frozenset[str]:
+    return frozenset(text.split())
+
+
+# Sections of which no key starts anything in a work tree: how git connects, shows and mails, and what tools of their
+# own read. An editor starts where a command says so.
+_AWAY = _names(
+    "alias gitflow gui gitg gitk vscode github gitlab git-town branchless credential http protocol url receive "
+    "transfer gpg mergetool difftool sendemail format blame grep versionsort "
+    "notes svn-remote safe delta apply am mailinfo help include includeif"
+)
+_AWAY_KEYS = {
+    "core": _names("sshcommand gitproxy editor pager notesref excludesfile attributesfile"),
+    "sequence": _names("editor"),
+    "user": _names("signingkey"),
+    "commit": _names("template"),
+    "merge": _names("tool guitool"),
+    "diff": _names("tool guitool"),
+    "push": _names("default"),
+    "interactive": _names("singlekey"),
+    "init": _names("defaultbranch"),
+    "maintenance": _names("auto strategy autodetach"),
+    "stash": _names("showpatch showstat showincludeuntracked useautostash"),
+    "lfs": _names(
+        "url pushurl locksverify access concurrenttransfers activitytimeout dialtimeout batch fetchinclude fetchexclude"
+    ),
+}
+# Only where they are off, or decide nothing.
+_OFF = {
+    "commit": _names("gpgsign"),
+    "tag": _names("gpgsign"),
+    "push": _names("gpgsign recursesubmodules"),
+    "submodule": _names("recurse"),
+    "fetch": _names("recursesubmodules"),
+    "core": _names("fsmonitor"),
+}
+# What names programs that merge.
+_MERGES = {"pull": _names("twohead octopus"), "branch": _names("mergeoptions")}
+_NO = frozenset(("false", "no", "off", "0", ""))
+# Commands whose output is shown by a program of which a setting says so.
+_QUIET_PAGES = _names("log show diff blame branch tag reflog stash status grep config help whatchanged shortlog")
+
+
+def starts_nothing(entry: Entry) -> bool:
+    """Whether git starts no program for it while it changes a work tree, its commits and refs, whatever attributes its
+    files have: no filter, driver, signer or monitor. Folders of hooks are asked about elsewhere."""
+    section, subsection, key, value = entry
+    if key in _OFF.get(section, ()) and not subsection:
+        return value is not None and value.lower() in _NO
+    if section == "filter" or key in _MERGES.get(section, ()):
+        return False
+    if section == "pager":
+        return key in _QUIET_PAGES or (value is not None and value.lower() in _NO)
+    if section in _AWAY or (key in _AWAY_KEYS.get(section, ()) and not subsection):
+        return True
+    return (section == "core" and key == "worktree") or is_harmless(entry, "/", ("/",))
