@@ -28,6 +28,7 @@ __all__ = ["FETCHERS", "Fetch", "Fetcher", "OtherwiseError", "Project", "fetch_o
 MOST_NAMED = 500
 FETCHERS = {each.name: each for each in (PIP, UV, CARGO)}
 """By the name that policy uses."""
+_GETS = {"pip": "pip install", "uv": "uv sync", "cargo": "cargo fetch", "npm": "npm install"}
 
 
 def fetch_of(analysis: Analysis, names: Collection[str]) -> Fetch | None:
@@ -84,3 +85,15 @@ def _read(fetcher: Fetcher, part: Part) -> Fetch | None:
     if not part.literal or part.expanded or not folder:
         return None
     return fetcher.reads(part, folder)
+
+
+def gets_from(host: str) -> str:
+    """The commands, as people write them, that get packages from a registry before anything else runs; what runs later
+    finds them. "" for any other host."""
+    from gateway.policy.installs import INSTALLERS
+
+    kinds = {each.name: each.registries for each in FETCHERS.values()}
+    kinds |= {each.name: each.registries for each in INSTALLERS.values()}
+    return " or ".join(
+        f"`{_GETS[name]}`" for name, registries in kinds.items() if host in [each.host for each in registries]
+    )

@@ -265,7 +265,7 @@ def _unresolved() -> Pattern[str]:
         "connect (?:enetunreach|ehostunreach|econnrefused) " + name.format("e"),
         "unable to resolve host address " + name.format("f"),
         r"(?:can't connect to|connect to|connecting to) (?:remote host )?\(?" + name.format("g"),
-        "failed to lookup address information: " + name.format("h"),
+        r"failed to fetch:? `?https?://" + name.format("h"),
     )
     return re.compile("|".join(forms), re.IGNORECASE)
 

@@ -127,4 +127,5 @@ def _fields(
         fits = grammar.fullmatch(value) is not None if grammar is not None else name in _TAGS and value in tags
         if fits:
             kept.setdefault(name, value)
-    return (*kept.items(), (b"user-agent", USER_AGENT))
+    # In one order: that would be a choice, too.
+    return (*sorted(kept.items()), (b"user-agent", USER_AGENT))

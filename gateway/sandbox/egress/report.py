@@ -54,7 +54,11 @@ def printable(text: str) -> str:
 
 def helping(dialled: str) -> str:
     """What lets calls reach a host, of which no rule speaks."""
+    from gateway.policy.fetching import gets_from  # lazy: few calls fail so
+
     host = dialled.removesuffix(":443").removesuffix(":80")
+    if gets := gets_from(host):
+        return f"run {gets} first, which gets what is missing from there: this call finds it afterwards"
     return f"ask for a rule that allows the command, with `settings: {{sandbox: {{hosts: [{host}]}}}}`"
 
 

@@ -1,7 +1,8 @@
 """What the requests of one call say to hosts that may only be read from: counted, bounded, told.
 
 What is counted is what the client can choose: which path, a field it has not sent before, a body. The name of a file
-that an index has named costs nothing. What nobody named, and what a host does not have, can be asked for a few times.
+that an index has named costs nothing, a field that was sent before the bits of choosing among those. What nobody named,
+and what a host does not have, can be asked for a few times.
 """
 
 from __future__ import annotations
@@ -38,7 +39,8 @@ class Said:
         self._named = NamedFiles(tuple((each.host, each.named_by) for each in network.allow if each.named_by), taught)
         self._also = {each.host: each.also for each in network.allow if each.also}
         self._tags = taught.tags
-        self._fields: set[tuple[bytes, bytes]] = set()
+        self._fields: dict[bytes, set[bytes]] = {}  # by their name what was sent
+        self._bits = 0  # that make no whole byte yet
         self._counts: dict[str, tuple[int, int]] = {}
         self._most = network.said or MAX_OUT
         self._chosen = self._unnamed = self._absent = 0
@@ -70,10 +72,15 @@ class Said:
         if self._absent >= MAX_ABSENT:
             raise reading.NotReadingError(f"this call has asked for {MAX_ABSENT} things that such hosts do not have")
         size = (0 if named else len(request.path)) + len(body or b"")
-        for each in request.fields:
-            if each not in self._fields and each[0] not in reading.OURS:
-                size += len(each[1])
-                self._fields.add(each)
+        # What has been said before is a choice among that, and whether to say it: bits, as GET or HEAD is.
+        self._bits += 1 + sum(len(values).bit_length() for values in self._fields.values())
+        for name, value in request.fields:
+            values = self._fields.setdefault(name, set()) if name not in reading.OURS else {value}
+            if value not in values:
+                size += len(value)
+                values.add(value)
+        size += self._bits // 8
+        self._bits %= 8
         requests, chosen = self._counts.get(host.text, (0, 0))
         if self._chosen + size > self._most:
             raise reading.NotReadingError(

@@ -237,6 +237,28 @@ def test_a_call_without_network_is_told_so(text: str, host: str) -> None:
     assert told(text) == (Violation("net", host, "", "output", hint, False),)
 
 
+@pytest.mark.parametrize(
+    ("text", "host", "gets"),
+    [
+        ("  cause: Failed to fetch: https://pypi.org/simple/six/", "pypi.org", "`pip install` or `uv sync`"),
+        ("[6] Could not resolve hostname (Could not resolve host: index.crates.io)", "index.crates.io",
+         "`cargo fetch`"),
+        ("npm error request failed, reason: getaddrinfo EAI_AGAIN registry.npmjs.org", "registry.npmjs.org",
+         "`npm install`"),
+    ],
+)  # fmt: skip
+def test_what_lacks_packages_is_told_how_they_are_fetched_before(text: str, host: str, gets: str) -> None:
+    (found,) = told(text)
+    assert found.target == host
+    assert found.hint.endswith(f"do without it, or run {gets} first, which gets what is missing from there: this call "
+                               "finds it afterwards")  # fmt: skip
+
+
+def test_an_error_that_names_no_host_is_about_none() -> None:
+    text = "cause: failed to lookup address information: Temporary failure in name resolution"
+    assert [each.target for each in told(text)] == ["network"]
+
+
 def test_with_a_list_of_hosts_only_others_are_told() -> None:
     network = Network("listed", (Endpoint("*.example.com"),), (Endpoint("bad.example.com", 0, "no-bad"),))
     plan = PLAN.replace(network=network)

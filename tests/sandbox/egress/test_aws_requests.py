@@ -109,7 +109,7 @@ def test_what_the_signature_speaks_of_passes_and_nothing_in_words_of_ones_own() 
     came = request_of(b"POST / HTTP/1.1\r\n%s%s%s%sContent-Length: %d\r\n\r\n" % (HOST, FORM, SIGNED, own, len(D)))
     request, _body = reading.with_body(reading.reading(came, (), ("aws",)), came, D)
     assert [name for name, _value in request.fields] == [
-        b"content-type", b"x-amz-date", b"authorization", b"amz-sdk-invocation-id", b"amz-sdk-request", b"user-agent",
+        b"amz-sdk-invocation-id", b"amz-sdk-request", b"authorization", b"content-type", b"x-amz-date", b"user-agent",
         b"content-length",
     ]  # fmt: skip
     assert b"secret" not in b"".join(value for _name, value in request.fields)

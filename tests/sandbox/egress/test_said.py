@@ -90,6 +90,23 @@ def test_a_name_that_only_the_end_of_the_page_cuts_is_not_known() -> None:
     assert {host: chosen for host, _n, chosen in said.counts()}["files.example"] == len(b"/p/aa/x-1")
 
 
+@pytest.mark.parametrize(("values", "bits"), [(0, 1), (1, 2), (2, 3), (16, 6)])
+def test_which_of_the_fields_of_before_is_sent_again_costs_the_bits_of_that(values: int, bits: int) -> None:
+    """Of a file that an index has named, which costs nothing by itself."""
+    said = Said(NETWORK)
+    page(said, PAGE)
+
+    def spent() -> int:
+        return sum(chosen for _host, _requests, chosen in said.counts())
+
+    for number in range(values):
+        ask(said, FILES, b"/p/aa/x-1.0+cu.whl", b"Accept: a/%d\r\n" % number)
+    before = spent()
+    for number in range(800):
+        ask(said, FILES, b"/p/aa/x-1.0+cu.whl", b"Accept: a/%d\r\n" % (number % values) if values else b"")
+    assert spent() - before in (bits * 100, bits * 100 + 1)
+
+
 def test_few_files_that_nobody_named_can_be_asked_for() -> None:
     said = Said(NETWORK)
     page(said, PAGE)

@@ -194,6 +194,29 @@ ARRIVES: dict[str, bytes] = {
     "a spelled line": request(path=b"/%0d%0as3cret"), "parameters": request(path=b"/x;s3cret"),
     "spelled parameters": request(path=b"/x%3bs3cret"), "a spelled mark": request(path=b"/x%23s3cret"),
     "a long path": request(path=b"/s3cret" + b"a" * 1_100), "the second of two": request() + request(b"Cookie: s3cret"),
+    # What a client may write in more than one way, and what goes along with a message
+    "a patched file": request(b"Content-Range: bytes 0-5/6", LENGTH, method=b"PUT", body=WORD),
+    "a search with a body": request(LENGTH, method=b"QUERY", body=WORD),
+    "a folder to make": request(method=b"MKCOL", path=b"/s3cret"),
+    "a lock": request(b"Lock-Token: <s3cret>", method=b"UNLOCK"), "a depth": field(b"Depth"),
+    "a method in lower case": request(LENGTH, method=b"get", body=WORD),
+    "a method behind get": request(b"X-HTTP-Method-Override: PUT", b"X-Y: s3cret"),
+    "a word in each of many fields": request(*[b"X-%d: %s" % (n, WORD[n:n + 1]) for n in range(6)], b"X: s3cret"),
+    "a wish for a language": field(b"Accept-Language", b"en;q=0.5, x-s3cret"), "a weight": field(
+        b"Accept-Encoding", b"gzip;q=0.123, s3cret;q=0"),
+    "a parameter of a kind": field(b"Accept", b"text/html;level=s3cret"),
+    "a tag among others": field(b"If-None-Match", b'W/"a", "s3cret", *'),
+    "a date that is none": field(b"If-Unmodified-Since", b"Thu, 01 Jan 1970 00:00:00 GMT s3cret"),
+    "a range of another unit": field(b"Range", b"bytes=0-1;s3cret"), "a version of a protocol": field(
+        b"Git-Protocol", b"version=2:s3cret"),
+    "a trace": field(b"Traceparent", b"00-s3cret-00-01"), "a priority": field(b"Priority", b"u=1, s3cret"),
+    "a wish about uploads": field(b"Want-Digest"),
+    "an early word": field(b"Early-Data"), "a spelled question": request(path=b"/x%3fs3cret"),
+    "a spelled backslash": request(path=b"/a%5cs3cret"), "a backslash": request(path=b"/a\\s3cret"),
+    "half a spelling": request(path=b"/%s3cret"),
+    "three slashes within": request(path=b"/a///s3cret"), "an empty question": request(path=b"/x?&&s3cret"),
+    "a web socket": request(b"Connection: Upgrade", b"Upgrade: websocket", b"Sec-WebSocket-Version: 13",
+                            b"Sec-WebSocket-Key: s3cret"),
     "a body behind a whole one": request() + request(LENGTH, method=b"POST", body=WORD),
 }  # fmt: skip
 # What the proxy lets nobody send, wherever it goes.
@@ -210,12 +233,51 @@ REFUSED: dict[str, bytes] = {
         b"Connection: Upgrade", b"Upgrade: s3cret"),
     "a tunnel within": request(method=b"CONNECT", path=b"/s3cret"), "a blank in the path": request(path=b"/a s3cret"),
     "bytes in the path": request(path=b"/\xffs3cret"), "a part behind the mark": request(path=b"/x#s3cret"),
+    "a host twice": request(b"Host: s3cret.files.acme.com"), "no host": request().replace(b"Host: ", b"Hos: s3cret"),
+    "a port that is none": request().replace(b".com/", b".com:s3cret/"), "a zone of a name": request().replace(
+        b"files.acme.com/", b"files.acme.com%25s3cret/"),
+    "a name with a dot behind": request().replace(b"files.acme.com/", b"s3cret.acme.com./"),
+    "an address of another kind": request().replace(b"http://", b"ftp://").replace(b"/x", b"/s3cret"),
+    "a star as the target": b"OPTIONS * HTTP/1.1\r\nHost: files.acme.com\r\nX: s3cret\r\n\r\n",
+    "a later version": request(b"X: s3cret", version=b"3.0"), "a null in a field": request(b"Accept: a\0s3cret"),
+    "http/2 by upgrade": request(b"Connection: Upgrade, HTTP2-Settings", b"Upgrade: h2c", b"HTTP2-Settings: s3cret"),
+    "a length with a sign": request(b"Content-Length: +6", method=b"POST", body=WORD),
+    "a length in hex": request(b"Content-Length: 0x6", method=b"POST", body=WORD),
+    "chunks in another spelling": request(b"Transfer-Encoding: xchunked", method=b"POST", body=CHUNKED),
+    "a trailer": request(CHUNKS, b"Trailer: X", method=b"POST", body=b"1\r\na\r\n0\r\nX: s3cret\r\n\r\n"),
+    "trailers that are taken": field(b"TE", b"trailers, s3cret"),
+    "a trailer that is announced": field(b"Trailer"),
+    "an extension of a chunk": request(CHUNKS, method=b"POST", body=b"1;s3cret\r\na\r\n0\r\n\r\n"),
+    "a login of one's own": field(b"Proxy-Authenticate"),
+    "an expectation": field(b"Expect", b"100-continue, s3cret"),
     "codings in a row": request(b"Transfer-Encoding: gzip, chunked", body=CHUNKED),
 }  # fmt: skip
 # What a client may choose by grammar, and what it costs.
 COUNTED = {
     "the path": request(path=b"/s3cret"), "a scope": request(path=b"/@s3cret%2fx"),
+    "a long spelling": request(path=b"/%c0%ae%c0%ae/s3cret"),
     "a kind of file": field(b"Accept", b"application/s3cret"),
+}  # fmt: skip
+# Two values of one field, or two spellings of one address, either of which a server would understand: a bit for each.
+CHOICES = {
+    "a day": (field(b"If-Modified-Since", b"Mon, 01 Jan 2024 00:00:00 GMT"),
+              field(b"If-Modified-Since", b"Tue, 02 Jan 2024 00:00:00 GMT")),
+    "a day of a part": (field(b"If-Range", b"Mon, 01 Jan 2024 00:00:00 GMT"), request()),
+    "a tag": (field(b"If-None-Match", b'"a"'), field(b"If-None-Match", b'"b"')),
+    "a part": (field(b"Range", b"bytes=1-"), field(b"Range", b"bytes=2-")),
+    "the end of a part": (field(b"Range", b"bytes=-17"), field(b"Range", b"bytes=-18")),
+    "a coding": (field(b"Accept-Encoding", b"gzip"), field(b"Accept-Encoding", b"br")),
+    "a kind": (field(b"Accept", b"text/html"), field(b"Accept", b"text/plain")),
+    "a weight": (field(b"Accept", b"*/*;q=0.1"), field(b"Accept", b"*/*;q=0.2")),
+    "an order": (request(b"Accept: */*", b"Accept-Encoding: gzip"), request(b"Accept-Encoding: gzip", b"Accept: */*")),
+    "case of a name": (field(b"Accept", b"*/*"), field(b"aCCEPT", b"*/*")),
+    "blanks": (request(b"Accept:*/*"), request(b"Accept: \t */* \t")),
+    "case of an escape": (request(path=b"/%c3%a4"), request(path=b"/%C3%A4")),
+    "an escape that is none": (request(path=b"/a"), request(path=b"/%61")),
+    "an end of the connection": (request(b"Connection: close"), request(b"Connection: keep-alive")),
+    "a version of git": (field(b"Git-Protocol", b"version=2"), field(b"Git-Protocol", b"version=1")),
+    "case of the host": (request(), request().replace(b"http://files", b"http://FILES")),
+    "the port as well": (request(), request().replace(b".com/", b".com:80/")),
 }  # fmt: skip
 
 
@@ -243,3 +305,11 @@ def test_what_may_be_chosen_is_counted(wire: Wire, name: str) -> None:
     got, said = wire.send(READS, COUNTED[name])
     assert WORD in got
     assert len(WORD) < said <= 64
+
+
+@pytest.mark.parametrize("name", CHOICES)
+def test_a_choice_between_what_is_the_same_is_not_seen_or_is_counted(wire: Wire, name: str) -> None:
+    (one, cost), (other, price) = (wire.send(READS, each) for each in CHOICES[name])
+    bare = wire.send(READS, request(path=b""))[1]
+    assert one == other or max(cost, price) > bare
+    assert max(cost, price) <= 64
