@@ -134,7 +134,8 @@ class _Reading:
         elif has_lower and _has(place, _ORIGIN) and self._is_since(os.lstat(os.path.dirname(path)), place):
             conflict = SINCE  # it was deleted below, or comes from a name that was
         gone = self._all_gone(path) if was is not None and was.kind == FOLDER else ()
-        conflict = conflict or next((each.conflict for each in _all(gone) if each.conflict), "")
+        if gone and not conflict:
+            conflict = next((each.conflict for each in _all(gone) if each.conflict), "")
         return Node(path, was, now, place, below=gone, conflict=conflict)
 
     def _folder(self, place: str, path: str, was: Stamp | None, now: Stamp) -> Node | None:

@@ -37,7 +37,10 @@ def forget(place: str) -> None:
 
 def clean(place: str) -> None:
     """Takes away what no content brings along: set-id bits, capabilities, and the layer's own marks."""
-    looked = os.lstat(place)
+    _clean(place, os.lstat(place))
+
+
+def _clean(place: str, looked: os.stat_result) -> None:
     if stat.S_ISLNK(looked.st_mode):
         return
     folder = stat.S_ISDIR(looked.st_mode)
@@ -58,7 +61,7 @@ def clean(place: str) -> None:
             if stat.S_ISCHR(found.st_mode) or stat.S_ISBLK(found.st_mode) or stat.S_ISSOCK(found.st_mode):
                 os.unlink(each)
             else:
-                clean(each)
+                _clean(each, found)
 
 
 @contextmanager
