@@ -51,6 +51,12 @@ def test_policy_can_name_each_of_them() -> None:
         (".venv/bin/pip install --requirement=req/dev.txt six", ("six",), (f"{ROOT}/req/dev.txt",), ()),
         ("cd src && ../.venv/bin/pip install -r r.txt", (), (f"{ROOT}/src/r.txt",), ()),
         ("pip install -t lib six", ("six",), (), ()),
+        (
+            (".venv/bin/pip install --quiet -qq -v --verbose --upgrade --no-input --no-cache-dir --no-color --no-clean"
+            " --disable-pip-version-check --force-reinstall --no-compile --no-warn-script-location --require-virtualenv"
+            " --ignore-installed -I --prefer-binary --only-binary=:all: --progress-bar off --timeout 3 six"),
+            ("six",), (), (),
+        ),
         ("uv pip install six", ("six",), (), ()),
         ("uv pip install -r requirements.txt", (), (f"{ROOT}/requirements.txt",), ()),
         (".venv/bin/pip install -e .", (), (), (Project(f"{ROOT}/.", (), linked=True),)),
