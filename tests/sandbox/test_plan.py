@@ -430,6 +430,21 @@ def test_what_must_not_be_deleted_is_kept_by_the_rule_that_says_so(planner) -> N
     assert found[f"{ROOT}/README.md"] == Mount(f"{ROOT}/README.md", WRITE, False, "stays")
 
 
+def test_who_agrees_to_a_change_has_it_and_the_rule_against_loss_still_holds(planner) -> None:
+    path = f"{ROOT}/a/one.txt"
+    rules = [{"id": f"no-{each}", "ask": {"effect": each, "path": "a/one.txt"}} for each in ("write", "delete")]
+    opened = planner({"rules": rules})
+    found = {
+        call: [each for each in opened.plan(f"Bash({call})").mounts if each.path == path]
+        for call in ("touch a/two.txt", "cp README.md a/one.txt", "rm a/one.txt")
+    }
+    assert found == {
+        "touch a/two.txt": [Mount(path, FIXED, False, "no-write")],
+        "cp README.md a/one.txt": [Mount(path, WRITE, False, "no-delete")],
+        "rm a/one.txt": [Mount(path, FIXED, False, "no-write")],
+    }
+
+
 def test_hidden_patterns_of_the_profile_hide_from_every_call(planner) -> None:
     opened = planner(profile(hide=["docs/**", "*.csv"]))
     for call in ("ls", "cat docs/guide.md", "npm test"):
