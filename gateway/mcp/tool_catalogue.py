@@ -122,8 +122,6 @@ class Catalogue:
         if is_first:
             self._mode = self._session.context.mode
             self._refused.clear()
-        if not (declared or self._listings or self._for_people or is_first):
-            return News()
         self._servers.look_over(self._session)
         self._bring_up(judge, declared, is_first, cancel)
         found = {}
