@@ -4,6 +4,7 @@ python benchmarks/known.py FILE                  # the table, and which programs
 python benchmarks/known.py --half 0 FILE         # only the programs of one half, by the hash of their names
 python benchmarks/known.py --program git FILE    # each example of one program, with what is decided
 
+`shown`: confined, where somebody at a terminal sees what a command has changed, and answers then (`gateway changes`).
 A line of FILE is a JSON object with a shell text as `command`, and `page`, the program and subcommand that it is an
 example of (`git-commit`). Nothing is run, and no disk is looked at.
 """
@@ -23,6 +24,7 @@ from gateway.core.errors import GatewayError
 from gateway.model.call import RawCall
 
 DOUBTS = ("code", "opaque")
+FORMS = ("confined", "shown", "unconfined")
 
 
 class Found(NamedTuple):
@@ -30,7 +32,7 @@ class Found(NamedTuple):
 
     command: str
     known: bool
-    decided: tuple[str, str]  # confined, unconfined
+    decided: tuple[str, ...]  # one for each of `FORMS`
     doubts: tuple[str, ...]
 
 
@@ -53,15 +55,17 @@ def half(program: str) -> int:
 def found(command: str) -> Found:
     decided: list[str] = []
     doubts: tuple[str, ...] = ()
-    for confined in (True, False):
+    for form in FORMS:
+        by = judge(f"{HOME}/project", form != "unconfined")
         try:
-            verdict = judge(f"{HOME}/project", confined).check(RawCall("Bash", {"command": command}))
+            context = by.context.replace(reviewed=form == "shown")
+            verdict = by.check(RawCall("Bash", {"command": command}), context)
         except GatewayError:
-            return Found(command, known=False, decided=("error", "error"), doubts=("not a call",))
+            return Found(command, known=False, decided=("error",) * len(FORMS), doubts=("not a call",))
         decided.append(verdict.decision.word)
         effects = [item.effect for item in verdict.analysis.items] if verdict.analysis else []
         doubts = tuple(str(getattr(each, "why", "")) for each in effects if each.kind in DOUBTS)
-    return Found(command, not doubts, (decided[0], decided[1]), doubts)
+    return Found(command, not doubts, tuple(decided), doubts)
 
 
 def share(part: int, of: int) -> str:
@@ -76,7 +80,7 @@ def table(results: dict[str, list[Found]]) -> str:
         f"| programs of which half the examples or more are known | {mostly} |",
         f"| examples known | {share(sum(each.known for each in every), len(every))} |",
     ]
-    for index, form in enumerate(("confined", "unconfined")):
+    for index, form in enumerate(FORMS):
         counts = Counter(each.decided[index] for each in every)
         rows += [f"| {word}, {form} | {share(counts[word], len(every))} |" for word in ("allow", "ask", "deny")]
     return "\n".join(("| what | how many |", "| --- | --- |", *rows))
