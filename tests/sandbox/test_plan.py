@@ -66,13 +66,13 @@ class Planner:
 
     def __init__(
         self,
-        user: dict[str, Any] | None = None,
+        user: dict[str, Any] | None,
+        cache: str,
         *,
         mode: str = "",
         scene: dict[str, Any] | None = None,
         environment: dict[str, str] | None = None,
         builtin: bool = True,
-        cache: str = NOWHERE,
         cwd: str = "",
     ) -> None:
         place = world(WORLD if scene is None else scene)
@@ -112,7 +112,7 @@ def planner(tmp_path_factory: pytest.TempPathFactory):
     def open_(user: dict[str, Any] | None = None, **options: Any) -> Planner:
         key = json.dumps([user, options], sort_keys=True)
         if key not in known:
-            known[key] = Planner(user, cache=cache, **options)
+            known[key] = Planner(user, cache, **options)
         return known[key]
 
     return open_
@@ -806,15 +806,15 @@ def test_a_call_whose_secrets_cannot_all_be_looked_for_says_so(planner, monkeypa
     ).plan("Bash(npm test)").withheld
 
 
-def test_login_material_that_its_program_writes_is_lent_so_with_its_folder_in_the_workspace_alone() -> None:
+def test_login_material_that_its_program_writes_is_lent_so_with_its_folder_in_the_workspace_alone(planner) -> None:
     """terraform opens its state to be written whatever it does, and keeps the lock on it beside it."""
     names = ["infra/terraform.tfstate", "infra/.git/hooks/x", "/srv/data/state/terraform.tfstate"]
     scene = {**WORLD, "files": [*WORLD["files"], *names], "links": {**WORLD["links"], "terraform.tfstate": names[2]}}
-    planner = Planner({}, scene=scene)
-    mounts = {each.path: each.access for each in planner.plan("Bash(terraform -chdir=infra plan)").mounts}
+    terraform = planner({}, scene=scene)
+    mounts = {each.path: each.access for each in terraform.plan("Bash(terraform -chdir=infra plan)").mounts}
     infra = {path: access for path, access in mounts.items() if path.startswith(f"{ROOT}/infra")}
     assert infra == {f"{ROOT}/infra": WRITE, f"{ROOT}/infra/.git/hooks": FIXED}, infra
     # What a link leads to beside the workspace is read there.
-    mounts = {each.path: each.access for each in planner.plan("Bash(terraform plan)").mounts}
+    mounts = {each.path: each.access for each in terraform.plan("Bash(terraform plan)").mounts}
     assert {mounts[path] for path in (names[2], ROOT)} == {READ}
     assert "/srv/data/state" not in mounts
