@@ -91,7 +91,8 @@ class Tls:
                     await self._flush()  # the alert that says why
                 raise
             else:
-                await self._flush()
+                with contextlib.suppress(OSError):  # the other side has all it wanted, and may have gone
+                    await self._flush()
                 return
 
     async def receive(self) -> bytes:
