@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 FOLDER, FILE = "replayed", "results.sqlite"
 MOST = 2_000_000  # calls under policies
 _VERSION = 1
+_MAPPED = 1 << 30
 _PATIENCE = 5.0  # seconds for somebody else who writes there
 _EVERY = 1.0  # seconds after which what was kept is on disk
 _NOT_DAMAGED = (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_READONLY)
@@ -203,7 +204,9 @@ def _opened(path: str) -> sqlite3.Connection | None:
     if file is None:
         return None
     os.close(file)
-    return sqlite3.connect(f"file:{_quoted(path)}?mode=ro", uri=True, timeout=_PATIENCE)
+    database = sqlite3.connect(f"file:{_quoted(path)}?mode=ro", uri=True, timeout=_PATIENCE)
+    database.execute(f"PRAGMA mmap_size = {_MAPPED}")  # its pages are read where the kernel has them
+    return database
 
 
 def _quoted(path: str) -> str:
