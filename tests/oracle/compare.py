@@ -208,6 +208,7 @@ class _Judge:
                 or self._replaced(event, path)
                 or bool(names & {*tolerated.TAKES_BACK} and self._covered(("write",), path))
                 or bool(names & {*tolerated.TAKES_EMPTIED} and self._is_emptied(event, path))
+                or self._is_packed(names, path)
             )
         if self._covered(("write",), path) or self._is_passing(index, event, path):
             return True
@@ -234,6 +235,11 @@ class _Judge:
         return self._covered(("write",), path) and (
             event.refused or any(each.kind in ("write", "mkdir") and self.target(each) == path for each in self.events)
         )
+
+    def _is_packed(self, names: set[str], path: str) -> bool:
+        """Whether it lies in a store that its program may write, where it keeps the same in another form."""
+        folders = [folder for name in names for folder in tolerated.PACKS.get(name, ())]
+        return self._covered(("write",), path) and any(folder in path for folder in folders)
 
     def _is_emptied(self, event: Event, path: str) -> bool:
         """Whether it is a folder, and something in it was predicted to be deleted."""

@@ -234,6 +234,9 @@ ASKS_HOME = ("terraform", "node", "npm", "gcloud", "python3")
 # files of their store that they renew then.
 COMPARES = ("git",)
 RENEWED = {"git": ("/.git/index", "/.git/index.lock")}
+# Programs that keep what lies in their store in another form: objects and refs in packs. What nobody
+# can reach any more goes once it is old.
+PACKS = {"git": ("/.git/objects/", "/.git/refs/")}
 # Programs that look for modules in the folder they start in: names only. What a file there does is predicted as code.
 FINDS_MODULES = ("python3", "python", "perl", "ruby", "node")
 # Programs that open a file to ask something about it, and read nothing of it.

@@ -81,14 +81,18 @@ def _magic(findings: Findings, run: Invocation, kind: str, rest: str, cwd: str, 
 
 
 # Subcommands that look at the whole work tree when no path is named, wherever in it they start, and the kind of it.
-_WHOLE = {"status": "list", "diff": "read", "diff-index": "read", "diff-files": "read", "stash": "read"}
+_WHOLE = {
+    "status": "list", "commit": "list", "diff": "read", "diff-index": "read", "diff-files": "read", "stash": "read",
+}  # fmt: skip
 
 
 def whole(findings: Findings, run: Invocation) -> None:
-    """`git status` and `git diff` in a folder tell of the whole work tree, unless paths are named."""
-    kind = _WHOLE.get(run.subcommands[0] if run.subcommands else "")
+    """`git status` and `git diff` in a folder tell of the whole work tree, unless paths are named; `git commit` looks
+    at all of it in any case."""
+    subcommand = run.subcommands[0] if run.subcommands else ""
+    kind = _WHOLE.get(subcommand)
     named = any(word.text != "." and not (word.splits and word.text == HOLE) for word in run.operands)
-    if kind is None or run.after or named or "--relative" in run.options:
+    if kind is None or (subcommand != "commit" and (run.after or named or "--relative" in run.options)):
         return
     start, end = run.words[0].start, run.words[-1].end
     for cwd in run.cwds:
