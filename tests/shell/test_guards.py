@@ -1,0 +1,32 @@
+"""The words that the reading takes for bash's own, held against bash."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+
+import pytest
+
+from gateway.shell.guards import ACTING, RESERVED
+
+BASH = shutil.which("bash") or ""
+
+
+def listed(option: str) -> frozenset[str]:
+    done = subprocess.run([BASH, "-c", f"compgen {option}"], capture_output=True, text=True, check=True)
+    return frozenset(done.stdout.split())
+
+
+@pytest.fixture
+def reserved() -> frozenset[str]:
+    if not BASH or "coproc" not in (found := listed("-k")):
+        pytest.skip("bash is not installed, or older than 4.0")
+    return found
+
+
+def test_the_reserved_words_are_those_that_bash_has(reserved: frozenset[str]) -> None:
+    assert reserved == RESERVED
+
+
+def test_what_acts_on_the_reading_is_bashs_own(reserved: frozenset[str]) -> None:
+    assert not ACTING - listed("-b") - reserved
