@@ -135,8 +135,9 @@ def theirs_of(rules: Sequence[Rule], way: str, engine: Engine, asked: Asked) -> 
     found = said(rules, asked, way, [text for _words, text in engine.parts(asked)])
     if found.lane not in (ASK, DENY):
         return found
+    written = [text for _words, text in engine.parts(asked)]
     parts = [_plainly(rules, way, words, text) for words, text in engine.parts(asked)]
-    if parts == [text for _words, text in engine.parts(asked)]:
+    if parts == written and (len(parts) != 1 or written[0] == asked.text):  # else blanks may stand around it
         return found
     plainly = said(rules, Asked(SHELL, "; ".join(parts) if len(parts) > 1 else parts[0]), way, parts)
     return plainly if plainly.lane == ALLOW else found
