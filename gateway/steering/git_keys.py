@@ -21,11 +21,12 @@ if TYPE_CHECKING:
     from gateway.steering.git_config import Entry
 
 
-def _names(text: str) -> frozenset[str]:
+def names_in(text: str) -> frozenset[str]:
+    """Names that are written with blanks between them."""
     return frozenset(text.split())
 
 
-_CORE = _names(
+_CORE = names_in(
     "repositoryformatversion filemode bare logallrefupdates ignorecase precomposeunicode symlinks autocrlf eol "
     "safecrlf quotepath sparsecheckout sparsecheckoutcone untrackedcache preloadindex bigfilethreshold compression "
     "abbrev commentchar commentstring longpaths fscache hidedotfiles protecthfs protectntfs trustctime checkstat "
@@ -35,47 +36,47 @@ _CORE = _names(
 )
 _KEYS = {
     "core": _CORE,
-    "remote": _names(
+    "remote": names_in(
         "url pushurl fetch push tagopt prune prunetags mirror promisor partialclonefilter skipdefaultupdate "
         "skipfetchall followremotehead gh-resolved pushdefault"
     ),
-    "submodule": _names("url active branch ignore shallow recurse fetchjobs fetchrecursesubmodules"),
-    "user": _names("name email useconfigonly"),
-    "diff": _names(
+    "submodule": names_in("url active branch ignore shallow recurse fetchjobs fetchrecursesubmodules"),
+    "user": names_in("name email useconfigonly"),
+    "diff": names_in(
         "algorithm context interhunkcontext renames renamelimit noprefix mnemonicprefix colormoved colormovedws "
         "wserrorhighlight submodule ignoresubmodules dirstat statgraphwidth suppressblankempty wordregex "
         "indentheuristic relative autorefreshindex"
     ),
-    "merge": _names(
+    "merge": names_in(
         "conflictstyle ff renames renamelimit directoryrenames renormalize stat log autostash verbosity branchdesc "
         "suppressdest defaulttoupstream"
     ),
-    "commit": _names("cleanup status verbose"),
-    "lfs": _names("repositoryformatversion access locksverify fetchrecentrefsdays skipdownloaderrors"),
-    "feature": _names("manyfiles experimental"),
+    "commit": names_in("cleanup status verbose"),
+    "lfs": names_in("repositoryformatversion access locksverify fetchrecentrefsdays skipdownloaderrors"),
+    "feature": names_in("manyfiles experimental"),
 }
 # In these nothing starts anything, but for the keys below.
-_SECTIONS = _names(
+_SECTIONS = names_in(
     "advice clean color column fetch gc index init log merge-base pack pull push rebase rerere status tag branch"
 )
-_SUBSECTIONS = _names("branch color")
+_SUBSECTIONS = names_in("branch color")
 # What attributes of files may choose by name, and still start nothing.
 _DRIVERS = {
-    "diff": _names("xfuncname funcname binary wordregex algorithm"),
-    "merge": _names("name recursive"),
+    "diff": names_in("xfuncname funcname binary wordregex algorithm"),
+    "merge": names_in("name recursive"),
 }
-_UNSAFE_KEYS = _names(
+_UNSAFE_KEYS = names_in(
     "default gpgsign program helper command cmd recursesubmodules gpgsigned templatedir recentobjectshook driver "
     "bundleuri"
 )
-_EXTENSIONS = _names(
+_EXTENSIONS = names_in(
     "objectformat refstorage worktreeconfig partialclone noop preciousobjects compatobjectformat relativeworktrees"
 )
 _UPDATES = ("checkout", "rebase", "merge", "none")
 _BOOLEANS = frozenset(("true", "false", "yes", "no", "on", "off", "1", "0", ""))
 
 # Commands that not every git has: it runs an alias of such a name. Of all others its own holds.
-NOT_ALWAYS = _names(
+NOT_ALWAYS = names_in(
     "absorb annex archimport backfill branchless bug bugreport citool cliff cola crypt cvsexportcommit cvsimport "
     "cvsserver diagnose diff-pairs extras filter-repo flow for-each-repo format-rev gitk gitweb gui history hook "
     "imerge instaweb last-modified lfs machete maintenance mergetool-lib p4 quiltimport range-diff refs replay "
@@ -83,7 +84,7 @@ NOT_ALWAYS = _names(
     "subtree summary svn switch town url-parse version"
 )
 # What a person's tools keep in the settings of a repository: read by those tools alone, which ask for themselves.
-_OF_TOOLS = _names("alias gitflow gui gitg gitk vscode github gitlab git-town branchless")
+_OF_TOOLS = names_in("alias gitflow gui gitg gitk vscode github gitlab git-town branchless")
 _LFS = {
     "clean": ("git-lfs clean -- %f", "git-lfs clean %f"),
     "smudge": ("git-lfs smudge -- %f", "git-lfs smudge %f", "git-lfs smudge --skip -- %f"),
@@ -91,52 +92,52 @@ _LFS = {
     "required": ("true", "false"),
 }
 # Programs of the search path, which no call can put there, and which start nothing by their own settings in a project.
-_EDITORS = _names("vi vim nvim nano emacs micro hx ed code codium subl true : cat")
-_EDITOR_FLAGS = _names("--wait -w -nw -n --new-window --nofork -f")
-_PAGERS = _names("less more cat most true")
+_EDITORS = names_in("vi vim nvim nano emacs micro hx ed code codium subl true : cat")
+_EDITOR_FLAGS = names_in("--wait -w -nw -n --new-window --nofork -f")
+_PAGERS = names_in("less more cat most true")
 _PAGER_FLAGS = frozenset("FRXSMKNiIJWegqrs")
-_SIGNERS = _names("gpg gpg2 gpgsm ssh-keygen /usr/bin/gpg /usr/bin/gpg2 /usr/bin/ssh-keygen")
+_SIGNERS = names_in("gpg gpg2 gpgsm ssh-keygen /usr/bin/gpg /usr/bin/gpg2 /usr/bin/ssh-keygen")
 _HELPERS = frozenset(
     ("store", "cache", "manager", "manager-core", "osxkeychain", "wincred", "libsecret", "secretservice", "")
 )
 _HELPERS_WHOLE = frozenset(("!gh auth git-credential", "!/usr/bin/gh auth git-credential", "!glab auth git-credential"))
-_SSH_VALUES = _names("-i -p -l")
-_SSH_FLAGS = _names("-4 -6 -a -q -T -v")
+_SSH_VALUES = names_in("-i -p -l")
+_SSH_FLAGS = names_in("-4 -6 -a -q -T -v")
 _SSH_OPTIONS = (
     "identitiesonly=", "identityfile=", "port=", "user=", "stricthostkeychecking=", "connecttimeout=",
     "serveraliveinterval=", "serveralivecountmax=", "batchmode=", "forwardagent=no", "addkeystoagent=",
 )  # fmt: skip
 # Sections of which each subsection is a driver or a tool with commands of its own.
-_BY_NAME = _names("diff difftool merge mergetool")
+_BY_NAME = names_in("diff difftool merge mergetool")
 _PLAIN = {
-    "user": _names("signingkey"),
-    "commit": _names("gpgsign"),
-    "tag": _names("gpgsign"),
-    "push": _names("default recursesubmodules gpgsign"),
-    "merge": _names("tool guitool"),
-    "diff": _names("tool guitool"),
-    "mergetool": _names("keepbackup prompt writetotemp keeptemporaries hideresolved"),
-    "difftool": _names("prompt trustexitcode guidefault"),
-    "gpg": _names("format mintrustlevel"),
-    "credential": _names("username usehttppath interactive"),
-    "http": _names("postbuffer sslverify version lowspeedlimit lowspeedtime maxrequests extraheader sslcainfo"),
-    "core": _names("notesref"),
-    "init": _names("defaultbranch"),
-    "maintenance": _names("auto strategy autodetach"),
-    "format": _names("pretty signoff attach subjectprefix to cc numbered"),
-    "blame": _names("coloring date showroot markignoredlines markunblamablelines"),
-    "grep": _names("linenumber patterntype column extendedregexp fullname threads"),
-    "versionsort": _names("suffix prereleasesuffix"),
-    "stash": _names("showpatch showstat showincludeuntracked useautostash"),
-    "notes": _names("displayref rewriteref mergestrategy rewritemode"),
-    "lfs": _names(
+    "user": names_in("signingkey"),
+    "commit": names_in("gpgsign"),
+    "tag": names_in("gpgsign"),
+    "push": names_in("default recursesubmodules gpgsign"),
+    "merge": names_in("tool guitool"),
+    "diff": names_in("tool guitool"),
+    "mergetool": names_in("keepbackup prompt writetotemp keeptemporaries hideresolved"),
+    "difftool": names_in("prompt trustexitcode guidefault"),
+    "gpg": names_in("format mintrustlevel"),
+    "credential": names_in("username usehttppath interactive"),
+    "http": names_in("postbuffer sslverify version lowspeedlimit lowspeedtime maxrequests extraheader sslcainfo"),
+    "core": names_in("notesref"),
+    "init": names_in("defaultbranch"),
+    "maintenance": names_in("auto strategy autodetach"),
+    "format": names_in("pretty signoff attach subjectprefix to cc numbered"),
+    "blame": names_in("coloring date showroot markignoredlines markunblamablelines"),
+    "grep": names_in("linenumber patterntype column extendedregexp fullname threads"),
+    "versionsort": names_in("suffix prereleasesuffix"),
+    "stash": names_in("showpatch showstat showincludeuntracked useautostash"),
+    "notes": names_in("displayref rewriteref mergestrategy rewritemode"),
+    "lfs": names_in(
         "url pushurl concurrenttransfers activitytimeout dialtimeout batch allowincompletepush fetchinclude "
         "fetchexclude"
     ),
-    "protocol": _names("version"),
-    "receive": _names("denycurrentbranch denynonfastforwards denydeletes fsckobjects"),
-    "transfer": _names("fsckobjects"),
-    "svn-remote": _names("url fetch branches tags"),
+    "protocol": names_in("version"),
+    "receive": names_in("denycurrentbranch denynonfastforwards denydeletes fsckobjects"),
+    "transfer": names_in("fsckobjects"),
+    "svn-remote": names_in("url fetch branches tags"),
 }
 
 
@@ -296,7 +297,7 @@ _INTERPRETERS = (
 
 
 # Programs that take what they run from files of the folder they start in.
-_OF_PROJECTS = _names(
+_OF_PROJECTS = names_in(
     "make gmake npm npx pnpm pnpx yarn bun bunx cargo go just task rake bundle rails composer mvn gradle ant sbt lein "
     "mix poetry pipenv pdm hatch uv uvx rye tox nox invoke inv fab doit scons cmake ninja meson bazel buck2 pants nx "
     "turbo lerna grunt gulp mise direnv devbox nix nix-shell docker-compose vagrant pre-commit lefthook husky dotnet"

@@ -140,6 +140,7 @@ def test_no_script_clicks_for_a_person_and_no_click_comes_too_soon(seen: Seen):
         until(lambda: told.count() or waits.poll() is not None)  # noqa: B023 - it is called at once
         if waits.poll() is None:
             break
+        waits.communicate(timeout=patience(5))
         until(lambda: not card.count())
     seen.page.wait_for_timeout(700)
     seen.page.evaluate("document.querySelector('[data-answer=once]').click()")

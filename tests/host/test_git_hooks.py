@@ -60,6 +60,10 @@ STARTED: dict[str, tuple[dict[str, str], str, list[str]]] = {
         {".gitattributes": "* merge=x", "~/.gitconfig": '[merge "x"]\ndriver = echo > mark'}, "",
         ["merge", "other"],
     ),
+    "a rebase by hand": (
+        {"~/.gitconfig": "[pull]\nrebase = interactive\n[sequence]\neditor = echo > mark; true"}, "",
+        ["pull", ".", "other"],
+    ),
     "a monitor": ({"~/.gitconfig": '[core]\nfsmonitor = "echo > mark; true"'}, "", COMMIT),
     "a signer": (
         {"~/.gitconfig": "[commit]\ngpgSign = true\n[gpg]\nprogram = ./run"}, "", COMMIT,
@@ -97,7 +101,7 @@ def branches(place: Place) -> Place:
 @pytest.mark.parametrize("name", STARTED)
 def test_what_git_starts_by_itself_is_seen(branches: Place, name: str) -> None:
     files, settings, command = STARTED[name]
-    if name == "a driver that merges":
+    if name in ("a driver that merges", "a rebase by hand"):
         branches.write("a.txt", "mine\n")
         branches.git(*COMMIT)
     if command == COMMIT:

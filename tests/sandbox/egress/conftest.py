@@ -17,7 +17,9 @@ from patience import patience
 from gateway.sandbox.egress.service import Egress
 
 if TYPE_CHECKING:
+    import ssl
     from collections.abc import Callable, Iterator, Sequence
+    from http.server import BaseHTTPRequestHandler
     from pathlib import Path
 
     from gateway.model.plan import Network
@@ -139,13 +141,35 @@ def sandbox(egress: Egress, tmp_path: Path, can_confine: None) -> Callable[[Netw
 
 
 @pytest.fixture
-def web() -> Iterator[Callable[..., tuple[str, int]]]:
-    """Starts HTTP servers that answer with a text and the headers they got."""
-    from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+def serving() -> Iterator[Callable[..., tuple[str, int]]]:
+    """Starts servers that answer by a handler, over TLS where there is a context for it."""
+    from http.server import ThreadingHTTPServer
 
     started: list[ThreadingHTTPServer] = []
 
-    def start(text: str = "hello", context: object = None, seen: list[dict[str, str]] | None = None) -> tuple[str, int]:
+    def start(handler: type[BaseHTTPRequestHandler], context: ssl.SSLContext | None) -> tuple[str, int]:
+        server = ThreadingHTTPServer(("127.0.0.1", 0), handler)
+        server.daemon_threads = True
+        if context is not None:
+            server.socket = context.wrap_socket(server.socket, server_side=True, do_handshake_on_connect=False)
+        threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True).start()
+        started.append(server)
+        return server.server_address[0], server.server_address[1]  # type: ignore[return-value]
+
+    yield start
+    for server in started:
+        server.shutdown()
+        server.server_close()
+
+
+@pytest.fixture
+def web(serving: Callable[..., tuple[str, int]]) -> Callable[..., tuple[str, int]]:
+    """Starts HTTP servers that answer with a text and the headers they got."""
+    from http.server import BaseHTTPRequestHandler
+
+    def start(
+        text: str = "hello", context: ssl.SSLContext | None = None, seen: list[dict[str, str]] | None = None
+    ) -> tuple[str, int]:
         class Handler(BaseHTTPRequestHandler):
             protocol_version = "HTTP/1.1"
 
@@ -165,28 +189,17 @@ def web() -> Iterator[Callable[..., tuple[str, int]]]:
             def log_message(self, *_arguments: object) -> None:
                 pass
 
-        server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-        server.daemon_threads = True
-        if context is not None:
-            server.socket = context.wrap_socket(server.socket, server_side=True, do_handshake_on_connect=False)  # type: ignore[attr-defined]
-        threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True).start()
-        started.append(server)
-        return server.server_address[0], server.server_address[1]  # type: ignore[return-value]
+        return serving(Handler, context)
 
-    yield start
-    for server in started:
-        server.shutdown()
-        server.server_close()
+    return start
 
 
 @pytest.fixture
-def files_of() -> Iterator[Callable[..., tuple[str, int]]]:
+def files_of(serving: Callable[..., tuple[str, int]]) -> Callable[..., tuple[str, int]]:
     """Starts servers over TLS that have these contents at these paths, whatever is asked of them there and how."""
-    from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+    from http.server import BaseHTTPRequestHandler
 
-    started: list[ThreadingHTTPServer] = []
-
-    def start(contents: dict[str, bytes], context: object) -> tuple[str, int]:
+    def start(contents: dict[str, bytes], context: ssl.SSLContext) -> tuple[str, int]:
         class Handler(BaseHTTPRequestHandler):
             protocol_version = "HTTP/1.1"
 
@@ -209,17 +222,9 @@ def files_of() -> Iterator[Callable[..., tuple[str, int]]]:
             def log_message(self, *_arguments: object) -> None:
                 pass
 
-        server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-        server.daemon_threads = True
-        server.socket = context.wrap_socket(server.socket, server_side=True, do_handshake_on_connect=False)  # type: ignore[attr-defined]
-        threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True).start()
-        started.append(server)
-        return server.server_address[0], server.server_address[1]  # type: ignore[return-value]
+        return serving(Handler, context)
 
-    yield start
-    for server in started:
-        server.shutdown()
-        server.server_close()
+    return start
 
 
 def descriptors() -> set[str]:
