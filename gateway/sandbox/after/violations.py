@@ -170,7 +170,7 @@ def _of_path(
             certain=False,
         )
     if error == _BUSY:
-        kept = {each.path: each.rule for each in plan.mounts if each.access == FIXED} | dict.fromkeys(plan.held, "")
+        kept = dict.fromkeys(plan.held, "") | {each.path: each.rule for each in plan.mounts if each.access == FIXED}
         below = next((each for each in kept if _within(each, path)), "")
         if below:
             what = "it is a link that is" if below == path else f"it holds {below}, which is"

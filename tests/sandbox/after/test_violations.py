@@ -135,9 +135,10 @@ def test_a_protected_file_is_told_with_its_rule(text: str) -> None:
     assert told(text) == (written("/ws/.git/config", rule, hint),)
 
 
-def test_a_folder_that_holds_something_protected_cannot_be_moved() -> None:
+@pytest.mark.parametrize("plan", [PLAN, PLAN.replace(held=("/ws/.git/config",))], ids=["fixed", "compared as well"])
+def test_a_folder_that_holds_something_protected_cannot_be_moved(plan: SandboxPlan) -> None:
     hint = "it holds /ws/.git/config, which is protected, so it cannot be moved or removed"
-    assert told("mv: cannot move '.git' to 'x': Device or resource busy") == (
+    assert told("mv: cannot move '.git' to 'x': Device or resource busy", plan) == (
         written("/ws/.git", "protected-repository-files", hint),
     )
 
