@@ -29,13 +29,13 @@ from pathlib import Path
 
 from gateway import Executor, Gateway, Options, RawCall
 from gateway.api.services import Services
-from gateway.changes.recording import Of, Recording
 from gateway.model.limits import Limits
 from gateway.model.plan import FIXED, HIDDEN, READ, WRITE, Endpoint, Mount, Network, SandboxPlan
 from gateway.sandbox import limits
 from gateway.sandbox.backends.bubblewrap import Bubblewrap
 from gateway.sandbox.backends.spaces import Spaces
 from gateway.sandbox.base import Streams
+from gateway.sandbox.changes.recording import Of, Recording
 from gateway.sandbox.egress.service import Egress
 from gateway.sandbox.run import Command, Runner
 from gateway.sandbox.watch import Watcher

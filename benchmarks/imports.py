@@ -18,17 +18,17 @@ from typing import TYPE_CHECKING, Any
 from gateway.config.layers import PolicyFile
 from gateway.config.shipped import load_tools
 from gateway.core.places import places
+from gateway.install.translation.clients import CLIENTS
+from gateway.install.translation.comparing import is_beyond_rules, theirs_of, translated
+from gateway.install.translation.engine import Engine
+from gateway.install.translation.exporting import FORMS, exported
+from gateway.install.translation.importing import ordered
+from gateway.install.translation.statements import layer
 from gateway.judge.policy_tests import read_layers
-from gateway.translation.clients import CLIENTS
-from gateway.translation.comparing import is_beyond_rules, theirs_of, translated
-from gateway.translation.engine import Engine
-from gateway.translation.exporting import FORMS, exported
-from gateway.translation.importing import ordered
-from gateway.translation.statements import layer
 
 if TYPE_CHECKING:
-    from gateway.translation.asked import Asked
-    from gateway.translation.rules import Rule
+    from gateway.install.translation.asked import Asked
+    from gateway.install.translation.rules import Rule
 
 HERE = Path(__file__).parent / "agent_rules"
 PROJECT = "/home/dev/project"

@@ -16,12 +16,12 @@ from fido2.utils import websafe_decode, websafe_encode
 from fido2.webauthn import AttestationObject, AttestedCredentialData, AuthenticatorData, CollectedClientData
 
 from gateway.approval.page_wire import digest_of, line_of, message_of
-from gateway.console.afar.app import Afar
-from gateway.console.afar.people import People
-from gateway.console.afar.sign_in import COOKIE, SignIns
-from gateway.console.afar.telling import Telling
-from gateway.console.desk import Desk
-from gateway.console.guard import Guard
+from gateway.frontends.console.afar.app import Afar
+from gateway.frontends.console.afar.people import People
+from gateway.frontends.console.afar.sign_in import COOKIE, SignIns
+from gateway.frontends.console.afar.telling import Telling
+from gateway.frontends.console.desk import Desk
+from gateway.frontends.console.guard import Guard
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -24,15 +24,15 @@ FILES = sorted(ROOT.rglob("*.py"))
 
 # Who may import whom: a package imports those that stand before it, and itself. Annotations count.
 ORDER = (
-    "core", "model", "shell", "policy", "steering", "commands", "host", "tools", "spec", "config", "judge", "sandbox",
-    "audit", "changes", "approval", "calls", "files", "llm", "web", "skills", "mcp", "lsp", "tasks", "agent",
-    "handlers", "agents", "install", "translation", "replay", "render", "api", "console", "frontends", "adapters",
+    "core", "model", "shell", "policy", "commands", "host", "tools", "spec", "config", "judge", "sandbox",
+    "audit", "approval", "calls", "files", "llm", "web", "skills", "mcp", "lsp", "tasks", "agent",
+    "handlers", "agents", "install", "replay", "render", "api", "frontends", "adapters",
 )  # fmt: skip
 PLACE = {package: place for place, package in enumerate(ORDER)}
 # What hands on names of other packages, and is imported by none of them.
 OUTSIDE = {"", "__main__", "anthropic", "hooks"}
 
-PURE = {"model", "shell", "steering", "commands", "policy"}
+PURE = {"model", "shell", "commands", "policy"}
 # Pure files in a package that is not: from a verdict to a plan.
 PURE_FILES = {
     "agents/base.py",
@@ -54,16 +54,16 @@ PURE_FILES = {
     "audit/redact.py",
     "audit/secrets.py",
     "calls/hooks/answer.py",
-    "console/nodes.py",
-    "console/pages/agents.py",
-    "console/pages/coverage.py",
-    "console/pages/frame.py",
-    "console/pages/interruptions.py",
-    "console/pages/live.py",
-    "console/pages/parts.py",
-    "console/pages/pending.py",
-    "console/pages/policy.py",
-    "console/pages/why.py",
+    "frontends/console/nodes.py",
+    "frontends/console/pages/agents.py",
+    "frontends/console/pages/coverage.py",
+    "frontends/console/pages/frame.py",
+    "frontends/console/pages/interruptions.py",
+    "frontends/console/pages/live.py",
+    "frontends/console/pages/parts.py",
+    "frontends/console/pages/pending.py",
+    "frontends/console/pages/policy.py",
+    "frontends/console/pages/why.py",
     "core/backtracking.py",
     "core/secret_masking.py",
     "handlers/branches.py",
@@ -145,7 +145,7 @@ OFF_THE_PATH = {"tools/signature.py"}
 HOOK_FILES = {"frontends/main.py", "frontends/hook_process.py", "frontends/hook.py", "frontends/hook_record.py"}
 # What a decision may load. Of `core` and `config` not all is on its way.
 DECISION_PACKAGES = {
-    "agents", "config", "core", "commands", "host", "judge", "model", "policy", "shell", "steering", "tools",
+    "agents", "config", "core", "commands", "host", "judge", "model", "policy", "shell", "tools",
 }  # fmt: skip
 OFF_THE_PATH |= {
     "core/async_threads.py",
@@ -310,7 +310,7 @@ def test_no_look_depends_on_the_folder_of_the_process() -> None:
     found = {
         (str(path.relative_to(ROOT)), name)
         for path in FILES
-        if path.relative_to(ROOT).parts[0] in {"host", "judge", "config", "steering", "commands"}
+        if path.relative_to(ROOT).parts[0] in {"host", "judge", "config", "commands"}
         for base, name in source(path).attributes
         if name in _OWN_FOLDER and base in {"os", "path", "Path", "posixpath"}
     }

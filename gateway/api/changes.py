@@ -5,24 +5,24 @@ from __future__ import annotations
 import os
 
 from gateway.audit import secrets
-from gateway.changes.keeping import discard, keep
-from gateway.changes.listing import listed, shown
-from gateway.changes.store import KEPT, Store
-from gateway.changes.undo import undo
-from gateway.changes.undoing import planned
-from gateway.changes.unfinished import finish_begun
 from gateway.config.layers import local_folder
 from gateway.core.errors import StoreError
 from gateway.model.call import RawCall
+from gateway.sandbox.changes.keeping import discard, keep
+from gateway.sandbox.changes.listing import listed, shown
+from gateway.sandbox.changes.store import KEPT, Store
+from gateway.sandbox.changes.undo import undo
+from gateway.sandbox.changes.undoing import planned
+from gateway.sandbox.changes.unfinished import finish_begun
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Collection
 
-    from gateway.changes.keeping import Kept
-    from gateway.changes.listing import Listed
-    from gateway.changes.undoing import Plan
     from gateway.judge.judge import Judge
+    from gateway.sandbox.changes.keeping import Kept
+    from gateway.sandbox.changes.listing import Listed
+    from gateway.sandbox.changes.undoing import Plan
 
 
 class Changes:

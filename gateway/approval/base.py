@@ -14,9 +14,9 @@ if TYPE_CHECKING:
     from contextlib import AbstractContextManager
     from typing import Any, Protocol
 
-    from gateway.changes.listing import Listed
     from gateway.model.plan import SandboxPlan
     from gateway.model.verdict import Verdict
+    from gateway.sandbox.changes.listing import Listed
 
 
 class Answer(Value):

@@ -10,9 +10,9 @@ from __future__ import annotations
 import os
 import stat
 
-from gateway.changes.runs_later import MANIFESTS
 from gateway.core.cache import digest
 from gateway.model.effect import HOLE
+from gateway.sandbox.changes.runs_later import MANIFESTS
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

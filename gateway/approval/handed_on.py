@@ -30,8 +30,8 @@ def changed_by_code(judge: Judge, verdict: Verdict) -> tuple[str, ...]:
     folder = local_folder(judge.places, root)
     if not os.path.isdir(os.path.join(folder, "changes")):
         return ()
-    from gateway.changes.runs_later import EXECUTABLE, runs_later
-    from gateway.changes.store import KEPT, Store
+    from gateway.sandbox.changes.runs_later import EXECUTABLE, runs_later
+    from gateway.sandbox.changes.store import KEPT, Store
 
     found: dict[str, str] = {}
     with suppress(GatewayError, OSError):

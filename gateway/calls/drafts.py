@@ -28,10 +28,10 @@ if TYPE_CHECKING:
 
     from gateway.approval.base import Decided
     from gateway.calls.ports import InProgress
-    from gateway.changes.drafted import Drafted
-    from gateway.changes.drafting import Draft
     from gateway.model.plan import SandboxPlan
     from gateway.model.verdict import Verdict
+    from gateway.sandbox.changes.drafted import Drafted
+    from gateway.sandbox.changes.drafting import Draft
 
 # What has become of them, as the record tells it.
 KEPT, PARTLY, DISCARDED, UNDECIDED = "kept", "partly", "discarded", "undecided"
@@ -43,8 +43,9 @@ _INTERRUPTED = frozenset(128 + number for number in (signal.SIGHUP, signal.SIGIN
 _MOST_NAMED = 5
 _LATER = "nothing of it is in the project; a person can have it by `gateway keep {}`"
 # What a program says that did not get on with a layer, where it does with a folder. Of renames and links the kernel
-# tells (`gateway.changes.limits_met`); of files of other groups, which cannot be written, it cannot: a filter sees what
-# is asked for and not what is answered, and to look at each opening for writing before it costs more than the layer.
+# tells (`gateway.sandbox.changes.limits_met`); of files of other groups, which cannot be written, it cannot: a filter
+# sees what is asked for and not what is answered, and to look at each opening for writing before it costs more than
+# the layer.
 _LIMITS = (b"Invalid cross-device link", b"EXDEV", b"Value too large for defined data type", b"EOVERFLOW")
 _MET = "It met what a layer cannot do (to rename a folder that was there, say): what it left may be half done."
 _MET_ONLY = "It met what a layer cannot do (to rename a folder that was there, say), and changed nothing."
@@ -63,7 +64,7 @@ def draft_of(life: InProgress, verdict: Verdict, plan: SandboxPlan | None) -> Dr
 
 def new_draft(life: InProgress, verdict: Verdict, plan: SandboxPlan) -> Draft:
     """Layers of a call, of which nothing is there yet. Raises SandboxError."""
-    from gateway.changes.drafting import Draft
+    from gateway.sandbox.changes.drafting import Draft
 
     try:
         return Draft(of_call(life, verdict), plan)
@@ -199,7 +200,7 @@ def decide(
     has met what a layer cannot do can be run for real by whoever asked for this. Raises StoreError and OSError where
     that cannot be done."""
     from gateway.approval.base import Review
-    from gateway.changes.listing import draft_listed
+    from gateway.sandbox.changes.listing import draft_listed
 
     agreed = life.session.agreed_changes
     known = frozenset[str]().union(*[agreed.get(key, frozenset()) for key in of.keys])

@@ -24,14 +24,14 @@ if TYPE_CHECKING:
 
     from gateway.calls.output import Progress
     from gateway.calls.ports import InProgress
-    from gateway.changes.drafting import Draft
-    from gateway.changes.limits_met import Noticing
-    from gateway.changes.recording import Recording
     from gateway.core.cancel import Cancel
     from gateway.model.plan import SandboxPlan
     from gateway.model.result import Result
     from gateway.model.verdict import Verdict
     from gateway.sandbox.base import Running
+    from gateway.sandbox.changes.drafting import Draft
+    from gateway.sandbox.changes.limits_met import Noticing
+    from gateway.sandbox.changes.recording import Recording
     from gateway.sandbox.pump import Listener
     from gateway.sandbox.wires import Ways
 
@@ -151,7 +151,7 @@ class _Running:
             plan = with_own_changes(life, verdict, plan if draft is None else draft.plan)
             saving = recording_of(life, verdict, plan)
             if draft is not None and verdict.changes == ASK:
-                from gateway.changes.limits_met import Noticing
+                from gateway.sandbox.changes.limits_met import Noticing
 
                 noticing = Noticing(draft.plan)
             result = life.services.runner.run(

@@ -45,7 +45,6 @@ if TYPE_CHECKING:
     from gateway.calls.ports import Serves
     from gateway.calls.session import Session
     from gateway.calls.work import Handler, Work
-    from gateway.changes.drafting import Draft
     from gateway.core.cancel import Cancel
     from gateway.judge.judge import Contains
     from gateway.model.call import Call, RawCall
@@ -54,6 +53,7 @@ if TYPE_CHECKING:
     from gateway.model.plan import SandboxPlan
     from gateway.model.rule import Rule
     from gateway.model.verdict import Verdict
+    from gateway.sandbox.changes.drafting import Draft
     from gateway.tools.tool import Tool
 
 

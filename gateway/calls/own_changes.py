@@ -22,8 +22,8 @@ def with_own_changes(life: InProgress, verdict: Verdict, plan: SandboxPlan) -> S
     asks = any(part.program == "gateway" and "changes" in part.subcommands for part in verdict.analysis.parts)
     if not asks or plan.free:
         return plan
-    from gateway.changes.listing import listed, packed, shown
-    from gateway.changes.store import Store
+    from gateway.sandbox.changes.listing import listed, packed, shown
+    from gateway.sandbox.changes.store import Store
 
     store = Store(of_call(life, verdict).folder)
     found = []

@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from gateway.calls.planner import Planner
     from gateway.calls.session import Session
     from gateway.calls.work import Handler, Work
-    from gateway.changes.drafting import Draft
     from gateway.core.cancel import Cancel
     from gateway.judge.judge import Judge
     from gateway.model.call import RawCall
@@ -30,6 +29,7 @@ if TYPE_CHECKING:
     from gateway.model.record import Rewritten
     from gateway.model.result import Result
     from gateway.model.verdict import Verdict
+    from gateway.sandbox.changes.drafting import Draft
     from gateway.sandbox.run import Runner
     from gateway.tools.tool import Tool
 

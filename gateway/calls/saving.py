@@ -17,9 +17,9 @@ from gateway.sandbox.base import SandboxError
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from gateway.calls.ports import InProgress
-    from gateway.changes.recording import Of, Recording, Written
     from gateway.model.plan import SandboxPlan
     from gateway.model.verdict import Verdict
+    from gateway.sandbox.changes.recording import Of, Recording, Written
 
 _CHANGES = ("write", "delete")
 
@@ -29,7 +29,7 @@ def recording_of(life: InProgress, verdict: Verdict, plan: SandboxPlan) -> Recor
     unasked because its changes can be undone, and they could not."""
     if not plan.writes:
         return None  # it changes nothing, or nothing but layers of its own
-    from gateway.changes.recording import ASKED, Recording
+    from gateway.sandbox.changes.recording import ASKED, Recording
 
     must = verdict.contained and verdict.decision is Decision.ALLOW
     why = cannot_undo(life, verdict, plan)
@@ -50,7 +50,7 @@ def cannot_undo(life: InProgress, verdict: Verdict, plan: SandboxPlan) -> str:
         return ""  # it changes nothing but layers of its own
     if not life.services.saves_changes:
         return "what calls of this gateway change is not saved"
-    from gateway.changes.recording import against
+    from gateway.sandbox.changes.recording import against
 
     return against(of_call(life, verdict).folder, plan, backend_tells=True)
 
@@ -60,7 +60,7 @@ def written_by(life: InProgress, verdict: Verdict) -> Written | None:
     paths = written_paths(verdict)
     if not paths or life.plan is not None or verdict.drafts or not life.services.saves_changes:
         return None
-    from gateway.changes.recording import Written
+    from gateway.sandbox.changes.recording import Written
 
     try:
         return Written(of_call(life, verdict), paths, verdict.context.workspace)
@@ -85,7 +85,7 @@ def written_paths(verdict: Verdict) -> tuple[str, ...]:
 
 def of_call(life: InProgress, verdict: Verdict) -> Of:
     """Whose changes they are."""
-    from gateway.changes.recording import Of
+    from gateway.sandbox.changes.recording import Of
 
     context, call = verdict.context, verdict.call
     folder = local_folder(life.planner.judge.places, context.root or context.cwd)

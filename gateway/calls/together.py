@@ -47,10 +47,10 @@ if TYPE_CHECKING:
     from gateway.calls.planner import Planner
     from gateway.calls.ports import InProgress
     from gateway.calls.session import Session
-    from gateway.changes.drafting import Draft
     from gateway.model.effect import Effect
     from gateway.model.plan import SandboxPlan
     from gateway.model.verdict import Verdict
+    from gateway.sandbox.changes.drafting import Draft
 
 NOTE = (
     "What it changed lies in a layer over the files: calls of this turn see it, everybody else does once a person "

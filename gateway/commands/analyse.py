@@ -137,7 +137,7 @@ def _settings(pending: tuple[Pending, ...]) -> tuple[tuple[str, tuple[str, ...]]
     asked = [each for each in pending if each.kind == "settings"]
     if not asked:
         return ()
-    import gateway.steering.programs as steering  # lazy: few calls start a program that obeys files of a project
+    import gateway.commands.steering.programs as steering  # lazy: few calls start a program that obeys files
 
     return tuple(dict.fromkeys([(each.target, steering.files_of(each.extra)[1]) for each in asked]))
 

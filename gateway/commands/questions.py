@@ -147,7 +147,7 @@ def _modules(items: list[Item], parts: tuple[Part, ...], question: Pending, fact
 
 def _settings(items: list[Item], parts: tuple[Part, ...], question: Pending, facts: Facts, _: Context) -> None:
     """A program that obeys files of the project does what they tell; one that the same line writes says nobody what."""
-    import gateway.steering.programs as steering  # lazy: few calls start a program that obeys such files
+    import gateway.commands.steering.programs as steering  # lazy: few calls start a program that obeys such files
 
     program, names = steering.files_of(question.extra)
     why = steering.objection(program, facts.settings.get((question.target, names)))

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from gateway.commands.findings import Findings
     from gateway.commands.invocation import Invocation
 
-# What they obey stands in `gateway.steering.programs`, which no call loads that starts none of them.
+# What they obey stands in `gateway.commands.steering.programs`, which no call loads that starts none of them.
 STEERED = frozenset(
     ("ack", "autopep8", "biome", "bun", "cargo", "clippy-driver", "codespell", "cross", "deno", "djlint", "dotnet",
      "go", "isort", "miri", "mvn", "mvnd", "npm", "ruff", "rust-analyzer", "rustc", "rustdoc", "rustfmt", "rustup",
@@ -21,7 +21,7 @@ STEERED = frozenset(
 def ask_of_settings(findings: Findings, run: Invocation, program: str, start: int, end: int) -> None:
     """Asks what the files tell a program, in the folders that it may start in and, where it looks there too, from the
     files on that it is given."""
-    import gateway.steering.programs as steering  # lazy: see above
+    import gateway.commands.steering.programs as steering  # lazy: see above
 
     for cwd in run.cwds or ("",):
         findings.ask("settings", run.part, cwd, program, start, end)

@@ -187,7 +187,7 @@ def _changes(talk: Talk, number: str) -> None:
 
 def _undo(talk: Talk, number: str) -> None:
     from gateway.api.changes import Changes
-    from gateway.changes.store import KEPT
+    from gateway.sandbox.changes.store import KEPT
 
     found = Changes(talk.gateway)
     mine = [each.of.number for each in found.list() if _is_of(talk, each.of.session) and each.of.state == KEPT]

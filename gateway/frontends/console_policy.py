@@ -12,10 +12,10 @@ from gateway.config.layers import PolicyFile, read_file
 from gateway.config.load import Options, project_root, tool_files, tool_names
 from gateway.config.near_misses import DROP_INS, POLICY
 from gateway.config.shipped import load_tools
-from gateway.console.sources import Editable, Linted, Proposed
 from gateway.core.cache import digest, replace_whole
 from gateway.core.errors import ConfigError, Problem
 from gateway.core.places import packaged, places
+from gateway.frontends.console.sources import Editable, Linted, Proposed
 
 EDITED = "this text"
 RULE, USER = "rule", "user"

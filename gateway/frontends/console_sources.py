@@ -17,11 +17,11 @@ from gateway.audit.refusals import Refusal, kind_of
 from gateway.calls.containing import cannot_contain
 from gateway.config.load import Options, project_root, tool_files
 from gateway.config.shipped import load_tools
-from gateway.console.opening import Wanted
-from gateway.console.serving import serve
-from gateway.console.sources import CallTold, Editable, Linted, Looked, Proposed, Tried
 from gateway.core.errors import CallError, ConfigError, GatewayError, Problem
 from gateway.core.places import places
+from gateway.frontends.console.opening import Wanted
+from gateway.frontends.console.serving import serve
+from gateway.frontends.console.sources import CallTold, Editable, Linted, Looked, Proposed, Tried
 from gateway.frontends.console_policy import EDITED, Policies
 from gateway.frontends.output import report, write
 from gateway.frontends.proposal_answers import accepted, rejected

@@ -31,7 +31,7 @@ def about_to_run(gateway: Judge, event: Event, verdict: Verdict, *, certainly: b
     _appears(gateway, event, verdict, certainly=certainly)
     with suppress(GatewayError, OSError):
         from gateway.calls.saving import written_paths
-        from gateway.changes.recording import Of, Written
+        from gateway.sandbox.changes.recording import Of, Written
 
         paths = written_paths(verdict)
         if not paths:
@@ -83,7 +83,7 @@ def has_run(gateway: Judge, event: Event) -> None:
     if not os.path.isdir(os.path.join(folder, "changes")):
         return
     with suppress(GatewayError, OSError):
-        from gateway.changes.recording import finish_of
+        from gateway.sandbox.changes.recording import finish_of
 
         finish_of(folder, _key(event))
 

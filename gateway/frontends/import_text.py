@@ -4,19 +4,19 @@ from __future__ import annotations
 
 import os
 
+from gateway.install.translation.clients import CLIENTS
+from gateway.install.translation.comparing import EXACT, LOST, NARROWER, WIDER
 from gateway.policy.wording import shortened, visible
-from gateway.translation.clients import CLIENTS
-from gateway.translation.comparing import EXACT, LOST, NARROWER, WIDER
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from typing import Any
 
+    from gateway.install.translation.auditing import Wrong
+    from gateway.install.translation.comparing import Loss
+    from gateway.install.translation.importing import Imported
     from gateway.render.style import Style
-    from gateway.translation.auditing import Wrong
-    from gateway.translation.comparing import Loss
-    from gateway.translation.importing import Imported
 
 _LONGEST = 100
 _GRADES = (EXACT, NARROWER, WIDER, LOST)

@@ -5,9 +5,9 @@ write; the host is looked at through `gateway.host.base.Host` alone. A new clien
 
 from __future__ import annotations
 
+from gateway.commands.steering.entries import NotRead
 from gateway.host.git_settings import may_be_written
 from gateway.model.facts import ClientFact
-from gateway.steering.entries import NotRead
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -44,7 +44,7 @@ def _text(file: str, host: Host, context: Context) -> str:
 
 
 def _kubernetes(host: Host, context: Context) -> ClientFact:
-    from gateway.steering.kubeconfig import rows
+    from gateway.commands.steering.kubeconfig import rows
 
     folder = f"{context.home}/.kube"
     said = host.variable("KUBECONFIG")
@@ -72,7 +72,7 @@ _AWS_ELSEWHERE = (
 
 
 def _aws(host: Host, context: Context) -> ClientFact:
-    from gateway.steering.cloud_settings import aws_rows
+    from gateway.commands.steering.cloud_settings import aws_rows
 
     folder = f"{context.home}/.aws"
     for name in _AWS_ELSEWHERE:
@@ -97,7 +97,7 @@ def _one(host: Host, *names: str) -> str:
 
 
 def _gcloud(host: Host, context: Context) -> ClientFact:
-    from gateway.steering.cloud_settings import gcloud_projects, gcloud_why
+    from gateway.commands.steering.cloud_settings import gcloud_projects, gcloud_why
 
     if host.variable("CLOUDSDK_CONFIG"):
         raise _Unclear("CLOUDSDK_CONFIG is set")

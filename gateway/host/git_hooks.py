@@ -5,9 +5,9 @@ It looks at the host through `gateway.host.base.Host` alone.
 
 from __future__ import annotations
 
+from gateway.commands.steering.git_starts import starts_nothing
 from gateway.host.git_settings import Unclear, absolute, settings_of
 from gateway.host.repository import LINK, common_folder, linked_folder, nests, of_person
-from gateway.steering.git_starts import starts_nothing
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

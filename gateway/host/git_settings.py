@@ -8,18 +8,18 @@ from __future__ import annotations
 
 from posixpath import dirname, normpath
 
+from gateway.commands.steering.git_config import INCLUDES, BadConfig, entries, name_of
+from gateway.commands.steering.git_keys import is_usual, named, reads, started
 from gateway.core.links import way
 from gateway.model.facts import TEMPORARY
-from gateway.steering.git_config import INCLUDES, BadConfig, entries, name_of
-from gateway.steering.git_keys import is_usual, named, reads, started
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
+    from gateway.commands.steering.git_config import Entry
     from gateway.host.base import Host
     from gateway.model.context import Context
-    from gateway.steering.git_config import Entry
 
 _DEEPEST = 10  # git itself follows no more
 # Below these names no call writes what git would obey: rules of the policy `builtin` speak of them.

@@ -75,6 +75,6 @@ def chosen_by_place(host: Host, context: Context) -> bool:
         return True
     if not texts:
         return False
-    from gateway.steering.version_managers import names_a_place  # lazy: few projects have such files
+    from gateway.commands.steering.version_managers import names_a_place  # lazy: few projects have such files
 
     return any(names_a_place(path, text) for path, text in texts)

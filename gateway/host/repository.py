@@ -105,7 +105,7 @@ def obeyed(root: str, home: str, host: Host) -> tuple[tuple[str, str], ...]:
 def _read(config: str, branch: str) -> Settings:
     """Remotes, what a push sends, and the remotes that are meant where none is named. Nobody knows where the
     configuration cannot be read."""
-    from gateway.steering.git_config import BadConfig, default_remotes, entries, pushes, remotes
+    from gateway.commands.steering.git_config import BadConfig, default_remotes, entries, pushes, remotes
 
     try:
         found = entries(config)
@@ -335,8 +335,8 @@ def _links(index: bytes) -> list[str] | None:
 
 def _is_quiet(folder: str, work_tree: str, host: Host) -> bool:
     """Whether a repository inside another one says nothing by which git may run something when it looks for changes."""
-    from gateway.steering.git_config import BadConfig, entries
-    from gateway.steering.git_keys import is_usual_inside
+    from gateway.commands.steering.git_config import BadConfig, entries
+    from gateway.commands.steering.git_keys import is_usual_inside
 
     if not host.is_missing(f"{folder}/commondir"):
         return False

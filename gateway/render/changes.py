@@ -5,18 +5,18 @@ from __future__ import annotations
 import os
 from time import time
 
-from gateway.changes.listing import CHANGED, DELETED, MODE, NEW
-from gateway.changes.state import FILE
 from gateway.core.quantities import age_said, counted, size_said
 from gateway.files.diff import unified
 from gateway.policy.wording import shortened, visible
+from gateway.sandbox.changes.listing import CHANGED, DELETED, MODE, NEW
+from gateway.sandbox.changes.state import FILE
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from gateway.changes.listing import Change, Listed
-    from gateway.changes.undoing import Plan
+    from gateway.sandbox.changes.listing import Change, Listed
+    from gateway.sandbox.changes.undoing import Plan
 
 _SIGNS = {NEW: "+", DELETED: "-", MODE: "m"}
 _MOST_NAMES = 12

@@ -12,6 +12,8 @@ from gateway.config.layers import layer_folders, read_layer
 from gateway.config.near_misses import POLICY
 from gateway.core.errors import CallError
 from gateway.core.places import places
+from gateway.install.translation.asked import Where, shown
+from gateway.install.translation.auditing import harm
 from gateway.judge.findings import confirm
 from gateway.judge.linting import traits_of
 from gateway.judge.policy_tests import run_tests
@@ -25,8 +27,6 @@ from gateway.replay.judging import PRESENT, Judging
 from gateway.replay.parts import map_parts
 from gateway.replay.sources import side_with
 from gateway.replay.symbolic import Half
-from gateway.translation.asked import Where, shown
-from gateway.translation.auditing import harm
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -2,7 +2,7 @@
 
 A layer holds what the call changes, and it alone; what lies below is not written. Over the folders of the workspace,
 the caches and the session's temporary folder lies one each. Who decides what becomes of them is
-`gateway.changes.drafting`.
+`gateway.sandbox.changes.drafting`.
 
     DRAFT/0/upper, DRAFT/0/work   what was changed in the first of these folders, and what the kernel needs for that
     DRAFT/layers                  of each which folder it lies over for the call, and what somebody may want to have

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     from gateway.model.plan import SandboxPlan
     from gateway.sandbox.base import Look, Running
-    from gateway.sandbox.changes import Changes
+    from gateway.sandbox.changed_folders import ChangedFolders
 
 # A new name is left this long, so that who unpacks it is done with it. In seconds.
 GRACE = 0.25
@@ -48,7 +48,7 @@ def guarded(
 class Guard:
     """One call. It waits, without doing anything, until something happens in the folders that the call may write."""
 
-    def __init__(self, protected: Protected, quarantine: Quarantine, changes: Changes, running: Running) -> None:
+    def __init__(self, protected: Protected, quarantine: Quarantine, changes: ChangedFolders, running: Running) -> None:
         self._protected = protected
         self._changes = changes
         self._quarantine = quarantine

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from gateway.host.base import Host
     from gateway.policy.path_protection import Protection
-    from gateway.sandbox.changes import Changes
+    from gateway.sandbox.changed_folders import ChangedFolders
 
 MAX_FOLDERS = 100_000
 MAX_NAMES = 2_000_000
@@ -64,12 +64,12 @@ class Tree:
         self._folders: dict[str, _Folder] = {}
         self._marked: dict[str, tuple[Mark, ...]] = {}
         self._asked: set[str] = set()  # folders to ask for their stamps, since nobody tells of them
-        self._changes: Changes | None = None
+        self._changes: ChangedFolders | None = None
         self._dirty: set[str] = set()
         self._lost = False
         self._names = 0
 
-    def follow(self, changes: Changes) -> None:
+    def follow(self, changes: ChangedFolders) -> None:
         """From now on the kernel is asked to tell which folders change, where it can. What was listed before is asked
         for its stamp once more, now that whatever changes is told."""
         if self._changes is changes:

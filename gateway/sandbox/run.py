@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from gateway.model.plan import SandboxPlan
     from gateway.sandbox.backends.choose import Choice
     from gateway.sandbox.base import Backend, Look, Running, Saving, Streams
-    from gateway.sandbox.changes import Changes
+    from gateway.sandbox.changed_folders import ChangedFolders
     from gateway.sandbox.egress.service import Egress
     from gateway.sandbox.online import Asking
     from gateway.sandbox.pump import Listener
@@ -55,7 +55,7 @@ class Protection(Value):
 
     classify: Callable[[str], str]
     look: Look = lambda _folder, _bounded: Names({})
-    changes: Changes | None = None
+    changes: ChangedFolders | None = None
 
 
 class Runner:

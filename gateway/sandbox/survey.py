@@ -18,7 +18,7 @@ from gateway.policy.modes import CEILINGS
 from gateway.policy.path_protection import PathRules, runs_unseen
 from gateway.sandbox.agreed import agreed_of
 from gateway.sandbox.base import SandboxError
-from gateway.sandbox.changes import Changes
+from gateway.sandbox.changed_folders import ChangedFolders
 from gateway.sandbox.denied_programs import DeniedPrograms
 from gateway.sandbox.index import Listings, Tree, anchored
 from gateway.sandbox.kept import LAYERS, ROOMS
@@ -71,7 +71,7 @@ class Surveyor:
         self.denied = DeniedPrograms(judge.host)
         self._holds_secret = holds_secret
         self._secrets: WorkspaceSecrets | None = None
-        self.changes = Changes()
+        self.changes = ChangedFolders()
         self._watching = False  # from the first call on that may change something, or looks once more
 
     @property

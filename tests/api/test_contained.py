@@ -9,7 +9,7 @@ import subprocess
 from typing import TYPE_CHECKING
 
 import pytest
-from changes.worlds import tree
+from sandbox.changes.worlds import tree
 from warmed import warm
 
 from gateway.api.changes import Changes
@@ -113,7 +113,7 @@ def test_what_it_names_elsewhere_is_judged_before(place: Path) -> None:
 
 
 def test_what_cannot_be_saved_is_not_changed(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("gateway.changes.saver.MOST_COPIED", 3)
+    monkeypatch.setattr("gateway.sandbox.changes.saver.MOST_COPIED", 3)
     with Executor(opened(place)) as executor:
         done = executor.run(script(place, "open('new', 'w').write('x'); open('src/a', 'a').write('two')"))
     assert (done.verdict.changes, done.result.status) == ("keep", 1)
@@ -128,8 +128,8 @@ def test_what_cannot_be_saved_is_not_changed_by_whoever_tries_again(
     def refuses(*_given: object) -> None:
         raise OSError(errno.EXDEV, "another disk")
 
-    monkeypatch.setattr("gateway.changes.saver.Saver._link_to", refuses)
-    monkeypatch.setattr("gateway.changes.saver.MOST_COPIED", 3)
+    monkeypatch.setattr("gateway.sandbox.changes.saver.Saver._link_to", refuses)
+    monkeypatch.setattr("gateway.sandbox.changes.saver.MOST_COPIED", 3)
     tries = (
         f"import os\nfor _ in range(3):\n    try: {does}; print('done')\n    except PermissionError: print('refused')"
     )

@@ -9,7 +9,7 @@ import tempfile
 from typing import TYPE_CHECKING
 
 import pytest
-from changes.worlds import tree
+from sandbox.changes.worlds import tree
 from warmed import warm
 
 from gateway.api.changes import Changes
@@ -19,7 +19,6 @@ from gateway.approval.base import Decided
 from gateway.approval.callback import Callback
 from gateway.calls.containing import cannot_contain
 from gateway.calls.own_changes import PLACE
-from gateway.changes.listing import unpacked
 from gateway.config.load import Options
 from gateway.core.cancel import Cancel
 from gateway.core.errors import ConfigError, StoreError
@@ -27,6 +26,7 @@ from gateway.core.places import Places
 from gateway.model.call import RawCall
 from gateway.model.decision import Decision
 from gateway.render.changes import difference_text, review_text
+from gateway.sandbox.changes.listing import unpacked
 
 if TYPE_CHECKING:
     from collections.abc import Callable

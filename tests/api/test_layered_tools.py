@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import pytest
 from api.test_drafts import lays
 from api.test_turn_drafts import Turns
-from changes.worlds import tree
+from sandbox.changes.worlds import tree
 
 from gateway.api.changes import Changes
 from gateway.approval.base import Decided

@@ -7,7 +7,7 @@ import os
 from typing import TYPE_CHECKING
 
 import pytest
-from changes.worlds import tree
+from sandbox.changes.worlds import tree
 from warmed import warm
 
 from gateway.api.changes import Changes

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 from api.test_drafts import Project, lays
-from changes.worlds import tree
+from sandbox.changes.worlds import tree
 
 from gateway.api.changes import Changes
 from gateway.api.gateway import Gateway

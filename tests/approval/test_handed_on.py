@@ -5,16 +5,16 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import pytest
-from changes.worlds import changed
+from sandbox.changes.worlds import changed
 from warmed import warm
 
 from gateway.api.gateway import Gateway
 from gateway.approval.handed_on import MOST, changed_by_code
-from gateway.changes.store import UNDONE, Store
 from gateway.config.layers import local_folder
 from gateway.config.load import Options
 from gateway.core.places import Places
 from gateway.model.call import RawCall
+from gateway.sandbox.changes.store import UNDONE, Store
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

@@ -15,20 +15,18 @@ PACKAGE = Path(__file__).parents[2] / "gateway"
 # Modules that open by the built-in function, each only what no call may write: files of the gateway's own state, of its
 # package and of the kernel; what the person names on the command line; and what they have opened themselves before.
 OPENING = {
-    "agent/transcript.py", "approval/page_wire.py", "audit/files.py", "calls/fetching.py", "changes/keeping.py",
-    "changes/leaving.py", "changes/made_again.py", "changes/store.py", "changes/taken_out.py", "changes/undo.py",
-    "config/prebuilt.py", "config/wheel.py", "console/files.py", "frontends/batch.py", "frontends/cli/changes.py",
-    "frontends/cli/commands.py",
-    "frontends/cli/exec.py", "frontends/cli/new.py", "frontends/cli/policy.py",
-    "frontends/cli/policy_export.py", "frontends/cli/replay.py", "frontends/console_sources.py",
+    "agent/transcript.py", "approval/page_wire.py", "audit/files.py", "calls/fetching.py", "config/prebuilt.py",
+    "config/wheel.py", "frontends/batch.py", "frontends/cli/changes.py", "frontends/cli/commands.py",
+    "frontends/cli/exec.py", "frontends/cli/new.py", "frontends/cli/policy.py", "frontends/cli/policy_export.py",
+    "frontends/cli/replay.py", "frontends/console/files.py", "frontends/console_sources.py",
     "frontends/doctor_contained.py", "frontends/doctor_installation.py", "frontends/workers.py", "install/live.py",
-    "install/own_copy.py", "replay/columns.py", "replay/decisions.py",
-    "sandbox/after/new_repositories.py", "sandbox/after/originals.py",
-    "sandbox/after/quarantine.py", "sandbox/attempts.py", "sandbox/backends/whole_attempts.py",
-    "sandbox/backends/spaces_room.py", "sandbox/cgroup.py", "sandbox/diagnosis.py",
+    "install/own_copy.py", "replay/columns.py", "replay/decisions.py", "sandbox/after/new_repositories.py",
+    "sandbox/after/originals.py", "sandbox/after/quarantine.py", "sandbox/attempts.py",
+    "sandbox/backends/spaces_room.py", "sandbox/backends/whole_attempts.py", "sandbox/cgroup.py",
+    "sandbox/changes/keeping.py", "sandbox/changes/leaving.py", "sandbox/changes/made_again.py",
+    "sandbox/changes/store.py", "sandbox/changes/taken_out.py", "sandbox/changes/undo.py", "sandbox/diagnosis.py",
     "sandbox/drafts.py", "sandbox/egress/authority.py", "sandbox/egress/inject.py", "sandbox/egress/surroundings.py",
-    "sandbox/joining.py",
-    "sandbox/launched/rootfs.py", "sandbox/launched/supervisor.py", "sandbox/layers.py",
+    "sandbox/joining.py", "sandbox/launched/rootfs.py", "sandbox/launched/supervisor.py", "sandbox/layers.py",
     "sandbox/overlays.py", "sandbox/probe_cache.py", "sandbox/rooms.py", "sandbox/usage.py",
 }  # fmt: skip
 

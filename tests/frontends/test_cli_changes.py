@@ -8,11 +8,11 @@ from typing import Any
 
 import pytest
 
-from gateway.changes.area import Area
-from gateway.changes.leaving import leave_draft
-from gateway.changes.store import Store
 from gateway.config.layers import local_folder
 from gateway.core.places import Places
+from gateway.sandbox.changes.area import Area
+from gateway.sandbox.changes.leaving import leave_draft
+from gateway.sandbox.changes.store import Store
 
 
 @pytest.fixture

@@ -13,13 +13,13 @@ from warmed import warm
 from gateway.approval.saved_rules import SavedRules
 from gateway.audit.log import Log
 from gateway.config.load import Options
-from gateway.console.nodes import html
-from gateway.console.pages.suggestions import suggested as shown
 from gateway.core.errors import ConfigError
 from gateway.core.places import places
 from gateway.frontends import consent, console_work
 from gateway.frontends.cli.grants import revoke
 from gateway.frontends.cli.policy_suggest import suggest
+from gateway.frontends.console.nodes import html
+from gateway.frontends.console.pages.suggestions import suggested as shown
 from gateway.judge.judge import Judge
 from gateway.judge.pipeline import TEMP
 from gateway.model.call import RawCall

@@ -291,9 +291,9 @@ def test_a_file_of_git_that_is_a_link_is_not_shown(place: Place) -> None:
 
 def test_no_described_command_of_git_may_be_an_alias_unnoticed(place: Place) -> None:
     """Git runs an alias of a name where it knows none itself: every command that this git lacks is on the list."""
+    from gateway.commands.steering.git_keys import NOT_ALWAYS
     from gateway.config.compiling import shipped_sources
     from gateway.spec.commands import compile_description
-    from gateway.steering.git_keys import NOT_ALWAYS
 
     described = next(
         found

@@ -37,7 +37,7 @@ AREAS = {
         tuple(f"gateway/sandbox/{name}.py" for name in ("plan", "mounts", "profile", "survey", "agreed")),
         tuple(f"tests/sandbox/{name}.py" for name in _PLAN_TESTS),
     ),
-    "steering": Area(("gateway/steering", "gateway/host"), ("tests/host", "tests/steering", CORPUS)),
+    "steering": Area(("gateway/commands/steering", "gateway/host"), ("tests/host", "tests/commands/steering", CORPUS)),
 }
 
 

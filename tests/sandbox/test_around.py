@@ -21,7 +21,7 @@ from gateway.api.executor import Executor
 from gateway.api.gateway import Gateway
 from gateway.config.load import Options
 from gateway.model.decision import Decision
-from gateway.sandbox import changes, guard, index
+from gateway.sandbox import changed_folders, guard, index
 from gateway.sandbox.backends.bubblewrap import Bubblewrap
 from gateway.sandbox.backends.spaces import Spaces
 from gateway.sandbox.run import Runner
@@ -281,7 +281,7 @@ def test_new_folders_go_where_there_are_more_than_the_next_call_could_be_planned
 def test_where_no_watch_is_left_the_result_says_so_and_what_came_is_dealt_with(
     here: Place, form: type[Spaces | Bubblewrap], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(changes, "MOST", 2)
+    monkeypatch.setattr(changed_folders, "MOST", 2)
     with here.executor(form) as executor:
         here.write("mkdir -p a/b/.claude; echo x > a/b/.claude/settings.json")
         done = executor.run("make attempt").result

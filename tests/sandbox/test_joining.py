@@ -6,7 +6,7 @@ import os
 from typing import TYPE_CHECKING
 
 import pytest
-from changes.worlds import tree
+from sandbox.changes.worlds import tree
 
 from gateway.model.limits import Limits
 from gateway.model.plan import WRITE, Mount, Network, SandboxPlan

@@ -7,19 +7,19 @@ import os
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from changes.worlds import changed
 from hooking import SHELLS, World, before
+from sandbox.changes.worlds import changed
 
 from gateway.agents import AGENTS
 from gateway.agents.base import Reply
 from gateway.audit.log import FOLDER
 from gateway.audit.reading import Moment
-from gateway.changes.store import Store
 from gateway.config.layers import local_folder
 from gateway.core.places import places
 from gateway.frontends.arguments import HOOK, parse
 from gateway.frontends.hook import Asked, answer
 from gateway.frontends.hook_process import Cold
+from gateway.sandbox.changes.store import Store
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -8,7 +8,6 @@ from typing import Annotated
 import typer
 
 from gateway.calls.own_changes import PLACE
-from gateway.changes.listing import unpacked
 from gateway.config.load import Options
 from gateway.core.errors import ConfigError, Problem, StoreError
 from gateway.core.plainjson import loads
@@ -18,10 +17,11 @@ from gateway.frontends.output import write
 from gateway.frontends.session import folder
 from gateway.judge.judge import Judge
 from gateway.render.changes import list_data, list_text, show_text
+from gateway.sandbox.changes.listing import unpacked
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from gateway.changes.listing import Listed
+    from gateway.sandbox.changes.listing import Listed
 
 _SHOW = "show"
 

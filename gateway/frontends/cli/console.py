@@ -74,8 +74,8 @@ def _keep(name: str) -> int:
     """Keeps a secret that is typed at a terminal, where nobody sees it, or that standard input holds."""
     from getpass import getpass
 
-    from gateway.console.afar import secrets
     from gateway.core.places import DESK_FOLDER, places
+    from gateway.frontends.console.afar import secrets
 
     kept = os.path.join(places().state, DESK_FOLDER)
     secrets.path_of(kept, name)

@@ -26,8 +26,8 @@ from gateway.render.style import style_for
 
 if TYPE_CHECKING:
     from gateway.core.places import Places
-    from gateway.translation.engine import Engine
-    from gateway.translation.importing import Imported
+    from gateway.install.translation.engine import Engine
+    from gateway.install.translation.importing import Imported
 
 AGENTS = ("claude", "codex", "gemini", "opencode", "vscode", "cursor", "copilot")
 ALL = "all"
@@ -69,8 +69,8 @@ def import_(
     An imported allow is never wider than it was, an imported deny never narrower; each difference is shown by a call.
     Exit status: 0, 1 if --audit found something or you declined, 2 for a file that cannot be read.
     """
-    from gateway.translation.engine import Engine
-    from gateway.translation.importing import imported
+    from gateway.install.translation.engine import Engine
+    from gateway.install.translation.importing import imported
 
     names = _names(agents or [], files or [])
     if layer not in LAYERS:
@@ -102,8 +102,8 @@ def _names(agents: list[str], files: list[str]) -> list[str]:
 
 def _audit(made: tuple[Imported, ...], engine: Engine, here: Places, json: bool) -> int:
     from gateway.frontends.import_text import audit_data, audit_text
-    from gateway.translation.auditing import wrong
-    from gateway.translation.clients import CLIENTS
+    from gateway.install.translation.auditing import wrong
+    from gateway.install.translation.clients import CLIENTS
 
     shipped = engine.shipped()
     found = [one for each in made for one in wrong(each, CLIENTS[each.found.agent], engine, shipped)]
@@ -130,8 +130,8 @@ def _import(
     made: tuple[Imported, ...], here: Places, root: str, layer: str, output: str | None, *, replace: bool, json: bool
 ) -> int:
     from gateway.frontends.import_text import import_data, import_text
-    from gateway.translation.clients import CLIENTS
-    from gateway.translation.statements import layer as written
+    from gateway.install.translation.clients import CLIENTS
+    from gateway.install.translation.statements import layer as written
 
     statements = [one for each in made for one in each.translated.statements]
     titles = {name: client.TITLE for name, client in CLIENTS.items()}

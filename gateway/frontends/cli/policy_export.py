@@ -41,10 +41,10 @@ def export(
     What is allowed there is never more than policy allows. What is refused or asked about may be less: a second net for
     when no hook is there. What cannot be said is named on standard error. Exit status: 0, or 2 for a broken policy.
     """
+    from gateway.install.translation.clients import CLIENTS
+    from gateway.install.translation.engine import Engine
+    from gateway.install.translation.exporting import exported
     from gateway.judge.effective_policy import ACTIVE, effective
-    from gateway.translation.clients import CLIENTS
-    from gateway.translation.engine import Engine
-    from gateway.translation.exporting import exported
 
     if agent not in AGENTS:
         raise ConfigError(Problem(f"AGENT must be one of {', '.join(AGENTS)} (got `{safe_lines(agent)}`)"))

@@ -9,16 +9,16 @@ from __future__ import annotations
 
 import os
 
+from gateway.commands.steering.git_config import BadConfig, entries
 from gateway.sandbox.after.new_repositories import content_of, tame_config
 from gateway.sandbox.birth_time import born_ns
-from gateway.steering.git_config import BadConfig, entries
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
+    from gateway.commands.steering.git_config import Entry
     from gateway.sandbox.after.quarantine import Quarantine
-    from gateway.steering.git_config import Entry
 
 
 _MOST_INSIDE = 500  # names below one that is held, of which changes are looked for

@@ -9,17 +9,17 @@ import os
 import stat
 from time import time_ns
 
+from gateway.commands.steering import git_keys
+from gateway.commands.steering.git_config import BadConfig, entries, name_of
 from gateway.host.repository import is_like_bare
 from gateway.sandbox.real_paths import at
-from gateway.steering import git_keys
-from gateway.steering.git_config import BadConfig, entries, name_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator
 
+    from gateway.commands.steering.git_config import Entry
     from gateway.sandbox.after.quarantine import Quarantine
-    from gateway.steering.git_config import Entry
 
     Told = tuple[str, str]
 
