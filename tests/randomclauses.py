@@ -19,11 +19,11 @@ from gateway.policy.algebra.clauses import at_least, at_most
 from gateway.policy.algebra.dimensions import everything
 from gateway.policy.algebra.languages import UndecidedError
 from gateway.policy.algebra.regions import Point, uncovered
-from gateway.policy.answers import NO, YES
 from gateway.policy.candidates import BOTH, TARGET, WRITTEN
 from gateway.policy.compile import Bound, compile_policy
 from gateway.policy.modes import regions_of
 from gateway.policy.resolve import Resolution
+from gateway.policy.subject import NO, YES
 from gateway.policy.table import LANE, Judged, Policy
 
 if TYPE_CHECKING:

@@ -10,8 +10,7 @@ from gateway.approval.saved_rules import document_of, entry_of, rule_text
 from gateway.config.load import tool_names
 from gateway.core.errors import ConfigError
 from gateway.model.decision import Decision
-from gateway.model.rule import Rule
-from gateway.model.source import Source
+from gateway.model.rule import Rule, Source
 from gateway.model.verdict import Outcome, Reason
 from gateway.policy.always import alternatives
 from gateway.policy.change import Trial

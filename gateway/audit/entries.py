@@ -13,7 +13,6 @@ from gateway.model.decision import Decision
 from gateway.model.effect import HOLE
 from gateway.model.record import DECISION, MARK, OUTCOME, DecisionRecord, MarkRecord, OutcomeRecord
 from gateway.policy.explain import reason_of
-from gateway.policy.unjudged import is_own_reason
 from gateway.policy.wording import UNKNOWN, shortened
 
 TYPE_CHECKING = False
@@ -26,6 +25,7 @@ if TYPE_CHECKING:
     from gateway.model.plan import SandboxPlan
     from gateway.model.record import Rewritten
     from gateway.model.result import Result
+    from gateway.model.rule import Rule
     from gateway.model.verdict import Verdict
 
     Record = DecisionRecord | OutcomeRecord | MarkRecord
@@ -113,12 +113,18 @@ def decision(
         more["grant"] = redactor.input("", grant, lambda data: keyed(data, key))[0]
     if redacted:
         more["redacted"] = redacted
-    if is_own_reason(rule):
+    if rule.lane == "deny" and _is_own_reason(rule):
         more["because"] = redactor.text(rule.because, MOST_TARGET)[0]
     if rewritten is not None:
         before = rewritten.call
         more["hooks"], more["original"] = rewritten.hooks, _call(before, _encode(before.input), key)
     return f"{found},{_encode(more)[1:]}" if more else found + "}"
+
+
+def _is_own_reason(rule: Rule) -> bool:
+    from gateway.policy.unjudged import is_own_reason  # lazy: what is allowed needs none of it
+
+    return is_own_reason(rule)
 
 
 def call_digest(tool: str, given: Mapping[str, Any], key: bytes) -> str:

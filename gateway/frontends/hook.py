@@ -21,9 +21,9 @@ from gateway.agents.base import (
     Answer,
     Misfit,
     Reply,
+    shell_of,
     universal_refusal,
 )
-from gateway.agents.shells import shell_of
 from gateway.core.errors import CallError, GatewayError, fault
 from gateway.core.value import Value
 from gateway.frontends.hook_place import folder_of, mode_of, paused_of, root_of, worked_in

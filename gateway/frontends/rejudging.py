@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 
 from gateway.agents import AGENTS
-from gateway.agents.shells import shell_of
+from gateway.agents.base import shell_of
 from gateway.audit.entries import call_digest
 from gateway.audit.redact import is_withheld
 from gateway.calls.containing import cannot_contain

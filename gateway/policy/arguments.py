@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from gateway.model.effect import HOLE
 from gateway.policy import globs
-from gateway.policy.answers import MAYBE, NO, YES, negate
+from gateway.policy.subject import MAYBE, NO, YES, negate
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -9,9 +9,8 @@ from __future__ import annotations
 
 from gateway.model.effect import CARRIERS, HOLE, PATH_KINDS
 from gateway.policy import hosts, paths
-from gateway.policy.answers import MAYBE, NO, YES
 from gateway.policy.predicates import TESTS
-from gateway.policy.subject import Subject
+from gateway.policy.subject import MAYBE, NO, YES, Subject
 from gateway.policy.table import LANE
 
 TYPE_CHECKING = False

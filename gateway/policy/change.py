@@ -23,8 +23,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from gateway.model.command import Part
-    from gateway.model.rule import Rule
-    from gateway.model.source import Source
+    from gateway.model.rule import Rule, Source
     from gateway.model.verdict import Outcome, Reason, Verdict
     from gateway.policy.table import Judged
 

@@ -12,8 +12,8 @@ from __future__ import annotations
 
 from gateway.model.effect import HOLE
 from gateway.policy import automaton, globs
-from gateway.policy.answers import NO
 from gateway.policy.commandreading import SEPARATOR, fallback_words, judge, option_test, read, wrap_atoms, wrapped
+from gateway.policy.subject import NO
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ from __future__ import annotations
 from gateway.core.value import Value
 from gateway.model.effect import HOLE
 from gateway.policy import automaton, globs
-from gateway.policy.answers import MAYBE, NO, YES
+from gateway.policy.subject import MAYBE, NO, YES
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from gateway.model.effect import HOLE
 from gateway.policy import globs
-from gateway.policy.answers import MAYBE, NO, YES
+from gateway.policy.subject import MAYBE, NO, YES
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from gateway.model.decision import Decision
 from gateway.model.verdict import Outcome, Reason
-from gateway.policy.answers import NO
+from gateway.policy.subject import NO
 from gateway.policy.table import DEMANDS, EXCEPT, EXPIRES, LEVEL, REST
 
 TYPE_CHECKING = False

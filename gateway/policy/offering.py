@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from gateway.model.call import Call
 from gateway.model.effect import Item, Use
-from gateway.policy.answers import YES
 from gateway.policy.candidates import Finder
+from gateway.policy.subject import YES
 from gateway.policy.table import DELEGATE, EXCEPT, EXPIRES, LANE, LEVEL, REST
 
 TYPE_CHECKING = False

@@ -16,10 +16,9 @@ from gateway.model.call import Call
 from gateway.model.decision import LAYERS
 from gateway.model.effect import PATH_KINDS, Touch
 from gateway.policy import paths
-from gateway.policy.answers import NO, YES
 from gateway.policy.globs import fold_case
 from gateway.policy.predicates import PREDICATES, TESTS
-from gateway.policy.subject import Subject
+from gateway.policy.subject import NO, YES, Subject
 from gateway.policy.table import EXCEPT, EXPIRES, ID, LANE, LAYER, LEVEL, LOCK, REST
 from gateway.policy.trie import choose
 

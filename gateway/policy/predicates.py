@@ -14,7 +14,7 @@ from gateway.core.value import Value
 from gateway.model.decision import MODES
 from gateway.model.effect import HOLE, KINDS, PATH_KINDS
 from gateway.policy import arguments, commandtests, globs, hosts, paths
-from gateway.policy.answers import MAYBE, NO, YES, negate
+from gateway.policy.subject import MAYBE, NO, YES, negate
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -5,9 +5,8 @@ from __future__ import annotations
 from gateway.model.call import Call
 from gateway.model.effect import Touch
 from gateway.policy import paths
-from gateway.policy.answers import NO, YES
 from gateway.policy.predicates import TESTS
-from gateway.policy.subject import Subject
+from gateway.policy.subject import NO, YES, Subject
 from gateway.policy.table import EXCEPT, LANE, LEVEL
 
 TYPE_CHECKING = False

@@ -11,10 +11,10 @@ from gateway.model.changes import ASK, DISCARD, KEEP, NONE, mildest, strictest
 from gateway.model.decision import LAYERS, Decision
 from gateway.model.effect import BROUGHT, LEAVE, PATH_KINDS
 from gateway.model.verdict import Outcome, Reason, Verdict
-from gateway.policy.answers import NO, YES
 from gateway.policy.candidates import BOTH, TARGET, WITHOUT_COVER, WRITTEN, Finder
 from gateway.policy.fitting import fits, is_refused, is_unknown
 from gateway.policy.modes import REVIEWED_MODE, changes_in, classify, is_change, mode_decision
+from gateway.policy.subject import NO, YES
 from gateway.policy.table import (
     CHANGES,
     DELEGATE,

@@ -1,4 +1,8 @@
-"""What a predicate looks at."""
+"""What a predicate looks at, and its three answers, ordered so that `min` is "and" and `max` is "or".
+
+`MAYBE`: it holds only if a part of the call that is not known yet takes the right value. For deny and ask it counts,
+for allow it does not.
+"""
 
 from __future__ import annotations
 
@@ -8,6 +12,8 @@ if TYPE_CHECKING:
     from gateway.model.command import Part
     from gateway.model.context import Context
     from gateway.model.effect import Effect, Item
+
+NO, MAYBE, YES = 0, 1, 2
 
 
 class Subject:
@@ -28,3 +34,8 @@ class Subject:
         self.context = context
         self.effect = self.part = self.items = None
         self.allow = False
+
+
+def negate(answer: int) -> int:
+    """The answer to the opposite question; what may be may also not be."""
+    return YES - answer

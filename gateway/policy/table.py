@@ -5,8 +5,7 @@ from __future__ import annotations
 from gateway.core.value import Value
 from gateway.model.changes import KEEP
 from gateway.model.decision import LAYERS
-from gateway.model.rule import Rule
-from gateway.model.source import Source
+from gateway.model.rule import Rule, Source
 from gateway.policy import paths
 
 TYPE_CHECKING = False

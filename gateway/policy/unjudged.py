@@ -6,8 +6,7 @@ from gateway.model.analysis import Analysis
 from gateway.model.decision import Decision
 from gateway.model.effect import Item, Use
 from gateway.model.facts import NO_FACTS
-from gateway.model.rule import Rule
-from gateway.model.source import Source
+from gateway.model.rule import Rule, Source
 from gateway.model.verdict import Outcome, Reason, Verdict
 
 TYPE_CHECKING = False

@@ -9,9 +9,9 @@ from gateway.model.decision import Decision
 from gateway.model.effect import HOLE, Touch
 from gateway.model.verdict import Reason
 from gateway.policy import commandpattern
-from gateway.policy.answers import NO
 from gateway.policy.commandtests import compiled_command, word_answer
 from gateway.policy.predicates import PREDICATES
+from gateway.policy.subject import NO
 from gateway.policy.table import EXPIRES, LANE, LEVEL
 
 TYPE_CHECKING = False

@@ -14,8 +14,7 @@ from gateway.model.context import Context
 from gateway.model.decision import Decision
 from gateway.model.effect import Connect, Exec, Item, Push, Touch, Use
 from gateway.model.facts import Facts
-from gateway.model.rule import Rule
-from gateway.model.source import Source
+from gateway.model.rule import Rule, Source
 from gateway.model.verdict import Outcome, Reason, Verdict
 from gateway.policy.condensed import MAX_RULE, MAX_TARGET, condensed
 from gateway.policy.confine import Enforced

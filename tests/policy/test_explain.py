@@ -14,8 +14,7 @@ from gateway.model.context import Context
 from gateway.model.decision import Decision
 from gateway.model.effect import HOLE, Code, Connect, Credential, Effect, Exec, Item, Opaque, Push, Touch, Use
 from gateway.model.facts import Facts, PathFact
-from gateway.model.rule import Rule
-from gateway.model.source import Source
+from gateway.model.rule import Rule, Source
 from gateway.model.verdict import Outcome, Reason, Verdict
 from gateway.policy.confine import SYSTEM, Confinement, Enforced, confinement
 from gateway.policy.explain import MAX_SEGMENT, REASONS, explain, message, reason_of

@@ -10,9 +10,8 @@ from gateway.model.call import Call, RawCall
 from gateway.model.context import Context
 from gateway.model.effect import HOLE, Touch
 from gateway.policy.anchors import Anchors
-from gateway.policy.answers import MAYBE, NO, YES
 from gateway.policy.predicates import PREDICATES
-from gateway.policy.subject import Subject
+from gateway.policy.subject import MAYBE, NO, YES, Subject
 from gateway.tools.text import parse_call_text
 
 ANCHORS = Anchors("/p", "/p", "/p", "/home/dev", False)

@@ -29,8 +29,7 @@ from gateway.model.effect import (
     Touch,
     Use,
 )
-from gateway.model.rule import Rule
-from gateway.model.source import Source
+from gateway.model.rule import Rule, Source
 from gateway.model.verdict import Reason
 from gateway.policy.table import mode_rule
 from gateway.policy.telling import GRAVEST_FIRST, rank, tells_more
