@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from typing import TYPE_CHECKING, TypeVar
+from zlib import crc32
 
 from hypothesis import HealthCheck, settings
 
@@ -32,7 +33,9 @@ SEARCH = settings(max_examples=int(LONG), print_blob=True) if LONG else settings
 Case = TypeVar("Case")
 
 
-def share(cases: Iterable[Case], of: int, number: int = 0) -> list[Case]:
-    """All cases in a thorough run, else each so many-th of them, beginning with another one for another number: so that
-    where many things meet many others, each is tried in every run, and all pairs in a thorough one."""
-    return list(cases) if THOROUGH else list(cases)[number % of :: of]
+def share(cases: Iterable[Case], of: int, number: int | str = 0) -> list[Case]:
+    """All cases in a thorough run, else each so many-th of them, beginning with another one for another number or name:
+    so that where many things meet many others, each is tried in every run, and all pairs in a thorough one. A name
+    stands for the same cases in every run."""
+    start = crc32(number.encode()) if isinstance(number, str) else number
+    return list(cases) if THOROUGH else list(cases)[start % of :: of]

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from warmed import warm
 
 from gateway.core import installation
 from gateway.core.installation import environment_of, holds, names
@@ -29,6 +30,7 @@ class Project:
         (self.root / "src").mkdir()
         (self.root / "src/a.py").write_text("a = 1\n")
         self.python = self.root / ".venv/bin/python"
+        warm(self.home / ".cache/gateway")
         venv.create(self.root / ".venv", symlinks=True)
         site = self.root / ".venv" / f"lib/python{sys.version_info[0]}.{sys.version_info[1]}" / "site-packages"
         others = next(each for each in sys.path if each.endswith("site-packages"))
@@ -160,17 +162,17 @@ def test_no_tool_writes_it(project: Project, tool: str) -> None:
     assert (_word(line), _rule(line)) == ("deny", RULE)
 
 
-@pytest.mark.parametrize(
-    "attempt",
-    [
-        "rm -rf .venv", "mv .venv v2", "echo x >> .venv/pyvenv.cfg", "rm .venv/bin/python3",
-        "chmod -x .venv/bin/gateway", "ln -sfn /tmp .venv/bin/python3", "ln .venv/bin/gateway hard && echo x > hard",
-        "touch .venv/bin/new", "mv ../project ../other",
-    ],
-)  # fmt: skip
-def test_a_confined_program_cannot_change_it_either(project: Project, attempt: str) -> None:
-    """The text is in a file, so nobody can foresee what it does."""
-    (project.root / "attempt.sh").write_text(attempt + "\n")
+ATTEMPTS = [
+    "rm -rf .venv", "mv .venv v2", "echo x >> .venv/pyvenv.cfg", "rm .venv/bin/python3",
+    "chmod -x .venv/bin/gateway", "ln -sfn /tmp .venv/bin/python3", "ln .venv/bin/gateway hard && echo x > hard",
+    "touch .venv/bin/new", "mv ../project ../other",
+]  # fmt: skip
+
+
+def test_a_confined_program_cannot_change_it_either(project: Project) -> None:
+    """The texts are in a file, so nobody can foresee what they do."""
+    tried = "".join(f"( {each} ) && worked='{each}'\n" for each in ATTEMPTS)
+    (project.root / "attempt.sh").write_text(f'worked=\n{tried}test "$worked" || exit 7\necho "$worked"\n')
     folder = project.home / "all"
     folder.mkdir(exist_ok=True)
     (folder / "user.yaml").write_text(
@@ -178,7 +180,7 @@ def test_a_confined_program_cannot_change_it_either(project: Project, attempt: s
     )
     before = _state(project.root / ".venv")
     done = project.run("exec", "--mode", "accept_edits", "--policies", str(folder), "--", "bash", "attempt.sh")
-    assert done.returncode not in (0, 126), (done.stdout, done.stderr)
+    assert (done.returncode, done.stdout) == (7, b""), done  # none of them
     assert _state(project.root / ".venv") == before
     # The twin: by a gateway that lies elsewhere, an environment is a folder like others.
     (project.root / "src/x").write_text("")

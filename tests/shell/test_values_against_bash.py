@@ -8,6 +8,7 @@ import shutil
 import subprocess
 
 import pytest
+from fuzzing import THOROUGH
 
 from gateway.model.effect import HOLE
 from gateway.shell.folding import folded
@@ -16,7 +17,7 @@ from gateway.shell.reading import read
 BASH = shutil.which("bash") or ""
 pytestmark = pytest.mark.skipif(not BASH, reason="bash is not installed")
 ENV = {"HOME": "/home/dev", "PATH": "/nonexistent", "LC_ALL": "C.UTF-8"}
-TEXTS = 600
+TEXTS = 600 if THOROUGH else 150
 
 RUNNING = r"""
 command_not_found_handle() { printf '%s\0' "$@" $'\1' >&9; return $((${#1} % 2)); }
