@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from warmed import warm
 
 from gateway.agents import AGENTS
 from gateway.core.line import client_line
@@ -137,11 +138,9 @@ def test_a_hook_that_refuses_everything_could_be_better(says: str, world) -> Non
 @pytest.mark.parametrize("name", AGENTS)
 def test_the_very_line_is_run_and_every_dialect_is_answered(name: str, world) -> None:
     world.put(name)
-    environment = {
-        "HOME": str(world.home),
-        "PATH": os.environ["PATH"],
-        "XDG_CACHE_HOME": str(world.home.parent / "cache"),
-    }
+    cache = world.home.parent / "cache"
+    warm(cache / "gateway")
+    environment = {"HOME": str(world.home), "PATH": os.environ["PATH"], "XDG_CACHE_HOME": str(cache)}
 
     def run(words: Any, given: bytes) -> tuple[int, bytes, bytes]:
         done = subprocess.run(
