@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 
     from gateway.approval.proposals import Kept
     from gateway.frontends.finding import Finding
-    from gateway.judge.policy_tests import Report
+    from gateway.judge.policy_tables import Report
 
 _WORK = os.path.join(os.path.dirname(os.path.abspath(__file__)), "console_work.py")
 _RECENT = 8 << 20  # bytes of the record that are looked through before an index is made
@@ -202,7 +202,7 @@ class ConsoleSources:
         """What `gateway policy test` finds."""
         from gateway.config.descriptions import find_descriptions
         from gateway.config.layers import find_files
-        from gateway.judge.policy_tests import run_tests
+        from gateway.judge.policy_tables import run_tests
 
         options = Options(self.cwd, root=project_root(os.path.realpath(self.cwd)))
         where = places()

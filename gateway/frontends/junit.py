@@ -8,7 +8,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from gateway.judge.policy_tests import Case, Report
+    from gateway.judge.policy_tables import Report
+    from gateway.judge.policy_tests import Case
 
 
 def junit(report: Report, least_coverage: float | None = None) -> str:

@@ -11,7 +11,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from gateway.judge.policy_tests import Report
+    from gateway.judge.policy_tables import Report
     from gateway.policy.lint.clauses import Finding
 
 _LEVELS = {"error": "error", "warning": "warning", "info": "note"}

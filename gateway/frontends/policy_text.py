@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from gateway.judge.effective_policy import DescribedPrograms, Effective, ListedRule, SourceState
-    from gateway.judge.policy_tests import Report
+    from gateway.judge.policy_tables import Report
     from gateway.policy.lint.lint import Finding
     from gateway.render.style import Style
     from gateway.tools.registry import Registry

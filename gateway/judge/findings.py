@@ -1,4 +1,4 @@
-"""What the linter finds, held against the engine: examples that fail, and the calls that findings show as proof."""
+"""What the linter finds, held against the engine: examples and tests that fail, calls that findings show as proof."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
     from gateway.core.places import Places
-    from gateway.judge.policy_tests import Trials
+    from gateway.judge.policy_tests import Case, Trials
     from gateway.model.context import Context
     from gateway.model.rule import Rule
     from gateway.model.verdict import Verdict
@@ -39,6 +39,12 @@ def failing_examples(bound: Iterable[Bound], trials: Trials) -> Iterator[Finding
                         "failing-example", "error", each.layer, each.file, rule["line"], rule["id"], case.problem,
                         "correct the rule or the example: `gateway policy test` runs them one by one",
                     )  # fmt: skip
+
+
+def failing_test(layer: str, case: Case) -> Finding:
+    """A warning for a row of a table that does not hold: the policy loads, and does not do what it says it does."""
+    remedy = "correct the rules or the row: `gateway policy test` runs them one by one"
+    return Finding("failing-test", "warning", layer, case.file, case.line, case.rule, case.problem, remedy)
 
 
 def without_effect(bound: Sequence[Bound], trials: Trials, levels: dict[str, str]) -> Iterator[Finding]:

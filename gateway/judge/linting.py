@@ -1,11 +1,12 @@
-"""Everything that lint finds of policy files: what is odd, which examples fail, which rules have no effect."""
+"""Everything that lint finds of policy files: what is odd, what examples and tests fail, which rules have no effect."""
 
 from __future__ import annotations
 
 import time
 
-from gateway.judge.findings import Confirmed, confirm, failing_examples, without_effect
-from gateway.judge.policy_tests import Trials, described_by, read_layers
+from gateway.judge.findings import Confirmed, confirm, failing_examples, failing_test, without_effect
+from gateway.judge.policy_tables import run_tables
+from gateway.judge.policy_tests import Trials, described_by, is_packaged, read_layers
 from gateway.policy.lint.lint import ToolTraits, lint
 
 TYPE_CHECKING = False
@@ -29,7 +30,9 @@ def linted(
     odd = lint(bound, traits_of(registry), home=trials.world.home, now=time.time())
     found = confirm(odd, bound, trials, levels)
     examples, idle = failing_examples(bound, trials), without_effect(bound, trials, levels)
-    return found.replace(findings=(*examples, *found.findings, *idle))
+    rows = run_tables(files, layered, bound, trials, places.home, root, lambda path: not is_packaged(path))
+    failing = [failing_test(layer, case) for layer, case, _ in rows if case.problem]
+    return found.replace(findings=(*examples, *found.findings, *idle, *failing))
 
 
 def traits_of(registry: Registry) -> dict[str, ToolTraits]:

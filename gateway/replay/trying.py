@@ -16,7 +16,7 @@ from gateway.install.translation.asked import Where, shown
 from gateway.install.translation.auditing import harm
 from gateway.judge.findings import confirm
 from gateway.judge.linting import traits_of
-from gateway.judge.policy_tests import run_tests
+from gateway.judge.policy_tables import run_tests
 from gateway.model.decision import Decision
 from gateway.policy.lint.lint import lint
 from gateway.policy.wording import shortened, visible

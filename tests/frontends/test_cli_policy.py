@@ -377,6 +377,18 @@ def test_lint_says_that_an_example_fails(place: Place) -> None:
     )
 
 
+def test_lint_says_which_rows_of_tables_fail_beside_a_file_too(place: Place) -> None:
+    path = place.put("team.yaml", "allow: ['Bash(true)']\ntests:\n  - {call: Bash(true), expect: deny}\n")
+    beside = place.put(
+        "team.tests.yaml", "tests:\n  - {call: Bash(true), expect: allow}\n  - {call: Bash(rm x), expect: deny}\n"
+    )
+    status, found = place.data("policy", "lint", str(path))
+    assert (status, [(each["id"], each["severity"], each["file"], each["line"]) for each in found["findings"]]) == (
+        1,
+        [("failing-test", "warning", str(path), 4), ("failing-test", "warning", str(beside), 4)],
+    )
+
+
 def test_lint_makes_little_of_a_door_that_another_rule_holds(place: Place) -> None:
     text = "allow: ['Bash(python3 *)']\ndeny: ['Bash(python3 -c *)']"
     status, found = place.data("policy", "lint", str(place.put("team.yaml", text)))

@@ -13,7 +13,8 @@ from gateway.config.load import Options, load_policy
 from gateway.core.errors import ConfigError
 from gateway.core.places import Places
 from gateway.host.frozen import EXAMPLE, world
-from gateway.judge.policy_tests import Report, as_call, check_examples, read_layers, run_tests, stack_for
+from gateway.judge.policy_tables import Report, run_tests
+from gateway.judge.policy_tests import as_call, check_examples, read_layers, stack_for
 from gateway.policy.table import TEXT
 from gateway.spec.tools import compile_tools
 from gateway.tools.registry import Registry

@@ -13,7 +13,8 @@ from gateway.config.load import tool_names
 from gateway.config.shipped import load_tools
 from gateway.core.errors import ConfigError
 from gateway.core.places import places
-from gateway.judge.policy_tests import Trials, check_examples, run_tests, stack_for
+from gateway.judge.policy_tables import run_tests
+from gateway.judge.policy_tests import Trials, check_examples, stack_for
 from gateway.model.decision import LAYERS
 from gateway.model.effect import KINDS
 from gateway.model.limits import LIMITS

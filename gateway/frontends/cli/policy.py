@@ -129,8 +129,9 @@ def run(
     hold here are tested. Exit status: 0, 1 if anything failed or too little is exercised, 2 for a broken file.
     """
     from gateway.config.descriptions import find_descriptions
-    from gateway.config.layers import find_files
-    from gateway.judge.policy_tests import TESTS_ENDING, run_tests, stack_for
+    from gateway.config.layers import TESTS_ENDING, find_files
+    from gateway.judge.policy_tables import run_tests
+    from gateway.judge.policy_tests import stack_for
 
     if min_coverage is not None and not 0 <= min_coverage <= 100:
         raise ConfigError(Problem(f"--min-coverage must be from 0 to 100 (got `{min_coverage:g}`)"))
@@ -218,12 +219,14 @@ def lint(
     format: _Format = "text",  # noqa: A002 - as the option is called
     unused: _Unused = None,
 ) -> int:
-    """Find rules that never speak, say what others say, open more than they seem to, or fail their own examples.
+    """Find rules that never speak, say what others say, open more than they seem to, or fail
+    their own examples and tests.
 
     Without FILE, the layers that hold here are looked at. Exit status: 0, 1 for anything worse than a remark, 2 for a
     broken file.
     """
     from gateway.config.descriptions import find_descriptions
+    from gateway.config.layers import TESTS_ENDING
     from gateway.judge.findings import not_read
     from gateway.judge.linting import linted
     from gateway.judge.policy_tests import is_packaged, read_layers, stack_for
@@ -250,7 +253,8 @@ def lint(
         findings += remarks
         complain(f"note: {why_none}\n" if why_none else "")
     if files:
-        wanted = {os.path.realpath(name) for name in files}
+        tables = [name.removesuffix(".yaml") + TESTS_ENDING for name in files]
+        wanted = {os.path.realpath(name) for name in (*files, *tables)}
         findings = [finding for finding in findings if os.path.realpath(finding.file) in wanted]
     else:  # nobody can change what is packaged, and it need not decide everywhere
         findings = [finding for finding in findings if not is_packaged(finding.file)]

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
     from gateway.approval.proposals import Kept
     from gateway.judge.judge import Judge
-    from gateway.judge.policy_tests import Report
+    from gateway.judge.policy_tables import Report
     from gateway.model.verdict import Verdict
 
 

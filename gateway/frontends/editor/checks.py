@@ -6,7 +6,7 @@ import os
 import re
 
 from gateway.config.descriptions import find_descriptions
-from gateway.config.layers import PRESETS, LayerFolder, PolicyFile, find_files, layer_folders
+from gateway.config.layers import PRESETS, TESTS_ENDING, LayerFolder, PolicyFile, find_files, layer_folders
 from gateway.config.load import Options, project_root, tool_files, tool_names
 from gateway.config.near_misses import DROP_INS, POLICY
 from gateway.config.shipped import load_descriptions, load_tools
@@ -15,7 +15,7 @@ from gateway.core.places import places
 from gateway.core.value import Value
 from gateway.frontends.editor.vocabulary import Names
 from gateway.judge.linting import linted
-from gateway.judge.policy_tests import TESTS_ENDING, is_packaged, stack_for
+from gateway.judge.policy_tests import is_packaged, stack_for
 from gateway.model.decision import LAYERS
 from gateway.spec.policy import parse_policy
 

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from gateway.judge.effective_policy import ListedRule
-    from gateway.judge.policy_tests import Report
+    from gateway.judge.policy_tables import Report
 
 
 def coverage(found: Report, own: Sequence[ListedRule], decided: Mapping[str, int], days: int) -> Page:
