@@ -125,3 +125,40 @@ _CLIENTS: dict[str, Callable[[Host, Context], ClientFact]] = {
     "aws": _aws,
     "gcloud": _gcloud,
 }
+
+
+def socket_of(name: str, host: Host, context: Context) -> tuple[str, str]:
+    """The socket of the daemon that a client speaks to, and why there is none to be told, "" if there is."""
+    try:
+        return _SOCKETS[name](host, context), ""
+    except (_Unclear, NotRead) as unclear:
+        return "", str(unclear)
+
+
+_UNIX = "unix://"
+_OF_DOCKER = "/var/run/docker.sock"
+
+
+def _docker(host: Host, context: Context) -> str:
+    from gateway.commands.steering.docker_contexts import chosen, place, socket
+
+    if host.variable("DOCKER_CONFIG"):
+        raise _Unclear("DOCKER_CONFIG is set")
+    said = host.variable("DOCKER_HOST")
+    if not said:
+        folder = f"{context.home}/.docker"
+        name = host.variable("DOCKER_CONTEXT") or chosen(_text(f"{folder}/config.json", host, context))
+        said = (
+            socket(_text(f"{folder}/{place(name)}", host, context))
+            if name not in ("", "default")
+            else f"{_UNIX}{_OF_DOCKER}"
+        )
+    path = said.removeprefix(_UNIX)
+    if not said.startswith(_UNIX) or not path.startswith("/"):
+        raise _Unclear("its daemon is reached by no socket of this machine")
+    if may_be_written(path, host, context):
+        raise _Unclear(f"calls may write {path}")
+    return path
+
+
+_SOCKETS: dict[str, Callable[[Host, Context], str]] = {"docker": _docker}

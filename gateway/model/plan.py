@@ -40,7 +40,8 @@ class Endpoint(Value):
     only read, which is one host's and the web's; `asked` where somebody who was asked while the call
     ran let it go to this very host and port, which opens public addresses alone; "" for any. Of a host to read from,
     `named_by`: hosts whose answers say which files it has, so that only few others can be asked for; `also`: requests
-    with a body that read there (`gateway.sandbox.egress.reading_posts`)."""
+    with a body that read there (`gateway.sandbox.egress.reading_posts`). `socket`: where a daemon of this machine
+    listens that the name stands for, "" for a host; `told`: the variable that tells its client the name."""
 
     host: str
     port: int = 0
@@ -48,6 +49,8 @@ class Endpoint(Value):
     access: str = ""
     named_by: tuple[str, ...] = ()
     also: tuple[str, ...] = ()
+    socket: str = ""
+    told: str = ""
 
 
 class Injection(Value):

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from gateway.model.effect import Touch
     from gateway.model.facts import Facts
     from gateway.model.verdict import Verdict
+    from gateway.policy.daemons import Look
     from gateway.policy.installs import Registry
     from gateway.policy.table import Policy
 
@@ -157,7 +158,8 @@ class Grants(Value):
     profile holds on top. `network`: off, listed or open. `given`: what a rule by its name lets be written in the real
     temporary folder, of which a call has one of its own. `installer`: the name of the one by which
     a contained call reads from registries, and by nothing else; `fetched`: of the one that fetches what the call
-    installs in a step of its own, before the call runs, from `registries`."""
+    installs in a step of its own, before the call runs, from `registries`. `look`: what of a daemon of this machine it
+    is shown."""
 
     kind: str
     profiled: bool = False
@@ -171,6 +173,7 @@ class Grants(Value):
     installer: str = ""
     fetched: str = ""
     registries: tuple[Contact, ...] = ()
+    look: Look | None = None
 
 
 def grants_of(verdict: Verdict, profile: Mapping[str, Any]) -> Grants:
@@ -247,7 +250,7 @@ def grants_of(verdict: Verdict, profile: Mapping[str, Any]) -> Grants:
         for path in shown(verdict.analysis, profile.get("read", ()), context.home):
             reads[Reach(path, path, rule=BY_PROFILE)] = None
     network = "listed" if contacts else "off"
-    installer, fetched = None, ""
+    installer, fetched, look = None, "", None
     apart: list[Contact] = []
     if verdict.contained:
         network, contacts = "off", {}  # what is left of hosts is its session's loopback
@@ -267,8 +270,13 @@ def grants_of(verdict: Verdict, profile: Mapping[str, Any]) -> Grants:
         asked = profile.get("network") or ("listed" if profile.get("hosts") else "off")
         if asked == "open" or (asked == "listed" and profile.get("hosts")):
             network = asked
+    if (daemons := profile.get("daemons")) and not verdict.contained:
+        from gateway.policy.daemons import look_of  # lazy: few policies name any
+
+        look = look_of(verdict.analysis, daemons)
+        network = "listed" if look is not None and network == "off" else network
     if dict(verdict.demands).get("network") == "off":
-        network, contacts, installer, fetched, apart = "off", {}, None, "", []
+        network, contacts, installer, fetched, apart, look = "off", {}, None, "", [], None
     return Grants(
         who,
         profiled,
@@ -282,6 +290,7 @@ def grants_of(verdict: Verdict, profile: Mapping[str, Any]) -> Grants:
         installer=installer.name if installer is not None else "",
         fetched=fetched,
         registries=tuple(apart),
+        look=look,
     )
 
 
@@ -343,6 +352,7 @@ def confinement(verdict: Verdict, enforced: Enforced = NOTHING_KNOWN) -> Confine
     writes = [each.path for each in grants.writes]
     contacted = [_contacted(each) for each in grants.contacts]
     contacted += [f"{each.host} (only read from, before anything of it runs)" for each in grants.registries]
+    contacted += [f"{grants.look.daemon.name}'s daemon (only read from)"] if grants.look is not None else []
     if grants.profiled:
         reads += profile.get("read", ())
         if verdict.contained:

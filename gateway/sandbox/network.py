@@ -20,9 +20,11 @@ OFF = Network()
 
 
 def network_of(
-    grants: Grants, profile: Profile, refused: tuple[Refused, ...], only: tuple[Only, ...], session: str = ""
-) -> tuple[Network, list[tuple[str, str]]]:
-    """The network, and what is withheld of it with the reason. `session`: a name of the call's, "" for none."""
+    grants: Grants, profile: Profile, refused: tuple[Refused, ...], only: tuple[Only, ...], session: str = "",
+    daemon: tuple[str, str] = ("", ""),
+) -> tuple[Network, list[tuple[str, str]]]:  # fmt: skip
+    """The network, and what is withheld of it with the reason. `session`: a name of the call's, "" for none. `daemon`:
+    the socket of the one that the call is shown, and why there is none to be reached."""
     if grants.network == "off":
         return OFF, []
     withheld: list[tuple[str, str]] = []
@@ -46,6 +48,12 @@ def network_of(
             withheld.append((f"connect {each.host}", f"rule `{rule}` refuses it"))
         else:
             allow.append(each)
+    if grants.look is not None and not shut:  # no host: lists of hosts do not speak of it
+        also, shown, (socket, why) = grants.look.also, grants.look.daemon, daemon
+        if socket:
+            allow.append(Endpoint(shown.host, 0, BY_PROFILE, READ, also=also, socket=socket, told=shown.variable))
+        elif why:
+            withheld.append((f"{shown.name}'s daemon", why))
     if shut or (mode == "listed" and not allow):
         return OFF, withheld
     deny = tuple(Endpoint(each.host, each.port, each.rule) for each in refused)

@@ -79,7 +79,7 @@ class _Planning:
         self._prune()
         searched, held = self._protect()
         private = self._private()
-        network, refused = network_of(self.grants, self.profile, survey.refused, survey.only, self.room)
+        network, refused = network_of(self.grants, self.profile, survey.refused, survey.only, self.room, survey.daemon)
         self.withheld.update(dict.fromkeys(refused))
         if len(self.mounts) > MAX_MOUNTS:
             raise SandboxError(f"the plan would need more than {MAX_MOUNTS:,} mounts", "work in a smaller folder")

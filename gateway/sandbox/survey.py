@@ -246,6 +246,11 @@ class _Look:
             from gateway.sandbox.rooms import brought as brought_to  # lazy: a call without a session has no room
 
             brought = brought_to(f"{self.surveyor.state}/{ROOMS}", context.room)
+        daemon = ("", "")
+        if grants.look is not None:
+            from gateway.sandbox.daemons import daemon_of  # lazy: few calls look at one
+
+            daemon = daemon_of(grants.look.daemon, self.host, context, self._place)
         for path in (*context.workspace, context.cwd, context.home, *named, *brought):
             self._place(path)
         for found in roots.values():
@@ -265,26 +270,12 @@ class _Look:
             self._add(self.surveyor.denied.look(self.policy, search_path, started))
         refused, only = host_rules.in_force(self.verdict)
         return Survey(
-            context.home,
-            system,
-            links=links,
-            tools=tools,
-            search_path=search_path,
-            places=self.places,
-            roots=roots,
-            repositories=repositories,
-            marks=tuple(self.marks.values()),
-            searched=tuple(self.searched),
-            own=self._own(),
-            refused=refused,
-            only=only,
-            variables=environment,
-            layers=f"{self.surveyor.state}/{LAYERS}",
-            secrets=self._secrets(),
-            rooms=f"{self.surveyor.state}/{ROOMS}",
-            brought=brought,
-            packages=packages_of(self.surveyor.state, self.verdict, self.host),
-        )
+            context.home, system, links=links, tools=tools, search_path=search_path, places=self.places, roots=roots,
+            repositories=repositories, marks=tuple(self.marks.values()), searched=tuple(self.searched), own=self._own(),
+            refused=refused, only=only, variables=environment, layers=f"{self.surveyor.state}/{LAYERS}",
+            secrets=self._secrets(), rooms=f"{self.surveyor.state}/{ROOMS}", brought=brought,
+            packages=packages_of(self.surveyor.state, self.verdict, self.host), daemon=daemon,
+        )  # fmt: skip
 
     def _secrets(self) -> Found:
         """The workspace's secrets, where the call reaches hosts and a rule lets run what nobody has seen."""

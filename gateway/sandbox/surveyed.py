@@ -45,7 +45,8 @@ class Survey(Value):
     that the call may inherit from. `layers`: where changes to caches are kept. `secrets`: what the workspace holds of
     them, looked for only where the call could carry them away. `rooms`: where what sessions share is kept; `brought`:
     files of the real temporary folder that are in the session's as well. `packages`: where the project's calls have
-    installed some of Python, or a contained one may; "" for no such place.
+    installed some of Python, or a contained one may; "" for no such place. `daemon`: the socket of the daemon that the
+    call is shown, and why there is none to be told.
     """
 
     home: str
@@ -67,3 +68,4 @@ class Survey(Value):
     rooms: str = ""
     brought: tuple[str, ...] = ()
     packages: str = ""
+    daemon: tuple[str, str] = ("", "")

@@ -28,6 +28,8 @@ SANDBOX = {
     "one that may only be read from",
     "registries": "installers that contained calls may use: they only read from their registries, and code of what "
     "they fetch runs without a network; [] for none",
+    "daemons": "daemons of this machine whose client may show what they tell (`docker ps`, `docker logs`), of calls "
+    "that do nothing else: requests that only show pass, and the socket is not seen; [] for none",
     "network": "off: none; listed: only `hosts`; open: any public one",
     "sockets": "paths of local sockets that may be connected to",
     "env": "globs over names of environment variables that are passed on; what looks like a secret only by its name",
@@ -52,7 +54,9 @@ READ_HOST = {
 }
 ACCESS = ("read",)
 ALSO = ("graphql", "npm-audit", "aws")
+DAEMONS = ("docker",)
 REGISTRIES = ("npm", "pip", "uv", "cargo")
+SOME = {"registries": REGISTRIES, "daemons": DAEMONS}
 _TOKEN = frozenset("abcdefghijklmnopqrstuvwxyz0123456789-_")
 
 
@@ -67,8 +71,8 @@ def read_sandbox(node: Node, complaints: Complaints) -> dict[str, Any]:
             found[name] = read.choices(value, what, WEAKER, complaints)
         elif name == "permit":
             found[name] = read.choices(value, what, PERMITS, complaints)
-        elif name == "registries":
-            found[name] = read.choices(value, what, REGISTRIES, complaints) if value.value != [] else []
+        elif name in SOME:
+            found[name] = read.choices(value, what, SOME[name], complaints) if value.value != [] else []
         elif name == "set":
             given = read.mapping(value, what, complaints)
             found[name] = {key: read.text(item, f"`{key}`", complaints, empty=True) for key, item in given.items()}

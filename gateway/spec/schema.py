@@ -29,7 +29,7 @@ from gateway.spec.policy import EXTENDS_LEVELS, KEYS, TESTS, VERSION
 from gateway.spec.reference.predicates import DESCRIBED
 from gateway.spec.remote import REMOTE, remote_schema
 from gateway.spec.rules import DELEGATES, FIELDS, ID_PATTERN
-from gateway.spec.sandbox import ACCESS, ALSO, INJECT, NETWORKS, PERMITS, READ_HOST, REGISTRIES, SANDBOX, WEAKER
+from gateway.spec.sandbox import ACCESS, ALSO, INJECT, NETWORKS, PERMITS, READ_HOST, SANDBOX, SOME, WEAKER
 from gateway.spec.servers import MOST_SECONDS as MOST_SERVER_SECONDS
 from gateway.spec.servers import NAME_PATTERN as SERVER_NAME
 from gateway.spec.servers import SERVER
@@ -259,7 +259,7 @@ def _settings() -> dict[str, Any]:
         "set": variables,
         "weaker": _one_or_many(_enum(WEAKER)),
         "permit": _one_or_many(_enum(PERMITS)),
-        "registries": _one_or_many(_enum(REGISTRIES), 0),
+        **{name: _one_or_many(_enum(words), 0) for name, words in SOME.items()},
         "inject": {"type": "array", "items": injection},
     }
     count = {"type": "integer", "minimum": 1}

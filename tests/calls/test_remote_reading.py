@@ -15,7 +15,8 @@ import threading
 from contextlib import closing, contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from socketserver import ThreadingMixIn, UnixStreamServer
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import pytest
 from warmed import warm
@@ -124,8 +125,12 @@ class World:
             store.commit()
         return folder
 
+    def add(self, policy: str) -> None:
+        with (self.top / "policies/user.yaml").open("a") as file:
+            file.write(policy)
+
     @contextmanager
-    def opened(self) -> Iterator[Gateway]:
+    def opened(self, **variables: str) -> Iterator[Gateway]:
         world = self
 
         class Hosts(BaseHTTPRequestHandler):
@@ -170,7 +175,7 @@ class World:
         egress = Egress(self.resolve, lambda _address, _port: ("127.0.0.1", server.server_address[1]))
         options = Options(str(self.work), str(top / "policies"), root=str(self.work), binding=True)
         runner = Runner(str(top / "state/quarantine"), egress=egress)
-        environment = {"PATH": SYSTEM_PATH, "HOME": str(self.home)}
+        environment = {"PATH": SYSTEM_PATH, "HOME": str(self.home), **variables}
         approver = Callback(lambda _question: False)
         try:
             with Gateway(options, where=where, approver=approver, runner=runner, environment=environment) as gateway:
@@ -239,6 +244,97 @@ def test_git_fetches_from_the_projects_remote_unasked(world: World) -> None:
         for text in ("git fetch https://elsewhere.example/a.git", "git fetch origin main:main", "git push"):
             assert run(gateway, text).verdict.decision.word == "ask", text
         assert {host for _method, host, _login in world.seen} == set(world.resolved) == {"github.com"}
+
+
+class Docker(BaseHTTPRequestHandler):
+    """Docker's daemon, with one container and its password."""
+
+    protocol_version = "HTTP/1.1"
+    asked: list[tuple[str, str]]
+    told: ClassVar[dict[str, Any]] = {
+        "version": {"Version": "28.2", "ApiVersion": "1.47"}, "info": {"ID": "d", "Name": "there"},
+        "containers/json": [{"Id": "6f", "Names": ["/web"], "Image": "i", "State": "running", "Status": "Up"}],
+        "containers/web/json": {"Id": "6f", "Config": {"Tty": True, "Env": ["PASSWORD=hunter2"]}, "State": {}},
+        "containers/6f/logs": "it has begun", "networks": [{"Name": "bridge", "Id": "n"}],
+        "images/json": [{"Id": "sha256:1", "RepoTags": ["i:1"], "Containers": -1}],
+        "volumes": {"Volumes": [{"Name": "data"}]},
+    }  # fmt: skip
+
+    def do_GET(self) -> None:
+        path = self.path.partition("?")[0].removeprefix("/v1.47/")
+        if path != "/_ping":
+            self.asked.append((self.command, path))
+        found = self.told.get(path)
+        body = found.encode() if isinstance(found, str) else json.dumps(found).encode()
+        self.send_response(200)
+        self.send_header("Api-Version", "1.47")
+        self.send_header("Content-Type", "text/plain" if isinstance(found, str) else "application/json")
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body if self.command != "HEAD" else b"")
+
+    def do_HEAD(self) -> None:
+        self.do_GET()
+
+    def do_POST(self) -> None:
+        self.do_GET()
+
+    def do_DELETE(self) -> None:
+        self.do_GET()
+
+    def address_string(self) -> str:
+        return "a client"
+
+    def log_message(self, *_said: object) -> None:
+        pass
+
+
+class SocketServer(ThreadingMixIn, UnixStreamServer):
+    daemon_threads = True
+
+
+@needs("docker")
+def test_docker_shows_what_its_daemon_tells_unasked_and_can_do_nothing_else(world: World) -> None:
+    path, asked = str(world.top / "docker.sock"), []
+    server = SocketServer(path, type("Asked", (Docker,), {"asked": asked}))
+    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.05})
+    thread.start()
+    try:
+        with world.opened(DOCKER_HOST=f"unix://{path}") as gateway:
+            for text, shown in (
+                ("docker ps --format '{{.Names}}'", "web\n"), ("docker logs web", "it has begun"),
+                ("docker images --format '{{.Repository}}'", "i\n"), ("docker network ls -q", "n\n"),
+                ("docker volume ls -q", "data\n"), ("docker info -f '{{.Name}}'", "there\n"),
+                ("docker version -f '{{.Server.Version}}'", "28.2\n"), ("docker inspect -f '{{.Id}}' web", "6f\n"),
+            ):  # fmt: skip
+                done = run(gateway, text)
+                assert said(done) == ("allow", shown), (text, done.result.stderr)
+            assert {method for method, _path in asked} == {"GET"}
+            asked.clear()
+            for text in ("docker inspect web", "docker stop web", "docker run i", "docker exec web ls"):
+                assert run(gateway, text).verdict.decision.word == "ask", text
+            assert said(run(gateway, f"ls {path}"))[1] == ""
+            assert asked == []
+        world.add("rules: [{id: all, allow: {command: docker *}}]\n")
+        with world.opened(DOCKER_HOST=f"unix://{path}") as gateway:
+            assert "PASSWORD=hunter2" in said(run(gateway, "docker inspect web"))[1]
+            asked.clear()
+            for text in (
+                "docker stop web",
+                "docker rm web",
+                "docker export web | wc -c",
+                "docker image save i | wc -c",
+            ):
+                run(gateway, text)
+            assert asked == []
+        subprocess.run(
+            ["docker", "stop", "web"], env={"PATH": SYSTEM_PATH, "DOCKER_HOST": f"unix://{path}"}, check=True
+        )
+        assert asked == [("POST", "containers/web/stop")]
+    finally:
+        server.shutdown()
+        thread.join()
+        server.server_close()
 
 
 @needs("gcloud")

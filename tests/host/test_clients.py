@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from gateway.host.clients import client_fact
+from gateway.host.clients import client_fact, socket_of
 from gateway.host.frozen import FrozenHost
 from gateway.model.context import Context
 from gateway.model.facts import ClientFact
@@ -96,3 +96,42 @@ def test_projects_of_gcloud_are_those_of_its_configurations_and_of_the_environme
 def test_without_a_home_nobody_knows_whose_settings_hold() -> None:
     host = FrozenHost({"home": HOME, "root": ROOT, "files": []})
     assert client_fact("kubernetes", host, Context(ROOT, ROOT, "")).why == "nobody knows whose settings hold"
+
+
+OF_X = "2d711642b726b04401627ca9fbac32f5c8530fb1903cc4db02258717921a4881"
+META = f"{HOME}/.docker/contexts/meta/{OF_X}/meta.json"
+MADE = '{"Endpoints": {"docker": {"Host": "%s"}}}'
+CHOOSES = f"{HOME}/.docker/config.json"
+USUAL = ("/var/run/docker.sock", "")
+
+
+@pytest.mark.parametrize(
+    ("contents", "environment", "expected"),
+    [
+        ({}, {}, USUAL),
+        ({CHOOSES: '{"auths": {"r.example": {"auth": "c2VjcmV0"}}}'}, {}, USUAL),
+        ({CHOOSES: '{"currentContext": "default"}'}, {}, USUAL), ({}, {"DOCKER_CONTEXT": "default"}, USUAL),
+        ({}, {"DOCKER_HOST": "unix:///run/user/1/docker.sock"}, ("/run/user/1/docker.sock", "")),
+        ({CHOOSES: '{"currentContext": "x"}', META: MADE % "unix:///d"}, {}, ("/d", "")),
+        ({META: MADE % "ssh://h"}, {"DOCKER_CONTEXT": "x"}, ("", "its daemon is reached by no socket of this machine")),
+        ({CHOOSES: '{"currentContext": "y"}'}, {}, ("", "its daemon is reached by no socket of this machine")),
+        ({CHOOSES: '{"currentContext": 3}'}, {}, ("", "Docker's settings do not say `currentContext` by one text")),
+        ({CHOOSES: "x"}, {}, ("", "no JSON")),
+        ({}, {"DOCKER_HOST": "tcp://h:2375"}, ("", "its daemon is reached by no socket of this machine")),
+        ({}, {"DOCKER_HOST": "unix://d"}, ("", "its daemon is reached by no socket of this machine")),
+        ({}, {"DOCKER_HOST": f"unix://{ROOT}/d"}, ("", f"calls may write {ROOT}/d")),
+        ({}, {"DOCKER_HOST": "unix:///tmp/d"}, ("", "calls may write /tmp/d")),
+        ({}, {"DOCKER_CONFIG": "/x"}, ("", "DOCKER_CONFIG is set")),
+    ],
+)  # fmt: skip
+def test_dockers_socket_is_the_one_that_its_client_would_take(
+    contents: dict[str, str], environment: dict[str, str], expected: tuple[str, str]
+) -> None:
+    world: dict[str, Any] = {
+        "home": HOME,
+        "root": ROOT,
+        "files": ["x"],
+        "contents": contents,
+        "environment": environment,
+    }
+    assert socket_of("docker", FrozenHost(world), Context(ROOT, ROOT, HOME, (ROOT,))) == expected

@@ -286,6 +286,8 @@ def _of_network(plan: SandboxPlan, line: str, lower: str) -> Iterator[Violation]
         words = line[lower.index("unix://") + len("unix://") :].split()
         path = words[0].rstrip(".:,'\")") if words else ""
         hint = f"whoever has this socket may do what its daemon can; a rule's calls get it by `sockets: [/{path}]`"
+        if "docker" in lower:
+            hint += ", and what Docker's client shows (`docker ps`) works by `daemons: [docker]`"
         yield Violation("net", path, rule="", source="output", hint=hint, certain=False)
         return
     if match is not None:

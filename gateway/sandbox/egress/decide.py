@@ -67,6 +67,7 @@ class Rules:
         for each in network.inject:
             if set(each.host) <= {"*", "."}:
                 raise ValueError("a header must name the hosts it is for (got `*`)")
+        self._sockets = {each.host: each.socket for each in network.allow if each.socket}
         self._inject = hosts.build((each.host, at) for at, each in enumerate(network.inject))
 
     def name(self, host: Host, port: int) -> Ruling:
@@ -79,6 +80,8 @@ class Rules:
             return denied
         if not 0 < port < 65536:
             return Ruling(False, "", "there is no such port")
+        if port != WEB[0] and self.socket(host):
+            return Ruling(False, "", "what a daemon of this machine shows is asked for without TLS, at port 80")
         if port not in WEB and self.reads_only(host):
             return Ruling(False, "", f"this host may only be read from, over the web, and not on port {port}")
         found = self._granted(self._allow, host.text, port)
@@ -150,6 +153,10 @@ class Rules:
         """Whether requests to a host may only read: nothing that grants it says otherwise."""
         granted = [self.network.allow[at] for at in hosts.lookup_possible(self._allow, host.text)[0]]
         return any(each.access == READ for each in granted) and all(each.access == READ for each in granted)
+
+    def socket(self, host: Host) -> str:
+        """Where a daemon of this machine listens that a name stands for, "" for a host."""
+        return self._sockets.get(host.text, "")
 
     def _denied(self, text: str, port: int) -> Ruling | None:
         for at in hosts.lookup(self._deny, text):

@@ -73,11 +73,15 @@ class Dialler:
         ruling = rules.name(host, port)
         if not ruling.allowed:
             raise Refused(host.at(port), ruling.rule, ruling.reason)
+        if path := rules.socket(host):
+            return await _to_socket(path)
         return await self._connect_first(await self.addresses(rules, host, port), host, port)
 
     async def addresses(self, rules: Rules, host: Host, port: int) -> list[Address]:
         """The addresses of an allowed host that may be dialled, families taking turns. Raises Refused when policy
         leaves none, Unreachable when there is none."""
+        if rules.socket(host):
+            raise Unreachable("a daemon of this machine has no address, and is asked through the proxy")
         found = [host.address] if host.address is not None else await self._lookup(host.text)
         kept, refused = [], None
         for address in found:
@@ -166,6 +170,20 @@ class Dialler:
             found.close()
             raise
         return found
+
+
+async def _to_socket(path: str) -> socket.socket:
+    """Raises Unreachable."""
+    found = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM | socket.SOCK_NONBLOCK | socket.SOCK_CLOEXEC)
+    try:
+        async with asyncio.timeout(CONNECT_SECONDS):
+            await asyncio.get_running_loop().sock_connect(found, path)
+    except BaseException as error:
+        found.close()
+        if isinstance(error, OSError):  # TimeoutError is one
+            raise Unreachable(f"{path} does not answer: {error.strerror or error}") from None
+        raise
+    return found
 
 
 def is_own(address: Address) -> bool:

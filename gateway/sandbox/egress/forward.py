@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from gateway.sandbox.egress.streams import Stream
 
     Shown = Callable[[bytes], None]
+    Made = Callable[[bytes], bytes]
     Told = Callable[[int, tuple[tuple[bytes, bytes], ...]], Shown | None]
 
 HEAD_SECONDS = 30.0
@@ -28,6 +29,7 @@ DRAIN_SECONDS = 2.0
 MAX_DRAINED = 1 << 20
 MAX_LINE = 512
 MAX_TRAILERS = 16384
+MAX_MADE = 4 << 20
 
 
 async def read_request(client: Stream) -> Request:
@@ -127,11 +129,13 @@ async def exchange(
     used: bool = False,
     body: bytes | None = None,
     told: Told = lambda _status, _fields: None,
+    made: Made | None = None,
 ) -> Goes:
     """Sends the request, its body included, and carries the answer back: which connections go on. `used`: the server's
     has carried one before; `body`: what is sent as the body, where it was read already; `told` gets the status and the
-    fields of the answer, and says who is shown its body meanwhile. Raises http.HttpError or StreamError when either
-    side breaks the protocol; then the connection must be cut; and Unanswered."""
+    fields of the answer, and says who is shown its body meanwhile; `made`: what the client gets of it. Raises
+    http.HttpError or StreamError when either side breaks the protocol; then the connection must be cut; and Unanswered.
+    """
     try:
         await server.send(head)
     except OSError as error:
@@ -139,11 +143,11 @@ async def exchange(
             raise Unanswered from error
         raise
     if not (request.length or body):
-        return await _answer(client, server, request, None, told, used=used)  # nothing to carry both ways at once
+        return await _answer(client, server, request, None, told, made, used=used)  # nothing to carry both ways at once
     if request.expects and body is None:
         await client.send(b"HTTP/1.1 100 Continue\r\n\r\n")
     upload = asyncio.ensure_future(_upload(client, server, request, body))
-    answer = asyncio.ensure_future(_answer(client, server, request, upload, told, used=used))
+    answer = asyncio.ensure_future(_answer(client, server, request, upload, told, made, used=used))
     try:
         await asyncio.wait((upload, answer), return_when=asyncio.FIRST_COMPLETED)
         if upload.done() and isinstance(upload.exception(), (http.HttpError, StreamError)):
@@ -181,6 +185,7 @@ async def _answer(
     request: Request,
     upload: asyncio.Future[bool] | None,
     told: Told,
+    made: Made | None,
     *,
     used: bool,
 ) -> Goes:
@@ -208,6 +213,9 @@ async def _answer(
     # An answer that comes before all of the request was read may be the last that the server says.
     kept = keeps(request) and length is not None and _is_whole(upload)
     server_keeps = kept and head.start[0] == b"HTTP/1.1" and b"close" not in _named(head.fields)
+    if made is not None and status == 200:
+        await _send_made(client, head, await _whole(server, length), made)
+        return Goes(client=False, server=server_keeps)
     # What has come of the body already goes with the head, in one piece.
     come = server.rest_of(length) if length is not None and length > 0 else b""
     await client.send(_response_head(head, b"" if kept else b"close") + come)
@@ -220,6 +228,31 @@ async def _answer(
     if not kept:
         await client.pipe.finish()
     return Goes(kept, server_keeps)
+
+
+async def _whole(server: Stream, length: int | None) -> bytes:
+    """The body of an answer that is read here. Raises http.HttpError and StreamError."""
+    if length is not None:
+        return await read_body(server, length, MAX_MADE)
+    found = bytearray()
+    while data := await server.some():
+        found += data
+        if len(found) > MAX_MADE:
+            raise http.HttpError(f"the body has more than {MAX_MADE:,} bytes")
+    return bytes(found)
+
+
+async def _send_made(client: Stream, head: http.Head, body: bytes, made: Made) -> None:
+    """The answer with what is made of its body, and the end. Raises http.HttpError."""
+    try:
+        body = made(body)
+    except ValueError as error:
+        raise http.HttpError(f"the answer is not read: {error}") from None
+    dropped = (b"content-length", b"transfer-encoding", b"content-encoding", b"etag")
+    fields = tuple(each for each in head.fields if each[0] not in dropped)
+    fields += ((b"content-length", b"%d" % len(body)),)
+    await client.send(_response_head(head.replace(fields=fields), b"close") + body)
+    await client.pipe.finish()
 
 
 def _response_head(head: http.Head, connection: bytes) -> bytes:

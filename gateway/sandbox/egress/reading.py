@@ -15,7 +15,7 @@ from gateway.sandbox.egress import reading_posts
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
     from gateway.sandbox.egress.http import Request
     from gateway.sandbox.egress.reading_posts import ReadingPost
@@ -50,10 +50,12 @@ class NotReadingError(ValueError):
 
 
 class Reading(Value):
-    """A request as it may be sent. `post`: what its body is one of; it must be read and given to `with_body`."""
+    """A request as it may be sent. `post`: what its body is one of; it must be read and given to `with_body`. `made`:
+    what the client gets of the body of an answer, None for all; it raises ValueError for one that is not read."""
 
     request: Request
     post: ReadingPost | None = None
+    made: Callable[[bytes], bytes] | None = None
 
 
 def reading(request: Request, tags: frozenset[bytes] | set[bytes] = frozenset(), also: tuple[str, ...] = ()) -> Reading:

@@ -7,7 +7,7 @@ and what a host does not have, can be asked for a few times.
 
 from __future__ import annotations
 
-from gateway.sandbox.egress import reading
+from gateway.sandbox.egress import docker_requests, reading
 from gateway.sandbox.egress.named_files import NamedFiles
 from gateway.sandbox.egress.taught import Taught
 
@@ -38,6 +38,7 @@ class Said:
         taught = taught or Taught()
         self._named = NamedFiles(tuple((each.host, each.named_by) for each in network.allow if each.named_by), taught)
         self._also = {each.host: each.also for each in network.allow if each.also}
+        self._daemons = frozenset(each.host for each in network.allow if each.socket)
         self._tags = taught.tags
         self._fields: dict[bytes, set[bytes]] = {}  # by their name what was sent
         self._bits = 0  # that make no whole byte yet
@@ -47,6 +48,8 @@ class Said:
 
     def judged(self, host: Host, request: Request) -> reading.Reading:
         """A request as it may be sent to a host, but for its body. Raises reading.NotReadingError."""
+        if host.text in self._daemons:
+            return docker_requests.reading(request, self._also[host.text])
         tags = frozenset(tag for each, tag in self._tags if each == host.text)
         found = reading.reading(request, tags, self._also.get(host.text, ()))
         if self._named.teaches(host):

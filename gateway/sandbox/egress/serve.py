@@ -286,19 +286,19 @@ class Connection:
         outside, client = self._outside, self._client
         injections = outside.rules.injections(host)
         reads_only = outside.rules.reads_only(host)
-        if (injections or reads_only) and not secure and port == HTTP_PORT:
+        if (injections or reads_only) and not secure and port == HTTP_PORT and not outside.rules.socket(host):
             secure, port = True, TLS_PORT  # what is added, or asked for, never travels in the clear where there is TLS
-        body: bytes | None = None
+        body, made = None, None
         goes_on = forward.keeps(request)  # as the client said it, of which little is kept for a host that is only read
         try:
             if reads_only:
-                request, body = await self._only_reading(request, host, port)
+                request, body, made = await self._only_reading(request, host, port)
             if injections and request.method == b"TRACE":
                 reason = "TRACE would show the header that is added for this host"
                 raise Refused(host.at(port), "", reason, "use another method")
             head = forward.request_head(request, _host_field(host, port, secure), headers_of(injections))
             await self._admit(host, port)
-            kept = await self._way_out.carry(client, request, head, body, (host, port, secure))
+            kept = await self._way_out.carry(client, request, head, body, (host, port, secure), made)
             if kept and not goes_on:
                 await client.pipe.finish()
             return kept and goes_on
@@ -315,9 +315,11 @@ class Connection:
                 await forward.refuse(client, 502, "Bad Gateway", text)
         return False
 
-    async def _only_reading(self, request: Request, host: Host, port: int) -> tuple[Request, bytes | None]:
-        """The request, and its body if it has one, as it may be sent to a host that may only be read from. Raises
-        Refused."""
+    async def _only_reading(
+        self, request: Request, host: Host, port: int
+    ) -> tuple[Request, bytes | None, Callable[[bytes], bytes] | None]:
+        """The request, and its body if it has one, as it may be sent to a host that may only be read from, and what of
+        the answer is given on. Raises Refused."""
         said = self._outside.said
         try:
             found, body = said.judged(host, request), None
@@ -327,10 +329,13 @@ class Connection:
                 sent, body = reading.with_body(found, request, came)
             said.spend(host, sent, body)
         except (reading.NotReadingError, http.HttpError, StreamError, TimeoutError) as error:
-            reason = f"this host may only be read from, and the request is refused: {error or 'its body did not come'}"
-            rule = self._outside.rules.name(host, port).rule
-            raise Refused(host.at(port), rule, reason, "read what is needed by GET, or ask for a rule") from None
-        return sent, body
+            rules = self._outside.rules
+            socket = rules.socket(host)
+            may = "this daemon may only be looked at" if socket else "this host may only be read from"
+            remedy = "let the person do it" if socket else "read what is needed by GET, or ask for a rule"
+            reason = f"{may}, and the request is refused: {error or 'its body did not come'}"
+            raise Refused(socket or host.at(port), rules.name(host, port).rule, reason, remedy) from None
+        return sent, body, found.made
 
     async def _explain(self, error: Refused | Unreachable) -> None:
         if isinstance(error, Unreachable):

@@ -128,7 +128,7 @@ class Egress:
         self.close()
 
     def _intercepts(self, network: Network) -> bool:
-        looks = bool(network.inject) or any(each.access for each in network.allow)
+        looks = bool(network.inject) or any(each.access and not each.socket for each in network.allow)
         return looks and network.mode != "off" and authority.available()
 
     def _dial(self) -> Dialler:

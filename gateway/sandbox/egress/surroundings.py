@@ -79,9 +79,10 @@ def variables(network: Network, certificates: bool) -> tuple[tuple[str, str], ..
     """Names and values, sorted. `certificates`: requests to some hosts are answered with certificates of ours."""
     if network.mode == "off":
         return ()
+    told = tuple((each.told, f"tcp://{each.host}:80") for each in network.allow if each.socket)
     trust = tuple((name, CERTIFICATES) for name in _TRUST) if certificates else ()
     installing = tuple(offline.variables(network.installer).items()) if network.installer else ()
-    return tuple(sorted(_VARIABLES + trust + installing))
+    return tuple(sorted(_VARIABLES + trust + told + installing))
 
 
 def own_names() -> tuple[str, ...]:

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     import ssl
 
     from gateway.sandbox.egress.addresses import Host
+    from gateway.sandbox.egress.forward import Made
     from gateway.sandbox.egress.http import Request
     from gateway.sandbox.egress.outside import Outside
     from gateway.sandbox.egress.spare import Open, To
@@ -28,16 +29,19 @@ class WayOut:
         self._outside = outside
         self._kept: Open | None = None
 
-    async def carry(self, client: Stream, request: Request, head: bytes, body: bytes | None, to: To) -> bool:
-        """Sends a request to a host and a port, with TLS or without, and carries the answer back: whether the client's
-        connection goes on. Raises what `Dialler.dial` and `forward.exchange` raise."""
+    async def carry(
+        self, client: Stream, request: Request, head: bytes, body: bytes | None, to: To, made: Made | None = None
+    ) -> bool:
+        """Sends a request to a host and a port, with TLS or without, and carries the answer back, or what `made` makes
+        of its body: whether the client's connection goes on. Raises what `Dialler.dial` and `forward.exchange` raise.
+        """
         server = self._still_open(to, lends=forward.repeats(request))
         if server is not None:
             try:
-                return await self._exchanged(client, server, request, head, body, to[0], used=True)
+                return await self._exchanged(client, server, request, head, body, to[0], made, used=True)
             except forward.Unanswered:
                 pass  # it had ended: once more, on a new one
-        return await self._exchanged(client, await self._opened(to), request, head, body, to[0], used=False)
+        return await self._exchanged(client, await self._opened(to), request, head, body, to[0], made, used=False)
 
     def close(self) -> None:
         """Gives the connection up, for others of the call where it is whole. Does nothing the second time."""
@@ -97,6 +101,7 @@ class WayOut:
         head: bytes,
         body: bytes | None,
         host: Host,
+        made: Made | None,
         *,
         used: bool,
     ) -> bool:
@@ -104,7 +109,7 @@ class WayOut:
         try:
             client.answered = False
             goes = await forward.exchange(
-                client, server, request, head, used=used, body=body,
+                client, server, request, head, used=used, body=body, made=made,
                 told=lambda status, fields: self._outside.said.answered(host, status, fields),
             )  # fmt: skip
         finally:

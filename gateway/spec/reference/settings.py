@@ -68,6 +68,7 @@ _SANDBOX: dict[str, tuple[str, str]] = {
         "[{host: pypi.org, access: read}, {host: files.pythonhosted.org, access: read, named_by: pypi.org}]",
     ),
     "registries": ("npm", "[npm, pip, uv, cargo]"),
+    "daemons": ("docker", "[docker]"),
     "network": ("listed", "'off'"),
     "sockets": ("[//run/postgresql/.s.PGSQL.5432]", "[~/.ssh/agent.sock]"),
     "env": ("[CI]", "['NPM_CONFIG_*', EDITOR]"),

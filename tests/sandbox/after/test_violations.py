@@ -201,14 +201,17 @@ def test_an_ordinary_failure_yields_nothing(text: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "path"),
+    ("text", "path", "more"),
     [
-        ("Cannot connect to the Docker daemon at unix:///run/x.sock. Is the docker daemon running?", "/run/x.sock"),
-        ("failed to connect to x: unix://", ""),
+        (
+            "Cannot connect to the Docker daemon at unix:///run/x.sock. Is the docker daemon running?", "/run/x.sock",
+            ", and what Docker's client shows (`docker ps`) works by `daemons: [docker]`",
+        ),
+        ("failed to connect to x: unix://", "", ""),
     ],
-)
-def test_a_daemon_that_is_not_reached_is_a_socket_and_no_host(text: str, path: str) -> None:
-    hint = f"whoever has this socket may do what its daemon can; a rule's calls get it by `sockets: [/{path}]`"
+)  # fmt: skip
+def test_a_daemon_that_is_not_reached_is_a_socket_and_no_host(text: str, path: str, more: str) -> None:
+    hint = f"whoever has this socket may do what its daemon can; a rule's calls get it by `sockets: [/{path}]`{more}"
     assert told(text) == (Violation("net", path, rule="", source="output", hint=hint, certain=False),)
 
 
