@@ -119,19 +119,32 @@ class _Builder:
             self.rules.append(row)
             if rule["excepts"]:
                 self.excepting.append((number, rule["excepts"]))
-            flat = alternatives(rule["when"])
+            choices = _choices(rule["when"])
             bounds = (rule["delegate"] or {}).get("within") or {}
-            if any("branch" in when for when in (*flat, *rule["except"], bounds)):
+            if any("branch" in when for when in (*choices, *rule["except"], bounds)):
                 self.asks_branch = True
-            if any("contained" in each for each in (*flat, *rule["except"], bounds, rule["require"] or {})):
+            if any("contained" in each for each in (*choices, *rule["except"], bounds, rule["require"] or {})):
                 self.contains.update(dict.fromkeys((rule["id"], *([rule["excepts"]] if rule["excepts"] else []))))
             known: _Known = {}
-            for when in flat:
-                self._index(number, rule["lane"], when, anchors, known)
+            for when in choices:
+                index = self._index_commands if "command" in when else self._index
+                index(number, rule["lane"], when, anchors, known)
         except ValueError as error:
             self.problems.append(
                 Problem(f"rule `{rule['id']}`: {error}", file=bound.file, line=rule["line"], column=rule["column"])
             )
+
+    def _index_commands(self, rule: int, lane: str, when: dict[str, Any], anchors: Anchors, known: _Known) -> None:
+        """Files a clause for each pattern of `command`, which share their other tests: there may be thousands."""
+        others, of_part = _apart(_prepare(when, anchors, known))
+        at = [name for name, _argument in of_part].index("command")
+        before, behind = of_part[:at], of_part[at + 1 :]
+        for pattern in when["command"]:
+            if lane == "require":
+                self.requires.append(len(self.clauses))
+            else:
+                self._by_pattern(lane, pattern, len(self.clauses))
+            self.clauses.append([rule, others, [*before, ["command", [pattern]], *behind]])
 
     def _index(self, rule: int, lane: str, when: dict[str, Any], anchors: Anchors, known: _Known) -> None:
         """Files the clause under the most selective thing it speaks of."""
@@ -139,8 +152,10 @@ class _Builder:
         indexed = ""
         if lane == "require":
             self.requires.append(clause)
-        elif not _OF_PART.isdisjoint(when):
-            self._by_command(lane, when, clause)
+        elif "exec" in when:
+            self._exec(when["exec"], clause)
+        elif not _OF_PART.isdisjoint(when):  # what only speaks of options, by no program
+            self._command(None, None, clause)
         elif "path" in when and not self._is_wide(when, anchors):
             indexed = "path"
             self.paths.extend((each, clause) for written in when["path"] for each in anchors.patterns(written))
@@ -161,24 +176,17 @@ class _Builder:
         else:
             self.tool_globs.append(clause)
         tests = _prepare({name: value for name, value in when.items() if name != indexed}, anchors, known)
-        of_part = [test for test in tests if test[0] in _OF_PART]
-        self.clauses.append([rule, [test for test in tests if test[0] not in _OF_PART], of_part])
+        self.clauses.append([rule, *_apart(tests)])
 
-    def _by_command(self, lane: str, when: dict[str, Any], clause: int) -> None:
-        """By program, and by a word that the command must hold. What only speaks of options, by no program."""
-        if "command" in when:
-            for pattern in when["command"]:
-                compiled = commandpattern.compile_once(pattern)
-                program, second = commandpattern.first_words(compiled)
-                word = commandpattern.longest_word(compiled) if lane == "allow" else second
-                if lane == "allow" and not program and word:
-                    self.words.setdefault(word, []).append(clause)
-                else:
-                    self._command(program, word, clause)
-        elif "exec" in when:
-            self._exec(when["exec"], clause)
+    def _by_pattern(self, lane: str, pattern: str, clause: int) -> None:
+        """By program, and by a word that the command must hold."""
+        compiled = commandpattern.compile_once(pattern)
+        program, second = commandpattern.first_words(compiled)
+        word = commandpattern.longest_word(compiled) if lane == "allow" else second
+        if lane == "allow" and not program and word:
+            self.words.setdefault(word, []).append(clause)
         else:
-            self._command(None, None, clause)
+            self._command(program, word, clause)
 
     def _is_wide(self, when: dict[str, Any], anchors: Anchors) -> bool:
         """Whether path patterns hold for nearly everything and `path_not` takes most of it back (`//*` but not
@@ -253,13 +261,23 @@ def anchors_of(bound: Bound, lane: str, home: str, *, fold: bool = False) -> Anc
 def alternatives(when: dict[str, Any]) -> list[dict[str, Any]]:
     """One flat set of predicates for each alternative of `any`, and for each pattern of `command`, so that a list of
     hundreds of commands is looked up by program like hundreds of rules."""
-    rest = {name: value for name, value in when.items() if name != "any"}
-    choices = [{**rest, **choice} for choice in when["any"]] if "any" in when else [rest]
     return [
         {**choice, "command": [pattern]} if "command" in choice else choice
-        for choice in choices
+        for choice in _choices(when)
         for pattern in choice.get("command", (None,))
     ]
+
+
+def _choices(when: dict[str, Any]) -> list[dict[str, Any]]:
+    """One set of predicates for each alternative of `any`."""
+    rest = {name: value for name, value in when.items() if name != "any"}
+    return [{**rest, **choice} for choice in when["any"]] if "any" in when else [rest]
+
+
+def _apart(tests: list[list[Any]]) -> tuple[list[list[Any]], list[list[Any]]]:
+    """Tests of a call or an effect, and those of a command."""
+    of_part = [test for test in tests if test[0] in _OF_PART]
+    return [test for test in tests if test[0] not in _OF_PART], of_part
 
 
 def _prepare(when: dict[str, Any], anchors: Anchors, known: _Known | None = None) -> list[list[Any]]:
