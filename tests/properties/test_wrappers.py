@@ -30,7 +30,7 @@ ELSEWHERE = {"ssh", "docker", "docker-compose", "kubectl", "crictl", "buildah", 
 # command to them, so that all of it is code.
 WITHOUT = {
     "read", "dotnet", "deno", "swift", "gateway", "compseq", "exiv2", "po4a-gettextize", "rabin2",
-    "birdc",
+    "birdc", "pw-cli",
 }  # fmt: skip
 
 
