@@ -27,7 +27,7 @@ MAX_TARGET = 4096
 _NAME = rb"[A-Za-z0-9][A-Za-z0-9_.-]{0,254}"
 _IMAGE = rb"[A-Za-z0-9][A-Za-z0-9_.-]*(?::[0-9]{1,5})?(?:/[A-Za-z0-9][A-Za-z0-9_.-]*)*(?::[\w.-]{1,128})?"
 _IMAGE += rb"(?:@sha256:[0-9a-f]{64})?|sha256:[0-9a-f]{64}"
-_VERSION = re.compile(rb"/v1\.[0-9]{1,3}(?=/)")
+_VERSION = re.compile(rb"\A/v1\.[0-9]{1,3}(?=/)")
 _VALUE = re.compile(rb"(?:[A-Za-z0-9._~:,*+-]|%[0-9A-Fa-f]{2}){0,1024}")
 
 
