@@ -166,7 +166,8 @@ REFUSED = [
     request(b"/events?since=1;until=2"),
     request(b"/containers/web%2fexport/json"), request(b"/containers/../images/x/get"), request(b"//containers/json"),
     request(b"/containers/json/"), request(b"/CONTAINERS/json"), request(b"/v2/containers/json"),
-    request(b"/v1.47/v1.47/containers/json"), request(b"/v1.47"), request(b"/containers/web/v1.47/json"), request(b"/images/../x/json"),
+    request(b"/v1.47/v1.47/containers/json"), request(b"/v1.47"), request(b"/containers/web/v1.47/json"),
+    request(b"/images/../x/json"),
     request(b"/images/a//b/json"), request(b"/containers/web/json%3fx"), request(b"/containers/w\xc3/json"),
     request(b"/containers/json?filters=" + b"a" * 1_100),
 ]  # fmt: skip
