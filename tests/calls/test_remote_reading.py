@@ -64,11 +64,22 @@ KUBERNETES = {
     },
     "/api/v1/namespaces/web/pods": PODS,
 }  # fmt: skip
-OF_GOOGLE = "CLOUDSDK_CORE_CUSTOM_CA_CERTS_FILE"
+TRUST = ("GIT_SSL_CAINFO", "CLOUDSDK_CORE_CUSTOM_CA_CERTS_FILE", "REQUESTS_CA_BUNDLE")
 GOOGLE: dict[str, Any] = {
     "/token": {"access_token": "short", "expires_in": 3600, "token_type": "Bearer"},
     "/v1/projects": {"projects": [{"projectId": "p", "name": "P", "projectNumber": "1", "lifecycleState": "ACTIVE"}]},
 }
+TENANT, ACCOUNT = "11111111-1111-1111-1111-111111111111", "22222222-2222-2222-2222-222222222222"
+ISSUER = f"https://login.microsoftonline.com/{TENANT}"
+AZURE: dict[str, Any] = {
+    f"/{TENANT}/v2.0/.well-known/openid-configuration": {
+        "authorization_endpoint": f"{ISSUER}/oauth2/v2.0/authorize", "token_endpoint": f"{ISSUER}/oauth2/v2.0/token",
+        "issuer": f"{ISSUER}/v2.0",
+    },
+    f"/{TENANT}/oauth2/v2.0/token": {"access_token": "short", "expires_in": 3600, "token_type": "Bearer"},
+    f"/subscriptions/{ACCOUNT}/resourcegroups": {"value": [{"id": "/g", "name": "web", "location": "westeurope"}]},
+}  # fmt: skip
+HOSTS = {"googleapis.com": GOOGLE, "azure.com": AZURE, "microsoftonline.com": AZURE}
 
 
 class World:
@@ -85,7 +96,7 @@ class World:
         (self.work / "ca.pem").write_bytes(authority)
         (top / "policies/user.yaml").write_text(
             "version: 1\nextends: [daily, remote-reading]\n"
-            f"settings: {{sandbox: {{set: {{GIT_SSL_CAINFO: {self.work}/ca.pem, {OF_GOOGLE}: {self.work}/ca.pem}}}}}}\n"
+            f"settings: {{sandbox: {{set: {{{', '.join(f'{name}: {self.work}/ca.pem' for name in TRUST)}}}}}}}\n"
         )
         trust = {"certificate-authority-data": base64.b64encode(authority).decode()}
         config = {
@@ -125,6 +136,20 @@ class World:
             store.commit()
         return folder
 
+    def azure(self) -> Path:
+        """The folder of a person's login at Azure."""
+        folder = self.home / ".azure"
+        folder.mkdir()
+        account = {
+            "id": ACCOUNT, "name": "a", "state": "Enabled", "user": {"name": "app", "type": "servicePrincipal"},
+            "isDefault": True, "tenantId": TENANT, "environmentName": "AzureCloud", "homeTenantId": TENANT,
+        }  # fmt: skip
+        login = {"client_id": "app", "tenant": TENANT, "client_secret": "long"}
+        (folder / "azureProfile.json").write_text(json.dumps({"subscriptions": [account]}))
+        (folder / "service_principal_entries.json").write_text(json.dumps([login]))
+        (folder / "config").write_text("[core]\nencrypt_token_cache = false\n")
+        return folder
+
     def add(self, policy: str) -> None:
         with (self.top / "policies/user.yaml").open("a") as file:
             file.write(policy)
@@ -144,7 +169,7 @@ class World:
                 if host == "github.com":
                     status, kind, answer = world.git(self, path, query, body)
                 else:
-                    found = (GOOGLE if host.endswith(".googleapis.com") else KUBERNETES).get(path)
+                    found = HOSTS.get(host.partition(".")[2], KUBERNETES).get(path)
                     status, kind, answer = 200 if found else 404, "application/json", json.dumps(found).encode()
                 self.send_response(status)
                 self.send_header("Content-Type", kind)
@@ -352,3 +377,21 @@ def test_gcloud_reads_the_persons_project_unasked_and_what_it_writes_beside_the_
         for text in ("gcloud projects describe evil", "gcloud auth print-access-token", "gcloud projects delete p"):
             assert run(gateway, text).verdict.decision.word != "allow", text
         assert len(world.seen) == 2
+
+
+@needs("az")
+def test_az_reads_the_persons_account_unasked_and_what_it_writes_beside_the_login_is_gone(world: World) -> None:
+    folder = world.azure()
+    before = {path: path.stat().st_mtime_ns for path in folder.rglob("*")}
+    with world.opened() as gateway:
+        done = run(gateway, "az group list --query '[].name' -o tsv")
+        assert said(done) == ("allow", "web\n"), done.result.stderr
+        assert {host for _method, host, _login in world.seen} == {
+            "login.microsoftonline.com", "management.azure.com",
+        }  # fmt: skip
+        assert world.seen[-1] == ("GET", "management.azure.com", "Bearer short")
+        assert {path: path.stat().st_mtime_ns for path in folder.rglob("*")} == before
+        asked = len(world.seen)
+        for text in ("az group delete -n web -y", "az account get-access-token", "az rest --url https://evil.example/"):
+            assert run(gateway, text).verdict.decision.word == "ask", text
+        assert len(world.seen) == asked
