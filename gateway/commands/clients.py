@@ -37,7 +37,7 @@ def client(items: list[Item], parts: tuple[Part, ...], question: Pending, facts:
     fact = facts.clients.get(question.target)
     words = question.extra.split("\n")
     connects = [at for at, item in enumerate(items) if _is_of(item, question.part)]
-    if connects and fact is not None:
+    if (connects or name in _SHOWING) and fact is not None:
         _SETTLERS[name](_Look(items, parts, question, fact, words, connects, context))
     for at in connects:
         effect = items[at].effect
@@ -222,6 +222,8 @@ def _gcloud(look: _Look) -> None:
     if look.fact.why:
         look.code(look.fact.why)
         return
+    if not look.connects:
+        return
     if any(look.words) or _names_another(look):
         return  # another login, which is fetched elsewhere, or lies in a file; or another's, who reads what is asked
     for at in look.connects:
@@ -232,4 +234,6 @@ def _gcloud(look: _Look) -> None:
     look.add(_LOGIN_OF_GOOGLE)
 
 
+_SHOWING = ("gcloud",)
+"""Of which what the settings hold counts also where they are only shown: a key that is not known may be a password's."""
 _SETTLERS: dict[str, Callable[[_Look], None]] = {CLUSTER: _kubernetes, "aws": _aws, "gcloud": _gcloud}
