@@ -226,14 +226,36 @@ def _gcloud(look: _Look) -> None:
         return
     if any(look.words) or _names_another(look):
         return  # another login, which is fetched elsewhere, or lies in a file; or another's, who reads what is asked
+    regions = _regions(look)
     for at in look.connects:
         effect = look.items[at].effect
         # Whoever owns a bucket can read what is asked of it.
         if isinstance(effect, Connect) and effect.host.endswith(_OF_GOOGLE) and effect.host != f"storage{_OF_GOOGLE}":
             look.items[at] = look.items[at].replace(effect=effect.replace(known_by="provider"))
+            if effect.host.removesuffix(_OF_GOOGLE) in _BY_REGION:
+                for region in regions:
+                    look.add(effect.replace(host=f"{region}-{effect.host}", known_by="provider"))
     look.add(_LOGIN_OF_GOOGLE)
 
 
+# Services that are asked where a region is, beside the host that knows all regions.
+_BY_REGION = frozenset(("aiplatform", "cloudresourcemanager", "ml", "pubsublite", "run"))
+_REGION_OF_GOOGLE = re.compile(r"[a-z]{2,20}-[a-z]{4,20}[0-9]{1,2}(?:-[a-z])?")
+_IN_REGION = re.compile(r"(?:^|/)(?:locations|regions)/([^/]*)").findall
+
+
+def _regions(look: _Look) -> tuple[str, ...]:
+    """Where a command asks: as its words say, else as the configurations do."""
+    argv = look.part.argv
+    named = [region for word in argv for region in _IN_REGION(word)]
+    for word, behind in zip(argv, (*argv[1:], ""), strict=True):
+        option, joined, value = word.partition("=")
+        if option in ("--region", "--location"):
+            named.append(value if joined else behind)
+    named = named or [row[1] for row in look.fact.rows if row[0] == "region"]
+    return tuple(dict.fromkeys([each for each in named if _REGION_OF_GOOGLE.fullmatch(each)]))
+
+
 _SHOWING = ("gcloud",)
-"""Of which what the settings hold counts also where they are only shown: a key that is not known may be a password's."""
+"""Of which what the settings hold counts also where they are only shown: a key that is not known may be a secret's."""
 _SETTLERS: dict[str, Callable[[_Look], None]] = {CLUSTER: _kubernetes, "aws": _aws, "gcloud": _gcloud}

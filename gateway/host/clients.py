@@ -97,7 +97,7 @@ def _one(host: Host, *names: str) -> str:
 
 
 def _gcloud(host: Host, context: Context) -> ClientFact:
-    from gateway.commands.steering.cloud_settings import gcloud_projects, gcloud_why
+    from gateway.commands.steering.cloud_settings import gcloud_rows, gcloud_why
 
     if host.variable("CLOUDSDK_CONFIG"):
         raise _Unclear("CLOUDSDK_CONFIG is set")
@@ -113,7 +113,7 @@ def _gcloud(host: Host, context: Context) -> ClientFact:
     texts = [_text(f"{folder}/{name}", host, context) for name in sorted(names)]
     if why := next(filter(None, map(gcloud_why, texts)), ""):
         raise _Unclear(why)
-    found = [row for text in texts for row in gcloud_projects(text)]
+    found = [row for text in texts for row in gcloud_rows(text)]
     if chosen := host.variable("CLOUDSDK_CORE_PROJECT"):
         found.append(("project", chosen))
     return ClientFact("", (), tuple(dict.fromkeys(found)))

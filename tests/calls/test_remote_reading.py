@@ -67,6 +67,7 @@ KUBERNETES = {
 TRUST = ("GIT_SSL_CAINFO", "CLOUDSDK_CORE_CUSTOM_CA_CERTS_FILE", "REQUESTS_CA_BUNDLE")
 GOOGLE: dict[str, Any] = {
     "/token": {"access_token": "short", "expires_in": 3600, "token_type": "Bearer"},
+    "/apis/serving.knative.dev/v1/namespaces/p/services": {"items": [], "kind": "ServiceList", "metadata": {}},
     "/v1/projects": {"projects": [{"projectId": "p", "name": "P", "projectNumber": "1", "lifecycleState": "ACTIVE"}]},
 }
 TENANT, ACCOUNT = "11111111-1111-1111-1111-111111111111", "22222222-2222-2222-2222-222222222222"
@@ -374,9 +375,17 @@ def test_gcloud_reads_the_persons_project_unasked_and_what_it_writes_beside_the_
         ]  # fmt: skip
         assert world.seen[-1][2] == "Bearer short"
         assert {path: path.stat().st_mtime_ns for path in folder.rglob("*")} == before
+        assert said(run(gateway, "gcloud config get-value project")) == ("allow", "p\n")
+        world.seen.clear()
+        done = run(gateway, "gcloud run services list --region europe-west1")
+        assert (*said(done), done.result.status) == ("allow", "", 0), done.result.stderr
+        assert {host for _method, host, _login in world.seen} == {
+            "oauth2.googleapis.com", "europe-west1-run.googleapis.com",
+        }  # fmt: skip
+        asked = len(world.seen)
         for text in ("gcloud projects describe evil", "gcloud auth print-access-token", "gcloud projects delete p"):
             assert run(gateway, text).verdict.decision.word != "allow", text
-        assert len(world.seen) == 2
+        assert len(world.seen) == asked
 
 
 @needs("az")

@@ -86,11 +86,14 @@ def test_configurations_of_gcloud_that_nobody_can_follow(
     assert fact("gcloud", contents, **environment) == ClientFact(why)
 
 
-def test_projects_of_gcloud_are_those_of_its_configurations_and_of_the_environment() -> None:
+def test_projects_and_regions_of_gcloud_are_those_of_its_configurations_and_of_the_environment() -> None:
     folder = f"{HOME}/.config/gcloud/configurations"
     contents = {f"{folder}/config_{name}": f"[core]\nproject = {name}\n" for name in "ba"}
-    found = fact("gcloud", contents | {f"{folder}/config_c": "[core]\naccount = x\n"}, CLOUDSDK_CORE_PROJECT="e")
-    assert found == ClientFact("", (), (("project", "a"), ("project", "b"), ("project", "e")))
+    more = {f"{folder}/config_c": "[core]\naccount = x\n[run]\nregion = europe-west1\n"}
+    found = fact("gcloud", contents | more, CLOUDSDK_CORE_PROJECT="e")
+    assert found == ClientFact(
+        "", (), (("project", "a"), ("project", "b"), ("region", "europe-west1"), ("project", "e"))
+    )
 
 
 def test_without_a_home_nobody_knows_whose_settings_hold() -> None:

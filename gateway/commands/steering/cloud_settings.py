@@ -25,6 +25,7 @@ _OF_GCLOUD = {
     "core": frozenset(("account", "project", "disable_usage_reporting", "disable_prompts", "verbosity", "survey",
                        "disable_color", "show_structured_logs", "default_format")),
     "compute": frozenset(("zone", "region")),
+    "ai": frozenset(("region",)),
     "run": frozenset(("region", "platform", "cluster", "cluster_location", "namespace")),
     "container": frozenset(("cluster", "use_client_certificate", "build_timeout")),
     "functions": frozenset(("region", "gen2", "v2")),
@@ -75,9 +76,13 @@ def gcloud_why(text: str) -> str:
     return ""
 
 
-def gcloud_projects(text: str) -> list[Row]:
-    """`project NAME` for the one that a configuration of gcloud names. Raises NotRead."""
-    return [("project", value) for section, key, value in _entries(text) if (section, key) == ("core", "project")]
+_TOLD_OF_GCLOUD = {("core", "project"): "project", ("run", "region"): "region", ("ai", "region"): "region"}
+
+
+def gcloud_rows(text: str) -> list[Row]:
+    """`project NAME` and `region NAME` for those that a configuration of gcloud names. Raises NotRead."""
+    told = [(_TOLD_OF_GCLOUD.get((section, key), ""), value) for section, key, value in _entries(text)]
+    return [row for row in told if row[0]]
 
 
 def _entries(text: str) -> Iterator[tuple[str, str, str]]:
