@@ -38,9 +38,12 @@ def _format(text: bytes, file: str) -> str:
     root = load(text, file)
     check_is_description(root, file)
     source = text.decode("utf-8").removeprefix("\ufeff").replace("\r\n", "\n")
-    root = load(source, file)
+    if source.encode() != text:
+        root = load(source, file)  # whose places are those of the lines below
     comments = comments_of(source)
     formatted = _Writer(source, comments).document(root)
+    if formatted == source:
+        return formatted
     if [each.text for each in comments_of(formatted)] != [each.text for each in comments]:
         raise ConfigError(Problem("formatting must keep its comments", file=file, remedy="put each on its own line"))
     if meaning(load(formatted, file)) != meaning(root):
@@ -126,8 +129,10 @@ class _Writer:
     def _entry(self, name: str, value: Node, words: list[str] | None, kind: str, indent: int) -> None:
         """What stands under a key. `name`: its line up to the colon; `words`: the value, if it is a set of them."""
         whole = " ".join(words) if words is not None else None
-        inline = _scalar(whole) if whole else _inline(value, kind)
-        if self._stands(value, f"{name} {inline}", words is not None):
+        # What stands on lines of its own need not be written on one to see whether it fits there.
+        stays = whole or value.value.__class__ not in (dict, list) or not value.value or self._is_bracketed(value)
+        inline = _scalar(whole) if whole else _inline(value, kind) if stays else ""
+        if stays and self._stands(value, f"{name} {inline}", words is not None):
             self._end(f"{name} {inline}" if inline else name)
         elif words is not None or self._folds(value):
             self._begin(f"{name} >-")

@@ -12,7 +12,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given
+from fuzzing import EXAMPLES
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import gateway.commands
@@ -361,7 +362,8 @@ def guarded(lines: list[str]) -> str:
     return HEAD + "".join(f"try:\n {line}\nexcept Exception as error: print(error)\n" for line in lines)
 
 
-@given(st.lists(PROGRAMS, min_size=8, max_size=8))
+@settings(max_examples=EXAMPLES * 2 // 5)  # each with a process, for sixteen programs
+@given(st.lists(PROGRAMS, min_size=16, max_size=16))
 def test_generated_programs_do_nothing_that_was_not_predicted(
     folder: Path, descriptions: dict[str, Any], programs: list[list[str]]
 ) -> None:

@@ -6,7 +6,8 @@ very command, or says that it is in doubt.
 
 from __future__ import annotations
 
-import json
+import ast
+import os
 import random
 import shlex
 import shutil
@@ -26,12 +27,13 @@ if TYPE_CHECKING:
 
 # So many texts of each wrapper; fewer in a usual run, where one of them was certain.
 RUNS = int(LONG or 40)
-ENOUGH = RUNS if LONG or THOROUGH else 12
+ENOUGH = RUNS if LONG or THOROUGH else 8
 PROBE = "zqprobe"
+# `os` and `json` would take as long as all the rest.
 NOTES = f"""#!{sys.executable} -IS
-import json, os, sys
-with open(os.environ["ZQ_NOTES"], "a") as file:
-    file.write(json.dumps([sys.argv[1:], dict(os.environ), os.getcwd()]) + "\\n")
+import posix, sys
+with open(posix.environ[b"ZQ_NOTES"], "a") as file:
+    file.write(repr([sys.argv[1:], posix.environ, posix.getcwd()]) + "\\n")
 """
 # What stands around the probe's own words: options and operands of each wrapper, some of which it refuses.
 WORDS: dict[str, tuple[str, ...]] = {
@@ -101,8 +103,9 @@ def started(text: str, place: Path) -> list[tuple[list[str], dict[str, str], str
         ["bash", "-c", text], input=b"one\ntwo\n", env=environment, cwd=place / "work", capture_output=True, timeout=20,
         check=False, start_new_session=True,
     )  # fmt: skip
-    found = [json.loads(line) for line in notes.read_text(encoding="utf-8").splitlines()]
-    return [(argv, {k: v for k, v in env.items() if environment.get(k) != v}, cwd) for argv, env, cwd in found]
+    found = [ast.literal_eval(line) for line in notes.read_text(encoding="utf-8").splitlines()]
+    decoded = [(argv, {os.fsdecode(k): os.fsdecode(v) for k, v in env.items()}, cwd) for argv, env, cwd in found]
+    return [(argv, {k: v for k, v in env.items() if environment.get(k) != v}, cwd) for argv, env, cwd in decoded]
 
 
 # Set by the shells and wrappers themselves.

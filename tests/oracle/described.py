@@ -11,9 +11,10 @@ import shlex
 import shutil
 from typing import TYPE_CHECKING, Any
 
+from shipped import by_name as shipped_by_name
+from shipped import descriptions as shipped_descriptions
+
 from gateway.commands.analyse import Start, analyse
-from gateway.config.compiling import shipped_sources
-from gateway.spec.commands import compile_description
 from oracle.cage import SEARCH_PATH
 from oracle.place import HOME, ROOT
 from oracle.texts import Text
@@ -29,8 +30,7 @@ START = Start(ROOT, HOME)
 
 def described() -> list[Text]:
     """The texts, by program: with no option, with each option that a description lists, and with values for it."""
-    descriptions = [compile_description(each.content, each.path, parts=each.parts) for each in shipped_sources()]
-    by_name = {name: each for each in descriptions for name in each["names"]}
+    descriptions, by_name = shipped_descriptions(), shipped_by_name()
     found = []
     for description in descriptions:
         if "builtin" in description:
