@@ -56,6 +56,10 @@ class NamedFiles:
                 found = beside + end
         return found
 
+    def bits(self, host: Host) -> int:
+        """What choosing among the named files of a host says, in bits."""
+        return (len(self._named.get(host.text, ())) * (1 + len(_BESIDE))).bit_length()
+
     def reader(self, host: Host, fields: tuple[tuple[bytes, bytes], ...]) -> Callable[[bytes], None] | None:
         """Who is to be shown an answer of a host, as it comes; None where there is nothing to learn from it."""
         types = [value for name, value in fields if name == b"content-type"]

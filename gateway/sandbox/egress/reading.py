@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from gateway.sandbox.egress.http import Request
     from gateway.sandbox.egress.reading_posts import ReadingPost
 
-MAX_PATH = 1024
+MAX_PATH = MAX_FIELD = 1024
 USER_AGENT = b"gateway"
 OURS = frozenset((b"user-agent", b"content-type", b"content-length"))
 """Fields that a client does not choose."""
@@ -31,7 +31,7 @@ _HIDDEN = re.compile(rb"%(?:2[Ee5]|5[Cc]|3[BFbf]|23)")  # dots, and what cuts a 
 _DATE = rb"[A-Z][a-z]{2}, \d\d [A-Z][a-z]{2} \d{4} \d\d:\d\d:\d\d GMT"
 _MEDIA = rb"(?:[A-Za-z0-9*][A-Za-z0-9*+.-]{0,63})/(?:[A-Za-z0-9*][A-Za-z0-9*+.-]{0,63})"
 _WEIGHT = rb"(?: ?; ?(?:q=[01](?:\.\d{1,3})?|charset=utf-8|version=[0-9.]{1,8}))*"
-_KEPT: dict[bytes, re.Pattern[bytes]] = {
+KEPT: dict[bytes, re.Pattern[bytes]] = {
     b"accept": re.compile(_MEDIA + _WEIGHT + rb"(?: ?, ?" + _MEDIA + _WEIGHT + rb"){0,9}"),
     b"accept-encoding": re.compile(rb"(?:[a-z*]{1,10}" + _WEIGHT + rb")(?: ?, ?[a-z*]{1,10}" + _WEIGHT + rb"){0,5}"),
     b"range": re.compile(rb"bytes=\d{1,12}-\d{0,12}|bytes=-\d{1,12}"),
@@ -39,8 +39,8 @@ _KEPT: dict[bytes, re.Pattern[bytes]] = {
     b"git-protocol": re.compile(rb"version=[12]"),
 }
 # Tags that the host itself has given: anything else would be a text of the client's own.
-_TAGS = (b"if-none-match", b"if-range")
-_TAG = re.compile(rb'(?:W/)?"[!#-~]{1,128}"')
+TAGS = (b"if-none-match", b"if-range")
+TAG = re.compile(rb'(?:W/)?"[!#-~]{1,128}"')
 _NO_MORE: Mapping[bytes, re.Pattern[bytes]] = {}
 _REFS, _REFS_QUERY = b"/info/refs", b"service=git-upload-pack"
 
@@ -99,7 +99,7 @@ def with_body(found: Reading, came: Request, body: bytes) -> tuple[Request, byte
 def tag_of(fields: tuple[tuple[bytes, bytes], ...]) -> bytes:
     """The entity tag of an answer, b"" for none."""
     found = [value for name, value in fields if name == b"etag"]
-    return found[0] if len(found) == 1 and _TAG.fullmatch(found[0]) else b""
+    return found[0] if len(found) == 1 and TAG.fullmatch(found[0]) else b""
 
 
 def _check_path(path: bytes) -> None:
@@ -125,9 +125,9 @@ def _fields(
 ) -> tuple[tuple[bytes, bytes], ...]:
     kept: dict[bytes, bytes] = {}
     for name, value in request.fields:
-        grammar = _KEPT.get(name) or also.get(name)
-        fits = grammar.fullmatch(value) is not None if grammar is not None else name in _TAGS and value in tags
-        if fits:
+        grammar = KEPT.get(name) or also.get(name)
+        fits = grammar.fullmatch(value) is not None if grammar is not None else name in TAGS and value in tags
+        if fits and len(value) <= MAX_FIELD:
             kept.setdefault(name, value)
     # In one order: that would be a choice, too.
     return (*sorted(kept.items()), (b"user-agent", USER_AGENT))

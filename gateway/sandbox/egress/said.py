@@ -1,8 +1,8 @@
 """What the requests of one call say to hosts that may only be read from: counted, bounded, told.
 
 What is counted is what the client can choose: which path, a field it has not sent before, a body. The name of a file
-that an index has named costs nothing, a field that was sent before the bits of choosing among those. What nobody named,
-and what a host does not have, can be asked for a few times.
+that an index has named costs the bits of choosing among those that it named, a field that was sent before the bits of
+choosing among its values. What nobody named, and what a host does not have, can be asked for a few times.
 """
 
 from __future__ import annotations
@@ -76,6 +76,7 @@ class Said:
             raise reading.NotReadingError(f"this call has asked for {MAX_ABSENT} things that such hosts do not have")
         size = (0 if named else len(request.path)) + len(body or b"")
         # What has been said before is a choice among that, and whether to say it: bits, as GET or HEAD is.
+        self._bits += self._named.bits(host) if named else 0
         self._bits += 1 + sum(len(values).bit_length() for values in self._fields.values())
         for name, value in request.fields:
             values = self._fields.setdefault(name, set()) if name not in reading.OURS else {value}

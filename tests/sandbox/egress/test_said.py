@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import gzip
+import re
+from pathlib import Path
+from re import _parser  # type: ignore[attr-defined]  # widths of grammars
 
 import pytest
 
 from gateway.model.plan import Endpoint, Network
-from gateway.sandbox.egress import named_files
+from gateway.sandbox.egress import named_files, reading
 from gateway.sandbox.egress import said as saying
 from gateway.sandbox.egress.addresses import Host
 from gateway.sandbox.egress.http import request_of
@@ -104,7 +107,8 @@ def test_which_of_the_fields_of_before_is_sent_again_costs_the_bits_of_that(valu
     before = spent()
     for number in range(800):
         ask(said, FILES, b"/p/aa/x-1.0+cu.whl", b"Accept: a/%d\r\n" % (number % values) if values else b"")
-    assert spent() - before in (bits * 100, bits * 100 + 1)
+    named = 2  # which of one file, its description or neither
+    assert spent() - before in ((bits + named) * 100, (bits + named) * 100 + 1)
 
 
 def test_few_files_that_nobody_named_can_be_asked_for() -> None:
@@ -205,6 +209,19 @@ def test_what_was_named_to_one_call_of_a_session_passes_free_in_the_next(monkeyp
     ).request.fields == ((b"user-agent", b"gateway"),)
 
 
+@pytest.mark.parametrize(("names", "bits"), [(1, 2), (100, 8), (1000, 11)])
+def test_which_of_the_named_files_is_asked_for_costs_the_bits_of_that(names: int, bits: int) -> None:
+    said = Said(NETWORK)
+    page(said, b"".join(b'<a href="https://files.example/p/x-%d.whl"></a>' % number for number in range(names)))
+    for number in range(800):
+        ask(said, FILES, b"/p/x-%d.whl" % (number % names))
+    # and one bit each for the method
+    assert {host: chosen for host, _n, chosen in said.counts()}["files.example"] in (
+        (bits + 1) * 100,
+        (bits + 1) * 100 + 1,
+    )
+
+
 def test_what_a_session_spends_is_counted_for_each_call(monkeypatch) -> None:
     monkeypatch.setattr(saying, "MAX_UNNAMED", 1)
     sessions = Sessions()
@@ -235,3 +252,68 @@ def test_only_the_last_sessions_are_remembered_and_each_no_more_than_a_call_may_
     found = Said(NETWORK, sessions.of("full"))
     kept = [found._named.path_of(FILES, b"/p/aa/x-%d.0+cu.whl" % number) for number in range(4)]
     assert [bool(each) for each in kept] == [True, True, False, False]
+
+
+PAGE_OF_DOCS = Path(__file__).parents[3] / "docs/sandbox.md"
+BITS = re.compile(r"(?<=<!-- bits: begin, generated -->\n).*?(?=<!-- bits: end, generated -->)", re.DOTALL)
+
+
+def most(grammar: re.Pattern[bytes]) -> int:
+    """Bytes of the longest text of a grammar that passes."""
+    return min(_parser.parse(grammar.pattern).getwidth()[1], reading.MAX_FIELD)
+
+
+def bits_afterwards(fields: bytes) -> int:
+    """What a request with these fields costs when such a one has been sent, for a file that an index has named."""
+    said = Said(NETWORK)
+    page(said, PAGE)
+    for _ in range(9):
+        ask(said, FILES, b"/p/aa/x-1.0+cu.whl", fields)
+    before = saying_bits(said)
+    ask(said, FILES, b"/p/aa/x-1.0+cu.whl", fields)
+    return saying_bits(said) - before - 2  # which of two names
+
+
+def saying_bits(said: Said) -> int:
+    return 8 * sum(chosen for _host, _requests, chosen in said.counts()) + said._bits
+
+
+def bits_table() -> str:
+    """The table of the documentation, from the code."""
+    named = named_files.NamedFiles([("files.example", ("index.example",))], Sessions().of(""))
+    named._named["files.example"] = dict.fromkeys((b"%d" % at for at in range(named_files.MAX_NAMED)), b"x")
+    rows = [
+        ("part of a request", "the first time, at most", "once it was sent"),
+        ("---", "---", "---"),
+        ("GET or HEAD", 1, 1),
+        (
+            f"the path of a file that an index has named, of {named_files.MAX_NAMED:,} at most",
+            named.bits(FILES),
+            "as before",
+        ),
+        ("any other path", 8 * reading.MAX_PATH, "as before"),
+    ]
+    for name, grammar in {**reading.KEPT, **dict.fromkeys(reading.TAGS, reading.TAG)}.items():
+        often = bits_afterwards(b"Accept: a/b\r\n") - bits_afterwards(b"")
+        rows.append(
+            (f"`{name.decode().title()}`", 8 * most(grammar), f"{often}, {often + 1} of two or three values, …")
+        )
+    usual = bits_afterwards(b"Accept: a/b\r\nAccept-Encoding: gzip\r\n")
+    rows.append(("what pip and npm send beside the path, the same each time", "", usual))
+    rows.append(("a body of `git fetch` or `also`", "8 a byte", "as before"))
+    rows.append(("**all requests of a call**", 8 * saying.MAX_OUT, ""))
+    return "".join(
+        "| " + " | ".join(f"{each:,}" if isinstance(each, int) else each for each in row) + " |\n" for row in rows
+    )
+
+
+def test_the_documentation_says_what_each_part_of_a_request_can_say() -> None:
+    found = BITS.search(PAGE_OF_DOCS.read_text(encoding="utf-8"))
+    assert found is not None
+    assert found[0] == bits_table(), "run `python tests/sandbox/egress/test_said.py` and look at the change"
+
+
+if __name__ == "__main__":
+    PAGE_OF_DOCS.write_text(
+        BITS.sub(lambda _: bits_table(), PAGE_OF_DOCS.read_text(encoding="utf-8")), encoding="utf-8"
+    )
