@@ -135,3 +135,23 @@ def _doubt(items: list[Item], parts: tuple[Part, ...], item: Item, why: str) -> 
         return
     part = parts[item.part]
     items.append(Item(Code(part.program, part.argv, why), item.start, item.end, item.part))
+
+
+def put_there(parts: tuple[Part, ...], items: list[Item], searched: tuple[str, ...]) -> frozenset[str]:
+    """The names that mean another program once the text has written into a folder of PATH."""
+    found: set[str] = set()
+    bringing: set[int] = set()
+    for item in items:
+        effect = item.effect
+        if not isinstance(effect, Touch) or effect.kind != "write":
+            continue
+        for path in (effect.path, effect.real) if effect.real else (effect.path,):
+            folder, _, name = path.rpartition("/")
+            if folder in searched:
+                found.add(name)
+            if is_brought(effect) and any(f"{each}/".startswith(f"{path}/") for each in searched):
+                bringing.add(item.part)
+    if bringing:
+        alone = bringing if len(bringing) == 1 else ()
+        found.update(part.argv[0].rpartition("/")[2] for at, part in enumerate(parts) if at not in alone and part.argv)
+    return frozenset(found)

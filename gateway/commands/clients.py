@@ -32,7 +32,13 @@ with the same settings."""
 
 
 def client(items: list[Item], parts: tuple[Part, ...], question: Pending, facts: Facts, context: Context) -> None:
-    """The hosts of a client, and the login that it reads, in the place of what its description says."""
+    """The hosts of a client, and the login that it reads, in the place of what its description says; of git, whether a
+    name means the program that is described."""
+    if question.target == "git":
+        from gateway.commands.git_programs import program  # lazy: few calls start programs through git
+
+        program(items, parts, question, facts, context)
+        return
     name = question.target.partition(" ")[0]
     fact = facts.clients.get(question.target)
     words = question.extra.split("\n")

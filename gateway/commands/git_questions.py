@@ -113,6 +113,7 @@ def own_stores(items: list[Item], parts: tuple[Part, ...], started: list[Pending
                 items[at] = item.replace(effect=effect.replace(skips="untracked"))
 
 
+OTHER = "git starts in another repository, and does what that one says"
 _PUSHED = " (push)"
 # Subcommands that look at no file of the work tree which git does not keep, and the options that change that.
 _TRACKED = ("blame", "diff", "diff-files", "diff-index", "grep", "log", "show", "stash")
@@ -187,7 +188,33 @@ def _serve(
 ) -> None:
     """A remote on this machine, in whose repository git starts, too."""
     items.append(template.replace(effect=Touch("read" if direction == "fetch" else "write", path, True)))
-    add_code(items, parts, question, "git starts in another repository, and does what that one says")
+    add_code(items, parts, question, OTHER)
+
+
+def sources(path: str) -> list[str]:
+    """By what names git looks for a repository, or a bundle of one, that is called by a path."""
+    return [path, f"{path}.git", f"{path}.bundle"]
+
+
+def source(items: list[Item], parts: tuple[Part, ...], question: Pending, facts: Facts, _: Context) -> None:
+    """A repository on this machine that is fetched from: what it says is obeyed there, unless it is the project's own,
+    or nothing is there, nor made by the same text."""
+    path = question.target
+    fact = facts.git.get(path)
+    if fact is not None and fact.own and fact.top == path:
+        return
+    found = [facts.paths.get(each) for each in sources(path)]
+    is_missing = all(each is not None and each.kind == "missing" for each in found)
+    if not is_missing or any(_may_be_at(item, question.part, path) for item in items):
+        add_code(items, parts, question, OTHER)
+
+
+def _may_be_at(item: Item, own: int, path: str) -> bool:
+    effect = item.effect
+    if not isinstance(effect, Touch) or effect.kind != "write" or item.part == own:
+        return False
+    written = effect.real or effect.path
+    return HOLE in written or written.startswith(path) or (effect.tree and f"{path}/".startswith(f"{written}/"))
 
 
 def _unknown_host(item: Item, part: int, direction: str) -> bool:

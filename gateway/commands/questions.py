@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from gateway.commands.brought import is_brought
 from gateway.commands.clients import client
-from gateway.commands.git_questions import branch, git, made_repositories, own_stores, remote
+from gateway.commands.git_questions import branch, git, made_repositories, own_stores, remote, source
 from gateway.commands.parts import add_code
 from gateway.commands.places import MAX_MATCHES, absolute, literal_folder
 from gateway.model.effect import HOLE, Connect, Credential, Item, Touch
@@ -323,6 +323,7 @@ _SETTLERS = {
     "top": _top,
     "git": git,
     "remote": remote,
+    "source": source,
     "branch": branch,
     "dash": _dash,
     "blanks": _blanks,

@@ -6,7 +6,7 @@ they seem to be become `Code`, git's remotes become hosts. A fact that is missin
 
 from __future__ import annotations
 
-from gateway.commands.brought import doubt_behind, is_brought, mark
+from gateway.commands.brought import doubt_behind, mark, put_there
 from gateway.commands.places import CHANGERS, MAX_MATCHES, literal_folder, stream, unescaped
 from gateway.model.analysis import Analysis
 from gateway.model.effect import PATH_KINDS, Code, Item, Touch
@@ -130,7 +130,7 @@ def _programs(parts: tuple[Part, ...], items: list[Item], facts: Facts, elsewher
     if facts.chosen and any(_chooses(item) for item in items):
         untrusted = untrusted | facts.chosen
     if facts.searched:
-        untrusted = untrusted | _put_there(parts, items, facts.searched)
+        untrusted = untrusted | put_there(parts, items, facts.searched)
     for index, part in enumerate(parts):
         if not part.program or not part.described:
             if not part.described and part.trusted and part.program in untrusted:
@@ -161,26 +161,6 @@ def _programs(parts: tuple[Part, ...], items: list[Item], facts: Facts, elsewher
             before.append(item)
         items[:] = [*before, *others.values()]
     return parts if settled is None else tuple(settled)
-
-
-def _put_there(parts: tuple[Part, ...], items: list[Item], searched: tuple[str, ...]) -> frozenset[str]:
-    """The names that mean another program once the text has written into a folder of PATH."""
-    found: set[str] = set()
-    bringing: set[int] = set()
-    for item in items:
-        effect = item.effect
-        if not isinstance(effect, Touch) or effect.kind != "write":
-            continue
-        for path in (effect.path, effect.real) if effect.real else (effect.path,):
-            folder, _, name = path.rpartition("/")
-            if folder in searched:
-                found.add(name)
-            if is_brought(effect) and any(f"{each}/".startswith(f"{path}/") for each in searched):
-                bringing.add(item.part)
-    if bringing:
-        alone = bringing if len(bringing) == 1 else ()
-        found.update(part.argv[0].rpartition("/")[2] for at, part in enumerate(parts) if at not in alone and part.argv)
-    return frozenset(found)
 
 
 def _chooses(item: Item) -> bool:

@@ -119,7 +119,14 @@ def _gcloud(host: Host, context: Context) -> ClientFact:
     return ClientFact("", (), tuple(dict.fromkeys(found)))
 
 
+def _git(host: Host, context: Context) -> ClientFact:
+    from gateway.host.git_names import git_names  # lazy: few calls start programs through git
+
+    return git_names(host, context)
+
+
 _CLIENTS: dict[str, Callable[[Host, Context], ClientFact]] = {
+    "git": _git,
     "kubernetes": _kubernetes,
     "kubernetes helm": _kubernetes,
     "aws": _aws,

@@ -38,7 +38,7 @@ class Wanted(Value):
     anything there by itself, each with whether it may be made to look into repositories that it did not know before.
     `activates`: scripts that a text
     sources, which may be those of Python's environments. `clients`: programs that take from a person's own settings
-    where they connect (`gateway.host.clients`)."""
+    where they connect, or what their words mean (`gateway.host.clients`)."""
 
     paths: tuple[str, ...] = ()
     globs: tuple[str, ...] = ()
@@ -81,9 +81,9 @@ class GitFact(Value):
 
 
 class ClientFact(Value):
-    """What a person's own settings say of where a client connects and with which login; nothing that is secret. `why`:
-    why nobody can tell, "" if that can be told. `files`: those that the login lies in. `rows`: what each module of
-    `gateway.host.clients` finds, of whichever kinds it has."""
+    """What settings say of where a client connects and with which login, or what its words mean; nothing secret.
+    `why`: why nobody can tell, "" if that can be told. `files`: those that the login lies in. `rows`: what each module
+    of `gateway.host.clients` finds, of whichever kinds it has."""
 
     why: str = ""
     files: tuple[str, ...] = ()

@@ -138,3 +138,37 @@ def test_dockers_socket_is_the_one_that_its_client_would_take(
         "environment": environment,
     }
     assert socket_of("docker", FrozenHost(world), Context(ROOT, ROOT, HOME, (ROOT,))) == expected
+
+
+PERSONS = f"{HOME}/.gitconfig"
+
+
+@pytest.mark.parametrize(
+    ("contents", "environment", "expected"),
+    [
+        ({}, {}, ClientFact()),
+        ({PERSONS: "[alias]\n st = status\n[user]\n name = Ann"}, {}, ClientFact("", (), (("alias", "st"),))),
+        ({PERSONS: '[alias "Undo"]\n command = !x'}, {}, ClientFact("", (), (("alias", "undo"),))),
+        ({PERSONS: "[include]\n path = /etc/more", "/etc/more": "[alias]\n A = b"}, {},
+         ClientFact("", (), (("alias", "a"),))),
+        ({PERSONS: f"[include]\n path = {ROOT}/more"}, {},
+         ClientFact(f"{PERSONS} includes {ROOT}/more, which calls may write")),
+        ({"/etc/gitconfig": "[alias]\n a = b"}, {}, ClientFact("", (), (("alias", "a"),))),
+        ({f"{ROOT}/.git/HEAD": "x", f"{ROOT}/.git/config": "[alias]\n a = b"}, {},
+         ClientFact("", (), (("alias", "a"),))),
+        ({PERSONS: "[help]\n autocorrect = 10"}, {}, ClientFact("", (), (("alias", "*"),))),
+        ({PERSONS: "[help]\n autocorrect = never"}, {}, ClientFact()),
+        ({PERSONS: "[extensions]\n worktreeConfig"}, {}, ClientFact("", (), (("alias", "*"),))),
+        ({PERSONS: '[git-extras "create-branch"]\n remote = x'}, {},
+         ClientFact("", (), (("alias", "create-branch"), ("alias", "feature")))),
+        ({PERSONS: "[git-extras]\n default-branch = x"}, {}, ClientFact()),
+        ({PERSONS: '[gitflow "path"]\n hooks = /x'}, {}, ClientFact("", (), (("alias", "flow"),))),
+        ({f"{HOME}/.gitflow_export": "x"}, {}, ClientFact("", (), (("alias", "flow"),))),
+        ({}, {"GIT_EXEC_PATH": "/x"}, ClientFact("GIT_EXEC_PATH is set")),
+        ({PERSONS: "[alias"}, {}, ClientFact(f"{PERSONS} is not understood as git's settings")),
+    ],
+)  # fmt: skip
+def test_names_that_settings_of_git_give_other_meanings_are_told(
+    contents: dict[str, str], environment: dict[str, str], expected: ClientFact
+) -> None:
+    assert fact("git", contents, **environment) == expected

@@ -26,6 +26,10 @@ MODULES = {
     "filters": "curl date find keypair ln own_environment page parents parted ps split strings tar tree unzip",
     "gateway": "policy_files policy_folder policy_sources",
     "git": "git git_clone git_config git_fetch git_push git_ref starts_git",
+    "git_programs": (
+        "git_effort git_evaluates git_merge_index git_offers git_overwrites git_prefix git_program git_request "
+        "git_script git_sed"
+    ),
     "javascript.code": "node",
     "jq": "jq",
     "namepatterns": "grep_names rg_names",

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 
+from gateway.commands.git_questions import OTHER, sources
 from gateway.commands.handing import shell_text
-from gateway.commands.places import remote
+from gateway.commands.places import absolute, remote
 from gateway.commands.special.pathspecs import lines, whole, widen
 from gateway.model.command import Word
 from gateway.model.effect import HOLE, Credential, Push
@@ -46,7 +47,13 @@ def _git(findings: Findings, run: Invocation) -> None:
         if "-c" in option["names"] and "git_setting" in option and not harmless_setting(values[0].text):
             findings.code(run, f"the setting {values[0].text.replace(HOLE, '?')} may run a program")
             _setting_that_runs(findings, run, values[0])
-    if not run.subcommands or run.subcommands[0] in ("version", "help", "init", "clone"):
+    if not run.subcommands or run.subcommands[0] in ("version", "init", "clone"):
+        return
+    if run.subcommands[0] == "help" or _asks_for_help(findings, run):
+        start, end = run.words[0].start, run.words[-1].end
+        for cwd in run.cwds:  # settings may name what shows a manual
+            findings.git.append(cwd)
+            findings.ask("git", run.part, cwd, "there", start, end)
         return
     widen(findings, run)
     lines(findings, run)
@@ -57,6 +64,16 @@ def _git(findings: Findings, run: Invocation) -> None:
     for cwd in run.cwds:
         findings.git.append(cwd)
         findings.ask("git", run.part, cwd, "", start, end)
+
+
+def _asks_for_help(findings: Findings, run: Invocation) -> bool:
+    """`git NAME --help` is `git help NAME`, whatever NAME is. Takes back what was said of it."""
+    if len(run.words) != 3 or run.words[2].text != "--help" or run.spec["special"] != ["git"]:
+        return False
+    run.doubts.clear()
+    del findings.items[run.first + 1 :]
+    findings.pending[:] = [each for each in findings.pending if each.part != run.part]
+    return True
 
 
 def _setting_that_runs(findings: Findings, run: Invocation, word: Word) -> None:
@@ -95,10 +112,17 @@ def _serve(findings: Findings, run: Invocation, word: Word, direction: str) -> N
     """A repository on this machine: git starts there, too, and obeys what that one says: its settings to fetch what it
     lacks, its hooks when it gets something."""
     findings.touch("read" if direction == "fetch" else "write", word, run.cwds, run.part, True)
-    findings.code(run, "git starts in another repository, and does what that one says")
+    if direction != "fetch" or not word.literal or not run.cwds:
+        findings.code(run, OTHER)
+        return
+    for cwd in run.cwds:
+        source = absolute(word.text, cwd)
+        findings.git.append(source)
+        findings.paths += sources(source)
+        findings.ask("source", run.part, source, "", run.words[0].start, run.words[-1].end)
 
 
-def _contact(findings: Findings, run: Invocation, word: Word | None, direction: str) -> str:
+def contact(findings: Findings, run: Invocation, word: Word | None, direction: str) -> str:
     """The connection to a remote given by its name, URL or path. Returns its name for a push."""
     start, end = (word.start, word.end) if word is not None else (run.words[0].start, run.words[-1].end)
     text = word.text if word is not None else ""
@@ -135,7 +159,7 @@ def _fetch(findings: Findings, run: Invocation) -> None:
         for cwd in run.cwds:
             findings.ask("remote", run.part, "*", f"fetch {cwd}", run.words[0].start, run.words[-1].end)
         return
-    _contact(findings, run, run.operands[0] if run.operands else None, "fetch")
+    contact(findings, run, run.operands[0] if run.operands else None, "fetch")
     if run.subcommands[0] == "fetch":
         # A branch of this repository may become what the remote has.
         over = [word for word in run.operands[1:] if ":" in word.text or HOLE in word.text or not word.literal]
@@ -146,14 +170,14 @@ def _fetch(findings: Findings, run: Invocation) -> None:
 
 def _push(findings: Findings, run: Invocation) -> None:
     if "-n" in run.options:
-        _contact(findings, run, run.operands[0] if run.operands else None, "fetch")
+        contact(findings, run, run.operands[0] if run.operands else None, "fetch")
         return
     operands = run.operands
     word = operands[0] if operands else None
     for option, values in run.values:
         if "--repo" in option["names"] and word is None:
             word = values[0]
-    name = _contact(findings, run, word, "send")
+    name = contact(findings, run, word, "send")
     options = run.options
     force = not options.isdisjoint(("-f", "--force-with-lease", "--mirror", "-d", "--prune"))
     start, end = run.words[0].start, run.words[-1].end
@@ -208,7 +232,7 @@ def _clone(findings: Findings, run: Invocation) -> None:
     if place is None and HOLE not in source.text:
         _serve(findings, run, source, "fetch")
     else:
-        _contact(findings, run, source, "fetch")
+        contact(findings, run, source, "fetch")
     if len(run.operands) > 1:
         findings.touch("write", run.operands[1], run.cwds, run.part, True)
         return
