@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 # Each module of this folder with the hooks it has.
 MODULES = {
     "awk": "awk",
-    "buckets": "buckets",
+    "buckets": "buckets rclone",
     "builtins": "alias command kill let names printf set test",
     "compressors": "ar compressor",
     "clients": "aws gcloud helm kube",

@@ -63,4 +63,14 @@ def _buckets(findings: Findings, run: Invocation) -> None:
         findings.add(System("cloud", "change"), last.start, last.end, run.part)
 
 
-HOOKS: dict[str, Callable[[Findings, Invocation], None]] = {"buckets": _buckets}
+def _spelled_out(findings: Findings, run: Invocation) -> None:
+    """rclone's `:sftp,ssh=CMD:dir` and `name,ssh=CMD:dir` are remotes with settings of their own, some of which start
+    programs."""
+    del findings
+    for word in run.operands:
+        remote, colon, _ = word.text.partition(":")
+        if word.text[:1] in (":", HOLE) or (colon and ("," in remote or HOLE in remote)):
+            run.doubts.append(f"{word.text.replace(HOLE, '?')} may bring settings that start programs")
+
+
+HOOKS: dict[str, Callable[[Findings, Invocation], None]] = {"buckets": _buckets, "rclone": _spelled_out}
