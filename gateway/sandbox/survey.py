@@ -29,7 +29,7 @@ from gateway.sandbox.roots import places_of
 from gateway.sandbox.surveyed import Found, Place, Survey
 from gateway.sandbox.system_view import SystemView, stamp
 from gateway.sandbox.toolchains import Toolchains
-from gateway.sandbox.user_packages import packages_of
+from gateway.sandbox.user_packages import packages_of, shims_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -275,6 +275,7 @@ class _Look:
             refused=refused, only=only, variables=environment, layers=f"{self.surveyor.state}/{LAYERS}",
             secrets=self._secrets(), rooms=f"{self.surveyor.state}/{ROOMS}", brought=brought,
             packages=packages_of(self.surveyor.state, self.verdict, self.host), daemon=daemon,
+            shims=shims_of(search_path, grants.fetched, self.host),
         )  # fmt: skip
 
     def _secrets(self) -> Found:

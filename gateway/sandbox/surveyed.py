@@ -46,7 +46,7 @@ class Survey(Value):
     them, looked for only where the call could carry them away. `rooms`: where what sessions share is kept; `brought`:
     files of the real temporary folder that are in the session's as well. `packages`: where the project's calls have
     installed some of Python, or a contained one may; "" for no such place. `daemon`: the socket of the daemon that the
-    call is shown, and why there is none to be told.
+    call is shown, and why there is none to be told. `shims`: the folder of pyenv's, where it installs with pip.
     """
 
     home: str
@@ -69,3 +69,4 @@ class Survey(Value):
     brought: tuple[str, ...] = ()
     packages: str = ""
     daemon: tuple[str, str] = ("", "")
+    shims: str = ""

@@ -34,6 +34,13 @@ def packages_of(state: str, verdict: Verdict, host: Host) -> str:
     return folder if verdict.contained or host.is_folder(folder) else ""
 
 
+def shims_of(search_path: tuple[str, ...], fetched: str, host: Host) -> str:
+    """The folder of pyenv's shims on a search path, "" for none: its pip makes them anew when it has installed."""
+    found = [path for path in search_path if path.endswith("/.pyenv/shims")] if fetched == "pip" else []
+    fact = host.path(found[0]) if found else None
+    return fact.real if fact is not None and fact.kind == "dir" else ""
+
+
 def with_packages(plan: SandboxPlan, grants: Grants, agreed: Agreed, survey: Survey, context: Context) -> SandboxPlan:
     """A plan whose call finds them, and their programs behind all others. The same plan where the call may not see
     them, or policy has chosen another folder, or hides what lies around it."""
@@ -45,8 +52,15 @@ def with_packages(plan: SandboxPlan, grants: Grants, agreed: Agreed, survey: Sur
         return plan
     variables[VARIABLE] = folder
     variables["PATH"] = f"{variables['PATH']}:{folder}/bin"
-    mounts = sorted((*plan.mounts, Mount(folder, WRITE if plan.contained else READ)), key=lambda each: each.path)
-    return plan.replace(mounts=tuple(mounts), environment=tuple(sorted(variables.items())), packages=folder)
+    added = [Mount(folder, WRITE if plan.contained else READ)]
+    # What the shims name lies behind them on PATH, so they need not be kept.
+    shims = (survey.shims,) if plan.contained and survey.shims else ()
+    added += [Mount(each, READ) for each in shims]
+    mounts = sorted((*[each for each in plan.mounts if each.path not in shims], *added), key=lambda each: each.path)
+    return plan.replace(
+        mounts=tuple(mounts), environment=tuple(sorted(variables.items())), packages=folder,
+        transient=(*plan.transient, *shims),
+    )  # fmt: skip
 
 
 def without_packages(plan: SandboxPlan) -> SandboxPlan:

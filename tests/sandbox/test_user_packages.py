@@ -11,7 +11,7 @@ from gateway.model.plan import HIDDEN, READ, WRITE, Mount, Network, SandboxPlan
 from gateway.policy.confine import Grants, Reach
 from gateway.sandbox.agreed import Agreed
 from gateway.sandbox.marks import Mark
-from gateway.sandbox.user_packages import with_packages, without_packages
+from gateway.sandbox.user_packages import shims_of, with_packages, without_packages
 
 WORK, FOLDER, CACHE = "/home/dev/project", "/home/dev/state/layers/1/own/python", "/home/dev/.cache"
 PLAN = SandboxPlan(
@@ -23,9 +23,10 @@ NOTHING = Agreed(frozenset(), frozenset(), frozenset())
 HOOK = Mark(f"{WORK}/.git/hooks", "dir", fixed="protected")
 
 
-def given(plan: SandboxPlan, grants=Grants("code"), agreed=NOTHING, mode="accept_edits", packages=FOLDER):  # noqa: B008
+def given(plan: SandboxPlan, grants=Grants("code"), agreed=NOTHING, mode="accept_edits", packages=FOLDER, shims=""):  # noqa: B008
     context = SimpleNamespace(mode=mode, workspace=(WORK,))
-    return with_packages(plan, grants, agreed, SimpleNamespace(packages=packages, marks=(HOOK,)), context)
+    survey = SimpleNamespace(packages=packages, marks=(HOOK,), shims=shims)
+    return with_packages(plan, grants, agreed, survey, context)
 
 
 @pytest.mark.parametrize(("plan", "access"), [(CONTAINED, WRITE), (PLAN, READ)])
@@ -37,6 +38,19 @@ def test_a_call_that_can_do_no_more_than_a_contained_one_finds_them_and_a_contai
         packages=FOLDER,
     )
     assert without_packages(found) == plan
+
+
+SHIMS = "/home/dev/.pyenv/shims"
+HOST = SimpleNamespace(path=lambda path: SimpleNamespace(real=path, kind="dir") if path == SHIMS else None)
+
+
+def test_pyenvs_pip_makes_its_shims_where_nobody_keeps_them() -> None:
+    found = given(CONTAINED, shims=SHIMS)
+    assert (found.transient, Mount(SHIMS, READ) in found.mounts) == ((SHIMS,), True)
+    assert given(PLAN, shims=SHIMS) == given(PLAN)
+    path = ("/usr/bin", "/other/.pyenv/shims", SHIMS)
+    assert [shims_of(path[at:], "pip", HOST) for at in (0, 2)] == ["", SHIMS]
+    assert shims_of(path[2:], "uv", HOST) == shims_of(path[2:], "", HOST) == shims_of(path[:1], "pip", HOST) == ""
 
 
 LISTED = Network("listed")
