@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 STEERED = frozenset(
     ("ack", "autopep8", "biome", "bun", "cargo", "clippy-driver", "codespell", "cross", "deno", "djlint", "dotnet",
      "go", "isort", "miri", "mvn", "mvnd", "npm", "ruff", "rust-analyzer", "rustc", "rustdoc", "rustfmt", "rustup",
-     "taplo", "uv", "vale", "vulture", "yamllint")
+     "taplo", "uv", "vale", "vulture", "yamllint", "yt-dlp")
 )  # fmt: skip
 
 

@@ -1,4 +1,4 @@
-"""Programs whose words tell by a sign what they are: HTTPie's items, gh's hosts, media, settings, yq's expressions."""
+"""Programs whose words tell by a sign what they are: HTTPie's items, gh's hosts, settings, yq's expressions."""
 
 from __future__ import annotations
 
@@ -99,41 +99,6 @@ def _service(findings: Findings, run: Invocation) -> None:
             findings.items[at] = item.replace(effect=Connect(host, 443, item.effect.direction))
 
 
-# What ImageMagick draws by itself and finds nothing but a picture in.
-_PICTURES = frozenset(
-    (
-        "avif",
-        "bmp",
-        "gif",
-        "heic",
-        "ico",
-        "jpeg",
-        "jpg",
-        "jxl",
-        "pbm",
-        "pgm",
-        "png",
-        "pnm",
-        "ppm",
-        "tif",
-        "tiff",
-        "webp",
-    )
-)
-
-
-def _media(findings: Findings, run: Invocation) -> None:
-    """ffprobe and ImageMagick take `protocol:rest` and `coder:file`, which reach further than a file."""
-    del findings
-    for word in [*run.operands, *[values[0] for _, values in run.values if values]]:
-        if ":" in word.text.partition("/")[0] or HOLE in word.text[:1] or word.text[:1] == "@":
-            run.doubts.append(f"{word.text.replace(HOLE, '?')} may be more than a file")
-    if run.name == "identify":
-        for word in run.operands:
-            if word.text.rpartition(".")[2].lower() not in _PICTURES:
-                run.doubts.append(f"{word.text.replace(HOLE, '?')} may be a program for ImageMagick")
-
-
 def _modules(findings: Findings, run: Invocation) -> None:
     """`go list -m host/path@version` asks the host, or the proxy on its behalf."""
     for word in run.operands:
@@ -146,6 +111,21 @@ def _sysctl(findings: Findings, run: Invocation) -> None:
     for word in run.operands:
         if "=" in word.text or HOLE in word.text:
             findings.add(System("kernel", word.text), word.start, word.end, run.part)
+
+
+def _cargo_plain(findings: Findings, run: Invocation) -> None:
+    """Subcommands of cargo that start no more than the compiler, to ask for its version, or the formatter: what the
+    project's settings say of programs, places and variables counts, which what builds anyway need not look at."""
+    for cwd in run.cwds or ("",):
+        findings.ask("settings", run.part, cwd, "cargo itself", run.words[0].start, run.words[-1].end)
+
+
+def _init_script(findings: Findings, run: Invocation) -> None:
+    """A service's name is one of a folder's; one with a slash leads to any script."""
+    del findings
+    for word in run.operands[:1]:
+        if "/" in word.text or HOLE in word.text:
+            run.doubts.append(f"{word.text.replace(HOLE, '?')} may be any script")
 
 
 # Of both programs of this name: one has a language of its own, one hands the expression to jq.
@@ -237,11 +217,12 @@ _OF_WIDE = frozenset("0123456789abcdef.:*/[]%-")
 
 
 HOOKS: dict[str, Callable[[Findings, Invocation], None]] = {
+    "cargo_plain": _cargo_plain,
     "httpie": _httpie,
+    "init_script": _init_script,
     "looked_up": _looked_up,
     "resolved": _resolved,
     "go_modules": _modules,
-    "media": _media,
     "pegged": _pegged,
     "service": _service,
     "sources": _sources,

@@ -55,6 +55,13 @@ CARGO = (
     "resolver.**"
 )
 
+# The variables of `env`, the compiler and its wrapper count whenever the compiler is asked for its version.
+CARGO_WITHOUT_BUILDING = (
+    "build.jobs build.incremental build.warnings build.pipelining profile.** term.** cache.** cargo-new.** doc.** "
+    "future-incompat-report.** net.retry net.offline http.timeout http.multiplexing http.check-revoke "
+    "http.low-speed-limit resolver.**"
+)
+
 # Not `skip_gitignore`: git is started in every repository that lies on the way, and does what its settings say. What
 # formats or sorts instead comes from packages.
 ISORT = (

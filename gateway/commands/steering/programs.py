@@ -137,6 +137,10 @@ PROGRAMS: dict[str, Program] = {
     ),
     "bun": Program((Files(("bunfig.toml",), "toml", lists.BUN),)),
     "cargo": _CARGO,
+    "cargo itself": Program(
+        (*_RUST.files, Files((".cargo/config.toml", ".cargo/config"), "toml", lists.CARGO_WITHOUT_BUILDING)),
+        also=other_rust,
+    ),
     "clippy-driver": _RUST,
     "codespell": Program(
         (
@@ -188,6 +192,8 @@ PROGRAMS: dict[str, Program] = {
     ),
     "vale": Program((Files((".vale.ini", "_vale.ini", "vale.ini"), "sections", lists.VALE),)),
     "vulture": Program((Files(_PYPROJECT, "toml", lists.VULTURE, (("tool", "vulture"),)),)),
+    # Options, such as those that start programs, from the folder that it is started in.
+    "yt-dlp": Program((Files(("yt-dlp.conf",), "lines", ""),)),
     "yamllint": Program((Files((".yamllint", ".yamllint.yaml", ".yamllint.yml"), "yaml", lists.YAMLLINT),)),
 }  # fmt: skip
 

@@ -22,7 +22,7 @@ RUFF = str(Path(sys.executable).parent / "ruff")
 
 
 def test_the_programs_that_are_asked_about_are_those_of_the_table() -> None:
-    assert STEERED | {"compose", "compose variables", "gateway policy"} == set(PROGRAMS)
+    assert STEERED | {"cargo itself", "compose", "compose variables", "gateway policy"} == set(PROGRAMS)
 
 
 def test_every_list_of_keys_is_one() -> None:
