@@ -87,7 +87,8 @@ def _kubernetes(look: _Look) -> None:
     context = look.rows("context").get(named or current)
     if context is None:
         return
-    reached = look.rows("cluster").get(cluster or context[0])
+    reached_by = cluster or context[0]
+    reached = look.rows("cluster").get(reached_by)
     login = look.rows("user").get(user or context[1], ("",) if not (user or context[1]) else None)
     if reached is None or login is None:
         return
@@ -95,11 +96,15 @@ def _kubernetes(look: _Look) -> None:
     if why or doubt:
         look.code(why or doubt)
         return
+    # Whoever answers in the place of a cluster that need not prove to be one gets the login, as does whoever has a
+    # cluster that no context names with this one.
+    meant = (reached_by, user or context[1]) in look.rows("context").values()
+    known_by = "person" if meant and reached_by not in look.rows("unverified") else ""
     _scheme, host, port = host_of(url)
     for at in look.connects:
         effect = look.items[at].effect
         if isinstance(effect, Connect) and effect.host == CLUSTER and HOLE not in host:
-            reach = effect.replace(host=host, port=port, known_by="person")
+            reach = effect.replace(host=host, port=port, known_by=known_by)
             look.items[at] = look.items[at].replace(effect=reach)
     usual = f"{look.context.home}/.kube/config"
     found = (*look.fact.files, *files, *more)

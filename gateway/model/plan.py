@@ -11,6 +11,8 @@ from gateway.core.value import Value
 READ, WRITE, FIXED, HIDDEN = "read", "write", "fixed", "hidden"
 WORKSPACE_SECRETS = "workspace-secrets"  # the rule that hides what a workspace holds of secrets
 ASKED = "asked"
+CLUSTER, HELM = "kubernetes", "helm"
+"""What `Endpoint.also` says of the API of a cluster, and of one of which helm's releases are read as well."""
 
 
 TYPE_CHECKING = False
@@ -40,8 +42,9 @@ class Endpoint(Value):
     only read, which is one host's and the web's; `asked` where somebody who was asked while the call
     ran let it go to this very host and port, which opens public addresses alone; "" for any. Of a host to read from,
     `named_by`: hosts whose answers say which files it has, so that only few others can be asked for; `also`: requests
-    with a body that read there (`gateway.sandbox.egress.reading_posts`). `socket`: where a daemon of this machine
-    listens that the name stands for, "" for a host; `told`: the variable that tells its client the name."""
+    with a body that read there (`gateway.sandbox.egress.reading_posts`), or the API of a cluster, at one port.
+    `socket`: where a daemon of this machine listens that the name stands for, "" for a host; `told`: the variable that
+    tells its client the name."""
 
     host: str
     port: int = 0
@@ -65,12 +68,24 @@ class Injection(Value):
     template: str = "{}"
 
 
+class Logins(Value):
+    """Logins for clusters that are sent outside of the sandbox. `files`: the person's kubeconfigs, in the place of
+    which the call sees others without any login; `pairs`: names of a cluster and of a login that may go there."""
+
+    files: tuple[str, ...] = ()
+    pairs: tuple[tuple[str, str], ...] = ()
+
+
+NO_LOGINS = Logins()
+
+
 class Network(Value):
     """`mode`: off (its own loopback only), listed (`allow` only), open (any public host). Denies win in every mode.
     Private, loopback, link-local and metadata addresses are refused unless `allow` names that very name or address.
     `said`: bytes that requests to hosts to read from may choose, 0 for what is usual.
     `installer`: the program that reads from registries (`gateway.policy.installs`), and whose scripts begin with ending
-    this network. `session`: by whose name what hosts to read from have named passes from call to call, "" for none."""
+    this network. `session`: by whose name what hosts to read from have named passes from call to call, "" for none.
+    `logins`: for clusters of `allow`."""
 
     mode: str = "off"
     allow: tuple[Endpoint, ...] = ()
@@ -80,6 +95,7 @@ class Network(Value):
     installer: str = ""
     said: int = 0
     session: str = ""
+    logins: Logins = NO_LOGINS
 
 
 class SandboxPlan(Value):

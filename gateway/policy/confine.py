@@ -10,6 +10,7 @@ from __future__ import annotations
 from gateway.core.value import Value
 from gateway.model.decision import Decision
 from gateway.model.effect import HOLE, PATH_KINDS
+from gateway.model.plan import CLUSTER, NO_LOGINS
 from gateway.policy import hosts, paths
 from gateway.policy.modes import CEILINGS, HARMLESS_SINKS, SYSTEM_VIEW
 from gateway.policy.table import ID, LANE, LEVEL
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
 
     from gateway.model.effect import Touch
     from gateway.model.facts import Facts
+    from gateway.model.plan import Logins
     from gateway.model.verdict import Verdict
     from gateway.policy.daemons import Look
     from gateway.policy.installs import Registry
@@ -159,7 +161,7 @@ class Grants(Value):
     temporary folder, of which a call has one of its own. `installer`: the name of the one by which
     a contained call reads from registries, and by nothing else; `fetched`: of the one that fetches what the call
     installs in a step of its own, before the call runs, from `registries`. `look`: what of a daemon of this machine it
-    is shown."""
+    is shown; `logins`: by which its commands read a cluster, and of which they see nothing."""
 
     kind: str
     profiled: bool = False
@@ -174,6 +176,7 @@ class Grants(Value):
     fetched: str = ""
     registries: tuple[Contact, ...] = ()
     look: Look | None = None
+    logins: Logins = NO_LOGINS
 
 
 def grants_of(verdict: Verdict, profile: Mapping[str, Any]) -> Grants:
@@ -191,6 +194,13 @@ def grants_of(verdict: Verdict, profile: Mapping[str, Any]) -> Grants:
     writes: dict[Reach, None] = {}
     contacts: dict[Contact, None] = {}
     credentials: dict[Reach, None] = {}
+    clusters: dict[int, Registry] = {}
+    logins = NO_LOGINS
+    if facts.clients:
+        from gateway.policy.read_only_hosts import clusters_read, logins_at  # lazy: few calls start such a client
+
+        clusters = clusters_read(verdict.analysis, facts)
+        logins = logins_at({each.host for each in clusters.values()}, facts.clients)
     unknown: dict[str, None] = {}
 
     def is_own(path: str) -> bool:
@@ -231,13 +241,13 @@ def grants_of(verdict: Verdict, profile: Mapping[str, Any]) -> Grants:
             if HOLE in effect.host:
                 unknown[f"connect {target(effect)}"] = None
             else:
-                held = None
+                held = clusters.get(item.part)
                 if effect.known_by == "provider":
                     from gateway.policy.read_only_hosts import changing, held_to_reading  # lazy: few calls have such
 
                     held = held_to_reading(effect, item.part, changing(verdict.analysis.items))
                 contacts[Contact(effect.host, effect.port, rules.get(number, ""), held)] = None
-        elif kind == "credential" and effect.path:
+        elif kind == "credential" and effect.path and item.part not in clusters:
             if HOLE in effect.path:
                 unknown[f"credential {target(effect)}"] = None
             else:
@@ -253,7 +263,7 @@ def grants_of(verdict: Verdict, profile: Mapping[str, Any]) -> Grants:
     installer, fetched, look = None, "", None
     apart: list[Contact] = []
     if verdict.contained:
-        network, contacts = "off", {}  # what is left of hosts is its session's loopback
+        network, contacts, clusters = "off", {}, {}  # what is left of hosts is its session's loopback
         registries = profile.get("registries")
         if registries and any(item.effect.kind == "connect" for item in verdict.analysis.items):
             from gateway.policy.fetching import FETCHERS, fetch_of  # lazy: few calls install anything
@@ -276,7 +286,8 @@ def grants_of(verdict: Verdict, profile: Mapping[str, Any]) -> Grants:
         look = look_of(verdict.analysis, daemons)
         network = "listed" if look is not None and network == "off" else network
     if dict(verdict.demands).get("network") == "off":
-        network, contacts, installer, fetched, apart, look = "off", {}, None, "", [], None
+        network, contacts, clusters, look = "off", {}, {}, None
+        installer, fetched, apart = None, "", []
     return Grants(
         who,
         profiled,
@@ -291,6 +302,7 @@ def grants_of(verdict: Verdict, profile: Mapping[str, Any]) -> Grants:
         fetched=fetched,
         registries=tuple(apart),
         look=look,
+        logins=logins if clusters else NO_LOGINS,
     )
 
 
@@ -368,6 +380,8 @@ def confinement(verdict: Verdict, enforced: Enforced = NOTHING_KNOWN) -> Confine
 
 
 def _contacted(contact: Contact) -> str:
+    if contact.reads is not None and CLUSTER in contact.reads.also:
+        return f"{contact.host}:{contact.port} (only read from, with a login that the call does not see)"
     if contact.reads is not None:
         by = "" if "aws" in contact.reads.also else ", and by no package's script"
         return f"{contact.host} (only read from{by})"

@@ -70,8 +70,7 @@ class _Planning:
 
     def plan(self) -> SandboxPlan:
         context, survey, sandbox = self.context, self.survey, self.profile.sandbox
-        for each in self.grants.unknown:
-            self._withhold(each, "it is not fully known before the run")
+        self.withheld.update({(each, "it is not fully known before the run"): None for each in self.grants.unknown})
         self._common()
         self._predicted()
         if self.grants.profiled:
@@ -79,8 +78,9 @@ class _Planning:
         self._prune()
         searched, held = self._protect()
         private = self._private()
-        network, refused = network_of(self.grants, self.profile, survey.refused, survey.only, self.room, survey.daemon)
-        self.withheld.update(dict.fromkeys(refused))
+        network, left = network_of(self.grants, self.profile, survey.refused, survey.only, self.room, survey.daemon,
+                                   survey.clusters)  # fmt: skip
+        self.withheld.update(dict.fromkeys(left))
         if len(self.mounts) > MAX_MOUNTS:
             raise SandboxError(f"the plan would need more than {MAX_MOUNTS:,} mounts", "work in a smaller folder")
         search_path = tuple(each for each in survey.search_path if self._is_visible(each))

@@ -19,6 +19,7 @@ from gateway.policy.path_protection import PathRules, runs_unseen
 from gateway.sandbox.agreed import agreed_of
 from gateway.sandbox.base import SandboxError
 from gateway.sandbox.changed_folders import ChangedFolders
+from gateway.sandbox.clusters import clusters_named
 from gateway.sandbox.denied_programs import DeniedPrograms
 from gateway.sandbox.index import Listings, Tree, anchored
 from gateway.sandbox.kept import LAYERS, ROOMS
@@ -276,6 +277,7 @@ class _Look:
             secrets=self._secrets(), rooms=f"{self.surveyor.state}/{ROOMS}", brought=brought,
             packages=packages_of(self.surveyor.state, self.verdict, self.host), daemon=daemon,
             shims=shims_of(search_path, grants.fetched, self.host),
+            clusters=clusters_named(self.profile, self.verdict, self.host) if grants.profiled else None,
         )  # fmt: skip
 
     def _secrets(self) -> Found:

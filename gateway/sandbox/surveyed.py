@@ -9,6 +9,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from gateway.model.facts import ClientFact
     from gateway.policy.hostrules import Only, Refused
     from gateway.policy.path_protection import Standing
     from gateway.sandbox.marks import Mark
@@ -47,6 +48,7 @@ class Survey(Value):
     files of the real temporary folder that are in the session's as well. `packages`: where the project's calls have
     installed some of Python, or a contained one may; "" for no such place. `daemon`: the socket of the daemon that the
     call is shown, and why there is none to be told. `shims`: the folder of pyenv's, where it installs with pip.
+    `clusters`: those of the kubeconfig, where the profile names any.
     """
 
     home: str
@@ -70,3 +72,4 @@ class Survey(Value):
     packages: str = ""
     daemon: tuple[str, str] = ("", "")
     shims: str = ""
+    clusters: ClientFact | None = None

@@ -5,6 +5,7 @@ What would be no grant, or an ambiguous one, when a call runs is refused here, w
 
 from __future__ import annotations
 
+from gateway.model.plan import CLUSTER
 from gateway.policy import hosts, paths, variables
 from gateway.spec import read
 
@@ -45,15 +46,16 @@ INJECT = {
     "template": "the header's value, with `{}` where the secret goes",
 }
 READ_HOST = {
-    "host": "one host's name",
+    "host": "one host's name, with its port where a cluster has one of several",
     "access": "read: only requests that read are let through, and of these only what reading takes",
     "named_by": "hosts whose answers name the files of this one (an index): only 50 files that none of them named can "
     "be asked for in one call",
     "also": "graphql: queries in GraphQL; npm-audit: names and versions of packages; both sent by POST, read here and "
-    "written anew; aws: operations that only read and hand out no secrets, as the client has signed them",
+    "written anew; aws: operations that only read and hand out no secrets, as the client has signed them; kubernetes: "
+    "the API of a cluster of your kubeconfig, with its login, at the port that stands there or in `host`",
 }
 ACCESS = ("read",)
-ALSO = ("graphql", "npm-audit", "aws")
+ALSO = ("graphql", "npm-audit", "aws", CLUSTER)
 DAEMONS = ("docker",)
 REGISTRIES = ("npm", "pip", "uv", "cargo")
 SOME = {"registries": REGISTRIES, "daemons": DAEMONS}
@@ -126,11 +128,13 @@ def _read_host(item: Node, complaints: Complaints) -> dict[str, Any]:
             complaints.at(item, f"an entry of `hosts` must have `{name}`")
     if "host" in given:
         host = found["host"] = read.text(given["host"], "`host`", complaints)
-        if host and not (_is_single(host) and not host.startswith("*")):
+        also = given["also"].value if "also" in given else ()
+        is_cluster = also == CLUSTER or (also.__class__ is list and CLUSTER in [each.value for each in also])
+        if host and not _is_one(host, port=is_cluster):
             complaints.at(
                 given["host"],
                 f"`host` must be one host's name (got `{host}`)",
-                "name each host, without `*` and port",
+                "name each host, without `*` and port; the API of a cluster (`also: kubernetes`) may have one",
             )
     if "access" in given:
         found["access"] = read.choice(given["access"], "`access`", ACCESS, complaints)
@@ -139,6 +143,10 @@ def _read_host(item: Node, complaints: Complaints) -> dict[str, Any]:
         _check_each(_check_host, given["named_by"], "`named_by`", complaints)
     if "also" in given:
         found["also"] = read.choices(given["also"], "`also`", ALSO, complaints)
+        if CLUSTER in found["also"] and (len(found["also"]) > 1 or "named_by" in given):
+            complaints.at(
+                given["also"], f"where `{CLUSTER}` is read nothing else is", "leave out what stands beside it"
+            )
     return found
 
 
@@ -167,9 +175,18 @@ def _injection(node: Node, complaints: Complaints) -> dict[str, str]:
     return found
 
 
+def _is_one(host: str, *, port: bool) -> bool:
+    if port:
+        try:
+            host = hosts.host_and_port(host)[0]
+        except ValueError:
+            return False
+    return _is_single(host) and not host.startswith("*")
+
+
 def _is_single(host: str) -> bool:
     name = host.removeprefix("*.")
-    if "*" in name or "." not in name or "/" in name:
+    if "*" in name or not {".", ":"} & set(name) or "/" in name:
         return False
     try:
         hosts.build([(host, 0)])

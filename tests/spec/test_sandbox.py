@@ -36,6 +36,15 @@ MISTAKES = [
     ("hosts: [{host: a.org, access: read}, 'http://b']", "each entry of `hosts` must be a host"),
     ("hosts: [{host: a.org, access: read, named_by: 'http://b'}]", "each entry of `named_by` must be a host"),
     ("hosts: [{host: a.org, access: read, also: [all]}]", "`also` must be"),
+    ("hosts: [{host: 'a.org:6443', access: read}]", "`host` must be one host's name"),
+    ("hosts: [{host: 'a.org:6443', access: read, also: graphql}]", "`host` must be one host's name"),
+    ("hosts: [{host: 'a.org:x', access: read, also: kubernetes}]", "`host` must be one host's name"),
+    ("hosts: [{host: '*.a.org:6443', access: read, also: kubernetes}]", "`host` must be one host's name"),
+    ("hosts: [{host: a.org, access: read, also: [kubernetes, aws]}]", "where `kubernetes` is read nothing else is"),
+    (
+        "hosts: [{host: a.org, access: read, also: kubernetes, named_by: b.org}]",
+        "where `kubernetes` is read nothing else is",
+    ),
     ("inject: [{host: a.org, header: X}]", "an entry of `inject` must have `source`"),
     ("inject: [{host: '*', header: X, source: 'env:A'}]", "`host` must be one host's name"),
     ("inject: [{host: a.org, header: 'X Y', source: 'env:A'}]", "`header` must be a header's name"),
@@ -105,3 +114,10 @@ def test_hosts_that_may_only_be_read_from_stand_among_the_others(tools) -> None:
     found = parse_policy(text, "p.yaml", tools)["settings"]["sandbox"]
     entry = {"host": "f.pypi.org", "access": "read", "named_by": ["pypi.org"], "also": ["graphql"]}
     assert found == {"hosts": ["a.org", entry, "*.b.org"]}
+
+
+@pytest.mark.parametrize("host", ["c.example", "'c.example:6443'", "10.0.0.1", "'10.0.0.1:6443'", "'[fd00::1]:6443'"])
+def test_the_api_of_a_cluster_may_be_named_with_its_port(tools, host: str) -> None:
+    text = f"version: 1\nsettings: {{sandbox: {{hosts: [{{host: {host}, access: read, also: kubernetes}}]}}}}"
+    found = parse_policy(text, "p.yaml", tools)["settings"]["sandbox"]
+    assert found == {"hosts": [{"host": host.strip("'"), "access": "read", "also": ["kubernetes"]}]}

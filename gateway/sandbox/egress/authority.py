@@ -104,20 +104,20 @@ def _context(host: str, key: EllipticCurvePrivateKey, issuer: Certificate) -> ss
     context.minimum_version = ssl.TLSVersion.TLSv1_2
     context.set_alpn_protocols(["http/1.1"])
     try:
-        _load(context, *_leaf(host, key, issuer))
+        load_chain(context, b"".join(_leaf(host, key, issuer)))
     except (OSError, ValueError, ssl.SSLError) as error:
         raise AuthorityError(f"a certificate could not be used: {error}") from None
     return context
 
 
-def _load(context: ssl.SSLContext, certificate: bytes, key: bytes) -> None:
-    """`ssl` takes both from a file only: one that is this user's alone, and gone as soon as it was read."""
-    import tempfile
-
-    with tempfile.NamedTemporaryFile(prefix="gateway-") as file:  # mode 0600
-        file.write(certificate + key)
+def load_chain(context: ssl.SSLContext, pem: bytes) -> None:
+    """A certificate and its key, for a context. `ssl` takes both from a file only: one in memory, which nobody else can
+    open. Raises OSError, which ssl.SSLError is, and ValueError; a key that is encrypted is none."""
+    descriptor = os.memfd_create("gateway-key", os.MFD_CLOEXEC)
+    with os.fdopen(descriptor, "wb") as file:
+        file.write(pem)
         file.flush()
-        context.load_cert_chain(file.name)
+        context.load_cert_chain(f"/proc/self/fd/{descriptor}", password=lambda: b"")
 
 
 def _authority() -> tuple[EllipticCurvePrivateKey, Certificate]:

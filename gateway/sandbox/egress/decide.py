@@ -8,7 +8,7 @@ from __future__ import annotations
 from functools import lru_cache
 
 from gateway.core.value import Value
-from gateway.model.plan import ASKED, READ, Network
+from gateway.model.plan import ASKED, CLUSTER, READ, Network
 from gateway.policy import hosts
 from gateway.policy.addresses import network as network_in
 from gateway.sandbox.egress.addresses import PUBLIC, Host, kind_of, text_at
@@ -62,7 +62,7 @@ class Rules:
         for granted in network.allow:
             if granted.access == ASKED and granted.port:
                 continue
-            if granted.access not in ("", READ) or (granted.access and (granted.port or not _is_one(granted.host))):
+            if granted.access not in ("", READ) or (granted.access and not _is_read_alone(granted)):
                 raise ValueError(f"only one host can be granted to read (got `{granted.host}`)")
         for each in network.inject:
             if set(each.host) <= {"*", "."}:
@@ -82,11 +82,11 @@ class Rules:
             return Ruling(False, "", "there is no such port")
         if port != WEB[0] and self.socket(host):
             return Ruling(False, "", "what a daemon of this machine shows is asked for without TLS, at port 80")
-        if port not in WEB and self.reads_only(host):
-            return Ruling(False, "", f"this host may only be read from, over the web, and not on port {port}")
         found = self._granted(self._allow, host.text, port)
         if found is not None:
             return Ruling(True, found.rule)
+        if self._is_read(host):
+            return Ruling(False, "", f"this host may only be read from, and not on port {port}")
         if mode == "open":
             return Ruling(True)
         if self._possible(host.text):
@@ -98,7 +98,7 @@ class Rules:
         network = self.network
         if network.mode != "listed" or network.installer or not 0 < port < 65536:
             return False
-        if self.reads_only(host) or self.injections(host):
+        if self._is_read(host) or self.injections(host):
             return False
         return self._denied(host.text, port) is None and self._granted(self._allow, host.text, port) is None
 
@@ -149,14 +149,27 @@ class Rules:
         """The headers that requests to a host get."""
         return tuple(self.network.inject[at] for at in hosts.lookup_possible(self._inject, host.text)[0])
 
-    def reads_only(self, host: Host) -> bool:
-        """Whether requests to a host may only read: nothing that grants it says otherwise."""
-        granted = [self.network.allow[at] for at in hosts.lookup_possible(self._allow, host.text)[0]]
+    def reads_only(self, host: Host, port: int) -> bool:
+        """Whether requests to a host and a port may only read: nothing that grants them says otherwise."""
+        granted = [each for each in self._of(host) if self._covers(each, port)]
+        if any(CLUSTER in each.also for each in granted):
+            return True  # a login is added, whatever else opens the host
         return any(each.access == READ for each in granted) and all(each.access == READ for each in granted)
 
     def socket(self, host: Host) -> str:
         """Where a daemon of this machine listens that a name stands for, "" for a host."""
         return self._sockets.get(host.text, "")
+
+    def also(self, host: Host, port: int) -> tuple[str, ...]:
+        """What reads there beside the usual."""
+        granted = [each.also for each in self._of(host) if each.access == READ and self._covers(each, port)]
+        return next((each for each in granted if CLUSTER in each), granted[0] if granted else ())
+
+    def _of(self, host: Host) -> list[Endpoint]:
+        return [self.network.allow[at] for at in hosts.lookup_possible(self._allow, host.text)[0]]
+
+    def _is_read(self, host: Host) -> bool:
+        return any(each.access == READ for each in self._of(host))
 
     def _denied(self, text: str, port: int) -> Ruling | None:
         for at in hosts.lookup(self._deny, text):
@@ -175,7 +188,7 @@ class Rules:
         return bool(hosts.lookup_possible(self._allow, text)[0])
 
     def _covers(self, each: Endpoint, port: int) -> bool:
-        if each.access == READ:
+        if each.access == READ and not each.port:
             return port in WEB
         return each.port == port or (not each.port and port in self._web)
 
@@ -186,8 +199,14 @@ def rules_of(network: Network) -> Rules:
     return Rules(network)
 
 
-def _is_one(host: str) -> bool:
-    return not {"*", "/"} & set(host) and "." in host
+def _is_read_alone(granted: Endpoint) -> bool:
+    """Whether it is one host, at the ports of the web, or the API of a cluster at its port, never in the clear."""
+    host = granted.host
+    if {"*", "/"} & set(host):
+        return False
+    if CLUSTER in granted.also:
+        return granted.port not in (0, WEB[0]) and host not in hosts.GROUPS
+    return not granted.port and "." in host
 
 
 def _index(endpoints: tuple[Endpoint, ...]) -> Index:

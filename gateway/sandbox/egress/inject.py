@@ -23,6 +23,10 @@ class InjectionError(Exception):
     """A header cannot be added; the message names its source, never its value."""
 
 
+class ClusterError(InjectionError):
+    """A login for a cluster that is not sent, or cannot be; the message says why, and holds nothing of it."""
+
+
 def headers_of(injections: tuple[Injection, ...]) -> tuple[tuple[bytes, bytes], ...]:
     """Names and values of the headers to add, read now. Raises InjectionError."""
     return tuple((_name(each), _value(each)) for each in injections)

@@ -2,8 +2,8 @@
 
 GET and HEAD, and the few requests with a body that read (`reading_posts`). A path is held to a grammar that servers
 cannot read in two ways; of the header only what reading takes passes, each field by a grammar of its own; a query is
-dropped. What is left to choose is counted (`said`), because names and order of what is asked for are always words to
-whoever reads the host's log.
+dropped, but at the API of a cluster (`cluster_requests`). What is left to choose is counted (`said`), because names and
+order of what is asked for are always words to whoever reads the host's log.
 """
 
 from __future__ import annotations
@@ -11,7 +11,8 @@ from __future__ import annotations
 import re
 
 from gateway.core.value import Value
-from gateway.sandbox.egress import reading_posts
+from gateway.model.plan import CLUSTER, HELM
+from gateway.sandbox.egress import cluster_requests, reading_posts
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -58,14 +59,16 @@ class Reading(Value):
     made: Callable[[bytes], bytes] | None = None
 
 
-def reading(request: Request, tags: frozenset[bytes] | set[bytes] = frozenset(), also: tuple[str, ...] = ()) -> Reading:
+def reading(
+    request: Request, tags: frozenset[bytes] | set[bytes] = frozenset(), also: tuple[str, ...] = (), base: str = ""
+) -> Reading:
     """The request without what reading does not need. `tags`: the entity tags that the host has given; `also`: names of
-    requests with a body that read there. Raises NotReadingError."""
+    what reads there beside; `base`: the path below which a cluster's API is. Raises NotReadingError."""
     path, mark, query = request.path.partition(b"?")
     if request.upgrade or request.expects or any(name == b"upgrade" for name, _value in request.fields):
         raise NotReadingError("it asks to change to another protocol, or for leave to send a body")
     _check_path(path)
-    if request.method == b"POST" and not mark and (post := reading_posts.post_of(path, also)) is not None:
+    if request.method == b"POST" and not mark and (post := reading_posts.post_of(path, also, base)) is not None:
         objection = reading_posts.objection(post, request)
         if objection:
             raise NotReadingError(objection)
@@ -74,6 +77,12 @@ def reading(request: Request, tags: frozenset[bytes] | set[bytes] = frozenset(),
         raise NotReadingError(f"{request.method.decode('ascii')} is no way to read")
     if request.length:
         raise NotReadingError("a request that reads has no body")
+    if CLUSTER in also:
+        try:
+            path = cluster_requests.target_of(path, query, base, helm=HELM in also)
+        except cluster_requests.ClusterRequestError as error:
+            raise NotReadingError(str(error)) from None
+        return Reading(request.replace(path=path, fields=_fields(request, tags, cluster_requests.FIELDS)))
     if path.endswith(_REFS):
         if query != _REFS_QUERY:
             raise NotReadingError("git may only fetch from this host")
@@ -125,7 +134,7 @@ def _fields(
 ) -> tuple[tuple[bytes, bytes], ...]:
     kept: dict[bytes, bytes] = {}
     for name, value in request.fields:
-        grammar = KEPT.get(name) or also.get(name)
+        grammar = also.get(name) or KEPT.get(name)
         fits = grammar.fullmatch(value) is not None if grammar is not None else name in TAGS and value in tags
         if fits and len(value) <= MAX_FIELD:
             kept.setdefault(name, value)

@@ -10,7 +10,8 @@ import re
 import zlib
 
 from gateway.core.value import Value
-from gateway.sandbox.egress import advisories, aws_requests, graphql
+from gateway.model.plan import CLUSTER
+from gateway.sandbox.egress import advisories, aws_requests, cluster_requests, graphql
 from gateway.sandbox.egress.git_requests import rewritten
 
 TYPE_CHECKING = False
@@ -65,12 +66,20 @@ _AWS = ReadingPost(
     "aws", re.compile(rb"/"), types=aws_requests.TYPES, most=64 << 10, made=aws_requests.checked,
     fields=aws_requests.FIELDS,
 )  # fmt: skip
-ALSO = {each.name: each for each in (_GRAPHQL, _AUDIT, _AWS)}
+_CLUSTER = ReadingPost(
+    CLUSTER, cluster_requests.REVIEWS, types=cluster_requests.TYPES, most=4 << 10,
+    made=_by_body(bytes), fields=cluster_requests.FIELDS_OF_REVIEWS,
+)  # fmt: skip
+ALSO = {each.name: each for each in (_GRAPHQL, _AUDIT, _AWS, _CLUSTER)}
 """What policy may name for a host, by its name."""
 
 
-def post_of(path: bytes, also: tuple[str, ...]) -> ReadingPost | None:
-    """Which of them a request is, by its path; None for none."""
+def post_of(path: bytes, also: tuple[str, ...], base: str = "") -> ReadingPost | None:
+    """Which of them a request is, by its path; None for none. `base`: the path below which a cluster's API is, where
+    nothing else is read: what looks like git there is some service of the cluster."""
+    if _CLUSTER.name in also:
+        below = path.removeprefix(base.encode("ascii"))
+        return _CLUSTER if len(below) == len(path) - len(base) and _CLUSTER.path.fullmatch(below) else None
     return next((each for each in (GIT, *(ALSO[name] for name in also)) if each.path.fullmatch(path)), None)
 
 

@@ -37,7 +37,6 @@ class Said:
         """`taught`: what the call's session has learnt so far, and learns from it."""
         taught = taught or Taught()
         self._named = NamedFiles(tuple((each.host, each.named_by) for each in network.allow if each.named_by), taught)
-        self._also = {each.host: each.also for each in network.allow if each.also}
         self._daemons = frozenset(each.host for each in network.allow if each.socket)
         self._tags = taught.tags
         self._fields: dict[bytes, set[bytes]] = {}  # by their name what was sent
@@ -46,12 +45,13 @@ class Said:
         self._most = network.said or MAX_OUT
         self._chosen = self._unnamed = self._absent = 0
 
-    def judged(self, host: Host, request: Request) -> reading.Reading:
-        """A request as it may be sent to a host, but for its body. Raises reading.NotReadingError."""
+    def judged(self, host: Host, request: Request, also: tuple[str, ...] = (), base: str = "") -> reading.Reading:
+        """A request as it may be sent to a host, but for its body. `also`, `base`: as for `reading.reading`. Raises
+        reading.NotReadingError."""
         if host.text in self._daemons:
-            return docker_requests.reading(request, self._also[host.text])
+            return docker_requests.reading(request, also)
         tags = frozenset(tag for each, tag in self._tags if each == host.text)
-        found = reading.reading(request, tags, self._also.get(host.text, ()))
+        found = reading.reading(request, tags, also, base)
         if self._named.teaches(host):
             # What names files must be readable here.
             fields = found.request.fields

@@ -5,12 +5,13 @@ from __future__ import annotations
 import asyncio
 import contextlib
 
-from gateway.sandbox.egress import forward, http, reading, socks, tls
+from gateway.sandbox.egress import forward, http, socks, tls
 from gateway.sandbox.egress.authority import AuthorityError
 from gateway.sandbox.egress.dial import Refused, Unreachable
 from gateway.sandbox.egress.inject import InjectionError, headers_of
 from gateway.sandbox.egress.loop import in_thread
 from gateway.sandbox.egress.offline import OVER_SAID, ends_network
+from gateway.sandbox.egress.only_reading import Sent, only_reading
 from gateway.sandbox.egress.report import what_to_do
 from gateway.sandbox.egress.streams import Plain, Stream, StreamError, Tls, relay
 from gateway.sandbox.egress.surroundings import CERTIFICATES
@@ -145,9 +146,10 @@ class Connection:
     def _ends_tls(self, host: Host, port: int) -> bool:
         """Whether the client's TLS is answered here: a header is added, or only reading is let through."""
         rules = self._outside.rules
-        if port != TLS_PORT:
+        if port == HTTP_PORT:
             return False
-        return rules.reads_only(host) or (self._outside.authority is not None and bool(rules.injections(host)))
+        adds = port == TLS_PORT and self._outside.authority is not None and bool(rules.injections(host))
+        return adds or rules.reads_only(host, port)
 
     def _meant(self, host: Host) -> Host:
         """Clients that look names up before they ask the proxy name an address of ours."""
@@ -182,7 +184,8 @@ class Connection:
             else:
                 await relay(self._client, way_out, self._checked_if_tls(host, port))
             return
-        if port == TLS_PORT:
+        secure = self._ends_tls(host, port)
+        if secure:
             await self._take_over(host, port)
         request = await self._request(host.at(port))
         while request is not None:
@@ -190,7 +193,7 @@ class Connection:
                 self._malformed(host.at(port), "Host disagrees with the name that was dialled")
                 await forward.refuse(self._client, 400, "Bad Request", "Host must be the name that was dialled.")
                 return
-            if not await self._one_request(request, host, port, port == TLS_PORT):
+            if not await self._one_request(request, host, port, secure):
                 return
             request = await self._next(host.at(port))
 
@@ -285,20 +288,27 @@ class Connection:
         """Forwards one request to the host it was judged for: whether the client's connection may carry another."""
         outside, client = self._outside, self._client
         injections = outside.rules.injections(host)
-        reads_only = outside.rules.reads_only(host)
-        if (injections or reads_only) and not secure and port == HTTP_PORT and not outside.rules.socket(host):
-            secure, port = True, TLS_PORT  # what is added, or asked for, never travels in the clear where there is TLS
-        body, made = None, None
+        reads_only = outside.rules.reads_only(host, port)
+        # What is added, or asked for, never travels in the clear where there is TLS.
+        if (injections or reads_only) and not outside.rules.socket(host):
+            port = TLS_PORT if not secure and port == HTTP_PORT else port
+            secure = secure or reads_only or port == TLS_PORT
+        sent = Sent(request)
         goes_on = forward.keeps(request)  # as the client said it, of which little is kept for a host that is only read
         try:
             if reads_only:
-                request, body, made = await self._only_reading(request, host, port)
+                sent = await only_reading(outside, client, request, host, port)
             if injections and request.method == b"TRACE":
                 reason = "TRACE would show the header that is added for this host"
                 raise Refused(host.at(port), "", reason, "use another method")
-            head = forward.request_head(request, _host_field(host, port, secure), headers_of(injections))
+            added = headers_of(injections)
+            if sent.access is not None and outside.clusters is not None:
+                added += outside.clusters.headers(sent.access)
+            head = forward.request_head(sent.request, _host_field(host, port, secure), added)
             await self._admit(host, port)
-            kept = await self._way_out.carry(client, request, head, body, (host, port, secure), made)
+            kept = await self._way_out.carry(
+                client, sent.request, head, sent.body, (host, port, secure, sent.access), sent.made
+            )
             if kept and not goes_on:
                 await client.pipe.finish()
             return kept and goes_on
@@ -314,28 +324,6 @@ class Connection:
                 text = f"{host.at(port)} did not answer as it should: {_reason(error)}."
                 await forward.refuse(client, 502, "Bad Gateway", text)
         return False
-
-    async def _only_reading(
-        self, request: Request, host: Host, port: int
-    ) -> tuple[Request, bytes | None, Callable[[bytes], bytes] | None]:
-        """The request, and its body if it has one, as it may be sent to a host that may only be read from, and what of
-        the answer is given on. Raises Refused."""
-        said = self._outside.said
-        try:
-            found, body = said.judged(host, request), None
-            sent = found.request
-            if found.post is not None:
-                came = await forward.read_body(self._client, request.length, found.post.most)
-                sent, body = reading.with_body(found, request, came)
-            said.spend(host, sent, body)
-        except (reading.NotReadingError, http.HttpError, StreamError, TimeoutError) as error:
-            rules = self._outside.rules
-            socket = rules.socket(host)
-            may = "this daemon may only be looked at" if socket else "this host may only be read from"
-            remedy = "let the person do it" if socket else "read what is needed by GET, or ask for a rule"
-            reason = f"{may}, and the request is refused: {error or 'its body did not come'}"
-            raise Refused(socket or host.at(port), rules.name(host, port).rule, reason, remedy) from None
-        return sent, body, found.made
 
     async def _explain(self, error: Refused | Unreachable) -> None:
         if isinstance(error, Unreachable):

@@ -11,6 +11,7 @@ from gateway.sandbox.egress import authority, surroundings
 from gateway.sandbox.egress.authority import Authority, AuthorityError
 from gateway.sandbox.egress.clients import Call
 from gateway.sandbox.egress.decide import rules_of
+from gateway.sandbox.egress.inject import ClusterError
 from gateway.sandbox.egress.listeners import Namespaces, network_of
 from gateway.sandbox.egress.loop import Loop
 from gateway.sandbox.egress.session import Session
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
 
     from gateway.model.plan import Network
     from gateway.model.result import Violation
+    from gateway.sandbox.egress.clusters import Clusters
     from gateway.sandbox.egress.dial import Dialler, Resolve, Route
     from gateway.sandbox.egress.held import Asks
     from gateway.sandbox.egress.names import Names
@@ -69,6 +71,8 @@ class Egress:
             return surroundings.files(network, certificates, place)
         except AuthorityError as error:
             raise SandboxError(f"headers cannot be added to encrypted requests: {error}") from None
+        except ClusterError as error:
+            raise SandboxError(f"the login of a cluster cannot be sent for the call: {error}") from None
 
     def start(self) -> None:
         """Starts what the first call would start, without waiting for it. Raises SandboxError."""
@@ -143,21 +147,34 @@ class Egress:
         from gateway.sandbox.egress.outside import Outside
 
         certificates = self._authority if self._intercepts(network) else None
+        clusters: Clusters | None = None
+        if network.logins.files:
+            from gateway.sandbox.egress.clusters import Clusters  # lazy: few calls reach any
+
+            clusters = Clusters(network.logins, self._fresh)
         return Outside(
             rules_of(network), self._dial(), report, certificates, self._certificates, names.host_at,
-            end if network.installer else None, taught=self._taught.of(network.session),
+            end if network.installer else None, taught=self._taught.of(network.session), clusters=clusters,
         )  # fmt: skip
 
     def _certificates(self) -> ssl.SSLContext:
         """What servers outside are verified with."""
+        if self._trusted is None:
+            self._trusted = self._fresh()
+        return self._trusted
+
+    def _fresh(self, authority: str = "") -> ssl.SSLContext:
+        """The same anew, or by an authority (PEM) alone. Raises ssl.SSLError."""
         import ssl
 
-        if self._trusted is None:
-            context = ssl.create_default_context(cafile=self._trust or None)
-            context.minimum_version = ssl.TLSVersion.TLSv1_2
-            context.set_alpn_protocols(["http/1.1"])
-            self._trusted = context
-        return self._trusted
+        cafile = None if authority else self._trust or None
+        context = ssl.create_default_context(cafile=cafile, cadata=authority or None)
+        if authority:  # as Go does: certificates of clusters are older than what Python asks of new ones
+            context.verify_flags &= ~ssl.VERIFY_X509_STRICT
+            context.verify_flags |= ssl.VERIFY_X509_PARTIAL_CHAIN
+        context.minimum_version = ssl.TLSVersion.TLSv1_2
+        context.set_alpn_protocols(["http/1.1"])
+        return context
 
     def _forget(self) -> None:
         self._lock = threading.Lock()

@@ -10,10 +10,11 @@ if TYPE_CHECKING:
     import socket
     from collections.abc import Callable
 
+    from gateway.commands.steering.cluster_logins import Access
     from gateway.sandbox.egress.addresses import Host
     from gateway.sandbox.egress.streams import Stream
 
-    To = tuple[Host, int, bool]  # host, port, whether TLS
+    To = tuple[Host, int, bool, Access | None]  # host, port, whether TLS, and who has logged in on it
     Open = tuple[To, Stream, socket.socket]
 
 SPARE_SECONDS = 10.0

@@ -82,7 +82,9 @@ def variables(network: Network, certificates: bool) -> tuple[tuple[str, str], ..
     told = tuple((each.told, f"tcp://{each.host}:80") for each in network.allow if each.socket)
     trust = tuple((name, CERTIFICATES) for name in _TRUST) if certificates else ()
     installing = tuple(offline.variables(network.installer).items()) if network.installer else ()
-    return tuple(sorted(_VARIABLES + trust + told + installing))
+    kubeconfigs = ":".join(map(os.path.realpath, network.logins.files))
+    named = (("KUBECONFIG", kubeconfigs),) if kubeconfigs else ()
+    return tuple(sorted(_VARIABLES + trust + told + installing + named))
 
 
 def own_names() -> tuple[str, ...]:
@@ -122,6 +124,10 @@ def files(network: Network, certificates: bytes, place: Place = ALONE) -> tuple[
 
             store = store_of(certificates)
             found += [(real, store) for real in stores if real not in bundles]
+    if network.logins.files:
+        from gateway.sandbox.egress.clusters import shown  # lazy: few calls reach a cluster
+
+        found += [(os.path.realpath(path), content) for path, content in shown(network.logins.files, CERTIFICATES)]
     return tuple(sorted(found))
 
 

@@ -13,6 +13,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     import ssl
 
+    from gateway.commands.steering.cluster_logins import Access
     from gateway.sandbox.egress.addresses import Host
     from gateway.sandbox.egress.forward import Made
     from gateway.sandbox.egress.http import Request
@@ -71,13 +72,13 @@ class WayOut:
 
     async def _opened(self, to: To) -> Stream:
         self._cut()
-        host, port, secure = to
+        host, port, secure, access = to
         found = await self._outside.dialler.dial(self._outside.rules, host, port)
         server = Stream(Plain(found))
         self._kept = to, server, found
         try:
             if secure:
-                inner = Tls(server.pipe, await self._trusted(), host.text)
+                inner = Tls(server.pipe, *await self._verifying(host, access))
                 async with asyncio.timeout(HANDSHAKE_SECONDS):
                     await inner.handshake()
                 server = Stream(inner)
@@ -87,11 +88,16 @@ class WayOut:
             raise
         return server
 
-    async def _trusted(self) -> ssl.SSLContext:
-        """What servers are verified with: read once for a call, away from the loop."""
-        if self._outside.trusted is None:
-            self._outside.trusted = await in_thread(self._outside.trust)
-        return self._outside.trusted
+    async def _verifying(self, host: Host, access: Access | None) -> tuple[ssl.SSLContext, str]:
+        """What a server is verified with, and the name it must have: made once for a call, away from the loop."""
+        outside = self._outside
+        if access is not None and outside.clusters is not None:
+            known = outside.clusters.known(access)
+            context = known if known is not None else await in_thread(outside.clusters.context, access)
+            return context, outside.clusters.name_of(access, host)
+        if outside.trusted is None:
+            outside.trusted = await in_thread(outside.trust)
+        return outside.trusted, host.text
 
     async def _exchanged(
         self,

@@ -65,7 +65,7 @@ _SANDBOX: dict[str, tuple[str, str]] = {
     "show": ("['tests/certs/*.pem']", "[./dev.tfvars]"),
     "hosts": (
         "['*.example.com', 'registry.example.com:8443']",
-        "[{host: pypi.org, access: read}, {host: files.pythonhosted.org, access: read, named_by: pypi.org}]",
+        "[{host: files.acme.example, access: read, named_by: acme.example}, {host: c.example, access: read, also: kubernetes}]",
     ),
     "registries": ("npm", "[npm, pip, uv, cargo]"),
     "daemons": ("docker", "[docker]"),

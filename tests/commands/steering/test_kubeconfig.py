@@ -49,7 +49,24 @@ def user(**said: Any) -> list[tuple[str, ...]]:
     ],
 )
 def test_a_cluster_is_where_it_leads_or_why_nobody_can_tell(said: dict[str, Any], row: tuple[str, ...]) -> None:
-    assert cluster(**said) == [("cluster", "c", *row)]
+    found = cluster(**said)
+    assert found[-1] == ("cluster", "c", *row)
+    assert found[:-1] in ([], [("unverified", "c")])
+
+
+@pytest.mark.parametrize(
+    ("said", "unverified"),
+    [
+        ({"server": "https://h.example:6443"}, False),
+        ({"server": "https://h.example", "insecure-skip-tls-verify": False}, False),
+        ({"server": "https://h.example", "insecure-skip-tls-verify": True}, True),
+        ({"server": "https://h.example", "insecure-skip-tls-verify": "yes"}, True),
+        ({"server": "http://h.example"}, True),
+        ({"server": "HTTPS://h.example"}, True),
+    ],
+)
+def test_a_cluster_that_need_not_prove_to_be_one_is_told(said: dict[str, Any], unverified: bool) -> None:
+    assert (("unverified", "c") in cluster(**said)) is unverified
 
 
 RUNS = "its login comes from `{}`, which may run a program"

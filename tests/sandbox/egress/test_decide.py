@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from gateway.model.plan import Endpoint, Injection, Network
+from gateway.model.plan import CLUSTER, Endpoint, Injection, Network
 from gateway.sandbox.egress.addresses import Host, address_of, host_of
 from gateway.sandbox.egress.decide import Rules, Ruling, rules_of
 
@@ -153,3 +153,33 @@ def test_headers_belong_to_hosts() -> None:
 def test_a_network_that_is_not_clear_has_no_rules(network: Network) -> None:
     with pytest.raises(ValueError, match="must"):
         rules_of(network)
+
+
+@pytest.mark.parametrize(
+    ("host", "port", "fine"),
+    [
+        ("c.example", 6443, True),
+        ("c.example", 443, True),
+        ("k8s", 6443, True),
+        ("10.0.0.1", 6443, True),
+        ("fd00::1", 6443, True),
+        ("c.example", 80, False),
+        ("c.example", 0, False),
+        ("*.example", 6443, False),
+        ("10.0.0.0/8", 6443, False),
+        ("metadata", 6443, False),
+    ],
+)
+def test_the_api_of_a_cluster_is_one_host_at_one_port_with_tls(host: str, port: int, fine: bool) -> None:
+    network = Network("listed", (Endpoint(host, port, "c", "read", also=(CLUSTER,)), Endpoint(host, 9443, "full")))
+    if not fine:
+        with pytest.raises(ValueError, match="only one host can be granted to read"):
+            Rules(network)
+        return
+    rules, here = Rules(network), host_of(f"[{host}]" if ":" in host else host)
+    assert [rules.name(here, each).allowed for each in (port, 80, 7443, 9443)] == [True, False, False, True]
+    assert [rules.reads_only(here, each) for each in (port, 80, 9443)] == [True, False, False]
+    assert (rules.also(here, port), rules.leaves_open(here, 7443)) == ((CLUSTER,), False)
+    # What opens the place in full does not take the login along.
+    wider = Rules(network.replace(allow=(*network.allow, Endpoint(host, port, "full"), Endpoint("*", port, "all"))))
+    assert wider.reads_only(here, port)
