@@ -134,9 +134,9 @@ class _Writer:
         inline = _scalar(whole) if whole else _inline(value, kind) if stays else ""
         if stays and self._stands(value, f"{name} {inline}", words is not None):
             self._end(f"{name} {inline}" if inline else name)
-        elif words is not None or self._folds(value):
+        elif words or self._folds(value):
             self._begin(f"{name} >-")
-            self.lines += _filled(words if words is not None else value.value.split(" "), indent + 2)
+            self.lines += _filled(words or value.value.split(" "), indent + 2)
         elif value.value.__class__ is list and self._is_bracketed(value) and _is_short(value):
             self._end(name)
             self.lines += _bracketed([_scalar(item.value) for item in value], indent + 2)
