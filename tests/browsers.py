@@ -8,6 +8,7 @@ from importlib import resources
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from fuzzing import share
 from patience import patience
 
 if TYPE_CHECKING:
@@ -53,12 +54,13 @@ class Tab:
         return told["result"].get("value")
 
     def found(self, name: str, widths: Iterable[int] = WIDTHS) -> dict[str, Any]:
-        """What axe finds on the page as it is, in both schemes, and at which widths it is wider than the window."""
+        """What axe finds on the page as it is, in one scheme, another one for another page (in both in a thorough run),
+        and at which widths it is wider than the window."""
         found: dict[str, Any] = {}
         if not self.evaluated("window.axe !== undefined"):
             self.evaluated(resources.files("axe_playwright_python").joinpath("axe.min.js").read_text(encoding="utf-8"))
         self.evaluated("for (const each of document.querySelectorAll('details')) each.open = true")
-        for scheme in SCHEMES:
+        for scheme in share(SCHEMES, 2, name):
             self.page.emulate_media(color_scheme=scheme, reduced_motion="reduce")
             told = json.loads(self.evaluated(
                 "axe.run().then((found) => JSON.stringify(found.violations.map((each) => "
