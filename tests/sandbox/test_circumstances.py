@@ -12,6 +12,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
+from inprocess import called
 
 from gateway.api.executor import Executor
 from gateway.api.gateway import Gateway
@@ -51,10 +52,7 @@ class Here:
         return [*MAIN, "exec", "--policies", str(self.policies), "-c", text]
 
     def run(self, text: str, *, where: Path | None = None) -> subprocess.CompletedProcess[bytes]:
-        return subprocess.run(
-            self.words(text), cwd=where or self.project, env=self.environment, stdin=subprocess.DEVNULL,
-            capture_output=True, timeout=120, check=False,
-        )  # fmt: skip
+        return called(self.words(text)[len(MAIN) :], where or self.project, self.environment)
 
     def prepared(self, script: str, text: str) -> subprocess.CompletedProcess[bytes]:
         """The same where a script, as root of a mount namespace that ends with it, has made the machine a strange one;

@@ -13,6 +13,7 @@ import threading
 from typing import TYPE_CHECKING
 
 import pytest
+from fuzzing import share
 from patience import patience
 
 from gateway.core.cancel import Cancel
@@ -176,18 +177,20 @@ Runner("/nonexistent", ({name}(),)).run(plan, command, Protection(lambda p: ""))
 """
 
 
-@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM], ids=["killed", "ended"])
-@pytest.mark.parametrize("text", DETACHED.values(), ids=DETACHED)
-def test_it_ends_with_the_gateway(runner: Runner, pipe: Pipe, text: str, number: int) -> None:
+ENDS = {"killed": signal.SIGKILL, "ended": signal.SIGTERM}
+
+
+@pytest.mark.parametrize(("left", "how"), [(left, how) for left in DETACHED for how in share(ENDS, 2, left)])
+def test_it_ends_with_the_gateway(runner: Runner, pipe: Pipe, left: str, how: str) -> None:
     mounts, links = system()
     name = type(runner._backends[0]).__name__
     code = _GATEWAY.format(module=name.lower(), name=name, mounts=mounts, links=links, path=PATH)
-    gateway = subprocess.Popen([sys.executable, "-c", code, f"{text} sleep 1000"], stdout=pipe.write)
+    gateway = subprocess.Popen([sys.executable, "-c", code, f"{DETACHED[left]} sleep 1000"], stdout=pipe.write)
     pipe.give_away()
     try:
         assert pipe.line() == b"ready\n"
     finally:
-        gateway.send_signal(number)
+        gateway.send_signal(ENDS[how])
         gateway.wait()
     ended, _, _ = select.select([pipe.read], [], [], 30)
     assert ended, "something of the call runs on"

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from consoles import until
+from inprocess import called
 from patience import patience
 
 from gateway.approval.proposals import Proposals
@@ -294,7 +295,8 @@ def test_a_connection_of_another_user_is_told_apart():
 
 
 def judged(running: Running, *words: str) -> dict[str, Any]:
-    found: dict[str, Any] = json.loads(running.run("check", "--json", *words))
+    done = called(["check", "--json", *words], running.project, running.environment)
+    found: dict[str, Any] = json.loads(done.stdout)
     return found
 
 
