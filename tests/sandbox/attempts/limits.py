@@ -42,7 +42,7 @@ _FULL_SOCKETS = (
 # More pipes than the kernel bounds by pages; each holds two all the same.
 _FULL_PIPES = (
     "import time\nr, w = os.pipe()\n"
-    "for n in range(16):\n"
+    "for n in range(8):\n"
     "    if not os.fork():\n"
     "        os.close(w)\n"
     "        for each in range(1900):\n"
@@ -69,10 +69,10 @@ _TABLES = (
 # Each page by itself is an area of its own, of which the kernel keeps something in each process; none is ever touched.
 _AREAS = (
     "import mmap, time\nlibc.mmap.restype = ctypes.c_void_p\n"
-    "at = libc.mmap(None, ctypes.c_size_t(60000 * 4096), 0, 0x4022, -1, ctypes.c_long(0))\n"
-    "for n in range(0, 60000, 2): assert not libc.mprotect(ctypes.c_void_p(at + n * 4096), 4096, 1)\n"
+    "at = libc.mmap(None, ctypes.c_size_t(30000 * 4096), 0, 0x4022, -1, ctypes.c_long(0))\n"
+    "for n in range(0, 30000, 2): assert not libc.mprotect(ctypes.c_void_p(at + n * 4096), 4096, 1)\n"
     "r, w = os.pipe()\n"
-    "for n in range(32):\n    if not os.fork():\n        os.close(w)\n        os.read(r, 1)\n        os._exit(0)\n"
+    "for n in range(24):\n    if not os.fork():\n        os.close(w)\n        os.read(r, 1)\n        os._exit(0)\n"
 )
 # Of a file in memory, which takes as many as one likes.
 _ATTRIBUTES = (
@@ -139,7 +139,7 @@ CHECKS = (
         "limits",
         python(_AREAS + "time.sleep(100)\n" + _DONE.lstrip()),  # to count them takes long on a busy machine
         "ws/got",
-        limits=Limits(memory=300 * _MIB),
+        limits=Limits(memory=100 * _MIB),
         needs=("python3", "2 GiB of memory"),
         twin=python(_AREAS + _DONE.lstrip()),
     ),
@@ -171,7 +171,7 @@ CHECKS = (
         "limits",
         python("import time\nwhile time.process_time() < 2: pass" + _DONE),
         "ws/got",
-        limits=Limits(cpu_seconds=1),
+        limits=Limits(cpu_seconds=0.3),
         needs=_PY,
     ),
     Check(
@@ -186,7 +186,7 @@ CHECKS = (
             "[os.waitpid(each, 0) for each in found]" + _DONE
         ),
         "ws/got",
-        limits=Limits(cpu_seconds=1),
+        limits=Limits(cpu_seconds=0.3),
         needs=_PY,
     ),
     Check(
@@ -218,7 +218,7 @@ CHECKS = (
         "limits",
         python(_FULL_PIPES + "time.sleep(100)\nopen('got', 'w').write('owned')"),  # to fill them takes long, too
         "ws/got",
-        limits=Limits(memory=150 * _MIB),
+        limits=Limits(memory=75 * _MIB),
         needs=("python3", "2 GiB of memory"),
         twin=python(_FULL_PIPES + "time.sleep(3)\nopen('got', 'w').write('owned')"),
     ),
@@ -235,7 +235,7 @@ CHECKS = (
         "limits",
         python(_UNWAITED.replace("{how}", "SIG_IGN") + _DONE),
         "ws/got",
-        limits=Limits(cpu_seconds=1),
+        limits=Limits(cpu_seconds=0.3),
         needs=_PY,
     ),
     Check(
