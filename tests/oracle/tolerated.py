@@ -41,6 +41,10 @@ _SHELL = ("sh", "bash", "dash")  # hands on a text which the analysis reads as a
 _GIT = (
     "git", "sh", "ssh", "basename", "sed", "uname", "tr", "expr", "cat", "rm", "mkdir", "mv", "test", "dirname",
     "gettext", "envsubst", "git-sh-i18n--envsubst", "man",
+    # Of the scripts that it starts by its name and theirs, and of those that list tools.
+    "awk", "bash", "chmod", "clear", "column", "comm", "cut", "date", "du", "egrep", "env", "file", "gawk", "getopt",
+    "gpg", "grep", "head", "ls", "mktemp", "nproc", "perl", "python3", "readlink", "seq", "sleep", "sort", "stat",
+    "tail", "tee", "touch", "tput", "uniq", "wc", "which", "xargs",
 )  # fmt: skip
 _COMPILER = ("cc1", "cc1plus", "as", "collect2", "ld", "lto-wrapper", "gcc", "g++", "gcc-nm", "gcc-ar")
 _COMPRESSION = ("sh", "gzip", "bzip2", "xz", "zstd", "compress", "lzip", "lzma", "lzop")

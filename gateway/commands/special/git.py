@@ -49,7 +49,13 @@ def _git(findings: Findings, run: Invocation) -> None:
             _setting_that_runs(findings, run, values[0])
     if not run.subcommands or run.subcommands[0] in ("version", "init", "clone"):
         return
-    if run.subcommands[0] == "help" or _asks_for_help(findings, run):
+    words = run.words
+    asks = len(words) == 3 and words[2].text == "--help" and run.spec["special"] == ["git"]
+    if asks or run.subcommands[0] == "help":
+        if asks:  # `git NAME --help` is `git help NAME`, whatever NAME is: nothing holds of what was said of it
+            run.doubts.clear()
+            del findings.items[run.first + 1 :]
+            findings.pending[:] = [each for each in findings.pending if each.part != run.part]
         start, end = run.words[0].start, run.words[-1].end
         for cwd in run.cwds:  # settings may name what shows a manual
             findings.git.append(cwd)
@@ -64,16 +70,6 @@ def _git(findings: Findings, run: Invocation) -> None:
     for cwd in run.cwds:
         findings.git.append(cwd)
         findings.ask("git", run.part, cwd, "", start, end)
-
-
-def _asks_for_help(findings: Findings, run: Invocation) -> bool:
-    """`git NAME --help` is `git help NAME`, whatever NAME is. Takes back what was said of it."""
-    if len(run.words) != 3 or run.words[2].text != "--help" or run.spec["special"] != ["git"]:
-        return False
-    run.doubts.clear()
-    del findings.items[run.first + 1 :]
-    findings.pending[:] = [each for each in findings.pending if each.part != run.part]
-    return True
 
 
 def _setting_that_runs(findings: Findings, run: Invocation, word: Word) -> None:
