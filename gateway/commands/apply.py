@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from gateway.commands.handing import hand_on, shell_text
-from gateway.commands.places import SENDING, absolute, escaped, host_of, remote
+from gateway.commands.places import SENDING, absolute, escaped, host_of, names_one, remote
 from gateway.model.command import Word
 from gateway.model.effect import HOLE, Credential, Process, System
 
@@ -176,7 +176,7 @@ def _paths(findings: Findings, run: Invocation, slot: Operand, words: list[Word]
 
 
 def _several(run: Invocation, spec: Spec, word: Word) -> None:
-    if "harmless" not in spec:
+    if "harmless" not in spec and (word.splits or word.pattern is None or not names_one(word.pattern)):
         run.doubts.append(f"{word.text.replace(HOLE, '?')} may become several words")
 
 

@@ -5,6 +5,7 @@ Each function takes the place behind an option's word and returns the one from w
 
 from __future__ import annotations
 
+from gateway.commands.places import names_one
 from gateway.model.command import Word
 from gateway.model.effect import HOLE
 
@@ -46,7 +47,8 @@ def take(run: Invocation, option: Option, words: tuple[Word, ...], at: int, arit
             run.doubts.append(f"option {option['names'][0]} has no value")
             return at
         word = words[at]
-        if word.splits or (word.pattern is not None and option["kinds"][len(taken)] not in ("path", "command")):
+        is_text = option["kinds"][len(taken)] not in ("path", "command")
+        if word.splits or (is_text and word.pattern is not None and not names_one(word.pattern)):
             run.doubts.append(f"{shown(word.text)} may become several words")
         if _looks_like_option(run, option, word.text):
             run.doubts.append(f"{shown(word.text)} may be an option of its own")

@@ -139,3 +139,14 @@ def literal_folder(pattern: str) -> str:
             break
         literal.append(bare)
     return "/".join(literal) or "/"
+
+
+def names_one(pattern: str) -> bool:
+    """Whether a glob can match one name alone, and so stays one word: `[p]ython`, which keeps a search from finding
+    itself. Bash leaves a glob as it stands that matches nothing."""
+    pieces = pattern.split("[")
+    return (
+        "*" not in pattern
+        and "?" not in pattern
+        and all(piece[1:2] == "]" and piece[:1] not in "!^" for piece in pieces[1:])
+    )
