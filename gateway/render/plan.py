@@ -53,6 +53,7 @@ def plan_data(plan: SandboxPlan) -> dict[str, Any]:
             "allow": [each.as_dict() for each in network.allow],
             "deny": [each.as_dict() for each in network.deny],
             "inject": [{"host": each.host, "header": each.header} for each in network.inject],
+            **({"logins": [list(each) for each in network.logins.pairs]} if network.logins.pairs else {}),
         },
         "limits": plan.limits.as_dict(),
         **({"fetches": fetching} if fetching else {}),
@@ -90,6 +91,7 @@ def plan_text(found: dict[str, Any], style: Style) -> str:
     lines += _labelled("network", shown, style)
     lines += _labelled("refused", list(map(_endpoint, network["deny"])), style)
     lines += _labelled("adds", [f"{each['header']} for {each['host']}" for each in network["inject"]], style)
+    lines += _labelled("logs in", _logins(network), style)
     lines += _labelled("environment", [" ".join(found["environment"])], style)
     lines += _labelled("fetches", _fetches(found), style)
     lines += _labelled("limits", [_limits(found["limits"])], style)
@@ -118,6 +120,7 @@ def summary_rows(plan: SandboxPlan) -> list[tuple[str, list[str]]]:
         ("network", [_NETWORK[network["mode"]], *map(_endpoint, network["allow"])]),
         ("fetches", _fetches(found)),
         ("adds", [f"{each['header']} for {each['host']}" for each in network["inject"]]),
+        ("logs in", _logins(network)),
         ("hidden", [f"{hidden} files or folders that policy denies"] if hidden else []),
         ("permits", [", ".join(found["permits"])] if found["permits"] else []),
         ("not granted", [f"{visible(each['what'])}: {each['why']}" for each in found["withheld"]]),
@@ -127,6 +130,12 @@ def summary_rows(plan: SandboxPlan) -> list[tuple[str, list[str]]]:
 
 _FETCHED = "before it runs, what it installs, in a step of its own that sees nothing of the project:"
 _NETWORK = {"off": "none but its own loopback", "listed": "only these:", "open": "any public host"}
+
+
+def _logins(network: dict[str, Any]) -> list[str]:
+    """With which of the kubeconfig's logins which of its clusters is read."""
+    found = [f"as {visible(user)} to the cluster {visible(cluster)}" for cluster, user in network.get("logins", ())]
+    return [f"outside of the sandbox: {', '.join(found)}"] if found else []
 
 
 def _fetches(found: dict[str, Any]) -> list[str]:

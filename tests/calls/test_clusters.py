@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import base64
 import datetime
+import gzip
 import json
 import os
 import shutil
@@ -46,6 +47,7 @@ pytestmark = [
     pytest.mark.skipif(shutil.which("kubectl", path=SYSTEM_PATH) is None, reason="kubectl is not installed"),
 ]
 HOST, PORT = "cluster.example.com", 6443
+HELM = shutil.which("helm")
 
 
 def _kind(name: str, kind: str) -> dict[str, Any]:
@@ -74,6 +76,19 @@ ANSWERS: dict[str, Any] = {
         "kind": "SelfSubjectAccessReview", "apiVersion": "authorization.k8s.io/v1", "status": {"allowed": True}
     },
 }  # fmt: skip
+
+
+def _release() -> dict[str, Any]:
+    """What helm keeps of a release."""
+    said = {
+        "name": "shop", "namespace": "web", "version": 1, "info": {"status": "deployed"}, "config": {"key": "hidden"},
+        "chart": {"metadata": {"name": "shop", "version": "1.0.0", "apiVersion": "v2"}},
+    }  # fmt: skip
+    packed = base64.b64encode(gzip.compress(json.dumps(said).encode()))
+    found: dict[str, Any] = _listed("Secret", "sh.helm.release.v1.shop.v1")
+    found["items"][0]["data"] = {"release": base64.b64encode(packed).decode()}
+    found["items"][0]["metadata"]["labels"] = {"owner": "helm", "name": "shop", "status": "deployed", "version": "1"}
+    return found
 
 
 def certified(name: str) -> tuple[bytes, bytes]:
@@ -189,7 +204,8 @@ class World:
         )
         options = Options(str(self.work), str(top / "policies"), root=str(self.work), binding=True)
         runner = Runner(str(top / "state/quarantine"), egress=egress)
-        environment = {"PATH": SYSTEM_PATH, "HOME": str(self.home)}
+        search_path = f"{SYSTEM_PATH}:{os.path.dirname(HELM)}" if HELM else SYSTEM_PATH
+        environment = {"PATH": search_path, "HOME": str(self.home)}
         approver = Callback(lambda _question: False)
         try:
             with Gateway(options, where=where, approver=approver, runner=runner, environment=environment) as gateway:
@@ -254,6 +270,7 @@ def test_kubectl_reads_with_every_kind_of_login_and_the_call_sees_none(world: Wo
 
 TRIED = {
     "kubectl get pods -o name": "pod/web-1",
+    "NO_PROXY=* HTTPS_PROXY= kubectl get pods -o name": "pod/web-1",
     "kubectl get secrets -o name": "`secrets` hold what is kept as a secret",
     "kubectl get --raw /api/v1/watch/secrets": "leads on to anything",
     "kubectl delete pod web-1": "DELETE is no way to read",
@@ -273,6 +290,10 @@ def test_code_that_reads_a_cluster_of_the_settings_can_do_no_more(world: World) 
     whole["users"] = [{"name": "tok", "user": {"token": "of-the-calls-own"}}]
     whole["clusters"][0]["cluster"] = {"server": f"https://{HOST}:{PORT}"}
     (world.work / "mine").write_text(json.dumps(whole))
+    # As with many a person the file itself lies elsewhere; what it names lies beside its name.
+    (world.home / "dotfiles").mkdir()
+    (world.home / ".kube/config").rename(world.home / "dotfiles/kube")
+    (world.home / ".kube/config").symlink_to("../dotfiles/kube")
     lines = [f"echo '== {number}'; {text} 2>&1" for number, text in enumerate(TRIED)]
     (world.work / "tries.sh").write_text("\n".join(lines) + "\n")
     host = f"{{host: {HOST}, access: read, also: kubernetes}}"
@@ -286,3 +307,21 @@ def test_code_that_reads_a_cluster_of_the_settings_can_do_no_more(world: World) 
     assert not [each for each in ("in-the-file", "pass", "the-secret") if each in shown.replace("passes", "")]
     assert {method for method, _target in world.seen} == {"GET"}
     assert world.logins == {("Bearer in-the-file", "", "")}
+
+
+@pytest.mark.skipif(HELM is None, reason="helm is not installed")
+def test_helm_reads_its_releases_the_same_way(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(ANSWERS, "/api/v1/namespaces/web/secrets", _release())
+    monkeypatch.setitem(ANSWERS, "/api/v1/namespaces/web/secrets/sh.helm.release.v1.shop.v1", _release()["items"][0])
+    with world.opened() as gateway:
+        for text in (
+            "helm list -q",
+            "helm history shop --max 5 -o json | grep -o shop-1.0.0",
+            "helm status shop | head -1",
+        ):
+            done = run(gateway, text)
+            assert done.verdict.decision.word == "allow", text
+            assert "shop" in done.result.stdout.decode(), (text, done.result.stderr, done.result.violations, world.seen)
+        assert world.logins == {("Bearer in-the-file", "", "")}
+        assert {method for method, _target in world.seen} == {"GET"}
+        assert run(gateway, "helm get values shop").verdict.decision.word == "ask"
