@@ -140,10 +140,16 @@ class World:
             },
             "foreign": {"server": "https://foreign.example.com", "certificate-authority-data": data(self.certificate)},
             "trusting": {"server": server, "insecure-skip-tls-verify": True},
+            # As of `kind`, at a port of this machine
+            "near": {
+                "server": "https://127.0.0.1:34567", "tls-server-name": HOST,
+                "certificate-authority-data": data(self.authority.certificate()),
+            },
         }  # fmt: skip
         contexts = {name: {"cluster": "c", "user": name, "namespace": "web"} for name in users}
         contexts |= {
-            name: {"cluster": name, "user": "tok", "namespace": "web"} for name in ("named", "foreign", "trusting")
+            name: {"cluster": name, "user": "tok", "namespace": "web"}
+            for name in ("named", "foreign", "trusting", "near")
         }
         self.write(current="tok", clusters=clusters, users=users, contexts=contexts)
         self.says("extends: [daily, remote-reading]")
@@ -242,6 +248,7 @@ LOGINS = {
     "inline": ("", "cert-person", ""),
     "for": ("Bearer in-the-file", "", "dev,a,b"),
     "named": ("Bearer in-the-file", "", ""),
+    "near": ("Bearer in-the-file", "", ""),
 }
 
 

@@ -79,15 +79,18 @@ def stand_in(user: str) -> str:
     return "gateway-" + hashlib.sha256(user.encode("utf-8", "surrogateescape")).hexdigest()[:32]
 
 
-def without_logins(text: str, authority: str) -> str:
+def without_logins(text: str, authority: str, proxy: str) -> str:
     """A kubeconfig with the names, addresses and namespaces of another, and nothing else of it: each cluster has the
-    authority in a file, each user a word that stands for the login. Raises NotRead."""
+    authority in a file, each user a word that stands for the login. `proxy`: by which clusters on the loopback are
+    reached, where clients ask none by themselves. Raises NotRead."""
     whole = table_of(tree(text))
-    clusters = [
-        {"name": name, "cluster": {"server": text_of(cluster["server"]), "certificate-authority": authority}}
-        for name, cluster in named(whole, "clusters", "cluster")
-        if address_of(cluster)[0]
-    ]
+    clusters = []
+    for name, cluster in named(whole, "clusters", "cluster"):
+        url = address_of(cluster)[0]
+        if url:
+            near = {"proxy-url": proxy} if _is_near(_split(url.partition("://")[2])[0].lower()) else {}
+            server = text_of(cluster["server"])
+            clusters.append({"name": name, "cluster": {"server": server, "certificate-authority": authority, **near}})
     users = [{"name": name, "user": {"token": stand_in(name)}} for name, _user in named(whole, "users", "user")]
     contexts = [
         {"name": name, "context": dict(_texts(context, ("cluster", "user", "namespace")))}
@@ -104,6 +107,10 @@ def _texts(table: Table, names: Iterable[str]) -> Iterator[tuple[str, str]]:
     for name in names:
         if found := text_of(table.get(name) or ""):
             yield name, found
+
+
+def _is_near(host: str) -> bool:
+    return host in ("localhost", "::1") or host.endswith(".localhost") or host.startswith("127.")
 
 
 def _split(authority: str) -> tuple[str, int]:

@@ -50,10 +50,10 @@ def texts_of(files: tuple[str, ...]) -> list[tuple[str, str]]:
     return found
 
 
-def shown(files: tuple[str, ...], authority: str) -> list[tuple[str, bytes]]:
+def shown(files: tuple[str, ...], authority: str, proxy: str) -> list[tuple[str, bytes]]:
     """What the call sees in the place of each file. Raises ClusterError."""
     try:
-        return [(path, without_logins(text, authority).encode("utf-8")) for path, text in texts_of(files)]
+        return [(path, without_logins(text, authority, proxy).encode("utf-8")) for path, text in texts_of(files)]
     except NotRead as error:
         raise ClusterError(f"the kubeconfig cannot be read: {error}") from None
 

@@ -127,7 +127,8 @@ def files(network: Network, certificates: bytes, place: Place = ALONE) -> tuple[
     if network.logins.files:
         from gateway.sandbox.egress.clusters import shown  # lazy: few calls reach a cluster
 
-        found += [(os.path.realpath(path), content) for path, content in shown(network.logins.files, CERTIFICATES)]
+        kubeconfigs = shown(network.logins.files, CERTIFICATES, _PROXY)
+        found += [(os.path.realpath(path), content) for path, content in kubeconfigs]
     return tuple(sorted(found))
 
 
