@@ -298,11 +298,9 @@ def _of_network(plan: SandboxPlan, line: str, lower: str) -> Iterator[Violation]
         return
     network = plan.network
     if network.mode == "off":
-        hint = "no network is granted to this call"
-        if host:
-            from gateway.sandbox.egress.report import helping  # lazy: few calls fail so
+        from gateway.sandbox.egress.report import helping  # lazy: few calls fail so
 
-            hint += f"; do without it, or {helping(host)}"
+        hint = f"no network is granted to this call; do without it, or {helping(host or 'HOST')}"
         yield Violation("net", host or "network", rule="", source="output", hint=hint, certain=False)
         return
     if not host:

@@ -26,12 +26,14 @@ MAX_UNNAMED = 50
 MAX_ABSENT = 50
 """Answers of such hosts by which there is no such thing."""
 MAX_TAGS = 10_000
+CUT = 5
+"""Bytes that tell of each byte of an answer of a terabyte whether it is the last that the client took."""
 _ABSENT = frozenset((404, 410, 451))
 _PACKED_ONLY_SO = (b"accept-encoding", b"gzip")
 
 
 class Said:
-    """Of one call; used in the loop's thread alone, but for `counts`."""
+    """Of one call; used in the loop's thread alone, but for `counts`. `clients`: connections that may carry one."""
 
     def __init__(self, network: Network, taught: Taught | None = None) -> None:
         """`taught`: what the call's session has learnt so far, and learns from it."""
@@ -44,6 +46,7 @@ class Said:
         self._counts: dict[str, tuple[int, int]] = {}
         self._most = network.said or MAX_OUT
         self._chosen = self._unnamed = self._absent = 0
+        self.clients = 0
 
     def judged(self, host: Host, request: Request, also: tuple[str, ...] = (), base: str = "") -> reading.Reading:
         """A request as it may be sent to a host, but for its body. `also`, `base`: as for `reading.reading`. Raises
@@ -78,7 +81,9 @@ class Said:
         # What has been said before is a choice among that, and whether to say it: bits, as GET or HEAD is.
         self._bits += self._named.bits(host) if named else 0
         self._bits += 1 + sum(len(values).bit_length() for values in self._fields.values())
-        for name, value in request.fields:
+        self._bits += max(self.clients - 1, 0).bit_length()  # whose connection carries it
+        older = () if request.version == b"HTTP/1.1" else ((b"", request.version),)
+        for name, value in (*request.fields, *older):
             values = self._fields.setdefault(name, set()) if name not in reading.OURS else {value}
             if value not in values:
                 size += len(value)
@@ -105,6 +110,13 @@ class Said:
         if tag and len(self._tags) < MAX_TAGS:
             self._tags.add((host.text, tag))
         return self._named.reader(host, fields) if status == 200 else None
+
+    def cut(self, host: Host) -> None:
+        """The client has gone in the midst of an answer: the host sees where."""
+        if host.text in self._counts:
+            requests, chosen = self._counts[host.text]
+            self._chosen += CUT
+            self._counts[host.text] = (requests, chosen + CUT)
 
     def counts(self) -> tuple[tuple[str, int, int], ...]:
         """Hosts, each with the requests it got and the bytes of them that the call has chosen."""

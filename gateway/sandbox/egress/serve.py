@@ -43,6 +43,8 @@ class Connection:
 
     async def run(self, dialled: tuple[Host, int] | None) -> None:
         """`dialled`: by a tool that knows no proxy; None: the client speaks to the proxy."""
+        said = self._outside.said
+        said.clients += 1
         try:
             if dialled is None:
                 await self._proxy()
@@ -54,6 +56,7 @@ class Connection:
         except (Unreachable, StreamError, TimeoutError, OSError):
             self._plain.abort()  # the client sees a broken connection, as it would without us
         finally:
+            said.clients -= 1
             self._way_out.close()
             for each in self._servers:
                 each.close()
@@ -319,6 +322,7 @@ class Connection:
             await forward.refuse(client, 502, "Bad Gateway", f"The gateway could not add a header: {error}.")
         except (http.HttpError, StreamError, OSError) as error:
             if client.answered:
+                outside.said.cut(host)
                 self._plain.abort()  # a part must not pass for the whole
             else:
                 text = f"{host.at(port)} did not answer as it should: {_reason(error)}."

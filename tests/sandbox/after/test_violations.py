@@ -234,10 +234,8 @@ NET = [
 
 @pytest.mark.parametrize(("text", "host"), NET, ids=[host + text[:20] for text, host in NET])
 def test_a_call_without_network_is_told_so(text: str, host: str) -> None:
-    hint = "no network is granted to this call"
-    if host != "network":
-        hint += "; do without it, or ask for a rule that allows the command, with "
-        hint += f"`settings: {{sandbox: {{hosts: [{host}]}}}}`"
+    hint = "no network is granted to this call; do without it, or ask for a rule that allows the command, with "
+    hint += f"`settings: {{sandbox: {{hosts: [{host if host != 'network' else 'HOST'}]}}}}`"
     assert told(text) == (Violation("net", host, "", "output", hint, False),)
 
 

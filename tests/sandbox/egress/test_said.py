@@ -300,6 +300,9 @@ def bits_table() -> str:
         )
     usual = bits_afterwards(b"Accept: a/b\r\nAccept-Encoding: gzip\r\n")
     rows.append(("what pip and npm send beside the path, the same each time", "", usual))
+    rows.append(("HTTP/1.0", 8 * len(b"HTTP/1.0"), "as a field"))
+    rows.append(("which of 2, 3 or 8 connections of the call carries it", "1, 2, 3", "as before"))
+    rows.append(("where the client breaks an answer off", 8 * saying.CUT, "as before"))
     rows.append(("a body of `git fetch` or `also`", "8 a byte", "as before"))
     rows.append(("**all requests of a call**", 8 * saying.MAX_OUT, ""))
     return "".join(

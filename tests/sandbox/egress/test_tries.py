@@ -17,11 +17,14 @@ import pytest
 from gateway.model.plan import Endpoint, Network
 from gateway.sandbox.egress import authority
 from gateway.sandbox.egress import serve as serving
+from gateway.sandbox.egress.addresses import Host
 from gateway.sandbox.egress.authority import Authority
 from gateway.sandbox.egress.decide import Rules
 from gateway.sandbox.egress.dial import Dialler
+from gateway.sandbox.egress.http import request_of
 from gateway.sandbox.egress.outside import Outside as Shared
 from gateway.sandbox.egress.report import Report
+from gateway.sandbox.egress.said import CUT, Said
 
 from .conftest import Outside
 
@@ -53,7 +56,7 @@ class Server:
         self._listener = socket.create_server(("127.0.0.1", 0))
         self.place = self._listener.getsockname()
         self._context = context
-        self.got = b""
+        self.got, self.connections = b"", 0
         self._thread = threading.Thread(target=self._run)
         self._thread.start()
 
@@ -63,6 +66,7 @@ class Server:
                 connection, _from = self._listener.accept()
             except OSError:
                 return
+            self.connections += 1
             with connection, contextlib.suppress(OSError):
                 connection.settimeout(5)
                 secure = self._context
@@ -99,8 +103,9 @@ class Wire:
         self.outside.serve(HOST, 443, self.secure.place)
         self.outside.serve(HOST, 80, self.plain.place)
 
-    def send(self, network: Network, data: bytes) -> tuple[bytes, int]:
-        """All bytes that a server got of it, and how many of them were counted as the client's own choice."""
+    def send(self, network: Network, data: bytes, *, leaves: bool = False) -> tuple[bytes, int]:
+        """All bytes that a server got of it, and how many of them were counted as the client's own choice. `leaves`:
+        the client takes nothing of the answer."""
         ours, theirs = socket.socketpair()
 
         async def serve() -> int:
@@ -115,7 +120,7 @@ class Wire:
 
         with ours, theirs:
             ours.sendall(data)
-            ours.shutdown(socket.SHUT_WR)
+            ours.close() if leaves else ours.shutdown(socket.SHUT_WR)
             said = asyncio.run(serve())
         return self.secure.taken() + self.plain.taken(), said
 
@@ -277,6 +282,13 @@ CHOICES = {
     "an end of the connection": (request(b"Connection: close"), request(b"Connection: keep-alive")),
     "a version of git": (field(b"Git-Protocol", b"version=2"), field(b"Git-Protocol", b"version=1")),
     "case of the host": (request(), request().replace(b"http://files", b"http://FILES")),
+    "an older version": (request(version=b"1.0"), request()),
+    "no length": (request(b"Content-Length: 0"), request()),
+    "a mark without a query": (request(path=b"/x?"), request()),
+    "a word of a version": (field(b"Accept", b"*/*;version=1"), field(b"Accept", b"*/*;version=2")),
+    "a coding that nobody has": (field(b"Accept-Encoding", b"abcdefghij"), field(b"Accept-Encoding", b"abcdefghik")),
+    "a login for the proxy": (request(b"Proxy-Authorization: Basic czM="), request()),
+    "how long a connection is kept": (request(b"Keep-Alive: timeout=7"), request()),
     "the port as well": (request(), request().replace(b".com/", b".com:80/")),
 }  # fmt: skip
 
@@ -292,6 +304,62 @@ def test_a_word_that_arrives_elsewhere_does_not_arrive(wire: Wire, name: str) ->
     got, said = wire.send(READS, ARRIVES[name])
     assert WORD not in got
     assert said <= 32
+
+
+def hello(**words: bytes) -> bytes:
+    """What a client of TLS says first, with words of its own in places that nobody reads."""
+    context = ssl.create_default_context()
+    context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
+    if protocol := words.get("protocol"):
+        context.set_alpn_protocols([protocol.decode()])
+    taken, given = ssl.MemoryBIO(), ssl.MemoryBIO()
+    with contextlib.suppress(ssl.SSLWantReadError):
+        context.wrap_bio(taken, given, server_hostname=HOST).do_handshake()
+    found = bytearray(given.read())
+    for name, at in (("random", 11), ("session", 44)):  # behind a record's, a message's and a version's head
+        if word := words.get(name):
+            found[at : at + len(word)] = word
+    return bytes(found)
+
+
+TUNNEL = b"CONNECT %s:443 HTTP/1.1\r\nHost: %s:443\r\n\r\n" % (HOST.encode(), HOST.encode())
+HANDSHAKES = {"the random": {"random": WORD}, "the session": {"session": WORD}, "a protocol": {"protocol": WORD}}
+
+
+@pytest.mark.parametrize("name", HANDSHAKES)
+def test_a_word_in_the_handshake_of_tls_goes_no_further_than_the_proxy(wire: Wire, name: str) -> None:
+    data = TUNNEL + hello(**HANDSHAKES[name])
+    wire.outside.serve(HOST, 443, wire.plain.place)
+    try:
+        assert WORD in wire.send(FULL, data)[0]
+        assert wire.send(READS, data) == (b"", 0)
+    finally:
+        wire.outside.serve(HOST, 443, wire.secure.place)
+
+
+def test_a_connection_without_a_request_is_not_seen(wire: Wire) -> None:
+    for network, seen in ((FULL, 1), (READS, 0)):
+        before = wire.secure.connections
+        wire.send(network, TUNNEL + hello())
+        assert wire.secure.connections - before == seen
+
+
+def test_where_a_client_stops_to_take_an_answer_is_counted(wire: Wire) -> None:
+    whole = wire.send(READS, request())[1]
+    assert wire.send(READS, request(), leaves=True)[1] == whole + CUT
+
+
+@pytest.mark.parametrize(("clients", "bits"), [(1, 0), (2, 1), (9, 4)])
+def test_which_of_many_connections_carries_a_request_is_counted(clients: int, bits: int) -> None:
+    spent = []
+    for each in (1, clients):
+        said = Said(READS)
+        said.clients = each
+        for _ in range(800):
+            asked = said.judged(Host(HOST), request_of(b"GET / HTTP/1.1\r\nHost: %s\r\n\r\n" % HOST.encode())).request
+            said.spend(Host(HOST), asked, None)
+        spent.append(said.counts()[0][2])
+    assert spent[1] - spent[0] == bits * 100
 
 
 @pytest.mark.parametrize("name", REFUSED)
