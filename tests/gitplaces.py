@@ -14,6 +14,15 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 
+# What the machine's own settings say is no part of a test: many have those of git-lfs.
+OF_THE_MACHINE = {"GIT_CONFIG_SYSTEM": "/nonexistent/gitconfig"}
+
+
+def machine() -> Machine:
+    """This one, without settings of git for all its users."""
+    return Machine({**os.environ, **OF_THE_MACHINE})
+
+
 class Place(NamedTuple):
     root: Path
     home: Path
@@ -21,7 +30,7 @@ class Place(NamedTuple):
     def git(self, *words: str, folder: str = ".") -> subprocess.CompletedProcess[bytes]:
         environment = {
             "HOME": str(self.home), "PATH": os.environ["PATH"], "GIT_AUTHOR_NAME": "t", "GIT_AUTHOR_EMAIL": "t@t",
-            "GIT_COMMITTER_NAME": "t", "GIT_COMMITTER_EMAIL": "t@t", "GIT_TERMINAL_PROMPT": "0",
+            "GIT_COMMITTER_NAME": "t", "GIT_COMMITTER_EMAIL": "t@t", "GIT_TERMINAL_PROMPT": "0", **OF_THE_MACHINE,
         }  # fmt: skip
         return subprocess.run(
             ["git", *words], cwd=self.root / folder, env=environment, capture_output=True,
@@ -31,7 +40,7 @@ class Place(NamedTuple):
     def fact(self, folder: str = "."):
         root = str(self.root)
         context = Context(root, root, str(self.home), (root,))
-        return git_fact(os.path.normpath(f"{root}/{folder}"), Machine(), context)
+        return git_fact(os.path.normpath(f"{root}/{folder}"), machine(), context)
 
     def write(self, name: str, text: str, *, runs: bool = False) -> None:
         path = self.root / name

@@ -6,10 +6,10 @@ import shutil
 from typing import TYPE_CHECKING
 
 import pytest
+from gitplaces import machine
 
 from gateway.host.frozen import world
 from gateway.host.git_hooks import is_quiet
-from gateway.host.machine import Machine
 from gateway.model.context import Context
 
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ COMMIT = ["commit", "-a", "-m", "x"]
 def quiet(place: Place, folder: str = "", *, links: bool = False) -> bool:
     root = str(place.root)
     top = f"{root}/{folder}" if folder else root
-    return is_quiet(top, links, Machine(), Context(root, root, str(place.home), (root,), confined=False))
+    return is_quiet(top, links, machine(), Context(root, root, str(place.home), (root,), confined=False))
 
 
 # Files (of the home with `~/`), what the repository's settings say, and a run of git that starts what they name.

@@ -7,10 +7,9 @@ import os
 import shutil
 
 import pytest
-from gitplaces import Place
+from gitplaces import Place, machine
 
 from gateway.host.git_settings import obeyed_in
-from gateway.host.machine import Machine
 from gateway.host.repository import may_name_files, of_person
 from gateway.model.context import Context
 
@@ -204,8 +203,8 @@ def test_what_git_obeys_inside_the_work_tree_is_named(place: Place) -> None:
     found = obeyed_in(
         root,
         f"{root}/.git",
-        of_person(str(place.home), Machine()),
-        Machine(),
+        of_person(str(place.home), machine()),
+        machine(),
         Context(root, root, str(place.home), (root,)),
     )
     assert found == (f"{root}/tools/diff.sh", f"{root}/git.inc", f"{root}/scripts/hooks")
