@@ -6,6 +6,7 @@ from gateway.config.layers import STRICTER, Setting
 from gateway.core.errors import Problem
 from gateway.model.changes import BOUNDS
 from gateway.model.decision import REVIEWS
+from gateway.model.plan import CLUSTER
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -89,6 +90,13 @@ class Settings:
         if sandbox.get("inject") and layer == "project":
             remedy = "set it in your own policy"
             self.problems.append(Problem("a project must not say where secrets are sent", file=path, remedy=remedy))
+        with_login = [
+            each for each in sandbox.get("hosts", ()) if each.__class__ is dict and CLUSTER in each.get("also", ())
+        ]
+        if with_login and layer == "project":
+            remedy = "set it in your own policy"
+            message = "a project must not say which clusters are read with your login"
+            self.problems.append(Problem(message, file=path, remedy=remedy))
 
     def _check_audit(self, audit: dict[str, Any], layer: str, path: str) -> None:
         """One record serves all projects of a user, so none of them says how it is kept."""

@@ -414,6 +414,11 @@ def test_a_folder_of_policies_sheds_the_enterprise_layer_only_in_a_dry_run(here:
             "inject: [{host: a.org, header: X, source: 'env:A'}]",
             "a project must not say where secrets are sent",
         ),
+        (
+            "project",
+            "hosts: [a.org, {host: b.org, access: read, also: kubernetes}]",
+            "a project must not say which clusters are read with your login",
+        ),
     ],
 )
 def test_what_is_too_much_for_a_layer_is_an_error_in_it(here: Places, layer: str, text: str, message: str) -> None:

@@ -67,6 +67,11 @@ class Clusters:
         self._accesses: list[Access] | None = None
         self._contexts: dict[Access, ssl.SSLContext] = {}
 
+    @property
+    def is_loaded(self) -> bool:
+        """Whether the files have been read."""
+        return self._accesses is not None
+
     def load(self) -> None:
         """Reads the files, the first time; blocks. Raises ClusterError."""
         if self._accesses is None:

@@ -56,5 +56,6 @@ async def _access(outside: Outside, request: Request, host: Host, port: int) -> 
     """The login by which a request to a cluster's API goes. Raises ClusterError."""
     if outside.clusters is None:
         raise ClusterError("there is no kubeconfig for this call")
-    await in_thread(outside.clusters.load)
+    if not outside.clusters.is_loaded:
+        await in_thread(outside.clusters.load)
     return outside.clusters.access(host, port, request)

@@ -128,7 +128,7 @@ def files(network: Network, certificates: bytes, place: Place = ALONE) -> tuple[
         from gateway.sandbox.egress.clusters import shown  # lazy: few calls reach a cluster
 
         kubeconfigs = shown(network.logins.files, CERTIFICATES, _PROXY)
-        found += [(os.path.realpath(path), content) for path, content in kubeconfigs]
+        found += {os.path.realpath(path): content for path, content in kubeconfigs}.items()
     return tuple(sorted(found))
 
 
