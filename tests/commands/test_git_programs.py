@@ -44,6 +44,7 @@ def assert_among(found: list[str], expected: list[str]) -> None:
     assert [each for each in (expected or found) if each not in (found if expected else ())] == []
 
 
+OTHER = "git starts in another repository, and does what that one says"
 UNDO = "git-undo lies where it could have been replaced"
 WRITTEN = "settings of git are written in the same text, which may have another git-undo"
 
@@ -133,6 +134,16 @@ def test_git_is_asked_for_names_only_where_it_starts_other_programs(descriptions
         ("git filter-repo --commit-callback x", ["option --commit-callback is not described"]),
         ("git send-email --to-cmd=./x -1", ["option --to-cmd is not described"]),
         ("git lfs frobnicate", ["runs what nobody described"]),
+        ("git -c core.sshCommand='ssh -i key -p 22' fetch", []),
+        ("git -c core.sshCommand='ssh -o ProxyCommand=./x' fetch",
+         ["the setting core.sshCommand=ssh -o ProxyCommand=./x may run a program"]),
+        ("git -c core.sshCommand=./ssh fetch", ["the setting core.sshCommand=./ssh may run a program"]),
+        ("git -c core.sshCommand='ssh -i key; ./x' fetch",
+         ["the setting core.sshCommand=ssh -i key; ./x may run a program"]),
+        ("git -c core.sshCommand='ssh -i `./x`' fetch",
+         ["the setting core.sshCommand=ssh -i `./x` may run a program"]),
+        ("git force-clone https://h/x.git $X", [OTHER]),
+        ("git bulk -a status", ["runs git in other repositories"]),
         ("git cliff --init", []),
         ("git cliff", ["obeys commands that cliff.toml may name"]),
     ],
@@ -143,7 +154,6 @@ def test_a_script_that_takes_words_apart_is_code_with_others_than_plain_ones(
     assert_among(doubts(text, descriptions), expected)
 
 
-OTHER = "git starts in another repository, and does what that one says"
 MISSING = {f"{CWD}/{name}": PathFact(f"{CWD}/{name}", "missing") for name in ("x/y", "x/y.git", "x/y.bundle")}
 THERE = {f"{CWD}/x/y": PathFact(f"{CWD}/x/y", "dir")}
 
@@ -153,6 +163,10 @@ THERE = {f"{CWD}/x/y": PathFact(f"{CWD}/x/y", "dir")}
     [
         ("git clone x/y", MISSING, {}, []),
         ("git fetch x/y", MISSING, {}, []),
+        ("git force-clone https://h/x.git x/y", MISSING, {}, []),
+        ("git force-clone https://h/x.git x/y", {**MISSING, **THERE}, {}, [OTHER]),
+        ("git bulk --addworkspace w d --from x/y", MISSING, {}, []),
+        ("git bulk --addworkspace w d --from x/y", {**MISSING, **THERE}, {}, [OTHER]),
         ("git pull x/y", MISSING, {}, []),
         ("git clone x/y", {**MISSING, **THERE}, {}, [OTHER]),
         ("git clone x/y", {**MISSING, f"{CWD}/x/y": PathFact(f"{CWD}/x/y", "file")}, {}, [OTHER]),

@@ -27,8 +27,8 @@ MODULES = {
     "gateway": "policy_files policy_folder policy_sources",
     "git": "git git_clone git_config git_fetch git_push git_ref starts_git",
     "git_programs": (
-        "git_effort git_evaluates git_merge_index git_offers git_overwrites git_prefix git_program git_request "
-        "git_script git_sed"
+        "git_bulk git_effort git_evaluates git_force_clone git_merge_index git_offers git_overwrites git_prefix "
+        "git_program git_request git_script git_sed"
     ),
     "javascript.code": "node",
     "jq": "jq",

@@ -44,7 +44,9 @@ def harmless_setting(text: str) -> bool:
 def _git(findings: Findings, run: Invocation) -> None:
     """Every git command reads the configuration of the repository it starts in."""
     for option, values in run.values:
-        if "-c" in option["names"] and "git_setting" in option and not harmless_setting(values[0].text):
+        if "-c" not in option["names"] or "git_setting" not in option or harmless_setting(values[0].text):
+            continue
+        if not _logs_in(findings, run, values[0]):
             findings.code(run, f"the setting {values[0].text.replace(HOLE, '?')} may run a program")
             _setting_that_runs(findings, run, values[0])
     if not run.subcommands or run.subcommands[0] in ("version", "init", "clone"):
@@ -70,6 +72,22 @@ def _git(findings: Findings, run: Invocation) -> None:
     for cwd in run.cwds:
         findings.git.append(cwd)
         findings.ask("git", run.part, cwd, "", start, end)
+
+
+def _logs_in(findings: Findings, run: Invocation, word: Word) -> bool:
+    """Whether a setting only says with which key ssh logs in, as a person's own settings may, too; notes the key."""
+    name, _, value = word.text.partition("=")
+    if name.lower() != "core.sshcommand" or HOLE in value or "identityfile" in value.lower():
+        return False
+    from gateway.commands.steering.git_keys import is_usual  # lazy: hardly any call says how git connects
+
+    if not is_usual(("core", "", "sshcommand", value), "", "", lambda _path: False):
+        return False
+    given = value.split()
+    for key in [given[at + 1] for at, each in enumerate(given[:-1]) if each == "-i"]:
+        for cwd in run.cwds or ("",):
+            findings.add(Credential(run.name, absolute(key, cwd)), word.start, word.end, run.part)
+    return True
 
 
 def _setting_that_runs(findings: Findings, run: Invocation, word: Word) -> None:
@@ -111,6 +129,11 @@ def _serve(findings: Findings, run: Invocation, word: Word, direction: str) -> N
     if direction != "fetch" or not word.literal or not run.cwds:
         findings.code(run, OTHER)
         return
+    ask_what_is_there(findings, run, word)
+
+
+def ask_what_is_there(findings: Findings, run: Invocation, word: Word) -> None:
+    """Whether git would start in another repository, in the one that a path names."""
     for cwd in run.cwds:
         source = absolute(word.text, cwd)
         findings.git.append(source)

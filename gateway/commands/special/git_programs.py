@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 
-from gateway.commands.special.git import contact
+from gateway.commands.git_questions import OTHER
+from gateway.commands.special.git import ask_what_is_there, contact
 from gateway.model.effect import HOLE, Push, Touch
 
 TYPE_CHECKING = False
@@ -120,14 +121,32 @@ def _request(findings: Findings, run: Invocation) -> None:
         contact(findings, run, run.operands[1], "fetch")
 
 
+def _force_clone(findings: Findings, run: Invocation) -> None:
+    """`git force-clone URL FOLDER` works on in a repository that is there."""
+    if len(run.operands) != 2 or not run.cwds or HOLE in run.operands[1].text:
+        findings.code(run, OTHER)
+        return
+    contact(findings, run, run.operands[0], "fetch")
+    ask_what_is_there(findings, run, run.operands[1])
+
+
+def _bulk(findings: Findings, run: Invocation) -> None:
+    """`git bulk --addworkspace NAME FOLDER --from SOURCE` clones what it names, or what the lines of a file name."""
+    for option, values in run.values:
+        if "--from" in option["names"] and values:
+            contact(findings, run, values[0], "fetch")
+
+
 HOOKS: dict[str, Callable[[Findings, Invocation], None]] = {
     "git_prefix": _prefix,
     "git_program": _program,
     "git_request": _request,
+    "git_bulk": _bulk,
     "git_effort": _effort,
     "git_merge_index": _merge_index,
     "git_script": _script,
     "git_evaluates": _evaluates,
+    "git_force_clone": _force_clone,
     "git_offers": _offers,
     "git_overwrites": _overwrites,
     "git_sed": _sed,
