@@ -151,6 +151,8 @@ def _mount(mount: dict[str, Any]) -> str:
 
 def _endpoint(endpoint: dict[str, Any]) -> str:
     place = f"{visible(endpoint['host'])}:{endpoint['port']}" if endpoint["port"] else visible(endpoint["host"])
+    if socket := endpoint.get("socket"):
+        place = f"{visible(socket)} (its daemon, by {endpoint['told']})"
     place += " (only to read)" if endpoint["access"] else ""
     return f"{place}  {endpoint['rule']}" if endpoint["rule"] else place
 

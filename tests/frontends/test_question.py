@@ -115,6 +115,13 @@ def test_what_code_has_changed_and_the_call_hands_on_is_named(guard) -> None:
     assert title not in question_text(Question(verdict, PLAN), Style())
 
 
+def test_a_daemon_that_the_call_is_shown_is_named_by_its_socket(guard) -> None:
+    daemon = Endpoint("docker.invalid", 0, "", "read", socket="/run/docker.sock", told="DOCKER_HOST")
+    plan = PLAN.replace(network=Network("listed", (daemon,)))
+    text = question_text(Question(guard().check(RawCall("Bash", {"command": "docker inspect web"})), plan), Style())
+    assert "/run/docker.sock (its daemon, by DOCKER_HOST) (only to read)" in text
+
+
 def test_what_is_fetched_before_the_call_runs_is_said(guard) -> None:
     fetching = Network("listed", (Endpoint("pypi.org", 0, "sandbox", "read"),))
     verdict = guard(None).check(RawCall("Bash", {"command": "python3 src/a.py"}))
