@@ -9,6 +9,8 @@ A rule becomes one *clause* for each of its alternatives: `[rule, tests, tests o
 
 from __future__ import annotations
 
+import functools
+
 from gateway.core.errors import ConfigError, Problem
 from gateway.core.value import Value
 from gateway.model.decision import LAYERS, MODES
@@ -136,15 +138,19 @@ class _Builder:
 
     def _index_commands(self, rule: int, lane: str, when: dict[str, Any], anchors: Anchors, known: _Known) -> None:
         """Files a clause for each pattern of `command`, which share their other tests: there may be thousands."""
-        others, of_part = _apart(_prepare(when, anchors, known))
-        at = [name for name, _argument in of_part].index("command")
-        before, behind = of_part[:at], of_part[at + 1 :]
-        for pattern in when["command"]:
+        patterns = _filed(tuple(when["command"]), lane == "allow")
+        rest = {name: value for name, value in when.items() if name != "command"}
+        others, of_part = _apart(_prepare(rest, anchors, known))
+        at = sum(_PLACE[name] < _PLACE["command"] for name, _argument in of_part)
+        before, behind = of_part[:at], of_part[at:]
+        for program, word, test in patterns:
             if lane == "require":
                 self.requires.append(len(self.clauses))
+            elif lane == "allow" and not program and word:
+                self.words.setdefault(word, []).append(len(self.clauses))
             else:
-                self._by_pattern(lane, pattern, len(self.clauses))
-            self.clauses.append([rule, others, [*before, ["command", [pattern]], *behind]])
+                self._command(program, word, len(self.clauses))
+            self.clauses.append([rule, others, [*before, test, *behind]])
 
     def _index(self, rule: int, lane: str, when: dict[str, Any], anchors: Anchors, known: _Known) -> None:
         """Files the clause under the most selective thing it speaks of."""
@@ -177,16 +183,6 @@ class _Builder:
             self.tool_globs.append(clause)
         tests = _prepare({name: value for name, value in when.items() if name != indexed}, anchors, known)
         self.clauses.append([rule, *_apart(tests)])
-
-    def _by_pattern(self, lane: str, pattern: str, clause: int) -> None:
-        """By program, and by a word that the command must hold."""
-        compiled = commandpattern.compile_once(pattern)
-        program, second = commandpattern.first_words(compiled)
-        word = commandpattern.longest_word(compiled) if lane == "allow" else second
-        if lane == "allow" and not program and word:
-            self.words.setdefault(word, []).append(clause)
-        else:
-            self._command(program, word, clause)
 
     def _is_wide(self, when: dict[str, Any], anchors: Anchors) -> bool:
         """Whether path patterns hold for nearly everything and `path_not` takes most of it back (`//*` but not
@@ -272,6 +268,20 @@ def _choices(when: dict[str, Any]) -> list[dict[str, Any]]:
     """One set of predicates for each alternative of `any`."""
     rest = {name: value for name, value in when.items() if name != "any"}
     return [{**rest, **choice} for choice in when["any"]] if "any" in when else [rest]
+
+
+@functools.lru_cache(maxsize=128)
+def _filed(patterns: tuple[str, ...], allow: bool) -> tuple[tuple[str | None, str | None, list[Any]], ...]:
+    """Of each pattern the program that a command has and a word that it holds, None for none, by which it is found, and
+    the test for it, all for reading only: the policies that a process compiles share most of their patterns. Raises
+    ValueError for what is none."""
+    found = []
+    for pattern in patterns:
+        compiled = commandpattern.compile_once(pattern)
+        program, second = commandpattern.first_words(compiled)
+        word = commandpattern.longest_word(compiled) if allow else second
+        found.append((program, word, ["command", [pattern]]))
+    return tuple(found)
 
 
 def _apart(tests: list[list[Any]]) -> tuple[list[list[Any]], list[list[Any]]]:

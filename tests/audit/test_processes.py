@@ -8,6 +8,7 @@ import subprocess
 import sys
 
 import pytest
+from fuzzing import share
 
 from gateway.audit.verify import verify
 
@@ -26,7 +27,7 @@ while True:
 """
 
 
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seed", share(range(3), 3))
 def test_eight_processes_killed_at_random_lose_and_tear_nothing(place, seed: int) -> None:
     chance = random.Random(seed)
     acknowledged: dict[str, int] = {}

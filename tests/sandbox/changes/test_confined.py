@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 from consoles import until
+from fuzzing import share
 from sandbox.changes.worlds import tree
 from warmed import warm
 
@@ -139,6 +140,7 @@ def test_what_tools_write_by_themselves_is_taken_back(gateway: Gateway, tmp_path
     gateway.close()
 
 
+TOLD = ("in words", "by code")
 # What writes to `lib`, which has another name in a cache: as words that say so, and as code that does not.
 WRITERS = {
     "at its end": "echo evil >> lib",
@@ -160,8 +162,7 @@ WRITERS = {
 
 
 @needs_namespaces
-@pytest.mark.parametrize("how", WRITERS)
-@pytest.mark.parametrize("told", ["in words", "by code"])
+@pytest.mark.parametrize(("how", "told"), [(how, told) for how in WRITERS for told in share(TOLD, 2, how)])
 def test_a_file_that_has_another_name_elsewhere_is_that_file_no_more_once_a_call_writes_it(
     how: str, told: str, gateway: Gateway, tmp_path: Path
 ) -> None:

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 pytestmark = pytest.mark.usefixtures("layers")
 
-PROGRAMS = 1_000 if THOROUGH else 30
+PROGRAMS = 1_000 if THOROUGH else 12
 
 
 def world(top: Path, seed: int) -> tuple[Drafts, dict[str, tuple[object, ...]], dict[str, tuple[object, ...]]]:

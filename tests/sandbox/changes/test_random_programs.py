@@ -15,8 +15,8 @@ from gateway.sandbox.changes.undo import undo
 if TYPE_CHECKING:
     from pathlib import Path
 
-PROGRAMS = 1_000 if THOROUGH else 30
-OF_A_USER = range(1_000) if THOROUGH else range(17, 27)
+PROGRAMS = 1_000 if THOROUGH else 12
+OF_A_USER = range(1_000) if THOROUGH else range(17, 22)
 
 
 @pytest.mark.parametrize("seed", range(PROGRAMS))
