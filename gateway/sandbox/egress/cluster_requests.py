@@ -24,7 +24,7 @@ class ClusterRequestError(ValueError):
 
 _LABEL = r"[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?"
 _GROUP = rf"{_LABEL}(?:\.{_LABEL}){{0,15}}"
-_VERSION = r"v[0-9]{1,3}(?:(?:alpha|beta)[0-9]{1,3})?"
+_VERSION = _LABEL
 _OBJECT = r"(?:[A-Za-z0-9_][A-Za-z0-9._:-]{0,252}|~)"
 _NO_OBJECT = re.compile(
     rf"/version|/(?:healthz|livez|readyz)|/api(?:/v1)?|/apis(?:/{_GROUP}(?:/{_VERSION})?)?|/openapi/v2|"
@@ -44,7 +44,7 @@ _RELEASE = "sh.helm.release.v1."
 
 _YES = r"true|false|1|0|"
 _SECONDS = r"[0-9]{1,9}"
-_SELECTED = r"[A-Za-z0-9._/ ,=!()-]{0,1024}"
+_SELECTED = r"[A-Za-z0-9._/ ,=!<>()-]{0,1024}"
 _TIME = r"[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}(?:\.[0-9]{1,9})?(?:Z|[+-][0-9]{2}:[0-9]{2})"
 
 

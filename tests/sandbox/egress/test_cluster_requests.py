@@ -36,7 +36,8 @@ def judged(
         PODS + b"/web-1/status", PODS + b"/web-1/log", b"/apis/apps/v1/namespaces/web/deployments/x/scale",
         b"/apis/rbac.authorization.k8s.io/v1/clusterroles/system:node", b"/apis/user.openshift.io/v1/users/~",
         b"/apis/bitnami.com/v1alpha1/sealedsecrets", b"/api/v1/namespaces/web/configmaps/x",
-        b"/apis/metrics.k8s.io/v1beta1/namespaces/web/pods",
+        b"/apis/metrics.k8s.io/v1beta1/namespaces/web/pods", b"/apis/example.com/v20260101/things/x",
+        b"/apis/example.com/stable/namespaces/web/things",
     ],
 )  # fmt: skip
 def test_what_shows_objects_and_their_kinds_passes_as_it_is(target: bytes) -> None:
@@ -51,6 +52,7 @@ def test_what_shows_objects_and_their_kinds_passes_as_it_is(target: bytes) -> No
     [
         (PODS + b"?limit=500&labelSelector=app%3Dx", PODS + b"?labelSelector=app%3Dx&limit=500"),
         (PODS + b"?labelSelector=a+in+(b,c)", PODS + b"?labelSelector=a%20in%20%28b%2Cc%29"),
+        (PODS + b"?labelSelector=a%3E1", PODS + b"?labelSelector=a%3E1"),
         (PODS + b"?labelSelector=app%3dx", PODS + b"?labelSelector=app%3Dx"),
         (PODS + b"?", PODS),
         (
@@ -79,6 +81,8 @@ REFUSED = {
     "one secret": b"/api/v1/namespaces/web/secrets/x", "of another group": b"/apis/example.com/v1/secrets",
     "watched": b"/api/v1/watch/secrets", "watched in a namespace": b"/api/v1/watch/namespaces/web/secrets",
     "anything watched so": b"/apis/apps/v1/watch/deployments", "tokens": b"/apis/management.cattle.io/v3/tokens",
+    "of any version": b"/apis/example.com/secrets/secrets",
+    "of its namespace": b"/apis/a.b/v1/namespaces/secrets/secrets",
     "access tokens": b"/apis/oauth.openshift.io/v1/oauthaccesstokens", "in capitals": b"/api/v1/Secrets",
     "releases of helm": b"/api/v1/secrets?labelSelector=owner%3Dhelm",
     "a command": PODS + b"/web-1/exec?command=id", "attached to": PODS + b"/web-1/attach",
