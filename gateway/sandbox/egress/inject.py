@@ -22,9 +22,13 @@ _FRAMING = frozenset((b"host", b"content-length", b"transfer-encoding", b"connec
 class InjectionError(Exception):
     """A header cannot be added; the message names its source, never its value."""
 
+    what = "add a header"
+
 
 class ClusterError(InjectionError):
     """A login for a cluster that is not sent, or cannot be; the message says why, and holds nothing of it."""
+
+    what = "log in to the cluster"
 
 
 def headers_of(injections: tuple[Injection, ...]) -> tuple[tuple[bytes, bytes], ...]:

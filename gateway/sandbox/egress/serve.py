@@ -319,7 +319,7 @@ class Connection:
             await self._explain(error)
         except InjectionError as error:
             outside.report.add("net", host.at(port), "", "proxy", f"{host.at(port)}: {error}.")
-            await forward.refuse(client, 502, "Bad Gateway", f"The gateway could not add a header: {error}.")
+            await forward.refuse(client, 502, "Bad Gateway", f"The gateway could not {error.what}: {error}.")
         except (http.HttpError, StreamError, OSError) as error:
             if client.answered:
                 outside.said.cut(host)

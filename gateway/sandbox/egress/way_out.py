@@ -4,8 +4,10 @@ of this client or of another of the same call."""
 from __future__ import annotations
 
 import asyncio
+from ssl import SSLCertVerificationError as CertificateError
 
 from gateway.sandbox.egress import forward
+from gateway.sandbox.egress.inject import ClusterError
 from gateway.sandbox.egress.loop import in_thread
 from gateway.sandbox.egress.streams import Plain, Stream, Tls, is_readable
 
@@ -79,8 +81,14 @@ class WayOut:
         try:
             if secure:
                 inner = Tls(server.pipe, *await self._verifying(host, access))
-                async with asyncio.timeout(HANDSHAKE_SECONDS):
-                    await inner.handshake()
+                try:
+                    async with asyncio.timeout(HANDSHAKE_SECONDS):
+                        await inner.handshake()
+                except CertificateError as error:
+                    if access is None:
+                        raise
+                    why = f"it does not prove to be the one of the kubeconfig ({error.verify_message})"
+                    raise ClusterError(why) from None
                 server = Stream(inner)
                 self._kept = to, server, found
         except BaseException:
