@@ -116,7 +116,14 @@ ADDED: dict[tuple[str, ...], dict[str, Any]] = {
             "options": {"--clone": {"does": "code starts git"}, "--remote": {"does": "code changes git's settings"}},
             "effects": CHANGES,
         },
-        "clone rename sync set-default": {"code": "changes the work tree or git's settings", "effects": SERVICE},
+        "clone": {
+            "flags": "--no-upstream",
+            "values": "-u|--upstream-remote-name",
+            "operands": [{"kind": "text"}, {"kind": "path", "does": "write", "tree": True, "optional": True}],
+            "after": {"kind": "text", "does": "code hands words to git"},
+            "effects": [*FETCHES, "connect github.com:443 fetch", "write . tree"],
+        },
+        "rename sync set-default": {"code": "changes the work tree or git's settings", "effects": SERVICE},
         "read-file": {
             "use": "shown",
             "flags": "--clobber",
@@ -139,7 +146,7 @@ ADDED: dict[tuple[str, ...], dict[str, Any]] = {
             "use": "changed",
             "flags": "--json",
             "values": "-f|--raw-field -r|--ref",
-            "options": {"-F|--field": {"value": "text", "does": "code may send a file"}},
+            "options": {"-F|--field": {"value": "text", "keep": True}},
         },
     },
     ("variable",): {

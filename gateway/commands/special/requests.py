@@ -67,6 +67,16 @@ def _item(text: str) -> tuple[bool, str]:
     return True, ""
 
 
+def _field(findings: Findings, run: Invocation, word: Word) -> bool:
+    """`key=value` of gh, and `key=@file`; whether it is known which."""
+    _, _, value = word.text.partition("=")
+    if HOLE in word.text[: len(word.text) - len(value) + 1]:
+        return False
+    if value[:1] == "@" and value != "@-":
+        findings.touch("read", Word(value[1:], word.start, word.end), run.cwds, run.part)
+    return True
+
+
 _SERVICES = {"gh": "api.github.com", "hub": "api.github.com", "glab": "gitlab.com"}
 
 
@@ -81,6 +91,8 @@ def _service(findings: Findings, run: Invocation) -> None:
             host = values[0].text
         elif "-R" in option["names"]:
             suspects.append(values[0])
+        elif "--field" in option["names"] and not _field(findings, run, values[0]):
+            run.doubts.append(f"{values[0].text.replace(HOLE, '?')} may send a file")
     for word in suspects:
         text = word.text
         if HOLE in text:
