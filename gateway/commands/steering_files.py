@@ -13,8 +13,8 @@ if TYPE_CHECKING:
 # What they obey stands in `gateway.commands.steering.programs`, which no call loads that starts none of them.
 STEERED = frozenset(
     ("ack", "autopep8", "biome", "bun", "cargo", "clippy-driver", "codespell", "cross", "deno", "djlint", "dotnet",
-     "go", "isort", "miri", "mvn", "mvnd", "npm", "ruff", "rust-analyzer", "rustc", "rustdoc", "rustfmt", "rustup",
-     "taplo", "uv", "vale", "vulture", "yamllint", "yt-dlp")
+     "go", "interrogate", "isort", "jupytext", "miri", "mvn", "mvnd", "npm", "radon", "ruff", "rust-analyzer",
+     "rustc", "rustdoc", "rustfmt", "rustup", "taplo", "uv", "vale", "vulture", "yamllint", "yt-dlp")
 )  # fmt: skip
 
 

@@ -265,6 +265,18 @@ def test_a_description_says_what_it_was_compared_with_or_that_it_was_not(place: 
     assert (status, "did you mean `tar`" in err) == (2, True)
 
 
+def test_a_program_is_shown_with_the_files_that_describe_it(place: Place) -> None:
+    place.run("new", "command", "stamp")
+    place.run("new", "command", "cat", "--layer", "project")
+    files = [json.loads(place.run("commands", "show", name, "--json")[1])["files"] for name in ("stamp", "cat", "ls")]
+    assert [[each.rpartition("/")[2] for each in those] for those in files] == [
+        ["stamp.yaml"],
+        ["cat.yaml", "shipped"],
+        ["shipped"],
+    ]
+    assert place.run("commands", "show", "stamp")[1].splitlines()[-1].endswith("/commands/stamp.yaml")
+
+
 def test_descriptions_are_formatted_in_place_or_named(place: Place) -> None:
     done, new = place.project / "done.yaml", place.project / "new.yaml"
     done.write_text("names: [x]\nflags: -a -b\n", encoding="utf-8")

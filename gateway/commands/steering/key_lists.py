@@ -62,6 +62,14 @@ CARGO_WITHOUT_BUILDING = (
     "http.low-speed-limit resolver.**"
 )
 
+# Not `output` and `generate-badge`, which name what is written.
+INTERROGATE = (
+    "badge-format badge-style color docstring-style exclude ext fail-under ignore-init-method ignore-init-module "
+    "ignore-magic ignore-module ignore-nested-classes ignore-nested-functions ignore-overloaded-functions "
+    "ignore-private ignore-property-decorators ignore-property-setters ignore-regex ignore-semiprivate ignore-setters "
+    "omit-covered-files quiet style verbose whitelist-regex"
+)
+
 # Not `skip_gitignore`: git is started in every repository that lies on the way, and does what its settings say. What
 # formats or sorts instead comes from packages.
 ISORT = (
@@ -174,6 +182,12 @@ NPM = (
 POLICY = (
     "version settings.** tools.** allow.** ask.** deny.** rules.** hooks.** tests.** extends extends.preset "
     "extends.level extends.without"
+)
+
+# Not `output-file`.
+RADON = (
+    "average cc-max cc-min codeclimate exclude functions ignore include-ipynb ipynb-cells json md mi-max mi-min multi "
+    "no-assert order show-closures show-complexity show-mi sort summary total-average xml"
 )
 
 RUFF = (

@@ -118,10 +118,24 @@ GRAMMARS: dict[str, Callable[[str], list[Entry]]] = {
 }
 
 _PYPROJECT = ("pyproject.toml",)
+_FORMS = ("toml", "yml", "yaml", "json")
 # Read by `tool_chains`, which knows what is installed.
 _RUST = Program((Files(("rust-toolchain.toml", "rust-toolchain"), "", ""),), also=other_rust)
 _CARGO = Program((*_RUST.files, Files((".cargo/config.toml", ".cargo/config"), "toml", lists.CARGO)), also=other_rust)
 _MAVEN = Program((Files((".mvn/jvm.config",), "options", lists.JVM), Files((".mvn/mvnd.properties",), "lines", "")))
+
+# One of them is a program in Python, in which a remark may hold code (`# coding: utf-7`); the others name folders.
+_OF_JUPYTEXT = Files(
+    (".jupytext.py", ".jupytext", "jupytext", *(f"{dot}jupytext.{form}" for dot in ("", ".") for form in _FORMS)),
+    "",
+    "",
+)
+
+
+def _jupytext(texts: Texts) -> str:
+    found = (path.rpartition("/")[2] for path, text in texts if text.strip() and not path.endswith(_PYPROJECT))
+    return next((f"jupytext runs or obeys all that {name} holds" for name in found), "")
+
 
 PROGRAMS: dict[str, Program] = {
     "ack": Program((Files((".ackrc",), "options", lists.ACK),)),
@@ -159,6 +173,13 @@ PROGRAMS: dict[str, Program] = {
     # A policy file shows the way to others, which it extends.
     "gateway policy": Program((Files((), "yaml", lists.POLICY),)),
     "go": Program((Files(("go.work", "go.mod"), "", ""),), also=other_go),
+    "interrogate": Program(
+        (
+            Files(_PYPROJECT, "toml", lists.INTERROGATE, (("tool", "interrogate"),)),
+            Files(("setup.cfg",), "ini", lists.INTERROGATE, (("tool:interrogate",),)),
+        ),
+        operands=True,
+    ),
     "isort": Program(
         (
             Files((".isort.cfg",), "ini", lists.ISORT, (("settings",), ("isort",))),
@@ -168,11 +189,20 @@ PROGRAMS: dict[str, Program] = {
         ),
         operands=True,
     ),
+    "jupytext": Program(
+        (_OF_JUPYTEXT, Files(_PYPROJECT, "toml", "", (("tool", "jupytext"),))), operands=True, also=_jupytext
+    ),
     "miri": _RUST,
     "mvn": _MAVEN,
     "mvnd": _MAVEN,
     # Whatever it is asked, npm looks for a newer one of itself: where these say, with the token that they make up.
     "npm": Program((Files((".npmrc",), "npmrc", lists.NPM),)),
+    "radon": Program(
+        (
+            Files(("radon.cfg", "setup.cfg"), "ini", lists.RADON, (("radon",),)),
+            Files(_PYPROJECT, "toml", lists.RADON, (("tool", "radon"),)),
+        )
+    ),
     "ruff": Program(
         (
             Files(("ruff.toml", ".ruff.toml"), "toml", lists.RUFF),

@@ -56,27 +56,52 @@ def show(
     name: Annotated[str, typer.Argument(metavar="NAME", help="The program's name.")],
     json: Annotated[bool, typer.Option("--json", help="Print JSON instead of text.")] = False,
 ) -> int:
-    """Show what a shipped description covers: names, classes, subcommands, and what it was compared with."""
+    """Show what a description covers: names, classes, subcommands, what it was compared with, and its file.
+
+    Shipped descriptions, and those of the layers that hold here. Exit status: 0, 2 if nobody describes it.
+    """
     from gateway.core.errors import ConfigError, Problem
     from gateway.spec.suggest import did_you_mean
 
     shipped = load_descriptions(places())
-    description: Description | None = shipped(name)
-    if description is None:
+    files, found = _of_layers(name, shipped)
+    whole: Description | None = shipped(name)
+    if whole is not None:
+        files.append("shipped")
+        found.append(whole)
+    if not found:
         remedy = did_you_mean(name, shipped.names(), "see `gateway commands list`")
         raise ConfigError(Problem(f"program must be a described one (got `{visible(name)}`)", remedy=remedy))
     if json:
-        write(dumps(_summary(description)) + "\n")
+        write(dumps({**_summary(found[-1]), "files": files}) + "\n")
         return 0
-    summary = _summary(description)
-    rows = {
-        "names": ", ".join(summary["names"]),
-        "classes": ", ".join(summary["classes"]) or "none",
-        "checked": _checked(description),
-        "subcommands": ", ".join(summary["subcommands"]) or "none",
-    }
-    write("".join(f"{key:11}  {value}\n" for key, value in rows.items()))
+    blocks = []
+    for file, description in zip(files, found, strict=True):
+        summary = _summary(description)
+        rows = {
+            "names": ", ".join(summary["names"]),
+            "classes": ", ".join(summary["classes"]) or "none",
+            "checked": _checked(description),
+            "subcommands": ", ".join(summary["subcommands"]) or "none",
+            "file": visible(file),
+        }
+        blocks.append("".join(f"{key:11}  {value}\n" for key, value in rows.items()))
+    write("\n".join(blocks))
     return 0
+
+
+def _of_layers(name: str, shipped: Descriptions) -> tuple[list[str], list[Description]]:
+    """The files of the layers that describe a program, or add to what is known of it, and what each says."""
+    from gateway.config.descriptions import compile_one, find_descriptions, with_parts
+    from gateway.core.errors import ConfigError
+
+    problems: list[Problem] = []
+    wholes = with_parts(find_descriptions(places(), project_root(os.path.realpath(folder(None, "--cwd")))), problems)
+    if problems:
+        raise ConfigError(problems)
+    described = [(file.path, compile_one(file, shipped, parts)[0]) for file, parts in wholes]
+    of_it = [(path, each) for path, each in described if name in each["names"]]
+    return [path for path, _ in of_it], [each for _, each in of_it]
 
 
 def _each(shipped: Descriptions) -> list[Description]:
