@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+import os
 import re
+import shutil
 import tempfile
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 from replaying import ROOT, World, check, commands_of, things_here
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
 
 DOCS = ROOT / "docs"
 HEAD, *SECTIONS = re.split(r"^(?=## )", (DOCS / "why-it-asks.md").read_text(encoding="utf-8"), flags=re.MULTILINE)
@@ -18,15 +24,22 @@ def title(section: str) -> str:
     return section.partition("\n")[0].removeprefix("## ")
 
 
-def replayed(page: str) -> None:
-    """All of a page, at a home of its own, from the folder of the checkout."""
-    commands = [each for each in commands_of(page) if not each.needs - things_here()]
+@pytest.fixture(scope="module")
+def replayed() -> Iterator[Callable[[str], None]]:
+    """Runs all of a page, at a home of its own in the same place for each, from the folder of the checkout."""
+
+    def run(page: str) -> None:
+        commands = [each for each in commands_of(page) if not each.needs - things_here()]
+        check(commands, World("elsewhere", Path(top)).look(commands, ROOT))
+        shutil.rmtree(top)
+        os.mkdir(top, 0o700)
+
     with tempfile.TemporaryDirectory(dir="/tmp") as top:  # long paths would break lines elsewhere
-        check(commands, World("elsewhere", Path(top)).run(commands, [], cwd=ROOT))
+        yield run
 
 
 @pytest.mark.parametrize("section", SECTIONS, ids=title)
-def test_each_cause_asks_and_gets_the_answer_that_the_page_promises(section: str) -> None:
+def test_each_cause_asks_and_gets_the_answer_that_the_page_promises(replayed, section: str) -> None:
     replayed(HEAD + section)
 
 
@@ -35,5 +48,5 @@ def test_the_page_of_causes_has_as_many_as_it_says_in_their_order() -> None:
     assert [title(each) for each in SECTIONS if "$ gateway check" not in each] == []
 
 
-def test_the_tutorial_shows_what_its_commands_print() -> None:
+def test_the_tutorial_shows_what_its_commands_print(replayed) -> None:
     replayed((DOCS / "tutorial.md").read_text(encoding="utf-8"))

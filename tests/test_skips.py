@@ -30,7 +30,8 @@ def test_in_ci_a_test_that_needs_what_ci_has_fails_instead_of_being_skipped(tmp_
     (tmp_path / "test_one.py").write_text(SKIPPED)
     (tmp_path / "conftest.py").write_text((TESTS / "conftest.py").read_text())
     done = subprocess.run(
-        [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "--import-mode=importlib", "test_one.py"],
+        [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "--basetemp=t", "--import-mode=importlib",
+         "test_one.py"],
         cwd=tmp_path, env={**os.environ, "CI": ci, "PYTHONPATH": os.pathsep.join([str(TESTS), str(TESTS.parent)])},
         capture_output=True, text=True, check=False,
     )  # fmt: skip
