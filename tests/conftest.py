@@ -94,7 +94,7 @@ gc.disable()
 def pytest_collection_finish() -> None:
     keep()
     gc.enable()
-    gc.set_threshold(20_000, 20, 20)
+    gc.set_threshold(200_000, 20, 20)
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

@@ -15,6 +15,7 @@ import shlex
 import shutil
 import subprocess
 import sys
+from importlib.util import find_spec
 from itertools import groupby
 from pathlib import Path
 
@@ -158,11 +159,8 @@ def things_here() -> frozenset[str]:
     if any(os.access(f"/{each}/python3", os.X_OK) for each in ("usr/local/bin", "usr/bin", "bin")):
         found.add("python3")
     for name, module in (("mcp", "mcp"), ("model", "anthropic")):
-        try:
-            __import__(module)
-        except ImportError:
-            continue
-        found.add(name)
+        if find_spec(module) is not None:
+            found.add(name)
     if ownetc.holds():
         found.add("managed")
     return frozenset(found)
