@@ -9,6 +9,7 @@ import subprocess
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from fuzzing import share
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -205,7 +206,6 @@ def test_only_an_agent_that_keeps_its_folder_follows(here: Any, agent: str, foll
 # --------------------------------------------------------------------------------------------- what runs
 
 
-@pytest.mark.parametrize("bash", ["bash", "sh"])
 @pytest.mark.parametrize(
     ("text", "status", "out", "err", "folder"),
     [
@@ -225,11 +225,12 @@ def test_only_an_agent_that_keeps_its_folder_follows(here: Any, agent: str, foll
     ],
 )  # fmt: skip
 def test_output_status_input_and_folder_are_as_the_agent_expects(
-    confining: Any, bash: str, text: str, status: int, out: bytes, err: bytes, folder: str | None
+    confining: Any, text: str, status: int, out: bytes, err: bytes, folder: str | None
 ) -> None:
-    done = shell(confining, rewrite(confining, text), bash=bash, input=b"given")
-    project = os.fsencode(confining.project)
-    assert (done.returncode, done.stdout, done.stderr) == (status, out.replace(b"{project}", project), err)
+    for bash in share(["bash", "sh"], 2, text):
+        done = shell(confining, rewrite(confining, text), bash=bash, input=b"given")
+        project = os.fsencode(confining.project)
+        assert (done.returncode, done.stdout, done.stderr) == (status, out.replace(b"{project}", project), err)
     if folder is None:  # as without us: the agent asks only after success
         assert not (confining.top / "ended").exists()
     else:

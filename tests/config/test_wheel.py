@@ -10,6 +10,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from fuzzing import share
 from hooking import before
 
 from gateway.config.wheel import build
@@ -64,7 +65,7 @@ def test_a_wheel_carries_the_files_for_people_and_the_compiled_ones(site: Path) 
     assert (data / "tools.yaml").read_bytes() == Path(PACKAGE, "..", "tools.yaml").read_bytes()
 
 
-@pytest.mark.parametrize("call", CALLS)
+@pytest.mark.parametrize("call", share(CALLS, 2))
 def test_without_a_cache_it_says_what_a_checkout_says_and_reads_no_yaml(command, site: Path, call: str) -> None:
     nowhere = {"HOME": "/proc", "XDG_CACHE_HOME": "/proc/nowhere"}
     installed, said = check(command, site, call, **nowhere)

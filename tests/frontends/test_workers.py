@@ -85,8 +85,11 @@ def test_a_long_file_is_judged_on_every_core(monkeypatch: pytest.MonkeyPatch) ->
 
 def test_a_long_batch_says_what_a_stream_of_the_same_lines_says(gateway, tmp_path: Path) -> None:
     calls = ["Bash(git status)", "Read(/etc/shadow)", "Bash(rm -rf build)", "Nothing(x)", "Bash(ls | wc -l)"]
-    text = "".join(json.dumps({"id": at, "call": calls[at % 5], "pad": " " * 200}) + "\n" for at in range(20))
-    text += "".join(json.dumps({"id": at, "call": calls[at % 5]}) + "\n" for at in range(20, 3_000))
+    text = "".join(
+        json.dumps({"id": at, "call": calls[at % 5], "pad": " " * (workers.LEAST_SIZE // 40)}) + "\n"
+        for at in range(40)
+    )
+    text += "".join(json.dumps({"id": at, "call": calls[at % 5]}) + "\n" for at in range(40, 400))
     assert len(text) > workers.LEAST_SIZE
     (tmp_path / "calls").write_text(text)
     done = [

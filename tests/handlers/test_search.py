@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from descriptors import open_descriptors
+from fuzzing import share
 
 from gateway.calls.output import Failure
 from gateway.handlers import ripgrep, search
@@ -468,8 +469,14 @@ def deepen() -> Iterator[Callable[[Path, int], None]]:
 DEEPER = "(What lies more than 128 folders deep is left out. Name a folder nearer to it.)"
 
 
-@pytest.mark.parametrize("fields", [{}, {"output_mode": "content"}, {"output_mode": "count"}], ids=str)
-@pytest.mark.parametrize(("depth", "is_shown"), [(MOST_DEEP, True), (MOST_DEEP + 1, False), (1_500, False)])
+@pytest.mark.parametrize(
+    ("depth", "is_shown", "fields"),
+    [
+        (depth, is_shown, fields)
+        for number, (depth, is_shown) in enumerate([(MOST_DEEP, True), (MOST_DEEP + 1, False), (1_500, False)])
+        for fields in share([{}, {"output_mode": "content"}, {"output_mode": "count"}], 3, number)
+    ],
+)
 def test_a_tree_of_any_depth_takes_nothing_from_the_rest(
     tmp_path: Path, deepen: Callable[[Path, int], None], fields: dict[str, str], depth: int, is_shown: bool
 ) -> None:

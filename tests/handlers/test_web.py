@@ -9,6 +9,7 @@ from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from fuzzing import share
 from webworld import OTHER, PUBLIC, World
 
 from gateway.calls.outgoing import RequestError
@@ -148,7 +149,7 @@ def test_pages_of_a_pdf_are_shown(web: Web, site: Site) -> None:
     assert "The PDF: pages 1 to 2 of 2." in done.text
 
 
-@pytest.mark.parametrize("status", [400, 401, 404, 429, 500])
+@pytest.mark.parametrize("status", share([404, 400, 401, 429, 500], 3))
 def test_a_status_that_says_no_is_an_error_with_what_was_said(web: Web, site: Site, status: int) -> None:
     site.says("/a", "<p>Sorry.", "text/html", status=status)
     done = web("http://good.example/a")

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from fuzzing import share
 from warmed import warm
 
 from gateway.audit.log import Log
@@ -98,19 +99,24 @@ def test_of_files_that_lie_in_a_span_with_a_part_lines_are_read(place: Place, mo
         assert compared(place.state, PRESENT, place.new, since, until, how="process") == wanted
 
 
-@pytest.mark.parametrize("ending", KEPT)
+DAMAGES = {
+    "empty": lambda _data: b"",
+    "half": lambda data: data[: len(data) // 2],
+    "its beginning": lambda data: b"PAR1" + bytes(600) + data[604:],
+}
+
+
 @pytest.mark.parametrize(
-    "damage",
-    [lambda _data: b"", lambda data: data[: len(data) // 2], lambda data: b"PAR1" + bytes(600) + data[604:]],
-    ids=["empty", "half", "its beginning"],
+    ("damaged", "ending"),
+    [(damaged, ending) for number, damaged in enumerate(DAMAGES) for ending in share(KEPT, 2, number)],
 )
 def test_damaged_columns_are_made_again(
-    place: Place, monkeypatch: pytest.MonkeyPatch, ending: str, damage: Any
+    place: Place, monkeypatch: pytest.MonkeyPatch, damaged: str, ending: str
 ) -> None:
     wanted = by_lines(monkeypatch, place.state, PRESENT, place.new)
     compared(place.state, PRESENT, place.new, how="process")
     path = next(each for each in place.kept() if each.suffix == ending)
-    path.write_bytes(damage(path.read_bytes()))
+    path.write_bytes(DAMAGES[damaged](path.read_bytes()))
     assert compared(place.state, PRESENT, place.new, how="process") == wanted
     assert compared(place.state, PRESENT, place.new, how="process") == wanted
 
@@ -146,7 +152,7 @@ def test_without_duckdb_a_record_of_several_files_is_said_to_be_slow(
     assert not is_slow(f"{place.state}-none")
 
 
-@pytest.mark.parametrize("workers", [2, 3])
+@pytest.mark.parametrize("workers", share([2, 3], 2))
 def test_processes_that_share_the_work_count_the_same(place: Place, workers: int) -> None:
     wanted = compared(place.state, RECORDED, place.new, how="process")
     for each in place.kept():

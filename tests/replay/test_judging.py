@@ -10,6 +10,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
+from fuzzing import share
 from warmed import warm
 
 from gateway.audit.log import Log
@@ -217,7 +218,7 @@ def test_facts_go_with_the_file_of_lines_that_names_them(place: Place) -> None:
     assert (found.judged, found.equal, found.untold) == (found.decisions, found.decisions, ())
 
 
-@pytest.mark.parametrize("workers", [2, 3])
+@pytest.mark.parametrize("workers", share([2, 3], 2))
 def test_processes_that_share_the_work_say_the_same(place: Place, workers: int) -> None:
     for number in range(3):
         place.decide(*(f"cat f{number}-{each}" for each in range(300)), session=f"s{number}", most_bytes=1 << 16)

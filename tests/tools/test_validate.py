@@ -7,6 +7,7 @@ from pathlib import Path
 
 import jsonschema
 import pytest
+from fuzzing import share
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -230,7 +231,7 @@ def _fields_of(schema):
     return st.fixed_dictionaries({}, optional=fields | {"unknown": VALUES})
 
 
-@pytest.mark.parametrize("name", SCHEMAS)
+@pytest.mark.parametrize("name", share(SCHEMAS, 3))
 def test_the_verdict_on_a_shipped_schema_is_that_of_jsonschema(name):
     schema = SCHEMAS[name]
     oracle = jsonschema.Draft202012Validator(schema)
