@@ -18,6 +18,7 @@ from gateway.judge.judge import Judge
 from gateway.judge.pipeline import TEMP
 from gateway.model.call import RawCall
 from gateway.model.result import Result, Violation
+from gateway.replay import trying
 from gateway.replay.aftermath import SOON
 from gateway.replay.clauses import MOST_RULES
 from gateway.replay.compare import compared as compared_somehow
@@ -84,8 +85,11 @@ class Place:
         (self.config / "policy.yaml").write_text(text, encoding="utf-8")
 
     def suggested(self, **span: str) -> Suggested:
-        """What is suggested there."""
-        return suggested(self.record, self.root, **span)
+        """What is suggested there; rules are tried on some of the calls that do harm, on all in a thorough run."""
+        some = share(trying.harm(), 8)
+        with pytest.MonkeyPatch.context() as patched:
+            patched.setattr(trying, "harm", lambda: some)
+            return suggested(self.record, self.root, **span)
 
 
 @pytest.fixture
@@ -255,9 +259,9 @@ def test_a_rule_with_which_a_test_of_the_policy_fails_is_dropped(place: Place) -
 
 
 def test_what_does_harm_is_found_by_the_rules_that_let_it_run(place: Place) -> None:
-    trying = Trying(place.record, place.root, "", "", how="process", workers=1)
-    side = trying.side({"cat": "allow: {exec: [git, push]}", "wide": "allow: {effect: [code, delete, write, system]}"})
-    assert {"cat", "wide"} & trying.harmful(side) == {"wide"}
+    tried = Trying(place.record, place.root, "", "", how="process", workers=1)
+    side = tried.side({"cat": "allow: {exec: [git, push]}", "wide": "allow: {effect: [code, delete, write, system]}"})
+    assert {"cat", "wide"} & tried.harmful(side) == {"wide"}
 
 
 CALLS = (
@@ -272,7 +276,7 @@ def test_all_suggestions_together_end_what_is_promised_and_nothing_refused(place
     draw = random.Random(seed)
     calls = [draw.choice(CALLS).format(draw.choice("abc"), draw.choice("xy")) for _ in range(120)]
     place.answer(*((each, draw.choices((YES, NO, None), (20, 1, 3))[0]) for each in calls))
-    found = place.suggested()
+    found = suggested(place.record, place.root)
     text = "version: 1\nrules:\n" + "".join(f"  - id: {rule_id(each.text)}\n    {each.text}\n" for each in found.rules)
     side = side_with("all", place.root, "local", {"policy.d/all.yaml": text.encode()})
     groups = compared(place.record, PRESENT, side).groups
@@ -280,8 +284,8 @@ def test_all_suggestions_together_end_what_is_promised_and_nothing_refused(place
     decisions = sum(each.decisions for each in groups)
     assert found.ended <= decisions <= found.ended + sum(each.others_count for each in found.rules)
     assert 0 < len(found.rules) <= MOST_RULES
-    trying = Trying(place.record, place.root, "", "", how="process", workers=1)
-    assert (trying.refused(side), trying.harmful(side)) == (set(), set())
+    tried = Trying(place.record, place.root, "", "", how="process", workers=1)
+    assert (tried.refused(side), tried.harmful(side)) == (set(), set())
 
 
 def test_unused_rules_are_told_and_wide_ones_with_a_narrower_form(place: Place) -> None:
