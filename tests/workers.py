@@ -144,6 +144,7 @@ class _Told:
     def __init__(self, config: pytest.Config, pipe: Connection) -> None:
         self._config = config
         self._pipe = pipe
+        self._counts_all = any(config.getoption(name, None) is not None for name in ("durations", "xmlpath"))
 
     def pytest_runtest_logstart(self, nodeid: str, location: tuple[str, int | None, str]) -> None:
         self._pipe.send(("start", (nodeid, location)))
@@ -152,6 +153,8 @@ class _Told:
         self._pipe.send(("finish", (nodeid, location)))
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        if report.when != "call" and report.passed and not report.sections and not self._counts_all:
+            return  # nothing of it is shown, and there are two for each test
         data = self._config.hook.pytest_report_to_serializable(config=self._config, report=report)
         self._pipe.send(("report", data))
 

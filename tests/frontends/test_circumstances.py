@@ -56,6 +56,9 @@ def test_a_home_that_is_no_absolute_path_is_nobodys(gateway, tmp_path: Path, wor
     done = gateway(*words, cwd=tmp_path, HOME="relative")
     said = "gateway: HOME must be set to an absolute path\n  help: run with HOME=/your/home\n"
     assert (done.returncode, done.stdout, done.stderr.decode(), os.listdir(tmp_path)) == (2, b"", said, [])
+
+
+def test_the_version_is_told_without_a_home(gateway) -> None:
     assert gateway("--version", HOME="relative").returncode == 0
 
 
