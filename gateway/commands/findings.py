@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from gateway.commands.places import CHANGERS, absolute, escaped, stream
-from gateway.commands.variables import assigned, holds_command, zone_file
+from gateway.commands.variables import assigned, holds_command, secret, zone_file
 from gateway.model.analysis import Pending
 from gateway.model.command import Word
 from gateway.model.effect import HOLE, Code, Connect, Effect, Env, Exec, Item, Opaque, Touch
@@ -186,7 +186,10 @@ class Findings:
         self.add(Connect(host, port, direction), word.start, word.end, part)
 
     def env(self, name: str, access: str, start: int, end: int, part: int) -> None:
-        """A variable is read or set (`access`). One that moves the places of other files is noted."""
+        """A variable is read or set (`access`): one that is read counts where it may hold a secret, or nobody knows which
+        it is. One that moves the places of other files is noted."""
+        if access == "read" and name.isidentifier() and not secret(name):
+            return
         self.add(Env(name, access), start, end, part)
         if access == "set" and (name == "HOME" or name[:4] == "XDG_"):
             self.moves = (start, end)

@@ -138,8 +138,7 @@ def _read(run: Invocation, words: tuple[Word, ...]) -> None:
         if dialect == "posix":
             operands.extend(words[at:])
             break
-    only_helps = last[:1] == "-" and words is run.words and _only_shows_help(run, spec, last)
-    run.spec = _NOTHING if only_helps else spec
+    run.spec = _helping(run, spec, last) if last[:1] == "-" and words is run.words else spec
 
 
 def _only_prints(spec: Spec, words: tuple[Word, ...]) -> bool:
@@ -158,19 +157,28 @@ def _only_prints(spec: Spec, words: tuple[Word, ...]) -> bool:
     return True
 
 
-def _only_shows_help(run: Invocation, spec: Spec, last: str) -> bool:
-    """Whether nothing but a listed `--help` stands behind the program and its subcommands, or `--version` behind the
-    program: then that is all that it does. Not where the description says that it runs code, or leaves that to a
-    function: settings and plugins may be loaded before help is shown."""
+def _helping(run: Invocation, spec: Spec, last: str) -> Spec:
+    """What is done where the last word may ask for help, or for the version.
+
+    Where nothing but a listed `--help` stands behind the program and its subcommands, or `--version` behind the program,
+    that is all. Where the description says that it runs code, settings and plugins may be loaded before help is shown;
+    where it does not list the word, nobody knows what it means: then that is what is said, and nothing of the work that
+    help stands in the place of. A function of `special` has words of its own."""
+    if run.operands or run.values or run.after is not None or "special" in spec:
+        return spec
     index = spec["options"].get(last)
-    if index is None or run.operands or run.values or run.doubts or run.after is not None:
-        return False
-    if "special" in spec or any(effect["kind"] in _CODE for effect in spec["effects"]):
-        return False
-    option = spec["table"][index]
-    names = option["names"]
-    shows = "--help" in names or ("--version" in names and not run.subcommands)
-    return shows and len(option) == 1 and run.options == set(names)
+    code = [effect for effect in spec["effects"] if effect["kind"] in _CODE]
+    if index is None:
+        shows = last == "--help" or (last == "--version" and not run.subcommands)
+        if not shows or not run.options <= {last} or len(run.doubts) > 1 or not (run.doubts or code):
+            return spec
+    else:
+        option = spec["table"][index]
+        names = option["names"]
+        shows = "--help" in names or ("--version" in names and not run.subcommands)
+        if not shows or run.options != set(names) or run.doubts or len(option) > 1:
+            return spec
+    return {**_NOTHING, "effects": code} if code else _NOTHING
 
 
 def _descend(run: Invocation, spec: Spec, name: str) -> Spec:

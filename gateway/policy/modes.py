@@ -12,8 +12,11 @@ from gateway.model.effect import HOLE, LEAVE
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from typing import Any
+
     from gateway.model.context import Context
-    from gateway.model.effect import Effect, Touch
+    from gateway.model.effect import Effect, Item, Touch
 
 # What a command may read wherever it runs: the operating system's own, world-readable parts. Secrets in
 # there (`/etc/shadow`, private keys) are denied by the `builtin` policy.
@@ -34,6 +37,7 @@ _A, _Q, _D = Decision.ALLOW, Decision.ASK, Decision.DENY
 _ROWS = (
     "near_read",
     "far_read",
+    "temp_write",
     "near_write",
     "near_delete",
     "far_write",
@@ -45,14 +49,14 @@ _ROWS = (
     "leave",
 )
 _TABLE = {
-    #               near_read far_read near_write near_delete far_write fetch send code loose_code deep leave
-    "default":      (_A, _Q, _Q, _Q, _Q, _Q, _Q, _Q, _Q, _Q, _Q),
-    "accept_edits": (_A, _Q, _A, _Q, _Q, _Q, _Q, _Q, _Q, _Q, _Q),
-    "plan":         (_A, _Q, _D, _D, _D, _Q, _D, _Q, _D, _D, _D),
-    "read_only":    (_A, _Q, _D, _D, _D, _Q, _D, _Q, _D, _D, _D),
-    "auto":         (_A, _Q, _Q, _Q, _Q, _Q, _Q, _Q, _Q, _Q, _D),
-    "dont_ask":     (_A, _D, _D, _D, _D, _D, _D, _D, _D, _D, _D),
-    "bypass":       (_A, _A, _A, _A, _A, _A, _A, _A, _A, _A, _Q),
+    #               near_read far_read temp_write near_write near_delete far_write fetch send code loose_code deep leave
+    "default":      (_A, _Q, _A, _Q, _Q, _Q, _Q, _Q, _Q, _Q, _Q, _Q),
+    "accept_edits": (_A, _Q, _A, _A, _Q, _Q, _Q, _Q, _Q, _Q, _Q, _Q),
+    "plan":         (_A, _Q, _D, _D, _D, _D, _Q, _D, _Q, _D, _D, _D),
+    "read_only":    (_A, _Q, _D, _D, _D, _D, _Q, _D, _Q, _D, _D, _D),
+    "auto":         (_A, _Q, _A, _Q, _Q, _Q, _Q, _Q, _Q, _Q, _Q, _D),
+    "dont_ask":     (_A, _D, _A, _D, _D, _D, _D, _D, _D, _D, _D, _D),
+    "bypass":       (_A, _A, _A, _A, _A, _A, _A, _A, _A, _A, _A, _Q),
 }  # fmt: skip
 _DECISIONS = {mode: dict(zip(_ROWS, row, strict=True)) for mode, row in _TABLE.items()}
 
@@ -100,6 +104,8 @@ def classify(effect: Effect, regions: Regions, confined: bool) -> str:
         if kind == "write" and touch.path in HARMLESS_SINKS and not touch.real:
             return "near_read"
         near = is_near(touch.path, regions.writable) and (not touch.real or is_near(touch.real, regions.writable))
+        if near and confined and not touch.real and _is_own(touch.path + "/", regions):
+            return "temp_write"
         return ("near_write" if kind == "write" else "near_delete") if near else "far_write"
     if kind == "connect":
         return "fetch" if effect.direction == "fetch" else "send"  # type: ignore[attr-defined]
@@ -112,6 +118,21 @@ def classify(effect: Effect, regions: Regions, confined: bool) -> str:
     if kind == "system" and effect.action == LEAVE:  # type: ignore[attr-defined]
         return "leave"  # nobody but a person, or a rule that names it, lets a call run without the sandbox
     return "deep"
+
+
+def _is_own(path: str, regions: Regions) -> bool:
+    """Whether nobody but the session has what lies at a path: in its temporary folder, which is not where a workspace
+    lies."""
+    workspace = regions.writable[: len(regions.writable) - len(regions.temp)]
+    return path.startswith(regions.temp) and not any(
+        path.startswith(each) or each.startswith(path) for each in workspace
+    )
+
+
+def runs_unknown(items: Iterable[Item]) -> bool:
+    """Whether something of a call runs code that is not known, or changes what programs are given."""
+    found: Any = [each.effect for each in items]
+    return any(each.kind in ("code", "opaque") or (each.kind == "env" and each.access == "set") for each in found)
 
 
 def is_change(row: str) -> bool:

@@ -14,6 +14,7 @@ from gateway.core.value import Value
 from gateway.model.decision import MODES
 from gateway.model.effect import HOLE, KINDS, PATH_KINDS
 from gateway.policy import arguments, commandtests, globs, hosts, paths
+from gateway.policy.modes import runs_unknown
 from gateway.policy.subject import MAYBE, NO, YES, negate
 
 TYPE_CHECKING = False
@@ -271,9 +272,7 @@ def _alone(wanted: Any, subject: Subject) -> int:
     """Whether nothing of the call runs code that is not known, or changes what programs are given."""
     if subject.items is None:
         return NO if subject.allow else YES
-    found: Any = [each.effect for each in subject.items]
-    runs = any(each.kind in ("code", "opaque") or (each.kind == "env" and each.access == "set") for each in found)
-    return YES if runs is not wanted else NO
+    return YES if runs_unknown(subject.items) is not wanted else NO
 
 
 def _contained(wanted: Any, subject: Subject) -> int:

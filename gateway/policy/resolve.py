@@ -13,7 +13,7 @@ from gateway.model.effect import BROUGHT, LEAVE, PATH_KINDS
 from gateway.model.verdict import Outcome, Reason, Verdict
 from gateway.policy.candidates import BOTH, TARGET, WITHOUT_COVER, WRITTEN, Finder
 from gateway.policy.fitting import fits, is_refused, is_unknown
-from gateway.policy.modes import REVIEWED_MODE, changes_in, classify, is_change, mode_decision
+from gateway.policy.modes import REVIEWED_MODE, changes_in, classify, is_change, mode_decision, runs_unknown
 from gateway.policy.subject import NO, YES
 from gateway.policy.table import (
     CHANGES,
@@ -203,6 +203,8 @@ class Resolution(Finder):
         """What the mode says of an effect."""
         effect = item.effect
         row = classify(effect, self.regions, self.context.confined)
+        if row == "temp_write" and runs_unknown(self.analysis.items):  # it may be about to run what it writes
+            row = f"near_{effect.kind}"
         found = self.outcomes.get((row, number))
         if found is None:
             found = _by_mode(self.context.mode, row, number)

@@ -288,7 +288,7 @@ subcommands:
         (["build", "--", "--help"], False),
         (["build", "--version"], False),
         (["--help", "build"], False),
-        (["run", "--help"], False),
+        (["run", "-v", "--help"], False),
         (["load", "--help"], False),
         (["build", Word(HOLE, 0, 0), "--help"], False),
     ],
@@ -298,6 +298,27 @@ def test_a_listed_help_that_stands_alone_behind_subcommands_does_nothing_else(
 ) -> None:
     invocation = run(HELP, *words)
     assert (not invocation.spec["effects"], nothing) == (nothing, nothing)
+
+
+@pytest.mark.parametrize(
+    ("words", "effects", "doubts"),
+    [
+        (["load", "--help"], ["code"], []),
+        (["load", "-v", "--help"], ["system", "code"], ["option -v is not described"]),
+        (["run", "--help"], [], ["option --help is not described"]),
+        (["run", "--version"], ["system"], ["option --version is not described"]),
+        (["run", "-v", "--help"], ["system"], ["option --help is not described"]),
+        (["run", "x", "--help"], ["system"], ["option --help is not described"]),
+        (["run", "--help", "x"], ["system"], ["option --help is not described"]),
+        (["run", "--helpless"], ["system"], ["option --helpless is not described"]),
+    ],
+)
+def test_help_that_may_load_something_or_is_not_listed_is_code_and_none_of_the_work(
+    words: list[str | Word], effects: list[str], doubts: list[str]
+) -> None:
+    invocation = run(HELP.replace("code: loads", "effects: [system things change], code: loads"), *words)
+    assert list(dict.fromkeys(each["kind"] for each in invocation.spec["effects"])) == effects
+    assert invocation.doubts == doubts
 
 
 HELPS = """

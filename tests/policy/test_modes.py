@@ -50,7 +50,8 @@ TABLE: dict[str, tuple[Effect, tuple[str, ...]]] = {
     "read, list elsewhere": (Touch("read", f"{HOME}/other/a"), (Q, Q, Q, Q, Q, D, A)),
     "read of an unknown path": (Touch("read", HOLE), (Q, Q, Q, Q, Q, D, A)),
     "read through a link that leads elsewhere": (Touch("read", f"{ROOT}/a", real=f"{HOME}/b"), (Q, Q, Q, Q, Q, D, A)),
-    "write in the session's own temporary folder": (Touch("write", "/tmp/x"), (Q, A, D, D, Q, D, A)),
+    "write in the session's own temporary folder": (Touch("write", "/tmp/x"), (A, A, D, D, A, A, A)),
+    "delete in the session's own temporary folder": (Touch("delete", "/tmp/x", tree=True), (A, A, D, D, A, A, A)),
     "write inside the workspace": (Touch("write", f"{ROOT}/a"), (Q, A, D, D, Q, D, A)),
     "write through a link that leads elsewhere": (Touch("write", f"{ROOT}/a", real=f"{HOME}/b"), (Q, Q, D, D, Q, D, A)),
     "write to `/dev/null` and its like": (Touch("write", "/dev/null"), (A, A, A, A, A, A, A)),
@@ -75,6 +76,7 @@ TABLE: dict[str, tuple[Effect, tuple[str, ...]]] = {
 UNCONFINED: dict[str, tuple[str, ...]] = {
     "read, list in the session's own temporary folder": (Q, Q, Q, Q, Q, D, A),
     "write in the session's own temporary folder": (Q, Q, D, D, Q, D, A),
+    "delete in the session's own temporary folder": (Q, Q, D, D, Q, D, A),
     "code": (Q, Q, D, D, Q, D, A),
 }
 # Rules that stand against a mode, and what becomes of their effect in each mode.
@@ -201,6 +203,9 @@ def page() -> str:
         "at more than that, and may make each of it stricter ([agent.md](agent.md#the-mode-auto)). In `dont_ask`",
         "nobody is asked, so every question is a refusal. `bypass` also answers the questions of rules of the user",
         "layer and below, unless they are locked; each rule's question by itself.",
+        "",
+        "A write or delete in the session's own temporary folder counts as one inside the workspace where the call also runs",
+        "code that is not known, which could be code that it wrote there.",
         "",
         "Rules that speak of a write inside the workspace, in each mode:",
         "",
