@@ -169,7 +169,7 @@ def _paths(findings: Findings, run: Invocation, slot: Operand, words: list[Word]
         for effect in _given(slot, word):
             if not _present(run, effect):
                 continue
-            if effect["kind"] in PATH_KINDS and "target" not in effect and "there" not in effect:
+            if effect["kind"] in PATH_KINDS and "target" not in effect:
                 findings.touch(effect["kind"], word, run.cwds, run.part, tree)
             else:
                 _effect(findings, run, effect, word)
@@ -213,10 +213,11 @@ def _value(findings: Findings, run: Invocation, kind: str, slot: Taken, word: Wo
         tree = slot.get("tree", False)
         if isinstance(tree, list):
             tree = run.has(tree)
+        is_named = word.start > run.words[0].start  # a default stands for the whole command
         for effect in _given(slot, word):
             if not _present(run, effect):
                 continue
-            if effect["kind"] in PATH_KINDS and not effect.get("target") and "there" not in effect:
+            if effect["kind"] in PATH_KINDS and not effect.get("target") and (is_named or "there" not in effect):
                 findings.touch(effect["kind"], word, run.cwds, run.part, tree or effect.get("tree", False))
             else:
                 _effect(findings, run, effect, word)
