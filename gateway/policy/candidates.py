@@ -31,6 +31,7 @@ WITHOUT_COVER = (*CARRIERS, "session")
 # Stands for any name in a folder: to list a folder shows the names in it, whatever they are.
 ANY_NAME = "*"
 _NOBODY: list[tuple[int, int, int]] = []
+_NOTHING: set[str] = set()
 
 
 class Finder(Subject):
@@ -38,7 +39,9 @@ class Finder(Subject):
 
     __slots__ = ("by_part", "by_tool", "kinds", "parts", "policy")
 
-    def __init__(self, policy: Policy, call: Call, context: Context, parts: tuple[Part, ...]) -> None:
+    def __init__(
+        self, policy: Policy, call: Call, context: Context, parts: tuple[Part, ...], items: tuple[Item, ...]
+    ) -> None:
         self.call = call
         self.context = context
         self.policy = policy
@@ -50,10 +53,14 @@ class Finder(Subject):
             clauses = [*policy.tools.get(call.tool, ()), *policy.tool_globs]
             self.by_tool = [(clause, YES, BOTH) for clause in clauses]
         by_part = {}
+        kinds: dict[int, set[str]] = {}
         for number, part in enumerate(parts):
-            found = self._by_command(part)
-            if found:
-                by_part[number] = found
+            named = self._by_words(part)
+            if named:
+                kinds = kinds or _kinds_of(items)
+                found = self._holding(part, named, kinds.get(number, _NOTHING))
+                if found:
+                    by_part[number] = found
         self.by_part: dict[int, list[Candidate]] = by_part
 
     def sandbox_holds(self, effect: Effect, clause: int) -> bool:
@@ -150,9 +157,8 @@ class Finder(Subject):
     def _by_host(self, host: str) -> list[Candidate]:
         return _unsure(*hosts.lookup_possible(self.policy.hosts, host))
 
-    def _by_command(self, part: Part) -> list[Candidate]:
-        """Clauses on commands that hold for this one: found by its program and by the words that stand anywhere in
-        it, then tested once for all of its effects."""
+    def _by_words(self, part: Part) -> list[int]:
+        """Clauses on commands that may speak of this one: by its program and by the words that stand anywhere in it."""
         policy = self.policy
         commands = policy.commands
         program, argv = part.program, part.argv
@@ -165,15 +171,20 @@ class Finder(Subject):
             found += _by_second_word(commands[""], part)
         words = policy.words
         if not words.keys().isdisjoint(argv):
-            found += [clause for word in argv if word in words for clause in words[word]]
+            found += [clause for word in argv[1:] if word in words for clause in words[word]]
         if not part.literal:
             found += self._perhaps(part)
-        if not found:
-            return _NOBODY
+        return found
+
+    def _holding(self, part: Part, found: list[int], effects: set[str]) -> list[Candidate]:
+        """Those of them that speak of the kind of one of its effects, and hold, tested once for all of its effects."""
+        policy = self.policy
         self.part = part
         holding: list[Candidate] = []
         for clause in dict.fromkeys(found) if len(found) > 1 else found:
-            rule, _tests, of_part = policy.clauses[clause]
+            rule, tests, of_part = policy.clauses[clause]
+            if tests and tests[0][0] == "effect" and effects.isdisjoint(tests[0][1]):
+                continue
             allow = policy.rules[rule][LANE] == "allow"
             answer = self.answer(of_part, allow)
             if answer is YES or (answer is MAYBE and not allow):
@@ -188,6 +199,14 @@ class Finder(Subject):
         entries = [policy.commands[name] for name in (*names_of(part), "") if name in policy.commands]
         found = [clause for entry in entries for clauses in entry.values() for clause in clauses]
         return [clause for clause in found if policy.rules[policy.clauses[clause][0]][LANE] != "allow"]
+
+
+def _kinds_of(items: tuple[Item, ...]) -> dict[int, set[str]]:
+    """The kinds of effects of each part."""
+    kinds: dict[int, set[str]] = {}
+    for item in items:
+        kinds.setdefault(item.part, set()).add(item.effect.kind)
+    return kinds
 
 
 def names_of(part: Part) -> set[str] | tuple[str]:

@@ -25,7 +25,7 @@ def denied_for_every_input(policy: Policy, tool: str, context: Context, served: 
     """Whether a rule denies the tool as such in these circumstances: one without exceptions, that nothing below it may
     silence, and that looks at nothing of what the tool is given. `served`: a call of it without input, that says which
     server has the tool."""
-    finder = Finder(policy, served or Call(tool, {}, ""), context, ())
+    finder = Finder(policy, served or Call(tool, {}, ""), context, (), ())
     constant = OF_THE_SESSION if served is None else OF_A_SERVER
     item = Item(Use(tool))
     finder.effect = item.effect

@@ -92,7 +92,7 @@ class Resolution(Finder):
         facts: Facts,
         regions: Regions,
     ) -> None:
-        Finder.__init__(self, policy, call, context, analysis.parts)
+        Finder.__init__(self, policy, call, context, analysis.parts, analysis.items)
         self.tool = tool
         self.analysis, self.items = analysis, analysis.items
         self.facts = facts
