@@ -186,8 +186,8 @@ class Findings:
         self.add(Connect(host, port, direction), word.start, word.end, part)
 
     def env(self, name: str, access: str, start: int, end: int, part: int) -> None:
-        """A variable is read or set (`access`): one that is read counts where it may hold a secret, or nobody knows which
-        it is. One that moves the places of other files is noted."""
+        """A variable is read or set (`access`): reading counts where it may hold a secret, or nobody knows which it is.
+        One that moves the places of other files is noted."""
         if access == "read" and name.isidentifier() and not secret(name):
             return
         self.add(Env(name, access), start, end, part)

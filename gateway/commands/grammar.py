@@ -160,10 +160,10 @@ def _only_prints(spec: Spec, words: tuple[Word, ...]) -> bool:
 def _helping(run: Invocation, spec: Spec, last: str) -> Spec:
     """What is done where the last word may ask for help, or for the version.
 
-    Where nothing but a listed `--help` stands behind the program and its subcommands, or `--version` behind the program,
-    that is all. Where the description says that it runs code, settings and plugins may be loaded before help is shown;
-    where it does not list the word, nobody knows what it means: then that is what is said, and nothing of the work that
-    help stands in the place of. A function of `special` has words of its own."""
+    Where nothing but a listed `--help` stands behind the program and its subcommands, or `--version` behind the
+    program, that is all. Where the description says that it runs code, settings and plugins may be loaded before help
+    is shown; where it does not list the word, nobody knows what it means: then that is what is said, and nothing of the
+    work that help stands in the place of. A function of `special` has words of its own."""
     if run.operands or run.values or run.after is not None or "special" in spec:
         return spec
     index = spec["options"].get(last)
