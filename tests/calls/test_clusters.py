@@ -11,9 +11,8 @@ import os
 import shutil
 import ssl
 import tempfile
-import threading
 from contextlib import contextmanager
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import BaseHTTPRequestHandler
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -21,26 +20,19 @@ import pytest
 from cryptography import x509
 from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
-from warmed import warm
 
-from gateway.api.gateway import Gateway
-from gateway.approval.callback import Callback
 from gateway.calls.containing import cannot_contain
-from gateway.config.load import Options
-from gateway.core.places import Places
-from gateway.model.call import RawCall
 from gateway.model.facts import TEMPORARY
 from gateway.sandbox.egress.authority import Authority
-from gateway.sandbox.egress.service import Egress
-from gateway.sandbox.run import Runner
+
+from .person import HOME, SYSTEM_PATH, opened, run, said
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from gateway.calls.output import Done
+    from gateway.api.gateway import Gateway
 
-SYSTEM_PATH = "/usr/local/bin:/usr/bin:/bin"
-HOME = os.path.realpath(os.path.expanduser("~"))
+
 pytestmark = [
     pytest.mark.skipif(bool(cannot_contain()), reason="namespaces do not hold here"),
     pytest.mark.skipif(f"{HOME}/".startswith(tuple(f"{each}/" for each in TEMPORARY)), reason="HOME is anybody's"),
@@ -195,31 +187,9 @@ class World:
         context = self.authority.context(HOST)
         context.verify_mode = ssl.CERT_OPTIONAL
         context.load_verify_locations(cadata=self.certificate.decode())
-        server = ThreadingHTTPServer(("127.0.0.1", 0), Cluster)
-        server.daemon_threads = True
-        server.socket = context.wrap_socket(server.socket, server_side=True, do_handshake_on_connect=False)
-        thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.05})
-        thread.start()
-        top = self.top
-        where = Places(
-            str(top / "etc"), str(top / "config"), state=str(top / "state"), cache=warm(top / "cache"),
-            home=str(self.home),
-        )  # fmt: skip
-        egress = Egress(
-            lambda _name: ["93.184.216.34"], lambda _address, _port: ("127.0.0.1", server.server_address[1])
-        )
-        options = Options(str(self.work), str(top / "policies"), root=str(self.work), binding=True)
-        runner = Runner(str(top / "state/quarantine"), egress=egress)
-        search_path = f"{SYSTEM_PATH}:{os.path.dirname(HELM)}" if HELM else SYSTEM_PATH
-        environment = {"PATH": search_path, "HOME": str(self.home)}
-        approver = Callback(lambda _question: False)
-        try:
-            with Gateway(options, where=where, approver=approver, runner=runner, environment=environment) as gateway:
-                yield gateway
-        finally:
-            server.shutdown()
-            thread.join()
-            server.server_close()
+        more = {"PATH": f"{SYSTEM_PATH}:{os.path.dirname(HELM)}"} if HELM else {}
+        with opened(self.top, Cluster, context, **more) as gateway:
+            yield gateway
 
 
 @pytest.fixture
@@ -229,14 +199,6 @@ def world() -> Iterator[World]:
         yield World(top)
     finally:
         shutil.rmtree(top)
-
-
-def run(gateway: Gateway, text: str) -> Done:
-    return gateway.calls.call(RawCall("Bash", {"command": text}), None, None)
-
-
-def said(done: Done) -> tuple[str, str]:
-    return done.verdict.decision.word, done.result.stdout.decode()
 
 
 BASIC = "Basic " + data(b"me:pass")

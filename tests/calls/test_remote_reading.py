@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import base64
 import json
-import os
 import shutil
 import sqlite3
 import ssl
@@ -13,32 +12,25 @@ import subprocess
 import tempfile
 import threading
 from contextlib import closing, contextmanager
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import BaseHTTPRequestHandler
 from pathlib import Path
 from socketserver import ThreadingMixIn, UnixStreamServer
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import pytest
-from warmed import warm
 
-from gateway.api.gateway import Gateway
-from gateway.approval.callback import Callback
 from gateway.calls.containing import cannot_contain
-from gateway.config.load import Options
-from gateway.core.places import Places
-from gateway.model.call import RawCall
 from gateway.model.facts import TEMPORARY
 from gateway.sandbox.egress.authority import Authority
-from gateway.sandbox.egress.service import Egress
-from gateway.sandbox.run import Runner
+
+from .person import HOME, SYSTEM_PATH, opened, run, said
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from gateway.calls.output import Done
+    from gateway.api.gateway import Gateway
 
-SYSTEM_PATH = "/usr/local/bin:/usr/bin:/bin"
-HOME = os.path.realpath(os.path.expanduser("~"))
+
 pytestmark = [
     pytest.mark.skipif(bool(cannot_contain()), reason="namespaces do not hold here"),
     pytest.mark.skipif(f"{HOME}/".startswith(tuple(f"{each}/" for each in TEMPORARY)), reason="HOME is anybody's"),
@@ -188,28 +180,8 @@ class World:
         context.sni_callback = lambda connection, name, _: setattr(
             connection, "context", self.authority.context(str(name))
         )
-        server = ThreadingHTTPServer(("127.0.0.1", 0), Hosts)
-        server.daemon_threads = True
-        server.socket = context.wrap_socket(server.socket, server_side=True, do_handshake_on_connect=False)
-        thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.05})
-        thread.start()
-        top = self.top
-        where = Places(
-            str(top / "etc"), str(top / "config"), state=str(top / "state"), cache=warm(top / "cache"),
-            home=str(self.home),
-        )  # fmt: skip
-        egress = Egress(self.resolve, lambda _address, _port: ("127.0.0.1", server.server_address[1]))
-        options = Options(str(self.work), str(top / "policies"), root=str(self.work), binding=True)
-        runner = Runner(str(top / "state/quarantine"), egress=egress)
-        environment = {"PATH": SYSTEM_PATH, "HOME": str(self.home), **variables}
-        approver = Callback(lambda _question: False)
-        try:
-            with Gateway(options, where=where, approver=approver, runner=runner, environment=environment) as gateway:
-                yield gateway
-        finally:
-            server.shutdown()
-            thread.join()
-            server.server_close()
+        with opened(self.top, Hosts, context, self.resolve, **variables) as gateway:
+            yield gateway
 
     def resolve(self, name: str) -> list[str]:
         self.resolved.append(name)
@@ -236,14 +208,6 @@ def world() -> Iterator[World]:
         yield World(top)
     finally:
         shutil.rmtree(top)
-
-
-def run(gateway: Gateway, text: str) -> Done:
-    return gateway.calls.call(RawCall("Bash", {"command": text}), None, None)
-
-
-def said(done: Done) -> tuple[str, str]:
-    return done.verdict.decision.word, done.result.stdout.decode()
 
 
 @needs("kubectl")
