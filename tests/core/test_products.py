@@ -62,8 +62,8 @@ EXTRAS = {
     "adapters.openai_agents": {"agents"},
     "adapters.pydantic_ai": {"pydantic_ai", "pydantic_core"},
     "adapters.smolagents": {"smolagents"},
-    "console.afar.passkeys": {"fido2"},
-    "console.afar.push": {"http_ece", "jwt"},
+    "frontends.console.afar.passkeys": {"fido2"},
+    "frontends.console.afar.push": {"http_ece", "jwt"},
     "frontends.editor.server": {"lsprotocol", "pygls"},
 }
 
