@@ -245,7 +245,9 @@ def read_file(path: str, within: tuple[str, ...] = (), *, what: str = "a policy 
     except OSError as error:
         remedy = "make it readable, or remove it: while it cannot be read, every call is refused"
         if isinstance(error, FileNotFoundError) and not os.path.islink(path):
-            remedy = "name a file that is there"
+            name = os.path.basename(path)
+            ships = f": what ships of that name is meant by `preset: {name}`" if name in PRESETS else ""
+            remedy = f"name a file that is there{ships}"
         raise ConfigError(Problem(f"cannot be read: {error.strerror}", file=path, remedy=remedy)) from error
 
 

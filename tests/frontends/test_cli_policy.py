@@ -208,6 +208,12 @@ def test_a_file_that_is_not_there_is_told_as_that_and_not_as_a_broken_layer(plac
     assert "while it cannot be read, every call is refused" in place.run("policy", "test", "nowhere.yaml")[2]
 
 
+def test_a_preset_that_is_named_as_a_file_is_told_how_presets_are_named(place: Place) -> None:
+    place.put(USER, "extends: [{file: guard, without: [ask-send]}]\n")
+    said = "name a file that is there: what ships of that name is meant by `preset: guard`"
+    assert said in place.run("policy", "lint")[2]
+
+
 @pytest.mark.parametrize(
     ("words", "said"),
     [
