@@ -48,8 +48,11 @@ STARTS = {
     "frontends/service/thin.py": (1, "this very interpreter becomes the service"),
     "frontends/editor/impact.py": (1, "this very interpreter judges a record anew, beside the language server"),
     "frontends/cli/console.py": (1, "this very interpreter becomes the console"),
-    "console/opening.py": (1, "the system's own opener of files, from its fixed place, with fixed folders to look in"),
-    "console/work.py": (1, "this very interpreter does what takes the console long"),
+    "frontends/console/opening.py": (
+        1,
+        "the system's own opener of files, from its fixed place, with fixed folders to look in",
+    ),
+    "frontends/console/work.py": (1, "this very interpreter does what takes the console long"),
     "replay/parts.py": (1, "copies of this very process, by fork"),
     "sandbox/egress/surroundings.py": (1, "where the Java in PATH keeps its certificates; it is not started"),
 }
