@@ -37,7 +37,7 @@ class Limit(Value):
     sandbox keeps; `factor`: how many of the field's units one of this limit's is. `resource`: the bound of `setrlimit`
     that keeps it, "" for none; `letter`: of `ulimit`, by which a shell sets it, and how many bytes its unit is there.
     `word`: what a plan says behind the number. `status`: how a command ends that met it, 0 where that does not show;
-    `phrase`: what programs print then, in lower case, "" for nothing of their own. `least` and `most`: what a policy
+    `phrases`: what programs print then, in lower case, () for nothing of their own. `least` and `most`: what a policy
     may write."""
 
     about: str
@@ -50,7 +50,7 @@ class Limit(Value):
     letter: tuple[str, int] = ("", 1)
     word: str = ""
     status: int = 0
-    phrase: str = ""
+    phrases: tuple[str, ...] = ()
     least: int = 1
     most: int = MOST
 
@@ -84,7 +84,7 @@ LIMITS: dict[str, Limit] = {
         field="memory",
         factor=MEGABYTE,
         word="MB memory",
-        phrase="cannot allocate memory",
+        phrases=("cannot allocate memory",),
     ),
     "processes": Limit(
         "processes of one call at a time",
@@ -93,7 +93,12 @@ LIMITS: dict[str, Limit] = {
         usual=512,
         field="processes",
         word="processes",
-        phrase="fork: retry: resource temporarily unavailable",
+        # bash, dash and zsh
+        phrases=(
+            "fork: retry: resource temporarily unavailable",
+            "cannot fork",
+            "fork failed: resource temporarily unavailable",
+        ),
     ),
     "files": Limit(
         "open files of one process",
@@ -104,7 +109,7 @@ LIMITS: dict[str, Limit] = {
         resource="RLIMIT_NOFILE",
         letter=("n", 1),
         word="open files",
-        phrase="too many open files",
+        phrases=("too many open files",),
     ),
     "file_mb": Limit(
         "size of one file that is written",

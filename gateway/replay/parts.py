@@ -14,6 +14,7 @@ from gateway.core.gc_pause import keep
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
+    from multiprocessing.pool import Pool
     from typing import Any
 
 PROCESS, POOL, RAY = "process", "pool", "ray"
@@ -45,11 +46,22 @@ def map_parts(
                 if hasattr(work, "close"):
                     work.close()
     else:
-        import multiprocessing
-
-        # Whoever works has the parts from the beginning, and is told the number of one.
-        with multiprocessing.get_context("fork").Pool(count, _begin, (make, parts)) as pool:
+        with _pool(count, make, parts) as pool:
             yield from pool.imap(_work, range(len(parts)))
+
+
+def _pool(count: int, make: Callable[[], Callable[[Any], Any]], parts: Sequence[Any]) -> Pool:
+    """Whoever works has the parts from the beginning, and is told the number of one."""
+    import multiprocessing
+    import signal
+
+    # The signal that ends them waits until they take it as they must: see `_begin`. Threads of the pool, which start
+    # others in the place of workers that ended, keep this mask.
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, (signal.SIGTERM,))
+    try:
+        return multiprocessing.get_context("fork").Pool(count, _begin, (make, parts))
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 _working: list[tuple[Callable[[Any], Any], Sequence[Any]]] = []
@@ -60,6 +72,7 @@ def _begin(make: Callable[[], Callable[[Any], Any]], parts: Sequence[Any]) -> No
 
     # A handler of whoever started it would only note the signal here, and the pool would wait for it for ever.
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, (signal.SIGTERM,))
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # whoever started it is told, and ends it
     keep()
     _working[:] = [(make(), parts)]

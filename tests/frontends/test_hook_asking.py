@@ -233,7 +233,7 @@ def test_an_agent_that_is_gone_takes_its_question_with_it(asking: Asking, kept: 
                 stream.close()
             process.stdout = process.stderr = None
         until(lambda: not asking.questions())
-        until(lambda: not Path(f"/proc/{waits}/fd/0").exists())
+        until(lambda: not os.path.exists(f"/proc/{waits}/fd/0"))
 
 
 def test_a_console_that_is_killed_leaves_it_to_the_agent(asking: Asking, tmp_path: Path):

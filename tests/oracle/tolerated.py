@@ -114,7 +114,7 @@ PARTS_OF: dict[str, tuple[str, ...]] = {
         ("git", "git-submodule", "git-bisect", "git-receive-pack", "git-upload-pack", "git-filter-branch"), _GIT
     ),
     **dict.fromkeys(("gcc", "cc", "g++", "c++", "collect2", "clang"), _COMPILER),
-    **dict.fromkeys(("scp", "sftp", "rsync"), ("ssh",)),
+    **dict.fromkeys(("scp", "sftp", "rsync", "docker"), ("ssh",)),  # docker: to a daemon at `ssh://`
     **dict.fromkeys(
         ("gcloud", "gsutil", "bq", "pip", "pip3", "meson", "mvn", "lsb_release", "dpkg-architecture"), _SCRIPT
     ),

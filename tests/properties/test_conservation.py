@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from shipped import by_name, descriptions
 
 from gateway.commands.analyse import Start, analyse
-from gateway.commands.places import stream
+from gateway.commands.places import remote, stream
 from gateway.commands.variables import assigned
 from gateway.model.effect import Touch
 
@@ -65,6 +65,8 @@ def left_out(slot: Any, word: str, spec: Any) -> str:
         return "nothing is said of it" if "harmless" in spec else ""
     if slot["kind"] == "text" and not slot["does"]:
         return "text"
+    if slot["kind"] == "remote" and not slot["does"] and remote(word) is None:
+        return "a name of something of this machine's"
     if slot["kind"].endswith("secret"):
         return "what no record keeps, and nothing else"
     if "cwd" in slot:

@@ -350,8 +350,8 @@ def _of_filter(plan: SandboxPlan, lower: str) -> Iterator[Violation]:
 def _of_end(plan: SandboxPlan, status: int, lines: list[str]) -> Iterator[Violation]:
     text = "\n".join(lines).lower()
     for name, limit in LIMITS.items():
-        bound = getattr(plan.limits, limit.field) if limit.status or limit.phrase else 0
-        if bound and (status == limit.status if limit.status else limit.phrase in text):
+        bound = getattr(plan.limits, limit.field) if limit.status or limit.phrases else 0
+        if bound and (status == limit.status if limit.status else any(each in text for each in limit.phrases)):
             hint = f"the limit `{name}` ({limit.about}) is {bound / limit.factor:,.12g} {limit.unit}"
             yield Violation("limit", limit.field, rule="", source="output", hint=hint, certain=False)
     if status == 159:

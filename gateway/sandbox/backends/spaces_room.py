@@ -54,7 +54,11 @@ def _held(file: str) -> tuple[int, int] | None:
         if processes.started(pid) != began:
             return None
         (user, network), opened = opened, []
-    except FileNotFoundError:
+    except (FileNotFoundError, ProcessLookupError):
+        return None
+    except PermissionError:  # so Linux says of one that has ended since its folder was looked up
+        if processes.started(pid) == began:
+            raise
         return None
     finally:
         for each in opened:

@@ -281,6 +281,8 @@ def test_with_a_list_of_hosts_only_others_are_told() -> None:
         (153, "", Limits(file_size=100), "file_size"),
         (1, "OSError: [Errno 24] Too many open files: 'x'", Limits(files=10), "files"),
         (1, "bash: fork: retry: Resource temporarily unavailable", Limits(processes=10), "processes"),
+        (2, "/bin/sh: 0: Cannot fork", Limits(processes=10), "processes"),
+        (1, "zsh: fork failed: resource temporarily unavailable", Limits(processes=10), "processes"),
     ],
 )
 def test_a_limit_that_was_hit_is_told(status: int, text: str, limits: Limits, target: str) -> None:

@@ -86,6 +86,7 @@ class Sandbox:
         binds += ["--ro-bind", sys.prefix, sys.prefix]
         for number, (path, content) in enumerate(self.egress.files(self.network)):
             mine = self.folder / str(number)
+            mine.unlink(missing_ok=True)  # of an earlier run, which only root may write again
             mine.write_bytes(content)
             mine.chmod(0o555 if content.startswith(b"#!") else 0o444)
             binds += ["--ro-bind", str(mine), path]
