@@ -52,10 +52,13 @@ class NestedProjects:
             effect: Any = item.effect
             kind = effect.kind
             if kind in PATH_KINDS:
-                for path in (effect.path, effect.real) if effect.real else (effect.path,):
-                    folder = path if effect.tree or kind == "list" else path[: path.rfind("/")]
-                    if folder != plain and HOLE not in path:
-                        self._look_up(folder, seen, found)
+                path, real = effect.path, effect.real
+                whole = effect.tree or kind == "list"
+                folder = path if whole else path[: path.rfind("/")]
+                if folder != plain and HOLE not in path:
+                    self._look_up(folder, seen, found)
+                if real and HOLE not in real:
+                    self._look_up(real if whole else real[: real.rfind("/")], seen, found)
             elif kind == "credential" and effect.path and HOLE not in effect.path:
                 self._look_up(effect.path[: effect.path.rfind("/")], seen, found)
         return frozenset(found) if found else _NOTHING

@@ -31,7 +31,6 @@ WITHOUT_COVER = (*CARRIERS, "session")
 # Stands for any name in a folder: to list a folder shows the names in it, whatever they are.
 ANY_NAME = "*"
 _NOBODY: list[tuple[int, int, int]] = []
-_NOTHING: set[str] = set()
 
 
 class Finder(Subject):
@@ -53,12 +52,10 @@ class Finder(Subject):
             clauses = [*policy.tools.get(call.tool, ()), *policy.tool_globs]
             self.by_tool = [(clause, YES, BOTH) for clause in clauses]
         by_part = {}
-        kinds: dict[int, set[str]] = {}
         for number, part in enumerate(parts):
             named = self._by_words(part)
             if named:
-                kinds = kinds or _kinds_of(items)
-                found = self._holding(part, named, kinds.get(number, _NOTHING))
+                found = self._holding(number, part, named, items)
                 if found:
                     by_part[number] = found
         self.by_part: dict[int, list[Candidate]] = by_part
@@ -176,15 +173,19 @@ class Finder(Subject):
             found += self._perhaps(part)
         return found
 
-    def _holding(self, part: Part, found: list[int], effects: set[str]) -> list[Candidate]:
+    def _holding(self, number: int, part: Part, found: list[int], items: tuple[Item, ...]) -> list[Candidate]:
         """Those of them that speak of the kind of one of its effects, and hold, tested once for all of its effects."""
         policy = self.policy
         self.part = part
         holding: list[Candidate] = []
+        kinds: set[str] | None = None
         for clause in dict.fromkeys(found) if len(found) > 1 else found:
             rule, tests, of_part = policy.clauses[clause]
-            if tests and tests[0][0] == "effect" and effects.isdisjoint(tests[0][1]):
-                continue
+            if tests and tests[0][0] == "effect":
+                if kinds is None:
+                    kinds = {item.effect.kind for item in items if item.part == number}
+                if kinds.isdisjoint(tests[0][1]):
+                    continue
             allow = policy.rules[rule][LANE] == "allow"
             answer = self.answer(of_part, allow)
             if answer is YES or (answer is MAYBE and not allow):
@@ -199,14 +200,6 @@ class Finder(Subject):
         entries = [policy.commands[name] for name in (*names_of(part), "") if name in policy.commands]
         found = [clause for entry in entries for clauses in entry.values() for clause in clauses]
         return [clause for clause in found if policy.rules[policy.clauses[clause][0]][LANE] != "allow"]
-
-
-def _kinds_of(items: tuple[Item, ...]) -> dict[int, set[str]]:
-    """The kinds of effects of each part."""
-    kinds: dict[int, set[str]] = {}
-    for item in items:
-        kinds.setdefault(item.part, set()).add(item.effect.kind)
-    return kinds
 
 
 def names_of(part: Part) -> set[str] | tuple[str]:
