@@ -55,9 +55,13 @@ class World:
     def plan(self, check: Check, *, least: bool = False) -> SandboxPlan:
         return plan_of(check, str(self.top), *system(), self.environment, least=least)
 
+    def named(self, path: str) -> str:
+        """A path as the texts of checks say it."""
+        return path.replace("$OUTSIDER", self.environment["OUTSIDER"])
+
     def found(self, path: str) -> str:
         try:
-            return (self.top / path).read_text(encoding="utf-8")
+            return (self.top / self.named(path)).read_text(encoding="utf-8")
         except OSError:
             return ""
 

@@ -154,14 +154,14 @@ CHECKS = (
     Check(
         "memory is used by files in /tmp",
         "limits",
-        "head -c 41943040 /dev/zero > /tmp/gateway-attempt && rm /tmp/gateway-attempt && echo owned > got",
+        "f=/tmp/gateway-attempt-$OUTSIDER; head -c 41943040 /dev/zero > $f && rm $f && echo owned > got",
         "ws/got",
         limits=Limits(memory=16 * _MIB),
     ),
     Check(
         "memory is used by shared files",
         "limits",
-        "head -c 314572800 /dev/zero > /dev/shm/gateway-attempt && rm /dev/shm/gateway-attempt && echo owned > got",
+        "f=/dev/shm/gateway-attempt-$OUTSIDER; head -c 314572800 /dev/zero > $f && rm $f && echo owned > got",
         "ws/got",
         limits=Limits(memory=64 * _MIB),
         needs=("shared memory",),
