@@ -107,7 +107,8 @@ def _remedy(
         policy = Policy(**compile_policy(now, home=trials.world.home), levels=levels)
         again = _asked(call, trials, policy, contexts)
         if again is None:
-            return f"`without: [{', '.join(sorted(left))}]` at the preset that you extend lets it speak"
+            ids = ", ".join(sorted(left))
+            return f"`extends: [{{preset: daily, without: [{ids}]}}]`, with the preset that you extend, lets it speak"
         asked = again
     return "a person is asked in any case; allow what else the call does, or remove the example"
 

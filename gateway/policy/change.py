@@ -131,13 +131,14 @@ def _left_out(
     again = resolve(
         without, verdict.call, tool, verdict.analysis, verdict.context, verdict.facts, regions_of(verdict.context)
     )
-    said = f"`without: [{', '.join(dict.fromkeys(visible(rule.id) for rule in rules))}]` at the preset that you extend"
+    ids = ", ".join(dict.fromkeys(visible(rule.id) for rule in rules))
+    said = f"`extends: [{{preset: daily, without: [{ids}]}}]`, with the preset that yours extends,"
     if again.decision is Decision.ALLOW:
-        return f"a person's agreement; or {said}"
+        return f"a person's agreement; or {said} in your own policy"
     if again.decision is Decision.DENY or _in_the_way(again):
         return ""
     more = _proposals(again, Trial(again, tool, dict(policy.levels)))
-    return f"a person's agreement; or {said}, and {_allowing(more)} in your own policy" if more else ""
+    return f"a person's agreement; or {said} and {_allowing(more)} in your own policy" if more else ""
 
 
 def _place_of(policy: Policy, number: int) -> tuple[str, Source]:

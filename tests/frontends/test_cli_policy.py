@@ -563,17 +563,16 @@ def test_lint_proves_of_each_example_of_an_allow_rule_that_it_is_allowed_or_name
     message, remedy = said["look-things-up"]
     assert "`private-addresses`" in message
     assert "guard.yaml" in message
-    assert "`without: [private-addresses]`" in remedy
+    assert "`extends: [{preset: daily, without: [private-addresses]}]`" in remedy
 
 
 @pytest.mark.parametrize("call", ["Bash(curl -s http://10.1.2.3/pods)", "WebFetch(https://10.1.2.3/)"])
 def test_the_change_that_leaves_a_preset_s_rule_out_is_one_that_works(place: Place, call: str) -> None:
     place.put(USER, "extends: [daily]\n")
     said = place.data("check", call)[1]["change"]
-    (left_out,) = re.findall(r"`without: \[(.+?)\]`", said)
+    (line,) = re.findall(r"`(extends: .+?)`", said)
     rules = re.findall(r"`allow: (.+?)`(?:,| and| in)", said)
-    text = f"extends: [{{preset: daily, without: [{left_out}]}}]\nrules: "
-    place.put(USER, text + json.dumps([{"allow": rule} for rule in rules]) + "\n")
+    place.put(USER, f"{line}\nrules: {json.dumps([{'allow': rule} for rule in rules])}\n")
 
     assert place.data("check", call)[1]["decision"] == "allow", said
 
