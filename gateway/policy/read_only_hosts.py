@@ -12,6 +12,7 @@ from __future__ import annotations
 import re
 
 from gateway.model.plan import CLUSTER, HELM, Logins
+from gateway.policy.hosts import host_and_port
 from gateway.policy.installs import Registry
 
 TYPE_CHECKING = False
@@ -68,7 +69,7 @@ def held_to_reading(effect: Connect, part: int, but: Container[int]) -> Registry
 
 CLIENTS = (CLUSTER, f"{CLUSTER} {HELM}")
 """The facts on clients of clusters, by their names."""
-_WEB = 80
+_WEB, _TLS = 80, 443
 
 
 def clusters_read(analysis: Analysis, facts: Facts) -> dict[int, Registry]:
@@ -131,9 +132,8 @@ def _clusters(fact: ClientFact) -> Iterator[tuple[str, str, int]]:
     unverified = {row[1] for row in fact.rows if row[0] == "unverified"}
     for row in fact.rows:
         if row[0] == "cluster" and row[1] not in unverified and not row[3]:
-            authority = row[2].partition("://")[2]
-            name, colon, port = authority.rpartition(":")
-            if not colon or authority.endswith("]"):
-                name, port = authority, "443"
-            if port.isdigit():
-                yield row[1], name.strip("[]").lower(), int(port)
+            try:
+                name, port = host_and_port(row[2].partition("://")[2])
+            except ValueError:
+                continue  # no cluster that anybody could reach
+            yield row[1], name.lower(), port or _TLS

@@ -11,6 +11,7 @@ import json
 
 from gateway.commands.steering.kubeconfig import address_of, doubt_of, is_verified, named, table_of, text_of
 from gateway.commands.steering.yaml_files import tree
+from gateway.policy.hosts import host_and_port
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -114,8 +115,9 @@ def _is_near(host: str) -> bool:
 
 
 def _split(authority: str) -> tuple[str, int]:
-    """Host and port, 0 for what is no number; an address of version 6 without its brackets."""
-    host, colon, port = authority.rpartition(":")
-    if not colon or port.endswith("]"):
-        host, port = authority, str(TLS_PORT)
-    return host.removeprefix("[").removesuffix("]"), int(port) if port.isascii() and port.isdigit() else 0
+    """Host and port, an address of version 6 without its brackets; of what is neither, a host that nobody has."""
+    try:
+        host, port = host_and_port(authority)
+    except ValueError:
+        return "", 0
+    return host, port or TLS_PORT
