@@ -36,7 +36,7 @@ from gateway.policy.table import Policy
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
     from typing import Any
 
     from gateway.config.compiling import Verify
@@ -81,8 +81,9 @@ class Options(Value):
 class Loaded(Value):
     """A policy ready to decide, and where everything in it came from. `commands`: what its layers say of programs;
     `modes`: those that a session may choose, () for any; `hooks`: what is told of calls, upper layers' first;
-    `included`: the files that it extends; `misnamed`: those of `skipped` that no name is read for;
-    `modes_elsewhere`: those of other projects that a call reaches into."""
+    `included`: the files that it extends, each with a digest of its content; `misnamed`: those of `skipped` that no
+    name is read for; `modes_elsewhere`: those of other projects that a call reaches into. `told`: whether a person
+    trusts the project; `key`: a digest of all else that it was made from, "" where it was not read from files."""
 
     policy: Policy
     settings: dict[str, Setting]
@@ -94,9 +95,11 @@ class Loaded(Value):
     commands: tuple[Entry, ...] = ()
     modes: tuple[str, ...] = ()
     hooks: tuple[dict[str, Any], ...] = ()
-    included: tuple[str, ...] = ()
+    included: tuple[tuple[str, str], ...] = ()
     misnamed: tuple[str, ...] = ()
     modes_elsewhere: tuple[str, ...] = ()
+    told: bool = False
+    key: str = ""
 
     @property
     def guarded(self) -> bool:
@@ -124,11 +127,17 @@ def project_root(cwd: str, environment: Mapping[str, str] | None = None) -> str:
 
 
 def load_policy(
-    places: Places, options: Options, registry: Registry, verify: Verify, brought: Sequence[PolicyFile] | None = None
+    places: Places,
+    options: Options,
+    registry: Registry,
+    verify: Verify,
+    brought: Sequence[PolicyFile] | None = None,
+    known: Loaded | None = None,
 ) -> Loaded:
     """The policy of all layers for one project root. `verify`: tries the examples that rules carry, and says what is
     wrong with them; asked only where there are any and the policy is compiled anew. `brought`: the files of tools that
-    `registry` was made from, so that what is trusted is what is called; read anew if missing.
+    `registry` was made from, so that what is trusted is what is called; read anew if missing. `known`: what the same
+    options gave before, which is given back where all that it was made from is as it was.
 
     Raises ConfigError for whatever is wrong in any file; then nothing may be decided.
     """
@@ -160,11 +169,22 @@ def load_policy(
     def is_trusted(fingerprint: str) -> bool:
         from gateway.config.trust import TrustStore  # lazy: few projects have a policy
 
-        known = TrustStore(places.state)
-        return fingerprint in options.trust or fingerprint in known.digests(os.path.realpath(options.root))
+        store = TrustStore(places.state)
+        return fingerprint in options.trust or fingerprint in store.digests(os.path.realpath(options.root))
 
+    def still_holds(fingerprint: str, told: bool, included: Sequence[Sequence[str]]) -> bool:
+        """Whether the files that a policy of this key extends, and the project's trust, are as they were."""
+        if fingerprint and is_trusted(fingerprint) != told:
+            return False
+        try:
+            return all(digest([read_file(path)]) == content for path, content in included)
+        except ConfigError:
+            return False
+
+    if known and known.key == key and still_holds(known.project_digest, known.told, known.included):
+        return known
     entry = _kept(cache, key)
-    if entry is None or not _still_holds(entry, is_trusted):
+    if entry is None or not still_holds(entry["fingerprint"], entry["told"], entry["included"]):
         from gateway.config.compiling import compiled  # lazy: where something is compiled anew
         from gateway.core.gc_pause import Uncollected
 
@@ -181,7 +201,7 @@ def load_policy(
     loaded = loaded_of(entry, options)
     folders = () if options.policies else layer_folders(places, options.root, options.others)
     misnamed = tuple(f"{each.file}: {each.message}" for each in passed_over(folders))
-    return loaded.replace(misnamed=misnamed, skipped=(*misnamed, *loaded.skipped)) if misnamed else loaded
+    return loaded.replace(key=key, misnamed=misnamed, skipped=(*misnamed, *loaded.skipped))
 
 
 def moved_for(places: Places, root: str) -> tuple[tuple[str, str], ...]:
@@ -230,16 +250,6 @@ def policy_from(
     return loaded_of(entry, options)
 
 
-def _still_holds(entry: dict[str, Any], is_trusted: Callable[[str], bool]) -> bool:
-    """Whether the files that a cached policy extends, and the project's trust, are as they were."""
-    if entry["fingerprint"] and is_trusted(entry["fingerprint"]) != entry["told"]:
-        return False
-    try:
-        return all(digest([read_file(path)]) == known for path, known in entry["included"])
-    except ConfigError:
-        return False
-
-
 def loaded_of(entry: dict[str, Any], options: Options) -> Loaded:
     """A compiled policy as what judges has it."""
     settings = {
@@ -265,8 +275,9 @@ def loaded_of(entry: dict[str, Any], options: Options) -> Loaded:
         commands=tuple(entry["commands"]),
         modes=tuple(entry["modes"]),
         hooks=tuple(entry.get("hooks", ())),
-        included=tuple(path for path, _digest in entry["included"]),
+        included=tuple((path, known) for path, known in entry["included"]),
         modes_elsewhere=tuple(entry["modes_elsewhere"]),
+        told=entry["told"],
     )
 
 

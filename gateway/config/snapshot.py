@@ -56,6 +56,7 @@ class Snapshot(Value):
         registry: Registry,
         verify: Verify,
         _brought: Sequence[PolicyFile] | None = None,
+        _known: Loaded | None = None,
     ) -> Loaded:
         """The policy, with the rules of a session and those of other projects as they are on disk. Raises ConfigError
         for whatever is wrong in any file."""
@@ -124,7 +125,7 @@ def present(places: Places, options: Options, loaded: Loaded) -> Snapshot | None
             files = [each for each in files if each.layer in UPPER]
         described = find_descriptions(places, options.root, policies=options.policies, binding=options.binding)
         brought = tool_files(places, options)
-        included = [(path, read_file(path)) for path in loaded.included]
+        included = [(path, read_file(path)) for path, _known in loaded.included]
     except ConfigError:
         return None
     moved = moved_for(places, options.root)

@@ -114,9 +114,9 @@ class Judge:
         self._regions: dict[tuple[tuple[str, ...], tuple[str, ...]], Regions] = {}
         self._pipeline = self._new_pipeline()
 
-    def _load(self, options: Options) -> Loaded:
+    def _load(self, options: Options, known: Loaded | None = None) -> Loaded:
         load = load_policy if self._snapshot is None else self._snapshot.load
-        return load(self.places, options, self.registry, _problems_of_examples, self._brought)
+        return load(self.places, options, self.registry, _problems_of_examples, self._brought, known)
 
     def _context(self, confined: bool) -> Context:
         extra = self.loaded.settings.get("workspace")
@@ -307,7 +307,7 @@ class Judge:
             return self._again(self.options)
         known = [(self.options, self.loaded)]
         known += list(self._wider.items())
-        if all(self._load(options).policy.revision == loaded.policy.revision for options, loaded in known):
+        if all(self._load(options, loaded).policy.revision == loaded.policy.revision for options, loaded in known):
             return self
         return self._again(self.options)
 

@@ -48,7 +48,7 @@ def test_what_is_written_says_what_was_asked_for(where: Places, tmp_path: Path, 
         modes,
         "follow" if wish.edits == FOLLOW else None,
     )
-    assert {f"{each}.yaml" for each in wish.trades} <= {os.path.basename(path) for path in loaded.included}
+    assert {f"{each}.yaml" for each in wish.trades} <= {os.path.basename(path) for path, _known in loaded.included}
 
 
 def test_a_user_without_a_policy_gets_one(where: Places) -> None:

@@ -49,7 +49,8 @@ def policy_stamp(gateway: Judge) -> Stamp | None:
             found[top] = _of(top)
             _below(top, found, 0)
         settings = of_project(options.root, places.home, gateway.host)
-        for path in (os.path.join(places.state, "trust.json"), *settings, *gateway.loaded.included):
+        included = [path for path, _known in gateway.loaded.included]
+        for path in (os.path.join(places.state, "trust.json"), *settings, *included):
             found[path] = _of(path)
     except (OSError, Unbounded):
         return None

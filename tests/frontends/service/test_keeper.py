@@ -168,6 +168,19 @@ def test_what_is_settled_and_unchanged_is_not_read_again(ground: Any, monkeypatc
     assert kept.says("some thing") is DENY
 
 
+def test_what_is_young_and_says_the_same_is_compared_and_not_compiled_or_unpacked_again(
+    ground: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    kept = Kept(ground)
+    extended = ground.top / "extended.yaml"
+    extended.write_text("version: 1\ndeny: ['Bash(some *)']\n")
+    ground.says({"extends": [{"file": str(extended)}]})
+    before = kept.gateway()
+    monkeypatch.setattr("gateway.config.load._kept", lambda *_: pytest.fail("it was unpacked again"))
+    again = kept.gateway()
+    assert (again.loaded is before.loaded, kept.says("some thing")) == (True, DENY)
+
+
 def test_what_is_young_is_not_settled(ground: Any) -> None:
     ground.says({"deny": ["Bash(some *)"]})
     stamp = policy_stamp(ground.open())
