@@ -9,6 +9,7 @@ and a formatted text is formatted already.
 from __future__ import annotations
 
 import functools
+import re
 
 from gateway.core.errors import ConfigError, Problem
 from gateway.spec.commandcomments import Comment, comments_of
@@ -22,6 +23,8 @@ if TYPE_CHECKING:
 
 WIDTH = 100
 _LONGEST_KEY = 1000  # YAML takes no longer one before its colon
+# Words of letters and dashes that begin as no number, truth or nothing does: plain without asking YAML.
+_SURELY_PLAIN = re.compile(r"(?:--?[a-zA-Z]|[a-z]{6}|[a-z]+-[a-z])(?:[a-zA-Z -]*[a-zA-Z])?")
 # What is a set of words, under these keys of a program or subcommand.
 _WORDS = frozenset(("flags", "inert", "values", "optionals", "file_urls", "at_paths", "alone", "helps"))
 # What a mapping is: a program or subcommand, names that each stand for one, examples, or anything else.
@@ -247,7 +250,7 @@ def _inline(node: Node, kind: str = _OTHER) -> str:
 @functools.cache
 def _scalar(text: str) -> str:
     """A text as it reads as itself wherever it stands: plain if it can be."""
-    if _is_plain(text):
+    if _SURELY_PLAIN.fullmatch(text) or _is_plain(text):
         return text
     return _quoted(text)
 

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 # So many texts of each wrapper; fewer in a usual run, where one of them was certain.
 RUNS = int(LONG or 40)
-ENOUGH = RUNS if LONG or THOROUGH else 8
+ENOUGH = RUNS if LONG or THOROUGH else 4
 PROBE = "zqprobe"
 # `os` and `json` would take as long as all the rest.
 NOTES = f"""#!{sys.executable} -IS

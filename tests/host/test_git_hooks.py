@@ -3,17 +3,13 @@
 from __future__ import annotations
 
 import shutil
-from typing import TYPE_CHECKING
 
 import pytest
-from gitplaces import machine
+from gitplaces import Place, machine
 
 from gateway.host.frozen import world
 from gateway.host.git_hooks import is_quiet
 from gateway.model.context import Context
-
-if TYPE_CHECKING:
-    from gitplaces import Place
 
 HOOK = "#!/bin/sh\necho > mark\n"
 COMMIT = ["commit", "-a", "-m", "x"]
@@ -86,15 +82,24 @@ def lay(place: Place, files: dict[str, str], settings: str) -> None:
         config.write(settings + "\n")
 
 
-@pytest.fixture
-def branches(place: Place) -> Place:
+@pytest.fixture(scope="module")
+def branched(made: Place, tmp_path_factory: pytest.TempPathFactory) -> Place:
     """Beside `trunk` the branch `side`, a commit ahead, and `other`, which another one divides from it."""
-    place.git("stash", "-q")
+    top = tmp_path_factory.mktemp("branched")
+    place = Place(top / "project", made.home)
+    shutil.copytree(made.root, place.root, symlinks=True)
     for branch in ("side", "other"):
         place.git("checkout", "-q", "-b", branch, "trunk")
         place.write("a.txt", f"{branch}\n")
         place.git(*COMMIT)
     place.git("checkout", "-q", "trunk")
+    return place
+
+
+@pytest.fixture
+def branches(branched: Place, place: Place) -> Place:
+    shutil.rmtree(place.root)
+    shutil.copytree(branched.root, place.root, symlinks=True)
     return place
 
 

@@ -28,20 +28,22 @@ THERE, NEW = "notes.txt", "zq-new"
 START = Start(ROOT, HOME)
 
 
-def described() -> list[Text]:
+def installed() -> dict[str, Any]:
+    """The descriptions of the programs that are here, by name."""
+    descriptions = [each for each in shipped_descriptions() if "builtin" not in each]
+    named = {name: each for each in descriptions for name in each["names"] if "*" not in name}
+    return {name: each for name, each in named.items() if shutil.which(name, path=SEARCH_PATH) is not None}
+
+
+def described(programs: dict[str, Any] | None = None) -> list[Text]:
     """The texts, by program: with no option, with each option that a description lists, and with values for it."""
-    descriptions, by_name = shipped_descriptions(), shipped_by_name()
+    by_name = shipped_by_name()
     found = []
-    for description in descriptions:
-        if "builtin" in description:
-            continue
-        for name in description["names"]:
-            if "*" in name or shutil.which(name, path=SEARCH_PATH) is None:
-                continue
-            texts = list(_texts(shlex.quote(name), description))
-            for number, text in enumerate(texts[:: len(texts) // MOST + 1]):
-                if not _doubted(text, by_name):
-                    found.append(Text(f"described.{name}.{number}", text))
+    for name, description in (installed() if programs is None else programs).items():
+        texts = list(_texts(shlex.quote(name), description))
+        for number, text in enumerate(texts[:: len(texts) // MOST + 1]):
+            if not _doubted(text, by_name):
+                found.append(Text(f"described.{name}.{number}", text))
     return found
 
 

@@ -41,7 +41,7 @@ def decide(guard, request):
 def test_no_variation_of_the_corpus_is_judged_milder(decide) -> None:
     milder = {}
     bases = [text for text in corpus() if words_of(text.text)]
-    for text in share(bases, 12):
+    for text in share(bases, 32):
         plain, _ = decide(text.text)
         for other in varied([text], 7, EACH):
             now, unknown = decide(other.text)

@@ -159,7 +159,7 @@ def work(check: Callable[[str], Decision], text: str) -> int:
     return count
 
 
-SIZES = (2_000, 4_000, 8_000) if THOROUGH else (250, 500, 1_000)
+SIZES = (2_000, 4_000, 8_000) if THOROUGH else (125, 250, 500)
 
 
 def of_size(text: Callable[[int], str], size: int) -> str:

@@ -7,6 +7,7 @@ import shutil
 import subprocess
 
 import pytest
+from fuzzing import share
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -62,7 +63,13 @@ WORDS = [
 
 SCRIPT = r"""
 probe() { printf '%s\0' "$#" "$@"; }
-for text in "$@"; do ( eval "$text" 2>/dev/null ); printf 'end\0'; done
+for text in "$@"; do
+  case ${text//'${'[VWE]'}'} in
+    *'${'*) ( eval "$text" 2>/dev/null ) ;; # which may end the shell, as a bad substitution does
+    *) eval "$text" 2>/dev/null ;;
+  esac
+  printf 'end\0'
+done
 """
 
 
@@ -324,7 +331,7 @@ done
 
 
 def test_every_command_that_bash_runs_was_found(tmp_path):
-    texts = [Writer(seed).list(seed % 4) for seed in range(400)]
+    texts = [Writer(seed).list(seed % 4) for seed in share(range(400), 3)]
     (tmp_path / "in").mkdir()
     command = [BASH, "--norc", "--noprofile", "-c", RUNNING, "bash", *texts]
     subprocess.run(command, cwd=tmp_path / "in", env=ENV, check=False)

@@ -2,9 +2,19 @@
 
 from __future__ import annotations
 
+from typing import Any
+
+import jsonschema
 import pytest
 
+from gateway.spec.schema import policy_schema
 from gateway.spec.short import ToolName
+
+
+@pytest.fixture(scope="session")
+def schema() -> Any:
+    """What says whether data has the form of a policy file; that the schema itself is one is told in test_schema."""
+    return jsonschema.Draft202012Validator(policy_schema())
 
 
 @pytest.fixture(scope="session")

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 
 import gateway.commands
 from gateway.core.errors import ConfigError
+from gateway.spec import commandformat
 from gateway.spec.commandcomments import comments_of
 from gateway.spec.commandformat import WIDTH, format_description, meaning
 from gateway.spec.yamltext import load
@@ -112,6 +113,11 @@ def test_what_is_no_description_is_not_formatted_and_not_quoted(text: str) -> No
     with pytest.raises(ConfigError) as raised:
         formatted(text)
     assert "secret" not in str(raised.value)
+
+
+@given(st.from_regex(commandformat._SURELY_PLAIN, fullmatch=True))
+def test_what_is_taken_for_plain_at_once_is_plain(text: str) -> None:
+    assert commandformat._is_plain(text)
 
 
 PIECES = st.sampled_from(

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-import jsonschema
 import pytest
 import yaml
 
 from gateway.core.errors import ConfigError
 from gateway.spec.policy import parse_policy
-from gateway.spec.schema import policy_schema
 
 
 def hooks(text: str) -> list[dict[str, Any]]:
@@ -38,9 +36,9 @@ READ = {
 
 
 @pytest.mark.parametrize(("text", "expected"), READ.items())
-def test_a_hook_is_read(text: str, expected: dict[str, Any]) -> None:
+def test_a_hook_is_read(schema: Any, text: str, expected: dict[str, Any]) -> None:
     assert hooks(text) == [expected]
-    jsonschema.validate(yaml.safe_load(f"version: 1\nhooks:\n- {text}\n"), policy_schema())
+    schema.validate(yaml.safe_load(f"version: 1\nhooks:\n- {text}\n"))
 
 
 REFUSED = {
@@ -81,33 +79,33 @@ def servers(text: str) -> dict[str, Any]:
     return parse_policy(f"version: 1\nsettings:\n  servers: {text}\n", "p.yaml", {})["settings"]["servers"]
 
 
-def test_servers_are_read() -> None:
+def test_servers_are_read(schema: Any) -> None:
     text = (
         "{docs: {command: [docs-server, --stdio], env: {A: x, TOKEN: 'env:DOCS_TOKEN'}, seconds: 9}, b_c: {command: b}}"
     )
     usual = {"env": {}, "url": "", "headers": {}, "is": "", "seconds": 60, "always_load": []}
     docs = {"command": ["docs-server", "--stdio"], "env": {"A": "x", "TOKEN": "env:DOCS_TOKEN"}, "seconds": 9}
     assert servers(text) == {"docs": {**usual, **docs}, "b_c": {**usual, "command": ["b"]}}
-    jsonschema.validate(yaml.safe_load(f"version: 1\nsettings:\n  servers: {text}\n"), policy_schema())
+    schema.validate(yaml.safe_load(f"version: 1\nsettings:\n  servers: {text}\n"))
 
 
-def test_servers_elsewhere_are_read() -> None:
+def test_servers_elsewhere_are_read(schema: Any) -> None:
     text = "{w: {url: 'HTTPS://Example.com/a/../mcp', headers: {X-Key: 'k {env:TOKEN}!'}, is: github}}"
     assert servers(text)["w"] == {
         "command": [], "env": {}, "url": "https://example.com/mcp", "seconds": 60, "is": "github", "always_load": [],
         "headers": {"X-Key": [{"text": "k "}, {"env": "TOKEN"}, {"text": "!"}]},
     }  # fmt: skip
-    jsonschema.validate(yaml.safe_load(f"version: 1\nsettings:\n  servers: {text}\n"), policy_schema())
+    schema.validate(yaml.safe_load(f"version: 1\nsettings:\n  servers: {text}\n"))
 
 
-def test_what_mcp_may_do_is_read() -> None:
+def test_what_mcp_may_do_is_read(schema: Any) -> None:
     text = "{elicited: all, servers_may: elicitation, hide_secrets: false, result_characters: 5000, pins: false}"
     found = parse_policy(f"version: 1\nsettings:\n  mcp: {text}\n", "p.yaml", {})["settings"]["mcp"]
     assert found == {
         "elicited": "all", "servers_may": ["elicitation"], "hide_secrets": False, "result_characters": 5000,
         "pins": False,
     }  # fmt: skip
-    jsonschema.validate(yaml.safe_load(f"version: 1\nsettings:\n  mcp: {text}\n"), policy_schema())
+    schema.validate(yaml.safe_load(f"version: 1\nsettings:\n  mcp: {text}\n"))
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import jsonschema
 import pytest
 import yaml
 
@@ -70,10 +69,10 @@ def text_of(server: str, name: str = "a") -> str:
 
 
 @pytest.mark.parametrize(("server", "found"), TAKEN.values(), ids=TAKEN)
-def test_a_server_is_taken(tools: Any, server: str, found: Any) -> None:
+def test_a_server_is_taken(tools: Any, schema: Any, server: str, found: Any) -> None:
     text = text_of(server)
     assert parse_policy(text, "p.yaml", tools)["settings"]["language_servers"] == {"a": found}
-    jsonschema.validate(yaml.safe_load(text), policy_schema())
+    schema.validate(yaml.safe_load(text))
 
 
 @pytest.mark.parametrize(("server", "message"), REFUSED.values(), ids=REFUSED)
@@ -84,10 +83,9 @@ def test_a_mistake_is_told(tools: Any, server: str, message: str) -> None:
 
 
 @pytest.mark.parametrize("extensions", ["{}", "{.py: python}"], ids=["none", "the twin, one"])
-def test_editors_say_of_endings_what_the_gateway_does(tools: Any, extensions: str) -> None:
+def test_editors_say_of_endings_what_the_gateway_does(tools: Any, schema: Any, extensions: str) -> None:
     text = text_of(f"{{command: x, extensions: {extensions}}}")
-    validator = jsonschema.Draft202012Validator(policy_schema())
-    is_valid = validator.is_valid(yaml.safe_load(text))
+    is_valid = schema.is_valid(yaml.safe_load(text))
     try:
         parse_policy(text, "p.yaml", tools)
     except ConfigError:

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-import jsonschema
 import pytest
 import yaml
 
 from gateway.core.errors import ConfigError
 from gateway.spec.policy import parse_policy
-from gateway.spec.schema import policy_schema
 from gateway.spec.web import PROVIDERS
 from gateway.web.providers import PROVIDERS as KNOWN
 
@@ -36,10 +34,10 @@ def parsed(text: str, tools: Any) -> Any:
 
 
 @pytest.mark.parametrize(("text", "found"), TAKEN, ids=[text for text, _ in TAKEN])
-def test_a_setting_is_taken(tools: Any, text: str, found: Any) -> None:
+def test_a_setting_is_taken(tools: Any, schema: Any, text: str, found: Any) -> None:
     name = text.partition(":")[0]
     assert parsed(text, tools)["settings"][name] == found
-    jsonschema.validate(yaml.safe_load(f"version: 1\nsettings:\n  {text}\n"), policy_schema())
+    schema.validate(yaml.safe_load(f"version: 1\nsettings:\n  {text}\n"))
 
 
 MISTAKES = [

@@ -8,7 +8,7 @@ import pytest
 from fuzzing import THOROUGH
 from randomclauses import WORLDS, outcome, trial
 
-TRIALS = 20_000 if THOROUGH else 200  # each of a clause and one to three that may hold for all of it
+TRIALS = 20_000 if THOROUGH else 80  # each of a clause and one to three that may hold for all of it
 
 
 @pytest.mark.parametrize("name", WORLDS)
