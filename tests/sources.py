@@ -28,10 +28,12 @@ class Import(NamedTuple):
 
 
 class Call(NamedTuple):
-    """A call of a plain name. `unnamed`: how many arguments have no name, 0 where some of them are spread."""
+    """A call of a name, or of what is taken `of` another name. `unnamed`: how many arguments have no name;
+    what is spread is not counted."""
 
     line: int
     name: str
+    of: str
     unnamed: int
 
 
@@ -43,6 +45,7 @@ class Definition(NamedTuple):
     bases: tuple[str, ...]
     decorators: tuple[str, ...]
     documented: bool
+    is_class: bool
 
     @property
     def is_public(self) -> bool:
@@ -82,9 +85,10 @@ def source(path: Path) -> Source:
             names = tuple(each.name for each in node.names)
             renamed = tuple(each.asname or each.name for each in node.names)
             imports.append(Import(node.lineno, node.module or "", names, *how, renamed))
-        elif isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
-            spread = any(isinstance(each, ast.Starred) for each in node.args)
-            calls.append(Call(node.lineno, node.func.id, 0 if spread else len(node.args)))
+        elif isinstance(node, ast.Call) and isinstance(node.func, (ast.Name, ast.Attribute)):
+            of = _last(node.func.value) if isinstance(node.func, ast.Attribute) else ""
+            unnamed = sum(not isinstance(each, ast.Starred) for each in node.args)
+            calls.append(Call(node.lineno, _last(node.func), of, unnamed))
         elif isinstance(node, ast.Attribute):
             attributes.add((_last(node.value), node.attr))
     definitions = tuple(_definitions(tree.body, ""))
@@ -98,7 +102,8 @@ def _definitions(body: list[ast.stmt], within: str) -> Iterator[Definition]:
             decorators = tuple(_last(each) for each in node.decorator_list)
             made = any(isinstance(each, ast.Assign) and _last(each.targets[0]) == "__doc__" for each in node.body)
             documented = made or bool(ast.get_docstring(node))
-            yield Definition(node.lineno, within + node.name, bases, decorators, documented)
+            is_class = isinstance(node, _Class)
+            yield Definition(node.lineno, within + node.name, bases, decorators, documented, is_class)
             if isinstance(node, _Class):
                 yield from _definitions(node.body, f"{within}{node.name}.")
 

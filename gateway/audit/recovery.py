@@ -78,4 +78,5 @@ def without_seal(data: bytes, segment: int, first: int, base: tuple[int, str], a
     file, and `base` number and digest of the last line before it."""
     record = chain.read(data[: data.find(chain.NEWLINE) + 1])
     number, head = base if record is None else (record["n"] - 1, record["prev"])
-    return taken_over(chain.Seal(segment, 0, number, head, first, *base), data, at).marked("seal", at)
+    seal = chain.Seal(segment, 0, number, head, first=first, base=base[0], base_head=base[1])
+    return taken_over(seal, data, at).marked("seal", at)

@@ -44,7 +44,7 @@ def client(items: list[Item], parts: tuple[Part, ...], question: Pending, facts:
     words = question.extra.split("\n")
     connects = [at for at, item in enumerate(items) if _is_of(item, question.part)]
     if (connects or name in _SHOWING) and fact is not None:
-        _SETTLERS[name](_Look(items, parts, question, fact, words, connects, context))
+        _SETTLERS[name](_Look(items, parts, question, fact, words, connects=connects, context=context))
     for at in connects:
         effect = items[at].effect
         if isinstance(effect, Connect) and effect.host == CLUSTER:
@@ -199,7 +199,7 @@ def _bucket(part: Part, region: str) -> str:
 
 
 _OF_GOOGLE = ".googleapis.com"
-_LOGIN_OF_GOOGLE = Connect("oauth2.googleapis.com", 443, "fetch", (), "provider")
+_LOGIN_OF_GOOGLE = Connect("oauth2.googleapis.com", 443, "fetch", known_by="provider")
 
 
 # What a word names that somebody owns: a resource by its full name, a login of a project, a registry of one.

@@ -157,7 +157,9 @@ def _answer(event: Event, dialect: Dialect, environment: Mapping[str, str], gate
     judge = paused_of(gateway) or gateway
 
     def judging(call: Event) -> _Judging:
-        return _Judging(call, dialect, environment, gateways, asked, judge, cwd, is_paused=judge is not gateway)
+        return _Judging(
+            call, dialect, environment, gateways, asked, gateway=judge, cwd=cwd, is_paused=judge is not gateway
+        )
 
     if event.kind == PROMPT:
         from gateway.frontends.hook_prompt import answer_prompt

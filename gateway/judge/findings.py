@@ -36,15 +36,18 @@ def failing_examples(bound: Iterable[Bound], trials: Trials) -> Iterator[Finding
             for case, _hit in examples_of(trials, each, rule):
                 if case.problem:
                     yield Finding(
-                        "failing-example", "error", each.layer, each.file, rule["line"], rule["id"], case.problem,
-                        "correct the rule or the example: `gateway policy test` runs them one by one",
+                        "failing-example", "error", each.layer, each.file, line=rule["line"], rule=rule["id"],
+                        message=case.problem,
+                        remedy="correct the rule or the example: `gateway policy test` runs them one by one",
                     )  # fmt: skip
 
 
 def failing_test(layer: str, case: Case) -> Finding:
     """A warning for a row of a table that does not hold: the policy loads, and does not do what it says it does."""
     remedy = "correct the rules or the row: `gateway policy test` runs them one by one"
-    return Finding("failing-test", "warning", layer, case.file, case.line, case.rule, case.problem, remedy)
+    return Finding(
+        "failing-test", "warning", layer, case.file, line=case.line, rule=case.rule, message=case.problem, remedy=remedy
+    )
 
 
 def without_effect(bound: Sequence[Bound], trials: Trials, levels: dict[str, str]) -> Iterator[Finding]:
@@ -62,9 +65,9 @@ def without_effect(bound: Sequence[Bound], trials: Trials, levels: dict[str, str
                 if asked is None:
                     continue
                 yield Finding(
-                    "no-effect", "warning", each.layer, each.file, rule["line"], rule["id"],
-                    f"`{call}` is allowed in no mode, although this rule speaks of it: {_above(asked)}",
-                    _remedy(call, asked, bound, trials, levels, contexts),
+                    "no-effect", "warning", each.layer, each.file, line=rule["line"], rule=rule["id"],
+                    message=f"`{call}` is allowed in no mode, although this rule speaks of it: {_above(asked)}",
+                    remedy=_remedy(call, asked, bound, trials, levels, contexts),
                 )  # fmt: skip
                 break
 
@@ -116,7 +119,10 @@ def _remedy(
 def not_read(places: Places, root: str) -> list[Finding]:
     """What lies in the project and looks like policy, under a name that is not read."""
     found = passed_over(layer_folders(places, root))
-    return [Finding("misnamed", "warning", PROJECT, each.file, 0, "", each.message, each.remedy) for each in found]
+    return [
+        Finding("misnamed", "warning", PROJECT, each.file, line=0, rule="", message=each.message, remedy=each.remedy)
+        for each in found
+    ]
 
 
 class Confirmed(Value):

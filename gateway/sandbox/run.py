@@ -107,21 +107,16 @@ class Runner:
         return result
 
     def _once(
-        self,
-        plan: SandboxPlan,
-        command: Command,
-        choice: Choice,
-        protection: Protection,
-        listener: Listener | None,
-        cancel: Cancel | None,
-        began: float,
-        started: Callable[[Running], None] | None,
-        saving: Saving | None,
+        self, plan: SandboxPlan, command: Command, choice: Choice, protection: Protection, listener: Listener | None,
+        cancel: Cancel | None, began: float, started: Callable[[Running], None] | None, saving: Saving | None,
         asking: Asking | None,
-    ) -> Result:
+    ) -> Result:  # fmt: skip
         life = None
         try:
-            life = _Life(self, plan, command, choice, protection, listener, cancel, began, saving, asking)
+            life = _Life(
+                self, plan, command, choice, protection,
+                listener=listener, cancel=cancel, began=began, saving=saving, asking=asking,
+            )  # fmt: skip
             return life.run(started)
         except SandboxError as error:
             return not_run(error, choice.backend.name)

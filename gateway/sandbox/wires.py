@@ -117,7 +117,9 @@ class Wires:
 
     def pump(self, exited: int, cancelled: int, listener: Listener) -> Pump:
         """What carries bytes both ways."""
-        self._pump = Pump(exited, cancelled, self._sources, self.kept, listener, self._sink, self._more)
+        self._pump = Pump(
+            exited, cancelled, self._sources, self.kept, listener=listener, sink=self._sink, more=self._more
+        )
         return self._pump
 
     def copied(self, stream: int) -> bool:

@@ -182,8 +182,10 @@ def grep(
     if decision not in ("", "allow", "ask", "deny"):
         raise ConfigError(Problem(f"--decision must be allow, ask or deny (got `{decision}`)"))
     at_path = path and (path if path.startswith(("*", "?")) else os.path.abspath(os.path.expanduser(path)))
-    moments = [_moment(each, name) for each, name in ((since, "--since"), (until, "--until"))]
-    query = Query(text, tool, decision, rule, at_path, host, ended, session, *moments)
+    query = Query(
+        text=text, tool=tool, decision=decision, rule=rule, path=at_path, host=host, ended=ended, session=session,
+        since=_moment(since, "--since"), until=_moment(until, "--until"),
+    )  # fmt: skip
     with Index(_folder(folder)) as index:
         found = index.find(query, number)
     for call in found:

@@ -103,9 +103,10 @@ class Egress:
         namespace = network_of(pid)
         try:
             session = Session(
-                self._loop, self._namespaces, rules, report, self.environment(network), self._dial,
-                lambda made, names, end: self._outside(network, made, names, end), self._sessions.discard,
-                Call(pid), place or ALONE, asks,
+                self._loop, self._namespaces, rules, report,
+                environment=self.environment(network), dialler=self._dial,
+                outside=lambda made, names, end: self._outside(network, made, names, end),
+                ended=self._sessions.discard, call=Call(pid), place=place or ALONE, asks=asks,
             )  # fmt: skip
             session.open(namespace)
         except BaseException:
@@ -153,8 +154,9 @@ class Egress:
 
             clusters = Clusters(network.logins, self._fresh)
         return Outside(
-            rules_of(network), self._dial(), report, certificates, self._certificates, names.host_at,
-            end if network.installer else None, taught=self._taught.of(network.session), clusters=clusters,
+            rules_of(network), self._dial(), report, authority=certificates, trust=self._certificates,
+            named=names.host_at, end=end if network.installer else None, taught=self._taught.of(network.session),
+            clusters=clusters,
         )  # fmt: skip
 
     def _certificates(self) -> ssl.SSLContext:
