@@ -71,16 +71,16 @@ REAL = {"clients", "servers", "place"}
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Without real clients one row of each of their tables is enough to say that they were not there."""
-    if config.getoption("--real-clients"):
-        return
+    """Leaves out what is a thorough run's alone. And without real clients one row of each of their tables is enough to
+    say that they were not there."""
+    real = config.getoption("--real-clients")
     seen: set[tuple[Path, str]] = set()
     kept: list[pytest.Item] = []
     left: list[pytest.Item] = []
     for item in items:
         row = (item.path, item.name.partition("[")[0])
-        needed = "real_" not in item.path.name or REAL.isdisjoint(getattr(item, "fixturenames", ()))
-        (kept if needed or row not in seen else left).append(item)
+        needed = real or "real_" not in item.path.name or REAL.isdisjoint(getattr(item, "fixturenames", ()))
+        (kept if (needed or row not in seen) and not fuzzing.left_out(item) else left).append(item)
         seen.add(row)
     config.hook.pytest_deselected(items=left)
     items[:] = kept
@@ -95,6 +95,10 @@ def pytest_collection_finish() -> None:
     keep()
     gc.enable()
     gc.set_threshold(200_000, 20, 20)
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    config.addinivalue_line("markers", "thorough: the test is a thorough run's alone (`fuzzing.thorough`)")
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

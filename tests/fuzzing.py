@@ -6,6 +6,7 @@ import os
 from typing import TYPE_CHECKING, TypeVar
 from zlib import crc32
 
+import pytest
 from hypothesis import HealthCheck, settings
 
 if TYPE_CHECKING:
@@ -39,3 +40,13 @@ def share(cases: Iterable[Case], of: int, number: int | str = 0) -> list[Case]:
     stands for the same cases in every run."""
     start = crc32(number.encode()) if isinstance(number, str) else number
     return list(cases) if THOROUGH else list(cases)[start % of :: of]
+
+
+# Marks a whole test that is a thorough run's alone, as what `share` leaves is: what it shows other tests show in every
+# run, and the comment beside it says which.
+thorough = pytest.mark.thorough
+
+
+def left_out(item: pytest.Item) -> bool:
+    """Whether this run leaves a test out for that mark."""
+    return not THOROUGH and item.get_closest_marker("thorough") is not None
