@@ -20,7 +20,7 @@ from gateway.tools.foreign import rule_names
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
     from typing import Any
 
     from gateway.config.binding import Read
@@ -74,7 +74,7 @@ def compiled(
             locked_by=layered.commands_locked_by,
         )
     )
-    policy = _policy(layered.bound, places.home, fold, moved)
+    policy = compiled_once(layered.bound, home=places.home, fold=fold, moved=moved)
     if any(rule["matches"] or rule["not_matches"] for each in layered.bound for rule in each.rules):
         problems = verify(layered.bound, registry, places, commands)
         if problems:
@@ -103,13 +103,15 @@ _policies: list[tuple[tuple[Any, ...], dict[str, Any]]] = []
 _MOST_POLICIES = 8
 
 
-def _policy(bound: tuple[Bound, ...], home: str, fold: bool, moved: tuple[tuple[str, str], ...]) -> dict[str, Any]:
-    """As `compile_policy`. Whoever compares policies asks for the same few again and again; each gets rows of its own
-    for rules, which hold later what is shown of them."""
-    given = (bound, home, fold, moved)
+def compiled_once(
+    bound: Iterable[Bound], *, home: str, fold: bool = False, moved: tuple[tuple[str, str], ...] = ()
+) -> dict[str, Any]:
+    """As `compile_policy`. Whoever compares policies, or looks at one in several ways, asks for the same few again and
+    again; each gets rows of its own for rules, which hold later what is shown of them. Raises ConfigError."""
+    given = (tuple(bound), home, fold, moved)
     found = next((made for known, made in list(_policies) if known == given), None)
     if found is None:
-        found = compile_policy(bound, home=home, fold=fold, moved=moved)
+        found = compile_policy(given[0], home=home, fold=fold, moved=moved)
     _policies[:] = [(given, found), *(each for each in _policies if each[1] is not found)][:_MOST_POLICIES]
     return {**found, "rules": [list(row) for row in found["rules"]]}
 

@@ -105,7 +105,7 @@ class Policies:
             PolicyFile("user", EDITED, content=policy.encode("utf-8", "surrogateescape"), base=root, root=root),
         ]
         try:
-            findings = linted(files, self._registry, self._where, root).findings
+            findings = linted(files, self._registry, self._where, root, of=EDITED.__eq__).findings
         except ConfigError as error:
             return tuple(
                 Linted("error", each.line or 0, text=each.message, remedy=each.remedy or "") for each in error.problems

@@ -9,6 +9,7 @@ import os
 import time
 
 from gateway.config.binding import bind
+from gateway.config.compiling import compiled_once, reader
 from gateway.config.descriptions import ADDS, Layered, compile_files, entries, find_descriptions, with_parts
 from gateway.config.layers import PolicyFile, find_files, layer_folders, passed_over, read_file, read_layer
 from gateway.config.load import Options, tool_names
@@ -18,7 +19,7 @@ from gateway.core.errors import ConfigError, Problem
 from gateway.core.places import Places, packaged
 from gateway.core.value import Value
 from gateway.model.decision import LAYERS
-from gateway.policy.compile import Bound, compile_policy, epoch
+from gateway.policy.compile import Bound, epoch
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -217,15 +218,13 @@ class _Parser:
     """Parses each text once, however often it is bound."""
 
     def __init__(self, registry: Registry) -> None:
-        self._tools = tool_names(registry)
+        self._read = reader(lambda: tool_names(registry))
         self._known: dict[tuple[bytes, str], dict[str, Any]] = {}
 
     def __call__(self, content: bytes, path: str) -> dict[str, Any]:
-        from gateway.spec.policy import parse_policy
-
         found = self._known.get((content, path))
         if found is None:
-            found = self._known[content, path] = parse_policy(content, path, self._tools)
+            found = self._known[content, path] = self._read(content, path)
         return found
 
 
@@ -331,7 +330,7 @@ def _compile_problems(
     from gateway.judge.policy_tests import check_examples
 
     try:
-        compile_policy(bound, home=places.home)
+        compiled_once(bound, home=places.home)
     except ConfigError as error:
         return list(error.problems)
     return check_examples(bound, registry, places, commands)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from gateway.config.compiling import compiled_once
 from gateway.config.layers import PROJECT, layer_folders, passed_over
 from gateway.core.errors import CallError
 from gateway.core.value import Value
@@ -54,7 +55,7 @@ def without_effect(bound: Sequence[Bound], trials: Trials, levels: dict[str, str
     """A warning for each allow rule with an example that comes out allowed in no mode that lets work be done, confined
     or not: it names the rule above, and what leaves that out where this is tried and helps. `bound` stands in the
     example world."""
-    policy = Policy(**compile_policy(bound, home=trials.world.home), levels=levels)
+    policy = Policy(**compiled_once(bound, home=trials.world.home), levels=levels)
     contexts = [trials.context(confined=confined, mode=mode) for mode in MODES for confined in (True, False)]
     for each in bound:
         for rule in each.rules if not is_packaged(each.file) else ():
@@ -139,7 +140,7 @@ def confirm(findings: Iterable[Finding], bound: Sequence[Bound], trials: Trials,
     supposed is left out. A finding about what a rule opens is then only an `info`, because something else holds the
     door.
     """
-    policy = Policy(**compile_policy(bound, home=trials.world.home), levels=levels)
+    policy = Policy(**compiled_once(bound, home=trials.world.home), levels=levels)
     confirmed = []
     refuted = 0
     for finding in findings:

@@ -11,7 +11,7 @@ from gateway.policy.lint.lint import ToolTraits, lint
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from gateway.config.layers import PolicyFile
     from gateway.core.places import Places
@@ -19,15 +19,22 @@ if TYPE_CHECKING:
 
 
 def linted(
-    files: Sequence[PolicyFile], registry: Registry, places: Places, root: str, descriptions: Sequence[PolicyFile] = ()
+    files: Sequence[PolicyFile],
+    registry: Registry,
+    places: Places,
+    root: str,
+    descriptions: Sequence[PolicyFile] = (),
+    *,
+    of: Callable[[str], bool],
 ) -> Confirmed:
-    """The findings on all rules of a stack of files, those that the engine bears out. `descriptions`: the files with
-    which the same layers describe programs. Raises ConfigError for files that do not load."""
+    """The findings on the rules of those of a stack of files that are asked about, as far as the engine bears them
+    out. `descriptions`: the files with which the same layers describe programs. Raises ConfigError for files that do
+    not load."""
     layered = read_layers(files, registry, root)
     trials = Trials(registry, places, described_by(descriptions, layered, places))
     bound = [trials.rebased(each, places.home) for each in layered.bound]
     levels = layered.settings["levels"].value if "levels" in layered.settings else {}
-    odd = lint(bound, traits_of(registry), home=trials.world.home, now=time.time())
+    odd = lint(bound, traits_of(registry), home=trials.world.home, now=time.time(), of=of)
     found = confirm(odd, bound, trials, levels)
     examples, idle = failing_examples(bound, trials), without_effect(bound, trials, levels)
     rows = run_tables(files, layered, bound, trials, places.home, root, lambda path: not is_packaged(path))

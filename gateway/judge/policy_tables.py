@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 
+from gateway.config.compiling import compiled_once
 from gateway.config.layers import TESTS_ENDING, read_file
 from gateway.config.load import tool_names
 from gateway.core.errors import CallError, ConfigError, Problem
@@ -23,7 +24,6 @@ from gateway.judge.policy_tests import (
     rules_of,
 )
 from gateway.model.changes import KEEP
-from gateway.policy.compile import compile_policy
 from gateway.policy.table import Policy
 
 TYPE_CHECKING = False
@@ -147,7 +147,7 @@ class _Upper:
             layered = read_layers(files, self._trials.registry, self._root)
             bound = [self._trials.rebased(each, self._home) for each in layered.bound]
             values = {name: setting.value for name, setting in layered.settings.items()}
-            compiled = compile_policy(bound, home=self._trials.world.home)
+            compiled = compiled_once(bound, home=self._trials.world.home)
             policy = Policy(
                 **compiled,
                 levels=values.get("levels", {}),

@@ -210,16 +210,10 @@ def rules_of(verdict: Verdict) -> Iterator[Rule]:
 
 def read_layers(files: Sequence[File], registry: Registry, root: str) -> Layered:
     """Policy files parsed and bound, every project in them trusted. Raises ConfigError."""
-    from gateway.spec.policy import parse_policy
+    from gateway.config.compiling import reader
 
-    tools = tool_names(registry)
-    return bind(
-        files,
-        lambda content, path: parse_policy(content, path, tools),
-        root=root,
-        trusted=lambda _digest: True,
-        all_trusted=True,
-    )
+    parse = reader(lambda: tool_names(registry))
+    return bind(files, parse, root=root, trusted=lambda _digest: True, all_trusted=True)
 
 
 def stack_for(paths: Sequence[str], root: str) -> list[File]:

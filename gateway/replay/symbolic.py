@@ -11,7 +11,7 @@ import json
 import time
 
 from gateway.config.binding import bind
-from gateway.config.compiling import reader
+from gateway.config.compiling import compiled_once, reader
 from gateway.config.descriptions import find_descriptions
 from gateway.config.layers import find_files, read_file
 from gateway.config.load import Options, tool_files, tool_names
@@ -26,7 +26,6 @@ from gateway.policy.algebra.dimensions import everything
 from gateway.policy.algebra.languages import UndecidedError
 from gateway.policy.algebra.regions import overlap, uncovered
 from gateway.policy.algebra.sets import Some, Texts
-from gateway.policy.compile import compile_policy
 from gateway.policy.lint.clauses import clauses_of, is_expired
 from gateway.policy.lint.coverage import STRICTER, Cover, comparable
 from gateway.policy.lint.witness import Shown, call_at
@@ -117,7 +116,7 @@ class Half:
         self.home = self.trials.world.home
         self.settings = {name: setting.value for name, setting in layered.settings.items()}
         self.context = self.trials.context(mode=str(self.settings.get("mode", "default")))
-        self.policy = Policy(**compile_policy(bound, home=self.home), levels=self.settings.get("levels", {}))
+        self.policy = Policy(**compiled_once(bound, home=self.home), levels=self.settings.get("levels", {}))
         now = time.time()
         self.clauses = [each for each in comparable(clauses_of(bound, self.home, [])) if not is_expired(each.rule, now)]
         self.cover = Cover(self.clauses)

@@ -14,13 +14,11 @@ import time
 from gateway.approval.saved_rules import document_of, entry_of, rule_id, rule_text
 from gateway.config.load import tool_names
 from gateway.core.value import Value
-from gateway.judge.linting import traits_of
 from gateway.judge.policy_tests import is_packaged
 from gateway.model.decision import Decision
 from gateway.policy.always import MAX_ALTERNATIVES, MAX_PATHS, join, likely
 from gateway.policy.change import Trial
 from gateway.policy.lint.clauses import is_expired
-from gateway.policy.lint.lint import lint
 from gateway.policy.table import judged_as
 from gateway.policy.wording import shortened, visible
 from gateway.replay.parts import POOL
@@ -154,6 +152,5 @@ def _narrower(clauses: dict[str, None], trying: Trying) -> str:
     text = rule_text(list(groups.values()))
     name = rule_id(text)
     half = trying.half(trying.side({name: text}))
-    found = lint(half.bound, traits_of(half.registry), home=half.home, now=time.time())
-    held = any(each.id in _CONTAINED and each.rule == name for each in found)
+    held = any(each.id in _CONTAINED and each.rule == name for each in trying.odd(half))
     return text if held else ""

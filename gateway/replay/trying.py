@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
     from typing import Any
 
+    from gateway.policy.lint.lint import Finding
     from gateway.replay.compare import Progress
     from gateway.replay.judging import Anew, Note, Side
 
@@ -121,18 +122,17 @@ class Trying:
         """What takes part in allowing a harmful call that is not allowed without it."""
         new = self.half(side)
         found: set[str] = set()
+        contexts = [new.trials.context(mode=mode, confined=each) for mode in _MODES for each in (True, False)]
         for asked in (*harm(), *MORE_HARM):
             text = shown(asked, _WORLD)
-            for mode in _MODES:
-                for confined in (True, False):
-                    context = new.trials.context(mode=mode, confined=confined)
-                    try:
-                        now = new.trials.verdict(text, new.policy, context)
-                        if now.decision is Decision.ALLOW:
-                            was = self.before.trials.verdict(text, self.before.policy, context)
-                            found.update(used(now) if was.decision is not Decision.ALLOW else ())
-                    except CallError:
-                        continue  # nothing runs
+            for context in contexts:
+                try:
+                    now = new.trials.verdict(text, new.policy, context)
+                    if now.decision is Decision.ALLOW:
+                        was = self.before.trials.verdict(text, self.before.policy, context)
+                        found.update(used(now) if was.decision is not Decision.ALLOW else ())
+                except CallError:
+                    continue  # nothing runs
         return found
 
     def half(self, side: Side) -> Half:
@@ -146,10 +146,18 @@ class Trying:
     def linted(self, side: Side) -> set[str]:
         """The rules that the linter has something to say about."""
         new = self.half(side)
-        levels = new.settings.get("levels", {})
-        every = lint(new.bound, traits_of(new.registry), home=new.home, now=time.time())
-        confirmed = confirm(every, new.bound, new.trials, levels)
-        return {each.rule for each in confirmed.findings if each.file.endswith(_FILE)}
+        found = confirm(self.odd(new), new.bound, new.trials, new.settings.get("levels", {}))
+        return {each.rule for each in found.findings}
+
+    def odd(self, half: Half) -> list[Finding]:
+        """What the linter says of the rules that are tried, before the engine was asked about it."""
+        return lint(
+            half.bound,
+            traits_of(half.registry),
+            home=half.home,
+            now=time.time(),
+            of=lambda file: file.endswith(_FILE),
+        )
 
     def failing(self, texts: Sequence[str]) -> set[str]:
         """Rules with which a test of the policies that hold fails that does not fail without them. Where none does by

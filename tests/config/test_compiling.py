@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from gateway.config import compiling
+from gateway.config.compiling import compiled_once
 from gateway.policy import commandpattern
 from gateway.policy.compile import Bound
 
@@ -34,20 +35,23 @@ def one(file: str) -> tuple[Bound, ...]:
 def test_the_same_is_compiled_once_and_whatever_differs_anew(compiled: list[Any]) -> None:
     asked = [(one("a"), "/h", False, ()), (one("b"), "/h", False, ()), (one("a"), "/g", False, ()),
              (one("a"), "/h", True, ()), (one("a"), "/h", False, (("~/.x", "/x"),))]  # fmt: skip
-    first, again = ([compiling._policy(*each) for each in asked] for _ in range(2))
+    first, again = (
+        [compiled_once(bound, home=home, fold=fold, moved=moved) for bound, home, fold, moved in asked]
+        for _ in range(2)
+    )
     assert (again, len(compiled)) == (first, len(asked))
 
 
 def test_what_is_written_into_the_rows_of_one_is_not_in_those_of_another(compiled: list[Any]) -> None:
-    compiling._policy(one("a"), "/h", False, ())["rules"][0].append("shown")
-    assert (compiling._policy(one("a"), "/h", False, ())["rules"], len(compiled)) == ([["a"]], 1)
+    compiled_once(one("a"), home="/h")["rules"][0].append("shown")
+    assert (compiled_once(one("a"), home="/h")["rules"], len(compiled)) == ([["a"]], 1)
 
 
 def test_only_the_last_few_are_kept(compiled: list[Any]) -> None:
     for number in range(compiling._MOST_POLICIES + 1):
-        compiling._policy(one("often"), "/h", False, ())
-        compiling._policy(one(str(number)), "/h", False, ())
-    compiling._policy(one("0"), "/h", False, ())
+        compiled_once(one("often"), home="/h")
+        compiled_once(one(str(number)), home="/h")
+    compiled_once(one("0"), home="/h")
     assert (len(compiled), len(compiling._policies)) == (compiling._MOST_POLICIES + 3, compiling._MOST_POLICIES)
 
 

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import json
 import os
+from itertools import product
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from fuzzing import share
 
 from gateway.approval.proposals import Proposals
 from gateway.approval.saved_rules import SavedRules
@@ -101,10 +103,18 @@ def test_what_a_person_agrees_to_at_a_terminal_is_saved_where_always_saves(seat:
     assert seat.saved.list()[0].id == f"always-{name}"
 
 
-@pytest.mark.parametrize("answer", ["\n", "n\n", "", "yes!\n"])
-def test_anything_but_a_yes_saves_nothing(seat: Seat, person, answer: str) -> None:
-    name = seat.refused("touch out/a")
+@pytest.mark.parametrize(
+    ("answer", "is_yes"),
+    [("y\n", True), ("YES\n", True), (" y \n", True), ("\n", False), ("n\n", False), ("", False), ("yes!\n", False)],
+)
+def test_anything_but_a_yes_is_a_no(person, answer: str, is_yes: bool) -> None:
     person(answer)
+    assert consent.agreed("sure?", "this") is is_yes
+
+
+def test_without_a_yes_nothing_is_saved(seat: Seat, person) -> None:
+    name = seat.refused("touch out/a")
+    person("yes!\n")
     assert proposals.accept(name, cwd=seat.root) == 1
     assert (seat.saves(), seat.kept.get(name) is None) == ([], False)
 
@@ -223,8 +233,7 @@ def test_no_way_round_the_command_accepts_or_changes_what_is_kept(seat: Seat, in
     assert (seat.saves(), name in [each.id for each in seat.kept.list()], seat.kept.rejected()) == ([], True, ())
 
 
-@pytest.mark.parametrize("text", ACCEPTS)
-@pytest.mark.parametrize("front", ["library", "exec", "run", "hook"])
+@pytest.mark.parametrize(("text", "front"), share(product(ACCEPTS, ("library", "exec", "run", "hook")), 3))
 def test_no_agent_can_accept_or_reject_from_inside_of_any_front(seat: Seat, in_process, front: str, text: str) -> None:
     name = seat.refused("touch out/a")
     line = text.format(name)

@@ -36,8 +36,12 @@ def bound(text: str, layer: str = "user", file: str = "", **more: Any) -> Bound:
 
 
 def found(*files: Bound) -> list[tuple[str, str]]:
-    """What is found, without what is only supposed until the engine was asked."""
+    """What is found, without what is only supposed until the engine was asked. Whoever asks about one file is told the
+    same of it."""
     findings = lint(files, TRAITS, home=HOME, now=NOW)
+    for file in {each.file for each in files}:
+        of_one = lint(files, TRAITS, home=HOME, now=NOW, of=file.__eq__)
+        assert of_one == [each for each in findings if each.file == file]
     return [(finding.id, finding.severity) for finding in findings if finding.proof != "reached"]
 
 

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import sys
 from contextlib import redirect_stdout
+from functools import cache
 from importlib import import_module
 from io import StringIO
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+from typer.main import get_command
 
 from gateway.core.errors import EXIT_USAGE, ConfigError, Problem
 from gateway.frontends.arguments import CHECK, EXEC, EXPLAIN, HOOK, RUN, typed
@@ -102,7 +104,15 @@ def run_typer(words: Sequence[str]) -> int:
 
 
 def _run(words: Sequence[str]) -> object:
-    return build(words[0])(list(words), prog_name="gateway", standalone_mode=False)
+    only = words[0] if words[0] in (*_COMMANDS, *_GROUPS) else ""
+    return _made(only).main(list(words), prog_name="gateway", standalone_mode=False)
+
+
+@cache
+def _made(only: str) -> Any:
+    """What typer makes of the functions of a command or group, or of all: whoever calls several in one process has it
+    made once."""
+    return get_command(build(only))
 
 
 def _show_version(wanted: bool) -> None:

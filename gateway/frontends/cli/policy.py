@@ -243,7 +243,14 @@ def lint(
 
         stack = find_files(here, options.root, policies=options.policies)
     descriptions = find_descriptions(here, options.root, policies=options.policies)
-    confirmed = linted(stack, registry, here, options.root, descriptions)
+    tables = [name.removesuffix(".yaml") + TESTS_ENDING for name in files or ()]
+    wanted = {os.path.realpath(name) for name in (*(files or ()), *tables)}
+
+    def is_told(path: str) -> bool:
+        # Nobody can change what is packaged, and it need not decide everywhere.
+        return os.path.realpath(path) in wanted if files else not is_packaged(path)
+
+    confirmed = linted(stack, registry, here, options.root, descriptions, of=is_told)
     findings = list(confirmed.findings)
     if unused is not None:
         from gateway.frontends.unused_rules import unused_rules
@@ -252,13 +259,8 @@ def lint(
         remarks, why_none = unused_rules(os.path.join(here.state, RECORD), unused, since, bound)
         findings += remarks
         complain(f"note: {why_none}\n" if why_none else "")
-    if files:
-        tables = [name.removesuffix(".yaml") + TESTS_ENDING for name in files]
-        wanted = {os.path.realpath(name) for name in (*files, *tables)}
-        findings = [finding for finding in findings if os.path.realpath(finding.file) in wanted]
-    else:  # nobody can change what is packaged, and it need not decide everywhere
-        findings = [finding for finding in findings if not is_packaged(finding.file)]
-        findings += [] if policies else not_read(here, options.root)
+    findings = [finding for finding in findings if is_told(finding.file)]
+    findings += [] if files or policies else not_read(here, options.root)
     shape = _shape(format, json)
     if shape in _REVIEWS:
         from gateway.frontends.policy_reports import lint_results

@@ -91,12 +91,13 @@ def findings(document: Document, texts: Mapping[str, str]) -> list[Remark]:
     try:
         registry = load_tools(here, tool_files(here, _options(document)))
         stack = _stack(document, texts)
-        found = linted(stack, registry, here, document.root, find_descriptions(here, document.root)).findings
+        described = find_descriptions(here, document.root)
+        found = linted(stack, registry, here, document.root, described, of=lambda file: _real(file) == document.path)
     except ConfigError as error:
         return _told(document, error)
     return [
         Remark(each.severity, each.line, 0, message=_message(each.message, each.shown, each.remedy), rule=each.id)
-        for each in found
+        for each in found.findings
         if _real(each.file) == document.path
     ]
 

@@ -21,7 +21,7 @@ from gateway.policy.lint.witness import witness
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Sequence, Set
     from typing import Any
 
     from gateway.policy.algebra.regions import Point, Region
@@ -37,9 +37,9 @@ def comparable(clauses: Sequence[Clause]) -> list[Clause]:
     return [clause for clause in clauses if clause.lane in STRICTER and clause.bound.level == "enforce"]
 
 
-def covered(judged: Sequence[Clause], cover: Cover) -> Iterator[Finding]:
-    """Duplicates, rules under stricter ones, and rules that others imply, alone or together; one finding a rule.
-    `judged`: of which `cover` was made."""
+def covered(judged: Sequence[Clause], cover: Cover, files: Set[str]) -> Iterator[Finding]:
+    """Duplicates, rules under stricter ones, and rules that others imply, alone or together; one finding a rule, for
+    all rules of some files. `judged`: of which `cover` was made."""
     doubled = set()
     for clause, first in _duplicates(judged):
         doubled.add(clause.number)
@@ -48,6 +48,10 @@ def covered(judged: Sequence[Clause], cover: Cover) -> Iterator[Finding]:
     for clause in judged:
         if clause.number not in doubled:
             by_rule.setdefault(clause.number, []).append(clause)
+    # Which of the others are useless themselves takes long to say, and only ever leaves less that could cover a rule.
+    asked = [alternatives for alternatives in by_rule.values() if alternatives[0].bound.file in files]
+    if len(asked) < len(by_rule) and not any(_may_be_covered(alternatives, cover) for alternatives in asked):
+        return
     gone = set(doubled)
     left = []
     for number, alternatives in by_rule.items():
@@ -62,6 +66,11 @@ def covered(judged: Sequence[Clause], cover: Cover) -> Iterator[Finding]:
         if together:
             gone.add(alternatives[0].number)
             yield _useless(alternatives[0], list({id(wide): wide for each in together for wide in each}.values()))
+
+
+def _may_be_covered(alternatives: Sequence[Clause], cover: Cover) -> bool:
+    """Whether all other rules together leave nothing of a rule, be they useless themselves or not."""
+    return all(cover.alone(clause) or cover.together(clause, set()) for clause in alternatives)
 
 
 def _all_of(found: Iterable[list[Clause]]) -> list[list[Clause]]:

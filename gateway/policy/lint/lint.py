@@ -18,7 +18,7 @@ from gateway.policy.lint.wide import too_wide
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
     from typing import Any
 
     from gateway.policy.compile import Bound
@@ -26,9 +26,18 @@ if TYPE_CHECKING:
 SEVERITIES = ("error", "warning", "info")
 
 
-def lint(bound: Sequence[Bound], tools: Mapping[str, ToolTraits], *, home: str, now: float) -> list[Finding]:
-    """All findings on the rules of all layers, in the order of the files. The order of rules does not matter to
-    what is found, only to which of two equal rules is named."""
+def lint(
+    bound: Sequence[Bound],
+    tools: Mapping[str, ToolTraits],
+    *,
+    home: str,
+    now: float,
+    of: Callable[[str], bool] = lambda _file: True,
+) -> list[Finding]:
+    """All findings on the rules of the files that are asked about, of all layers, in the order of the files; what the
+    rules of the others hold for counts as ever. The order of rules does not matter to what is found, only to which of
+    two equal rules is named."""
+    files = {each.file for each in bound if of(each.file)}
     found: list[Finding] = []
     clauses = clauses_of(bound, home, found)
     useless = set()
@@ -38,20 +47,24 @@ def lint(bound: Sequence[Bound], tools: Mapping[str, ToolTraits], *, home: str, 
         if wrong:
             useless.add(clause.number)
             continue
+        if clause.bound.file not in files:
+            continue
         found += surprising(clause)
         found += expressions(clause)
         found += too_wide(clause, tools)
     judged = comparable([clause for clause in clauses if clause.number not in useless])
     cover = Cover(judged)
-    found += covered(judged, cover)
-    for clause in judged:
+    found += covered(judged, cover, files)
+    asked = [clause for clause in judged if clause.bound.file in files]
+    for clause in asked:
         found += reaching(clause, cover)
         found += silent_modes(clause, cover)
-    for alternatives in _excepting(judged):
+    for alternatives in _excepting(asked):
         found += empty_exceptions(alternatives)
     found += _exceptions(bound, now)
     found += _left_out(bound)
     order = {each.file: place for place, each in reversed(list(enumerate(bound)))}
+    found = [each for each in found if each.file in files]
     return sorted(dict.fromkeys(found), key=lambda each: (order[each.file], each.line, each.id, each.message))
 
 
