@@ -129,25 +129,21 @@ def test_a_question_that_comes_is_shown_at_once_and_answered_by_a_click(seen: Se
 
 
 def test_no_script_clicks_for_a_person_and_no_click_comes_too_soon(seen: Seen):
+    seen.page.clock.install()
     seen.goes("/pending")
+    seen.page.clock.pause_at(seen.page.evaluate("Date.now()") + 60_000)  # however slow this machine is
+    waits = seen.running.gateway("exec", "--", "touch", "scripted")
     card = seen.page.locator("[data-question]")
-    told = card.get_by_text("look at it, then choose").or_(card.get_by_text("That came too soon"))
-    for tries in range(8):  # on a busy machine a click of ours may come late, and is an answer
-        name = f"scripted{tries}"
-        waits = seen.running.gateway("exec", "--", "touch", name)
-        card.wait_for()
-        card.get_by_role("button", name="Allow once").click()
-        until(lambda: told.count() or waits.poll() is not None)  # noqa: B023 - it is called at once
-        if waits.poll() is None:
-            break
-        waits.communicate(timeout=patience(5))
-        until(lambda: not card.count())
-    seen.page.wait_for_timeout(700)
+    card.wait_for()
+    card.get_by_role("button", name="Allow once").click()
+    card.get_by_text("look at it, then choose").wait_for()
+    seen.page.wait_for_timeout(700)  # the server has a clock of its own
+    seen.page.clock.run_for(700)
     seen.page.evaluate("document.querySelector('[data-answer=once]').click()")
     card.get_by_label("With a refusal, tell the model").fill("write it elsewhere")
     card.get_by_role("button", name="Refuse").click()
     assert "write it elsewhere" in waits.communicate(timeout=patience(5))[0]
-    assert not (seen.running.project / name).exists()
+    assert not (seen.running.project / "scripted").exists()
 
 
 def test_calls_stand_on_the_page_as_they_are_decided_and_lead_to_why(seen: Seen):
