@@ -6,6 +6,7 @@ import os
 import shutil
 import stat
 import tempfile
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -43,8 +44,9 @@ class Never:
 class Bench:
     """`home` holds the project `p`, which calls are made from, `out`, which is open, and `deny`, which is closed."""
 
-    def __init__(self, base: str, cache: str = "") -> None:
-        """`cache`: a folder with what was compiled before, for this very `base`; one of its own without."""
+    def __init__(self, base: str, cache: str = "", like: Gateway | None = None) -> None:
+        """`cache`: a folder with what was compiled before, for this very `base`; one of its own without. `like`: the
+        gateway of a world that was in this place before."""
         self.home = f"{base}/home"
         self.project = f"{self.home}/p"
         for folder in (f"{self.project}/.git", f"{self.home}/out", f"{self.home}/deny", f"{base}/config"):
@@ -52,7 +54,11 @@ class Bench:
         Path(base, "config", "policy.yaml").write_text(POLICY, encoding="utf-8")
         Path(self.home, "deny", "key").write_text("SECRET\n", encoding="utf-8")
         where = Places(f"{base}/etc", f"{base}/config", f"{base}/state", cache or warm(f"{base}/cache"), self.home)
-        self.gateway = Gateway(Options(self.project), where=where, environment={"PATH": "/usr/bin:/bin"})
+        environment = {"PATH": "/usr/bin:/bin"}
+        if like is None:
+            self.gateway = Gateway(Options(self.project), where=where, environment=environment)
+        else:
+            self.gateway = like.afresh(self.project, environment)
         self.session = Session(self.gateway.context)
         self.cancel: Any = Never()
         self.may_read: Callable[[str], bool] = lambda path: not path.startswith(f"{self.home}/deny")
@@ -133,21 +139,38 @@ def _content(path: bytes) -> bytes:
         os.seteuid(mine)
 
 
+class Shelf:
+    """Where worlds are made, one after the other in one place, so that their policy is compiled and read once."""
+
+    def __init__(self, folder: str) -> None:
+        self._folder = folder
+        self._cache = warm(f"{folder}/cache")
+        self._number = 0
+        self._gateway: Gateway | None = None
+
+    @contextmanager
+    def world(self) -> Iterator[Bench]:
+        """A new one; what became of it stays under another name."""
+        now = f"{self._folder}/now"
+        made = Bench(now, self._cache, self._gateway)
+        self._gateway = self._gateway or made.gateway.afresh(made.project, made.gateway.environment)
+        with made.session:
+            yield made
+        self._number += 1
+        os.rename(now, f"{self._folder}/{self._number}")
+
+
 @pytest.fixture(scope="module")
-def shelf(tmp_path_factory: pytest.TempPathFactory) -> str:
-    """Where the worlds of a module are made, one after the other in one place: their policy is compiled once."""
-    found = os.path.realpath(tmp_path_factory.mktemp("bench"))
-    warm(f"{found}/cache")
-    return found
+def shelf(tmp_path_factory: pytest.TempPathFactory) -> Shelf:
+    """Where the worlds of a module are made."""
+    return Shelf(os.path.realpath(tmp_path_factory.mktemp("bench")))
 
 
 @pytest.fixture
-def bench(shelf: str) -> Iterator[Bench]:
+def bench(shelf: Shelf) -> Iterator[Bench]:
     """The world, anew for each test."""
-    made = Bench(f"{shelf}/now", f"{shelf}/cache")
-    with made.session:
+    with shelf.world() as made:
         yield made
-    os.rename(f"{shelf}/now", f"{shelf}/{len(os.listdir(shelf))}")
 
 
 @pytest.fixture
