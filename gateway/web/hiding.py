@@ -59,6 +59,8 @@ def is_hiding(
     """Whether style declarations hide an element; None if they say nothing of it. Not `strict`: what scripts often undo
     as soon as a page is there does not count. `behind`: the colour that is behind the element, where that is known."""
     found = _resolved(declared(declarations))
+    if not found:
+        return None
     display, visibility = found.get("display"), found.get("visibility")
     if display == "none" or visibility in ("hidden", "collapse") or found.get("content-visibility") == "hidden":
         return True

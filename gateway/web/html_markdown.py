@@ -168,6 +168,7 @@ class Cleaner(HTMLParser):
         # What is known of the colours of text, and of what is behind it, in each open element.
         self._colours: list[tuple[Colour | None, Colour | None]] = []
         self._open_by_tag: dict[str, int] = {}
+        self._skipping = 0  # of the open elements those that hold no text
         self._count = 0
         self._size = 0
         self._is_told = False
@@ -203,6 +204,7 @@ class Cleaner(HTMLParser):
         self._open.append((tag, written, unseen))
         self._colours.append((ink, behind))
         self._open_by_tag[tag] = self._open_by_tag.get(tag, 0) + 1
+        self._skipping += tag in _SKIPPED
 
     def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         """`<br/>`; of other tags a browser takes no notice of the slash."""
@@ -260,8 +262,7 @@ class Cleaner(HTMLParser):
 
     def _is_inside(self) -> tuple[bool, bool]:
         """Whether this stands in what is no text, and in what is not shown."""
-        skipped = any(self._open_by_tag.get(tag) for tag in _SKIPPED) if self._open else False
-        return skipped, bool(self._open) and self._open[-1][2]
+        return self._skipping > 0, bool(self._open) and self._open[-1][2]
 
     def _is_unseen(self, tag: str, given: dict[str, str], ink: Colour | None, behind: Colour | None) -> bool:
         if ink is not None and behind is not None and contrast(ink, behind) < LEAST_CONTRAST:
@@ -290,6 +291,7 @@ class Cleaner(HTMLParser):
             tag, written, _unseen = self._open.pop()
             self._colours.pop()
             self._open_by_tag[tag] -= 1
+            self._skipping -= tag in _SKIPPED
             if written:
                 self.out.append(f"</{tag}>")
 

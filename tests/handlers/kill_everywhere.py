@@ -1,9 +1,9 @@
 """A program of its own: a file is written by a process that is killed before, then after, each call to the system.
 
-    python kill_everywhere.py BASE TOOL
+    python kill_everywhere.py BASE TOOL…
 
-BASE is an empty folder. It prints one line for each death: what the file held then, what lay beside it, and whether the
-next write came through; the last line is that of the process that was not killed.
+BASE is an empty folder. For each tool it prints a line for each death: what the file held then, what lay beside it, and
+whether the next write came through; the last line is that of the process that was not killed.
 """
 
 from __future__ import annotations
@@ -67,11 +67,10 @@ def state(path: str) -> str:
     return {OLD: "old", NEW: "new", OLD.replace("old", "new"): "new"}.get(text, f"torn: {len(text)}")
 
 
-def main(base: str, tool: str) -> None:
-    bench = bench_in(base)
+def tried(bench: Any, tool: str) -> None:
     for number in range(400):
         moment, after = divmod(number, 2)
-        name = f"d{number}/a"
+        name = f"{tool}{number}/a"
         target = bench.path(name)
         if tool != "Create":
             bench.write(name, OLD)
@@ -84,7 +83,7 @@ def main(base: str, tool: str) -> None:
             os._exit(0)
         _, status = os.waitpid(child, 0)
         was_killed = os.WIFSIGNALED(status)
-        found = {"killed": was_killed, "state": state(target)}
+        found = {"tool": tool, "killed": was_killed, "state": state(target)}
         if os.path.exists(target):
             found["mode"] = oct(os.stat(target).st_mode & 0o777)
             bench("Read", file_path=name, limit=1)
@@ -97,4 +96,6 @@ def main(base: str, tool: str) -> None:
 
 
 if __name__ == "__main__":
-    main(sys.argv[1], sys.argv[2])
+    in_base = bench_in(sys.argv[1])
+    for each in sys.argv[2:]:
+        tried(in_base, each)

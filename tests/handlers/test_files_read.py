@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 import os
+import re
 import subprocess
 import sys
 import time
@@ -44,8 +45,8 @@ def test_a_file_is_shown_with_numbered_lines_up_to_two_thousand(bench: Any) -> N
 
 
 def test_a_large_file_is_read_by_offset_without_reading_it_whole(bench: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    path = bench.write("big", b"".join(b"%07d\n" % number for number in range(1, 1_300_001)))
-    assert os.stat(path).st_size > 10_000_000
+    path = bench.write("big", b"".join(b"%07d\n" % number for number in range(1, 330_001)))
+    assert os.stat(path).st_size > 2_500_000
     monkeypatch.setattr("gateway.handlers.files.time_ns", lambda: time.time_ns() + 10 * 10**9)
     monkeypatch.setattr("gateway.calls.reads.time_ns", lambda: time.time_ns() + 10 * 10**9)
     looked: list[int] = []
@@ -57,18 +58,18 @@ def test_a_large_file_is_read_by_offset_without_reading_it_whole(bench: Any, mon
         return found
 
     monkeypatch.setattr(os, "pread", counted)
-    first = bench("Read", file_path="big", offset=1_000_000, limit=2)
-    assert first.blocks[0] == Text("1000000\t1000000\n1000001\t1000001")
+    first = bench("Read", file_path="big", offset=300_000, limit=2)
+    assert first.blocks[0] == Text("300000\t0300000\n300001\t0300001")
     looked.clear()
     for page in range(10):
-        at = 1_000_002 + 2 * page
-        assert bench("Read", file_path="big", offset=at, limit=2).blocks[0].text.startswith(f"{at}\t{at}\n")
+        at = 300_002 + 2 * page
+        assert bench("Read", file_path="big", offset=at, limit=2).blocks[0].text.startswith(f"{at}\t{at:07}\n")
     assert sum(looked) <= 10 * 5 * 65_536
     looked.clear()
-    bench("Read", file_path="big", offset=1_000_002, limit=2)
+    bench("Read", file_path="big", offset=300_002, limit=2)
     assert sum(looked) <= 2 * 65_536
     # What was known by its stamp can be edited, and is not once it has changed.
-    bench("Edit", file_path="big", old_string="1300000", new_string="the end")
+    bench("Edit", file_path="big", old_string="0330000", new_string="the end")
     with open(path, "ab") as file:
         file.write(b"more\n")
     with pytest.raises(Failure, match="has changed since it was read"):
@@ -280,21 +281,20 @@ def test_a_page_without_text_is_shown_by_its_pictures(bench: Any) -> None:
     assert isinstance(blocks[2], Image)
 
 
-@pytest.mark.parametrize(
-    ("pages", "message"),
-    [
-        ("0", "must be a number from 1 or a range such as 1-5 (got `0`)"),
-        ("3-1", "must be a number from 1 or a range such as 1-5 (got `3-1`)"),
-        ("1-21", "at most 20 pages at once"),
-        ("13", "has only 12 pages. Ask for one of those."),
-        ("", 'has 12 pages. Say which with `pages`, such as "1-10" (at most 20).'),
-    ],
-)
-def test_pages_that_cannot_be_shown_are_refused_with_those_that_can(bench: Any, pages: str, message: str) -> None:
+NO_PAGES = {
+    "0": "must be a number from 1 or a range such as 1-5 (got `0`)",
+    "3-1": "must be a number from 1 or a range such as 1-5 (got `3-1`)",
+    "1-21": "at most 20 pages at once",
+    "13": "has only 12 pages. Ask for one of those.",
+    "": 'has 12 pages. Say which with `pages`, such as "1-10" (at most 20).',
+}
+
+
+def test_pages_that_cannot_be_shown_are_refused_with_those_that_can(bench: Any) -> None:
     bench.write("a.pdf", pdf([f"page {number}" for number in range(12)]))
-    with pytest.raises(Failure) as failure:
-        bench("Read", file_path="a.pdf", **({"pages": pages} if pages else {}))
-    assert message in str(failure.value)
+    for pages, message in NO_PAGES.items():
+        with pytest.raises(Failure, match=re.escape(message)):
+            bench("Read", file_path="a.pdf", **({"pages": pages} if pages else {}))
     assert bench("Read", file_path="a.pdf", pages="12").blocks[1] == Text("--- page 12\npage 11")
 
 

@@ -28,10 +28,8 @@ ROOT = Path(__file__).parents[2]
 
 
 # All go one way; each of its two beginnings in every run, each tool in a thorough one.
-@pytest.mark.parametrize(("tool", "before"), share([("Write", "old"), ("Edit", "old"), ("Create", "missing")], 2))
-def test_a_writer_killed_at_any_moment_leaves_the_old_file_or_the_new_one(
-    tmp_path: Path, tool: str, before: str
-) -> None:
+def test_a_writer_killed_at_any_moment_leaves_the_old_file_or_the_new_one(tmp_path: Path) -> None:
+    tools = dict(share([("Write", "old"), ("Edit", "old"), ("Create", "missing")], 2))
     environment = {
         "PATH": os.environ["PATH"],
         "PYTHONPATH": os.pathsep.join((str(ROOT), str(ROOT / "tests"))),
@@ -39,22 +37,24 @@ def test_a_writer_killed_at_any_moment_leaves_the_old_file_or_the_new_one(
     }
     program = Path(__file__).parent / "kill_everywhere.py"
     done = subprocess.run(
-        [sys.executable, str(program), str(tmp_path), tool],
+        [sys.executable, str(program), str(tmp_path), *tools],
         capture_output=True,
         text=True,
         env=environment,
         timeout=300,
         check=False,
     )
-    found = [json.loads(line) for line in done.stdout.splitlines()]
+    told = [json.loads(line) for line in done.stdout.splitlines()]
     assert (done.returncode, done.stderr) == (0, "")
-    assert [each["killed"] for each in found] == [True] * (len(found) - 1) + [False]
-    assert len(found) > 20
-    assert {each["state"] for each in found[:-1]} == {before, "new"}
-    assert found[-1]["state"] == "new"
-    if before == "old":
-        assert {each["mode"] for each in found} == {"0o640"}
-    assert [each["next"] for each in found] == [["new", ["a"]]] * len(found)
+    for tool, before in tools.items():
+        found = [each for each in told if each["tool"] == tool]
+        assert [each["killed"] for each in found] == [True] * (len(found) - 1) + [False]
+        assert len(found) > 20
+        assert {each["state"] for each in found[:-1]} == {before, "new"}
+        assert found[-1]["state"] == "new"
+        if before == "old":
+            assert {each["mode"] for each in found} == {"0o640"}
+        assert [each["next"] for each in found] == [["new", ["a"]]] * len(found)
 
 
 def held(path: str, kind: str = "file") -> Any:

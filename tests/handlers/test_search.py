@@ -453,17 +453,29 @@ def deepen() -> Iterator[Callable[[Path, int], None]]:
 
     def make(folder: Path, depth: int) -> None:
         made.append((folder, depth))
-        path = str(folder) + "/d" * depth
-        os.makedirs(folder / "d")
-        for level in range(2, depth + 1):
-            os.mkdir(str(folder) + "/d" * level)
-        Path(path, "deepest").write_text("needle\n", encoding="utf-8")
+        here = os.open(folder, os.O_RDONLY)
+        for _ in range(depth):
+            os.mkdir("d", dir_fd=here)
+            here = gone(here, "d")
+        os.close(here)
+        Path(str(folder) + "/d" * depth, "deepest").write_text("needle\n", encoding="utf-8")
 
     yield make
     for folder, depth in made:
-        os.unlink(str(folder) + "/d" * depth + "/deepest")
-        for level in range(depth, 0, -1):
-            os.rmdir(str(folder) + "/d" * level)
+        here = os.open(str(folder) + "/d" * depth, os.O_RDONLY)
+        os.unlink("deepest", dir_fd=here)
+        for _ in range(depth):
+            here = gone(here, "..")
+            os.rmdir("d", dir_fd=here)
+        os.close(here)
+
+
+def gone(here: int, name: str) -> int:
+    """The folder of a name in one that is left: to look the whole path up each time would take longest of all."""
+    try:
+        return os.open(name, os.O_RDONLY, dir_fd=here)
+    finally:
+        os.close(here)
 
 
 DEEPER = "(What lies more than 128 folders deep is left out. Name a folder nearer to it.)"

@@ -194,7 +194,11 @@ def test_results_are_bounded(search: Search, provider: str) -> None:
 def test_a_packed_answer_is_unpacked(search: Search, provider: str) -> None:
     search.answers(gzip.compress(json.dumps(ANSWERS[provider](ROWS)).encode()), Content_Encoding="gzip")
     assert len(search().output.data["results"]) == 3
-    search.answers(gzip.compress(b" " * 50_000_000), Content_Encoding="gzip")
+
+
+def test_an_answer_that_unpacks_to_too_much_is_refused(search: Search) -> None:
+    search.policy("brave", CONNECT)
+    search.answers(gzip.compress(b" " * ((20 << 20) + 1), 1), Content_Encoding="gzip")
     assert "unpacks to more than" in search().text
 
 

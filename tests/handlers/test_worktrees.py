@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from fuzzing import share
 
 from gateway.approval.person import Asked, Reply
 from gateway.model.call import RawCall
@@ -165,13 +166,24 @@ def unheld_commit(place: Path) -> str:
     return f"commit {done.stdout.strip()}"
 
 
-@pytest.mark.parametrize("spoil", [changed, staged, new, ignored, unheld_commit])
-def test_what_would_be_lost_stays_unless_the_person_agrees(repository: Repository, spoil: Any) -> None:
+SPOILING = [changed, staged, new, ignored, unheld_commit]
+
+
+@pytest.mark.parametrize("spoil", SPOILING)
+def test_what_would_be_lost_stays(repository: Repository, spoil: Any) -> None:
     place = repository.enter(branch="fix")
     lost = spoil(place)
     done = repository("ExitWorktree", remove=True)
     assert done.output.is_error
     assert f"The worktree stays: it would be lost with {lost}, and nobody is there to agree." in done.text
+    assert (place.exists(), repository.session.cwd) == (True, str(place))
+
+
+# What is shown to the person is what the test above has found in the refusal.
+@pytest.mark.parametrize("spoil", share(SPOILING, 5))
+def test_what_would_be_lost_goes_when_the_person_agrees(repository: Repository, spoil: Any) -> None:
+    place = repository.enter(branch="fix")
+    lost = spoil(place)
     repository.session.person = Asked(lambda _asked: [Reply(("Keep it",))])
     assert "the person does not agree" in repository("ExitWorktree", remove=True).text
     assert (place.exists(), repository.session.cwd) == (True, str(place))
