@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+
 from gateway.core.value import Value
 from gateway.policy import globs, paths
 
@@ -39,4 +41,10 @@ class Anchors(Value):
         if written.startswith(".") and "/" not in body and body not in (".", ".."):
             floating = True
         base = self.anywhere if floating else self.base
-        return paths.normalise(written, base=base, layer_root=self.layer, home=self.home, any_depth=self.forbids)
+        return _normalised(written, base, self.layer, self.home, self.forbids)
+
+
+@functools.lru_cache(maxsize=8192)
+def _normalised(written: str, base: str, layer: str, home: str, forbids: bool) -> str:
+    """Policies that are compiled one after another share most of their patterns."""
+    return paths.normalise(written, base=base, layer_root=layer, home=home, any_depth=forbids)

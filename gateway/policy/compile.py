@@ -88,6 +88,7 @@ class _Builder:
         self.contained: dict[str, dict[str, list[int]]] = {mode: {} for mode in MODES}
         self.requires: list[int] = []
         self.asks_branch = False
+        self.asks_time = False
         self.contains: dict[str, None] = {}
         self.excepting: list[tuple[int, str]] = []
         self.problems: list[Problem] = []
@@ -125,6 +126,10 @@ class _Builder:
             bounds = (rule["delegate"] or {}).get("within") or {}
             if any("branch" in when for when in (*choices, *rule["except"], bounds)):
                 self.asks_branch = True
+            if rule["expires"] or (rule["delegate"] or {}).get("until"):
+                self.asks_time = True
+            if any("time" in when for when in (*choices, *rule["except"], bounds)):
+                self.asks_time = True
             if any("contained" in each for each in (*choices, *rule["except"], bounds, rule["require"] or {})):
                 self.contains.update(dict.fromkeys((rule["id"], *([rule["excepts"]] if rule["excepts"] else []))))
             known: _Known = {}
@@ -222,7 +227,7 @@ class _Builder:
             "rules": self.rules,
             "clauses": self.clauses,
             "forbidding": [number for number, clause in enumerate(self.clauses) if _forbids(self.rules[clause[0]])],
-            "paths": paths.build(self.paths, fold=self.fold),
+            "paths": _path_index(tuple(self.paths), self.fold),
             "hosts": hosts.build(self.hosts),
             "commands": self.commands,
             "words": self.words,
@@ -232,9 +237,16 @@ class _Builder:
             "kinds_contained": {mode: _joined(self.kinds, more) for mode, more in self.contained.items() if more},
             "requires": self.requires,
             "asks_branch": self.asks_branch,
+            "asks_time": self.asks_time,
             "contains": list(self.contains),
             "delegations": any(row[SILENCES] >= 0 for row in self.rules),
         }
+
+
+@functools.lru_cache(maxsize=8)
+def _path_index(patterns: tuple[tuple[str, int], ...], fold: bool) -> paths.Index:
+    """For reading only: policies that differ in rules on something else have the same."""
+    return paths.build(patterns, fold=fold)
 
 
 def _joined(kinds: dict[str, list[int]], more: dict[str, list[int]]) -> dict[str, list[int]]:

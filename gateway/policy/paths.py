@@ -62,6 +62,20 @@ def build(patterns: Iterable[tuple[str, int]], *, fold: bool = False) -> Index:
     return trie.build(((*parsed(pattern), number) for pattern, number in patterns), fold=fold)
 
 
+_built: dict[tuple[tuple[tuple[str, int], ...], bool], Index] = {}
+_MOST_BUILT = 1024
+
+
+def build_once(patterns: tuple[tuple[str, int], ...], *, fold: bool = False) -> Index:
+    """The same, for reading only. What was asked for lately is not built again: policies share most of their rules."""
+    found = _built.get((patterns, fold))
+    if found is None:
+        if len(_built) >= _MOST_BUILT:
+            _built.clear()
+        found = _built[patterns, fold] = build(patterns, fold=fold)
+    return found
+
+
 def lookup(index: Index, path: str, *, folder: bool = True) -> list[int]:
     """The ids of all patterns that match, each once. `folder`: the path may be a folder, so that `build/` matches
     it; without, only what lies below does (allow rules, unless it is known to be one).

@@ -86,7 +86,8 @@ def _effect(kinds: Any, subject: Subject) -> int:
 
 
 def _prepare_paths(argument: Any, anchors: Anchors) -> Any:
-    return paths.build([(each, 0) for written in argument for each in anchors.patterns(written)], fold=anchors.fold)
+    found = tuple([(each, 0) for written in argument for each in anchors.patterns(written)])
+    return paths.build_once(found, fold=anchors.fold)
 
 
 def _path(index: Any, subject: Subject) -> int:

@@ -59,13 +59,13 @@ class Policy(Value):
     others need not be unpacked to know what is kept from a call. Everything else maps what a call shows (path,
     host, program and another word, word as written of any program, tool, kind of effect) to clauses,
     `kinds_contained` the kinds of what contained calls show, by mode, where allow rules speak of those alone.
-    `delegations`, `asks_branch`: whether any rule silences another, or tests the branch. `levels`: verdicts by
-    level that a policy sets. `revision`: digest of everything it was compiled from. `seen`: what the paths index
-    said of paths, kept by a process that judges many calls; None keeps nothing. `review`: what a reviewer is to see
-    (`gateway.model.decision.REVIEWS`), "" where no policy says. `contains`: ids of the rules for which it counts
-    whether a call is contained; `registries`: names of installers that may read from theirs
-    (`gateway.policy.installs`); `written`: what the sandbox lets calls write, as its setting has it; `contained`:
-    the mildest that becomes of their changes (`gateway.model.changes.BOUNDS`).
+    `delegations`, `asks_branch`, `asks_time`: whether any rule silences another, tests the branch, or holds at some
+    times alone. `levels`: verdicts by level that a policy sets. `revision`: digest of everything it was compiled from.
+    `seen`: what the paths index said of paths, kept by a process that judges many calls; None keeps nothing.
+    `review`: what a reviewer is to see (`gateway.model.decision.REVIEWS`), "" where no policy says. `contains`: ids of
+    the rules for which it counts whether a call is contained; `registries`: names of installers that may read from
+    theirs (`gateway.policy.installs`); `written`: what the sandbox lets calls write, as its setting has it;
+    `contained`: the mildest that becomes of their changes (`gateway.model.changes.BOUNDS`).
     """
 
     files: list[str]
@@ -83,6 +83,7 @@ class Policy(Value):
     requires: list[int]
     delegations: bool
     asks_branch: bool
+    asks_time: bool
     levels: dict[str, str]
     revision: str = ""
     seen: dict[str, list[int]] | None = None

@@ -20,7 +20,7 @@ from gateway.core.value import Value
 from gateway.judge.judge import Judge
 from gateway.judge.recorded import CONTAINS, Recorded
 from gateway.model.call import RawCall
-from gateway.policy.table import EXCEPT, EXPIRES, ID, LANE, LAYER, TEXT
+from gateway.policy.table import EXCEPT, ID, LANE, LAYER, TEXT
 from gateway.replay.blind import Blind
 from gateway.replay.decisions import Kept
 from gateway.tools.foreign import undescribed
@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from gateway.judge.pipeline import Understood
     from gateway.model.facts import Origin, Seen
     from gateway.model.verdict import Verdict
+    from gateway.policy.table import Policy
     from gateway.replay.decisions import Distinct
     from gateway.tools.tool import Tool
 
@@ -103,7 +104,6 @@ class Judges:
         self._folder = folder
         self._known: dict[Origin, Judge | str] = {}
         self._snapshots = dict(side.snapshots)
-        self._timed: dict[int, bool] = {}
 
     def of(self, origin: Origin) -> Judge | str:
         """Who judges decisions of this origin, or why nobody can."""
@@ -125,13 +125,6 @@ class Judges:
     def is_paused(self, origin: Origin) -> bool:
         """Whether what it was paused for counts."""
         return origin.paused and not self.side.policies
-
-    def asks_time(self, judge: Judge) -> bool:
-        """Whether what its policy says depends on when it is asked."""
-        found = self._timed.get(id(judge))
-        if found is None:
-            found = self._timed[id(judge)] = _asks_time(judge)
-        return found
 
     def _made(self, origin: Origin) -> Judge | str:
         options = Options(
@@ -162,15 +155,6 @@ class Judges:
 
 def _judge(options: Options, snapshot: Snapshot | None = None) -> Judge:
     return Judge(options, host=Blind(), environment={}, snapshot=snapshot)  # type: ignore[arg-type]
-
-
-def _asks_time(judge: Judge) -> bool:
-    policy = judge.loaded.policy
-    rows = [policy.rules[n] for n in range(len(policy.rules))]
-    if any(row[EXPIRES] for row in rows):
-        return True
-    clauses = [policy.clauses[n] for n in range(len(policy.clauses))]
-    return any(test[0] == "time" for _rule, tests, *_more in clauses for test in tests or ())
 
 
 class Judging:
@@ -257,7 +241,7 @@ class Judging:
             if isinstance(judge, str):
                 said.append(Said(problem=judge))
                 continue
-            timed = timed or judges.asks_time(judge)
+            timed = timed or judge.loaded.policy.asks_time
             its, missing = self._as_under(judge, then, seen)
             if judges.side.recorded and _revision(judge, seen) != each.policy:
                 said.append(Said(problem="the policy of another project has changed since"))
@@ -307,7 +291,9 @@ class Judging:
         key = (id(judge), id(then))
         found = self._protects.get(key)
         if found is None:
-            found = self._protects[key] = _protecting(judge) != _protecting(then)
+            policies = judge.loaded.policy, then.loaded.policy
+            is_same = policies[0].revision == policies[1].revision
+            found = self._protects[key] = not is_same and _protecting(policies[0]) != _protecting(policies[1])
         return found
 
     def close(self) -> None:
@@ -315,9 +301,8 @@ class Judging:
         self._kept.close()
 
 
-def _protecting(judge: Judge) -> list[Any]:
+def _protecting(policy: Policy) -> list[Any]:
     """What decides which paths are protected below trees, in a form that can be compared."""
-    policy = judge.loaded.policy
     indexed = frozenset(policy.paths[3])  # their patterns stand in the index, and in the rule's text
     rows = []
     for number in policy.forbidding:

@@ -195,7 +195,7 @@ class Remembering:
         if judges[0].understands_like(judges[1]):
             loaded = [judge.loaded_with(under[1], frozenset(under[2])) for judge in judges]
             changed = change(loaded[0], loaded[1])
-        timed = any(side.asks_time(judge) for side, judge in zip(sides, judges, strict=True))
+        timed = any(each.loaded.policy.asks_time for each in judges)
         return _Place(
             names, self._judging.recorded.revision(under), changed,
             protects_otherwise=self._judging.protect_otherwise(judges[1], then),

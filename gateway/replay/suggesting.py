@@ -21,7 +21,7 @@ from gateway.replay.decisions import Kept
 from gateway.replay.parts import POOL
 from gateway.replay.suggestions import Preset, Suggested, Suggestion
 from gateway.replay.symbolic import compared
-from gateway.replay.trying import EXAMPLES, Trying, frequent, is_of
+from gateway.replay.trying import EXAMPLES, Trying, frequent, is_of, refused_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -150,14 +150,13 @@ class Suggesting(Trying):
                 continue
             side = self.side_of(f"version: 1\nextends: [{name}]\n".encode())
             ids = {rule["id"] for each in self.half(side).bound if each.file == file for rule in each.rules}
-            if ids & (self.harmful(side) | self.refused(side)):
-                continue
+            judged = self.judged(side, used)
             ends = [
-                each for each in self.judged(side, used)
+                each for each in judged
                 if each.new.decision == "allow" and place_of(each.distinct) in agreed and ids & set(each.new.noted)
             ]  # fmt: skip
             questions = sum(each.distinct.agreed for each in ends)
-            if questions >= MIN_SUPPORT:
+            if questions >= MIN_SUPPORT and not ids & refused_of(judged) and not ids & self.harmful(side):
                 yield Preset(name, questions, frequent(ends))
 
     def told(self, rules: Mapping[str, list[Clause]], own: Sequence[Anew], yes: Sequence[Anew]) -> Suggested:

@@ -7,6 +7,7 @@ engine under both. Calls stand in the example world of `gateway policy test`.
 
 from __future__ import annotations
 
+import functools
 import json
 import time
 
@@ -80,7 +81,7 @@ class Unlogged(Value):
 
 def unlogged(old: Side, new: Side, root: str) -> Unlogged:
     """What two policies of a project decide differently. Raises ConfigError for one that is broken."""
-    return compared(Half(old, root), Half(new, root))
+    return compared(Half(old, root).compiled(), Half(new, root).compiled())
 
 
 def compared(old: Half, new: Half) -> Unlogged:
@@ -93,7 +94,7 @@ class Half:
     """One policy, ready to be compared and asked."""
 
     def __init__(self, side: Side, root: str) -> None:
-        """Raises ConfigError where it is broken."""
+        """Raises ConfigError where its files are broken."""
         here = places()
         snapshot = dict(side.snapshots).get(root)
         options = Options(root, root=root, policies=side.policies)
@@ -111,15 +112,33 @@ class Half:
         commands = described_by(described, layered, here)
         self.trials = Trials(registry, here, commands)
         self._read_by = (brought, commands)
-        self.bound = bound = [self.trials.rebased(each, here.home) for each in layered.bound]
+        self.bound = [self.trials.rebased(each, here.home) for each in layered.bound]
         self.registry = registry
         self.home = self.trials.world.home
         self.settings = {name: setting.value for name, setting in layered.settings.items()}
         self.context = self.trials.context(mode=str(self.settings.get("mode", "default")))
-        self.policy = Policy(**compiled_once(bound, home=self.home), levels=self.settings.get("levels", {}))
+
+    @functools.cached_property
+    def policy(self) -> Policy:
+        """In the example world. Raises ConfigError where its rules are broken."""
+        return Policy(**compiled_once(self.bound, home=self.home), levels=self.settings.get("levels", {}))
+
+    @functools.cached_property
+    def clauses(self) -> list[Clause]:
+        """Those of rules that hold today, as they are compared."""
         now = time.time()
-        self.clauses = [each for each in comparable(clauses_of(bound, self.home, [])) if not is_expired(each.rule, now)]
-        self.cover = Cover(self.clauses)
+        every = comparable(clauses_of(self.bound, self.home, []))
+        return [each for each in every if not is_expired(each.rule, now)]
+
+    @functools.cached_property
+    def cover(self) -> Cover:
+        """Which of them hold for all that another one holds for."""
+        return Cover(self.clauses)
+
+    def compiled(self) -> Half:
+        """The same. Raises ConfigError where its rules are broken."""
+        _ = self.policy
+        return self
 
     def read_with(self, other: Half) -> None:
         """Has calls understood once for both where they read them alike: with the same tools and descriptions."""

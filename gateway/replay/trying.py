@@ -69,7 +69,7 @@ class Trying:
         self._own = [each for each in layer_folders(places(), root) if each.layer == USER]
         self._roots: tuple[str, ...] = (root,)
         self.base = PRESENT if everywhere else side_with("present", root, LAYER, {})
-        self.before = Half(self.base, root)
+        self.before = Half(self.base, root).compiled()
         self._last: tuple[Side, Half] = self.base, self.before
 
     def look_into(self, roots: Iterable[str]) -> None:
@@ -111,12 +111,7 @@ class Trying:
 
     def refused(self, side: Side) -> set[str]:
         """What takes part in allowing a recorded call that was denied, or that somebody said no to."""
-        found: set[str] = set()
-        for each in self.judged(side, used):
-            was = each.distinct
-            if each.new.decision == "allow" and (was.refused or was.decision == "deny"):
-                found.update(each.new.noted)
-        return found
+        return refused_of(self.judged(side, used))
 
     def harmful(self, side: Side) -> set[str]:
         """What takes part in allowing a harmful call that is not allowed without it."""
@@ -162,8 +157,9 @@ class Trying:
     def failing(self, texts: Sequence[str]) -> set[str]:
         """Rules with which a test of the policies that hold fails that does not fail without them. Where none does by
         itself, all of them."""
-        before = self._failures(())
-        if self._failures(texts) <= before:
+        after = self._failures(texts)
+        before = self._failures(()) if after else set()
+        if after <= before:
             return set()
         alone = {rule_id(each) for each in texts if not self._failures((each,)) <= before}
         return alone or set(map(rule_id, texts))
@@ -173,6 +169,15 @@ class Trying:
         registry = self.before.registry
         report = run_tests(snapshot.files, (), registry, places(), self._root, snapshot.described, whole=True)
         return {(each.file, each.line, each.call, each.problem) for each in report.failures}
+
+
+def refused_of(judged: Iterable[Anew]) -> set[str]:
+    """What takes part in allowing one of these calls though it was denied, or somebody said no to it."""
+    found: set[str] = set()
+    for each in judged:
+        if each.new.decision == "allow" and (each.distinct.refused or each.distinct.decision == "deny"):
+            found.update(each.new.noted)
+    return found
 
 
 def _document(texts: Mapping[str, str]) -> bytes:

@@ -5,7 +5,11 @@ from __future__ import annotations
 import pytest
 
 from gateway.model.call import RawCall
+from gateway.policy import compile as compile_
+from gateway.policy import paths
 from gateway.policy.compile import epoch
+
+DAY = {"from": "09:00", "to": "17:00"}
 
 
 @pytest.mark.parametrize(
@@ -33,3 +37,30 @@ def test_a_date_holds_until_its_end_and_one_of_long_ago_is_over(text: str, expec
 def test_a_rule_that_is_over_allows_nothing(guard, expires: str, expected: str) -> None:
     rules = [{"allow": "Bash(npm test)", "expires": expires}]
     assert guard({"user": rules}).check(RawCall("Bash", {"command": "npm test"})).decision.word == expected
+
+
+@pytest.mark.parametrize(
+    ("rule", "expected"),
+    [
+        ({"ask": "Bash(make)"}, False),
+        ({"ask": "Bash(make)", "expires": "9999-12-31"}, True),
+        ({"ask": {"exec": "make", "time": DAY}}, True),
+        ({"ask": {"exec": "make"}, "except": {"time": DAY}}, True),
+        ({"ask": "Bash(make)", "delegate": {"to": "project"}}, False),
+        ({"ask": "Bash(make)", "delegate": {"to": "project", "until": "9999-12-31"}}, True),
+        ({"ask": "Bash(make)", "delegate": {"to": "project", "within": {"time": DAY}}}, True),
+    ],
+)
+def test_a_policy_whose_answers_depend_on_the_time_says_so(guard, rule: dict, expected: bool) -> None:
+    assert guard({"user": [{"id": "own", **rule}]}).loaded.policy.asks_time is expected
+
+
+def test_policies_that_share_rules_are_compiled_to_what_each_is_by_itself(guard) -> None:
+    """What several have in common is compiled once, and changed by none of them."""
+    rules = [{"deny": "Edit(a/**)"}, {"ask": "Read(//b/*.key)"}], [{"deny": "Edit(a/**)"}, {"allow": "Edit(a/**)"}]
+    made = [guard({"user": each}).loaded.policy for each in (*rules, *rules)]
+    assert [made[2], made[3]] == [made[0], made[1]]
+    assert made[0] != made[1]
+    compile_._path_index.cache_clear()
+    paths._built.clear()
+    assert guard({"user": rules[0]}).loaded.policy == made[0]

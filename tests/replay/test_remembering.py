@@ -103,6 +103,22 @@ def place(made: Place, monkeypatch: pytest.MonkeyPatch) -> Place:
     return made
 
 
+@pytest.fixture(scope="module")
+def results(made: Place) -> bytes:
+    """What is kept once the present policy was compared with itself."""
+    made.results.unlink(missing_ok=True)
+    compared(made.state, PRESENT, PRESENT, how="process")
+    return made.results.read_bytes()
+
+
+@pytest.fixture
+def remembered(results: bytes, place: Place) -> Place:
+    """The record, of which that is remembered."""
+    place.results.write_bytes(results)
+    place.results.chmod(0o600)
+    return place
+
+
 @pytest.fixture
 def judged(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     """How many decisions were judged, each time."""
@@ -117,20 +133,16 @@ def judged(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     return counts
 
 
-def plain(place: Place, old: Any, new: Any, monkeypatch: pytest.MonkeyPatch) -> Any:
-    """What judging everything comes to."""
-    with monkeypatch.context() as patched:
-        patched.setattr(known.Known, "keep", lambda *_given: None)
-        return compared(place.state, old, new, how="process")
-
-
 @pytest.mark.parametrize(("more", "is_quick"), CHANGED.values(), ids=list(CHANGED))
 def test_a_diff_judges_no_more_than_what_the_changed_rules_may_speak_of(
-    place: Place, judged: list[int], monkeypatch: pytest.MonkeyPatch, more: str, is_quick: bool
+    remembered: Place, judged: list[int], monkeypatch: pytest.MonkeyPatch, more: str, is_quick: bool
 ) -> None:
+    place = remembered
     new = place.new(more)
-    wanted = plain(place, PRESENT, new, monkeypatch)
-    compared(place.state, PRESENT, PRESENT, how="process")
+    with monkeypatch.context() as patched:
+        for name in ("_begun", "_opened"):  # nothing is known and nothing kept: everything is judged
+            patched.setattr(known, name, lambda _path: None)
+        wanted = compared(place.state, PRESENT, new, how="process")
     judged.clear()
     found = compared(place.state, PRESENT, new, how="process")
     assert found == wanted
