@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import argparse
 import contextlib
+import json
 import os
 import random
 import shutil
@@ -37,8 +38,9 @@ NOT_COPIED = shutil.ignore_patterns(
     "*.so",
     "*.egg-info",
 )
-HANGS = 45  # seconds; no test of these areas takes a third of it
+HANGS = 90  # seconds; no test of these areas takes a tenth of it
 LONGEST = 1200  # seconds for all tests of one mutant
+TOGETHER = 24  # so many changes that seem to live are tried at once: most do
 
 
 def main() -> int:
@@ -62,12 +64,10 @@ def main() -> int:
     print(f"{len(chosen)} mutants, --seed {options.seed}", flush=True)
     with tempfile.TemporaryDirectory(prefix="gateway-mutants-") as folder:
         copy = Copy(Path(folder))
-        alive = [mutant for number, mutant in enumerate(chosen, 1) if _lives(mutant, copy, f"{number}/{len(chosen)}")]
-        passed = {area_of(mutant.path) for mutant in alive}  # under a change even
-        for area in sorted({area_of(mutant.path) for mutant in chosen} - passed):
-            if failed := copy.failure(area, AREAS[area].files()[0]):
-                print(f"{failed} fails without any change: little is known of the mutants of {area}", file=sys.stderr)
-                return 2
+        alive = []
+        for area in AREAS:
+            if some := [mutant for mutant in chosen if area_of(mutant.path) == area]:
+                alive += _living(some, copy, area)
     missing = [mutant for mutant in alive if mutant.name not in listed]
     print(f"{len(chosen) - len(alive)} of {len(chosen)} killed, {len(missing)} alive and not listed")
     for mutant in missing:
@@ -95,13 +95,49 @@ def _of(
     return chosen
 
 
-def _lives(mutant: Mutant, copy: Copy, number: str) -> bool:
+def _living(chosen: list[Mutant], copy: Copy, area: str) -> list[Mutant]:
+    """Those that no test of the area notices. Most are killed in forks of one session; what lives there, or runs when
+    it is imported, is asked again in the slow way, which counts: what lived several at once."""
+    lived, slow = [], []
+    for number, (mutant, failed, seconds) in enumerate(copy.tried(area, chosen), 1):
+        if failed is None:
+            slow.append(mutant)
+        else:
+            _tell(f"{number}/{len(chosen)}", mutant, failed or "nothing that calls it", seconds)
+            lived += [] if failed else [mutant]
+    print(f"{area}: again {len(slow)} one by one, {len(lived)} together", flush=True)
+    alive = [mutant for mutant in slow if _all_live([mutant], copy, area)]
+    while lived:
+        alive += _alive([lived.pop(at) for at in reversed(_apart(lived))], copy, area)
+    return alive
+
+
+def _apart(found: list[Mutant]) -> list[int]:
+    """Which of them stand each in a function of its own: they do not meet."""
+    first = {(mutant.path, mutant.function.partition(".")[0]): at for at, mutant in reversed([*enumerate(found)])}
+    return sorted(first.values())[:TOGETHER]
+
+
+def _alive(found: list[Mutant], copy: Copy, area: str) -> list[Mutant]:
+    """Of some changes those that live: all, if no test notices them all at once; else by halves."""
+    if _all_live(found, copy, area):
+        return found
+    half = len(found) // 2
+    return [each for part in (found[:half], found[half:]) if part and half for each in _alive(part, copy, area)]
+
+
+def _all_live(found: list[Mutant], copy: Copy, area: str) -> bool:
     begin = time.monotonic()
-    with copy.changed(mutant):
-        failed = copy.failure(area_of(mutant.path), mutant.path)
-    told = f"killed by {failed}" if failed else f"LIVES\n    - {mutant.before}\n    + {mutant.after}"
-    print(f"{number} {time.monotonic() - begin:3.0f} s  {mutant.path}:{mutant.line} {told}", flush=True)
+    with copy.changed(found):
+        failed = copy.failure(area, found[0].path)
+    for mutant in found if len(found) == 1 or not failed else ():
+        _tell("again", mutant, failed, time.monotonic() - begin)
     return not failed
+
+
+def _tell(number: str, mutant: Mutant, failed: str, seconds: float) -> None:
+    told = f"killed by {failed}" if failed else f"LIVES\n    - {mutant.before}\n    + {mutant.after}"
+    print(f"{number} {seconds:3.0f} s  {mutant.path}:{mutant.line} {told}", flush=True)
 
 
 class Copy:
@@ -120,27 +156,58 @@ class Copy:
         (folder / "home").mkdir()
 
     @contextlib.contextmanager
-    def changed(self, mutant: Mutant) -> Iterator[None]:
-        """The copy with one change, for as long as this lasts."""
-        path = self._top / mutant.path
-        original = path.with_name(path.name + ".original")
+    def changed(self, found: list[Mutant]) -> Iterator[None]:
+        """The copy with some changes that do not overlap, for as long as this lasts."""
+        originals = {path: (self._top / path).read_bytes() for path in {mutant.path for mutant in found}}
+        changed = dict(originals)
+        for mutant in sorted(found, key=lambda mutant: mutant.begin, reverse=True):
+            changed[mutant.path] = mutant.applied(changed[mutant.path])
         try:
-            shutil.copy2(path, original)
-            _forget_compiled(path)
-            path.write_bytes(mutant.applied(path.read_bytes()))
+            self._write(changed)
             yield
         finally:
-            _forget_compiled(path)
-            original.replace(path)
+            self._write(originals)
 
-    def failure(self, area: str, path: str) -> str:
-        """What fails first of an area's tests that are to notice a change to this file, "" if all pass."""
-        command = [
+    def _write(self, contents: dict[str, bytes]) -> None:
+        for path, content in contents.items():
+            _forget_compiled(self._top / path)
+            (self._top / path).write_bytes(content)
+
+    def tried(self, area: str, found: list[Mutant]) -> Iterator[tuple[Mutant, str | None, float]]:
+        """What fails first of the tests that call a changed function, "" if all pass, None if the change is in no
+        function; and the seconds that it took. SystemExit if a test fails without any change."""
+        given = self._top.parent / "changes"
+        changes = [[each.path, each.begin, each.end, each.new.decode()] for each in found]
+        given.write_text(json.dumps([AREAS[area].files(), changes]), encoding="utf-8")
+        told, telling = os.pipe()
+        command = [*self._pytest(), "-p", "mutants.forks", f"--changes={given}", f"--told-to={telling}"]
+        process = subprocess.Popen(
+            [*command, *AREAS[area].tests_for("", self._top)],
+            cwd=self._top,
+            env=self._environment,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            pass_fds=[telling],
+        )
+        os.close(telling)
+        with open(told, encoding="utf-8") as lines:
+            for failing in json.loads(next(lines, '["what is collected"]')):
+                raise SystemExit(f"{failing} fails without any change: nothing is known of the mutants of {area}")
+            for mutant, line in zip(found, lines, strict=True):
+                yield mutant, *json.loads(line)
+        process.wait()
+
+    def _pytest(self) -> list[str]:
+        return [
             *(sys.executable, "-m", "pytest", "-q", "-x", "--no-header", "--tb=no", "--disable-warnings"),
             *("-p", "no:cacheprovider", "-p", "mutants.unshrunk", f"--basetemp={self._scratch}"),
             *("-o", f"faulthandler_timeout={HANGS}", "-o", "faulthandler_exit_on_timeout=true"),
-            *AREAS[area].tests_for(path, self._top),
         ]
+
+    def failure(self, area: str, path: str) -> str:
+        """What fails first of an area's tests that are to notice a change to this file, "" if all pass."""
+        command = [*self._pytest(), *AREAS[area].tests_for(path, self._top)]
         with self._told.open("wb") as told:
             process = subprocess.Popen(
                 command,
