@@ -26,9 +26,9 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests"))
 
 from catalogue import Listed
 
+from gateway.agent.budget import Budget
 from gateway.agent.children import Children
 from gateway.agent.loop import Agent
-from gateway.agent.purse import Budget
 from gateway.agent.transcript import Transcript
 from gateway.api.gateway import Gateway
 from gateway.audit.reading import Moment

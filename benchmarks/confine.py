@@ -35,11 +35,11 @@ from gateway.sandbox import limits
 from gateway.sandbox.backends.bubblewrap import Bubblewrap
 from gateway.sandbox.backends.spaces import Spaces
 from gateway.sandbox.base import Streams
+from gateway.sandbox.call_descriptors import Ways
 from gateway.sandbox.changes.recording import Of, Recording
 from gateway.sandbox.egress.service import Egress
 from gateway.sandbox.run import Command, Runner
 from gateway.sandbox.watch import Watcher
-from gateway.sandbox.wires import Ways
 
 Whole = Spaces | Bubblewrap
 BACKENDS = {"namespaces": Spaces, "bubblewrap": Bubblewrap}

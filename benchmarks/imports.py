@@ -27,7 +27,7 @@ from gateway.install.translation.statements import layer
 from gateway.judge.policy_tests import read_layers
 
 if TYPE_CHECKING:
-    from gateway.install.translation.asked import Asked
+    from gateway.install.translation.common_call import Asked
     from gateway.install.translation.rules import Rule
 
 HERE = Path(__file__).parent / "agent_rules"

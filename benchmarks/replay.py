@@ -40,7 +40,7 @@ from gateway.core.errors import GatewayError  # noqa: E402
 from gateway.judge.judge import Judge  # noqa: E402
 from gateway.judge.pipeline import TEMP  # noqa: E402
 from gateway.model.call import RawCall  # noqa: E402
-from gateway.replay import columns, known  # noqa: E402
+from gateway.replay import columns, verdict_cache  # noqa: E402
 from gateway.replay.compare import compared  # noqa: E402
 from gateway.replay.decisions import segments_of  # noqa: E402
 from gateway.replay.judging import PRESENT, RECORDED, Side  # noqa: E402
@@ -287,7 +287,7 @@ def measure(decisions: int, distinct: int, how: str, workers: int, only: list[st
         in_a_process(write_record, folder, place, decisions, distinct)
         print(f"written in {time.perf_counter() - start:.1f} s", flush=True)
     if not only:  # what was judged before is not known
-        shutil.rmtree(f"{place}/{known.FOLDER}", ignore_errors=True)
+        shutil.rmtree(f"{place}/{verdict_cache.FOLDER}", ignore_errors=True)
     if columns.is_there() and (not only or "columns" in only):
         in_a_process(make_columns, place, workers)
     head = "version: 1\nextends: [daily]\nrules:\n"

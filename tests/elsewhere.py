@@ -20,8 +20,8 @@ from gateway.frontends.console.afar.app import Afar
 from gateway.frontends.console.afar.people import People
 from gateway.frontends.console.afar.sign_in import COOKIE, SignIns
 from gateway.frontends.console.afar.telling import Telling
-from gateway.frontends.console.desk import Desk
 from gateway.frontends.console.guard import Guard
+from gateway.frontends.console.question_queue import Desk
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
-from gateway.install.translation.asked import FETCH, MCP, READ, SHELL, WRITE, Asked
+from gateway.install.translation.common_call import FETCH, MCP, READ, SHELL, WRITE, Asked
 
 if TYPE_CHECKING:
     import random

@@ -447,8 +447,8 @@ NOT_RUN_WITH = (
     "gateway.render", "gateway.approval.asking", "gateway.approval.base", "gateway.calls.dialling",
     "gateway.calls.drafts", "gateway.calls.fetching", "gateway.calls.hooks.run", "gateway.policy.fetching",
     "gateway.sandbox.attempts", "gateway.sandbox.backends.bubblewrap_probe", "gateway.sandbox.backends.landlock_rules",
-    "gateway.sandbox.drafts", "gateway.sandbox.egress.asked", "gateway.sandbox.layers", "gateway.sandbox.rooms",
-    "gateway.sandbox.workspace_secrets", "gateway.spec",
+    "gateway.sandbox.drafts", "gateway.sandbox.egress.asked_connections", "gateway.sandbox.layers",
+    "gateway.sandbox.rooms", "gateway.sandbox.workspace_secrets", "gateway.spec",
 )  # fmt: skip
 MOST_MODULES_RUN = 290
 

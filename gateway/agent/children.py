@@ -12,11 +12,11 @@ import os
 import threading
 from time import monotonic
 
+from gateway.agent.budget import TURNS, Budget, Purse
 from gateway.agent.child import Child
-from gateway.agent.happenings import Called, Calling
+from gateway.agent.events import Called, Calling
 from gateway.agent.loop import CANCELLED, DONE, Agent
 from gateway.agent.mailbox import Post
-from gateway.agent.purse import TURNS, Budget, Purse
 from gateway.agent.transcript import Transcript
 from gateway.agent.types import agent_types, rules_of, stricter
 from gateway.calls.output import Failure, Output, Progress, Text
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from typing import Any
 
-    from gateway.agent.happenings import Happening
+    from gateway.agent.events import Happening
     from gateway.agent.types import AgentType
     from gateway.calls.runner import RunsCalls
     from gateway.calls.work import Work

@@ -14,18 +14,18 @@ from __future__ import annotations
 import threading
 
 from gateway.agent.asking import Asking, StoppedError
+from gateway.agent.between_replies import Hearing
+from gateway.agent.budget import OUT_OF_TURNS, Budget, Purse
 from gateway.agent.conversation import Conversation
-from gateway.agent.happenings import Called, Calling, Doing, Noticed
-from gateway.agent.hearing import Hearing
-from gateway.agent.offer import Offer
+from gateway.agent.events import Called, Calling, Doing, Noticed
 from gateway.agent.prompt import Surroundings
-from gateway.agent.purse import OUT_OF_TURNS, Budget, Purse
 from gateway.agent.repeat_keys import Keys
 from gateway.agent.replying import Replying
 from gateway.agent.structured_answer import ASK_AGAIN, NONE_GIVEN, Answering, wrong_in
+from gateway.agent.tool_offer import Offer
 from gateway.agent.transcript import BEGUN, ENDED, SESSION, START, VERSION, told
 from gateway.calls.results import tool_result
-from gateway.calls.together import said, shown_once
+from gateway.calls.turn_drafts import said, shown_once
 from gateway.config.layers import strict_as_both
 from gateway.core.cancel import NEVER
 from gateway.core.errors import ConfigError, Problem
@@ -47,7 +47,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from gateway.agent.asking import Patience
-    from gateway.agent.happenings import Happening, Listener
+    from gateway.agent.events import Happening, Listener
     from gateway.agent.mailbox import Post
     from gateway.agent.transcript import Past, Transcript
     from gateway.calls.output import Progress

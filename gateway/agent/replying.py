@@ -4,7 +4,7 @@ conversation was made shorter where it had become too long."""
 from __future__ import annotations
 
 from gateway.agent.asking import StoppedError
-from gateway.agent.happenings import Noticed
+from gateway.agent.events import Noticed
 from gateway.agent.transcript import AGAIN
 from gateway.agent.window import KEPT_TURNS, latter_half
 from gateway.llm.model import TOO_LONG, WINDOW, ModelError, Request, limits_of
@@ -15,9 +15,9 @@ if TYPE_CHECKING:
     from typing import Any
 
     from gateway.agent.asking import Again, Asking
+    from gateway.agent.budget import Budget, Purse
     from gateway.agent.conversation import Conversation
-    from gateway.agent.happenings import Happening
-    from gateway.agent.purse import Budget, Purse
+    from gateway.agent.events import Happening
     from gateway.core.cancel import Cancel
     from gateway.llm.model import Message, Reply
 

@@ -15,7 +15,7 @@ import time
 
 from gateway.agents.tickets import NUMBER, SECONDS, SECONDS_ASKED, Ticket, TicketError, Tickets, is_number, text_digest
 from gateway.approval.digests import identity
-from gateway.core.line import client_line
+from gateway.core.command_lines import client_line
 from gateway.core.value import Value
 from gateway.model.call import RawCall
 from gateway.model.decision import Decision

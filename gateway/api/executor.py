@@ -20,7 +20,7 @@ from gateway.calls.output import Output
 from gateway.calls.session import Session as Circumstances
 from gateway.core.value import Value
 from gateway.model.call import RawCall
-from gateway.sandbox.wires import CAPTURED, Ways
+from gateway.sandbox.call_descriptors import CAPTURED, Ways
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from gateway.calls.runner import Calls
     from gateway.calls.schedule import Turn
     from gateway.calls.session import Session
-    from gateway.calls.together import Together
+    from gateway.calls.turn_drafts import Together
     from gateway.config.load import Loaded, Options
     from gateway.core.cancel import Cancel
     from gateway.core.places import Places
@@ -169,7 +169,7 @@ class Gateway(Judge):
         """With `changes: ask`: what the session's commands change meanwhile is shown once, when this ends, and earlier
         only where a call needs it (`show` of what it gives shows it at once). Each command sees what those before it
         have changed, the person's files do not. The `outcome` of what it gives then says what became of it."""
-        from gateway.calls.together import shown_once
+        from gateway.calls.turn_drafts import shown_once
 
         return shown_once(session)
 

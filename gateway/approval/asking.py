@@ -10,7 +10,7 @@ import time
 
 from gateway.approval.base import Question, checked, no, scopes_of
 from gateway.approval.digests import identity
-from gateway.approval.handed_on import changed_by_code
+from gateway.approval.unreviewed_files import changed_by_code
 from gateway.core.errors import GatewayError
 from gateway.core.value import Value
 from gateway.model.decision import REVIEWS, Decision

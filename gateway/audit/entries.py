@@ -72,7 +72,7 @@ def decision(
     seen: str = "",
 ) -> str:
     """The text of a decision. Whatever of the call is in it has been through the redactor. `seen`: as
-    `gateway.audit.seen` says it, "" where nothing is kept of it."""
+    `gateway.audit.decision_inputs` says it, "" where nothing is kept of it."""
     call, context, rule, items = verdict.call, verdict.context, verdict.reason.rule, verdict.analysis.items
     given = _encode(call.input)
     call_digest = _call(call, given, key)

@@ -13,7 +13,7 @@ from gateway.core.errors import AuditError
 
 SEAL, KEY, INDEX = "seal", "key", "index.sqlite"
 ENDING = ".jsonl"
-# Of what lies beside a file of lines and goes with it (`gateway.audit.beside`, `gateway.replay.columns`).
+# Of what lies beside a file of lines and goes with it (`gateway.audit.shared_texts`, `gateway.replay.columns`).
 BESIDE = TEXTS, KNOWN, CALLS, USES = (".facts", ".known", ".calls", ".uses")
 KEY_SIZE = 32
 LINES = os.O_RDWR | os.O_APPEND

@@ -12,8 +12,8 @@ from itertools import count
 
 from gateway.audit import entries
 from gateway.audit.clock import now
+from gateway.audit.decision_inputs import Beside
 from gateway.audit.redact import Redactor
-from gateway.audit.seen import Beside
 from gateway.audit.store import KEEP, MOST_BYTES, Store
 
 TYPE_CHECKING = False

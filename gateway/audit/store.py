@@ -3,7 +3,7 @@
     audit/000001.jsonl ...   the lines; a new file begins when one has reached its size
     audit/seal               where the record stands; also what writers lock
     audit/key                the key of the seal, and of digests of what calls hold
-    audit/000001.facts       what lines of that file name and many share (`gateway.audit.beside`)
+    audit/000001.facts       what lines of that file name and many share (`gateway.audit.shared_texts`)
 
 The lines are written first and the seal second. Whoever comes next compares the two, and mends what a writer left that
 was killed in between.
@@ -20,8 +20,8 @@ from time import time
 
 from gateway.audit import anchors, chain, files
 from gateway.audit import recovery as mend
-from gateway.audit.beside import Beside
 from gateway.audit.clock import now
+from gateway.audit.shared_texts import Beside
 from gateway.core.errors import AuditError
 
 TYPE_CHECKING = False

@@ -57,8 +57,8 @@ def cannot_contain(drafted: tuple[str, ...] = (), state: str = "") -> str:
 def _cannot_lay(folders: tuple[str, ...], state: str) -> str:
     from gateway.sandbox.backends.choose import backends
     from gateway.sandbox.drafts import cannot_lay
-    from gateway.sandbox.kept import LAYERS
     from gateway.sandbox.overlays import lays_over
+    from gateway.sandbox.persistent_folders import LAYERS
 
     backend = next(each for each in backends() if each.name in HOLDING)
     if not lays_over(backend, f"{state}/{LAYERS}"):

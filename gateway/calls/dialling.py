@@ -10,7 +10,7 @@ from __future__ import annotations
 from gateway.approval.base import Dialled
 from gateway.core.errors import fault
 from gateway.core.value import Value
-from gateway.judge.besides import judged_besides
+from gateway.judge.runtime_effects import judged_besides
 from gateway.model.decision import Decision
 from gateway.model.effect import Connect
 from gateway.model.grant import SESSION
@@ -18,9 +18,9 @@ from gateway.model.plan import HIDDEN, Endpoint
 from gateway.policy.hostrules import within
 from gateway.policy.modes import SYSTEM_VIEW
 from gateway.policy.wording import visible
-from gateway.sandbox.egress.held import Answered
+from gateway.sandbox.egress.held_connection import Answered
 from gateway.sandbox.nested_paths import is_below
-from gateway.sandbox.stopped import stopped
+from gateway.sandbox.paused_call import stopped
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from gateway.model.verdict import Verdict
     from gateway.policy.hostrules import Only
     from gateway.sandbox.base import Running
-    from gateway.sandbox.egress.held import Dial
+    from gateway.sandbox.egress.held_connection import Dial
 
 MOST_NAMED = 8
 
@@ -50,7 +50,7 @@ class Dialling:
 
 
 class Asked(Value):
-    """`gateway.sandbox.egress.held.Asks`: says it for one call that runs."""
+    """`gateway.sandbox.egress.held_connection.Asks`: says it for one call that runs."""
 
     life: InProgress
     verdict: Verdict

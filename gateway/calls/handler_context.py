@@ -14,9 +14,9 @@ from gateway.model.decision import Decision
 from gateway.model.effect import PATH_KINDS
 from gateway.policy.modes import is_near
 from gateway.sandbox.base import SandboxError
+from gateway.sandbox.call_descriptors import CAPTURED
 from gateway.sandbox.run import NOT_RUN, Command
 from gateway.sandbox.shell import arguments, find_bash
-from gateway.sandbox.wires import CAPTURED
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -29,11 +29,11 @@ if TYPE_CHECKING:
     from gateway.model.result import Result
     from gateway.model.verdict import Verdict
     from gateway.sandbox.base import Running
+    from gateway.sandbox.call_descriptors import Ways
     from gateway.sandbox.changes.drafting import Draft
     from gateway.sandbox.changes.limits_met import Noticing
     from gateway.sandbox.changes.recording import Recording
     from gateway.sandbox.pump import Listener
-    from gateway.sandbox.wires import Ways
 
 
 def work_of(life: InProgress, verdict: Verdict) -> Work:

@@ -80,7 +80,7 @@ KINDS = {
     "command": "gateway.handlers.command:run",
     "http": "gateway.handlers.http:request",
     "mcp": "gateway.handlers.mcp:call",
-    "own": "gateway.handlers.own:run",
+    "own": "gateway.handlers.custom_functions:run",
 }
 
 _found: dict[str, Any] = {}

@@ -12,7 +12,7 @@ from time import monotonic
 from gateway.calls.attended import circumstances, settle, without_layer
 from gateway.calls.containing import FIRST, cannot_hold, is_first
 from gateway.calls.handlers import check, handler
-from gateway.calls.hooks.found import hooks_of
+from gateway.calls.hooks.selection import hooks_of
 from gateway.calls.layered import done, is_layered
 from gateway.calls.output import Crowded, Done, Failure, Output
 from gateway.calls.planner import asks_to_leave
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from gateway.approval.base import Approver
     from gateway.approval.grants import Grants
     from gateway.audit.calls import Lasting, Recorded
-    from gateway.calls.hooks.found import Hooks
+    from gateway.calls.hooks.selection import Hooks
     from gateway.calls.output import Progress
     from gateway.calls.planner import Planner
     from gateway.calls.ports import Serves

@@ -14,7 +14,7 @@ from gateway.core.async_threads import ended, lasting, on_thread
 from gateway.core.cancel import Cancel
 from gateway.core.room_names import of_process
 from gateway.model.changes import NONE
-from gateway.sandbox.kept import ROOMS
+from gateway.sandbox.persistent_folders import ROOMS
 from gateway.sandbox.rooms import end, furnished
 
 TYPE_CHECKING = False

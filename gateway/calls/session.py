@@ -71,7 +71,7 @@ class Session:
         # Files that a call may go on to change in a layer and keep, as a person has said, by tool, call and folder.
         self.agreed_changes: dict[tuple[str, str, str], frozenset[str]] = {}
         self.refused_hosts: set[tuple[str, int]] = set()  # that calls dialled, and a person refused for the session
-        # The layers of a turn whose changes are shown at its end (`gateway.calls.together.Together`), None without any.
+        # The layers of a turn whose changes are shown at its end (`gateway.calls.turn_drafts.Together`), else None.
         self.together: Any = None
         self.searched: frozenset[str] = frozenset()  # tools that were searched for, and are shown in full since
         # The folder has its name from the start and is made when it is needed: no call sees its circumstances change.

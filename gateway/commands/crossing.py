@@ -3,7 +3,7 @@ is sent."""
 
 from __future__ import annotations
 
-from gateway.commands.brought import COPIERS
+from gateway.commands.incoming_files import COPIERS
 from gateway.commands.pipes import Pipes
 from gateway.commands.places import absolute
 from gateway.commands.remote_shells import given_away

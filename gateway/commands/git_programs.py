@@ -6,7 +6,7 @@ whatever is called nearly like it.
 
 from __future__ import annotations
 
-from gateway.commands.brought import put_there
+from gateway.commands.incoming_files import put_there
 from gateway.commands.parts import add_code
 from gateway.model.effect import Env, Item, Touch
 

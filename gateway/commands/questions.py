@@ -5,9 +5,9 @@ Each kind of question has one function in `_SETTLERS`. A fact that is missing ne
 
 from __future__ import annotations
 
-from gateway.commands.brought import is_brought
 from gateway.commands.clients import client
 from gateway.commands.git_questions import branch, git, made_repositories, own_stores, remote, source
+from gateway.commands.incoming_files import is_brought
 from gateway.commands.parts import add_code
 from gateway.commands.places import MAX_MATCHES, absolute, literal_folder
 from gateway.model.effect import HOLE, Connect, Credential, Item, Touch

@@ -6,7 +6,7 @@ they seem to be become `Code`, git's remotes become hosts. A fact that is missin
 
 from __future__ import annotations
 
-from gateway.commands.brought import doubt_behind, mark, put_there
+from gateway.commands.incoming_files import doubt_behind, mark, put_there
 from gateway.commands.places import CHANGERS, MAX_MATCHES, literal_folder, stream, unescaped
 from gateway.model.analysis import Analysis
 from gateway.model.effect import PATH_KINDS, Code, Item, Touch

@@ -18,8 +18,8 @@ from gateway.frontends.output import safe_lines, write
 from gateway.model.call import RawCall
 from gateway.policy.wording import visible
 from gateway.render.changes import list_text, plan_text, show_text
-from gateway.render.spent import spent_text
 from gateway.render.transcript import FORMS, MARKDOWN, page
+from gateway.render.usage_text import spent_text
 from gateway.skills.catalogue import COMMAND, SKILL, find
 from gateway.tools.words import suggestion
 
@@ -27,8 +27,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from gateway.agent.budget import Purse
     from gateway.agent.loop import Agent
-    from gateway.agent.purse import Purse
     from gateway.agent.transcript import Transcript
     from gateway.api.gateway import Gateway
     from gateway.calls.session import Session

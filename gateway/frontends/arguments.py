@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 class Option(Value):
     """One option. `value`: what stands for its value in help, "" for a flag. `repeats`: it may be given again. `opens`:
-    the name of its mark in `gateway.frontends.opened`, "" where it names no file."""
+    the name of its mark in `gateway.frontends.parameter_files`, "" where it names no file."""
 
     name: str
     help: str
@@ -260,7 +260,7 @@ def typed(command: Command, run: Callable[[Request], int]) -> Callable[..., int]
 
     import typer
 
-    from gateway.frontends import opened
+    from gateway.frontends import parameter_files
 
     def call(**given: Any) -> int:
         values: dict[str, Any] = {n: tuple(v or ()) if n in repeating else v for n, v in given.items()}
@@ -275,7 +275,7 @@ def typed(command: Command, run: Callable[[Request], int]) -> Callable[..., int]
         default = False if not option.value else None
         annotation: Any = Annotated[kind, about]
         if option.opens:
-            annotation = Annotated[annotation, getattr(opened, option.opens)]
+            annotation = Annotated[annotation, getattr(parameter_files, option.opens)]
         parameters.append(Parameter(option.field, Parameter.KEYWORD_ONLY, default=default, annotation=annotation))
     call.__name__ = command.name
     call.__doc__ = command.help

@@ -20,7 +20,7 @@ from gateway.config.shipped import load_tools
 from gateway.core.errors import CallError, ConfigError, GatewayError, Problem
 from gateway.core.places import places
 from gateway.frontends.console.opening import Wanted
-from gateway.frontends.console.serving import serve
+from gateway.frontends.console.process import serve
 from gateway.frontends.console.sources import CallTold, Editable, Linted, Looked, Proposed, Tried
 from gateway.frontends.console_policy import EDITED, Policies
 from gateway.frontends.output import report, write

@@ -5,21 +5,21 @@ from __future__ import annotations
 import sys
 
 from gateway.agent.asking import Again
-from gateway.agent.happenings import Called, Calling, Doing, Noticed
+from gateway.agent.events import Called, Calling, Doing, Noticed
 from gateway.core.errors import CallError
 from gateway.frontends.jsontext import dumps
 from gateway.frontends.output import complain, safe_lines, write
 from gateway.llm.model import TEXT, Reply, Said
 from gateway.policy.wording import visible
 from gateway.render.screen import Look, Screen
-from gateway.render.spent import spent_line
 from gateway.render.texts import shown
+from gateway.render.usage_text import spent_line
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from gateway.agent.happenings import Happening
+    from gateway.agent.budget import Purse
+    from gateway.agent.events import Happening
     from gateway.agent.loop import Outcome
-    from gateway.agent.purse import Purse
     from gateway.agent.transcript import Past, Transcript
     from gateway.api.gateway import Gateway
     from gateway.calls.session import Session

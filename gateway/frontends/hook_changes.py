@@ -49,7 +49,7 @@ def _appears(gateway: Judge, event: Event, verdict: Verdict, *, certainly: bool)
     with suppress(GatewayError, OSError):
         from gateway.core.room_names import of_client
         from gateway.sandbox import rooms
-        from gateway.sandbox.kept import ROOMS
+        from gateway.sandbox.persistent_folders import ROOMS
 
         paths = [path for path in _temporary(verdict) if rooms.is_temporary(path)]
         name = of_client(event.agent, event.session)
@@ -74,7 +74,7 @@ def has_run(gateway: Judge, event: Event) -> None:
     with suppress(OSError):
         from gateway.core.room_names import of_client
         from gateway.sandbox import rooms
-        from gateway.sandbox.kept import ROOMS
+        from gateway.sandbox.persistent_folders import ROOMS
 
         name = of_client(event.agent, event.session)
         rooms.done(f"{gateway.places.state}/{ROOMS}", name, _key(event))

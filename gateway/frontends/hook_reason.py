@@ -28,7 +28,7 @@ def reason(judge: Judge, verdict: Verdict, decision: str, instead: str, event: E
     elif decision == DEFER:
         text += f" It waits for an answer: {_LEFT}."
     elif verdict.decision is Decision.ASK:
-        from gateway.approval.handed_on import changed_by_code
+        from gateway.approval.unreviewed_files import changed_by_code
 
         if found := changed_by_code(judge, verdict):
             text += f" Code has changed files that run later: {'; '.join(found)}."

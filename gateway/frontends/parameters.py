@@ -1,8 +1,8 @@
 """The parameters of every command, and what follows from what they open: the part of `gateway/commands/gateway.yaml`
 that says which files a call of `gateway` reads and writes.
 
-There is no third kind beside a mark (`gateway.frontends.opened`) and a known metavariable, so that a new parameter
-cannot be forgotten.
+There is no third kind beside a mark (`gateway.frontends.parameter_files`) and a known metavariable, so that a new
+parameter cannot be forgotten.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import json
 from typing import TYPE_CHECKING, get_type_hints
 
 from gateway.core.value import Value
-from gateway.frontends.opened import Opens
+from gateway.frontends.parameter_files import Opens
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -13,7 +13,7 @@ from gateway.handlers.command_text import Listener, decoded, violations_told
 from gateway.model.record import STARTED
 from gateway.model.result import Result
 from gateway.policy.wording import visible
-from gateway.sandbox.thrown_away import said_of, thrown_away
+from gateway.sandbox.discarded_changes import said_of, thrown_away
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -12,7 +12,7 @@ import shlex
 import sys
 
 from gateway.agents import dialect_of
-from gateway.core.line import client_line, hook_line
+from gateway.core.command_lines import client_line, hook_line
 from gateway.install.base import SECONDS
 
 TYPE_CHECKING = False

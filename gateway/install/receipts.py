@@ -6,9 +6,9 @@ import json
 import os
 
 from gateway.core.cache import digest, read_owned, replace_whole
+from gateway.core.command_lines import starts
 from gateway.core.errors import ConfigError, Problem
 from gateway.core.installation import RECEIPTS, STARTS
-from gateway.core.line import starts
 from gateway.core.value import Value
 from gateway.install.pieces import Entry, Made, Member
 

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from gateway.config.snapshot import Snapshot
     from gateway.host.base import Host
     from gateway.judge.pipeline import Understood
-    from gateway.judge.recorded import Recorded
+    from gateway.judge.recorded_facts import Recorded
     from gateway.model.analysis import Analysis
     from gateway.model.call import RawCall
     from gateway.model.context import Context

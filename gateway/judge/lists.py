@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
     from gateway.config.load import Loaded
     from gateway.core.places import Places
-    from gateway.judge.recorded import Recorded
+    from gateway.judge.recorded_facts import Recorded
     from gateway.model.context import Context
     from gateway.model.verdict import Verdict
     from gateway.policy.fetching import Fetch, Fetcher

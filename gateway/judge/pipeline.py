@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     from gateway.config.descriptions import Lookup
     from gateway.host.base import Host
-    from gateway.judge.recorded import Recorded
+    from gateway.judge.recorded_facts import Recorded
     from gateway.model.call import Call, RawCall
     from gateway.model.facts import Facts, TreeFact
     from gateway.policy.table import Policy

@@ -19,9 +19,9 @@ from contextlib import contextmanager
 
 from gateway.approval.base import Answer, no
 from gateway.core.async_threads import ended
+from gateway.mcp.json_rpc import INVALID_PARAMS, RpcError
 from gateway.mcp.protocol_eras import INPUT_REQUIRED, is_stateless
 from gateway.mcp.turns import Turn, Turns
-from gateway.mcp.wire import INVALID_PARAMS, RpcError
 from gateway.model.decision import Decision
 from gateway.model.grant import ONCE, SESSION
 
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from typing import Any, Protocol
 
     from gateway.approval.base import Question
-    from gateway.mcp.wire import Message
+    from gateway.mcp.json_rpc import Message
 
     class Back(Protocol):
         """The way back to the client that a request came from."""

@@ -13,11 +13,11 @@ from gateway.core.errors import ConfigError
 from gateway.core.secret_masking import hidden_bytes
 from gateway.mcp.circumstances import circumstances, may_ask
 from gateway.mcp.endpoint import TOOLS_CHANGED
+from gateway.mcp.json_rpc import CLOSED, METHOD_NOT_FOUND, RpcError
 from gateway.mcp.links import PROMPT, Link
 from gateway.mcp.protocol_eras import INPUT_REQUIRED
 from gateway.mcp.sanitised import shown
 from gateway.mcp.upstream import Upstream
-from gateway.mcp.wire import CLOSED, METHOD_NOT_FOUND, RpcError
 from gateway.model.decision import Decision
 
 TYPE_CHECKING = False
@@ -31,9 +31,9 @@ if TYPE_CHECKING:
     from gateway.calls.session import Session
     from gateway.core.cancel import Cancel
     from gateway.mcp.child import Child
+    from gateway.mcp.json_rpc import Message
     from gateway.mcp.pins import Pins
     from gateway.mcp.server_tools import Prompt
-    from gateway.mcp.wire import Message
 
 PROMPTS_CHANGED = "notifications/prompts/list_changed"
 _LOOK_EVERY = 0.1

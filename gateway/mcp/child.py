@@ -15,9 +15,9 @@ from gateway.model.call import RawCall
 from gateway.model.decision import Decision
 from gateway.policy.explain import message
 from gateway.sandbox.base import SandboxError
+from gateway.sandbox.call_descriptors import Ways
 from gateway.sandbox.run import Command, Protection
 from gateway.sandbox.shell import quoted
-from gateway.sandbox.wires import Ways
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

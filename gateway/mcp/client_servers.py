@@ -14,12 +14,12 @@ from gateway.core.cancel import NEVER
 from gateway.mcp.asking import Exchange, asked_through
 from gateway.mcp.circumstances import circumstances
 from gateway.mcp.endpoint import TOOLS_CHANGED, Endpoint
+from gateway.mcp.json_rpc import INTERNAL, METHOD_NOT_FOUND, RpcError
 from gateway.mcp.links import Link, described
 from gateway.mcp.protocol_eras import ASKS, is_stateless
 from gateway.mcp.relay import asked_for
 from gateway.mcp.sanitised import CHARACTERS, shown
 from gateway.mcp.upstream import Upstream
-from gateway.mcp.wire import INTERNAL, METHOD_NOT_FOUND, RpcError
 from gateway.model.call import RawCall
 from gateway.model.decision import Decision
 from gateway.sandbox.shell import quoted
@@ -34,8 +34,8 @@ if TYPE_CHECKING:
     from gateway.mcp.asking import Back
     from gateway.mcp.child import Child
     from gateway.mcp.endpoint import Client
+    from gateway.mcp.json_rpc import Message
     from gateway.mcp.pins import Pins
-    from gateway.mcp.wire import Message
 
 # What servers tell that waits for a client to read it; of more nothing is told.
 MOST_TOLD = 100

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from typing import Any
 
-    from gateway.mcp.wire import Message
+    from gateway.mcp.json_rpc import Message
 
     Reader = Callable[[Mapping[str, Any]], dict[str, Any]]
 

@@ -14,9 +14,9 @@ from contextlib import suppress
 from gateway.core.async_threads import ended
 from gateway.core.errors import fault
 from gateway.mcp.asking import Exchange, Held, Seal, bound_to
+from gateway.mcp.json_rpc import INTERNAL, METHOD_NOT_FOUND, RpcError
 from gateway.mcp.protocol_eras import SERVER_KEY, is_stateless, translated
 from gateway.mcp.turns import Turn, Turns
-from gateway.mcp.wire import INTERNAL, METHOD_NOT_FOUND, RpcError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from gateway.calls.runner import RunsCalls
     from gateway.calls.session import Session
     from gateway.mcp.asking import Back
-    from gateway.mcp.wire import Message
+    from gateway.mcp.json_rpc import Message
 
 NAME = "gateway"
 SERVER_INFO = {"name": NAME, "version": "1"}

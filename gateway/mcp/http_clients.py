@@ -30,8 +30,8 @@ from mcp_types import (
 )
 
 from gateway.mcp.endpoint import NAME, SERVER_INFO, TOOLS_CHANGED
+from gateway.mcp.json_rpc import INVALID_PARAMS, METHOD_NOT_FOUND, RpcError
 from gateway.mcp.protocol_eras import is_stateless
-from gateway.mcp.wire import INVALID_PARAMS, METHOD_NOT_FOUND, RpcError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from gateway.mcp.endpoint import Endpoint
-    from gateway.mcp.wire import Message
+    from gateway.mcp.json_rpc import Message
 
 _REQUESTS: dict[str, tuple[Any, Any]] = {
     "elicitation/create": (ElicitRequest, ElicitResult),

@@ -8,11 +8,11 @@ import json
 import time
 from contextlib import contextmanager
 
+from gateway.mcp.json_rpc import INTERNAL, METHOD_NOT_FOUND, RpcError
 from gateway.mcp.pins import CHANGED, ELSEWHERE, NEW, definition_of, identity_of
 from gateway.mcp.sanitised import hides, shown, stricter, tool_for_client
-from gateway.mcp.wire import INTERNAL, METHOD_NOT_FOUND, RpcError
 from gateway.model.call import Call
-from gateway.policy.offering import denied_for_every_input
+from gateway.policy.denied_tools import denied_for_every_input
 from gateway.tools.registry import is_mcp_name
 
 TYPE_CHECKING = False
@@ -21,9 +21,9 @@ if TYPE_CHECKING:
     from typing import Any
 
     from gateway.judge.judge import Judge
+    from gateway.mcp.json_rpc import Message
     from gateway.mcp.pins import Pins
     from gateway.mcp.upstream import Upstream
-    from gateway.mcp.wire import Message
 
 MOST_PAGES = 100
 MOST_LISTED = 2_000

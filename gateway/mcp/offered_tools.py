@@ -6,7 +6,7 @@ import time
 
 from gateway.calls.handlers import is_there
 from gateway.model.call import Call
-from gateway.policy.offering import denied_for_every_input
+from gateway.policy.denied_tools import denied_for_every_input
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -7,9 +7,9 @@ import asyncio
 
 from gateway.core.errors import fault
 from gateway.mcp.endpoint import SERVER_INFO, TOOLS_CHANGED
+from gateway.mcp.json_rpc import CLOSED, INTERNAL, INVALID_PARAMS, METHOD_NOT_FOUND, RpcError
 from gateway.mcp.lines import Lines, reading, writing
 from gateway.mcp.protocol_eras import CAPABILITIES_KEY, HANDSHAKE, SERVER_KEY, STATELESS, VERSION_KEY, is_stateless
-from gateway.mcp.wire import CLOSED, INTERNAL, INVALID_PARAMS, METHOD_NOT_FOUND, RpcError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -17,8 +17,8 @@ if TYPE_CHECKING:
     from typing import Any
 
     from gateway.mcp.endpoint import Endpoint
+    from gateway.mcp.json_rpc import Message
     from gateway.mcp.lines import Writer
-    from gateway.mcp.wire import Message
 
 KEY = "pipe"
 INVALID_REQUEST, PARSE_ERROR, UNSUPPORTED = -32600, -32700, -32022

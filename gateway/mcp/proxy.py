@@ -13,11 +13,11 @@ from gateway.core.errors import ConfigError
 from gateway.mcp.asking import Exchange, asked_through
 from gateway.mcp.client_servers import Behind
 from gateway.mcp.endpoint import refusal
+from gateway.mcp.json_rpc import CLOSED, INTERNAL, INVALID_PARAMS, RpcError
 from gateway.mcp.links import COMPLETION, PROMPT, described
 from gateway.mcp.protocol_eras import is_stateless
 from gateway.mcp.relay import Relay
 from gateway.mcp.sanitised import CHARACTERS, Rules
-from gateway.mcp.wire import CLOSED, INTERNAL, INVALID_PARAMS, RpcError
 from gateway.model.call import Call, RawCall
 from gateway.model.decision import Decision
 from gateway.model.result import Result
@@ -36,9 +36,9 @@ if TYPE_CHECKING:
     from gateway.core.cancel import Cancel
     from gateway.mcp.asking import Back
     from gateway.mcp.endpoint import Client
+    from gateway.mcp.json_rpc import Message
     from gateway.mcp.links import Link
     from gateway.mcp.pins import Pins
-    from gateway.mcp.wire import Message
 
 HIDDEN = "mcp:pins"
 _LISTS = {

@@ -11,9 +11,9 @@ from time import monotonic
 
 from gateway.calls.output import Failure, Output, Text
 from gateway.mcp.elicitation import FORM, UnaskableError, elicited, mode_of
+from gateway.mcp.json_rpc import CLOSED, INVALID_PARAMS, METHOD_NOT_FOUND, RpcError
 from gateway.mcp.protocol_eras import ASKS, INPUT_REQUIRED
 from gateway.mcp.sanitised import cleaned, shown
-from gateway.mcp.wire import CLOSED, INVALID_PARAMS, METHOD_NOT_FOUND, RpcError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -22,9 +22,9 @@ if TYPE_CHECKING:
 
     from gateway.calls.work import Work
     from gateway.mcp.asking import Exchange
+    from gateway.mcp.json_rpc import Message
     from gateway.mcp.links import Link
     from gateway.mcp.sanitised import Rules
-    from gateway.mcp.wire import Message
     from gateway.model.call import Call
 
 _LOOK_EVERY = 0.1

@@ -9,8 +9,8 @@ from gateway.calls.results import mcp_result
 from gateway.core.async_threads import on_thread
 from gateway.mcp.asking import asked_through
 from gateway.mcp.endpoint import Endpoint, refusal
+from gateway.mcp.json_rpc import INVALID_PARAMS, METHOD_NOT_FOUND, RpcError
 from gateway.mcp.offered_tools import definitions
-from gateway.mcp.wire import INVALID_PARAMS, METHOD_NOT_FOUND, RpcError
 from gateway.model.call import RawCall
 
 TYPE_CHECKING = False
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from gateway.core.cancel import Cancel
     from gateway.mcp.asking import Back, Exchange
     from gateway.mcp.endpoint import Client
-    from gateway.mcp.wire import Message
+    from gateway.mcp.json_rpc import Message
 
 _TOLD_EVERY = 0.1
 _MOST_TOLD = 4_000

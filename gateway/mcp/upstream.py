@@ -14,9 +14,9 @@ from gateway.core.async_threads import alone, lasting
 from gateway.core.secret_masking import hidden_bytes, hidden_in
 from gateway.mcp.child import Child
 from gateway.mcp.http_servers import header_values, over_http
+from gateway.mcp.json_rpc import CLOSED, RpcError, Wire
 from gateway.mcp.lines import Lines, reading, writing
 from gateway.mcp.protocol_eras import HANDSHAKE, LOG_KEY, STATELESS, TARGETS, is_stateless, stamped, without_envelope
-from gateway.mcp.wire import CLOSED, RpcError, Wire
 from gateway.policy.wording import shortened, visible
 
 TYPE_CHECKING = False
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine, Mapping
     from typing import Any
 
-    from gateway.mcp.wire import Message
+    from gateway.mcp.json_rpc import Message
 
 INFO = {"name": "agent-gateway", "version": "1"}
 _LAST_SECONDS = 1.0

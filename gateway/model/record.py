@@ -32,7 +32,7 @@ class DecisionRecord(Value):
     was refused, where no file says so. `hooks`: ids of those that changed the call before it was judged, and
     `original`: the digest that `call` would be of what had come. `contained`
     and `changes`: as the verdict has them. `seen`: digests of the facts and of the circumstances that it was judged
-    with, and the time (`gateway.audit.seen`); () where nothing is kept of them.
+    with, and the time (`gateway.audit.decision_inputs`); () where nothing is kept of them.
     """
 
     number: int

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from gateway.model.context import Context
     from gateway.model.facts import Facts, Seen
     from gateway.model.rule import Rule
-    from gateway.model.said import Said
+    from gateway.model.verdict_message import Said
 
 
 class Reason(Value):
@@ -71,10 +71,10 @@ class Verdict(Value):
 
     @property
     def said(self) -> Said:
-        """What to tell a model and a person of it (`gateway.render.said`): `said.model`, `said.person`."""
+        """What to tell a model and a person of it (`gateway.render.verdict_message`): `said.model`, `said.person`."""
         from importlib import import_module  # words are made where all others are, and only for who wants them
 
-        found: Said = import_module("gateway.render.said").said(self)
+        found: Said = import_module("gateway.render.verdict_message").said(self)
         return found
 
     @property

@@ -14,6 +14,7 @@ from gateway.model.verdict import Outcome, Reason, Verdict
 from gateway.policy.candidates import BOTH, TARGET, WITHOUT_COVER, WRITTEN, Finder
 from gateway.policy.fitting import fits, is_refused, is_unknown
 from gateway.policy.modes import REVIEWED_MODE, changes_in, classify, is_change, mode_decision, runs_unknown
+from gateway.policy.reason_choice import rank, tells_more
 from gateway.policy.subject import NO, YES
 from gateway.policy.table import (
     CHANGES,
@@ -29,7 +30,6 @@ from gateway.policy.table import (
     mode_rule,
     review_rule,
 )  # fmt: skip
-from gateway.policy.telling import rank, tells_more
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from gateway.render.said import advice, why
 from gateway.render.style import Style, clipped
 from gateway.render.text import headline
+from gateway.render.verdict_message import advice, why
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

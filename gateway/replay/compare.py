@@ -7,10 +7,10 @@ import functools
 from gateway.core.gc_pause import Uncollected
 from gateway.replay import columns
 from gateway.replay.decisions import Counted, joined, scan, segments_of
-from gateway.replay.known import Known
+from gateway.replay.incremental import Remembering
 from gateway.replay.parts import POOL, RAY, cores, map_parts
-from gateway.replay.remembering import Remembering
 from gateway.replay.tally import Comparison, Tally
+from gateway.replay.verdict_cache import Known
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -10,8 +10,8 @@ import os
 import re
 
 from gateway.audit import chain, files
+from gateway.audit.decision_inputs import named
 from gateway.audit.reading import Moment
-from gateway.audit.seen import named
 from gateway.core.value import Value
 
 TYPE_CHECKING = False

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from gateway.install.translation.asked import SHELL, Asked
+from gateway.install.translation.common_call import SHELL, Asked
 
 # Calls that nobody refuses outright and that must stay asked about whatever was said to others like them: what comes
 # from anywhere and runs, what drops a database, what publishes. Beside those that `gateway import --audit` tries.

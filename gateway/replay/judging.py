@@ -7,22 +7,22 @@ so nothing that has changed since counts; a question that was not asked then has
 from __future__ import annotations
 
 from gateway.agents import AGENTS
+from gateway.audit.decision_inputs import seen_of
 from gateway.audit.entries import call_digest
 from gateway.audit.log import FOLDER
 from gateway.audit.policies import read as read_policy
 from gateway.audit.redact import is_withheld
-from gateway.audit.seen import seen_of
 from gateway.config.load import Options
 from gateway.config.snapshot import unpacked
 from gateway.core.errors import CallError, ConfigError
 from gateway.core.places import places
 from gateway.core.value import Value
 from gateway.judge.judge import Judge
-from gateway.judge.recorded import CONTAINS, Recorded
+from gateway.judge.recorded_facts import CONTAINS, Recorded
 from gateway.model.call import RawCall
 from gateway.policy.table import EXCEPT, ID, LANE, LAYER, TEXT
-from gateway.replay.blind import Blind
 from gateway.replay.decisions import Kept
+from gateway.replay.no_host import Blind
 from gateway.tools.foreign import undescribed
 
 TYPE_CHECKING = False

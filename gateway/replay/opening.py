@@ -14,8 +14,8 @@ from gateway.core.value import Value
 from gateway.policy.wording import visible
 from gateway.replay.clauses import used
 from gateway.replay.parts import POOL
+from gateway.replay.rule_trials import Trying, frequent, is_of
 from gateway.replay.symbolic import compared
-from gateway.replay.trying import Trying, frequent, is_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

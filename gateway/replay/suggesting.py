@@ -19,9 +19,9 @@ from gateway.replay.aftermath import broke_out
 from gateway.replay.clauses import MIN_SUPPORT, Clause, alternatives_of, chosen, needs, place_of, supported, used
 from gateway.replay.decisions import Kept
 from gateway.replay.parts import POOL
+from gateway.replay.rule_trials import EXAMPLES, Trying, frequent, is_of, refused_of
 from gateway.replay.suggestions import Preset, Suggested, Suggestion
 from gateway.replay.symbolic import compared
-from gateway.replay.trying import EXAMPLES, Trying, frequent, is_of, refused_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -22,7 +22,7 @@ from gateway.policy.lint.clauses import is_expired
 from gateway.policy.table import judged_as
 from gateway.policy.wording import shortened, visible
 from gateway.replay.parts import POOL
-from gateway.replay.trying import EXAMPLES, Trying
+from gateway.replay.rule_trials import EXAMPLES, Trying
 from gateway.replay.uses import uses_of
 
 TYPE_CHECKING = False

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from gateway.host.base import Host
     from gateway.model.context import Context
     from gateway.policy.daemons import Daemon
-    from gateway.sandbox.surveyed import Place
+    from gateway.sandbox.survey_results import Place
 
 
 def daemon_of(daemon: Daemon, host: Host, context: Context, place: Callable[[str], Place]) -> tuple[str, str]:

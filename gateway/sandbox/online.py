@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from gateway.model.plan import Endpoint, SandboxPlan
     from gateway.model.result import Violation
     from gateway.sandbox.base import Running
-    from gateway.sandbox.egress.held import Asks
+    from gateway.sandbox.egress.held_connection import Asks
     from gateway.sandbox.egress.service import Egress
     from gateway.sandbox.egress.session import Session
     from gateway.sandbox.egress.surroundings import Place

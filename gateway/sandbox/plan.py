@@ -16,10 +16,10 @@ from gateway.policy.path_protection import HIDE_SETTING
 from gateway.policy.variables import environment_of, written_beside
 from gateway.sandbox.agreed import agreed_of
 from gateway.sandbox.base import SandboxError
-from gateway.sandbox.kept import ONCE, drafted_of, keeps_nothing, layer_of, room_of, shared_by
 from gateway.sandbox.marks import COMPARED, is_work_of
 from gateway.sandbox.nested_paths import above_of, is_below, is_inside, is_or_holds
 from gateway.sandbox.network import fetching_of, network_of
+from gateway.sandbox.persistent_folders import ONCE, drafted_of, keeps_nothing, layer_of, room_of, shared_by
 from gateway.sandbox.profile import OF_THE_KERNEL
 from gateway.sandbox.user_packages import with_packages
 
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from gateway.policy.confine import Reach
     from gateway.sandbox.marks import Mark
     from gateway.sandbox.profile import Profile
-    from gateway.sandbox.surveyed import Place, Survey
+    from gateway.sandbox.survey_results import Place, Survey
 
 MAX_MOUNTS = 1_000
 OWN = "gateway"

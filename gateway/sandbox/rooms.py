@@ -24,9 +24,9 @@ from gateway.core.room_names import has_gone, of_process
 from gateway.core.temporary import reserved
 from gateway.model.plan import HIDDEN, SandboxPlan
 from gateway.sandbox.base import SandboxError
-from gateway.sandbox.kept import ONCE, SHARED
 from gateway.sandbox.launched.leftovers import remove
 from gateway.sandbox.mount_points import kind_of, link, make, opened, opened_below
+from gateway.sandbox.persistent_folders import ONCE, SHARED
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

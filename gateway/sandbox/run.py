@@ -17,9 +17,9 @@ from gateway.model.result import Result, Violation
 from gateway.sandbox.backends.choose import choose
 from gateway.sandbox.base import Names, SandboxError
 from gateway.sandbox.bound_record import breach, size
+from gateway.sandbox.call_descriptors import CAPTURED, REPORT, TAIL, Ways, Wires
 from gateway.sandbox.online import TELLING, WayOut
 from gateway.sandbox.pump import STDERR, STDOUT
-from gateway.sandbox.wires import CAPTURED, REPORT, TAIL, Ways, Wires
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

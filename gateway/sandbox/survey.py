@@ -22,12 +22,12 @@ from gateway.sandbox.changed_folders import ChangedFolders
 from gateway.sandbox.clusters import clusters_named
 from gateway.sandbox.denied_programs import DeniedPrograms
 from gateway.sandbox.index import Listings, Tree, anchored
-from gateway.sandbox.kept import LAYERS, ROOMS
 from gateway.sandbox.marks import is_of_rebase
+from gateway.sandbox.persistent_folders import LAYERS, ROOMS
 from gateway.sandbox.profile import OF_THE_KERNEL, profile_of
 from gateway.sandbox.repositories import obeyed_marks, repository_of
 from gateway.sandbox.roots import places_of
-from gateway.sandbox.surveyed import Found, Place, Survey
+from gateway.sandbox.survey_results import Found, Place, Survey
 from gateway.sandbox.system_view import SystemView, stamp
 from gateway.sandbox.toolchains import Toolchains
 from gateway.sandbox.user_packages import packages_of, shims_of

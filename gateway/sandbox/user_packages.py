@@ -11,8 +11,8 @@ from __future__ import annotations
 
 from gateway.model.plan import HIDDEN, READ, WRITE, Mount
 from gateway.policy.modes import CEILINGS
-from gateway.sandbox.kept import LAYERS, own_of
 from gateway.sandbox.nested_paths import is_below, is_inside
+from gateway.sandbox.persistent_folders import LAYERS, own_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from gateway.model.verdict import Verdict
     from gateway.policy.confine import Grants
     from gateway.sandbox.agreed import Agreed
-    from gateway.sandbox.surveyed import Survey
+    from gateway.sandbox.survey_results import Survey
 
 VARIABLE = "PYTHONUSERBASE"
 

@@ -13,7 +13,7 @@ from re import compile as compiled
 from gateway.core.value import Value
 from gateway.policy import paths
 from gateway.policy.secret_names import NAMES
-from gateway.sandbox.surveyed import Found
+from gateway.sandbox.survey_results import Found
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from warmed import warm
 
+from gateway.agent.budget import Budget
 from gateway.agent.loop import Agent, Outcome
-from gateway.agent.purse import Budget
 from gateway.agent.structured_answer import ASK_AGAIN
 from gateway.handlers.answers import checked_schema
 from gateway.llm.script import parse

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from gateway.agent.children import Children
-from gateway.agent.happenings import Called
+from gateway.agent.events import Called
 from gateway.agent.loop import Agent
 from gateway.agent.mailbox import Post
 from gateway.agent.transcript import read

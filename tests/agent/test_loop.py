@@ -13,9 +13,9 @@ import pytest
 
 from gateway.agent import loop
 from gateway.agent.asking import Patience
-from gateway.agent.happenings import Called, Calling, Doing
+from gateway.agent.budget import Budget
+from gateway.agent.events import Called, Calling, Doing
 from gateway.agent.loop import CUT_OFF, Agent, Outcome
-from gateway.agent.purse import Budget
 from gateway.agent.transcript import NOT_BEGUN, UNKNOWN, Past, Transcript, read
 from gateway.calls.output import Output, Text
 from gateway.core.cancel import Cancel

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from gateway.agent import memory
-from gateway.agent.happenings import Noticed
+from gateway.agent.events import Noticed
 from gateway.agent.loop import Agent
 from gateway.agent.memory import UNTRUSTED, Memory, as_text, digest_of
 from gateway.agent.prompt import Surroundings

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from gateway.calls.output import Done
     from gateway.calls.session import Session
-    from gateway.calls.together import Together
+    from gateway.calls.turn_drafts import Together
 
 pytestmark = pytest.mark.skipif(not lays(), reason="no layer is laid over a folder here")
 

@@ -27,8 +27,8 @@ from gateway.core.places import Places
 from gateway.frontends.audit_text import call_text
 from gateway.model.call import RawCall
 from gateway.render.style import Style
-from gateway.sandbox.egress import asked
-from gateway.sandbox.egress.held import Answered
+from gateway.sandbox.egress import asked_connections
+from gateway.sandbox.egress.held_connection import Answered
 from gateway.sandbox.egress.service import Egress
 from gateway.sandbox.run import Runner
 from gateway.sandbox.survey import Surveyor
@@ -201,7 +201,7 @@ def test_few_questions_a_call_one_for_each_host_and_port(world: World) -> None:
     assert lines == [
         "http://one.acme.com/ hello", "http://one.acme.com:8080/ hello", "http://one.acme.com/2 hello",
         refused(no, "http://two.acme.com/"), refused(no, "http://two.acme.com/2"),
-        refused(asked._MOST_SAID, "http://four.acme.com/"),
+        refused(asked_connections._MOST_SAID, "http://four.acme.com/"),
     ]  # fmt: skip
     assert not [each for each in world.happened if "two" in each and each.startswith("resolved")]
 
@@ -259,7 +259,7 @@ def test_nobody_is_asked_in_the_background_nor_by_the_reviewer_nor_where_modes_a
 
 @held
 def test_silence_is_no_and_takes_none_of_the_calls_time(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(asked, "SECONDS", 4.5)  # longer than the call may run
+    monkeypatch.setattr(asked_connections, "SECONDS", 4.5)  # longer than the call may run
     withdrawn = threading.Event()
 
     def silent(question: Dialled) -> None:

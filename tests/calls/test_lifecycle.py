@@ -269,8 +269,8 @@ tools:
 def test_a_result_that_is_not_what_its_tool_declares_is_not_shown_and_hooks_hear_of_it(
     ground, monkeypatch: pytest.MonkeyPatch, data: Any, fits: bool
 ) -> None:
-    from gateway.calls.hooks.found import Hooks
     from gateway.calls.hooks.run import Answers
+    from gateway.calls.hooks.selection import Hooks
 
     events: list[tuple[str, str]] = []
 

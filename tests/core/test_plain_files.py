@@ -24,11 +24,12 @@ OPENING = {
     "install/own_copy.py", "replay/columns.py", "replay/decisions.py", "sandbox/after/new_repositories.py",
     "sandbox/after/originals.py", "sandbox/after/quarantine.py", "sandbox/attempts.py",
     "sandbox/backends/spaces_room.py", "sandbox/backends/whole_attempts.py", "sandbox/cgroup.py",
-    "sandbox/changes/keeping.py", "sandbox/changes/leaving.py", "sandbox/changes/made_again.py",
-    "sandbox/changes/store.py", "sandbox/changes/taken_out.py", "sandbox/changes/undo.py", "sandbox/diagnosis.py",
-    "sandbox/drafts.py", "sandbox/egress/authority.py", "sandbox/egress/inject.py", "sandbox/egress/surroundings.py",
-    "sandbox/joining.py", "sandbox/launched/rootfs.py", "sandbox/launched/supervisor.py", "sandbox/layers.py",
-    "sandbox/overlays.py", "sandbox/probe_cache.py", "sandbox/rooms.py", "sandbox/usage.py",
+    "sandbox/changes/keeping.py", "sandbox/changes/leaving.py", "sandbox/changes/recreated_files.py",
+    "sandbox/changes/store.py", "sandbox/changes/layer_extraction.py", "sandbox/changes/undo.py",
+    "sandbox/diagnosis.py", "sandbox/drafts.py", "sandbox/egress/authority.py", "sandbox/egress/inject.py",
+    "sandbox/egress/surroundings.py", "sandbox/joining.py", "sandbox/launched/rootfs.py",
+    "sandbox/launched/supervisor.py", "sandbox/layers.py", "sandbox/overlays.py",
+    "sandbox/probe_cache.py", "sandbox/rooms.py", "sandbox/usage.py",
 }  # fmt: skip
 
 

@@ -35,7 +35,7 @@ BRIDGES = {
     "frontends.conversation": {"agent", "llm"},
     "frontends.trusting": {"agent"},
     "mcp.offered_tools": {"skills"},
-    "render.spent": {"agent"},
+    "render.usage_text": {"agent"},
     "render.transcript": {"agent"},
 }
 # Packages by the names that are imported, where those differ.

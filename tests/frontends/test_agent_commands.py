@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from gateway.agent.budget import Budget, Purse
 from gateway.agent.loop import Agent
-from gateway.agent.purse import Budget, Purse
 from gateway.agent.sessions import new_path
 from gateway.agent.transcript import Transcript, read
 from gateway.core.cancel import Cancel

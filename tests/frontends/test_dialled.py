@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from gateway.approval.base import Dialled
 from gateway.frontends.dialled import dialled_text
-from gateway.judge.besides import judged_besides
+from gateway.judge.runtime_effects import judged_besides
 from gateway.model.call import RawCall
 from gateway.model.effect import Connect
 from gateway.render.style import Style

@@ -13,7 +13,7 @@ import pytest
 from warmed import warm
 
 from gateway.agents import AGENTS
-from gateway.core.line import client_line
+from gateway.core.command_lines import client_line
 from gateway.core.places import Places
 from gateway.frontends import doctor_agents
 from gateway.frontends.cli.doctor import as_text
@@ -98,7 +98,7 @@ def test_a_hook_that_answers_as_it_must_is_fine(name: str, world) -> None:
 @pytest.mark.parametrize("name", [name for name in AGENTS if name != "opencode"])
 def test_a_hook_without_its_shell_is_the_weak_form_and_is_mended_by_init(name: str, world, monkeypatch) -> None:
     """As earlier releases wrote it: it is found, and what is put in again takes its place."""
-    from gateway.core.line import hook_line
+    from gateway.core.command_lines import hook_line
 
     monkeypatch.setattr(
         sys.modules[__name__], "hook_lines", lambda agent: lambda event: hook_line(agent, ("--event", event))

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from gateway.mcp.elicitation import MOST_CHOICES, MOST_FIELDS, MOST_FORM, MOST_MESSAGE, UnaskableError, elicited
+from gateway.mcp.json_rpc import RpcError
 from gateway.mcp.relay import MOST_REQUESTS, Relay, asked_for
-from gateway.mcp.wire import RpcError
 
 
 def form(**fields: Any) -> dict[str, Any]:

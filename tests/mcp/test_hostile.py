@@ -19,6 +19,7 @@ from gateway.mcp.asking import MOST_HELD, Exchange, Held, Seal
 from gateway.mcp.client_servers import MOST_TOLD
 from gateway.mcp.endpoint import Endpoint
 from gateway.mcp.http_clients import client_key
+from gateway.mcp.json_rpc import MOST_UNREAD, RpcError, Wire
 from gateway.mcp.lines import Lines, encoded
 from gateway.mcp.pipes import INVALID_REQUEST, Piped
 from gateway.mcp.proxy import Proxying
@@ -26,7 +27,6 @@ from gateway.mcp.relay import MOST_REPORTS, Relay
 from gateway.mcp.sanitised import MOST_DEPTH, Rules, cleaned, tool_for_client
 from gateway.mcp.transports import Door
 from gateway.mcp.upstream import Upstream
-from gateway.mcp.wire import MOST_UNREAD, RpcError, Wire
 
 SECRET = "s3cr3t-value"
 

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from wired import ROOT, SCRIPTED, Place
 
-from gateway.agent.happenings import Noticed
+from gateway.agent.events import Noticed
 from gateway.agent.loop import Agent
 from gateway.approval.callback import Callback
 from gateway.calls.output import Failure

@@ -18,17 +18,17 @@ from gateway.judge.judge import Judge
 from gateway.judge.pipeline import TEMP
 from gateway.model.call import RawCall
 from gateway.model.result import Result, Violation
-from gateway.replay import trying
+from gateway.replay import rule_trials
 from gateway.replay.aftermath import SOON
 from gateway.replay.clauses import MOST_RULES
 from gateway.replay.compare import compared as compared_somehow
 from gateway.replay.judging import PRESENT
+from gateway.replay.rule_trials import Trying
 from gateway.replay.sources import side_with
 from gateway.replay.suggesting import suggested as suggested_somehow
 from gateway.replay.suggestions import Suggested
 from gateway.replay.symbolic import WIDER
 from gateway.replay.tightening import tightened
-from gateway.replay.trying import Trying
 from gateway.replay.uses import uses
 
 suggested = functools.partial(suggested_somehow, how="process")
@@ -86,9 +86,9 @@ class Place:
 
     def suggested(self, **span: str) -> Suggested:
         """What is suggested there; rules are tried on some of the calls that do harm, on all in a thorough run."""
-        some = share(trying.harm(), 8)
+        some = share(rule_trials.harm(), 8)
         with pytest.MonkeyPatch.context() as patched:
-            patched.setattr(trying, "harm", lambda: some)
+            patched.setattr(rule_trials, "harm", lambda: some)
             return suggested(self.record, self.root, **span)
 
 

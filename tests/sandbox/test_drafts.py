@@ -13,7 +13,7 @@ from gateway.sandbox import drafts
 from gateway.sandbox.backends.choose import choose
 from gateway.sandbox.base import Probe, SandboxError
 from gateway.sandbox.drafts import GONE, SPARE, cannot_lay, is_empty, laid, layers_in
-from gateway.sandbox.kept import drafted_of
+from gateway.sandbox.persistent_folders import drafted_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -10,8 +10,8 @@ import pytest
 from gateway.model.limits import Limits
 from gateway.model.plan import READ, WRITE, Mount, Network, SandboxPlan
 from gateway.sandbox import layers
-from gateway.sandbox.kept import layer_of
 from gateway.sandbox.layers import Layers, clean
+from gateway.sandbox.persistent_folders import layer_of
 
 ROOT = "/home/dev/project"
 

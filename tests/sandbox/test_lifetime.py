@@ -22,8 +22,8 @@ from gateway.model.plan import Network, SandboxPlan
 from gateway.sandbox.backends.bubblewrap import Bubblewrap
 from gateway.sandbox.backends.landlock import Landlock
 from gateway.sandbox.backends.spaces import Spaces
+from gateway.sandbox.call_descriptors import Ways
 from gateway.sandbox.run import Command, Protection, Runner
-from gateway.sandbox.wires import Ways
 
 from .world import PATH, system
 
@@ -168,7 +168,7 @@ _GATEWAY = """
 import os, sys
 from gateway.sandbox.backends.{module} import {name}
 from gateway.sandbox.run import Command, Protection, Runner
-from gateway.sandbox.wires import Ways
+from gateway.sandbox.call_descriptors import Ways
 from gateway.model.limits import Limits
 from gateway.model.plan import *
 plan = SandboxPlan({mounts}, {links}, ("/tmp",), "/", (("PATH", "{path}"),), Network(), Limits(), weaker=("landlock",))

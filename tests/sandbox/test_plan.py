@@ -28,7 +28,7 @@ from gateway.model.plan import FIXED, HIDDEN, READ, WRITE, Endpoint, Injection, 
 from gateway.render.plan import plan_data, plan_text, planned
 from gateway.render.style import Style
 from gateway.sandbox.base import SandboxError
-from gateway.sandbox.kept import layer_of
+from gateway.sandbox.persistent_folders import layer_of
 from gateway.sandbox.plan import plan_of
 from gateway.sandbox.profile import profile_of
 from gateway.sandbox.survey import Surveyor

@@ -17,7 +17,7 @@ from gateway.model.plan import READ, WRITE, Mount, Network, SandboxPlan
 from gateway.sandbox import rooms
 from gateway.sandbox.backends.spaces import Spaces
 from gateway.sandbox.base import Streams
-from gateway.sandbox.kept import shared_by
+from gateway.sandbox.persistent_folders import shared_by
 from gateway.sandbox.rooms import brought, done, end, entered, note, sweep
 
 from .world import passes_for_nobody

@@ -18,9 +18,9 @@ from gateway.model.plan import FIXED, WRITE, Endpoint, Mount, Network, SandboxPl
 from gateway.model.result import Violation
 from gateway.sandbox.backends.spaces import Spaces
 from gateway.sandbox.base import Names, Probe, SandboxError
+from gateway.sandbox.call_descriptors import CAPTURED, Ways
 from gateway.sandbox.egress.service import Egress
 from gateway.sandbox.run import NOT_RUN, Command, Protection, Runner
-from gateway.sandbox.wires import CAPTURED, Ways
 
 from .egress.conftest import PUBLIC, Outside
 from .world import PATH, system

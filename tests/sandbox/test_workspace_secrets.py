@@ -10,7 +10,7 @@ from gateway.audit import secrets
 from gateway.host.frozen import FrozenHost
 from gateway.policy import paths
 from gateway.sandbox import workspace_secrets
-from gateway.sandbox.surveyed import Found
+from gateway.sandbox.survey_results import Found
 from gateway.sandbox.workspace_secrets import WorkspaceSecrets
 
 ROOT = "/home/dev/project"

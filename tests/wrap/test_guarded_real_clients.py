@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import pytest
 from realclients import PACKAGES, Client, program, shell
 
-from gateway.core.line import hook_line
+from gateway.core.command_lines import hook_line
 from gateway.sandbox.backends.spaces import Spaces
 
 if TYPE_CHECKING:

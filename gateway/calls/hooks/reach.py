@@ -21,10 +21,10 @@ from gateway.policy.confine import BY_PROFILE
 from gateway.policy.modes import CEILINGS
 from gateway.policy.wording import phrase
 from gateway.sandbox.base import SandboxError
+from gateway.sandbox.call_descriptors import Ways
 from gateway.sandbox.network import OFF
 from gateway.sandbox.run import Command
 from gateway.sandbox.shell import quoted
-from gateway.sandbox.wires import Ways
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

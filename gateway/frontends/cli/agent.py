@@ -14,11 +14,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from gateway.agent.budget import TURNS, Budget, Purse, bounded
 from gateway.agent.children import Children
 from gateway.agent.loop import CANCELLED, DONE, Agent
 from gateway.agent.mailbox import Post
 from gateway.agent.prompt import Surroundings
-from gateway.agent.purse import TURNS, Budget, Purse, bounded
 from gateway.agent.reviewer import Auto
 from gateway.agent.sessions import LAST, find, new_path
 from gateway.agent.transcript import Transcript, read
@@ -34,8 +34,8 @@ from gateway.frontends.approvers import approvers, person
 from gateway.frontends.arguments import Request
 from gateway.frontends.cli.numbers import at_least, dollars
 from gateway.frontends.conversation import Events, Quiet, Shown
-from gateway.frontends.opened import FOLDER, POLICY_FOLDER, READS, WRITES
 from gateway.frontends.output import complain, safe_lines, write
+from gateway.frontends.parameter_files import FOLDER, POLICY_FOLDER, READS, WRITES
 from gateway.frontends.session import open_gateway
 from gateway.llm.claude import DEFAULT, SMALL, Claude
 from gateway.llm.known_models import Models

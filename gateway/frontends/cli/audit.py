@@ -21,8 +21,8 @@ from gateway.frontends.audit_text import call_text, record_line, stats_text, ver
 from gateway.frontends.cli.numbers import at_least
 from gateway.frontends.durations import seconds_of
 from gateway.frontends.jsontext import dumps, pretty
-from gateway.frontends.opened import RECORD
 from gateway.frontends.output import write
+from gateway.frontends.parameter_files import RECORD
 from gateway.policy.wording import visible
 from gateway.render.style import style_for
 

@@ -12,8 +12,8 @@ from gateway.config.load import Options
 from gateway.core.errors import ConfigError, Problem, StoreError
 from gateway.core.plainjson import loads
 from gateway.frontends.jsontext import pretty
-from gateway.frontends.opened import FOLDER
 from gateway.frontends.output import write
+from gateway.frontends.parameter_files import FOLDER
 from gateway.frontends.session import folder
 from gateway.judge.judge import Judge
 from gateway.render.changes import list_data, list_text, show_text

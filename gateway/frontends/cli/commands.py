@@ -12,8 +12,8 @@ from gateway.config.load import project_root
 from gateway.config.shipped import load_descriptions
 from gateway.core.places import places
 from gateway.frontends.jsontext import dumps
-from gateway.frontends.opened import FOLDER, POLICY_FOLDER, READS, REWRITES
 from gateway.frontends.output import write
+from gateway.frontends.parameter_files import FOLDER, POLICY_FOLDER, READS, REWRITES
 from gateway.frontends.session import folder
 from gateway.policy.wording import visible
 from gateway.render.style import style_for

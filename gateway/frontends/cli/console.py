@@ -11,8 +11,8 @@ import typer
 from gateway.approval.page_wire import KEPT, process_words
 from gateway.core.errors import ConfigError, Problem
 from gateway.frontends.cli.numbers import at_least
-from gateway.frontends.opened import FOLDER
 from gateway.frontends.output import write
+from gateway.frontends.parameter_files import FOLDER
 from gateway.frontends.session import folder
 from gateway.render.style import is_terminal
 

@@ -13,8 +13,8 @@ from gateway.core.cancel import Cancel
 from gateway.core.errors import ConfigError, Problem, StoreError
 from gateway.core.places import places
 from gateway.frontends.jsontext import dumps, pretty
-from gateway.frontends.opened import FOLDER, READS
 from gateway.frontends.output import write
+from gateway.frontends.parameter_files import FOLDER, READS
 from gateway.frontends.session import folder
 from gateway.handlers.crons import data, line, run_line
 from gateway.policy.wording import visible

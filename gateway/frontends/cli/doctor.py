@@ -13,8 +13,8 @@ from gateway.agents import AGENTS
 from gateway.core.errors import ConfigError, GatewayError, Problem
 from gateway.frontends.finding import BETTER, BROKEN, OK, Finding
 from gateway.frontends.jsontext import pretty
-from gateway.frontends.opened import FOLDER
 from gateway.frontends.output import write
+from gateway.frontends.parameter_files import FOLDER
 from gateway.policy.wording import visible
 from gateway.render.style import style_for, wrapped
 from gateway.sandbox.backends.choose import BEST, WEAKER
@@ -69,7 +69,7 @@ def doctor(
     if clean:
         from gateway.calls import fetched_cache
         from gateway.sandbox import layers
-        from gateway.sandbox.kept import LAYERS
+        from gateway.sandbox.persistent_folders import LAYERS
 
         state = places().state
         freed = layers.clean(f"{state}/{LAYERS}") + fetched_cache.clean(state)

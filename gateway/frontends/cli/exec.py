@@ -19,10 +19,10 @@ from gateway.model.call import RawCall
 from gateway.model.changes import ASK
 from gateway.policy.wording import visible
 from gateway.sandbox.backends.choose import prepare
+from gateway.sandbox.call_descriptors import Ways
+from gateway.sandbox.discarded_changes import said_of, thrown_away
 from gateway.sandbox.run import NOT_RUN
 from gateway.sandbox.shell import quoted
-from gateway.sandbox.thrown_away import said_of, thrown_away
-from gateway.sandbox.wires import Ways
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -14,8 +14,8 @@ from gateway.config.shipped import load_tools
 from gateway.core.errors import ConfigError, Problem
 from gateway.core.places import places
 from gateway.frontends.jsontext import pretty
-from gateway.frontends.opened import FOLDER
 from gateway.frontends.output import write
+from gateway.frontends.parameter_files import FOLDER
 from gateway.frontends.session import folder
 from gateway.policy.wording import visible
 from gateway.render.style import style_for, wrapped

@@ -16,8 +16,8 @@ from gateway.core.plain_files import open_plain
 from gateway.frontends.consent import agreed
 from gateway.frontends.editor_schemas import POLICY, headed, write_schema
 from gateway.frontends.jsontext import pretty
-from gateway.frontends.opened import FOLDER, READS, WRITES
 from gateway.frontends.output import complain, safe_lines, write
+from gateway.frontends.parameter_files import FOLDER, READS, WRITES
 from gateway.frontends.pasting import shell_word
 from gateway.frontends.session import folder
 from gateway.install.base import USER, Site

@@ -15,8 +15,8 @@ from gateway.core.places import places
 from gateway.core.value import Value
 from gateway.frontends.cli import console
 from gateway.frontends.jsontext import pretty
-from gateway.frontends.opened import FOLDER
 from gateway.frontends.output import write
+from gateway.frontends.parameter_files import FOLDER
 from gateway.frontends.session import folder
 from gateway.install import apart, files, own_copy, planning, user_policy
 from gateway.install.agents import agent_named

@@ -13,8 +13,8 @@ from gateway.frontends import mcp_command
 from gateway.frontends.cli.group import Group
 from gateway.frontends.jsontext import pretty
 from gateway.frontends.mcp_command import WORD, Asked
-from gateway.frontends.opened import FOLDER, POLICY_FOLDER, READS
 from gateway.frontends.output import write
+from gateway.frontends.parameter_files import FOLDER, POLICY_FOLDER, READS
 from gateway.policy.wording import visible
 from gateway.render.style import style_for, wrapped
 

@@ -17,8 +17,8 @@ from gateway.core.errors import CallError, ConfigError, Problem
 from gateway.core.places import places
 from gateway.frontends.editor_schemas import COMMAND, POLICY, TOOLS, headed, write_schema
 from gateway.frontends.new_command import as_word, skeleton
-from gateway.frontends.opened import INTO, READS
 from gateway.frontends.output import write
+from gateway.frontends.parameter_files import INTO, READS
 from gateway.frontends.pasting import shell_word
 from gateway.frontends.session import folder, read_input
 from gateway.policy.wording import visible

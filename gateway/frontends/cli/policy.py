@@ -19,8 +19,8 @@ from gateway.frontends.cli.policy_lsp import lsp
 from gateway.frontends.cli.policy_suggest import suggest
 from gateway.frontends.cli.replay import moment_of
 from gateway.frontends.jsontext import dumps, pretty
-from gateway.frontends.opened import FOLDER, POLICY_FILES, POLICY_FOLDER, WRITES
 from gateway.frontends.output import complain, safe_lines, write
+from gateway.frontends.parameter_files import FOLDER, POLICY_FILES, POLICY_FOLDER, WRITES
 from gateway.frontends.session import folder
 from gateway.model.decision import LAYERS
 from gateway.render.style import is_terminal, style_for

@@ -9,7 +9,7 @@ import typer
 
 from gateway.config.load import project_root
 from gateway.frontends.cli import replay as options
-from gateway.frontends.opened import POLICY_SOURCE
+from gateway.frontends.parameter_files import POLICY_SOURCE
 from gateway.frontends.session import folder as folder_of
 from gateway.replay.parts import POOL
 

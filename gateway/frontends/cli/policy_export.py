@@ -13,8 +13,8 @@ from gateway.core.errors import ConfigError, Problem
 from gateway.core.places import places
 from gateway.frontends.cli.importing import AGENTS
 from gateway.frontends.jsontext import pretty
-from gateway.frontends.opened import FOLDER, POLICY_FOLDER, WRITES
 from gateway.frontends.output import complain, safe_lines, write
+from gateway.frontends.parameter_files import FOLDER, POLICY_FOLDER, WRITES
 from gateway.frontends.session import folder
 from gateway.policy.wording import visible
 

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from gateway.core.errors import ConfigError, Problem
-from gateway.frontends.opened import FOLDER
+from gateway.frontends.parameter_files import FOLDER
 from gateway.frontends.session import folder
 from gateway.render.style import is_terminal
 

@@ -16,9 +16,9 @@ from gateway.core.places import places
 from gateway.frontends.cli.numbers import at_least
 from gateway.frontends.durations import seconds_of
 from gateway.frontends.jsontext import pretty
-from gateway.frontends.opened import FOLDER as OPENS_FOLDER
-from gateway.frontends.opened import POLICY_SOURCE, RECORD, WRITES
 from gateway.frontends.output import complain, write
+from gateway.frontends.parameter_files import FOLDER as OPENS_FOLDER
+from gateway.frontends.parameter_files import POLICY_SOURCE, RECORD, WRITES
 from gateway.frontends.session import folder as folder_of
 from gateway.render.style import Style, is_terminal, style_for
 from gateway.replay.compare import compared, is_slow

@@ -11,8 +11,8 @@ from gateway.config.load import Options
 from gateway.core.errors import ConfigError, Problem, StoreError
 from gateway.frontends.consent import agreed
 from gateway.frontends.jsontext import pretty
-from gateway.frontends.opened import FOLDER
 from gateway.frontends.output import write
+from gateway.frontends.parameter_files import FOLDER
 from gateway.frontends.session import folder
 from gateway.judge.judge import Judge
 from gateway.render.changes import plan_data, plan_text

@@ -17,8 +17,8 @@ from gateway.config.load import Options, project_root
 from gateway.core.errors import ConfigError, Problem
 from gateway.core.places import places
 from gateway.frontends.jsontext import pretty
-from gateway.frontends.opened import RECORD
 from gateway.frontends.output import write
+from gateway.frontends.parameter_files import RECORD
 from gateway.frontends.rejudging import judged_again, on_one_line
 from gateway.frontends.session import folder as folder_of
 from gateway.frontends.why_text import as_data, as_text, nothing_text

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from starlette.requests import Request
     from starlette.types import Receive
 
-    from gateway.frontends.console.desk import Desk
+    from gateway.frontends.console.question_queue import Desk
     from gateway.frontends.console.sources import Sources
 
 MOST_STREAMS = 5  # a browser opens six connections to one address

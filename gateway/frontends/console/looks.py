@@ -13,7 +13,6 @@ from gateway.audit.reading import Moment
 from gateway.core.cache import digest
 from gateway.core.errors import ConfigError, Problem, StoreError
 from gateway.core.places import packaged, places
-from gateway.frontends.console.desk import SHOWN_SECONDS
 from gateway.frontends.console.nodes import data, h
 from gateway.frontends.console.pages import (
     agents,
@@ -28,6 +27,7 @@ from gateway.frontends.console.pages import (
     why,
 )
 from gateway.frontends.console.pages.parts import Page, empty, page_head
+from gateway.frontends.console.question_queue import SHOWN_SECONDS
 from gateway.frontends.console.work import Work
 from gateway.judge.effective_policy import effective
 from gateway.policy.wording import visible

@@ -10,7 +10,7 @@ ignored         its agent drops it without a word
 from __future__ import annotations
 
 from gateway.core.value import Value
-from gateway.install.translation.asked import READ, SHELL, WRITE, Asked, shown, spellings
+from gateway.install.translation.common_call import READ, SHELL, WRITE, Asked, shown, spellings
 from gateway.install.translation.comparing import WIDER, reaches_out, theirs_of
 from gateway.install.translation.deciding import FIRST
 from gateway.install.translation.rules import ALLOW, DENY

@@ -14,7 +14,7 @@ import re
 
 from gateway.install.claude import NAME, TITLE
 from gateway.install.jsonc import MISSING, JsonDocument
-from gateway.install.translation.asked import FETCH, MCP, READ, SHELL, WRITE
+from gateway.install.translation.common_call import FETCH, MCP, READ, SHELL, WRITE
 from gateway.install.translation.deciding import STRICTEST
 from gateway.install.translation.globs_of_paths import ignore_expression, samples
 from gateway.install.translation.matching import STAR, Command, Everything
@@ -25,7 +25,7 @@ from gateway.install.translation.rules import LANES, Remark, Rule
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from gateway.install.base import Site
-    from gateway.install.translation.asked import Where
+    from gateway.install.translation.common_call import Where
     from gateway.install.translation.matching import Test
 
 WAY = STRICTEST

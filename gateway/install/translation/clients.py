@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     from typing import Protocol
 
     from gateway.install.base import Site
-    from gateway.install.translation.asked import Where
+    from gateway.install.translation.common_call import Where
     from gateway.install.translation.places import Place
     from gateway.install.translation.rules import Remark, Rule
 

@@ -12,7 +12,7 @@ import os
 
 from gateway.core.errors import ConfigError, Problem
 from gateway.install.codex import NAME, TITLE
-from gateway.install.translation.asked import READ
+from gateway.install.translation.common_call import READ
 from gateway.install.translation.deciding import STRICTEST
 from gateway.install.translation.globs_of_paths import ignore_expression, samples
 from gateway.install.translation.matching import Words
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from gateway.install.base import Site
-    from gateway.install.translation.asked import Where
+    from gateway.install.translation.common_call import Where
 
 WAY = STRICTEST
 PATH_PROGRAMS: frozenset[str] = frozenset()

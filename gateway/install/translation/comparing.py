@@ -12,7 +12,7 @@ import re
 
 from gateway.core.errors import ConfigError
 from gateway.core.value import Value
-from gateway.install.translation.asked import READ, SHELL, WRITE, Asked, shown, spellings
+from gateway.install.translation.common_call import READ, SHELL, WRITE, Asked, shown, spellings
 from gateway.install.translation.deciding import FIRST, said
 from gateway.install.translation.rules import ALLOW, ASK, DENY
 from gateway.install.translation.statements import DROPPED, KIND, TEXT, Statement, layer, statements

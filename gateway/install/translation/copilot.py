@@ -15,8 +15,8 @@ import shlex
 from gateway.core.errors import ConfigError, Problem
 from gateway.install.copilot import NAME, TITLE
 from gateway.install.jsonc import MISSING, JsonDocument
-from gateway.install.translation.asked import FETCH, SHELL, WRITE
 from gateway.install.translation.claude import PATH_PROGRAMS
+from gateway.install.translation.common_call import FETCH, SHELL, WRITE
 from gateway.install.translation.deciding import STRICTEST
 from gateway.install.translation.globs_of_paths import ignore_expression, samples
 from gateway.install.translation.matching import Command, Everything
@@ -27,7 +27,7 @@ from gateway.install.translation.rules import ALLOW, DENY, Remark, Rule
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from gateway.install.base import Site
-    from gateway.install.translation.asked import Where
+    from gateway.install.translation.common_call import Where
     from gateway.install.translation.matching import Test
 
 WAY = STRICTEST

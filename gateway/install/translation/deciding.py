@@ -7,7 +7,7 @@ where the strongest rule that holds decides, whatever it says.
 from __future__ import annotations
 
 from gateway.core.value import Value
-from gateway.install.translation.asked import SHELL, Asked
+from gateway.install.translation.common_call import SHELL, Asked
 from gateway.install.translation.matching import STAR, Command, Everything
 from gateway.install.translation.rules import ALLOW, ASK, DENY
 

@@ -11,7 +11,7 @@ import shlex
 from gateway.config.layers import PolicyFile, read_file
 from gateway.core.errors import CallError
 from gateway.core.places import packaged
-from gateway.install.translation.asked import FETCH, MCP, READ, SHELL, WRITE, Asked, Where
+from gateway.install.translation.common_call import FETCH, MCP, READ, SHELL, WRITE, Asked, Where
 from gateway.judge.policy_tests import Trials, read_layers
 from gateway.model.call import RawCall
 from gateway.model.effect import HOLE

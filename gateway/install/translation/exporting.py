@@ -24,8 +24,8 @@ from gateway.install.agent_words import (
     plain_path,
 )
 from gateway.install.exported_rules import second_net
-from gateway.install.translation.asked import FETCH, READ, SHELL, WRITE, Asked, shown
 from gateway.install.translation.auditing import harm
+from gateway.install.translation.common_call import FETCH, READ, SHELL, WRITE, Asked, shown
 from gateway.install.translation.comparing import is_beyond_rules, theirs_of
 from gateway.install.translation.deciding import FIRST
 from gateway.install.translation.globs_of_paths import below

@@ -15,7 +15,7 @@ import tomllib
 from gateway.core.errors import ConfigError, Problem
 from gateway.install.gemini import NAME, TITLE
 from gateway.install.jsonc import MISSING, JsonDocument
-from gateway.install.translation.asked import FETCH, MCP, READ, SHELL, WRITE
+from gateway.install.translation.common_call import FETCH, MCP, READ, SHELL, WRITE
 from gateway.install.translation.deciding import FIRST
 from gateway.install.translation.matching import Command, Everything
 from gateway.install.translation.matching_expressions import Expression
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from gateway.install.base import Site
-    from gateway.install.translation.asked import Where
+    from gateway.install.translation.common_call import Where
     from gateway.install.translation.matching import Test
 
 WAY = FIRST

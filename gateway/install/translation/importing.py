@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 
     from gateway.core.errors import Problem
     from gateway.install.base import Site
-    from gateway.install.translation.asked import Where
     from gateway.install.translation.clients import Client
+    from gateway.install.translation.common_call import Where
     from gateway.install.translation.engine import Engine
     from gateway.install.translation.rules import Rule
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 import re
 
 from gateway.core.value import Value
-from gateway.install.translation.asked import FETCH, MCP, READ, SHELL, WRITE, Asked, words_of
+from gateway.install.translation.common_call import FETCH, MCP, READ, SHELL, WRITE, Asked, words_of
 from gateway.model.effect import HOLE
 from gateway.spec.argtests import regex_problem
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
         @property
         def kind(self) -> str:
-            """What kind of call it speaks of: one of those of `asked`."""
+            """What kind of call it speaks of: one of those of `common_call`."""
 
         def holds(self, asked: Asked) -> bool:
             """Whether it holds for a call, as its agent means it."""

@@ -7,7 +7,7 @@ import re
 import warnings
 
 from gateway.core.value import Value
-from gateway.install.translation.asked import SHELL, Asked
+from gateway.install.translation.common_call import SHELL, Asked
 from gateway.install.translation.expressions import texts_of
 from gateway.install.translation.matching import STAR, Command
 from gateway.spec.argtests import regex_problem

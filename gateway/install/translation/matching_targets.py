@@ -5,13 +5,13 @@ from __future__ import annotations
 import re
 
 from gateway.core.value import Value
-from gateway.install.translation.asked import FETCH, MCP, READ, SHELL, WRITE, Asked, words_of
+from gateway.install.translation.common_call import FETCH, MCP, READ, SHELL, WRITE, Asked, words_of
 from gateway.install.translation.globs_of_paths import below
 from gateway.install.translation.matching import TOOLS, Everything
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from gateway.install.translation.asked import Where
+    from gateway.install.translation.common_call import Where
     from gateway.install.translation.matching import Clause
 
 

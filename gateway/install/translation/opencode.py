@@ -10,8 +10,8 @@ import re
 
 from gateway.install.jsonc import MISSING, JsonDocument
 from gateway.install.opencode import NAME, TITLE
-from gateway.install.translation.asked import FETCH, MCP, READ, SHELL, WRITE
 from gateway.install.translation.claude import PATH_PROGRAMS
+from gateway.install.translation.common_call import FETCH, MCP, READ, SHELL, WRITE
 from gateway.install.translation.deciding import FIRST
 from gateway.install.translation.globs_of_paths import samples, spanning
 from gateway.install.translation.matching import STAR, Command, Everything
@@ -23,7 +23,7 @@ from gateway.install.translation.rules import ALLOW, LANES, Remark, Rule
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from gateway.install.base import Site
-    from gateway.install.translation.asked import Where
+    from gateway.install.translation.common_call import Where
     from gateway.install.translation.matching import Test
 
 WAY = FIRST

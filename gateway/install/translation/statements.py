@@ -10,7 +10,7 @@ import json
 import re
 
 from gateway.core.value import Value
-from gateway.install.translation.asked import FETCH, MCP, READ, SHELL, WRITE
+from gateway.install.translation.common_call import FETCH, MCP, READ, SHELL, WRITE
 from gateway.install.translation.deciding import FIRST
 from gateway.install.translation.matching import Command, Everything
 from gateway.install.translation.matching_expressions import Expression

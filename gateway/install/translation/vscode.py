@@ -12,7 +12,7 @@ import re
 
 from gateway.install.base import system
 from gateway.install.jsonc import MISSING, JsonDocument
-from gateway.install.translation.asked import WRITE
+from gateway.install.translation.common_call import WRITE
 from gateway.install.translation.deciding import STRICTEST
 from gateway.install.translation.globs_of_paths import glob_expression, samples
 from gateway.install.translation.matching import Command
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from gateway.install.base import Site
-    from gateway.install.translation.asked import Where
+    from gateway.install.translation.common_call import Where
     from gateway.install.translation.matching import Test
 
 NAME = "vscode"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from gateway.policy.algebra.within import paths_within
+from gateway.policy.algebra.pattern_inclusion import paths_within
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

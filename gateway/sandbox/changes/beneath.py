@@ -9,7 +9,7 @@ import stat
 import sys
 from contextlib import suppress
 
-from gateway.sandbox.changes.closed import looked
+from gateway.sandbox.changes.closed_folders import looked
 from gateway.sandbox.changes.state import FOLDER, LINK, Stamp, stamp_of
 
 TYPE_CHECKING = False

@@ -11,7 +11,7 @@ import errno
 import os
 import struct
 
-from gateway.sandbox.changes.closed import is_closed, reached
+from gateway.sandbox.changes.closed_folders import is_closed, reached
 from gateway.sandbox.changes.looking import look
 from gateway.sandbox.changes.places import Places
 from gateway.sandbox.changes.seen import Seen

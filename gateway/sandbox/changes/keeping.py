@@ -20,12 +20,12 @@ from gateway.sandbox.changes.area import Area
 from gateway.sandbox.changes.beneath import Beneath
 from gateway.sandbox.changes.drafted import ONE_UNIT, Drafted, drafted
 from gateway.sandbox.changes.layer import Node, opened_up
+from gateway.sandbox.changes.layer_extraction import SET_ID, clean, copy_to, folders_above, forget
 from gateway.sandbox.changes.leaving import finish, git_of
 from gateway.sandbox.changes.saver import Saver
 from gateway.sandbox.changes.state import FOLDER, LINK
 from gateway.sandbox.changes.store import DRAFT, KEEPING, Writing
 from gateway.sandbox.changes.stored_bytes import remove_all
-from gateway.sandbox.changes.taken_out import SET_ID, clean, copy_to, folders_above, forget
 from gateway.sandbox.drafts import set_aside
 from gateway.sandbox.joining import join
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from gateway.core.plain_files import open_plain
-from gateway.sandbox.changes.closed import reached
+from gateway.sandbox.changes.closed_folders import reached
 from gateway.sandbox.changes.looking import below, look
 from gateway.sandbox.changes.runs_later import runs_later
 from gateway.sandbox.changes.saver import copied

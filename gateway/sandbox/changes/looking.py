@@ -6,7 +6,7 @@ import errno
 import os
 from contextlib import suppress
 
-from gateway.sandbox.changes.closed import looked, opened, reached
+from gateway.sandbox.changes.closed_folders import looked, opened, reached
 from gateway.sandbox.changes.state import FOLDER, LINK, Stamp, stamp_of
 
 TYPE_CHECKING = False

@@ -7,7 +7,7 @@ import os
 import stat
 from contextlib import suppress
 
-from gateway.sandbox.changes.closed import reached
+from gateway.sandbox.changes.closed_folders import reached
 from gateway.sandbox.changes.looking import NOTHING
 from gateway.sandbox.changes.state import FILE, FOLDER, stamp_of
 

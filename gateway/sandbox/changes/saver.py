@@ -16,9 +16,9 @@ import os
 from contextlib import suppress
 from weakref import finalize
 
-from gateway.sandbox.changes.closed import opened, reached
+from gateway.sandbox.changes.closed_folders import opened, reached
+from gateway.sandbox.changes.hard_links import Shared
 from gateway.sandbox.changes.looking import look, lying_in
-from gateway.sandbox.changes.shared import Shared
 from gateway.sandbox.changes.state import FILE, FOLDER, Stamp, stamp_of, written
 from gateway.sandbox.real_paths import LastFolder, at
 

@@ -14,9 +14,9 @@ from contextlib import ExitStack, suppress
 from gateway.core.errors import StoreError
 from gateway.core.plainjson import dumps, loads
 from gateway.sandbox.changes.beneath import Beneath
-from gateway.sandbox.changes.closed import reached
+from gateway.sandbox.changes.closed_folders import reached
 from gateway.sandbox.changes.looking import below, look
-from gateway.sandbox.changes.made_again import made_again, note_again
+from gateway.sandbox.changes.recreated_files import made_again, note_again
 from gateway.sandbox.changes.saver import copied, stored
 from gateway.sandbox.changes.state import FILE, FOLDER, LINK, PIPE, Stamp, first, is_same, read, written
 from gateway.sandbox.changes.store import DRAFT, KEEPING, RUNNING, UNDOING, UNDONE

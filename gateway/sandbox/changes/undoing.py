@@ -10,11 +10,11 @@ import os
 from contextlib import suppress
 
 from gateway.core.value import Value
-from gateway.sandbox.changes.closed import is_closed, reached
+from gateway.sandbox.changes.closed_folders import is_closed, reached
 from gateway.sandbox.changes.leaving import changes, git_of, is_new, left
 from gateway.sandbox.changes.looking import below
 from gateway.sandbox.changes.looking import look as look_at
-from gateway.sandbox.changes.made_again import made_again
+from gateway.sandbox.changes.recreated_files import made_again
 from gateway.sandbox.changes.rights import CLOSED, against
 from gateway.sandbox.changes.saver import stored
 from gateway.sandbox.changes.state import FILE, FOLDER, first, is_same

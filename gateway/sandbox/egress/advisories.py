@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 
-from gateway.sandbox.egress.one_object import object_of
+from gateway.sandbox.egress.strict_json import object_of
 
 _NAME = re.compile(r"(?:@[a-z0-9._~-]{1,100}/)?[A-Za-z0-9._~-]{1,100}")
 _VERSION = re.compile(r"[0-9]{1,10}\.[0-9]{1,10}\.[0-9]{1,10}(?:[-+][A-Za-z0-9.+-]{1,60})?")

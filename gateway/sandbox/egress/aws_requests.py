@@ -12,7 +12,7 @@ from urllib.parse import unquote_plus
 
 from gateway.core.places import PACKAGE
 from gateway.core.plain_files import open_plain
-from gateway.sandbox.egress.one_object import object_of
+from gateway.sandbox.egress.strict_json import object_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -12,8 +12,8 @@ from __future__ import annotations
 import json
 import re
 
-from gateway.sandbox.egress.one_object import object_of
 from gateway.sandbox.egress.reading import NotReadingError, Reading
+from gateway.sandbox.egress.strict_json import object_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

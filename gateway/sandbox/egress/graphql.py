@@ -10,7 +10,7 @@ import json
 import re
 from typing import Any
 
-from gateway.sandbox.egress.one_object import object_of
+from gateway.sandbox.egress.strict_json import object_of
 
 _TOKEN = re.compile(
     r'(?P<skip>[\ufeff\t\n\r ,]+|#[^\n\r]*)|(?P<mark>\.\.\.|[!$&():=@\[\]{|}])|(?P<name>[A-Za-z_][A-Za-z0-9_]*)'

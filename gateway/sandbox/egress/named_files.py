@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
     from gateway.sandbox.egress.addresses import Host
-    from gateway.sandbox.egress.taught import Taught
+    from gateway.sandbox.egress.learned_names import Taught
 
 MAX_NAMED = 500_000
 MAX_SHOWN = 256 << 20

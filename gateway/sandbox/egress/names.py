@@ -175,7 +175,7 @@ class Names:
 
     def _open_ports(self, host: Host) -> tuple[int, ...]:
         """Those at which somebody could be asked about a host; not of more than a few."""
-        from gateway.sandbox.egress.asked import is_public_name
+        from gateway.sandbox.egress.asked_connections import is_public_name
 
         ports = [port for port in ASKED_PORTS if self._rules.leaves_open(host, port)]
         if not ports or not is_public_name(host) or self._stand_ins >= MAX_ASKED:

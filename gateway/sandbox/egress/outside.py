@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from gateway.sandbox.egress.said import Said
-from gateway.sandbox.egress.spare import Spare
+from gateway.sandbox.egress.idle_connections import Spare
+from gateway.sandbox.egress.outbound_data import Said
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -11,13 +11,13 @@ if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
 
     from gateway.sandbox.egress.addresses import Host
-    from gateway.sandbox.egress.asked import Asking
+    from gateway.sandbox.egress.asked_connections import Asking
     from gateway.sandbox.egress.authority import Authority
     from gateway.sandbox.egress.clusters import Clusters
     from gateway.sandbox.egress.decide import Rules
     from gateway.sandbox.egress.dial import Dialler
+    from gateway.sandbox.egress.learned_names import Taught
     from gateway.sandbox.egress.report import Report
-    from gateway.sandbox.egress.taught import Taught
 
 
 class Outside:

@@ -12,11 +12,11 @@ from gateway.sandbox.egress.authority import Authority, AuthorityError
 from gateway.sandbox.egress.clients import Call
 from gateway.sandbox.egress.decide import rules_of
 from gateway.sandbox.egress.inject import ClusterError
+from gateway.sandbox.egress.learned_names import Sessions
 from gateway.sandbox.egress.listeners import Namespaces, network_of
 from gateway.sandbox.egress.loop import Loop
 from gateway.sandbox.egress.session import Session
 from gateway.sandbox.egress.surroundings import ALONE
-from gateway.sandbox.egress.taught import Sessions
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from gateway.model.result import Violation
     from gateway.sandbox.egress.clusters import Clusters
     from gateway.sandbox.egress.dial import Dialler, Resolve, Route
-    from gateway.sandbox.egress.held import Asks
+    from gateway.sandbox.egress.held_connection import Asks
     from gateway.sandbox.egress.names import Names
     from gateway.sandbox.egress.outside import Outside
     from gateway.sandbox.egress.report import Report

@@ -19,11 +19,11 @@ if TYPE_CHECKING:
 
     from gateway.model.plan import Endpoint
     from gateway.model.result import Violation
-    from gateway.sandbox.egress.asked import Asking, Told
+    from gateway.sandbox.egress.asked_connections import Asking, Told
     from gateway.sandbox.egress.clients import Call
     from gateway.sandbox.egress.decide import Rules
     from gateway.sandbox.egress.dial import Dialler
-    from gateway.sandbox.egress.held import Asks
+    from gateway.sandbox.egress.held_connection import Asks
     from gateway.sandbox.egress.listeners import Namespaces
     from gateway.sandbox.egress.loop import Loop
     from gateway.sandbox.egress.outside import Outside
@@ -253,7 +253,7 @@ class Session:
         if self._outside is None:
             self._outside = self._make_outside(self._report, self._names, self._end)
             if self._asks is not None:
-                from gateway.sandbox.egress.asked import Asking
+                from gateway.sandbox.egress.asked_connections import Asking
 
                 self._outside.asking = self._asking = Asking(self._asks, self._admit)
         program = self._program_of(client)

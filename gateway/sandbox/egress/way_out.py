@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     from gateway.sandbox.egress.addresses import Host
     from gateway.sandbox.egress.forward import Made
     from gateway.sandbox.egress.http import Request
+    from gateway.sandbox.egress.idle_connections import Open, To
     from gateway.sandbox.egress.outside import Outside
-    from gateway.sandbox.egress.spare import Open, To
 
 HANDSHAKE_SECONDS = 30.0
 

@@ -13,13 +13,13 @@ from pages_read import HOSTILE, Reader
 
 from gateway.approval.proposals import Kept
 from gateway.frontends.console import nodes
-from gateway.frontends.console.desk import Waiting
 from gateway.frontends.console.files import assets
 from gateway.frontends.console.nodes import at_home, h, html, text
 from gateway.frontends.console.pages import agents, interruptions, live, policy, proposals, suggestions, why
 from gateway.frontends.console.pages.frame import MENU, document
 from gateway.frontends.console.pages.parts import Page, block, marked
 from gateway.frontends.console.pages.pending import pending
+from gateway.frontends.console.question_queue import Waiting
 from gateway.frontends.console.sources import CallTold, Linted, Looked, Tried
 
 if TYPE_CHECKING:

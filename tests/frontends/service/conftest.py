@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from patience import patience
 
-from gateway.core.line import hook_line
+from gateway.core.command_lines import hook_line
 from gateway.frontends.service import thin
 
 if TYPE_CHECKING:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from patience import patience
 
-from gateway.core.line import client_line
+from gateway.core.command_lines import client_line
 from gateway.frontends.hook_process import decide
 
 from .conftest import ALLOWED, DENIED

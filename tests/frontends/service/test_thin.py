@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from gateway.agents.refusal import refusal
-from gateway.core import line
+from gateway.core import command_lines
 from gateway.frontends.service import thin, wire
 
 HOME = {b"HOME": b"/home/dev"}
@@ -84,8 +84,8 @@ def test_the_time_is_what_the_words_leave_and_else_ten_seconds(words: str, secon
 
 
 def test_the_line_of_settings_is_absolute_and_starts_without_anybodys_files() -> None:
-    words = line.hook_line("claude", ["--deadline", "3"])
-    assert words == [sys.executable, "-I", "-S", line.CLIENT, "hook", "claude", "--deadline", "3"]
+    words = command_lines.hook_line("claude", ["--deadline", "3"])
+    assert words == [sys.executable, "-I", "-S", command_lines.CLIENT, "hook", "claude", "--deadline", "3"]
     assert [os.path.isabs(words[at]) and os.path.isfile(words[at]) for at in (0, 3)] == [True, True]
 
 
@@ -94,7 +94,7 @@ def test_the_client_brings_nothing_with_it_while_it_is_warm() -> None:
         "import sys; before = set(sys.modules); sys.path.insert(0, sys.argv[1]); import thin, _socket;"
         "print(*sorted(set(sys.modules) - before))"
     )
-    folder = os.path.dirname(line.CLIENT)
+    folder = os.path.dirname(command_lines.CLIENT)
     done = subprocess.run(
         [sys.executable, "-I", "-S", "-c", program, folder], capture_output=True, text=True, check=True
     )
@@ -105,7 +105,7 @@ def test_the_client_brings_nothing_with_it_while_it_is_warm() -> None:
 def test_where_nothing_can_be_loaded_it_refuses_as_every_agent_understands(tmp_path: Path, broken: str) -> None:
     folder = tmp_path / "gateway" / "service"
     folder.mkdir(parents=True)
-    (folder / "client.py").write_text(Path(line.CLIENT).read_text("utf-8"), "utf-8")
+    (folder / "client.py").write_text(Path(command_lines.CLIENT).read_text("utf-8"), "utf-8")
     if broken == "a broken thin.py":
         (folder / "thin.py").write_text("import nothing\n", "utf-8")
     if broken in ("no wire.py", "no package"):

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from gateway.core.errors import ConfigError
-from gateway.install.translation.asked import FETCH, MCP, READ, SHELL, WRITE, Asked
 from gateway.install.translation.clients import CLIENTS
+from gateway.install.translation.common_call import FETCH, MCP, READ, SHELL, WRITE, Asked
 from gateway.install.translation.comparing import theirs_of
 from gateway.install.translation.importing import ordered
 

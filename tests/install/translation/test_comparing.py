@@ -10,8 +10,8 @@ import pytest
 from fuzzing import THOROUGH
 from rulesets import call, text_of
 
-from gateway.install.translation.asked import SHELL, Asked
 from gateway.install.translation.clients import CLIENTS
+from gateway.install.translation.common_call import SHELL, Asked
 from gateway.install.translation.comparing import EXACT, LOST, NARROWER, WIDER, differences, translated
 from gateway.install.translation.importing import ordered
 from gateway.install.translation.statements import layer

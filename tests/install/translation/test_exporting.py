@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 import pytest
 
 from gateway.config.layers import PolicyFile
-from gateway.install.translation.asked import SHELL, Asked
 from gateway.install.translation.auditing import harm
 from gateway.install.translation.clients import CLIENTS
+from gateway.install.translation.common_call import SHELL, Asked
 from gateway.install.translation.comparing import is_beyond_rules, theirs_of
 from gateway.install.translation.exporting import FORMS, Exported, exported
 from gateway.install.translation.importing import ordered

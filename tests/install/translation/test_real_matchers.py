@@ -18,8 +18,8 @@ from fuzzing import THOROUGH
 from realclients import program
 from rulesets import call, text_of
 
-from gateway.install.translation.asked import FETCH, MCP, READ, SHELL, WRITE, Asked, spellings, words_of
 from gateway.install.translation.clients import CLIENTS
+from gateway.install.translation.common_call import FETCH, MCP, READ, SHELL, WRITE, Asked, spellings, words_of
 from gateway.install.translation.comparing import translated
 from gateway.install.translation.importing import ordered
 from gateway.install.translation.statements import layer

@@ -13,7 +13,7 @@ from gateway.model.effect import HOLE
 from gateway.policy import commandpattern, globs, hosts, paths
 from gateway.policy.algebra import dimensions, languages, patterns
 from gateway.policy.algebra.languages import UndecidedError, shortest, union
-from gateway.policy.algebra.within import hosts_within, paths_within
+from gateway.policy.algebra.pattern_inclusion import hosts_within, paths_within
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -21,9 +21,9 @@ from gateway.sandbox.egress.addresses import Host
 from gateway.sandbox.egress.authority import Authority
 from gateway.sandbox.egress.decide import Rules
 from gateway.sandbox.egress.dial import Dialler
+from gateway.sandbox.egress.idle_connections import MOST_SPARE, SPARE_SECONDS, Spare
 from gateway.sandbox.egress.outside import Outside as Shared
 from gateway.sandbox.egress.report import Report
-from gateway.sandbox.egress.spare import MOST_SPARE, SPARE_SECONDS, Spare
 from gateway.sandbox.egress.streams import Plain, Stream
 
 from .conftest import PUBLIC, Outside
@@ -941,7 +941,7 @@ def test_a_client_that_ends_its_connection_with_the_answer_sees_its_end(speak, o
 
 @needs_certificates
 def test_what_the_requests_of_a_call_may_say_is_bounded(speak, outside, web, maker, trust, monkeypatch) -> None:
-    monkeypatch.setattr("gateway.sandbox.egress.said.MAX_OUT", 100)
+    monkeypatch.setattr("gateway.sandbox.egress.outbound_data.MAX_OUT", 100)
     seen: list[dict[str, str]] = []
     outside.serve("good.example", 443, web(context=maker.context("good.example"), seen=seen))
     request = b"GET /" + b"a" * 30 + b" HTTP/1.1\r\nHost: good.example\r\n\r\n"

@@ -22,9 +22,9 @@ from gateway.sandbox.egress.authority import Authority
 from gateway.sandbox.egress.decide import Rules
 from gateway.sandbox.egress.dial import Dialler
 from gateway.sandbox.egress.http import request_of
+from gateway.sandbox.egress.outbound_data import CUT, Said
 from gateway.sandbox.egress.outside import Outside as Shared
 from gateway.sandbox.egress.report import Report
-from gateway.sandbox.egress.said import CUT, Said
 
 from .conftest import Outside
 

@@ -16,11 +16,11 @@ from gateway.frontends.console.afar.passkeys import SIGN_IN, Passkeys
 from gateway.frontends.console.afar.people import Browser
 from gateway.frontends.console.afar.push import is_key, is_service
 from gateway.frontends.console.afar.sign_in import COOKIE, IDLE_SECONDS, PASSKEY, SignIns
-from gateway.frontends.console.desk import CHOICES
 from gateway.frontends.console.files import AFAR_FILES, WORKER, afar_assets
 from gateway.frontends.console.nodes import data
 from gateway.frontends.console.pages.frame import afar_document
 from gateway.frontends.console.pages.pending import elsewhere
+from gateway.frontends.console.question_queue import CHOICES
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Mapping
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from gateway.frontends.console.afar.people import People, Person
     from gateway.frontends.console.afar.sign_in import Session
     from gateway.frontends.console.afar.telling import Telling
-    from gateway.frontends.console.desk import Desk
+    from gateway.frontends.console.question_queue import Desk
 
     Answering = Callable[[Session, Person, dict[str, Any]], Awaitable[Response]]
 

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from starlette.applications import Starlette
 
-    from gateway.frontends.console.desk import Desk
+    from gateway.frontends.console.question_queue import Desk
 
 WORDS = "`code` shows a code to sign in from elsewhere (`code NAME` for somebody else), `people` who can, `forget NAME`"
 

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from gateway.frontends.console.afar.notices import Notice, Sent
     from gateway.frontends.console.afar.people import People
-    from gateway.frontends.console.desk import Waiting
+    from gateway.frontends.console.question_queue import Waiting
 
     Make = Callable[[int], Sent]
 

@@ -12,8 +12,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from typing import Any
 
-    from gateway.frontends.console.desk import Waiting
     from gateway.frontends.console.nodes import Node
+    from gateway.frontends.console.question_queue import Waiting
 
 WORDS = {
     "once": "Allow once",

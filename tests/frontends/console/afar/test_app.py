@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from elsewhere import ORIGIN, Passkey, World, entered
 
-from gateway.frontends.console import desk as desks
+from gateway.frontends.console import question_queue as desks
 from gateway.frontends.console.afar.passkeys import CHALLENGE_SECONDS
 from gateway.frontends.console.afar.sign_in import ADDING_SECONDS, CODE_SECONDS, COOKIE, IDLE_SECONDS, MOST_WRONG
 

@@ -19,7 +19,7 @@ from gateway.calls.outgoing import Reply, RequestError
 from gateway.core.errors import ConfigError
 from gateway.frontends.console.afar import push, secrets, telling
 from gateway.frontends.console.afar.people import Browser, People
-from gateway.frontends.console.desk import Waiting
+from gateway.frontends.console.question_queue import Waiting
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -14,10 +14,10 @@ import uvicorn
 from gateway.core.errors import ConfigError, Problem
 from gateway.core.places import DESK_FOLDER
 from gateway.frontends.console.app import Console
-from gateway.frontends.console.desk import Desk
 from gateway.frontends.console.guard import LOOPBACK, MOST_HEAD, Guard
 from gateway.frontends.console.live import Live
 from gateway.frontends.console.opening import Opener
+from gateway.frontends.console.question_queue import Desk
 from gateway.frontends.console.tokens import Tokens
 from gateway.spec.remote import PORT
 
@@ -26,8 +26,8 @@ if TYPE_CHECKING:
     from typing import Any
 
     from gateway.frontends.console.afar.elsewhere import Elsewhere
-    from gateway.frontends.console.desk import Waiting
     from gateway.frontends.console.opening import Wanted
+    from gateway.frontends.console.question_queue import Waiting
     from gateway.frontends.console.sources import Sources
 
 _MOST_CONNECTIONS = 64

@@ -11,10 +11,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gateway.mcp.asking import Seal, bound_to
+from gateway.mcp.json_rpc import CLOSED, RpcError, Wire
 from gateway.mcp.lines import MOST_GARBAGE, MOST_LINE, Lines, encoded
 from gateway.mcp.sanitised import WORST, Rules, cleaned, hides, shown, stricter, tool_for_client
 from gateway.mcp.turns import Turn, Turns
-from gateway.mcp.wire import CLOSED, RpcError, Wire
 
 
 def lines(*chunks: bytes) -> tuple[list[Any], list[str], list[bytes]]:

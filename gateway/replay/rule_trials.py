@@ -12,8 +12,8 @@ from gateway.config.layers import layer_folders, read_layer
 from gateway.config.near_misses import POLICY
 from gateway.core.errors import CallError
 from gateway.core.places import places
-from gateway.install.translation.asked import Where, shown
 from gateway.install.translation.auditing import harm
+from gateway.install.translation.common_call import Where, shown
 from gateway.judge.findings import confirm
 from gateway.judge.linting import traits_of
 from gateway.judge.policy_tables import run_tests

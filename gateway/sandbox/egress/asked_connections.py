@@ -14,7 +14,7 @@ from gateway.core.value import Value
 from gateway.model.plan import ASKED, Endpoint
 from gateway.sandbox.egress.addresses import PUBLIC, kind_of
 from gateway.sandbox.egress.decide import Ruling
-from gateway.sandbox.egress.held import Answered, Dial
+from gateway.sandbox.egress.held_connection import Answered, Dial
 from gateway.sandbox.egress.loop import in_thread
 
 TYPE_CHECKING = False
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from gateway.sandbox.egress.addresses import Host
-    from gateway.sandbox.egress.held import Asks
+    from gateway.sandbox.egress.held_connection import Asks
 
 
 SECONDS = 60.0

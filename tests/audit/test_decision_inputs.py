@@ -10,10 +10,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gateway.audit.beside import Beside as Texts
-from gateway.audit.beside import read_texts
+from gateway.audit.decision_inputs import MOST_BYTES, Beside, seen_of
 from gateway.audit.redact import Redactor
-from gateway.audit.seen import MOST_BYTES, Beside, seen_of
+from gateway.audit.shared_texts import Beside as Texts
+from gateway.audit.shared_texts import read_texts
 from gateway.model.context import Context
 from gateway.model.effect import HOLE
 from gateway.model.facts import Facts, GitFact, Origin, PathFact, Seen, TreeFact

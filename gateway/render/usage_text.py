@@ -8,7 +8,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from gateway.agent.purse import Spent
+    from gateway.agent.budget import Spent
 
 _KINDS = (
     ("input_tokens", "read"),

@@ -11,7 +11,7 @@ import errno
 import os
 from contextlib import suppress
 
-from gateway.sandbox.changes.closed import reached
+from gateway.sandbox.changes.closed_folders import reached
 from gateway.sandbox.changes.looking import below, look
 from gateway.sandbox.changes.state import FILE, stamp_of
 from gateway.sandbox.real_paths import at

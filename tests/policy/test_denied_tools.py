@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from gateway.policy.offering import denied_for_every_input
+from gateway.policy.denied_tools import denied_for_every_input
 
 ANY = {"tool": "Bash"}
 RULES: dict[str, tuple[dict[str, Any], bool]] = {

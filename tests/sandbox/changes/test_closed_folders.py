@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import pytest
 from sandbox.changes.worlds import World, as_user
 
-from gateway.sandbox.changes.closed import opened, reached
+from gateway.sandbox.changes.closed_folders import opened, reached
 from gateway.sandbox.changes.looking import below, look
 from gateway.sandbox.changes.rights import CLOSED, FOLDER_OF_OTHERS, LINK_OF_OTHERS, MODE, NOT_WRITABLE, STICKY
 from gateway.sandbox.changes.undo import undo

@@ -31,8 +31,8 @@ from gateway.model.effect import (
 )
 from gateway.model.rule import Rule, Source
 from gateway.model.verdict import Reason
+from gateway.policy.reason_choice import GRAVEST_FIRST, rank, tells_more
 from gateway.policy.table import mode_rule
-from gateway.policy.telling import GRAVEST_FIRST, rank, tells_more
 
 MODE = mode_rule("default")
 

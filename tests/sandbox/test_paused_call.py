@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 import pytest
 from patience import patience
 
-from gateway.sandbox import stopped as stopping
-from gateway.sandbox.stopped import stopped
+from gateway.sandbox import paused_call as stopping
+from gateway.sandbox.paused_call import stopped
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

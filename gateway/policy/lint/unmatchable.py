@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from gateway.model.effect import CARRIERS, PATH_KINDS
 from gateway.policy import globs
-from gateway.policy.algebra.within import hosts_within, paths_within
+from gateway.policy.algebra.pattern_inclusion import hosts_within, paths_within
 from gateway.policy.fitting import FITTING, is_loopback
 from gateway.policy.lint.clauses import FIELDS, OF_PART, is_expired
 from gateway.policy.modes import CEILINGS

@@ -24,7 +24,7 @@ from gateway.spec.commandformat import format_description
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from gateway.frontends.opened import Opens
+    from gateway.frontends.parameter_files import Opens
 
 CANARY = "zq7canaryzq7"
 ALL = tuple(commands())

@@ -1,8 +1,8 @@
 """Parts of a record, judged as far as nobody knows yet what comes of it: a replay that was ended goes on where it was,
 and of a policy that differs from a known one in a few rules no more is judged than what these may speak of.
 
-What is known (`gateway.replay.known`) is believed as long as the code, the call and the revision of the policy are the
-same.
+What is known (`gateway.replay.verdict_cache`) is believed as long as the code, the call and the revision of the policy
+are the same.
 """
 
 from __future__ import annotations
@@ -14,12 +14,12 @@ from gateway.config.shipped import code_digest
 from gateway.core.gc_pause import Uncollected
 from gateway.core.plainjson import dumps, loads
 from gateway.core.value import Value
-from gateway.judge.recorded import BELOW
+from gateway.judge.recorded_facts import BELOW
 from gateway.model.facts import Origin
 from gateway.replay.judging import Anew, Judging, Said
-from gateway.replay.known import Judged, Known
 from gateway.replay.tally import Tally
 from gateway.replay.unchanged import change, looked_below, signature
+from gateway.replay.verdict_cache import Judged, Known
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

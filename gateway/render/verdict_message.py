@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from gateway.model.said import Said
+from gateway.model.verdict_message import Said
 from gateway.policy.explain import message, reason_of, rule_of, said_by_rule
 from gateway.policy.wording import phrase, visible
 from gateway.render.text import headline

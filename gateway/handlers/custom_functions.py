@@ -30,7 +30,7 @@ from gateway.handlers.command_text import Listener
 from gateway.model.call import RawCall
 from gateway.model.decision import Decision
 from gateway.policy.wording import visible
-from gateway.sandbox.wires import Ways
+from gateway.sandbox.call_descriptors import Ways
 from gateway.tools.argv import argv
 from gateway.tools.frozen import readable
 

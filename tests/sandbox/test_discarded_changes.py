@@ -5,7 +5,7 @@ import pytest
 from gateway.model.effect import HOLE, Touch
 from gateway.model.limits import Limits
 from gateway.model.plan import WRITE, Mount, Network, SandboxPlan
-from gateway.sandbox.thrown_away import said_of, thrown_away
+from gateway.sandbox.discarded_changes import said_of, thrown_away
 
 
 class Item:

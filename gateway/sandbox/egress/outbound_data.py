@@ -8,8 +8,8 @@ choosing among its values. What nobody named, and what a host does not have, can
 from __future__ import annotations
 
 from gateway.sandbox.egress import docker_requests, reading
+from gateway.sandbox.egress.learned_names import Taught
 from gateway.sandbox.egress.named_files import NamedFiles
-from gateway.sandbox.egress.taught import Taught
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ from io import BytesIO
 
 from gateway.core.value import Value
 from gateway.sandbox.base import Streams
-from gateway.sandbox.handed import Copy, FileRead, HandedOver, is_regular
+from gateway.sandbox.inherited_descriptors import Copy, FileRead, HandedOver, is_regular
 from gateway.sandbox.pump import STDERR, STDOUT, Kept, Pump
 
 TYPE_CHECKING = False

@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
+from gateway.agent.budget import Budget, Purse, Spent, bounded
 from gateway.agent.children import Children
 from gateway.agent.loop import Agent
-from gateway.agent.purse import Budget, Purse, Spent, bounded
 from gateway.core.cancel import Cancel
 from gateway.llm.known_models import Models, Price
 from gateway.llm.model import Limits, Reply, Request

@@ -9,7 +9,7 @@ from sandbox.changes.worlds import changed
 from warmed import warm
 
 from gateway.api.gateway import Gateway
-from gateway.approval.handed_on import MOST, changed_by_code
+from gateway.approval.unreviewed_files import MOST, changed_by_code
 from gateway.config.layers import local_folder
 from gateway.config.load import Options
 from gateway.core.places import Places

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from gateway.model.effect import HOLE
 from gateway.policy.wording import visible
-from gateway.sandbox.kept import ONCE
+from gateway.sandbox.persistent_folders import ONCE
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

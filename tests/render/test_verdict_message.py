@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from gateway.model.call import RawCall
-from gateway.model.said import Said
+from gateway.model.verdict_message import Said
 from gateway.policy.explain import message
 
 

@@ -11,12 +11,12 @@ import pytest
 
 from gateway.model.plan import Endpoint, Network
 from gateway.sandbox.egress import named_files, reading
-from gateway.sandbox.egress import said as saying
+from gateway.sandbox.egress import outbound_data as saying
 from gateway.sandbox.egress.addresses import Host
 from gateway.sandbox.egress.http import request_of
+from gateway.sandbox.egress.learned_names import MOST_SESSIONS, Sessions
+from gateway.sandbox.egress.outbound_data import Said
 from gateway.sandbox.egress.reading import NotReadingError
-from gateway.sandbox.egress.said import Said
-from gateway.sandbox.egress.taught import MOST_SESSIONS, Sessions
 
 INDEX, FILES, OTHER = Host("index.example"), Host("files.example"), Host("other.example")
 NETWORK = Network(
@@ -313,7 +313,7 @@ def bits_table() -> str:
 def test_the_documentation_says_what_each_part_of_a_request_can_say() -> None:
     found = BITS.search(PAGE_OF_DOCS.read_text(encoding="utf-8"))
     assert found is not None
-    assert found[0] == bits_table(), "run `python tests/sandbox/egress/test_said.py` and look at the change"
+    assert found[0] == bits_table(), "run `python tests/sandbox/egress/test_outbound_data.py` and look at the change"
 
 
 if __name__ == "__main__":

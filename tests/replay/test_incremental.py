@@ -15,11 +15,11 @@ from gateway.config.load import Options
 from gateway.judge.judge import Judge
 from gateway.judge.pipeline import TEMP
 from gateway.model.call import RawCall
-from gateway.replay import compare, known
+from gateway.replay import compare, verdict_cache
 from gateway.replay.compare import compared
 from gateway.replay.judging import PRESENT, RECORDED, Judging
-from gateway.replay.known import FILE, FOLDER
 from gateway.replay.sources import side_of
+from gateway.replay.verdict_cache import FILE, FOLDER
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -141,7 +141,7 @@ def test_a_diff_judges_no_more_than_what_the_changed_rules_may_speak_of(
     new = place.new(more)
     with monkeypatch.context() as patched:
         for name in ("_begun", "_opened"):  # nothing is known and nothing kept: everything is judged
-            patched.setattr(known, name, lambda _path: None)
+            patched.setattr(verdict_cache, name, lambda _path: None)
         wanted = compared(place.state, PRESENT, new, how="process")
     judged.clear()
     found = compared(place.state, PRESENT, new, how="process")
@@ -199,14 +199,14 @@ def test_no_more_than_a_bound_is_kept_and_nobody_else_reads_it(place: Place, mon
     new = place.new(CHANGED["every command"][0])
     compared(place.state, RECORDED, RECORDED, how="process")
     compared(place.state, PRESENT, new, how="process")
-    total = known.Known(place.state).total()
-    monkeypatch.setattr(known, "MOST", total - 1)
+    total = verdict_cache.Known(place.state).total()
+    monkeypatch.setattr(verdict_cache, "MOST", total - 1)
     compared(place.state, RECORDED, RECORDED, how="process")
-    assert 0 < known.Known(place.state).total() < total
+    assert 0 < verdict_cache.Known(place.state).total() < total
     folder = Path(place.state, FOLDER)
     assert [each.stat().st_mode & 0o077 for each in (folder, *folder.iterdir())] == [0, 0]
 
 
 def test_a_record_that_cannot_be_written_is_judged_all_the_same(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(known, "open_own", lambda *_given: (_ for _ in ()).throw(OSError(30, "ro")))
+    monkeypatch.setattr(verdict_cache, "open_own", lambda *_given: (_ for _ in ()).throw(OSError(30, "ro")))
     assert compared(place.state, RECORDED, RECORDED, how="process").judged

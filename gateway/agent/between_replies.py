@@ -5,14 +5,14 @@ from __future__ import annotations
 
 from collections import deque
 
-from gateway.agent.happenings import Noticed
+from gateway.agent.events import Noticed
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
     from gateway.agent.conversation import Conversation
-    from gateway.agent.happenings import Happening
+    from gateway.agent.events import Happening
     from gateway.agent.mailbox import Post
     from gateway.calls.runner import RunsCalls
     from gateway.calls.session import Session
