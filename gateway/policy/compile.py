@@ -57,15 +57,32 @@ def compile_policy(
 
     Raises ConfigError with every pattern, date or reference that is not valid, each with its place.
     """
-    builder = _Builder(home, fold, moved)
-    for each in bound:
-        for rule in each.rules:
-            if rule["id"] not in each.without:
-                builder.add(each, rule)
+    files = tuple(bound)
+    builder = _begun(files[:-1], home, fold, moved)
+    builder.add_files(files[-1:])
     builder.link_exceptions()
     if builder.problems:
         raise ConfigError(builder.problems)
     return builder.finish()
+
+
+# What policies consisted of lately, but for their last file; compiled, where it was asked for again.
+_lately: list[tuple[tuple[Any, ...], _Builder | None]] = []
+_MOST_LATELY = 4
+
+
+def _begun(files: tuple[Bound, ...], home: str, fold: bool, moved: tuple[tuple[str, str], ...]) -> _Builder:
+    """Who goes on from these files. Policies that a process compiles one after another often differ in the last one
+    alone."""
+    given = (files, home, fold, moved)
+    known = next((each for each in list(_lately) if each[0] == given), None)
+    begun = known[1] if known is not None else None
+    if begun is None:
+        begun = _Builder(home, fold, moved)
+        begun.add_files(files)
+    kept = None if known is None else begun
+    _lately[:] = [(given, kept), *(each for each in _lately if each is not known)][:_MOST_LATELY]
+    return begun if kept is None else kept.copy()
 
 
 class _Builder:
@@ -92,6 +109,20 @@ class _Builder:
         self.contains: dict[str, None] = {}
         self.excepting: list[tuple[int, str]] = []
         self.problems: list[Problem] = []
+
+    def copy(self) -> _Builder:
+        """Another one that goes on from here. What is read alone they share."""
+        found = _Builder(self.home, self.fold, self.moved)
+        for name, value in vars(self).items():
+            setattr(found, name, _copied(value))
+        found.rules = list(map(list, self.rules))
+        return found
+
+    def add_files(self, files: Iterable[Bound]) -> None:
+        for each in files:
+            for rule in each.rules:
+                if rule["id"] not in each.without:
+                    self.add(each, rule)
 
     def add(self, bound: Bound, rule: dict[str, Any]) -> None:
         anchors = anchors_of(bound, rule["lane"], self.home, fold=self.fold).replace(moved=self.moved)
@@ -241,6 +272,13 @@ class _Builder:
             "contains": list(self.contains),
             "delegations": any(row[SILENCES] >= 0 for row in self.rules),
         }
+
+
+def _copied(value: Any) -> Any:
+    """Indexes, and lists of what is not written to any more."""
+    if isinstance(value, dict):
+        return {name: _copied(each) for name, each in value.items()}
+    return list(value) if isinstance(value, list) else value
 
 
 @functools.lru_cache(maxsize=8)

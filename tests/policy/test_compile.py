@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from gateway.config import compiling
 from gateway.model.call import RawCall
 from gateway.policy import compile as compile_
 from gateway.policy import paths
@@ -57,10 +58,18 @@ def test_a_policy_whose_answers_depend_on_the_time_says_so(guard, rule: dict, ex
 
 def test_policies_that_share_rules_are_compiled_to_what_each_is_by_itself(guard) -> None:
     """What several have in common is compiled once, and changed by none of them."""
-    rules = [{"deny": "Edit(a/**)"}, {"ask": "Read(//b/*.key)"}], [{"deny": "Edit(a/**)"}, {"allow": "Edit(a/**)"}]
-    made = [guard({"user": each}).loaded.policy for each in (*rules, *rules)]
-    assert [made[2], made[3]] == [made[0], made[1]]
-    assert made[0] != made[1]
+    upper = {"id": "upper", "deny": "Bash(git push *)", "delegate": {"to": "project"}}
+    layers = (
+        [{"deny": "Edit(a/**)"}, {"ask": "Read(//b/*.key)"}, {"allow": "Bash(git log *)", "excepts": "upper"}],
+        [{"deny": "Edit(a/**)"}, {"allow": "Edit(b/**)", "expires": "9999-12-31"}, {"ask": {"exec": "git"}}],
+        [],
+    )
+    made = [guard({"enterprise": [upper], "project": each}).loaded.policy for each in (*layers, *layers)]
     compile_._path_index.cache_clear()
-    paths._built.clear()
-    assert guard({"user": rules[0]}).loaded.policy == made[0]
+    for cleared in (compiling._policies, compile_._lately, paths._built):
+        cleared.clear()
+    alone = []
+    for each in layers:
+        alone.append(guard({"enterprise": [upper], "project": each}).loaded.policy)
+        compile_._lately.clear()
+    assert made == [*alone, *alone]
