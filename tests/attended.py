@@ -9,10 +9,11 @@ import re
 import select
 import signal
 import struct
-import subprocess
 import termios
 import time
 from typing import TYPE_CHECKING, Any
+
+import starting
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -25,12 +26,8 @@ def on_screen(arguments: dict[str, Any], until: Callable[[str], bool], seconds: 
     it is killed. `arguments`: for `Popen`, but for the streams."""
     master, slave = pty.openpty()
     fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", 50, 160, 0, 0))
-
-    def take_terminal() -> None:
-        fcntl.ioctl(0, termios.TIOCSCTTY, 0)
-
-    process = subprocess.Popen(
-        **arguments, stdin=slave, stdout=slave, stderr=slave, start_new_session=True, preexec_fn=take_terminal
+    process = starting.Popen(
+        **arguments, stdin=slave, stdout=slave, stderr=slave, start_new_session=True, preexec_fn=starting.take_terminal
     )
     os.close(slave)
     seen, end = b"", time.monotonic() + seconds
@@ -60,12 +57,8 @@ def at_terminal(arguments: dict[str, Any], *types: str, question: bytes = b"") -
     """Types one text at each prompt (a text that ends with `] `) after the question was seen. `arguments`: for `Popen`,
     but for the streams. Gives the exit status and what was on the screen."""
     master, slave = pty.openpty()
-
-    def take_terminal() -> None:
-        fcntl.ioctl(0, termios.TIOCSCTTY, 0)
-
-    process = subprocess.Popen(
-        **arguments, stdin=slave, stdout=slave, stderr=slave, start_new_session=True, preexec_fn=take_terminal
+    process = starting.Popen(
+        **arguments, stdin=slave, stdout=slave, stderr=slave, start_new_session=True, preexec_fn=starting.take_terminal
     )
     os.close(slave)
     seen, left, answered = b"", list(types), 0

@@ -15,6 +15,7 @@ from typing import Any
 
 import fuzzing as fuzzing  # loads the profile of all properties
 import pytest
+import starting
 from leftovers import changed, contained_here, end_rooms, end_services, left
 from patience import patience
 from warmed import going_with_the_process, keep_policies, warm
@@ -235,7 +236,7 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="session")
 def command(home: Path):
-    """Arguments of `subprocess.run` that make it run `gateway` with these words in the project of `home`."""
+    """Arguments of `starting.run` that make it run `gateway` with these words in the project of `home`."""
 
     def arguments(*words: str | bytes, cwd: Path | None = None, **env: str | None) -> dict[str, Any]:
         environment = {
@@ -262,7 +263,7 @@ def gateway(command):
     def run(*words: str | bytes, input: bytes | None = None, cwd: Path | None = None, **env: str | None):  # noqa: A002 - as subprocess has it
         arguments = command(*words, cwd=cwd, **env)
         stdin = {"stdin": subprocess.DEVNULL} if input is None else {"input": input}
-        return subprocess.run(**arguments, **stdin, capture_output=True, timeout=patience(60), check=False)
+        return starting.run(**arguments, **stdin, capture_output=True, timeout=patience(60), check=False)
 
     return run
 

@@ -12,6 +12,7 @@ import sys
 import time
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+import starting
 from patience import patience
 
 if TYPE_CHECKING:
@@ -42,7 +43,7 @@ class Running:
         for name in ("DISPLAY", "WAYLAND_DISPLAY", "BROWSER"):
             self.environment.pop(name, None)
         self._typing, stdin = pty.openpty() if terminal else (-1, os.open(os.devnull, os.O_RDONLY))
-        self.process = subprocess.Popen(
+        self.process = starting.Popen(
             [sys.executable, "-m", "gateway", "console", "--print", "--reader"], cwd=project, env=self.environment,
             stdin=stdin, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
         )  # fmt: skip
@@ -115,7 +116,7 @@ class Running:
         return self.asks("POST", path, {**usual, **headers}, body)
 
     def gateway(self, *words: str, **how: Any) -> subprocess.Popen[str]:
-        return subprocess.Popen(
+        return starting.Popen(
             [sys.executable, "-m", "gateway", *words], cwd=self.project, env=self.environment,
             stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, **how,
         )  # fmt: skip

@@ -11,6 +11,7 @@ import threading
 from pathlib import Path
 from typing import Any
 
+import starting
 from patience import patience
 
 SECONDS = 60.0
@@ -20,7 +21,7 @@ class Client:
     """One server, from its start to its end."""
 
     def __init__(self, cwd: Path, environment: dict[str, str], refreshes: bool = True) -> None:
-        self._process = subprocess.Popen(
+        self._process = starting.Popen(
             [sys.executable, "-m", "gateway", "policy", "lsp", "--cwd", str(cwd)],
             stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=environment, cwd="/",
         )  # fmt: skip

@@ -10,6 +10,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import starting
 from warmed import warm
 
 from gateway.agents import AGENTS
@@ -133,7 +134,7 @@ class World:
     ) -> subprocess.Popen[bytes]:
         """A hook that runs."""
         given = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE} | how
-        return subprocess.Popen(
+        return starting.Popen(
             line, cwd=self.project, env=environment or self.environment(), start_new_session=True, **given
         )
 

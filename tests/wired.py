@@ -13,6 +13,7 @@ import time
 from pathlib import Path
 from typing import Any
 
+import starting
 from patience import patience
 
 HERE = Path(__file__).parent
@@ -37,7 +38,7 @@ class Wired:
     def __init__(
         self, command: list[str], folder: Path, environment: dict[str, str], *, era: str, capabilities: Any = None
     ) -> None:
-        self.process = subprocess.Popen(
+        self.process = starting.Popen(
             command, cwd=folder, env=environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE
         )
         self.era = era
@@ -201,7 +202,7 @@ class Place:
 
     def run(self, *words: str) -> subprocess.CompletedProcess[str]:
         """A command of `gateway` that ends by itself."""
-        return subprocess.run(
+        return starting.run(
             **self.arguments(*words), capture_output=True, text=True, timeout=patience(60), check=False,
             stdin=subprocess.DEVNULL,
         )  # fmt: skip

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import starting
 from attended import at_terminal
 from hooking import SESSION, World, before
 
@@ -179,7 +180,7 @@ def run(world: World, *words: str, types: str | None = None) -> tuple[int, str]:
     }  # fmt: skip
     if types is not None:
         return at_terminal(arguments, types)
-    done = subprocess.run(**arguments, capture_output=True, text=True, stdin=subprocess.DEVNULL, timeout=60)
+    done = starting.run(**arguments, capture_output=True, text=True, stdin=subprocess.DEVNULL, timeout=60)
     return done.returncode, done.stdout + done.stderr
 
 

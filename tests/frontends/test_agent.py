@@ -8,10 +8,10 @@ import pty
 import re
 import select
 import subprocess
-import sys
 from typing import TYPE_CHECKING, Any
 
 import pytest
+import starting
 from fakemessages import FakeMessages
 from inprocess import called
 from warmed import warm
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-MAIN = [sys.executable, "-c", "import sys; from gateway.frontends.main import main; sys.exit(main())", "agent"]
+MAIN = [*starting.GATEWAY, "agent"]
 LOOK = {"say": "I will look.", "calls": [{"Read": {"file_path": "a.txt"}}]}
 KEY = {"calls": [{"Bash": {"command": "cat ~/.ssh/id_rsa"}}]}
 
@@ -58,21 +58,14 @@ class Person:
 
     def __init__(self, place: Place, *words: str) -> None:
         self._ours, theirs = pty.openpty()
-        self._process = subprocess.Popen(
+        self._process = starting.Popen(
             [*MAIN, "--script", str(place.script), *words], cwd=place.project,
             env={**place.environment, "COLUMNS": "100"}, stdin=theirs, stdout=theirs, stderr=theirs,
-            start_new_session=True, preexec_fn=self._take,
+            start_new_session=True, preexec_fn=starting.take_terminal,
         )  # fmt: skip
         os.close(theirs)
         place.persons.append(self)
         self.seen = ""
-
-    @staticmethod
-    def _take() -> None:
-        import fcntl
-        import termios
-
-        fcntl.ioctl(0, termios.TIOCSCTTY, 0)
 
     def waits_for(self, text: str) -> None:
         while text not in self.seen:

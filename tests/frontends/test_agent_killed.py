@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
+import starting
 from frontends.test_agent import MAIN, Place
 from fuzzing import THOROUGH, share
 from patience import patience
@@ -52,7 +53,7 @@ class Killed:
         (place.home / ".config" / "gateway" / "policy.yaml").write_text(POLICY, encoding="utf-8")
         place.plays(*turns())
         self.begun = time.monotonic()
-        process = subprocess.Popen(
+        process = starting.Popen(
             [*MAIN, "--script", str(place.script), "go"], cwd=place.project, env=place.environment,
             stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True,
         )  # fmt: skip

@@ -6,10 +6,10 @@ import json
 import os
 import signal
 import subprocess
-from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import pytest
+import starting
 
 from gateway.frontends import batch
 
@@ -165,7 +165,7 @@ def test_a_line_beyond_the_bound_is_refused_and_the_rest_judged(monkeypatch, tmp
 
 def test_a_stream_is_answered_line_by_line(command) -> None:
     arguments = command("check", "--batch", "-")
-    with subprocess.Popen(
+    with starting.Popen(
         **arguments, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, bufsize=0
     ) as process:
         assert process.stdin is not None
@@ -181,7 +181,7 @@ def test_a_stream_is_answered_line_by_line(command) -> None:
 def test_nobody_reading_is_quiet(command, tmp_path: Path) -> None:
     (tmp_path / "calls").write_bytes(lines(*[READ] * 2000))
     arguments = command("check", "--batch", str(tmp_path / "calls"))
-    with subprocess.Popen(**arguments, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+    with starting.Popen(**arguments, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
         assert process.stdout is not None
         assert process.stderr is not None
         process.stdout.close()
@@ -190,9 +190,7 @@ def test_nobody_reading_is_quiet(command, tmp_path: Path) -> None:
 
 def test_ctrl_c_is_quiet_after_what_was_answered(command) -> None:
     arguments = command("check", "--batch", "-")
-    # Whoever runs the tests in the background may have switched the signal off; children inherit that.
-    arguments["preexec_fn"] = partial(signal.signal, signal.SIGINT, signal.SIG_DFL)
-    with subprocess.Popen(
+    with starting.Popen(
         **arguments, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, bufsize=0
     ) as process:
         assert process.stdin is not None

@@ -11,6 +11,7 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any
 
 import pytest
+import starting
 from fuzzing import THOROUGH
 
 if TYPE_CHECKING:
@@ -145,7 +146,7 @@ def test_closed_and_full_streams_are_told_by_the_status(
 @pytest.mark.parametrize("words", [["check", ALLOWED], ["--help"], ["policy", "schema"]], ids=" ".join)
 def test_a_reader_that_left_is_no_error_worth_words(command, words: list[str]) -> None:
     arguments = command(*words)
-    with subprocess.Popen(**arguments, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+    with starting.Popen(**arguments, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
         assert process.stdout is not None
         assert process.stderr is not None
         process.stdout.close()

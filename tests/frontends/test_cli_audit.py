@@ -9,6 +9,7 @@ import subprocess
 from typing import TYPE_CHECKING
 
 import pytest
+import starting
 
 from gateway.audit.index import Found
 from gateway.audit.store import Store
@@ -122,7 +123,7 @@ def test_the_last_records_are_shown_in_order(audit) -> None:
 
 def test_following_shows_what_comes(command, filled: Path) -> None:
     arguments = command("audit", "tail", "-f", "-n", "0", "--json", HOME=str(filled))
-    process = subprocess.Popen(**arguments, stdout=subprocess.PIPE)
+    process = starting.Popen(**arguments, stdout=subprocess.PIPE)
     assert process.stdout is not None
     store = Store(str(filled / ".local" / "state" / "gateway" / "audit"), most_bytes=1)
     try:

@@ -8,6 +8,7 @@ import subprocess
 from typing import TYPE_CHECKING, Any
 
 import pytest
+import starting
 
 from gateway.tasks.crons import Crons
 
@@ -78,7 +79,7 @@ def test_a_prompt_is_done_by_an_agent(cron: Any, place: Path) -> None:
 def test_one_process_fires_and_ends_when_it_is_told_to(command: Any, cron: Any, place: Path) -> None:
     add(place, ago=70)
     arguments = command("cron", "run", "--json", cwd=place / "home" / "project", HOME=str(place / "home"))
-    running = subprocess.Popen(**arguments, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    running = starting.Popen(**arguments, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
     assert running.stdout is not None
     while json.loads(running.stdout.readline())["outcome"] != "started":
         pass

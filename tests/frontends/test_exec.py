@@ -8,10 +8,10 @@ import pty
 import select
 import signal
 import subprocess
-import sys
 from typing import TYPE_CHECKING
 
 import pytest
+import starting
 
 from gateway.api.executor import Execution
 from gateway.frontends.cli.exec import _tell
@@ -31,7 +31,7 @@ rules:
   - {id: never, deny: "Bash(forbidden *)", because: nobody may}
   - {id: sometimes, ask: "Bash(asked *)"}
 """
-MAIN = [sys.executable, "-c", "import sys; from gateway.frontends.main import main; sys.exit(main())"]
+MAIN = starting.GATEWAY
 TRAPS = """
 import os, signal
 def told(number, frame):
@@ -69,7 +69,7 @@ class Place:
         return [*MAIN, "exec", "--policies", str(self.policies), *words]
 
     def run(self, *words: str | bytes, stdin: bytes = b"", **how: object) -> subprocess.CompletedProcess[bytes]:
-        return subprocess.run(
+        return starting.run(
             self.words(*words), cwd=self.project, env=self.environment, input=stdin, capture_output=True,
             timeout=120, check=False, **how,  # type: ignore[call-overload]
         )  # fmt: skip
@@ -172,7 +172,7 @@ def test_a_reader_that_stops_ends_the_command(here: Place, errors: str) -> None:
 def test_a_signal_is_passed_on(here: Place, name: str) -> None:
     (here.project / "traps.py").write_text(TRAPS, encoding="utf-8")
     number = getattr(signal, name)
-    process = subprocess.Popen(
+    process = starting.Popen(
         here.words("--", "python3", "traps.py"), cwd=here.project, env=here.environment, stdout=subprocess.PIPE
     )
     assert process.stdout is not None
@@ -186,7 +186,7 @@ def test_a_signal_is_passed_on(here: Place, name: str) -> None:
 @pytest.mark.parametrize("name", ["SIGINT", "SIGHUP"])
 def test_what_a_terminal_sends_reaches_all_in_the_foreground(here: Place, name: str) -> None:
     number = getattr(signal, name)
-    process = subprocess.Popen(
+    process = starting.Popen(
         here.words("-c", "echo ready; sleep 1000; echo x"), cwd=here.project, env=here.environment,
         stdout=subprocess.PIPE,
     )  # fmt: skip
@@ -199,7 +199,7 @@ def test_what_a_terminal_sends_reaches_all_in_the_foreground(here: Place, name: 
 
 
 def test_what_the_caller_ignores_stays_ignored(here: Place) -> None:
-    process = subprocess.Popen(
+    process = starting.Popen(
         ["nohup", *here.words("-c", "echo ready; cat; echo end")], cwd=here.project, env=here.environment,
         stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
     )  # fmt: skip

@@ -7,10 +7,10 @@ import json
 import os
 import pty
 import re
-import subprocess
 from typing import TYPE_CHECKING, Any
 
 import pytest
+import starting
 
 from gateway.agents import AGENTS
 from gateway.install.own_hooks import is_own
@@ -112,7 +112,7 @@ def test_without_a_person_at_a_terminal_nothing_is_changed(person) -> None:
 def test_a_person_agrees_or_not(answer: bytes, status: int, changes: bool, person, command) -> None:
     arguments = command("init", "claude", cwd=person.project, HOME=str(person.home), TERM="dumb")
     ours, theirs = pty.openpty()
-    with subprocess.Popen(**arguments, stdin=theirs, stdout=theirs, stderr=theirs, start_new_session=True) as process:
+    with starting.Popen(**arguments, stdin=theirs, stdout=theirs, stderr=theirs, start_new_session=True) as process:
         os.close(theirs)
         said = b""
         while b"make this change? [y/N] " not in said:

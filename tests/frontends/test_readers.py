@@ -5,11 +5,11 @@ from __future__ import annotations
 
 import json
 import os
-import subprocess
 import sys
 from typing import Any
 
 import pytest
+import starting
 from hooking import before
 from wired import Place
 
@@ -111,7 +111,7 @@ def test_no_hook_shows_anything_of_it(ground: Any, secret: str, agent: str) -> N
     events += [{**usual, "transcript_path": secret, "hook_event_name": "Stop"}, secret, [secret]]
     shown = []
     for event in events:
-        done = subprocess.run(
+        done = starting.run(
             [sys.executable, "-m", "gateway", "hook", agent], input=json.dumps(event).encode(), cwd=ground.project,
             env=environment, capture_output=True, timeout=60, check=False,
         )  # fmt: skip

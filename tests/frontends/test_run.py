@@ -7,18 +7,18 @@ import os
 import pty
 import select
 import signal
-import subprocess
-import sys
 from typing import TYPE_CHECKING
 
 import pytest
+import starting
 
 from gateway.sandbox.backends.spaces import Spaces
 
 if TYPE_CHECKING:
+    import subprocess
     from pathlib import Path
 
-MAIN = [sys.executable, "-c", "import sys; from gateway.frontends.main import main; sys.exit(main())", "run"]
+MAIN = [*starting.GATEWAY, "run"]
 POLICY = """\
 version: 1
 rules:
@@ -41,7 +41,7 @@ class Place:
         self.environment["XDG_CACHE_HOME"] = os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache")
 
     def run(self, *words: str, stdin: bytes = b"") -> subprocess.CompletedProcess[bytes]:
-        return subprocess.run(
+        return starting.run(
             [*MAIN, *words], cwd=self.project, env=self.environment, input=stdin, capture_output=True, timeout=120,
             check=False,
         )  # fmt: skip
@@ -49,7 +49,7 @@ class Place:
     def on_a_terminal(self, *words: str, columns: str = "80", **more: str) -> tuple[int, str]:
         """The status, and all that a person sees. `more`: of the environment."""
         ours, theirs = pty.openpty()
-        process = subprocess.Popen(
+        process = starting.Popen(
             [*MAIN, *words], cwd=self.project, env={**self.environment, "COLUMNS": columns, **more}, stdin=theirs,
             stdout=theirs, stderr=theirs, start_new_session=True,
         )  # fmt: skip
@@ -224,7 +224,7 @@ def test_nothing_is_left_in_the_temporary_folder(here: Place, tmp_path: Path) ->
 def test_a_signal_that_ended_the_call_is_the_status(here: Place, number: signal.Signals) -> None:
     confined()
     ours, theirs = pty.openpty()
-    process = subprocess.Popen(
+    process = starting.Popen(
         [*MAIN, "Bash(echo begun; sleep 60)"], cwd=here.project, env=here.environment, stdin=theirs, stdout=theirs,
         stderr=theirs, start_new_session=True,
     )  # fmt: skip

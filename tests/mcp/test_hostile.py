@@ -12,6 +12,7 @@ from types import SimpleNamespace
 from typing import Any, cast
 
 import pytest
+import starting
 from wired import CLIENT
 
 from gateway.calls.output import Failure
@@ -533,7 +534,7 @@ def test_one_entry_that_cannot_be_shown_takes_no_other_with_it(hostile) -> None:
 def test_who_does_not_read_what_servers_say_to_people_is_answered_all_the_same(hostile) -> None:
     command = [sys.executable, "-m", "gateway", "mcp", "proxy", "docs"]
     pipe = subprocess.PIPE
-    with subprocess.Popen(
+    with starting.Popen(
         command, cwd=hostile.project, env=hostile.environment, stdin=pipe, stdout=pipe, stderr=pipe
     ) as client:
         assert client.stdin is not None

@@ -15,6 +15,7 @@ from itertools import product
 from typing import Any
 
 import pytest
+import starting
 from fuzzing import share
 from patience import patience
 from running import Ground
@@ -30,7 +31,7 @@ class Site:
     """A process that serves HTTP, with what it told people."""
 
     def __init__(self, command: list[str], folder: Any, environment: dict[str, str], ready: Any) -> None:
-        self.process = subprocess.Popen(
+        self.process = starting.Popen(
             command,
             cwd=folder,
             env=environment,

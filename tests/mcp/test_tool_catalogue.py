@@ -13,6 +13,7 @@ from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 import pytest
+import starting
 from wired import ROOT, SCRIPTED, Place
 
 from gateway.agent.events import Noticed
@@ -699,7 +700,7 @@ def test_a_server_of_the_official_package_is_used_by_the_command_line(elsewhere:
         {"expect": ["grown"], "say": "Done."},
     ]
     (ground.top / "script.json").write_text(json.dumps({"version": 1, "turns": turns}), encoding="utf-8")
-    done = subprocess.run(
+    done = starting.run(
         [sys.executable, "-m", "gateway", "agent", "--script", str(ground.top / "script.json"), "go"],
         cwd=ground.project, env={**os.environ, "PYTHONPATH": str(ROOT)}, stdin=subprocess.DEVNULL,
         capture_output=True, text=True, timeout=120, check=False,
@@ -927,8 +928,8 @@ def test_the_model_of_a_session_is_told_what_comes_and_goes(world: World) -> Non
 
     def noting(request: Any, **how: Any) -> Any:
         offered.append({each["name"] for each in request.tools if each["name"].startswith("mcp__")})
-        for starting in world.joined._starting.values():
-            starting.join()  # so that what is started meanwhile runs when it is next looked around
+        for begun in world.joined._starting.values():
+            begun.join()  # so that what is started meanwhile runs when it is next looked around
         return reply(request, **how)
 
     model.reply = noting  # type: ignore[method-assign]

@@ -11,6 +11,7 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 import pytest
+import starting
 from consoles import Running
 from patience import patience
 from warmed import warm
@@ -70,7 +71,7 @@ def by_mcp(there: Elsewhere, calls: list[Any]) -> list[str]:
         {"jsonrpc": "2.0", "id": at, "method": "tools/call", "params": {"name": tool, "arguments": given}}
         for at, (tool, given) in enumerate(calls, 1)
     ]
-    with subprocess.Popen(
+    with starting.Popen(
         [sys.executable, "-m", "gateway", "mcp", "serve"], cwd=there.project, env=there.environment, text=True,
         stdin=subprocess.PIPE, stdout=subprocess.PIPE,
     ) as server:  # fmt: skip

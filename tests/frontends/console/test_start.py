@@ -9,6 +9,7 @@ import sys
 from typing import TYPE_CHECKING
 
 import pytest
+import starting
 from consoles import Running
 from patience import patience
 
@@ -71,7 +72,7 @@ def test_a_port_that_is_taken_and_a_folder_that_others_can_open_are_told(tmp_pat
         for mode in (0o700, 0o755):
             folder.mkdir(parents=True, exist_ok=True)
             folder.chmod(mode)
-            done = subprocess.run(words, env=environment, cwd=tmp_path, capture_output=True, text=True, check=False)
+            done = starting.run(words, env=environment, cwd=tmp_path, capture_output=True, text=True, check=False)
             errors.append((done.returncode, done.stderr.split("\n")[0]))
     assert [status for status, _ in errors] == [2, 2]
     assert "cannot be had" in errors[0][1]

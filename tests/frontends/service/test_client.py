@@ -11,6 +11,7 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any
 
 import pytest
+import starting
 from patience import patience
 
 from gateway.core.command_lines import client_line
@@ -94,7 +95,7 @@ def test_the_settings_of_agents_are_protected_with_it_where_a_variable_moves_the
 )
 def test_a_dry_run_says_the_same_with_it(home: Home, words: tuple[str, ...]) -> None:
     def run() -> tuple[Any, bytes, int]:
-        done = subprocess.run(
+        done = starting.run(
             [sys.executable, "-m", "gateway", "check", *words], cwd=home.project, capture_output=True, check=False,
             env=home.environment | {"PYTHONPATH": os.pathsep.join(sys.path)}, stdin=subprocess.DEVNULL,
         )  # fmt: skip

@@ -6,22 +6,24 @@ import json
 import os
 import signal
 import socket
-import subprocess
 import sys
 from typing import TYPE_CHECKING
 
 import pytest
+import starting
 
 from gateway.frontends.service.running import Running, found, stop
 
 if TYPE_CHECKING:
+    import subprocess
+
     from conftest import Home
 
 pytestmark = pytest.mark.usefixtures("linux")
 
 
 def gateway(home: Home, *words: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
+    return starting.run(
         [sys.executable, "-m", "gateway", "service", *words], cwd=home.project, env=home.environment, text=True,
         capture_output=True, timeout=120,
     )  # fmt: skip
