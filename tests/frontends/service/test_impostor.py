@@ -126,7 +126,8 @@ def started(words: Sequence[str], program: str, environment: dict[str, str]) -> 
             os.waitid(os.P_PID, process.pid, os.WSTOPPED | os.WNOWAIT)
             return wire.is_the_service(process.pid)
         finally:
-            process.kill()
+            os.kill(process.pid, signal.SIGKILL)  # `Popen` takes one that stands still for one that has ended
+            os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOWAIT)
 
 
 def _stops_when_it_starts() -> None:
