@@ -1,14 +1,22 @@
-"""What stands in the files of the package: each is parsed once and walked once for all tests of a process."""
+"""What stands in the files of the package. All are parsed by the first process that asks, for all that come after it in
+this checkout, and again where one says something else."""
 
 from __future__ import annotations
 
 import ast
+import fcntl
 import functools
+import hashlib
+import pickle
+import sys
+from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[1]
+KEPT = ROOT / ".pytest_cache" / "sources"
 
 _Class = ast.ClassDef
 _Function = (ast.FunctionDef, ast.AsyncFunctionDef)
@@ -63,7 +71,40 @@ class Source(NamedTuple):
 
 @functools.cache
 def source(path: Path) -> Source:
-    tree = ast.parse(path.read_text(encoding="utf-8"))
+    """What stands in a file."""
+    content = path.read_bytes()
+    found = of_the_package().get(_digest(content))
+    return _parsed(path, content) if found is None else found
+
+
+def _digest(content: bytes) -> bytes:
+    return hashlib.blake2b(content, digest_size=16).digest()
+
+
+@functools.cache
+def of_the_package() -> dict[bytes, Source]:
+    """What stands in each file of the package, by the digest of its content: as it was found before where all that it
+    came of is the same."""
+    contents = {path: path.read_bytes() for path in sorted((ROOT / "gateway").rglob("*.py"))}
+    digests = {path: _digest(content) for path, content in contents.items()}
+    KEPT.mkdir(parents=True, exist_ok=True)
+    kept = KEPT / _digest(Path(__file__).read_bytes() + sys.version.encode()).hex()
+    with open(KEPT / "lock", "w", encoding="ascii") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)  # one parses, the others wait for it
+        known: dict[bytes, Source] = pickle.loads(kept.read_bytes()) if kept.exists() else {}
+        if set(digests.values()) != known.keys():
+            known = {digests[path]: known.get(digests[path]) or _parsed(path, contents[path]) for path in contents}
+            new = kept.with_suffix(".new")
+            new.write_bytes(pickle.dumps(known))
+            new.replace(kept)
+            for each in KEPT.iterdir():
+                if each.name not in (kept.name, "lock"):
+                    each.unlink()
+    return known
+
+
+def _parsed(path: Path, content: bytes) -> Source:
+    tree = ast.parse(content)
     nodes = list(ast.walk(tree))
     top = {id(node) for node in tree.body}
     for_checkers = {
