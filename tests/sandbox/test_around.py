@@ -14,6 +14,7 @@ import time
 from typing import TYPE_CHECKING
 
 import pytest
+from fuzzing import THOROUGH
 from patience import crowd, patience
 from warmed import warm
 
@@ -26,7 +27,7 @@ from gateway.sandbox.backends.bubblewrap import Bubblewrap
 from gateway.sandbox.backends.spaces import Spaces
 from gateway.sandbox.run import Runner
 
-from .attempts.around import ATTEMPTS, LOSSES, SECRET, USES, WORDS, Around, Use
+from .attempts.around import ATTEMPTS, LONG_USES, LOSSES, SECRET, USES, WORDS, Around, Use
 from .world import passes_for_nobody
 
 if TYPE_CHECKING:
@@ -41,7 +42,8 @@ FORMS = (Spaces, Bubblewrap) if ALL else (Spaces,)
 
 
 def some(of: int) -> list[Around]:
-    """Each so many-th of each theme; all of them in `scripts/attempts --around`."""
+    """Each so many-th of each theme, at least one; more in a thorough run, and all in `scripts/attempts --around`."""
+    of = of * 2 // 3 if THOROUGH else of
     themes = itertools.groupby(sorted(ATTEMPTS, key=lambda each: each.theme), key=lambda each: each.theme)
     return [*ATTEMPTS] if ALL else [each for _theme, found in themes for each in [*found][-1::-of]]
 
@@ -101,9 +103,9 @@ class Place:
         self.person(attempt.then)
         return SECRET.encode() in output if attempt.said else self.proof.exists()
 
-    def executor(self, form: type[Spaces | Bubblewrap]) -> Executor:
+    def executor(self, form: Spaces | Bubblewrap) -> Executor:
         options = Options(str(self.project), str(self.top / "policies"), root=str(self.project), binding=True)
-        return Executor(Gateway(options), runner=Runner(str(self.top / "quarantine"), (form(),)))
+        return Executor(Gateway(options), runner=Runner(str(self.top / "quarantine"), (form,)))
 
 
 @pytest.fixture
@@ -122,11 +124,10 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Place]:
 
 
 @pytest.fixture(scope="module", params=FORMS, ids=lambda each: each.name)
-def form(request: pytest.FixtureRequest) -> type[Spaces | Bubblewrap]:
-    probe = request.param().probe()
-    if not probe.works:
-        pytest.skip(f"{request.param.name} does not hold here: {probe.reason}")
-    made: type[Spaces | Bubblewrap] = request.param
+def form(request: pytest.FixtureRequest) -> Spaces | Bubblewrap:
+    made: Spaces | Bubblewrap = request.param()
+    if not (probe := made.probe()).works:
+        pytest.skip(f"{made.name} does not hold here: {probe.reason}")
     return made
 
 
@@ -134,7 +135,7 @@ def lacking(needs: Sequence[str]) -> str:
     return next((f"{each} is not installed" for each in ("make", *needs) if shutil.which(each, path=PATH) is None), "")
 
 
-@pytest.mark.parametrize("attempt", some(12), ids=lambda each: each.name)
+@pytest.mark.parametrize("attempt", some(18), ids=lambda each: each.name)
 def test_it_works_without_a_sandbox(attempt: Around, here: Place) -> None:
     if reason := lacking(attempt.needs):
         pytest.skip(reason)
@@ -155,10 +156,8 @@ def test_it_works_without_a_sandbox(attempt: Around, here: Place) -> None:
     assert here.harmed(attempt, done.stdout), done
 
 
-@pytest.mark.parametrize("attempt", some(6), ids=lambda each: each.name)
-def test_the_gateway_holds_it_and_the_next_call_runs(
-    attempt: Around, here: Place, form: type[Spaces | Bubblewrap]
-) -> None:
+@pytest.mark.parametrize("attempt", some(9), ids=lambda each: each.name)
+def test_the_gateway_holds_it_and_the_next_call_runs(attempt: Around, here: Place, form: Spaces | Bubblewrap) -> None:
     if reason := lacking(attempt.needs):
         pytest.skip(reason)
     here.person(attempt.before)
@@ -175,8 +174,8 @@ def test_the_gateway_holds_it_and_the_next_call_runs(
         assert (again.result.ended, again.result.status, again.result.stdout) == ("exited", 0, b"goes on\n"), again
 
 
-@pytest.mark.parametrize("use", USES, ids=lambda each: each.name)
-def test_ordinary_work_goes_on(use: Use, here: Place, form: type[Spaces | Bubblewrap]) -> None:
+@pytest.mark.parametrize("use", (*USES, *LONG_USES) if THOROUGH or ALL else USES, ids=lambda each: each.name)
+def test_ordinary_work_goes_on(use: Use, here: Place, form: Spaces | Bubblewrap) -> None:
     if reason := lacking(use.needs):
         pytest.skip(reason)
     if form.name not in use.forms:
@@ -198,7 +197,7 @@ def test_ordinary_work_goes_on(use: Use, here: Place, form: type[Spaces | Bubble
 
 @pytest.mark.parametrize("loss", LOSSES, ids=lambda each: each.name)
 def test_what_was_there_before_the_call_stays_whatever_the_call_hides_it_in(
-    loss: Around, here: Place, form: type[Spaces | Bubblewrap]
+    loss: Around, here: Place, form: Spaces | Bubblewrap
 ) -> None:
     here.person(loss.before)
     here.write(loss.text)
@@ -227,7 +226,7 @@ OVERLAPPING = {
 
 @pytest.mark.parametrize("what", OVERLAPPING)
 def test_what_one_of_two_calls_made_of_a_protected_name_is_not_put_back_by_the_other(
-    what: str, here: Place, form: type[Spaces | Bubblewrap]
+    what: str, here: Place, form: Spaces | Bubblewrap
 ) -> None:
     before, text, is_theirs = OVERLAPPING[what]
     harm = f'{is_theirs} || touch "$PROOF"'
@@ -259,12 +258,12 @@ def test_what_one_of_two_calls_made_of_a_protected_name_is_not_put_back_by_the_o
 
 
 def test_new_folders_go_where_there_are_more_than_the_next_call_could_be_planned_with(
-    here: Place, form: type[Spaces | Bubblewrap], monkeypatch: pytest.MonkeyPatch
+    here: Place, form: Spaces | Bubblewrap, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     here.person("mkdir -p old/a; echo x > old/f")
     monkeypatch.setattr(index, "MAX_FOLDERS", 60)
     with here.executor(form) as executor:
-        here.write("mkdir -p new old/new; for i in $(seq 100); do mkdir new/$i; done; echo x > new/f; echo x > kept")
+        here.write("mkdir -p new/{1..100} old/new; echo x > new/f; echo x > kept")
         done = executor.run("make attempt").result
         assert [each.target for each in done.violations] == [f"{here.project}/new", f"{here.project}/old/new"]
         assert all(
@@ -279,7 +278,7 @@ def test_new_folders_go_where_there_are_more_than_the_next_call_could_be_planned
 
 
 def test_where_no_watch_is_left_the_result_says_so_and_what_came_is_dealt_with(
-    here: Place, form: type[Spaces | Bubblewrap], monkeypatch: pytest.MonkeyPatch
+    here: Place, form: Spaces | Bubblewrap, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(changed_folders, "MOST", 2)
     with here.executor(form) as executor:
@@ -290,7 +289,7 @@ def test_where_no_watch_is_left_the_result_says_so_and_what_came_is_dealt_with(
 
 
 def test_a_call_over_which_nobody_can_watch_any_more_is_ended(
-    here: Place, form: type[Spaces | Bubblewrap], monkeypatch: pytest.MonkeyPatch
+    here: Place, form: Spaces | Bubblewrap, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def fails(_self: object, _stirred: bool) -> None:
         raise ZeroDivisionError
@@ -304,11 +303,11 @@ def test_a_call_over_which_nobody_can_watch_any_more_is_ended(
 
 def test_there_are_enough_of_them_each_with_its_own_name() -> None:
     assert len({each.name for each in ATTEMPTS}) == len(ATTEMPTS) >= 80
-    assert len({each.name for each in USES}) == len(USES)
+    assert len({each.name for each in (*USES, *LONG_USES)}) == len((*USES, *LONG_USES))
 
 
 @pytest.mark.skipif(not ALL, reason="scripts/attempts --around makes all of them")
 @pytest.mark.skipif(os.geteuid() != 0, reason="this run is by an ordinary user already")
 @pytest.mark.skipif(shutil.which("setpriv") is None, reason="setpriv is not installed")
 def test_the_same_holds_for_an_ordinary_user() -> None:
-    sys.stderr.write(f"as an ordinary user: {passes_for_nobody(__file__, 1800)}\n")
+    sys.stderr.write(f"as an ordinary user: {passes_for_nobody([__file__], 1800)}\n")

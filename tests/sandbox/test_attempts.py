@@ -88,11 +88,7 @@ def whole(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFacto
         yield made
 
 
-@pytest.mark.parametrize(
-    "check",
-    share(CHECKS, 1 if os.environ.get("GATEWAY_ATTEMPTS") == "all" else 3),  # all of these twins in a thorough run
-    ids=lambda check: check.name,
-)
+@pytest.mark.parametrize("check", share(CHECKS, 6, "twins"), ids=lambda check: check.name)
 def test_it_works_without_a_sandbox(check: Check, here: Place) -> None:
     if reason := lacking(check):
         pytest.skip(reason)
@@ -154,4 +150,4 @@ def test_there_are_enough_of_them_each_with_its_own_name() -> None:
 @pytest.mark.skipif(os.geteuid() != 0, reason="this run is by an ordinary user already")
 @pytest.mark.skipif(shutil.which("setpriv") is None, reason="setpriv is not installed")
 def test_the_same_holds_for_an_ordinary_user() -> None:
-    sys.stderr.write(f"as an ordinary user: {passes_for_nobody(__file__, 600)}\n")
+    sys.stderr.write(f"as an ordinary user: {passes_for_nobody([__file__], 600)}\n")

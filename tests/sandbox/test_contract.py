@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 import importlib.util
-import os
-import shutil
-import subprocess
 from pathlib import Path
 
 import pytest
-from fuzzing import THOROUGH
+from fuzzing import share
 
 from gateway.sandbox.backends.bubblewrap import Bubblewrap
 from gateway.sandbox.backends.landlock import Landlock
@@ -39,7 +36,11 @@ LANDLOCK_DIFFERS = {
 }
 
 
-@pytest.fixture(scope="module", params=[Spaces, Bubblewrap], ids=["namespaces", "bubblewrap"])
+# Each check meets namespaces in every run, and bubblewrap a third of them.
+WHOLES = [(Spaces, check) for check in CHECKS] + [(Bubblewrap, check) for check in share(CHECKS, 3, "bubblewrap")]
+
+
+@pytest.fixture(scope="module")
 def whole(request: pytest.FixtureRequest) -> Spaces | Bubblewrap:
     backend = request.param()
     probe = backend.probe()
@@ -57,7 +58,7 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
         yield made
 
 
-@pytest.mark.parametrize("check", CHECKS, ids=lambda check: check.name)
+@pytest.mark.parametrize("check", share(CHECKS, 3, "twins"), ids=lambda check: check.name)
 def test_it_works_without_a_backend(check: Check, here) -> None:
     reason = worlds.lacking(check)
     if reason:
@@ -66,7 +67,7 @@ def test_it_works_without_a_backend(check: Check, here) -> None:
     assert worked(check, status, here.found(check.proof)), f"status {status}"
 
 
-@pytest.mark.parametrize("check", CHECKS, ids=lambda check: check.name)
+@pytest.mark.parametrize(("whole", "check"), WHOLES, indirect=["whole"], ids=lambda each: each.name)
 def test_a_whole_sandbox_holds_it(check: Check, here, whole: Spaces | Bubblewrap) -> None:
     reason = worlds.lacking(check)
     if reason:
@@ -88,7 +89,8 @@ def landlock():
     return backend
 
 
-@pytest.mark.parametrize("check", CHECKS, ids=lambda check: check.name)
+# Each meets Landlock in every run in backends/test_landlock_contract.py, with what is looked after when it has ended.
+@pytest.mark.parametrize("check", share(CHECKS, 3, "landlock"), ids=lambda check: check.name)
 def test_landlock_holds_it_or_says_that_it_cannot(check: Check, here, landlock: Landlock) -> None:
     reason = worlds.lacking(check)
     if reason:
@@ -106,34 +108,3 @@ def test_landlock_holds_it_or_says_that_it_cannot(check: Check, here, landlock: 
 
 def test_what_the_fallback_lacks_is_in_the_table_of_checks() -> None:
     assert {check.name for check in CHECKS} >= LANDLOCK_DIFFERS
-
-
-@pytest.mark.skipif(os.geteuid() != 0, reason="this run is by an ordinary user already")
-@pytest.mark.skipif(shutil.which("setpriv") is None, reason="setpriv is not installed")
-def test_the_same_holds_for_an_ordinary_user() -> None:
-    """All of this file in a thorough run, else what namespaces hold, which are made in another way for such a user."""
-    import tempfile
-
-    some = () if THOROUGH else ("-k", "a_whole_sandbox_holds_it and namespaces")
-
-    if not (python := worlds.python_for_everybody("pytest", "hypothesis", "gateway.judge.judge", "tree_sitter")):
-        pytest.skip("an ordinary user can reach no Python of this version, or not this checkout")
-    with tempfile.TemporaryDirectory(prefix="gateway-contract-") as folder:
-        os.chmod(folder, 0o755)
-        os.chown(folder, worlds.NOBODY, worlds.NOBODY)
-        done = subprocess.run(
-            [
-                *worlds.AS_NOBODY, python, "-m", "pytest", "-q", "-p", "no:cacheprovider", "--basetemp",
-                f"{folder}/tests", *some, __file__,
-            ],
-            cwd=Path(__file__).parents[2],
-            env={
-                "HOME": folder, "PATH": os.environ["PATH"], "TMPDIR": folder, "PYTHONDONTWRITEBYTECODE": "1",
-                "PYTHONPATH": os.pathsep.join(worlds.reachable()),
-            },
-            capture_output=True,
-            text=True,
-            timeout=600,
-            check=False,
-        )  # fmt: skip
-    assert done.returncode == 0, done.stdout[-4000:] + done.stderr[-2000:]

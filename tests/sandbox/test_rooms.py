@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shutil
 import subprocess
 import sys
 import threading
@@ -19,8 +18,6 @@ from gateway.sandbox.backends.spaces import Spaces
 from gateway.sandbox.base import Streams
 from gateway.sandbox.persistent_folders import shared_by
 from gateway.sandbox.rooms import brought, done, end, entered, note, sweep
-
-from .world import passes_for_nobody
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -355,9 +352,3 @@ def test_rooms_whose_sessions_are_gone_are_swept(state: str, monkeypatch: pytest
     monkeypatch.setattr(rooms, "_swept", set())
     sweep(state)
     assert sorted(os.listdir(state)) == sorted(names[1:3])
-
-
-@pytest.mark.skipif(os.geteuid() != 0, reason="this run is by an ordinary user already")
-@pytest.mark.skipif(shutil.which("setpriv") is None, reason="setpriv is not installed")
-def test_the_same_holds_for_an_ordinary_user() -> None:
-    sys.stderr.write(f"as an ordinary user: {passes_for_nobody(__file__, 600)}\n")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import os
 import select
 import shutil
@@ -22,7 +23,7 @@ from gateway.sandbox.base import Streams
 from gateway.sandbox.contract import FILES, SECRET, Check, plan_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
 PATH = "/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin"
 NOBODY = 65534
@@ -45,19 +46,32 @@ def system() -> tuple[tuple[Mount, ...], tuple[tuple[str, str], ...]]:
 
 
 class World:
-    """Its folder, and what the texts of checks find in their environment."""
+    """Its folder, and what the texts of checks find in their environment. A process outside is there once a check that
+    looks for one is about to run."""
 
     def __init__(self, top: Path, environment: dict[str, str], descriptor: int) -> None:
         self.top = top
         self.environment = environment
         self.descriptor = descriptor
+        self._outsider: subprocess.Popen[bytes] | None = None
+
+    def environment_of(self, check: Check) -> dict[str, str]:
+        if self._outsider is None and "OUTSIDER" in f"{check.text} {check.twin} {check.proof}":
+            self._outsider = subprocess.Popen(["sleep", "1000"], cwd=self.top / "outside", env={"SECRET": SECRET})
+            self.environment["OUTSIDER"] = str(self._outsider.pid)
+        return self.environment
 
     def plan(self, check: Check, *, least: bool = False) -> SandboxPlan:
-        return plan_of(check, str(self.top), *system(), self.environment, least=least)
+        return plan_of(check, str(self.top), *system(), self.environment_of(check), least=least)
 
     def named(self, path: str) -> str:
         """A path as the texts of checks say it."""
-        return path.replace("$OUTSIDER", self.environment["OUTSIDER"])
+        return path.replace("$OUTSIDER", self.environment.get("OUTSIDER", "$OUTSIDER"))
+
+    def close(self) -> None:
+        if self._outsider is not None:
+            self._outsider.kill()
+            self._outsider.wait()
 
     def found(self, path: str) -> str:
         try:
@@ -68,13 +82,12 @@ class World:
 
 @contextmanager
 def world(top: Path) -> Iterator[World]:
-    """A fresh one, with a process, a listener, sockets and a descriptor outside."""
+    """A fresh one, with a listener, sockets and a descriptor outside."""
     for name, text in FILES:
         path = top / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text, encoding="utf-8")
     outside = top / "outside"
-    outsider = subprocess.Popen(["sleep", "1000"], cwd=outside, env={"SECRET": SECRET})
     descriptor = os.open(outside, os.O_RDONLY)
     os.set_inheritable(descriptor, True)
     abstract = f"gateway-{os.getpid()}-{top.name}"
@@ -94,15 +107,14 @@ def world(top: Path) -> Iterator[World]:
             "FD": str(descriptor),
             "HOME": str(top / "home"),
             "OUTSIDE": str(outside),
-            "OUTSIDER": str(outsider.pid),
             "PATH": PATH,
             "PORT": str(listener.getsockname()[1]),
         }
+        made = World(top, environment, descriptor)
         try:
-            yield World(top, environment, descriptor)
+            yield made
         finally:
-            outsider.kill()
-            outsider.wait()
+            made.close()
             os.close(descriptor)
 
 
@@ -151,7 +163,7 @@ def unconfined(check: Check, here: World) -> int:
     done = subprocess.run(
         ["/bin/sh", "-c", check.twin or check.text],
         cwd=here.top / "ws",
-        env={**here.environment, "SECRET": SECRET},
+        env={**here.environment_of(check), "SECRET": SECRET},
         pass_fds=(here.descriptor,),
         stdin=subprocess.DEVNULL,
         capture_output=True,
@@ -170,12 +182,23 @@ def reachable() -> list[str]:
     return [str(Path(__file__).parents[2]), *[path for path in sys.path if path.endswith("site-packages")]]
 
 
-def python_for_everybody(*modules: str) -> str:
-    """A Python of this version that any user can start, and that then finds these modules; "" without one."""
+# Finds modules as an import does, without the time that one takes.
+_FINDS = """
+import importlib.util, sys
+for each in sys.argv[1:]:
+    open(importlib.util.find_spec(each).origin, "rb").close()
+"""
+
+
+@functools.cache
+def python_for_everybody() -> str:
+    """A Python of this version that any user can start, and that then finds this checkout and all that it needs, tests
+    too; "" without one."""
+    modules = ("pytest", "hypothesis", "yaml", "tree_sitter._binding", "gateway.judge.judge", "gateway.frontends.main")
     wanted = f"{sys.version_info.major}.{sys.version_info.minor}"
     for program in dict.fromkeys((os.path.realpath(sys.executable), f"/usr/bin/python{wanted}")):
         tried = subprocess.run(
-            [*AS_NOBODY, "sh", "-c", 'exec "$@"', "sh", program, "-c", f"import {', '.join(modules)}"],
+            [*AS_NOBODY, "sh", "-c", 'exec "$@"', "sh", program, "-c", _FINDS, *modules],
             cwd="/", env={"PATH": "/usr/bin:/bin", "PYTHONPATH": os.pathsep.join(reachable())}, capture_output=True,
             check=False,
         )  # fmt: skip
@@ -184,20 +207,20 @@ def python_for_everybody(*modules: str) -> str:
     return ""
 
 
-def passes_for_nobody(file: str, seconds: float) -> str:
-    """Runs all attempts of a file of tests as an ordinary user, who must pass them: the runner's closing line. Skips
-    where such a user can reach no Python."""
-    if not (python := python_for_everybody("pytest", "hypothesis", "gateway.judge.judge", "tree_sitter")):
+def passes_for_nobody(tests: Sequence[str], seconds: float) -> str:
+    """Runs files of tests, or single ones, with all attempts as an ordinary user, who must pass them: the runner's
+    closing line. Skips where such a user can reach no Python."""
+    if not (python := python_for_everybody()):
         pytest.skip("an ordinary user can reach no Python of this version, or not this checkout")
     with tempfile.TemporaryDirectory(prefix="gateway-attempts-") as folder:
         os.chmod(folder, 0o755)
         os.chown(folder, NOBODY, NOBODY)
         done = subprocess.run(
-            [*AS_NOBODY, python, "-m", "pytest", "-q", "-p", "no:cacheprovider", "--basetemp", f"{folder}/tests", file],
+            [*AS_NOBODY, python, "-m", "pytest", "-q", "-p", "no:cacheprovider", f"--basetemp={folder}/tests", *tests],
             cwd=Path(__file__).parents[2],
             env={
                 "HOME": folder, "PATH": os.environ["PATH"], "TMPDIR": folder, "PYTHONDONTWRITEBYTECODE": "1",
-                "GATEWAY_ATTEMPTS": "all", "PYTHONPATH": os.pathsep.join(reachable()),
+                "GATEWAY_ATTEMPTS": "all", "GATEWAY_THOROUGH": "1", "PYTHONPATH": os.pathsep.join(reachable()),
             },
             capture_output=True, text=True, timeout=seconds, check=False,
         )  # fmt: skip

@@ -177,11 +177,11 @@ NAME_ATTEMPTS = (
     _plant("the last of 1,001 protected files", "d1001/.mcp.json", "for i in $(seq 1001); do mkdir d$i; echo x > d$i/.mcp.json; done"),
     _plant("a protected file beside 3,000 links", ".mcp.json", "mkdir l; cd l; for i in $(seq 3000); do echo l$i/.vscode; done | while read -r n; do mkdir ${n%/*}; ln -s x $n; done; cd ..; echo x > .mcp.json"),
     _plant("a protected file beside a path too long to be one", ".mcp.json",
-           "n=$(printf '%0200d' 0); (for i in $(seq 40); do mkdir $n && cd -P $n || exit; done); echo x > .mcp.json"),
-    _plant("a protected file in a path too long to be one", "0*", "n=$(printf '%0200d' 0); (for i in $(seq 40); do mkdir $n && cd $n || exit; done; echo x > .mcp.json)").replace(
+           "n=$(printf '%0200d' 0); (for i in $(seq 24); do mkdir $n && cd -P $n || exit; done); echo x > .mcp.json"),
+    _plant("a protected file in a path too long to be one", "0*", "n=$(printf '%0200d' 0); (for i in $(seq 24); do mkdir $n && cd $n || exit; done; echo x > .mcp.json)").replace(
         then='find . -name .mcp.json 2>/dev/null | grep -q . && touch "$PROOF"; true'),
     _plant("a protected file beside two paths too long", ".mcp.json",
-           "n=$(printf '%0200d' 0); for t in a b; do (mkdir $t; cd $t; for i in $(seq 60); do mkdir $n && cd $n || exit; done); done; echo x > .mcp.json"),
+           "n=$(printf '%0200d' 0); for t in a b; do (mkdir $t; cd $t; for i in $(seq 24); do mkdir $n && cd $n || exit; done); done; echo x > .mcp.json"),
 )  # fmt: skip
 
 
@@ -359,7 +359,7 @@ LOSSES = (
     _loss("a folder holds a protected name that lies in what gets one", "mkdir docs/.claude; echo x > docs/.claude/settings.json; mv docs .claude", ".claude/.claude/settings.json"),
     _loss("a folder becomes the hooks of a new repository", "git init -q sub; rm -rf sub/.git/hooks; mv docs sub/.git/hooks; hook sub/.git/hooks/pre-commit", "sub/.git/hooks/pre-commit"),
     _loss("a folder becomes a git folder", "mkdir sub; mv docs sub/.git; cd sub/.git; evil ../x; mv ../x/* .", "").replace(then="cd sub && git status"),
-    _loss("a folder lies in a path too long to be one", "n=$(printf '%0200d' 0); top=$PWD; mkdir d; mv docs d/; cd d; for i in $(seq 40); do mkdir $n && mv docs $n/ && cd $n || exit; done", "docs/.claude"),
+    _loss("a folder lies in a path too long to be one", "n=$(printf '%0200d' 0); top=$PWD; mkdir d; mv docs d/; cd d; for i in $(seq 24); do mkdir $n && mv docs $n/ && cd $n || exit; done", "docs/.claude"),
     _loss("its name is taken by something new", "mkdir .claude; mv docs .claude/; echo x > docs", ".claude"),
 )  # fmt: skip
 
@@ -407,16 +407,19 @@ USES = (
     Use("git makes a bare one and pushes", (f"git init -q --bare o.git && {_COMMIT} && git push -q ./o.git HEAD:refs/heads/x", "git push -q ./o.git HEAD:refs/heads/y"), "git -C o.git log x", needs=("git",)),
     Use("a clone brings its own settings of editors", (f"git init -q a && mkdir a/.vscode && echo '{{}}' > a/.vscode/tasks.json && cd a && git add . && {_COMMIT} && cd .. && git clone -q a b", "cat b/.vscode/tasks.json"), "test -e b/.vscode/tasks.json", needs=("git",)),
     Use("git commits, branches and stashes", (f"echo x > f && git add f && {_COMMIT} && git switch -qc n && echo y > f && {GIT} stash -q && {GIT} stash pop -q",), "git log n", needs=("git",)),
-    Use("a build makes and removes many folders", ("for i in $(seq 300); do mkdir -p out/$i/x; echo $i > out/$i/x/f; done; rm -r out; mkdir out; echo x > out/f",), "test -e out/f"),
+    Use("a build makes and removes many folders", ("mkdir -p out/{1..100}/x; for i in {1..100}; do echo $i > out/$i/x/f; done; rm -r out; mkdir out; echo x > out/f",), "test -e out/f"),
     Use("files are saved by renaming", ("for i in 1 2 3; do echo $i > .t && mv .t f; done; test $(cat f) = 3",), "test -e f"),
     Use("a cache is filled by one call and found by the next", ("mkdir -p ~/.npm/_cacache/x && echo x > ~/.npm/_cacache/x/f && rm ~/.npm/_cacache/old", "test $(cat ~/.npm/_cacache/x/f) = x && test ! -e ~/.npm/_cacache/old && mv ~/.npm/_cacache/x/f ~/.npm/_cacache/g && mkdir ~/.npm/d && mv ~/.npm/d ~/.npm/e", "test -e ~/.npm/_cacache/g && test -d ~/.npm/e"), "test -e ~/.npm/_cacache/old && test ! -e ~/.npm/e", "mkdir -p ~/.npm/_cacache && touch ~/.npm/_cacache/old", forms=("namespaces",)),
     Use("what a tool keeps is found by the next call", ('echo x > "${npm_config_cache:-$HOME/.npm}/f"', 'test $(cat "${npm_config_cache:-$HOME/.npm}/f") = x'), "test ! -e ~/.npm/f", "mkdir -p ~/.npm"),
-    Use("go builds twice with modules of the person's", ("mkdir -p $HOME/go/pkg && cd m && go build -o a . && go build -o b .", "cd m && go build -o c ."), "test -e m/c", "mkdir -p ~/go/pkg ~/.cache m && printf 'module m\\ngo 1.19\\n' > m/go.mod && printf 'package main\\nfunc main(){}\\n' > m/m.go", ("go",)),
     Use("go takes a module into the cache and builds from it", ("cd w && GOFLAGS=-mod=mod GOSUMDB=off GOPROXY=\"file://$PWD/../p\" go build -o ../a .", "cd w && GOFLAGS=-mod=mod GOSUMDB=off GOPROXY=off go build -o ../b . && ../b 2>&1 | grep -q 7"), "test ! -e ~/go/pkg/mod/example.com", f"mkdir -p ~/go/pkg ~/.cache; {_GO_MODULE}", ("go",)),
-    Use("npm fills its cache and installs again", ("npm install --offline --no-audit --no-fund && node -e 'require(\"p\")' && mv package-lock.json l", 'mkdir n && cp package.json p-1.0.0.tgz n/ && cd n && npm install --offline --no-audit --no-fund && test -e "${npm_config_cache:-$HOME/.npm}/_cacache" && npm cache verify'), "test ! -e ~/.npm/_cacache", f"mkdir -p ~/.npm; {_NODE_PACKAGE}", ("npm", "node")),
-    Use("cargo builds again and again", ("cd c && cargo build -q --offline && cargo build -q --offline", "cd c && touch src/main.rs && cargo build -q --offline && ./target/debug/c"), "true", f"mkdir -p ~/.cargo/registry ~/.cargo/git; {_CRATES}", ("cargo",)),
-    Use("pip keeps what it has built", ("python3 -m pip --version && python3 -m pip cache dir && python3 -m pip cache dir",), "true", "mkdir -p ~/.cache/pip", ("pip",)),
     Use("an environment is made and filled by a build", ("python3 -m venv --without-pip .venv && echo x > .venv/bin/tool && mkdir -p node_modules/.bin && echo x > node_modules/.bin/t", "test -x .venv/bin/python && .venv/bin/python -c pass && cat node_modules/.bin/t"), "test -e .venv/bin/tool && test -e node_modules/.bin/t"),
     Use("an environment of a runner of tests is made anew", ("echo x > .tox/py/bin/tool && echo y > .tox/py/pyvenv.cfg",), "grep x .tox/py/bin/tool", "mkdir -p .tox/py/bin; echo home=/usr/bin > .tox/py/pyvenv.cfg; echo true > .tox/py/bin/tool"),
     Use("the person works meanwhile", ("until_go; sleep 0.3; cat f",), "true", "echo x > f"),
+)  # fmt: skip
+# Tools that take a second and more, for a thorough run: what they need of the sandbox those above need of it, too.
+LONG_USES = (
+    Use("go builds twice with modules of the person's", ("mkdir -p $HOME/go/pkg && cd m && go build -o a . && go build -o b .", "cd m && go build -o c ."), "test -e m/c", "mkdir -p ~/go/pkg ~/.cache m && printf 'module m\\ngo 1.19\\n' > m/go.mod && printf 'package main\\nfunc main(){}\\n' > m/m.go", ("go",)),
+    Use("npm fills its cache and installs again", ("npm install --offline --no-audit --no-fund && node -e 'require(\"p\")' && mv package-lock.json l", 'mkdir n && cp package.json p-1.0.0.tgz n/ && cd n && npm install --offline --no-audit --no-fund && test -e "${npm_config_cache:-$HOME/.npm}/_cacache" && npm cache verify'), "test ! -e ~/.npm/_cacache", f"mkdir -p ~/.npm; {_NODE_PACKAGE}", ("npm", "node")),
+    Use("cargo builds again and again", ("cd c && cargo build -q --offline && cargo build -q --offline", "cd c && touch src/main.rs && cargo build -q --offline && ./target/debug/c"), "true", f"mkdir -p ~/.cargo/registry ~/.cargo/git; {_CRATES}", ("cargo",)),
+    Use("pip keeps what it has built", ("python3 -m pip --version && python3 -m pip cache dir && python3 -m pip cache dir",), "true", "mkdir -p ~/.cache/pip", ("pip",)),
 )  # fmt: skip

@@ -240,7 +240,7 @@ class Place:
         done = subprocess.run(
             ["/bin/sh", "-c", check.twin or check.text],
             cwd=self.here.top / "ws",
-            env={**self.here.environment, "SECRET": SECRET},
+            env={**self.here.environment_of(check), "SECRET": SECRET},
             pass_fds=(self.here.descriptor, *self.near.inherited),
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
