@@ -32,7 +32,7 @@ class Image(Value):
 
 class Output(Value):
     """What came of a call. `blocks`: what the model gets, in order. `data`: the structured result, checked against the
-    tool's `output`. `is_error`: the tool ran and says that it did not work. `changed`: real paths of files that it
+    tool's `output`. `is_error`: the tool ran and reports an error. `changed`: real paths of files that it
     changed. `result`: of what ran confined. `cwd`, `mode`: what the session becomes, "" for no change; `rules`: what is
     added to its rules, each the text of a policy file; all three honoured only where the tool is not concurrency-safe.
     `diff`: a unified diff for people, "" if there is none. `notes`: for the model, each in its own message."""

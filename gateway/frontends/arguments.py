@@ -100,7 +100,7 @@ RUN = Command(
     """Judge a call, ask if need be, run and record it.
 
     Where standard output is no terminal it holds the result alone. Exit status: a command's own, else 0, or 1 for a
-    tool that says it did not work; 126 when the call was refused, 2 for wrong usage.""",
+    tool that reports an error; 126 when the call was refused, 2 for wrong usage.""",
     argument="CALL",
     argument_help="The call, such as 'Read(src/main.py)' or 'Bash(npm test)'.",
     options=(
@@ -133,7 +133,7 @@ EXEC = Command(
         Option("--report", "Write the verdict and what became of the call to FILE, as JSON.", "FILE", opens="WRITES"),
         Option("--as-shell", "Read the words after -- as bash reads its own: -c TEXT, -e SCRIPT and so on."),
         Option("--draft", "Show what it has changed, and keep that only if you say so."),
-        Option("--ticket", "Run what a hook let run, once, with the single-use ticket of this number.", "NUMBER"),
+        Option("--ticket", "Run once what a hook allowed, with the single-use ticket of this number.", "NUMBER"),
         Option("--cwd-to", "Write the folder that the command ended in to this descriptor.", "NUMBER"),
         POLICIES,
         CWD,
@@ -162,10 +162,10 @@ HOOK = Command(
         ),
         Option("--server", "The name of an MCP server of the agent, where its names of tools leave it open.", "NAME",
                True),
-        Option("--deadline", "Refuse what is not decided by then; 10 if left out.", "SECONDS"),
+        Option("--deadline", "Refuse what is not decided within this time. [default: 10]", "SECONDS"),
         Option(
             "--waits",
-            "How long the agent waits for the hook, by its settings: so much less is a person asked (docs/console.md).",
+            "How long the agent waits for the hook; a person is asked for that long at most (docs/console.md).",
             "SECONDS",
         ),
         Option("--in-shell", "Add 80 to the exit status of an answer, for the shell that `gateway init` puts around."),

@@ -1,4 +1,4 @@
-"""An agent's own program, run once against a model that follows a script, in a home and a project that are thrown away:
+"""An agent's own program, run once against a model that follows a script, in a temporary home and project:
 whether the hook that stands in its settings stops a call that must be stopped.
 
 Of the person's settings only the gateway's own hooks, and what switches hooks off, are taken along; nothing of their

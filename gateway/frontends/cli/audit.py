@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 app = typer.Typer(
     name="audit",
-    help="Show the record of calls, and whether it is whole.",
+    help="Show the record of calls, and check that it is intact.",
     no_args_is_help=True,
     rich_markup_mode=None,
     add_completion=False,
@@ -61,7 +61,7 @@ def tail(
     number: Annotated[
         int, typer.Option("-n", "--number", metavar="N", parser=at_least(0), help="How many records.")
     ] = 20,
-    follow: Annotated[bool, typer.Option("-f", "--follow", help="Go on with what comes.")] = False,
+    follow: Annotated[bool, typer.Option("-f", "--follow", help="Wait for new records and show them, too.")] = False,
     json: _Json = False,
     folder: _Folder = None,
 ) -> int:
@@ -123,17 +123,24 @@ def stats(json: _Json = False, folder: _Folder = None) -> int:
 def verify(
     holds: Annotated[
         str | None,
-        typer.Option("--holds", metavar="HEAD", help="A head that was shown before and must still be in the record."),
+        typer.Option(
+            "--holds",
+            metavar="HEAD",
+            help="The digest of a line, shown by an earlier run, that must still be in the record.",
+        ),
     ] = None,
     anchor: Annotated[
-        bool, typer.Option("--anchor", help="Heads must be kept by the system's journal, or a file of root's.")
+        bool,
+        typer.Option(
+            "--anchor", help="Check against digests that the system's journal, or a file of root's, has kept."
+        ),
     ] = False,
     json: _Json = False,
     folder: _Folder = None,
 ) -> int:
-    """Look whether every record is as it was written, and name the first broken link.
+    """Check that every record is as it was written, and name the first broken link of the chain.
 
-    Exit status: 0 whole, 1 broken, 2 wrong usage or a record that cannot be read.
+    Exit status: 0 intact, 1 broken, 2 wrong usage or a record that cannot be read.
     """
     place = _folder(folder)
     found = verify_record(place, _head(holds) if holds is not None else None, anchored=anchor)

@@ -139,7 +139,7 @@ def run_examples(
     ] = None,
     json: Annotated[bool, typer.Option("--json", help="Print JSON instead of text.")] = False,
 ) -> int:
-    """Run the examples of descriptions, in one fixed place: the folder /home/dev/project.
+    """Run the examples of descriptions, in a fixed example project, /home/dev/project.
 
     Without FILE, those of the layers that hold here. Exit status: 0, 1 if an example does not hold, 2 for a
     broken file.
@@ -188,7 +188,7 @@ def format_files(
     files: Annotated[list[str], typer.Argument(metavar="FILE", help="Descriptions of programs."), REWRITES],
     check: Annotated[bool, typer.Option("--check", help="Write nothing; say which files are not formatted.")] = False,
 ) -> int:
-    """Write descriptions in their one form: sorted words, lines of at most 100 columns.
+    """Format descriptions: sorted words, lines of at most 100 columns.
 
     What a description means stays the same, and its comments stay. A project's changed file is to be trusted again.
     Exit status: 0, 1 if --check finds a file that is not formatted, 2 for a broken file; then nothing is written.

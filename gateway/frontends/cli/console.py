@@ -21,7 +21,7 @@ _NEEDED = ("starlette", "uvicorn")
 
 def console(
     port: Annotated[
-        int, typer.Option("--port", metavar="N", parser=at_least(0), help="Listen there; 0: wherever is room.")
+        int, typer.Option("--port", metavar="N", parser=at_least(0), help="The port to listen on; 0: any free one.")
     ] = 0,
     print_: Annotated[bool, typer.Option("--print", help="Show the address instead of opening a browser.")] = False,
     reader: Annotated[
@@ -29,15 +29,15 @@ def console(
     ] = False,
     secret: Annotated[
         str | None,
-        typer.Option("--secret", metavar="NAME", help="Keep a secret of the setting `remote`, and end. It is typed."),
+        typer.Option("--secret", metavar="NAME", help="Ask for a secret of the setting `remote`, store it, and exit."),
     ] = None,
     cwd: Annotated[str | None, typer.Option("--cwd", metavar="DIR", help="The project to show."), FOLDER] = None,
 ) -> int:
     """Open a page on this machine where you see what agents do and why, answer what waits, and take back what calls
     changed.
 
-    It listens on this machine alone, and opens with a token that is worth something once. Where the gateway asks at a
-    terminal while the page is open, the question stands on both, and the first answer counts. It needs
+    It listens on this machine alone, and opens with a token that works once. Where the gateway asks at a
+    terminal while the page is open, the question is shown in both places, and the first answer counts. It needs
     `agent-gateway[console]`. It runs until Ctrl-C.
     """
     if secret is not None:

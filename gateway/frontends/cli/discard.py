@@ -21,7 +21,7 @@ def discard(
     yes: Annotated[bool, typer.Option("--yes", help="Do not ask.")] = False,
     cwd: Annotated[str | None, typer.Option(metavar="DIR", help="The folder whose project counts."), FOLDER] = None,
 ) -> int:
-    """Forget what a call changed in a layer of its own. The project stays as it is.
+    """Drop what a call changed in a layer of its own. The project stays as it is.
 
     Exit status: 0, 1 if nothing was agreed to, 2 where there is nothing to discard.
     """

@@ -51,10 +51,10 @@ def doctor(
     By what, and what would be better; and whether the hooks in agents' settings answer: each is run as it stands there,
     with calls that must be refused and calls that may run.
 
-    With --agent one contained call is made in a project that is thrown away, and taken back, and it is said how many of
-    typical commands would ask.
+    With --agent one contained call is made in a temporary project, and undone, and the number of typical commands that
+    would ask is shown.
 
-    With --live each agent's own program is run once, in a home and a project that are thrown away, against a model on
+    With --live each agent's own program is run once, in a temporary home and project, against a model on
     this machine that has it read a secret file: the hooks that stand in its settings must refuse that.
 
     Exit status: 0 when they can (be it in a weaker form that policy must permit), 2 when something must be put right.
@@ -225,7 +225,7 @@ def _paused(where: Places) -> tuple[Finding, ...]:
     held = [each.root or "every project" for each in known(where.state) if each.holds(each.root, now)]
     if not held:
         return ()
-    what = f"hooks are put aside in {', '.join(map(visible, held))}"
+    what = f"hooks are paused in {', '.join(map(visible, held))}"
     return (Finding("pause", BETTER, what, "end it with `gateway pause --end`"),)
 
 

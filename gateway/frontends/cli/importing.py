@@ -46,16 +46,19 @@ def import_(
         READS,
     ] = None,
     audit: Annotated[
-        bool, typer.Option("--audit", help="Adopt nothing: say which of the rules do not do what they say.")
+        bool, typer.Option("--audit", help="Change nothing: say which of the rules do not do what they say.")
     ] = False,
     layer: Annotated[str, typer.Option("--layer", metavar="LAYER", help="The layer to write: user or project.")] = USER,
     output: Annotated[
         str | None, typer.Option("--output", metavar="FILE", help="Write it here, without a question."), WRITES
     ] = None,
-    replace: Annotated[bool, typer.Option("--replace", help="Take the place of what was imported before.")] = False,
+    replace: Annotated[bool, typer.Option("--replace", help="Replace what was imported before.")] = False,
     ask_instead: Annotated[
         bool,
-        typer.Option("--ask-instead", help="Ask each time where a deny cannot be said, and do not refuse everything."),
+        typer.Option(
+            "--ask-instead",
+            help="Where a deny rule cannot be expressed, ask about every such call instead of refusing it.",
+        ),
     ] = False,
     json: Annotated[
         bool, typer.Option("--json", help="Print JSON instead of text, and write nothing but --output.")

@@ -49,11 +49,17 @@ def init(
     mcp: Annotated[bool, typer.Option("--mcp", help="Offer the gateway's own tools as an MCP server, too.")] = False,
     native: Annotated[
         bool,
-        typer.Option("--native", help="Say the policy's deny rules in the agent's own rules, too, as a second net."),
+        typer.Option(
+            "--native", help="Write the policy's deny rules as the agent's own rules, too, as a second line of defence."
+        ),
     ] = False,
     preset: Annotated[
         list[str] | None,
-        typer.Option("--preset", metavar="NAME", help=f"For a trade, in your policy: {', '.join(user_policy.TRADES)}."),
+        typer.Option(
+            "--preset",
+            metavar="NAME",
+            help=f"Add the preset for a kind of work to your policy: {', '.join(user_policy.TRADES)}.",
+        ),
     ] = None,
     edits: Annotated[
         str, typer.Option("--edits", metavar="MODE", help="Let edits and contained work run unasked: accept or follow.")

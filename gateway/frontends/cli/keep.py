@@ -29,13 +29,14 @@ def keep(
     names: Annotated[
         list[str] | None, typer.Argument(metavar="NAME", help="Keep only these, from the project's root.")
     ] = None,
-    rest: Annotated[bool, typer.Option("--rest", help="Keep what nothing is in the way of.")] = False,
+    rest: Annotated[bool, typer.Option("--rest", help="Keep what does not conflict.")] = False,
     yes: Annotated[bool, _YES] = False,
     cwd: Annotated[str | None, _CWD, FOLDER] = None,
 ) -> int:
-    """Make the project's what a call changed in a layer of its own.
+    """Apply to the project what a call changed in a layer of its own.
 
-    What somebody else has changed meanwhile is in the way: then nothing is kept, unless `--rest` leaves it as it is.
+    Files that somebody else has changed meanwhile conflict: then nothing is kept, unless `--rest` leaves those as they
+    are.
     Names that policy protects are never kept. `gateway undo` takes it back.
 
     Exit status: 0, 1 if something was left as it is or nothing was agreed to, 2 where nothing can be kept.

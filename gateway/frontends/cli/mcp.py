@@ -242,7 +242,7 @@ def forget(
     server: Annotated[str, typer.Argument(metavar="NAME", help="The server.")],
     json: _Json = False,
 ) -> int:
-    """Forget a server: what it says of its tools next counts as its first sight."""
+    """Forget a server: the next time it lists its tools counts as the first."""
     pins = _pins()
     if not pins.forget(server):
         raise ConfigError(

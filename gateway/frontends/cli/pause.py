@@ -1,4 +1,4 @@
-"""`gateway pause`: a person puts the hooks of agents aside for a while."""
+"""`gateway pause`: a person pauses the hooks of agents for a while."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def pause(
     end: Annotated[bool, typer.Option("--end", help="End the pause now.")] = False,
     json: Annotated[bool, typer.Option("--json", help="Print JSON instead of text.")] = False,
 ) -> int:
-    """Put the hooks of agents aside for a while.
+    """Pause the hooks of agents for a while.
 
     In this project, by a person at a terminal, if policy lets it. Meanwhile the organisation's rules and those that
     protect the system, secrets and the gateway itself still hold, and everything is recorded. What they say nothing of

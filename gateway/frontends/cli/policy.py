@@ -54,7 +54,7 @@ _REVIEWS = ("sarif", "github")
 _Format = Annotated[str, typer.Option("--format", metavar="FORMAT", help=f"One of {', '.join(_FORMATS)}.")]
 _Unused = Annotated[
     str | None,
-    typer.Option("--unused", metavar="TIME", help="Also rules that took part in no decision since then: 30d, 12w."),
+    typer.Option("--unused", metavar="TIME", help="Also rules that took part in no decision for so long: 30d, 12w."),
 ]
 _Files = Annotated[
     list[str] | None, typer.Argument(metavar="FILE", help="Policy files, each on top of `builtin`."), POLICY_FILES
@@ -123,7 +123,7 @@ def run(
     json: _Json = False,
     format: _Format = "text",  # noqa: A002 - as the option is called
 ) -> int:
-    """Run the examples of rules and the tables of tests, in one fixed world.
+    """Run the examples of rules and the tables of tests, in a fixed example project.
 
     A table is the list `tests:` of a policy, or of NAME.tests.yaml beside NAME.yaml. Without FILE, the layers that
     hold here are tested. Exit status: 0, 1 if anything failed or too little is exercised, 2 for a broken file.
@@ -219,8 +219,7 @@ def lint(
     format: _Format = "text",  # noqa: A002 - as the option is called
     unused: _Unused = None,
 ) -> int:
-    """Find rules that never speak, say what others say, open more than they seem to, or fail
-    their own examples and tests.
+    """Find rules that never match, repeat others, allow more than they seem to, or fail their own examples and tests.
 
     Without FILE, the layers that hold here are looked at. Exit status: 0, 1 for anything worse than a remark, 2 for a
     broken file.

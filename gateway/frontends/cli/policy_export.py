@@ -36,10 +36,11 @@ def export(
         str | None, typer.Option("--cwd", metavar="DIR", help="The folder whose project counts."), FOLDER
     ] = None,
 ) -> int:
-    """Say the policy that holds here in an agent's own rules, as far as these can.
+    """Translate the policy that holds here into an agent's own rules, as far as they can express it.
 
     What is allowed there is never more than policy allows. What is refused or asked about may be less: a second net for
-    when no hook is there. What cannot be said is named on standard error. Exit status: 0, or 2 for a broken policy.
+    when no hook is there. What they cannot express is named on standard error. Exit status: 0, or 2 for a broken
+    policy.
     """
     from gateway.install.translation.clients import CLIENTS
     from gateway.install.translation.engine import Engine

@@ -18,9 +18,8 @@ def lsp(
         str | None, typer.Option("--cwd", metavar="DIR", help="The folder whose project counts."), FOLDER
     ] = None,
 ) -> int:
-    """Answer an editor about the policies that it has open, by the Language Server Protocol on standard input and
-    output: what is wrong, what words mean, what may stand where, and on saving what of this week's calls would have
-    come out differently.
+    """Run the language server for policy files on standard input and output: diagnostics, hover, completion, and on
+    saving what of this week's calls would have been decided differently.
 
     It reads only. It needs `agent-gateway[editor]`. The editor starts and ends it (docs/policies.md).
     """

@@ -47,8 +47,8 @@ def suggest(
     how: options.How = POOL,
     workers: options.Workers = 0,
 ) -> int:
-    """Say which few allow rules would have ended most recorded questions of this project that people said yes to, and
-    which shipped preset.
+    """Suggest the few allow rules, and the shipped preset, that would have ended most of this project's recorded
+    questions to which people said yes.
 
     None of them allows a recorded call that was ever refused or denied, nor a known harmful one: each was tried by the
     engine. Nothing is adopted, unless a person agrees to it after --save; then they stand where the answer "always"

@@ -38,7 +38,7 @@ _SINCE = "90d"
 
 @app.command("list")
 def list_proposals(json: _Json = False, cwd: options.Cwd = None) -> int:
-    """List what refused calls of this project would have needed, those first that somebody gave a reason for."""
+    """List what refused calls of this project would have needed, those with a reason first."""
     found = _kept(_root(cwd)).list()
     if json:
         write(pretty({"proposals": [each.as_dict() | {"input": dict(each.input)} for each in found]}) + "\n")
@@ -121,7 +121,7 @@ def file(
     because: Annotated[str, typer.Option("--because", metavar="TEXT", help="Why it is needed, for the person.")],
     cwd: options.Cwd = None,
 ) -> int:
-    """Say why a proposal is needed, so that whoever looks at them sees it first. Nothing is adopted.
+    """Give a reason for a proposal, which then is listed first. Nothing is adopted.
 
     Exit status: 0, 2 if there is none of that id.
     """

@@ -55,7 +55,10 @@ Record = Annotated[
 Cwd = Annotated[str | None, typer.Option("--cwd", metavar="DIR", help="The folder whose project counts."), OPENS_FOLDER]
 How = Annotated[str, typer.Option("--workers-by", metavar="WAY", help=f"One of {', '.join(WAYS)}.")]
 Workers = Annotated[
-    int, typer.Option("--workers", metavar="N", parser=at_least(0), help="How many work; 0 for every processor.")
+    int,
+    typer.Option(
+        "--workers", metavar="N", parser=at_least(0), help="The number of workers; 0: one for each processor."
+    ),
 ]
 Layer = Annotated[
     str, typer.Option("--layer", metavar="LAYER", help="What a file, or a folder with policy.yaml, stands for.")

@@ -15,7 +15,7 @@ from gateway.policy.wording import visible
 
 app = typer.Typer(
     name="service",
-    help="Show and end the service that answers hooks from memory. Hooks start it again when they need it.",
+    help="Show and stop the service that answers hooks from memory. Hooks start it again when they need it.",
     no_args_is_help=True,
     rich_markup_mode=None,
     add_completion=False,
@@ -43,7 +43,7 @@ def status(json: _Json = False) -> int:
 
 @app.command(name="stop")
 def stop_all(json: _Json = False) -> int:
-    """End them all. What they have begun to answer is answered; hooks decide by themselves until the next one runs.
+    """Stop them all. What they have begun to answer is answered; hooks decide by themselves until the next one runs.
 
     Exit status: 0, also where none ran; 1 if one may still run.
     """

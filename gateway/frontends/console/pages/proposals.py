@@ -23,7 +23,7 @@ _LONGEST = 400
 
 
 def proposals(found: Sequence[Kept], root: str) -> Page:
-    """`found`: what is kept for a project, those first that somebody gave a reason for."""
+    """`found`: what is kept for a project, those with a reason first."""
     under = ["What calls would have needed that were refused in ", path(root), " because nobody could be asked."]
     head = page_head("Proposals", under)
     if not found:
