@@ -49,6 +49,7 @@ class Wired:
         self._said = threading.Condition()
         self._waiting: dict[Any, queue.Queue[dict[str, Any]]] = {}
         self._number = 0
+        self._has_ended = False  # it says nothing any more
         self._capabilities = CLIENT["capabilities"] if capabilities is None else capabilities
         self._lock = threading.Lock()
         for does in (self._read, self._listen):
@@ -73,6 +74,9 @@ class Wired:
                     self._said.notify_all()
             else:
                 self._waiting.setdefault(message.get("id"), queue.Queue()).put(message)
+        self._has_ended = True
+        for each in list(self._waiting.values()):
+            each.put({})
 
     def _listen(self) -> None:
         assert self.process.stderr is not None
@@ -80,6 +84,13 @@ class Wired:
             with self._said:
                 self.stderr.append(line.decode("utf-8", "replace").rstrip("\n"))
                 self._said.notify_all()
+
+    def afresh(self) -> Wired:
+        """The same one for another test, which knows nothing of what was said before."""
+        self.answers = None
+        for each in (self.notes, self.asked, self.stderr):
+            each.clear()
+        return self
 
     def until(self, holds: Any) -> None:
         """Waits until it holds. It may ask the server something, which must be able to answer meanwhile."""
@@ -105,6 +116,8 @@ class Wired:
             self._number += 1
             number = self._number
         self._waiting.setdefault(number, queue.Queue())
+        if self._has_ended:
+            self._waiting[number].put({})
         given = dict(params or {})
         stamps = {**ENVELOPE, "io.modelcontextprotocol/clientCapabilities": self._capabilities}
         said = {**(stamps if self.era == "stateless" else {}), **meta}
@@ -114,8 +127,10 @@ class Wired:
         return number
 
     def answer(self, number: int) -> dict[str, Any]:
-        """The whole answer to a request."""
-        return self._waiting[number].get(timeout=patience(60))
+        """The whole answer to a request. AssertionError where the process ends without one."""
+        found = self._waiting[number].get(timeout=patience(60))
+        assert found, "\n".join(["it has ended", *self.stderr[-20:]])
+        return found
 
     def ask(self, method: str, params: dict[str, Any] | None = None, **meta: Any) -> dict[str, Any]:
         """The result of a request; AssertionError where there is none."""
@@ -214,3 +229,18 @@ class Place:
     def close(self) -> None:
         for each in self.open:
             each.close()
+
+
+class Clients:
+    """Clients of one command in a place whose policy no test changes: one for each era, for tests that leave behind
+    nothing but files of their own."""
+
+    def __init__(self, place: Place, *words: str, **how: Any) -> None:
+        self.place = place
+        self._words, self._how = words, how
+        self._made: dict[str, Wired] = {}
+
+    def __call__(self, era: str = ERAS[0]) -> Wired:
+        if era not in self._made:
+            self._made[era] = self.place.gateway(*self._words, era=era, **self._how)
+        return self._made[era].afresh()

@@ -7,6 +7,7 @@ from zlib import crc32
 
 import pytest
 from fuzzing import share
+from running import Ground
 from wired import ERAS, Place
 
 from gateway.sandbox.backends.spaces import Spaces
@@ -24,10 +25,31 @@ def place(ground: Any) -> Any:
 @pytest.fixture
 def confined(place: Place) -> Place:
     """A place where servers can start."""
-    if not (probe := Spaces().probe()).works:
-        pytest.skip(f"namespaces do not hold here: {probe.reason}")
+    _needs_namespaces()
     place.says()
     return place
+
+
+@pytest.fixture(scope="module")
+def places(tmp_path_factory: pytest.TempPathFactory) -> Any:
+    """Makes places that several tests of a module share."""
+    made: list[Place] = []
+
+    def make(*, confined: bool = True) -> Place:
+        if confined:
+            _needs_namespaces()
+        with pytest.MonkeyPatch.context() as patched:
+            made.append(Place(Ground(tmp_path_factory.mktemp("shared"), patched)))
+        return made[-1]
+
+    yield make
+    for each in made:
+        each.close()
+
+
+def _needs_namespaces() -> None:
+    if not (probe := Spaces().probe()).works:
+        pytest.skip(f"namespaces do not hold here: {probe.reason}")
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:

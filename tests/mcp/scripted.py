@@ -54,7 +54,7 @@ def said(text, **more):
 
 def call(number, params, say):
     name, given, meta = params["name"], params.get("arguments") or {}, params.get("_meta") or {}
-    if name == "echo":
+    if name.startswith("echo"):
         return said(given.get("text", ""), structuredContent=given, _meta={"of": "server"})
     if name == "read_file":
         with open(given["path"], encoding="utf-8") as file:
@@ -70,7 +70,7 @@ def call(number, params, say):
         return said("after garbage")
     if name == "huge":
         with lock:
-            sys.stdout.write("x" * (100 << 20) + "\n")
+            sys.stdout.write("x" * (20 << 20) + "\n")
             sys.stdout.flush()
         return said("never")
     if name == "slow":
@@ -228,7 +228,7 @@ def serve_http(port):
                 self.end_headers()
                 return
             if message.get("method") == "tools/call" and message["params"]["name"] == "huge":
-                self.reply(200, b"x" * (40 << 20))
+                self.reply(200, b"x" * (20 << 20))
                 return
             if "id" in message and "method" in message:
                 self.reply(200, json.dumps({"jsonrpc": "2.0", **handle(message, lambda _m: None)}).encode())

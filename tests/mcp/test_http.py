@@ -16,10 +16,9 @@ from typing import Any
 
 import pytest
 import starting
-from fuzzing import share
 from patience import patience
 from running import Ground
-from wired import ENVELOPE, ERAS, Place, text_of
+from wired import ENVELOPE, ERAS, Clients, Place, text_of
 
 from gateway.mcp.unauthenticated import MOST_STRANGERS
 
@@ -91,19 +90,15 @@ def placed(tmp_path_factory: pytest.TempPathFactory, name: str, *rules: dict[str
 
 @pytest.fixture(scope="module")
 def shared(tmp_path_factory: pytest.TempPathFactory) -> Any:
-    """One place whose tools are served over HTTP, for tests that change no more of it than a file of their own."""
-    place = placed(tmp_path_factory, "shared")
-    site = started(place, "serve")
-    yield place, site
-    site.close()
-
-
-@pytest.fixture(scope="module")
-def editing(tmp_path_factory: pytest.TempPathFactory) -> Any:
-    """The same where files may be changed, and none looked for."""
-    rules = [{"id": "w", "allow": "Edit(**)"}, {"id": "no", "deny": "Glob"}]
-    place = placed(tmp_path_factory, "editing", *rules)
-    site = started(place, "serve")
+    """One place whose tools are served over HTTP to two clients, for tests that change no more of it than a file of
+    their own: in one folder files may be changed, and none is looked for."""
+    rules = [{"id": "w", "allow": "Edit(./open/**)"}, {"id": "no", "deny": "Glob"}]
+    place = placed(tmp_path_factory, "shared", *rules)
+    (place.project / "open").mkdir()
+    path = place.project / "tokens"
+    path.write_text(f"ann {TOKEN}\nbob {TOKEN}-of-bob\n", encoding="utf-8")
+    path.chmod(0o600)
+    site = started(place, "serve", "--token-file", str(path))
     yield place, site
     site.close()
 
@@ -189,23 +184,24 @@ async def asked(url: str, era: str, does: Any, **callbacks: Any) -> Any:
         return await does(client)
 
 
-def test_tools_are_served_over_http(editing, era: str) -> None:
-    place, site = editing
-    (place.project / era).write_text("of a\n", encoding="utf-8")
+def test_tools_are_served_over_http(shared, era: str) -> None:
+    place, site = shared
+    path = f"open/{era}"
+    (place.project / path).write_text("of a\n", encoding="utf-8")
 
     async def does(client: Any) -> None:
         names = [tool.name for tool in (await client.list_tools()).tools]
         assert "Read" in names
         assert "Glob" not in names
-        read = await client.call_tool("Read", {"file_path": era})
+        read = await client.call_tool("Read", {"file_path": path})
         assert "of a" in read.content[0].text
-        edit = {"file_path": era, "old_string": "of a", "new_string": "of b"}
+        edit = {"file_path": path, "old_string": "of a", "new_string": "of b"}
         assert not (await client.call_tool("Edit", edit)).is_error  # it was read in this very session
         refused = await client.call_tool("Glob", {"pattern": "*"})
         assert refused.is_error
 
     asyncio.run(asked(site.url, era, does))
-    assert (place.project / era).read_text(encoding="utf-8") == "of b\n"
+    assert (place.project / path).read_text(encoding="utf-8") == "of b\n"
 
 
 @pytest.mark.parametrize(("action", "runs"), [("accept", True), ("decline", False), ("cancel", False)])
@@ -288,40 +284,59 @@ def test_forged_answers_over_http_count_for_nothing(shared) -> None:
     assert stateless(site.url, "tools/call", {**call, **again})["error"]["code"] == -32602
 
 
-def test_sessions_over_http_are_apart_and_end_with_their_client(editing) -> None:
-    place, site = editing
-    (place.project / "a").write_text("one\n", encoding="utf-8")
-    edit = {"file_path": "a", "old_string": "one", "new_string": "two"}
+def test_sessions_over_http_are_apart_and_end_with_their_client(shared) -> None:
+    place, site = shared
+    (place.project / "open" / "a").write_text("one\n", encoding="utf-8")
+    edit = {"file_path": "open/a", "old_string": "one", "new_string": "two"}
 
     async def reads(client: Any) -> None:
-        await client.call_tool("Read", {"file_path": "a"})
+        await client.call_tool("Read", {"file_path": "open/a"})
 
     async def edits(client: Any) -> Any:
         return await client.call_tool("Edit", edit)
 
     asyncio.run(asked(site.url, "handshake", reads))
     assert asyncio.run(asked(site.url, "handshake", edits)).is_error  # what another session has read does not count
-    assert (place.project / "a").read_text(encoding="utf-8") == "one\n"
+    assert (place.project / "open" / "a").read_text(encoding="utf-8") == "one\n"
 
 
-# Each era of a client and each of a server; all pairs in a thorough run.
-@pytest.mark.parametrize(("era", "behind"), share(product(ERAS, ("both", *ERAS)), 2))
-def test_a_server_elsewhere_is_behind_the_policy(place, sites, era: str, behind: str) -> None:
-    server = sites("server", "--era", behind)
-    rules = [LOOPBACK, {"id": "t", "allow": ["mcp__w__echo", "mcp__w__fault"]}, {"id": "no", "deny": "mcp__w__fail"}]
+@pytest.fixture(scope="module")
+def between(tmp_path_factory: pytest.TempPathFactory) -> Any:
+    """Servers elsewhere of each era, which is their name, and clients of all of them."""
+    eras = ("both", *ERAS)
+    rules = [
+        LOOPBACK,
+        {"id": "t", "allow": [f"mcp__{each}__{tool}" for each in eras for tool in ("echo", "fault")]},
+        {"id": "no", "deny": [f"mcp__{each}__fail" for each in eras]},
+    ]
+    place = placed(tmp_path_factory, "between")
+    servers = {each: started(place, "server", "--era", each) for each in eras}
     headers = {"Authorization": "Bearer {env:SECRET_OF_OURS}"}
-    place.ground.says({"rules": rules, "settings": {"servers": {"w": {"url": server.url, "headers": headers}}}})
-    client = place.gateway("proxy", "w", era=era, capabilities={})
+    named = {each: {"url": server.url, "headers": headers} for each, server in servers.items()}
+    place.ground.says({"rules": rules, "settings": {"servers": named}})
+    yield servers, Clients(place, "proxy", *eras, capabilities={})
+    place.close()
+    for server in servers.values():
+        server.close()
+
+
+# Each era of a client and each of a server.
+@pytest.mark.parametrize(("era", "behind"), list(product(ERAS, ("both", *ERAS))))
+def test_a_server_elsewhere_is_behind_the_policy(between, era: str, behind: str) -> None:
+    servers, clients = between
+    server, client = servers[behind], clients(era)
     tools = client.tools()
-    assert "echo" in tools
-    assert "fail" not in tools
-    assert client.text("echo", text="x ä") == "x ä"
-    assert "`no`" in client.text("fail")
-    assert client.error("tools/call", {"name": "fault", "arguments": {}})["code"] == -32001
+    assert f"{behind}__echo" in tools
+    assert f"{behind}__fail" not in tools
+    before = len(server.got())
+    assert client.text(f"{behind}__echo", text="x ä") == "x ä"
+    assert "`no`" in client.text(f"{behind}__fail")
+    assert client.error("tools/call", {"name": f"{behind}__fault", "arguments": {}})["code"] == -32001
+    server.until(lambda: any("fault" in json.dumps(each) for each in server.got()[before:]))
     got = [each["headers"] for each in server.got()]
     assert {each["authorization"] for each in got} == {"Bearer s3cr3t-value"}
     assert all(each["host"] == server.url.split("/")[2] for each in got)
-    called = [each["headers"] for each in server.got() if each["message"].get("method") == "tools/call"]
+    called = [each["headers"] for each in server.got()[before:] if each["message"].get("method") == "tools/call"]
     if behind == "stateless":
         assert (called[0]["mcp-method"], called[0]["mcp-name"]) == ("tools/call", "echo")
     assert called[0]["mcp-protocol-version"] == (
@@ -329,13 +344,15 @@ def test_a_server_elsewhere_is_behind_the_policy(place, sites, era: str, behind:
     )
 
 
-def test_the_rules_for_hosts_hold_for_a_server_elsewhere(place, sites) -> None:
-    server = sites("server")
+def test_the_rules_for_hosts_hold_for_a_server_elsewhere(place, elsewhere) -> None:
+    server, _site = elsewhere
     rules = [{"id": "host", "deny": {"effect": "connect", "host": "127.0.0.1"}}, {"id": "t", "allow": "mcp__w__*"}]
     place.ground.says({"rules": rules})
     client = place.gateway("proxy", "--name", "w", "--url", server.url)
-    assert "`host`" in client.text("echo", text="x")
-    assert all(each["message"].get("method") != "tools/call" for each in server.got())
+    assert "`host`" in client.text("echo", text="of a denied host")
+    assert post(server.url, {"jsonrpc": "2.0", "method": "told"}, token=None)[0] == 202
+    server.until(lambda: any(each["message"]["method"] == "told" for each in server.got()))
+    assert "of a denied host" not in json.dumps(server.got())
 
 
 def test_why_a_server_elsewhere_cannot_be_reached_is_told(place) -> None:
@@ -403,11 +420,8 @@ def test_a_file_of_tokens_is_its_owners_alone(place, content: str, mode: int, wh
     assert (done.returncode, why in done.stderr) == (2, True), done.stderr
 
 
-def test_a_session_belongs_to_the_token_that_opened_it(place, sites) -> None:
-    path = place.project / "tokens"
-    path.write_text(f"ann {TOKEN}\nbob {TOKEN}-of-bob\n", encoding="utf-8")
-    path.chmod(0o600)
-    site = sites("serve", "--token-file", str(path))
+def test_a_session_belongs_to_the_token_that_opened_it(shared) -> None:
+    _place, site = shared
     client = {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "t", "version": "1"}}
     body = {"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": client}
     request = urllib.request.Request(site.url, json.dumps(body).encode(), {

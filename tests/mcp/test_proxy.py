@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import asyncio
 import json
+import os
 import sys
 from itertools import product
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from fuzzing import share
 from patience import patience
-from wired import ERAS, text_of
+from wired import ERAS, Clients, Place, Wired, text_of
 
 from gateway.calls.output import Failure
 from gateway.mcp.asking import Exchange
@@ -21,14 +21,38 @@ from gateway.mcp.relay import Relay
 from gateway.model.call import Call
 
 
-# Each era of a client and each of a server; all pairs in a thorough run.
-@pytest.mark.parametrize(("era", "behind"), share(product(ERAS, ("both", *ERAS)), 2))
-def test_calls_go_through_whatever_era_either_side_speaks(confined, era: str, behind: str) -> None:
-    server = {"docs": {"command": ["python3", "server.py", "--era", behind]}}
-    confined.says(servers=server)
-    client = confined.gateway("proxy", "docs", era=era)
-    assert "echo" in client.tools()
-    result = client.call("echo", text="x", more=[1, {"ä": None}])
+@pytest.fixture(scope="module")
+def clients(places) -> Clients:
+    """Clients of a server that policy lets be used, in either era."""
+    place = places()
+    place.says()
+    return Clients(place, "proxy", "docs")
+
+
+def of_each_era(place: Place, **settings: Any) -> Clients:
+    """Clients of a server of each era, which is its name."""
+    servers = {each: {"command": ["python3", "server.py", "--era", each]} for each in ("both", *ERAS)}
+    place.says({"id": "eras", "allow": {"tool": [f"mcp__{each}__*" for each in servers]}}, servers=servers, **settings)
+    return Clients(place, "proxy", *servers)
+
+
+@pytest.fixture(scope="module")
+def between(places) -> Clients:
+    return of_each_era(places())
+
+
+@pytest.fixture(scope="module")
+def asking(places) -> Clients:
+    """The same where servers may ask."""
+    return of_each_era(places(), mcp={"servers_may": ["elicitation"]})
+
+
+# Each era of a client and each of a server.
+@pytest.mark.parametrize(("era", "behind"), list(product(ERAS, ("both", *ERAS))))
+def test_calls_go_through_whatever_era_either_side_speaks(between, era: str, behind: str) -> None:
+    client = between(era)
+    assert f"{behind}__echo" in client.tools()
+    result = client.call(f"{behind}__echo", text="x", more=[1, {"ä": None}])
     assert result["content"] == [{"type": "text", "text": "x"}]
     assert result["structuredContent"] == {"text": "x", "more": [1, {"ä": None}]}
     assert result["_meta"]["of"] == "server"
@@ -39,8 +63,8 @@ def test_the_twin_without_the_proxy_answers_the_same(confined) -> None:
     assert client.text("echo", text="x") == "x"
 
 
-def test_fifty_calls_at_once_each_get_their_own_answer(confined, era: str) -> None:
-    client = confined.gateway("proxy", "docs", era=era)
+def test_fifty_calls_at_once_each_get_their_own_answer(clients, era: str) -> None:
+    client = clients(era)
     numbers = {
         f"t{each}": client.start("tools/call", {"name": "echo", "arguments": {"text": f"t{each}"}})
         for each in range(50)
@@ -50,37 +74,46 @@ def test_fifty_calls_at_once_each_get_their_own_answer(confined, era: str) -> No
     }
 
 
-@pytest.mark.parametrize(
-    ("rule", "listed"),
-    [
-        ({"id": "no", "deny": "mcp__docs__echo"}, False),
-        ({"id": "no", "deny": {"tool": "mcp__docs__echo", "server": "docs"}}, False),
-        ({"id": "no", "deny": {"tool": "mcp__docs__echo", "annotations": {"readOnlyHint": False}}}, False),
-        ({"id": "no", "deny": {"tool": "mcp__docs__echo", "args": {"text": "x"}}}, True),
-        ({"id": "no", "ask": {"tool": "mcp__docs__echo", "args": {"text": "x"}}, "lock": True}, True),
-    ],
-    ids=[
-        "by its name",
-        "by its server",
-        "by annotations, which are not the server's",
-        "by an argument",
-        "asked, locked",
-    ],
-)
-def test_what_is_listed_agrees_with_what_may_be_called(confined, era: str, rule: dict[str, Any], listed: bool) -> None:
-    confined.says(rule)
-    client = confined.gateway("proxy", "docs", era=era, capabilities={})
-    assert ("echo" in client.tools()) is listed
-    result = client.call("echo", text="x")
+# Of a tool each: by what it is denied or asked about, what else the rule says, and whether the tool is listed.
+RULES = {
+    "echo-name": ({"deny": {}}, False),
+    "echo-server": ({"deny": {"server": "docs"}}, False),
+    "echo-annotated": ({"deny": {"annotations": {"readOnlyHint": False}}}, False),  # which are not the server's
+    "echo-argument": ({"deny": {"args": {"text": "x"}}}, True),
+    "echo-locked": ({"ask": {"args": {"text": "x"}}, "lock": True}, True),
+}
+
+
+@pytest.fixture(scope="module")
+def listing(places) -> Clients:
+    """Clients, which nobody can ask, of a server with a tool for each of these rules."""
+    place = places()
+    schema = {"type": "object", "properties": {"text": {"type": "string"}}}
+    tools = [{"name": name, "inputSchema": schema, "annotations": {"readOnlyHint": True}} for name in RULES]
+    (place.project / "tools.json").write_text(json.dumps(tools), encoding="utf-8")
+    rules = []
+    for name, (rule, _listed) in RULES.items():
+        said = {key: {"tool": f"mcp__docs__{name}", **each} for key, each in rule.items() if isinstance(each, dict)}
+        rules.append({"id": f"no-{name}", **rule, **said})
+    place.says(*rules, servers={"docs": {"command": ["python3", "server.py", "tools.json"]}})
+    return Clients(place, "proxy", "docs", capabilities={})
+
+
+@pytest.mark.parametrize("tool", RULES)
+def test_what_is_listed_agrees_with_what_may_be_called(listing, era: str, tool: str) -> None:
+    rule, listed = RULES[tool]
+    client = listing(era)
+    assert (tool in client.tools()) is listed
+    result = client.call(tool, text="x")
     assert result["isError"]
-    assert "`no`" in text_of(result)
+    assert f"`no-{tool}`" in text_of(result)
     if listed and "deny" in rule:
-        assert client.text("echo", text="y") == "y"
+        assert client.text(tool, text="y") == "y"
 
 
-def test_a_server_cannot_lower_a_guard_by_what_it_says_of_its_tools(confined, era: str) -> None:
-    assert confined.direct().tools()["echo"]["annotations"] == {"readOnlyHint": True}
-    client = confined.gateway("proxy", "docs", era=era)
+def test_a_server_cannot_lower_a_guard_by_what_it_says_of_its_tools(clients, era: str) -> None:
+    assert clients.place.direct().tools()["echo"]["annotations"] == {"readOnlyHint": True}
+    client = clients(era)
     worst = {"readOnlyHint": False, "destructiveHint": True, "idempotentHint": False, "openWorldHint": True}
     assert client.tools()["echo"]["annotations"] == worst
 
@@ -110,12 +143,12 @@ def test_the_twin_reads_what_policy_protects(confined) -> None:
 
 
 @pytest.mark.parametrize("path", [".env", "{home}/.ssh/id_rsa", "file://{home}/.ssh/id_rsa"])
-def test_what_an_argument_looks_like_is_held_against_rules_for_paths(confined, era: str, path: str) -> None:
-    client = confined.gateway("proxy", "docs", era=era)
-    refused = client.call("read_file", path=path.format(home=confined.home))
+def test_what_an_argument_looks_like_is_held_against_rules_for_paths(clients, era: str, path: str) -> None:
+    client = clients(era)
+    refused = client.call("read_file", path=path.format(home=clients.place.home))
     assert refused["isError"]
     assert "was refused by rule" in text_of(refused)
-    assert all(each.get("params", {}).get("name") != "read_file" for each in client.got())
+    assert all(each.get("params", {}).get("name") != "read_file" for each in all_got(client))
 
 
 @pytest.mark.parametrize("era", ERAS)
@@ -135,15 +168,15 @@ def test_input_policy_asks_about_is_asked_through_the_client(confined, era: str)
     assert text_of(client.ask("tools/call", again)) == "x"
 
 
-def test_errors_of_the_server_are_its_own(confined, era: str) -> None:
-    client = confined.gateway("proxy", "docs", era=era)
+def test_errors_of_the_server_are_its_own(clients, era: str) -> None:
+    client = clients(era)
     assert client.call("fail")["isError"] is True
     error = client.error("tools/call", {"name": "fault", "arguments": {}})
     assert error == {"code": -32001, "message": "no: a fault of the server", "data": {"why": "test"}}
 
 
-def test_progress_and_cancellation_reach_the_server_and_back(confined, era: str) -> None:
-    client = confined.gateway("proxy", "docs", era=era)
+def test_progress_and_cancellation_reach_the_server_and_back(clients, era: str) -> None:
+    client = clients(era)
     client.ask("tools/call", {"name": "slow", "arguments": {}}, progressToken="p")
     steps = [each["params"] for each in client.notes if each["method"] == "notifications/progress"]
     assert steps[0] == {"progressToken": "p", "progress": 1, "total": 3, "message": "step 0"}
@@ -156,24 +189,24 @@ def test_progress_and_cancellation_reach_the_server_and_back(confined, era: str)
     assert client.text("echo", text="still there") == "still there"
 
 
-def test_a_cancellation_of_what_nobody_knows_changes_nothing(confined, era: str) -> None:
-    client = confined.gateway("proxy", "docs", era=era)
+def test_a_cancellation_of_what_nobody_knows_changes_nothing(clients, era: str) -> None:
+    client = clients(era)
     for number in (4711, "x", None, True, []):
         client.write({"method": "notifications/cancelled", "params": {"requestId": number}})
     assert client.text("echo", text="x") == "x"
 
 
 @pytest.mark.parametrize("tool", ["die", "huge"])
-def test_a_server_that_breaks_is_started_again(confined, era: str, tool: str) -> None:
-    client = confined.gateway("proxy", "docs", era=era)
+def test_a_server_that_breaks_is_started_again(clients, era: str, tool: str) -> None:
+    client = clients(era)
     broken = client.call(tool)
     assert broken["isError"]
     assert text_of(broken).startswith("MCP server `docs` gave no answer: ")
     assert client.text("echo", text="again") == "again"
 
 
-def test_garbage_between_messages_is_passed_over(confined, era: str) -> None:
-    client = confined.gateway("proxy", "docs", era=era)
+def test_garbage_between_messages_is_passed_over(clients, era: str) -> None:
+    client = clients(era)
     assert client.text("garbage") == "after garbage"
     assert client.text("echo", text="x") == "x"
     client.until(lambda: any("this is no JSON" in line for line in client.stderr))
@@ -187,11 +220,11 @@ def test_a_server_that_does_not_answer_is_given_up(confined, era: str) -> None:
     assert client.text("echo", text="x") == "x"
 
 
-def test_what_is_too_much_or_secret_is_left_out_and_told(confined, era: str) -> None:
-    direct = confined.direct()
+def test_what_is_too_much_or_secret_is_left_out_and_told(clients, era: str) -> None:
+    direct = clients.place.direct()
     assert len(direct.text("long")) == 300_000
     assert "ghp_a1B2" in direct.text("secret")
-    client = confined.gateway("proxy", "docs", era=era)
+    client = clients(era)
     long = client.text("long")
     assert len(long) < 101_000
     assert "200,000 characters left out by the gateway" in long
@@ -234,29 +267,35 @@ def test_resources_and_prompts_are_under_rules_too(confined, era: str) -> None:
     assert client.ask("resources/templates/list")["resourceTemplates"][0]["uriTemplate"] == "docs://{name}"
 
 
-HOOKED = {
-    "a resource": ("resources/read", {"uri": "docs://a"}, {"uri": "docs://b"}),
-    "a prompt": ("prompts/get", {"name": "plan"}, {"arguments": {"p": "other"}}),
-}
+# What the hook makes of what is asked for by this word.
+CHANGES = {"docs://changed": {"uri": "docs://b"}, "changed": {"arguments": {"p": "other"}}}
+HOOK = f"""import json, sys
+given = json.load(sys.stdin)["input"]
+change = {CHANGES!r}.get(given.get("uri") or given.get("name"))
+if change:
+    print(json.dumps({{"input": {{**given, **change}}}}))
+"""
 
 
-@pytest.mark.parametrize("is_changed", [True, False], ids=["changed", "the twin, unchanged"])
-@pytest.mark.parametrize(("method", "params", "change"), HOOKED.values(), ids=HOOKED)
-def test_what_a_hook_changed_is_not_handed_on_unchanged(
-    confined, method: str, params: dict[str, Any], change: dict[str, Any], is_changed: bool
-) -> None:
-    answer = f"print(json.dumps({{'input': {{**told['input'], **{change!r}}}}}))" if is_changed else "pass"
-    hook = [sys.executable, "-c", f"import json, sys; told = json.load(sys.stdin); {answer}"]
-    confined.says()
-    path = confined.ground.config / "policy.yaml"
-    policy = json.loads(path.read_text()) | {"hooks": [{"id": "h", "event": "before_call", "command": hook}]}
-    path.write_text(json.dumps(policy))
-    client = confined.gateway("proxy", "docs")
-    if is_changed:
-        assert "changed on the way" in client.error(method, params)["message"]
-        assert [each for each in client.got() if each.get("method") == method] == []
-    else:
-        assert client.ask(method, params)
+@pytest.fixture(scope="module")
+def hooked(places) -> Clients:
+    """Clients where a hook changes some calls."""
+    place = places()
+    place.says()
+    path = place.ground.config / "policy.yaml"
+    hook = {"id": "h", "event": "before_call", "command": [sys.executable, "-S", "-c", HOOK]}
+    path.write_text(json.dumps(json.loads(path.read_text()) | {"hooks": [hook]}))
+    return Clients(place, "proxy", "docs")
+
+
+@pytest.mark.parametrize(
+    ("method", "name", "word"), [("resources/read", "uri", "docs://"), ("prompts/get", "name", "")]
+)
+def test_what_a_hook_changed_is_not_handed_on_unchanged(hooked, method: str, name: str, word: str) -> None:
+    client = hooked()
+    assert "changed on the way" in client.error(method, {name: f"{word}changed"})["message"]
+    assert client.ask(method, {name: f"{word}unchanged"})
+    assert [each["params"][name] for each in all_got(client) if each.get("method") == method] == [f"{word}unchanged"]
 
 
 def test_the_twin_reads_every_resource(confined) -> None:
@@ -266,58 +305,55 @@ def test_the_twin_reads_every_resource(confined) -> None:
     assert client.ask("prompts/get", {"name": "evil"})["messages"]
 
 
-@pytest.mark.parametrize(("era", "behind"), share(product(ERAS, ERAS), 3))
-def test_a_server_may_not_ask_the_client_unless_policy_says_so(confined, era: str, behind: str) -> None:
-    confined.says(servers={"docs": {"command": ["python3", "server.py", "--era", behind]}})
-    client = confined.gateway("proxy", "docs", era=era)
+@pytest.mark.parametrize(("era", "behind"), list(product(ERAS, ERAS)))
+def test_a_server_may_not_ask_the_client_unless_policy_says_so(between, era: str, behind: str) -> None:
+    client = between(era)
     client.answers = lambda _m: {"result": {"action": "accept", "content": {"ok": True}}}
-    assert "policy lets no server ask a client for elicitation" in client.text("ask")
+    assert "policy lets no server ask a client for elicitation" in client.text(f"{behind}__ask")
     assert client.asked == []
 
 
-def called(client: Any, times: int) -> list[Any]:
-    """What the server was called with, once it has told so often; it tells on another way than it answers."""
-    found: list[Any] = []
+def all_got(client: Wired) -> list[Any]:
+    """What the server received up to now; it tells on another way than it answers."""
+    last = os.urandom(8).hex()
+    client.call("echo", text=last)
+    client.until(lambda: last in json.dumps(client.got()))
+    return client.got()
 
-    def is_told() -> bool:
-        found[:] = [each["params"] for each in client.got() if each.get("method") == "tools/call"]
-        return len(found) >= times
 
-    client.until(is_told)
-    return found
+def told_of(client: Wired, word: str) -> Any:
+    """The parameters of the call in which this stands, once the server tells of it."""
+    client.until(lambda: any(word in json.dumps(each) for each in client.got()))
+    return next(each["params"] for each in client.got() if word in json.dumps(each))
 
 
 @pytest.mark.parametrize("behind", ERAS)
 @pytest.mark.parametrize("era", ERAS)
-def test_what_a_server_asks_reaches_the_client_in_its_own_era(confined, era: str, behind: str) -> None:
-    confined.says(
-        servers={"docs": {"command": ["python3", "server.py", "--era", behind]}}, mcp={"servers_may": ["elicitation"]}
-    )
-    client = confined.gateway("proxy", "docs", era=era)
+def test_what_a_server_asks_reaches_the_client_in_its_own_era(asking, era: str, behind: str) -> None:
+    client, tool = asking(era), f"{behind}__ask"
     given = {"action": "accept", "content": {"ok": True, "ä": 1.5}}
     client.answers = lambda _m: {"result": given}
     if era == "handshake":
-        assert json.loads(client.text("ask")) == given
+        assert json.loads(client.text(tool)) == given
         message = client.asked[0]["params"]["message"]
     else:
-        params: dict[str, Any] = {"name": "ask", "arguments": {}}
+        params: dict[str, Any] = {"name": tool, "arguments": {}}
         asked = client.ask("tools/call", params)
         ((key, request),) = asked["inputRequests"].items()
         message = request["params"]["message"]
         again = {**params, "inputResponses": {key: given}, "requestState": asked["requestState"]}
         assert json.loads(text_of(client.ask("tools/call", again))) == given
-    assert message == "The MCP server `docs` asks: May I?"
+    assert message == f"The MCP server `{behind}` asks: May I?"
     if behind == "stateless":
-        sent = called(client, 2)
-        assert sent[-1]["requestState"] == "s\u00e4\u2028 /+=" + "x" * 50
-        assert sent[-1]["inputResponses"] == {"k": given}
+        sent = told_of(client, "requestState")
+        assert sent["requestState"] == "s\u00e4\u2028 /+=" + "x" * 50
+        assert sent["inputResponses"] == {"k": given}
 
 
-def test_the_server_learns_nothing_of_the_client(confined, era: str) -> None:
-    client = confined.gateway("proxy", "docs", era=era)
+def test_the_server_learns_nothing_of_the_client(clients, era: str) -> None:
+    client = clients(era)
     client.ask("tools/call", {"name": "echo", "arguments": {"text": "x"}}, **{"vendor/id": "kept"})
-    (sent,) = called(client, 1)
-    assert sent["_meta"]["vendor/id"] == "kept"
+    assert told_of(client, "vendor/id")["_meta"]["vendor/id"] == "kept"
     assert "tests" not in json.dumps(client.got())
 
 
@@ -482,7 +518,6 @@ def test_nothing_runs_on_when_the_client_has_gone(confined) -> None:
         (["serve", "--token-file", "x"], "go with --http"),
     ],
 )
-def test_wrong_usage_says_what_is_wrong(place, words: list[str], why: str) -> None:
-    place.says()
-    done = place.run("mcp", *words)
+def test_wrong_usage_says_what_is_wrong(clients, words: list[str], why: str) -> None:
+    done = clients.place.run("mcp", *words)
     assert (done.returncode, why in done.stderr) == (2, True), done.stderr

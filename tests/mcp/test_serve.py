@@ -8,19 +8,15 @@ from typing import Any
 
 import pytest
 from patience import patience
-from running import Ground
-from wired import ERAS, Place, text_of
+from wired import ERAS, Clients, text_of
 
 YES = {"action": "accept", "content": {"answer": "yes, once"}}
 
 
 @pytest.fixture(scope="module")
-def asking(tmp_path_factory: pytest.TempPathFactory) -> Any:
-    """A place without a policy and a client of each era in it, for tests that ask about a file of their own."""
-    with pytest.MonkeyPatch.context() as patched:
-        place = Place(Ground(tmp_path_factory.mktemp("asking"), patched))
-    yield place, {era: place.gateway("serve", era=era) for era in ERAS}
-    place.close()
+def clients(places) -> Clients:
+    """Clients in a place without a policy, of each era, for tests with a file of their own."""
+    return Clients(places(confined=False), "serve")
 
 
 def policy(place: Any, *rules: dict[str, Any], **settings: Any) -> None:
@@ -90,10 +86,9 @@ def test_what_a_file_is_read_before_it_is_written_is_kept_for_the_client(place, 
 )  # fmt: skip
 @pytest.mark.parametrize("era", ERAS)
 def test_only_a_clear_yes_lets_a_call_run(
-    asking, era: str, answer: dict[str, Any], runs: bool, request: pytest.FixtureRequest
+    clients, era: str, answer: dict[str, Any], runs: bool, request: pytest.FixtureRequest
 ) -> None:
-    place, clients = asking
-    client, name = clients[era], request.node.name
+    place, client, name = clients.place, clients(era), request.node.name
     client.answers = lambda _m: {"result": answer}
     params = {"name": "Write", "arguments": {"file_path": name, "content": "x"}}
     result = client.ask("tools/call", params)
@@ -104,11 +99,11 @@ def test_only_a_clear_yes_lets_a_call_run(
     assert result["isError"] is not runs
 
 
-def test_an_error_in_place_of_an_answer_is_a_no(place) -> None:
-    client = place.gateway("serve")
+def test_an_error_in_place_of_an_answer_is_a_no(clients) -> None:
+    client = clients()
     client.answers = lambda _m: {"error": {"code": -32601, "message": "no such method"}}
-    assert client.call("Write", file_path="b", content="x")["isError"]
-    assert not (place.project / "b").exists()
+    assert client.call("Write", file_path="error", content="x")["isError"]
+    assert not (clients.place.project / "error").exists()
 
 
 def asked(client: Any, name: str = "b", **more: Any) -> tuple[dict[str, Any], dict[str, Any]]:
@@ -129,9 +124,10 @@ def asked(client: Any, name: str = "b", **more: Any) -> tuple[dict[str, Any], di
     ],
     ids=["made up", "changed", "of another kind", "empty", "an object", "a number", "no ASCII"],
 )
-def test_a_state_that_was_not_made_here_counts_for_nothing(asking, forged: Any, request: pytest.FixtureRequest) -> None:
-    place, clients = asking
-    client, name = clients["stateless"], request.node.name
+def test_a_state_that_was_not_made_here_counts_for_nothing(
+    clients, forged: Any, request: pytest.FixtureRequest
+) -> None:
+    place, client, name = clients.place, clients("stateless"), request.node.name
     params, first = asked(client, name)
     again = {**params, "inputResponses": {"ask": YES}, "requestState": forged(first["requestState"])}
     assert client.error("tools/call", again)["code"] == -32602
@@ -151,18 +147,17 @@ def test_a_state_is_good_for_its_own_call_once(place) -> None:
     assert not (place.project / "b").exists()
 
 
-def test_a_state_of_another_process_counts_for_nothing(place) -> None:
-    one, two = place.gateway("serve", era="stateless"), place.gateway("serve", era="stateless")
-    params, first = asked(one)
+def test_a_state_of_another_process_counts_for_nothing(clients) -> None:
+    one, two = clients("stateless"), clients.place.gateway("serve", era="stateless")
+    params, first = asked(one, "another")
     again = {**params, "inputResponses": {"ask": YES}, "requestState": first["requestState"]}
     assert two.error("tools/call", again)["code"] == -32602
 
 
-def test_answers_that_nobody_asked_for_are_no_answers(place) -> None:
-    client = place.gateway("serve", era="stateless")
-    _params, result = asked(client, inputResponses={"ask": YES})
+def test_answers_that_nobody_asked_for_are_no_answers(clients) -> None:
+    _params, result = asked(clients("stateless"), "unasked", inputResponses={"ask": YES})
     assert result["resultType"] == "input_required"
-    assert not (place.project / "b").exists()
+    assert not (clients.place.project / "unasked").exists()
 
 
 def test_what_was_answered_for_the_session_holds_in_it(place) -> None:
@@ -242,10 +237,10 @@ def test_the_folder_of_a_session_stays(confined, era: str) -> None:
     assert client.text("Bash", command="pwd").splitlines()[0] == str(confined.project / "sub")
 
 
-def test_many_calls_at_once_each_get_their_own_answer(place, era: str) -> None:
+def test_many_calls_at_once_each_get_their_own_answer(clients, era: str) -> None:
+    client = clients(era)
     for number in range(50):
-        (place.project / f"f{number}").write_text(f"content {number}.\n", encoding="utf-8")
-    client = place.gateway("serve", era=era)
+        (clients.place.project / f"f{number}").write_text(f"content {number}.\n", encoding="utf-8")
     numbers = [client.start("tools/call", {"name": "Read", "arguments": {"file_path": f"f{n}"}}) for n in range(50)]
     for n, number in enumerate(numbers):
         assert f"content {n}." in text_of(client.answer(number)["result"])
@@ -266,27 +261,27 @@ def test_garbage_from_the_client_ends_nothing(place) -> None:
     assert client.error("nosuch/method")["code"] == -32601
 
 
-@pytest.mark.parametrize("version", ["2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25"])
-def test_each_version_with_a_handshake_is_spoken(place, version: str) -> None:
+def test_each_version_with_a_handshake_is_spoken(place) -> None:
     client = place.gateway("serve")
-    found = client.ask(
-        "initialize", {"protocolVersion": version, "capabilities": {}, "clientInfo": {"name": "t", "version": "1"}}
-    )
-    assert found["protocolVersion"] == version
+    for version in ("2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25"):
+        found = client.ask(
+            "initialize", {"protocolVersion": version, "capabilities": {}, "clientInfo": {"name": "t", "version": "1"}}
+        )
+        assert found["protocolVersion"] == version
 
 
-def test_a_connection_stays_in_the_era_that_it_was_opened_in(place) -> None:
-    shaken, stateless = place.gateway("serve"), place.gateway("serve", era="stateless")
+def test_a_connection_stays_in_the_era_that_it_was_opened_in(clients) -> None:
+    stateless = clients("stateless")
     assert stateless.opened["supportedVersions"] == ["2026-07-28"]
     assert stateless.error("initialize", {"protocolVersion": "2025-11-25"})["code"] == -32022
+    shaken = clients.place.gateway("serve")
     shaken.era = "stateless"
     assert shaken.error("tools/list")["code"] == -32600
 
 
-def test_nothing_is_answered_before_the_handshake(place) -> None:
-    client = place.gateway("serve", era="stateless")
-    other = place.gateway("serve", era="stateless")
-    assert client.tools()
+def test_nothing_is_answered_before_the_handshake(clients) -> None:
+    assert clients("stateless").tools()
+    other = clients.place.gateway("serve", era="stateless")
     other.era = "handshake"
     assert other.error("tools/list")["code"] == -32602  # no envelope
 
