@@ -25,6 +25,7 @@ def called(
     words: list[str], cwd: Path | str, environment: Mapping[str, str], given: bytes = b""
 ) -> subprocess.CompletedProcess[bytes]:
     """What `gateway WORDS` does in a folder and an environment. Nothing of it is left behind but files."""
+    environment = dict(environment)  # it may be that of this process
     with ExitStack() as after:
         said = [after.enter_context(tempfile.TemporaryFile()) for _ in range(3)]
         said[0].write(given)

@@ -14,10 +14,10 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
+from inprocess import called
 from warmed import warm
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
-MAIN = [sys.executable, "-c", "import sys; from gateway.frontends.main import main; sys.exit(main())"]
 
 
 class World:
@@ -33,10 +33,8 @@ class World:
         self.environment = {"HOME": str(self.home), "PATH": os.environ["PATH"]}
 
     def gateway(self, *words: str) -> subprocess.CompletedProcess[str]:
-        return subprocess.run(
-            [*MAIN, *words], cwd=self.home, env=self.environment, capture_output=True, text=True, timeout=120,
-            check=False, stdin=subprocess.DEVNULL,
-        )  # fmt: skip
+        done = called(list(words), self.home, self.environment)
+        return subprocess.CompletedProcess(done.args, done.returncode, done.stdout.decode(), done.stderr.decode())
 
     def trust(self) -> None:
         said = self.gateway("policy", "trust", str(self.project)).stdout

@@ -197,7 +197,7 @@ def test_a_catalogue_of_500_tools_costs_little_of_the_first_prompt_and_names_the
         (line,) = [each for each in said.split("\n") if each.startswith(f"- mcp__{server}__ followed by one of: ")]
         assert line.partition(": ")[2].split(", ") == [each["name"] for each in tools]
     ground.says({"settings": {"tools_in_full": 10_000}})
-    assert sent(ground.open(), 500)[0] - alone > 500_000  # the twin: in full
+    assert sent(ground.open(), 50)[0] - alone > 50_000  # the twin of a tenth of them: in full
 
 
 def test_of_still_more_tools_some_are_named_and_all_are_found(ground) -> None:

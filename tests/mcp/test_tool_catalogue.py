@@ -13,8 +13,8 @@ from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 import pytest
-import starting
-from wired import ROOT, SCRIPTED, Place
+from inprocess import called
+from wired import SCRIPTED, Place
 
 from gateway.agent.events import Noticed
 from gateway.agent.loop import Agent
@@ -700,14 +700,10 @@ def test_a_server_of_the_official_package_is_used_by_the_command_line(elsewhere:
         {"expect": ["grown"], "say": "Done."},
     ]
     (ground.top / "script.json").write_text(json.dumps({"version": 1, "turns": turns}), encoding="utf-8")
-    done = starting.run(
-        [sys.executable, "-m", "gateway", "agent", "--script", str(ground.top / "script.json"), "go"],
-        cwd=ground.project, env={**os.environ, "PYTHONPATH": str(ROOT)}, stdin=subprocess.DEVNULL,
-        capture_output=True, text=True, timeout=120, check=False,
-    )  # fmt: skip
+    done = called(["agent", "--script", str(ground.top / "script.json"), "go"], ground.project, os.environ)
     late = "gateway: The MCP server `w` runs now, with these tools: mcp__w__add, mcp__w__grow.\n"  # on a busy machine
-    told = done.stderr.removeprefix(late)
-    assert (done.returncode, done.stdout, told) == (
+    told = done.stderr.decode().removeprefix(late)
+    assert (done.returncode, done.stdout.decode(), told) == (
         0, "Done.\n", "gateway: The MCP server `w` has new tools: mcp__w__more.\n",
     )  # fmt: skip
 
