@@ -103,7 +103,7 @@ def _living(chosen: list[Mutant], copy: Copy, area: str) -> list[Mutant]:
         if failed is None:
             slow.append(mutant)
         else:
-            _tell(f"{number}/{len(chosen)}", mutant, failed or "nothing that calls it", seconds)
+            _tell(f"{number}/{len(chosen)}", mutant, failed, seconds)
             lived += [] if failed else [mutant]
     print(f"{area}: again {len(slow)} one by one, {len(lived)} together", flush=True)
     alive = [mutant for mutant in slow if _all_live([mutant], copy, area)]
@@ -114,7 +114,7 @@ def _living(chosen: list[Mutant], copy: Copy, area: str) -> list[Mutant]:
 
 def _apart(found: list[Mutant]) -> list[int]:
     """Which of them stand each in a function of its own: they do not meet."""
-    first = {(mutant.path, mutant.function.partition(".")[0]): at for at, mutant in reversed([*enumerate(found)])}
+    first = {(mutant.path, mutant.function): at for at, mutant in reversed([*enumerate(found)])}
     return sorted(first.values())[:TOGETHER]
 
 
@@ -136,7 +136,7 @@ def _all_live(found: list[Mutant], copy: Copy, area: str) -> bool:
 
 
 def _tell(number: str, mutant: Mutant, failed: str, seconds: float) -> None:
-    told = f"killed by {failed}" if failed else f"LIVES\n    - {mutant.before}\n    + {mutant.after}"
+    told = f"killed by {failed}" if failed else f"lives\n    - {mutant.before}\n    + {mutant.after}"
     print(f"{number} {seconds:3.0f} s  {mutant.path}:{mutant.line} {told}", flush=True)
 
 
@@ -191,12 +191,15 @@ class Copy:
             pass_fds=[telling],
         )
         os.close(telling)
-        with open(told, encoding="utf-8") as lines:
-            for failing in json.loads(next(lines, '["what is collected"]')):
-                raise SystemExit(f"{failing} fails without any change: nothing is known of the mutants of {area}")
-            for mutant, line in zip(found, lines, strict=True):
-                yield mutant, *json.loads(line)
-        process.wait()
+        try:
+            with open(told, encoding="utf-8") as lines:
+                for failing in json.loads(next(lines, '["what is collected"]')):
+                    raise SystemExit(f"{failing} fails without any change: nothing is known of the mutants of {area}")
+                for mutant, line in zip(found, lines, strict=True):
+                    yield mutant, *json.loads(line)
+        finally:
+            process.terminate()
+            process.wait()
 
     def _pytest(self) -> list[str]:
         return [

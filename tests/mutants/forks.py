@@ -94,14 +94,16 @@ def _tried(
     found = changed(source, source[:begin] + new + source[end:], str(Path(path).resolve()))
     if found is None:
         return None
+    live = [(each, code) for where, code in found.codes.items() for each in functions.get((path, where), ())]
+    if any(len(each.__code__.co_freevars) != len(code.co_freevars) for each, code in live):
+        return None  # it takes something else from around it
     names = {f"test_{Path(path).stem}.py", f"test_{Path(path).parent.name}.py"}
     calling = [at for at, test in ran.items() if any((path, each) in test.called for each in found.places)]
     calling.sort(key=lambda at: (items[at].path.name not in names, ran[at].seconds))
 
     def work() -> str:
-        for where, code in found.codes.items():
-            for function in functions.get((path, where), ()):
-                function.__code__ = code
+        for function, code in live:
+            function.__code__ = code
         return _first_failure([items[at] for at in calling])
 
     seconds = 3 * sum(ran[at].seconds for at in calling) + 20

@@ -49,8 +49,6 @@ def _pair(old: CodeType, new: CodeType, found: Changed, *, at_import: bool) -> b
         if not _pair(one, other, found, at_import=at_import and runs_now):
             return False
     if not at_import and (not is_same or any(place(each) in found.codes for each in inner[0])):
-        if len(old.co_freevars) != len(new.co_freevars):
-            return False  # it takes something else from around it
         found.codes[place(old)] = new
     return True
 

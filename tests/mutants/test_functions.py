@@ -27,16 +27,16 @@ class A:
         return h
 def after(): return lambda: 3, lambda: 4
 """
-F_PART = "f.<locals>.<listcomp>"
+F_PART, H = "f.<locals>.<listcomp>", "A.g.<locals>.h"
 CHANGED = {
     "a statement": ("z = (\n      x\n    )", "z = None", ["f"], ["f"]),
     "a part that is a function of its own": ("u > y", "u >= y", [F_PART], ["f", F_PART]),
-    "a method in a method": ("return 1", "return 0", ["A.g.<locals>.h"], ["A.g", "A.g.<locals>.h"]),
+    "a method in a method": ("return 1", "return 0", [H], ["A.g", H]),
     "what is to be given for an argument": ("y=1", "y=0", None, None),
     "a constant of a class": ("K = 1", "K = 0", None, None),
     "a table that is made at import": ("if a]", "if not a]", None, None),
     "one of two that are told apart by nothing": ("lambda: 4", "lambda: 5", None, None),
-    "what a function takes from around it": ("return 1", "return self", None, None),
+    "what a function takes from around it": ("return 1", "return self", ["A.g", H], ["A.g", H]),
 }  # fmt: skip
 
 

@@ -349,10 +349,13 @@ def test_what_is_refused_or_run_by_the_agent_itself_has_no_plan(planner) -> None
     opened = planner()
     denied = opened.verdict("Bash(cat .env)")
     loose = opened.verdict("Bash(ls)")
+    survey = opened.surveyor.survey(loose)
     loose = loose.replace(context=loose.context.replace(confined=False))
     for each in (denied, loose):
         with pytest.raises(SandboxError, match="not to run confined"):
             opened.surveyor.survey(each)
+        with pytest.raises(SandboxError, match="not to run confined"):
+            plan_of(each, profile_of(opened.gateway.loaded.settings), survey)
 
 
 @pytest.mark.parametrize("call", ["touch ~/x", "git clone https://example.org/a.git ~/b", "rm ~/.bashrc-old"])
@@ -610,9 +613,11 @@ def test_a_worktree_of_another_repository_takes_that_repository_with_it(planner)
     }
     opened = planner(scene=scene, mode="accept_edits")
     reading = {each.path: each.access for each in opened.plan("Bash(ls)").mounts}
+    beside = {each.path: each.access for each in opened.plan("Bash(echo x > README.md)").mounts}
     writing = {each.path: each.access for each in opened.plan("Bash(git commit -m x)").mounts}
-    assert (reading, writing) == (
+    assert (reading, beside, writing) == (
         {"/usr": READ, ROOT: READ, other: READ},
+        {"/usr": READ, ROOT: READ, f"{ROOT}/README.md": WRITE, other: READ},
         {"/usr": READ, ROOT: READ, other: WRITE, f"{other}/config": FIXED, f"{other}/hooks": FIXED},
     )
 
@@ -622,6 +627,189 @@ def test_a_git_file_that_nothing_confirms_opens_nothing(planner, named: str) -> 
     files = [each for each in WORLD["files"] if not each.startswith(".git/")]
     scene = {**WORLD, "files": files, "contents": {".git": f"gitdir: {named}\n"}}
     assert planner(scene=scene).plan("Bash(ls)").mounts == ALWAYS
+
+
+def with_files(*files: str, **links: str) -> dict[str, Any]:
+    return {**WORLD, "files": [*WORLD["files"], *files], "links": {**WORLD["links"], **links}}
+
+
+def denied(kind: str, path: str, **sandbox: Any) -> dict[str, Any]:
+    return {"rules": [*USER["rules"], {"id": "no", "deny": {"effect": kind, "path": path}}],
+            "settings": {"sandbox": sandbox}}  # fmt: skip
+
+
+def asked(kind: str | list[str], path: str) -> dict[str, Any]:
+    return {"rules": [*USER["rules"], {"id": "asks", "ask": {"effect": kind, "path": path}}]}
+
+
+NOTES, CACHE = f"{HOME}/other/notes.txt", f"{HOME}/.cache"
+LINKS = dict(BASE.links)
+
+
+def linked(**links: str) -> tuple[tuple[str, str], ...]:
+    return tuple(sorted({**LINKS, **links}.items()))
+
+
+HIDES_IT, FORBIDS_IT = "rule `sandbox.hide` hides it", "rule `no` forbids it"
+OUTSIDE: dict[str, tuple[dict[str, Any], dict[str, Any], str, SandboxPlan]] = {
+    "what a rule asks about is read by who agrees": (
+        asked("read", "~/other/**"), {}, f"cat {NOTES}", BASE.replace(mounts=mounts(Mount(NOTES, READ, False))),
+    ),
+    "and not found in a tree by who agrees to that": (
+        asked("read", "~/other/**"), {}, "grep -r x ~/other",
+        BASE.replace(mounts=mounts(Mount(f"{HOME}/other", READ), Mount(NOTES, HIDDEN, False, "asks"))),
+    ),
+    "what the profile hides is read by nobody": (
+        profile(hide=["~/other/**"]), {}, f"cat {NOTES}", BASE.replace(withheld=((f"read {NOTES}", HIDES_IT),)),
+    ),
+    "nor the folder in which it hides all": (
+        profile(hide=["~/other/**"]), {}, "grep -r x ~/other",
+        BASE.replace(withheld=((f"read {HOME}/other", HIDES_IT),)),
+    ),
+    "nor one that it hides itself": (
+        profile(hide=["//srv/data"]), {}, "grep -r x /srv/data",
+        BASE.replace(withheld=(("read /srv/data", HIDES_IT),)),
+    ),
+    "a search through the home folder sees it without what is hidden": (
+        {}, {}, "grep -r x ~",
+        BASE.replace(
+            mounts=mounts(
+                Mount(HOME, READ), Mount(f"{HOME}/.aws", HIDDEN, True, SECRETS),
+                Mount(f"{HOME}/.ssh", HIDDEN, True, SECRETS),
+                Mount(f"{CACHE}/gateway", HIDDEN, True, "gateway"),
+                without=(f"{HOME}/.cargo/bin", f"{HOME}/.rustup", ROOT),
+            ),
+            private=("/tmp", "/var/tmp"),
+        ),
+    ),
+    "one above it does not": (
+        {}, {}, "grep -r x /home",
+        BASE.replace(withheld=((
+            "read /home", "the home folder and what lies above it are shown as the sandbox has them",
+        ),)),
+    ),
+    "what is not there takes nothing": ({}, {}, "cat nothing.txt ~/nothing.txt", BASE),
+    "what the kernel shows is the call's own": ({}, with_files("/proc/version"), "cat /proc/version", BASE),
+    "a link elsewhere is known by its name": (
+        {}, with_files(**{f"{HOME}/other/t": "/srv/data/table.csv"}), "cat ~/other/t",
+        BASE.replace(mounts=mounts(Mount("/srv/data/table.csv", READ, False)),
+                     links=linked(**{f"{HOME}/other/t": "/srv/data/table.csv"})),
+    ),
+    "also where it is written": (
+        {}, with_files(**{f"{HOME}/other/t": "/srv/data/table.csv"}), "echo x > ~/other/t",
+        BASE.replace(mounts=mounts(Mount("/srv/data/table.csv", WRITE, False)),
+                     links=linked(**{f"{HOME}/other/t": "/srv/data/table.csv"})),
+    ),
+    "and in a folder behind one": (
+        {}, with_files(**{f"{HOME}/out": "/srv/data"}), "touch ~/out/new",
+        BASE.replace(
+            mounts=mounts(Mount("/srv/data", WRITE), Mount("/srv/data/.env", HIDDEN, False, SECRETS)),
+            links=linked(**{f"{HOME}/out/new": "/srv/data/new"}), watched=("/srv/data",),
+        ),
+    ),
+    "also of the profile": (
+        profile(read=["~/t"]), with_files(**{f"{HOME}/t": "/srv/data/table.csv"}), "npm test",
+        BASE.replace(mounts=mounts(Mount("/srv/data/table.csv", READ, False, SANDBOX)),
+                     links=linked(**{f"{HOME}/t": "/srv/data/table.csv"})),
+    ),
+    "a link in a cache that calls may write leads nowhere": (
+        profile(write=["~/.cache/**"], read=["~/.cache/data/**"]), with_files(**{f"{CACHE}/data": "/srv/data"}),
+        "npm test",
+        BASE.replace(
+            mounts=mounts(Mount(CACHE, WRITE, True, SANDBOX), Mount(f"{CACHE}/gateway", HIDDEN, True, "gateway")),
+            layers=((CACHE, layer_of(f"{NOWHERE}/layers", ROOT, CACHE)),),
+            withheld=((
+                "setting `~/.cache/data/**`", "a link in a folder that calls may change leads to `/srv/data`",
+            ),),
+        ),
+    ),
+    "the profile lets a file be written": (
+        profile(write=["~/other/notes.txt"]), {}, "npm test",
+        BASE.replace(mounts=mounts(Mount(NOTES, WRITE, False, SANDBOX))),
+    ),
+    "and read what must not be written": (profile(read=["//usr/local/**"]), {}, "npm test", BASE),
+    **{
+        f"no profile has a folder that must not be {kind}: {path}": (
+            denied(kind, path, write=["~/.cache/**"]), {}, "npm test",
+            BASE.replace(withheld=(("setting `~/.cache/**`", FORBIDS_IT),)),
+        )
+        for kind in ("write", "delete", "read") for path in ("~/.cache", "~/.cache/**")
+    },
+    "nor a file that is hidden": (
+        denied("read", "~/other/*", read=["~/other/notes.txt"]), {}, "npm test",
+        BASE.replace(withheld=(("setting `~/other/notes.txt`", FORBIDS_IT),)),
+    ),
+    "who agrees to a rule on both changes and losses has both": (
+        asked(["write", "delete"], "a/one.txt"), {}, "rm a/one.txt",
+        BASE.replace(mounts=mounts(Mount(f"{ROOT}/a", WRITE)), watched=(f"{ROOT}/a",)),
+    ),
+    "also who agrees that it is written": (
+        asked(["write", "delete"], "a/one.txt"), {}, "cp README.md a/one.txt",
+        BASE.replace(mounts=mounts(Mount(f"{ROOT}/a", WRITE)), watched=(f"{ROOT}/a",)),
+    ),
+    "a link that must not be changed is told, since no mount can hold it": (
+        {}, {**with_files(**{f"{ROOT}/.envrc": "/srv/data/table.csv"}),
+             "files": [each for each in WORLD["files"] if each != ".envrc"]}, "mkdir -p fresh/b",
+        BASE.replace(mounts=mounts(Mount(ROOT, WRITE), *HELD, without=(f"{ROOT}/.envrc",)),
+                     watched=(ROOT,), held=(f"{ROOT}/.envrc",)),
+    ),
+    "login material behind a link is known by its name": (
+        {}, with_files("/srv/npmrc", **{f"{HOME}/.npmrc": "/srv/npmrc"}), "npm view react version",
+        BASE.replace(
+            mounts=mounts(Mount("/srv/npmrc", READ, False)), links=linked(**{f"{HOME}/.npmrc": "/srv/npmrc"}),
+            network=Network("listed", (Endpoint("registry.npmjs.org", 443),), METADATA),
+        ),
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", OUTSIDE)
+def test_what_lies_outside_the_project_is_seen_as_far_as_rules_let_it(planner, case: str) -> None:
+    user, scene, call, expected = OUTSIDE[case]
+    found = planner(user, scene=scene or WORLD).plan(f"Bash({call})")
+    assert found == expected.replace(known=found.known, environment=found.environment)
+
+
+@pytest.mark.parametrize("path", ["//opt", "//opt/**"])
+def test_programs_that_a_rule_hides_are_not_shown_and_that_is_told(planner, path: str) -> None:
+    found = planner(denied("read", path), scene=with_files("/opt/x/tool"), environment={"PATH": "/opt/x:/usr/bin"})
+    plan = found.plan("Bash(ls)")
+    assert ([each.path for each in plan.mounts if each.path.startswith("/opt")], plan.withheld) == (
+        [], (("`/opt`", "rule `no` hides what lies in it"),),
+    )  # fmt: skip
+
+
+def test_what_a_call_meets_when_it_changes_a_folder_is_what_is_known_in_it(planner) -> None:
+    found = {call: planner().plan(f"Bash({call})").known for call in ("ls", "touch build/x", "mkdir -p fresh/b")}
+    names = (".env", ".envrc", ".git", ".git/config", ".git/hooks", ".vscode/settings.json", "config/.env.production")
+    assert found == {"ls": (), "touch build/x": (), "mkdir -p fresh/b": tuple(f"{ROOT}/{each}" for each in names)}
+
+
+def test_a_layer_is_that_of_the_project_wherever_in_it_the_call_starts(planner) -> None:
+    _call, expected = CALLS["tests that a rule allows get the profile"]
+    assert planner(cwd=f"{ROOT}/src").plan("Bash(npm test)").layers == expected.layers
+
+
+@pytest.mark.parametrize(
+    ("room", "mode", "own"),
+    [("", "accept_edits", True), ("r1", "accept_edits", False), ("r1", "plan", True), ("", "plan", True)],
+)
+def test_a_call_that_starts_below_its_temporary_folder_finds_that_there(planner, room, mode: str, own: bool) -> None:
+    """In a room the folder is the session's, in which it is already; else there is a new one for the call."""
+    opened = planner(cwd="/tmp/w", mode=mode, scene=with_files("/tmp/w/x"))
+    context = opened.gateway.context.replace(room=room)
+    verdict = opened.gateway.check(parse_call_text(opened.gateway.registry, "Bash(true)"), context)
+    found = plan_of(verdict, profile_of(opened.gateway.loaded.settings), opened.surveyor.survey(verdict))
+    assert ("/tmp/w" in found.private) == own
+
+
+def test_a_plan_has_as_many_mounts_as_it_may_have_and_no_more(planner, monkeypatch: pytest.MonkeyPatch) -> None:
+    many = len(planner().plan("Bash(ls)").mounts)
+    monkeypatch.setattr("gateway.sandbox.plan.MAX_MOUNTS", many)
+    assert len(planner().plan("Bash(ls)").mounts) == many
+    monkeypatch.setattr("gateway.sandbox.plan.MAX_MOUNTS", many - 1)
+    with pytest.raises(SandboxError, match=f"the plan would need more than {many - 1} mounts"):
+        planner().plan("Bash(ls)")
 
 
 # --- what no plan may hold ------------------------------------------------------------------------------------------

@@ -1,0 +1,250 @@
+"""What a verdict is made of: which rule decides an effect, which rules lost, with what note, and what is only noted."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from gateway.model.analysis import Analysis
+from gateway.model.call import Call
+from gateway.model.command import Part
+from gateway.model.context import Context
+from gateway.model.effect import BROUGHT, HOLE, LEAVE, Code, Effect, Exec, Item, Opaque, System, Touch, Use
+from gateway.model.facts import NO_FACTS, Facts, PathFact, TreeFact
+from gateway.policy.compile import Bound, compile_policy
+from gateway.policy.modes import classify, regions_of
+from gateway.policy.resolve import Resolution, resolve
+from gateway.policy.table import EXPIRES, Judged, Policy
+from gateway.spec.policy import parse_policy
+from gateway.spec.short import ToolName
+
+ROOT, HOME = "/home/dev/project", "/home/dev"
+NOW = 1_700_000_000.0  # 14 November 2023
+CONTEXT = Context(ROOT, ROOT, HOME, (ROOT,), ("/tmp",), now=NOW)
+LOOSE = CONTEXT.replace(confined=False, temp=())
+TOOLS = {"Bash": ToolName("Bash", "shell", "command", ("command",))}
+SHELL = Judged("execute", True)
+RUN = Part(("run", "x"), 0, 5, "run", ("x",), ("x",), frozenset(), True, True, True, True)
+
+
+def compiled(**layers: str) -> Policy:
+    """The policy of rules in YAML, by layer."""
+    stack = []
+    for layer, rules in layers.items():
+        found = parse_policy(f"version: 1\nrules:\n{rules}\n", f"{layer}.yaml", TOOLS)["rules"]
+        stack.append(Bound(layer, f"{layer}.yaml", found, ROOT, ROOT))
+    return Policy(**compile_policy(stack, home=HOME), levels={})
+
+
+def judged(
+    policy: Policy,
+    *effects: Effect,
+    context: Context = CONTEXT,
+    facts: Facts = NO_FACTS,
+    tool: Judged = SHELL,
+    tokens: tuple[str, ...] = (),
+    parts: tuple[Part, ...] = (RUN,),
+) -> Any:
+    items = (Item(Use("Bash")), *(Item(each, 0, 5, 0) for each in effects))
+    analysis = Analysis(parts, items, tokens=tokens)
+    return resolve(policy, Call("Bash", {"command": "…"}, "…"), tool, analysis, context, facts, regions_of(context))
+
+
+def told(verdict: Any) -> tuple[str, str, list[tuple[str, str]]]:
+    """The decision, the rule that made it, and the rules that lost, each with its note."""
+    return verdict.decision.word, verdict.reason.rule.id, [(each.rule.id, each.note) for each in verdict.lost]
+
+
+A = f"{ROOT}/a"
+WRITE = Touch("write", A)
+DELEGATED = "- {id: up, deny: {effect: write, path: a}, delegate: {to: user}}"
+EXCEPTED = "- {id: but, allow: {effect: write, path: a}, excepts: up}"
+
+
+def test_a_rule_holds_until_the_moment_it_expires_and_those_behind_it_hold_on() -> None:
+    policy = compiled(
+        user="""- {id: over, deny: {effect: write}, expires: 2023-11-20}
+- {id: stays, ask: {effect: write, path: a}}"""
+    )
+    end = max(row[EXPIRES] for row in policy.rules)
+    found = [told(judged(policy, WRITE, context=CONTEXT.replace(now=now)))[:2] for now in (end - 1, end, end + 1)]
+    assert found == [("deny", "over"), ("ask", "stays"), ("ask", "stays")]
+
+
+def test_an_exception_holds_until_the_moment_it_or_its_delegation_expires() -> None:
+    for upper, lower in (
+        (DELEGATED.replace("to: user", "to: user, until: 2023-11-20"), EXCEPTED),
+        (DELEGATED, EXCEPTED.replace("excepts: up", "excepts: up, expires: 2023-11-20")),
+    ):
+        policy = compiled(enterprise=upper, user=lower)
+        assert told(judged(policy, WRITE)) == ("allow", "but", [("up", "excepted by delegation")])
+        day = 86_400
+        words = [
+            judged(policy, WRITE, context=CONTEXT.replace(now=NOW + days * day)).decision.word for days in range(9)
+        ]
+        assert (words[0], words[-1], sorted(words) == words) == ("allow", "deny", True)
+        (end,) = {row[EXPIRES] for row in policy.rules if row[EXPIRES]} or {None}
+        if end is not None:
+            at_end = [judged(policy, WRITE, context=CONTEXT.replace(now=now)).decision.word for now in (end - 1, end)]
+            assert at_end == ["allow", "deny"]
+
+
+@pytest.mark.parametrize(
+    ("within", "covers", "expected"),
+    [("src/a/x/**", "src/a/x/**", "deny"), ("src/a/x/**", "src/**", "deny"), ("src/**", "src/a/x/**", "deny"),
+     ("src/**", "src/**", "allow")],
+)  # fmt: skip
+def test_an_exception_covers_a_tree_only_as_a_whole(within: str, covers: str, expected: str) -> None:
+    policy = compiled(
+        enterprise=f"- {{id: up, deny: {{effect: delete}}, delegate: {{to: user, within: {{path: {within}}}}}}}",
+        user=f"- {{id: but, allow: {{effect: delete, path: {covers}}}, excepts: up}}",
+    )
+    assert judged(policy, Touch("delete", f"{ROOT}/src/a", tree=True)).decision.word == expected
+
+
+NAMED = "{effect: system, action: leave-sandbox}"
+
+
+@pytest.mark.parametrize(
+    ("layer", "when", "expected"),
+    [("user", NAMED, "allow"), ("enterprise", NAMED, "allow"), ("project", NAMED, "ask"), ("local", NAMED, "ask"),
+     ("user", "{effect: system}", "ask"), ("user", "{tool: Bash}", "ask")],
+)  # fmt: skip
+def test_only_a_rule_of_the_person_or_the_house_that_names_it_lets_a_call_run_without_the_sandbox(
+    layer: str, when: str, expected: str
+) -> None:
+    assert judged(compiled(**{layer: f"- {{id: out, allow: {when}}}"}), System(LEAVE, "")).decision.word == expected
+
+
+PROTECTED = "- {id: no-env, deny: {effect: [read, write, delete], path: '**/.env'}, lock: true}"
+TREE = Touch("read", f"{ROOT}/src", tree=True)
+ENDED = "protected paths may lie below it, and the look at the folder ended at its bound"
+BELOW = {
+    "nobody looked": (TREE, NO_FACTS, ENDED),
+    "a look that ended at its bound": (TREE, Facts(trees={(TREE.path, ""): TreeFact((), False)}), ENDED),
+    "a look that found some": (TREE, Facts(trees={(TREE.path, ""): TreeFact((f"{ROOT}/src/.env",), True)}),
+                               f"protected paths lie below it: {ROOT}/src/.env"),
+    "names that come from elsewhere": (
+        Touch("write", f"{ROOT}/src", tree=True, skips=BROUGHT), NO_FACTS,
+        "protected paths may lie below it: the names come from elsewhere"),
+    "a folder that is there": (
+        Touch("write", f"{ROOT}/src", tree=True), Facts(paths={f"{ROOT}/src": PathFact(f"{ROOT}/src", "dir")}),
+        ENDED),
+    "a new one behind a link": (
+        Touch("write", f"{ROOT}/new", tree=True), Facts(paths={f"{ROOT}/new": PathFact("/srv/new", "missing")}),
+        ENDED),
+}  # fmt: skip
+FREE = {
+    "a whole look that found nothing": (TREE, Facts(trees={(TREE.path, ""): TreeFact((), True)})),
+    "a new folder, whose names the program chooses": (
+        Touch("write", f"{ROOT}/new", tree=True), Facts(paths={f"{ROOT}/new": PathFact(f"{ROOT}/new", "missing")})),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", BELOW)
+def test_protected_paths_below_a_tree_that_nothing_confines_are_asked_about(case: str) -> None:
+    effect, facts, note = BELOW[case]
+    asks = "- {id: ask-env, ask: {effect: [read, write], path: '**/.env'}}"
+    rules = f"{PROTECTED}\n{asks}\n- {{id: all, allow: Bash}}"
+    found = judged(compiled(user=rules), effect, context=LOOSE, facts=facts)
+    assert (found.decision.word, found.reason.rule.id, found.reason.certain, found.reason.note, found.reason.item) == (
+        "ask", "no-env", False, note, 1,
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize("case", FREE)
+def test_a_tree_in_which_nothing_protected_lies_is_as_free_as_its_rule_says(case: str) -> None:
+    effect, facts = FREE[case]
+    found = judged(compiled(user=f"{PROTECTED}\n- {{id: all, allow: Bash}}"), effect, context=LOOSE, facts=facts)
+    assert told(found) == ("allow", "all", [])
+
+
+LOST: dict[str, tuple[dict[str, str], tuple[Effect, ...], Context, Any]] = {
+    "a milder rule": (
+        {"user": "- {id: asks, ask: {effect: write}}\n- {id: denies, deny: {effect: write, path: a}}"},
+        (WRITE,), CONTEXT, ("deny", "denies", [("asks", "")]),
+    ),
+    "a milder rule that stands behind": (
+        {"user": "- {id: denies, deny: {effect: write, path: a}}\n- {id: zz-asks, ask: {effect: write}}"},
+        (WRITE,), CONTEXT, ("deny", "denies", [("zz-asks", "")]),
+    ),
+    "of two for the ends of a link the one that is not named": (
+        {"user": "- {id: here, allow: {effect: read, path: a}}\n- {id: there, allow: {effect: read, path: //srv/a}}"},
+        (Touch("read", A, real="/srv/a"),), CONTEXT, ("allow", "here", [("there", "")]),
+    ),
+    "a question that a mode answers": (
+        {"user": "- {id: asks, ask: {effect: write}}"},
+        (WRITE,), CONTEXT.replace(mode="bypass"), ("allow", "mode", [("asks", "mode `bypass` answers it")]),
+    ),
+    "an allow under a ceiling": (
+        {"user": "- {id: all, allow: {effect: write}}"},
+        (WRITE,), CONTEXT.replace(mode="plan"), ("deny", "mode", [("all", "mode `plan` is a ceiling")]),
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", LOST)
+def test_what_held_and_did_not_decide_is_told(case: str) -> None:
+    layers, effects, context, expected = LOST[case]
+    decision, rule, lost = told(judged(compiled(**layers), *effects, context=context))
+    assert (decision, rule.partition(".")[0].partition(":")[0], lost) == expected
+
+
+def test_of_a_contained_call_a_rule_that_only_may_hold_is_told_as_held_by_mounts_and_a_firm_one_decides() -> None:
+    policy = compiled(
+        user="""- {id: may, ask: {effect: write, path: 'src/**'}}
+- {id: code, allow: {effect: [code, opaque], contained: true}}"""
+    )
+    effects = (Code("make", ("make",), "x"), Opaque("y"))
+    items = (Item(Use("Bash")), *(Item(each, 0, 5, 0) for each in effects))
+    analysis = Analysis((RUN,), items)
+    found = Resolution(
+        policy, Call("Bash", {"command": "…"}, "…"), SHELL, analysis, CONTEXT, NO_FACTS, regions_of(CONTEXT)
+    ).contained()
+    assert (found.decision.word, found.changes) == ("allow", "keep")
+
+
+def test_a_reason_of_a_rule_that_surely_holds_is_certain_and_names_its_effect() -> None:
+    found = judged(compiled(user="- {id: no, deny: {effect: write}}"), Touch("read", A), WRITE)
+    assert (found.reason.certain, found.reason.named, found.reason.item, found.reason.note) == (True, False, 2, "")
+
+
+def test_a_rule_that_may_hold_asks_and_says_so() -> None:
+    found = judged(compiled(user="- {id: no, deny: {effect: write, path: b}}"), Touch("write", f"{ROOT}/{HOLE}"),
+                   context=LOOSE)  # fmt: skip
+    assert (found.decision.word, found.reason.rule.id, found.reason.certain, found.reason.note) == (
+        "ask", "no", False, "may match: the target is not fully known",
+    )  # fmt: skip
+
+
+def test_words_that_cannot_be_parsed_are_told_of_what_is_unknown() -> None:
+    policy = compiled(user="- {id: no, deny: 'Bash(rm *)'}")
+    found = judged(policy, Touch("read", A), Opaque("it cannot be parsed"), tokens=("rm", "x"))
+    assert (found.decision.word, found.reason.rule.id, found.reason.item) == ("deny", "no", 2)
+    only = Policy(**compile_policy([
+        Bound("user", "user.yaml", parse_policy("version: 1\ndeny: ['Bash(rm *)']\n", "user.yaml", TOOLS)["rules"],
+              ROOT, ROOT, "observe")], home=HOME), levels={})  # fmt: skip
+    found = judged(only, Opaque("it cannot be parsed"), tokens=("rm", "x"))
+    assert (found.decision.word, [each.item for each in found.noted]) == ("ask", [1])
+
+
+CARRIED: dict[str, tuple[str, tuple[Part, ...], str]] = {
+    "a rule for the command covers a call that does nothing else": ("Bash(run *)", (RUN,), "allow"),
+    "and the bare tool": ("Bash", (RUN,), "allow"),
+    "of two commands none covers both": ("Bash(run *)", (RUN, RUN), "ask"),
+    "another command's covers nothing": ("Bash(walk *)", (RUN,), "ask"),
+}
+
+
+@pytest.mark.parametrize("case", CARRIED)
+def test_what_only_runs_a_program_is_covered_by_a_rule_for_it_or_left_to_its_level(case: str) -> None:
+    text, parts, expected = CARRIED[case]
+    policy = compiled(user=f"- {{id: runs, allow: '{text}'}}").replace(levels={"read": "ask"})
+    found = judged(policy, Exec("run", ("run", "x")), parts=parts)
+    assert (found.decision.word, found.reason.rule.id == "runs") == (expected, expected == "allow")
+
+
+@pytest.mark.parametrize("kind", [Use("Bash"), Exec("run", ("run", "x"))])
+def test_what_only_carries_a_call_belongs_to_no_class_of_effects(kind: Effect) -> None:
+    assert classify(kind, regions_of(CONTEXT), True) == ""
