@@ -1,5 +1,5 @@
-"""What reaches a model between its replies, beside results: mail, what a person says meanwhile, agents that have ended,
-servers that come and go."""
+"""What a model is told between its replies, besides results: mail, what a person says meanwhile,
+agents that have ended, servers that come and go."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is told of a run while it goes on: pieces of replies, calls, and what people should know."""
+"""Events of a run, as they happen: pieces of replies, calls, and notices for people."""
 
 from __future__ import annotations
 

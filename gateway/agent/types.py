@@ -1,4 +1,4 @@
-"""What kinds of agents there are: Markdown files with a head of YAML, or YAML files, by layer.
+"""What kinds of agents there are: Markdown files with YAML front matter, or YAML files, by layer.
 
     ---
     name: reviewer
@@ -176,7 +176,7 @@ def read_type(content: bytes, file: str) -> AgentType:
         front, prompt = parted(content, file)
         if front is None:
             remedy = "begin it with `---`, `name: …`, `description: …`, `---`"
-            raise ConfigError(Problem("a type of agent must have a head", file=file, line=1, remedy=remedy))
+            raise ConfigError(Problem("a type of agent must have front matter", file=file, line=1, remedy=remedy))
     else:
         front, prompt = content.decode("utf-8", "surrogateescape"), ""
     head = load(front, file)

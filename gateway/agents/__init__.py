@@ -1,4 +1,4 @@
-"""The dialects of foreign agents, one module each; see `gateway.agents.base` for what each offers."""
+"""The hook protocols of foreign agents ("dialects"), one module each; `gateway.agents.base` says what each offers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What stands behind the tools: one function for each name that `tools.yaml` gives as `python:`.
+"""Tool handlers by name: one function for each name that `tools.yaml` gives as `python:`.
 
 A handler is imported when its tool is first called, so that a session pays only for what it uses. A tool is added
 with an entry in `tools.yaml`, at most one function, and its line here.

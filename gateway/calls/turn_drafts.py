@@ -1,4 +1,4 @@
-"""What the calls of one turn change in layers, which they share: shown once, and decided about as one.
+"""The draft of a turn: its calls write to shared layers, and what they changed is shown once and decided about as one.
 
     with gateway.shown_once(session):
         ...  # calls: each sees what those before it have changed, the person's files do not

@@ -1,4 +1,4 @@
-"""What a text brings from elsewhere while it runs: unpacked, patched, copied, taken out of git, fetched.
+"""Files that a text itself creates while it runs: unpacked, patched, copied, checked out of git, fetched.
 
 Nobody saw it when the machine was looked at, so that every fact about what lies there ends with the part that brings
 it: links and kinds of files, settings, repositories, modules, programs of the search path. `mark` says it once, on the

@@ -1,4 +1,4 @@
-"""Which start of the machine this is: what was found since then may still hold."""
+"""The boot id of this machine: what was found out under the same id may still hold."""
 
 from __future__ import annotations
 

@@ -77,7 +77,7 @@ def _remote(sources: ConsoleSources, say: Callable[[str], None]) -> Mapping[str,
     missing = [package for name, package in _REMOTE.items() if find_spec(name) is None]
     if missing:
         remedy = "install `agent-gateway[remote]`, in a checkout `.[remote]`"
-        raise ConfigError(Problem(f"answers from elsewhere need {' and '.join(missing)}", remedy=remedy))
+        raise ConfigError(Problem(f"remote answers need {' and '.join(missing)}", remedy=remedy))
     found: Mapping[str, Any] = setting.value
     return found
 

@@ -1,4 +1,4 @@
-"""Whose files count: without an absolute HOME that is nobody's to say."""
+"""The home folder of the user. Without an absolute HOME it is not known whose files apply, which is an error."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a parameter of the command line opens, said where it is declared.
+"""Which files a parameter of the command line opens, declared at the parameter.
 
 A parameter that names a file or a folder has one of these marks among its annotations; one that holds anything else is
 known by its metavariable (`gateway.frontends.parameters`).

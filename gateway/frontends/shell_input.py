@@ -28,7 +28,7 @@ def text_of(words: Sequence[str]) -> tuple[str, str]:
         return found.text, "".join(scripts)
     if _is_terminal():
         remedy = "give it a text with -c, or a script; for people there is `bash`"
-        raise ConfigError(Problem("gateway-shell runs what programs tell it, and is not typed into", remedy=remedy))
+        raise ConfigError(Problem("gateway-shell is started by programs and is not interactive", remedy=remedy))
     text = _read(0)
     if text is None:
         raise ConfigError(Problem(f"a script on standard input must be UTF-8 text of at most {_MOST:,} bytes"))

@@ -1,1 +1,1 @@
-"""What stands behind the tools, one small module for each family. Imported when a tool is first called."""
+"""Tool handlers, one small module for each family of tools. Imported when a tool is first called."""

@@ -81,7 +81,7 @@ def _wanted(kind: str, name: str, work: Work) -> Know:
         known = tuple(find(kind, places, root))
         raise Failure(f"There is no {kind} `{name}`.", suggestion(name, known) if known else "")
     if know.person_only and work.session.begun_by_person != name:
-        raise Failure(f"The {kind} `{name}` is begun by the person only.", "Ask them to.")
+        raise Failure(f"The {kind} `{name}` can only be started by the person.", "Ask them to.")
     if not _may_see(know, work):
         raise Failure(f"Policy does not let you read the {kind} `{name}` ({know.file}).")
     return know

@@ -102,7 +102,7 @@ class _Files:
         except (FileNotFoundError, NotADirectoryError):
             return ()
         except OSError as error:
-            raise OtherwiseError(f"`{path}` cannot be looked into: {error.strerror}") from None
+            raise OtherwiseError(f"`{path}` cannot be read: {error.strerror}") from None
         if len(met) > MOST_NAMES:
             raise OtherwiseError(f"`{path}` holds more than {MOST_NAMES:,} names")
         return tuple(sorted(each.name for each in met if each.is_dir(follow_symlinks=False)))

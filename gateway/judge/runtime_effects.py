@@ -1,4 +1,4 @@
-"""What showed of a call only when it ran, judged by what it was judged by."""
+"""Effects of a call that show only while it runs, judged by the policy and circumstances of the call."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The host of whoever judges with recorded facts."""
+"""A host with nothing on it, for judging with recorded facts alone."""
 
 from __future__ import annotations
 

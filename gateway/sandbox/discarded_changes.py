@@ -1,5 +1,4 @@
-"""What of a confined call's changes nobody but it, or its session, ever sees: what is written in folders of their own.
-Pure."""
+"""Changes of a confined call that are discarded with it or its session: what it writes in its private folders. Pure."""
 
 from __future__ import annotations
 

@@ -71,7 +71,7 @@ def laid(plan: SandboxPlan) -> SandboxPlan:
     below |= {plan.packages: (plan.packages,)} if plan.packages and plan.contained else {}
     kept = {path: path for path in plan.drafted} | dict(plan.shared)
     if not plan.draft.startswith("/"):
-        raise SandboxError("nobody has made room for what the call changes", "start what runs so as a call of its own")
+        raise SandboxError("no layer was prepared for what the call changes", "start what runs so as a call of its own")
     found = []
     try:
         known = _listed(plan.draft) if os.path.exists(f"{plan.draft}/{_LISTED}") else []

@@ -1,4 +1,4 @@
-"""The caller's own descriptors, as a command gets them.
+"""File descriptors of the caller that a command inherits.
 
 Whoever holds a descriptor of a file can open that file again by its place in /proc, for writing although it was given
 to be read, or to read what it was given to add to. So a regular file is never handed over: its bytes go through a pipe.

@@ -1,7 +1,8 @@
-"""What a call has written over a cache in layers of its own joins what the calls of its project have written there.
+"""Merges what a call has written over a cache, in layers of its own, into what the calls of its project have
+written there.
 
-Only where nobody has written there since the call saw it: else it is forgotten, as is all of it where it cannot be
-moved. A cache that is half of one and half of another is begun anew.
+Only where nobody has written there since the call saw it: else it is dropped, as is all of it where it cannot be
+moved. A cache that is half of one and half of another is started from scratch.
 """
 
 from __future__ import annotations

@@ -114,7 +114,7 @@ def with_own(plan: SandboxPlan, *, whole: bool) -> SandboxPlan:
             bound(plan.packages)
         os.makedirs(plan.packages, mode=0o700, exist_ok=True)
     except OSError as error:
-        raise SandboxError(f"there is no place for what the project's calls install: {error}") from error
+        raise SandboxError(f"no layer can be made for what the project's calls install: {error}") from error
     return plan
 
 

@@ -1,4 +1,4 @@
-"""A call that stands still for a while: nothing of it runs, and so nothing of it can write over what a person reads or
+"""A call that is paused (its processes are frozen): nothing of it can write over what a person reads or
 read what they type."""
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Descriptors as they travel over a socket: what stands beside `SCM_RIGHTS`."""
+"""File descriptors sent over a Unix socket: the payload of `SCM_RIGHTS`."""
 
 from __future__ import annotations
 

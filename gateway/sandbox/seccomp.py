@@ -1,4 +1,4 @@
-"""The filter of system calls: what no confined command may ask of the kernel, whatever its files and namespaces allow.
+"""The seccomp filter: which system calls no confined command may make, whatever its files and namespaces allow.
 
 A list of refusals, since programs use hundreds of harmless calls and new ones appear with every kernel: what is on it
 lets a process change its surroundings (mounts, namespaces, other processes, the terminal), leave something behind that

@@ -175,7 +175,7 @@ def _read(kind: str, layer: str, path: str) -> Know:
         if tools is None:
             tools = found.names("allowed_tools")
         elif "allowed_tools" in found.fields:
-            raise ConfigError(Problem("it must say what it uses once"))
+            raise ConfigError(Problem("it must name `allowed-tools` once, not twice under two spellings"))
         return Know(
             kind,
             name,

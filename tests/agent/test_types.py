@@ -56,8 +56,8 @@ def test_a_type_may_be_yaml_alone() -> None:
 @pytest.mark.parametrize(
     ("text", "complaint"),
     [
-        ("You are.", "x.md:1: a type of agent must have a head"),
-        ("---\nname: x\n", "x.md:1: a type of agent must have a head"),
+        ("You are.", "x.md:1: a type of agent must have front matter"),
+        ("---\nname: x\n", "x.md:1: a type of agent must have front matter"),
         ("---\nname: x\n---\n", "x.md:2:1: type of agent must have the key `description`"),
         ("---\nname: x\ndescription: y\ntool: Read\n---\n", "x.md:4:1: type of agent must have known keys only"),
         ("---\nname: x\ndescription: y\nmode: careless\n---\n", "x.md:4:7: `mode` must be one of"),

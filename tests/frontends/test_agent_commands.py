@@ -242,4 +242,4 @@ def test_a_command_that_people_have_written_is_a_task_also_one_that_no_model_may
     assert (ground.project / "x.txt").exists()
     here.model.replies = [{"name": "SlashCommand", "input": {"command": "/ship it"}}, "So not."]
     here.talk.agent.run("go")
-    assert "begun by the person only" in json.dumps(here.talk.agent.messages)
+    assert "can only be started by the person" in json.dumps(here.talk.agent.messages)

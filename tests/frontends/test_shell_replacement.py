@@ -195,7 +195,7 @@ def test_it_is_not_typed_into(here: Place) -> None:
     except OSError:
         pass  # it has ended
     assert os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 2
-    assert b"is not typed into" in shown
+    assert b"is not interactive" in shown
 
 
 def test_options_of_ours_stand_before_the_words(here: Place) -> None:

@@ -98,7 +98,7 @@ def test_landlock_holds_it_or_says_that_it_cannot(check: Check, here, landlock: 
     plan = here.plan(check, least=True).replace(weaker=("landlock",))
     if landlock.missing(plan):
         assert check.theme == "hidden"
-        with pytest.raises(SandboxError, match="cannot keep this plan"):
+        with pytest.raises(SandboxError, match="cannot enforce this plan"):
             worlds.confined(landlock, plan, check.text)
         return
     status, output = worlds.confined(landlock, plan, check.text)

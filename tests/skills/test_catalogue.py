@@ -153,9 +153,9 @@ def test_a_projects_skill_really_lies_in_the_project(shelf: Shelf) -> None:
     assert "Policy does not let you read" in shelf.open({"allow": ["Read"]})("Skill", name="a").text
 
 
-def test_one_that_is_the_persons_to_begin_is_not_begun_by_a_model(shelf: Shelf) -> None:
+def test_one_that_only_the_person_may_start_is_not_started_by_a_model(shelf: Shelf) -> None:
     shelf.skill(AGENTS, "a", "---\ndisable-model-invocation: true\n---\nText")
-    assert "begun by the person only" in shelf.open()("Skill", name="a").text
+    assert "can only be started by the person" in shelf.open()("Skill", name="a").text
 
 
 # ---------------------------------------------------------------------------------------------------------- commands

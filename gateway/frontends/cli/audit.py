@@ -1,4 +1,4 @@
-"""`gateway audit`: what was decided and what became of it, and whether the record of it is whole."""
+"""`gateway audit`: what was decided and what became of it, and whether the record of it is intact."""
 
 from __future__ import annotations
 

@@ -49,9 +49,7 @@ def init(
     mcp: Annotated[bool, typer.Option("--mcp", help="Offer the gateway's own tools as an MCP server, too.")] = False,
     native: Annotated[
         bool,
-        typer.Option(
-            "--native", help="Write the policy's deny rules as the agent's own rules, too, as a second line of defence."
-        ),
+        typer.Option("--native", help="Write the policy's deny rules as the agent's own rules, too: a second defence."),
     ] = False,
     preset: Annotated[
         list[str] | None,

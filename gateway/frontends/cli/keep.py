@@ -1,4 +1,4 @@
-"""`gateway keep`: a person makes theirs what a call changed in layers of its own."""
+"""`gateway keep`: a person applies to the project what a call changed in layers of its own."""
 
 from __future__ import annotations
 

@@ -87,7 +87,7 @@ def _listening(port: int) -> socket.socket:
     except OSError as error:
         found.close()
         remedy = "leave --port out, and any free one is taken; `remote: {port: …}` names the other one"
-        raise ConfigError(Problem(f"port {port} cannot be had: {error.strerror}", remedy=remedy)) from error
+        raise ConfigError(Problem(f"port {port} cannot be opened: {error.strerror}", remedy=remedy)) from error
     found.set_inheritable(False)
     return found
 

@@ -1,1 +1,1 @@
-"""Findings about rules that load but do not do what somebody may expect. `linter.lint` is where to start."""
+"""Findings about rules that load but do not do what somebody may expect. `lint.lint` is where to start."""

@@ -116,7 +116,7 @@ class Originals:
         try:
             names = sorted(os.listdir(folder))
         except OSError as error:
-            yield folder, original.rule, f"cannot be looked into ({error.strerror}): look at it"
+            yield folder, original.rule, f"cannot be read ({error.strerror}): look at it"
             return
         for name in names:
             path = f"{folder}/{name}"

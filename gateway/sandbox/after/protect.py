@@ -181,13 +181,13 @@ class Protected:
             for folder in closed:
                 try:
                     if folder in tried:
-                        raise SandboxError(f"{folder} cannot be looked into")
+                        raise SandboxError(f"{folder} cannot be read")
                     tried.add(folder)
                     reopened.open(folder, watched)
                 except SandboxError as error:
                     taken.add(folder)
                     found.append(_violation(folder, "", f"{error}, so it {quarantine.take_out(folder)}"))
-        raise SandboxError(f"{watched} cannot be looked into", "look at it by hand")
+        raise SandboxError(f"{watched} cannot be read", "look at it by hand")
 
     def _make_small(self, watched: str, quarantine: Quarantine, found: list[Violation]) -> None:
         """Takes new folders away as long as there are more than the next call could be planned with."""

@@ -47,7 +47,7 @@ class Reopened:
                 if len(self._modes) + len(pending) > MOST_FOLDERS:
                     raise SandboxError(f"more than {MOST_FOLDERS:,} folders lie in what was closed")
         except OSError as error:
-            raise SandboxError(f"{folder} cannot be looked into: {error.strerror}", "look at it by hand") from error
+            raise SandboxError(f"{folder} cannot be read: {error.strerror}", "look at it by hand") from error
 
     def give(self, folder: str, bits: int) -> None:
         """These bits for the owner of a folder, if that is this user. Raises OSError."""

@@ -1,1 +1,2 @@
-"""What keeps a sandbox plan: namespaces of our own, bubblewrap, Landlock, the profile for macOS; `choose` takes one."""
+"""Backends that enforce a sandbox plan: namespaces of our own, bubblewrap, Landlock, the profile for macOS. `choose`
+picks one."""

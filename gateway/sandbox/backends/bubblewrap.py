@@ -83,7 +83,7 @@ class Bubblewrap:
         """Builds the sandbox, with the command waiting inside. Raises SandboxError; then nothing runs."""
         gaps = self.missing(plan)
         if gaps:
-            raise SandboxError(f"bubblewrap cannot keep this plan: {'; '.join(gaps)}")
+            raise SandboxError(f"bubblewrap cannot enforce this plan: {'; '.join(gaps)}")
         program = self.program()
         made = steps(plan.mounts, plan.private)
         _outside_writable(program.path, made)

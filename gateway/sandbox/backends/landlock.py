@@ -82,7 +82,7 @@ class Landlock:
         """Confines a call, with the command waiting. Raises SandboxError; then nothing runs and nothing is left."""
         gaps = self.missing(plan)
         if gaps:
-            raise SandboxError(f"Landlock cannot keep this plan: {'; '.join(gaps)}", _REMEDY)
+            raise SandboxError(f"Landlock cannot enforce this plan: {'; '.join(gaps)}", _REMEDY)
         if self.abi() < LEAST_ABI:
             raise SandboxError(f"this kernel offers no Landlock that holds (version {self.abi()})", _REMEDY)
         rules = rules_of(plan, self.abi(), {folder: _entries(folder) for folder in carved(plan)})

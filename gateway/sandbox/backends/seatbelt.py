@@ -140,7 +140,7 @@ class Seatbelt:
         """Starts the command, waiting. Raises SandboxError."""
         gaps = self.missing(plan)
         if gaps:
-            raise SandboxError(f"Seatbelt cannot keep this plan: {'; '.join(gaps)}")
+            raise SandboxError(f"Seatbelt cannot enforce this plan: {'; '.join(gaps)}")
         from gateway.sandbox.backends.landlock_rules import environment_of
         from gateway.sandbox.limits import bounds
         from gateway.sandbox.placeholders import make_private, start_folder

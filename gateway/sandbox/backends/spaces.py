@@ -103,7 +103,7 @@ class Spaces:
         of renames and links where that changes layers. Raises SandboxError; then nothing runs."""
         gaps = self.missing(plan)
         if gaps:
-            raise SandboxError(f"namespaces cannot keep this plan: {'; '.join(gaps)}")
+            raise SandboxError(f"namespaces cannot enforce this plan: {'; '.join(gaps)}")
         if not plan.cwd.startswith("/") or "\0" in plan.cwd:
             raise SandboxError(f"the command cannot start in {plan.cwd!r}: it is no absolute path")
         if not argv or any(b"\0" in os.fsencode(word) for word in argv):

@@ -29,9 +29,9 @@ def loopback_of(room: str, launcher: Launcher) -> tuple[int, int]:
                     file.write(f"{pid} {processes.started(pid)}")
                 found = _held(f"{room}/holder")
     except OSError as error:
-        raise SandboxError(f"the session's loopback cannot be had: {error}") from error
+        raise SandboxError(f"the session's loopback cannot be set up: {error}") from error
     if found is None:
-        raise SandboxError("the session's loopback cannot be had: its holder has ended")
+        raise SandboxError("the session's loopback cannot be set up: its holder has ended")
     return found
 
 

@@ -1,4 +1,4 @@
-"""What lies in a layer, made ready to leave it: opened, rid of the layer's marks and of rights, copied, forgotten."""
+"""Takes files out of a layer: made readable, without the overlay's attributes and set-id bits, copied, dropped."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Files that undoing has made again: what each of them stands for, which is gone."""
+"""Files that undo has recreated, each with the deleted file that it replaces."""
 
 from __future__ import annotations
 

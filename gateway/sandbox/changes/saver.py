@@ -174,7 +174,7 @@ class Saver:
                     continue
                 pending += lying_in(each)
             except OSError as error:
-                self.miss(each, f"it cannot be looked into ({error.strerror})")
+                self.miss(each, f"it cannot be read ({error.strerror})")
 
     def resume(self, before: Before) -> None:
         """Goes on from what was written down before."""
@@ -265,7 +265,7 @@ class Saver:
                 with reached(folder), opened(folder):
                     names = [(path, look(path)) for path in lying_in(folder) if self.area.root(path)]
             except OSError as error:
-                self.miss(folder, f"it cannot be looked into ({error.strerror})")
+                self.miss(folder, f"it cannot be read ({error.strerror})")
                 continue
             for path, found in names:
                 self._write_down(path, found)

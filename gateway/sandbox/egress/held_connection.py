@@ -1,4 +1,4 @@
-"""A connection that is held, and what is said of it: what those who say it and those who hold it both speak of."""
+"""A connection that waits for a decision, and the answer: shared by those who decide and those who hold it."""
 
 from __future__ import annotations
 

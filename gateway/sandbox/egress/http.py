@@ -1,4 +1,5 @@
-"""Heads of HTTP/1 messages, read strictly: what two servers could read differently is refused. Pure."""
+"""Start lines and headers of HTTP/1 messages, parsed strictly: what two servers could read differently is refused.
+Pure."""
 
 from __future__ import annotations
 

@@ -159,7 +159,7 @@ class Maps:
                 file = os.open(name, os.O_WRONLY | os.O_CLOEXEC, dir_fd=process)
                 os.write(file, said)
             except OSError as error:
-                raise Refused(f"who the command is inside ({name}): {error.strerror}") from error
+                raise Refused(f"the user mapping of the sandbox ({name}): {error.strerror}") from error
             os.close(file)
 
 

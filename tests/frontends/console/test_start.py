@@ -75,7 +75,7 @@ def test_a_port_that_is_taken_and_a_folder_that_others_can_open_are_told(tmp_pat
             done = starting.run(words, env=environment, cwd=tmp_path, capture_output=True, text=True, check=False)
             errors.append((done.returncode, done.stderr.split("\n")[0]))
     assert [status for status, _ in errors] == [2, 2]
-    assert "cannot be had" in errors[0][1]
+    assert "cannot be opened" in errors[0][1]
     assert "is not private" in errors[1][1]
 
 

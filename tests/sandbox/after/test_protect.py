@@ -640,7 +640,7 @@ def test_a_folder_that_somebody_else_has_closed_is_reported(ordinary: tuple[Path
     (ws / "a").mkdir(mode=0o700)
     os.seteuid(NOBODY)
     (violation,) = guard.after(str(away))
-    assert violation.hint.startswith(f"{ws}/a cannot be looked into: ")
+    assert violation.hint.startswith(f"{ws}/a cannot be read: ")
     assert "could not be taken away" in violation.hint
 
 

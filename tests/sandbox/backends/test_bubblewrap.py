@@ -109,7 +109,7 @@ def test_what_it_cannot_express_is_named() -> None:
         "an environment variable cannot be named 'a=b'",
         "the environment variable d holds a zero byte",
     )
-    with pytest.raises(SandboxError, match="cannot keep this plan"):
+    with pytest.raises(SandboxError, match="cannot enforce this plan"):
         Bubblewrap().start(plan, ["true"], Streams(0, 1, 2))
 
 

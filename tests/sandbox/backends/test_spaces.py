@@ -94,7 +94,7 @@ def test_what_it_cannot_express_is_named() -> None:
         "an environment variable cannot be named 'a=b'",
         "the environment variable d holds a zero byte",
     )
-    with pytest.raises(SandboxError, match="cannot keep this plan"):
+    with pytest.raises(SandboxError, match="cannot enforce this plan"):
         Spaces().start(plan, ["true"], Streams(0, 1, 2))
     for cwd in ("here", "/he\0re"):
         with pytest.raises(SandboxError, match="it is no absolute path"):

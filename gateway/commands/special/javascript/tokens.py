@@ -1,4 +1,4 @@
-"""JavaScript's words, as far as they are read in one way only."""
+"""A tokenizer for JavaScript, as far as a text has only one reading."""
 
 from __future__ import annotations
 

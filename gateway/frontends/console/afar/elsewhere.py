@@ -1,4 +1,4 @@
-"""All that is there when people may answer from elsewhere, put together."""
+"""Everything that answers from elsewhere need, set up together."""
 
 from __future__ import annotations
 
