@@ -53,11 +53,7 @@ def init(
     ] = False,
     preset: Annotated[
         list[str] | None,
-        typer.Option(
-            "--preset",
-            metavar="NAME",
-            help=f"Add the preset for a kind of work to your policy: {', '.join(user_policy.TRADES)}.",
-        ),
+        typer.Option("--preset", metavar="NAME", help=f"Add a preset to your policy: {', '.join(user_policy.TRADES)}."),
     ] = None,
     edits: Annotated[
         str, typer.Option("--edits", metavar="MODE", help="Let edits and contained work run unasked: accept or follow.")
