@@ -92,7 +92,7 @@ class Watcher:
         if limits.processes and len(pids) - 1 > limits.processes:
             return breach("processes", f"{limits.processes} processes", "start fewer at a time")
         if limits.cpu_seconds and self._cpu(pids) > limits.cpu_seconds:
-            return breach("cpu", f"{limits.cpu_seconds:g} s of processor time", "do less in one call")
+            return breach("cpu_seconds", f"{limits.cpu_seconds:g} s of processor time", "do less in one call")
         if limits.memory and self._memory(pids) > limits.memory:
             return breach("memory", size(limits.memory), "work on smaller pieces, or with fewer workers")
         if limits.disk and self._disk(pids):

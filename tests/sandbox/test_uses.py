@@ -16,6 +16,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import TYPE_CHECKING
 
 import pytest
+from fuzzing import THOROUGH, thorough
 
 from gateway.api.executor import Executor
 from gateway.api.gateway import Gateway
@@ -37,6 +38,9 @@ settings: {sandbox: {network: listed, hosts: [index.example]}}
 rules: [{id: everything, allow: "Bash(*)"}]
 """
 GIT = "git -c user.name=a -c user.email=a@b -c commit.gpgsign=false"
+# Those of `LONG` take a second and more, and what they need of the sandbox is shown in every run: by javac in
+# test_attempts.py, by what go needs in test_around.py.
+LONG = ("go", "javac")
 USES = {
     "git": f"echo a > a && git add a && {GIT} commit -qm x && git log --oneline && git switch -qc topic && git status",
     "gcc": "printf 'int main(void){return 0;}' > m.c && gcc -o m m.c && ./m",
@@ -134,7 +138,7 @@ def does(executor: Executor, text: str) -> None:
     assert [each for each in done.result.violations if each.certain] == []
 
 
-@pytest.mark.parametrize("program", USES)
+@pytest.mark.parametrize("program", [each for each in USES if THOROUGH or each not in LONG])
 def test_it_works_inside(executor: Executor, program: str) -> None:
     if shutil.which(program) is None:
         pytest.skip(f"{program} is not installed")
@@ -154,6 +158,7 @@ def test_pip_installs_from_an_index_that_is_granted(executor: Executor) -> None:
     )
 
 
+@thorough  # npm fetches from an index in every run in egress/test_offline.py
 def test_npm_installs_from_an_index_that_is_granted(executor: Executor) -> None:
     if shutil.which("npm") is None:
         pytest.skip("npm is not installed")

@@ -81,8 +81,10 @@ CPU = "while :; do :; done"
     ("text", "limits", "target"),
     [
         pytest.param(FORKS, Limits(processes=4), "processes", id="processes"),
-        pytest.param(CPU, Limits(cpu_seconds=0.1), "cpu", id="processor time"),
-        pytest.param(f"({CPU}) & ({CPU}) & wait", Limits(cpu_seconds=0.2), "cpu", id="processor time of several"),
+        pytest.param(CPU, Limits(cpu_seconds=0.1), "cpu_seconds", id="processor time"),
+        pytest.param(
+            f"({CPU}) & ({CPU}) & wait", Limits(cpu_seconds=0.2), "cpu_seconds", id="processor time of several"
+        ),
         pytest.param(MEMORY, Limits(memory=100 << 20), "memory", id="memory", marks=needs_python),
         pytest.param(SHARED, Limits(memory=100 << 20), "memory", id="files in memory only", marks=needs_python),
     ],

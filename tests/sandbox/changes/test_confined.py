@@ -38,13 +38,18 @@ def places(top: Path) -> Places:
 
 
 @pytest.fixture
-def gateway(tmp_path: Path) -> Gateway:
+def workspace(tmp_path: Path) -> Path:
     top = tmp_path / "workspace"
     (top / "src").mkdir(parents=True)
     (top / "src/a").write_text("one\n")
     (top / ".env").write_text(f"KEY={SECRET}\n")
     (tmp_path / "home").mkdir()
-    return Gateway(Options(cwd=str(top), mode="bypass", binding=True), where=places(tmp_path))
+    return top
+
+
+@pytest.fixture
+def gateway(workspace: Path, tmp_path: Path) -> Gateway:
+    return Gateway(Options(cwd=str(workspace), mode="bypass", binding=True), where=places(tmp_path))
 
 
 def kept(gateway: Gateway) -> list[tuple[str, list[tuple[str, str]]]]:
@@ -164,25 +169,24 @@ WRITERS = {
 @needs_namespaces
 @pytest.mark.parametrize(("how", "told"), [(how, told) for how in WRITERS for told in share(TOLD, 2, how)])
 def test_a_file_that_has_another_name_elsewhere_is_that_file_no_more_once_a_call_writes_it(
-    how: str, told: str, gateway: Gateway, tmp_path: Path
+    how: str, told: str, workspace: Path, tmp_path: Path
 ) -> None:
-    del gateway  # its folders are there
-    cache, lib = tmp_path / "home/lib.py", tmp_path / "workspace/lib"
+    cache, lib = tmp_path / "home/lib.py", workspace / "lib"
     cache.write_text("good\n")
     cache.chmod(0o644)
     os.link(cache, lib)
-    (tmp_path / "workspace/work").write_text(WRITERS[how])
-    before = tree(tmp_path / "workspace")
+    (workspace / "work").write_text(WRITERS[how])
+    before = tree(workspace)
     judged = Gateway(Options(cwd=str(lib.parent), mode="accept_edits", binding=True), where=places(tmp_path))
     text = WRITERS[how] if told == "in words" else "sh ./work"
     with Executor(judged) as executor:
         executor.run(text)
     assert (cache.read_text(), cache.stat().st_mode & 0o777) == ("good\n", 0o644)
-    changed = tree(tmp_path / "workspace") != before
+    changed = tree(workspace) != before
     assert changed or told == "in words" or how in ("by a descriptor to read", "by the mode of a descriptor")
     if changed:
         assert Changes(judged).undo(1).stays == {}
-    assert tree(tmp_path / "workspace") == before
+    assert tree(workspace) == before
     assert lib.stat().st_ino == cache.stat().st_ino
 
 

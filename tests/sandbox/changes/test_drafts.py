@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+from fuzzing import share
 from sandbox.changes.drafts import Drafts, give_up_rights, in_child
 
 from gateway.core.errors import StoreError
@@ -97,7 +98,7 @@ def tmp_path_made(tmp_path: Path) -> Path:
     return place
 
 
-@pytest.mark.parametrize("program", PROGRAMS.values(), ids=PROGRAMS)
+@pytest.mark.parametrize("program", share(PROGRAMS.values(), 3), ids=share(PROGRAMS, 3))
 def test_kept_where_the_layer_lies_on_another_disk(tmp_path: Path, program: Callable[[], object]) -> None:
     with elsewhere(tmp_path) as state:
         (tmp_path / "over").mkdir()
