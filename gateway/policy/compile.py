@@ -18,7 +18,7 @@ from gateway.model.effect import KINDS, PATH_KINDS
 from gateway.policy import commandpattern, globs, hosts, paths
 from gateway.policy.anchors import Anchors
 from gateway.policy.predicates import PREDICATES, kinds_of
-from gateway.policy.table import DELEGATE, ID, LANE, LAYER, LEVEL, LOCK, REST, SILENCES
+from gateway.policy.table import DELEGATE, EXPIRES, ID, LANE, LAYER, LEVEL, LOCK, REST, SILENCES
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -258,6 +258,11 @@ class _Builder:
             "rules": self.rules,
             "clauses": self.clauses,
             "forbidding": [number for number, clause in enumerate(self.clauses) if _forbids(self.rules[clause[0]])],
+            "denying_commands": [
+                number
+                for number, (rule, tests, of_part) in enumerate(self.clauses)
+                if not tests and len(of_part) == 1 and _denies_always(self.rules[rule])
+            ],
             "paths": _path_index(tuple(self.paths), self.fold),
             "hosts": hosts.build(self.hosts),
             "commands": self.commands,
@@ -293,6 +298,10 @@ def _joined(kinds: dict[str, list[int]], more: dict[str, list[int]]) -> dict[str
 
 def _forbids(row: list[Any]) -> bool:
     return row[LANE] in ("deny", "ask") and not row[LEVEL]
+
+
+def _denies_always(row: list[Any]) -> bool:
+    return row[LANE] == "deny" and not (row[LEVEL] or row[EXPIRES])
 
 
 def anchors_of(bound: Bound, lane: str, home: str, *, fold: bool = False) -> Anchors:

@@ -56,7 +56,8 @@ class Policy(Value):
 
     `rules`: rows as above. `clauses`: `[rule, tests, tests of the command]`, one for each alternative of a rule; a
     test is `[predicate, argument]`. `forbidding`: the clauses of rules that deny or ask, and are enforced; the
-    others need not be unpacked to know what is kept from a call. Everything else maps what a call shows (path,
+    others need not be unpacked to know what is kept from a call; `denying_commands`: those of rules that deny, without
+    an end, whatever one test of a command alone holds for. Everything else maps what a call shows (path,
     host, program and another word, word as written of any program, tool, kind of effect) to clauses,
     `kinds_contained` the kinds of what contained calls show, by mode, where allow rules speak of those alone.
     `delegations`, `asks_branch`, `asks_time`: whether any rule silences another, tests the branch, or holds at some
@@ -72,6 +73,7 @@ class Policy(Value):
     rules: list[list[Any]]
     clauses: list[list[Any]]
     forbidding: list[int]
+    denying_commands: list[int]
     paths: Any
     hosts: Any
     commands: dict[str, dict[str, list[int]]]

@@ -3,7 +3,7 @@ them, so that code cannot start by itself what a command may not. A copy of one,
 
 from __future__ import annotations
 
-from gateway.policy.table import EXPIRES, ID, LANE, LEVEL
+from gateway.policy.table import ID
 from gateway.sandbox.marks import Mark
 from gateway.sandbox.shell import find_bash
 from gateway.sandbox.system_view import stamp
@@ -22,11 +22,10 @@ _MOST = 16
 def denied_by(policy: Policy) -> dict[str, str]:
     """Names of programs that a rule denies by name alone, each with the rule's id. Rules that end do not count."""
     found: dict[str, str] = {}
-    for rule, tests, of_part in policy.clauses:
-        row = policy.rules[rule]
-        if row[LANE] == "deny" and not (row[LEVEL] or row[EXPIRES] or tests) and len(of_part) == 1:
-            rule_id: str = row[ID]
-            found.update(dict.fromkeys(_named(*of_part[0]), rule_id))
+    for number in policy.denying_commands:
+        rule, _tests, (test,) = policy.clauses[number]
+        rule_id: str = policy.rules[rule][ID]
+        found.update(dict.fromkeys(_named(*test), rule_id))
     return found
 
 
@@ -66,8 +65,11 @@ class DeniedPrograms:
     def _found(self, names: dict[str, str], folders: tuple[str, ...]) -> dict[str, tuple[str, Mark]]:
         marks: dict[str, tuple[str, Mark]] = {}
         shell = self._host.path(find_bash() or "/bin/bash")
-        for folder in folders:
+        places = {fact.real: None for folder in folders if (fact := self._host.path(folder)) is not None}
+        for folder in places:
             for name, rule in names.items():
+                if self._host.is_missing(f"{folder}/{name}"):
+                    continue
                 fact = self._host.path(f"{folder}/{name}")
                 if fact is None or fact.kind != "file" or (shell is not None and fact.real == shell.real):
                     continue
