@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 import json
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from warmed import warm
@@ -23,8 +23,11 @@ from gateway.frontends.console.pages.suggestions import suggested as shown
 from gateway.judge.judge import Judge
 from gateway.judge.pipeline import TEMP
 from gateway.model.call import RawCall
+from gateway.replay import suggesting
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from gateway.model.verdict import Verdict
 
 RULE = 'allow: {exec: curl, effect: connect, direction: fetch, host: "example.com", port: 443}'
@@ -34,6 +37,23 @@ def judged(root: Path, path: str) -> tuple[Judge, Verdict]:
     judge = Judge(Options(str(root)), confined=True)
     call = RawCall("Bash", {"command": f"curl https://example.com/{path}"})
     return judge, judge.check(call, judge.context.replace(temp=TEMP), contains=lambda *_asked: "no sandbox")
+
+
+@pytest.fixture(scope="module", autouse=True)
+def asked_once() -> Iterator[None]:
+    """The record and its place are the same in every test here, and so is what is suggested, be it for one project or
+    for all (`tests/replay/test_suggesting.py` asks anew each time)."""
+    found: dict[bool, Any] = {}
+
+    def suggested(*given: Any, everywhere: bool = False, **how: Any) -> Any:
+        if everywhere not in found:
+            found[everywhere] = asked(*given, everywhere=everywhere, **how)
+        return found[everywhere]
+
+    asked = suggesting.suggested
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(suggesting, "suggested", suggested)
+        yield
 
 
 @pytest.fixture

@@ -22,6 +22,7 @@ from gateway.frontends.cli import proposals
 from gateway.frontends.hook import Asked, answer
 from gateway.frontends.hook_process import Cold
 from gateway.model.call import RawCall
+from gateway.replay.opening import opening
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -55,6 +56,25 @@ def seat(ground) -> Seat:
     return Seat(ground)
 
 
+@pytest.fixture(scope="module")
+def opened() -> dict[str, Any]:
+    """What a rule opens, by the rule: for tests in whose project the same one call was refused."""
+    return {}
+
+
+@pytest.fixture
+def alone(seat: Seat, opened: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> str:
+    """The id of what the one refused call proposed. What it opens is the same in all tests that ask for this."""
+
+    def once(record: str, root: str, rule: str, *given: Any, **how: Any) -> Any:
+        if rule not in opened:
+            opened[rule] = opening(record, root, rule, *given, **how)
+        return opened[rule]
+
+    monkeypatch.setattr("gateway.replay.opening.opening", once)
+    return seat.refused("touch out/a")
+
+
 @pytest.fixture
 def person(monkeypatch: pytest.MonkeyPatch) -> Any:
     """Whoever sits at the terminal, who answers so."""
@@ -85,9 +105,8 @@ def test_a_proposal_is_shown_with_what_it_opens_and_what_the_record_would_have_b
     assert seat.saves() == []
 
 
-def test_the_same_as_data(seat: Seat, capsys: pytest.CaptureFixture[str]) -> None:
-    name = seat.refused("touch out/a")
-    assert proposals.show(name, json=True, cwd=seat.root) == 0
+def test_the_same_as_data(seat: Seat, alone: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert proposals.show(alone, json=True, cwd=seat.root) == 0
     found = json.loads(capsys.readouterr().out)
     assert (found["propose"]["rule"], found["opening"]["objections"], found["problem"]) == (RULE, [], "")
     assert found["opening"]["otherwise"][0] | {"calls": []} == {
@@ -95,12 +114,11 @@ def test_the_same_as_data(seat: Seat, capsys: pytest.CaptureFixture[str]) -> Non
     }  # fmt: skip
 
 
-def test_what_a_person_agrees_to_at_a_terminal_is_saved_where_always_saves(seat: Seat, person) -> None:
-    name = seat.refused("touch out/a")
+def test_what_a_person_agrees_to_at_a_terminal_is_saved_where_always_saves(seat: Seat, alone: str, person) -> None:
     person("y\n")
-    assert proposals.accept(name, cwd=seat.root) == 0
-    assert (len(seat.saves()), seat.kept.get(name), seat.refused("touch out/a")) == (1, None, "")
-    assert seat.saved.list()[0].id == f"always-{name}"
+    assert proposals.accept(alone, cwd=seat.root) == 0
+    assert (len(seat.saves()), seat.kept.get(alone), seat.refused("touch out/a")) == (1, None, "")
+    assert seat.saved.list()[0].id == f"always-{alone}"
 
 
 @pytest.mark.parametrize(
@@ -112,25 +130,22 @@ def test_anything_but_a_yes_is_a_no(person, answer: str, is_yes: bool) -> None:
     assert consent.agreed("sure?", "this") is is_yes
 
 
-def test_without_a_yes_nothing_is_saved(seat: Seat, person) -> None:
-    name = seat.refused("touch out/a")
+def test_without_a_yes_nothing_is_saved(seat: Seat, alone: str, person) -> None:
     person("yes!\n")
-    assert proposals.accept(name, cwd=seat.root) == 1
-    assert (seat.saves(), seat.kept.get(name) is None) == ([], False)
+    assert proposals.accept(alone, cwd=seat.root) == 1
+    assert (seat.saves(), seat.kept.get(alone) is None) == ([], False)
 
 
-def test_without_a_terminal_nobody_can_accept(seat: Seat) -> None:
-    name = seat.refused("touch out/a")
+def test_without_a_terminal_nobody_can_accept(seat: Seat, alone: str) -> None:
     with pytest.raises(ConfigError, match="by a person at a terminal"):
-        proposals.accept(name, cwd=seat.root)
+        proposals.accept(alone, cwd=seat.root)
     assert seat.saves() == []
 
 
-def test_what_changes_while_it_is_looked_at_is_not_saved(seat: Seat, person) -> None:
-    name = seat.refused("touch out/a")
+def test_what_changes_while_it_is_looked_at_is_not_saved(seat: Seat, alone: str, person) -> None:
     person("y\n", lambda: seat.ground.says({"rules": [{"id": "no", "deny": "Edit(x)"}]}))
     with pytest.raises(ConfigError, match="must not change while they are looked at"):
-        proposals.accept(name, cwd=seat.root)
+        proposals.accept(alone, cwd=seat.root)
     assert seat.saves() == []
 
 

@@ -7,6 +7,7 @@ import re
 from pathlib import Path
 
 import pytest
+from fuzzing import share
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -120,7 +121,7 @@ CALLS = [
 @pytest.mark.parametrize("width", [40, 100])
 def test_whatever_the_corpus_holds_fits_and_shows(judge, width: int) -> None:
     problems = []
-    for call in CALLS[width % 7 :: 7]:
+    for call in share(CALLS, 28, width):
         try:
             guard, verdict = judge(call)
         except CallError:
