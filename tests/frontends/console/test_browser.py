@@ -144,6 +144,7 @@ def test_no_script_clicks_for_a_person_and_no_click_comes_too_soon(seen: Seen):
     card.get_by_role("button", name="Refuse").click()
     assert "write it elsewhere" in waits.communicate(timeout=patience(5))[0]
     assert not (seen.running.project / "scripted").exists()
+    seen.page.clock.resume()
 
 
 def test_calls_stand_on_the_page_as_they_are_decided_and_lead_to_why(seen: Seen):
