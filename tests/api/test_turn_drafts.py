@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 from api.test_drafts import Project, lays
+from patience import patience
 from sandbox.changes.worlds import tree
 
 from gateway.api.changes import Changes
@@ -206,7 +207,7 @@ def test_a_call_that_is_cancelled_has_the_turn_not_kept(turns: Turns) -> None:
 def test_one_that_ran_too_long_is_shown_with_the_others_and_said(turns: Turns) -> None:
     with turns.turn(True):
         turns.python(WRITE_A)
-        turns.python("import time; open('b','w'); time.sleep(60)", timeout=1000)
+        turns.python("import time; open('b','w'); time.sleep(60)", timeout=int(patience(1) * 1000))
     assert turns.shown() == [["b", "src/a"]]
     assert "did not come to its end" in turns.reviews[0].problem
 

@@ -361,7 +361,7 @@ def test_the_lines_of_a_command_are_events(whole: Whole, pattern: dict[str, str]
 
 
 def test_a_watch_ends_with_its_time_and_so_does_the_command_that_it_started(whole: Whole) -> None:
-    done = whole("Monitor", command=f"echo one; sleep {MARK}", timeout=500)
+    done = whole("Monitor", command=f"echo one; sleep {MARK}", timeout=int(patience(0.5) * 1000))
     assert (events(whole), processes(MARK)) == (["one"], [])
     assert done.text.splitlines()[-1] == "[1 lines. Command bash_1: the watch is over]"
 
@@ -407,7 +407,7 @@ def test_a_watch_has_the_result_of_what_it_started(
 
 
 def test_a_watch_that_is_over_before_its_command_is_recorded_as_such(whole: Whole) -> None:
-    done = whole("Monitor", command="echo one; sleep 1000", timeout=500)
+    done = whole("Monitor", command="echo one; sleep 1000", timeout=int(patience(0.5) * 1000))
     assert (done.result.ended, done.result.reason) == ("timeout", "the watch was over")
     assert [each[0] for each in outcomes(whole, done.record)] == ["timeout"]
 

@@ -17,6 +17,7 @@ import pytest
 from cryptography import x509
 from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
+from patience import patience
 
 from gateway.commands.steering.cluster_logins import stand_in
 from gateway.model.plan import CLUSTER, Endpoint, Logins, Network
@@ -84,7 +85,7 @@ class Server:
 
     def _serve(self, connection: socket.socket) -> None:
         with connection, contextlib.suppress(OSError):
-            connection.settimeout(5)
+            connection.settimeout(patience(5))
             with self._context.wrap_socket(connection, server_side=True) as stream:
                 found: Any = stream.getpeercert() or {}
                 who = dict(each[0] for each in found.get("subject", ())).get("commonName", "")
@@ -138,7 +139,7 @@ class Wire:
                 self.made, lambda: self.egress._fresh(self.authority), {}.get, clusters=clusters,
             )  # fmt: skip
             answer = b""
-            async with asyncio.timeout(20):
+            async with asyncio.timeout(patience(20)):
                 for text in requests:
                     ours, theirs = socket.socketpair()
                     with ours, theirs:
@@ -147,7 +148,7 @@ class Wire:
                         theirs.setblocking(False)
                         await serving.Connection(shared, theirs).run(None)
                         theirs.close()
-                        ours.settimeout(5)
+                        ours.settimeout(patience(5))
                         answer = b""
                         while more := ours.recv(65536):
                             answer += more

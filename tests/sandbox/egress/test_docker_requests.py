@@ -12,6 +12,7 @@ import threading
 from typing import TYPE_CHECKING
 
 import pytest
+from patience import patience
 
 from gateway.model.plan import Endpoint, Network
 from gateway.sandbox.egress import serve as serving
@@ -59,7 +60,7 @@ class Daemon:
             except OSError:
                 return
             with connection, contextlib.suppress(OSError):
-                connection.settimeout(5)
+                connection.settimeout(patience(5))
                 asked = b""
                 while data := connection.recv(65536):
                     asked += data
@@ -95,7 +96,7 @@ def send(daemon: Daemon, data: bytes, access: str = "read", also: tuple[str, ...
         shared = Outside(
             Rules(network), Dialler(no_address), Report(lambda _each: None), None, ssl.create_default_context, {}.get
         )
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(patience(20)):
             await serving.Connection(shared, theirs).run(None)
         shared.spare.close()
 

@@ -13,6 +13,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import TYPE_CHECKING
 
 import pytest
+from patience import patience
 
 from gateway.model.plan import Endpoint, Injection, Network
 from gateway.sandbox.egress import authority
@@ -142,7 +143,7 @@ def test_a_family_counts_as_configured(sandbox: Make, outside) -> None:
 @pytest.mark.parametrize("port", [22, 2222], ids=["below 1024", "above"])
 def test_a_server_that_speaks_first_is_reached_without_a_proxy(sandbox: Make, outside, port: int) -> None:
     listener = socket.create_server(("127.0.0.1", 0))
-    listener.settimeout(30)
+    listener.settimeout(patience(30))
     outside.serve("good.example", port, listener.getsockname())
 
     def server() -> None:

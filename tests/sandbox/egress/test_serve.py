@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from patience import patience
 
 from gateway.model.plan import Endpoint, Injection, Network
 from gateway.model.result import Violation
@@ -72,7 +73,7 @@ def speak(outside: Outside) -> Callable[..., Talk]:
 
         def run() -> None:
             for (ours, _theirs), text in zip(pairs, (sent, *after), strict=True):
-                ours.settimeout(20)
+                ours.settimeout(patience(20))
                 if client is not None:
                     got.append(client(ours))
                     continue
@@ -84,7 +85,7 @@ def speak(outside: Outside) -> Callable[..., Talk]:
                         got.append(data)
 
         async def serve() -> None:
-            async with asyncio.timeout(20):
+            async with asyncio.timeout(patience(20)):
                 shared = Shared(
                     Rules(network), Dialler(outside.resolve, outside.route), report, maker, trust, named.get
                 )
@@ -124,7 +125,7 @@ def kept() -> Iterator[Callable[..., tuple[tuple[str, int], list[int]]]]:
                 if context is not None:
                     connection = context.wrap_socket(connection, server_side=True)
                 with connection:
-                    connection.settimeout(10)
+                    connection.settimeout(patience(10))
                     for answer in answers:
                         data = b""
                         while not data.endswith((b"\r\n\r\n", b"hi")):
@@ -175,7 +176,7 @@ def raw() -> Iterator[Callable[[bytes], tuple[tuple[str, int], list[bytes]]]]:
                 except OSError:
                     return
                 with connection:
-                    connection.settimeout(10)
+                    connection.settimeout(patience(10))
                     data = b""
                     try:
                         while not (data.endswith((b"\r\n\r\n", b"END"))) and (more := connection.recv(65536)):
@@ -468,7 +469,7 @@ def test_a_body_is_forwarded_and_nothing_behind_it(speak, outside, raw, sent: by
 )
 def test_a_broken_body_is_never_passed_off_as_whole(speak, outside, sent: bytes) -> None:
     listener = socket.create_server(("127.0.0.1", 0))
-    listener.settimeout(20)
+    listener.settimeout(patience(20))
     outside.serve("good.example", 80, listener.getsockname())
     got = []
 
@@ -543,7 +544,7 @@ def test_a_client_that_looked_the_name_up_first_reaches_that_name(speak, outside
 
 def test_a_server_that_speaks_first_is_heard(speak, outside) -> None:
     listener = socket.create_server(("127.0.0.1", 0))
-    listener.settimeout(20)
+    listener.settimeout(patience(20))
     outside.serve("good.example", 9000, listener.getsockname())
 
     def server() -> None:

@@ -13,6 +13,7 @@ import threading
 from typing import TYPE_CHECKING
 
 import pytest
+from patience import patience
 
 from gateway.model.plan import Endpoint, Network
 from gateway.sandbox.egress import authority
@@ -68,7 +69,7 @@ class Server:
                 return
             self.connections += 1
             with connection, contextlib.suppress(OSError):
-                connection.settimeout(5)
+                connection.settimeout(patience(5))
                 secure = self._context
                 with connection if secure is None else secure.wrap_socket(connection, server_side=True) as stream:
                     asked = b""
@@ -113,7 +114,7 @@ class Wire:
             shared = Shared(
                 Rules(network), dialler, Report(lambda _each: None), self._made, lambda: self._trust, {}.get
             )
-            async with asyncio.timeout(20):
+            async with asyncio.timeout(patience(20)):
                 await serving.Connection(shared, theirs).run(None)
             shared.spare.close()
             return sum(size for _host, _requests, size in shared.said.counts())
