@@ -1,4 +1,4 @@
-"""One agent that another one has started: its work, and what is known of it meanwhile."""
+"""An agent that another agent has started: its task, and its state meanwhile."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Keys by which what a call does is done once, also when it is made again because nobody knows what became of it.
+"""Idempotency keys: what a call does is done once, even if it is repeated because its outcome is unknown.
 
 A call's key is its place in the conversation: models need not give every call an id of its own. Where a session goes on
 after a call of which nobody knows what became, the first call of the same tool with the same input has the key of that

@@ -1,4 +1,4 @@
-"""The tools that the model of one agent is offered, made anew only when what they follow from has changed."""
+"""The tools that the model of one agent is offered, computed again only when an input has changed."""
 
 from __future__ import annotations
 

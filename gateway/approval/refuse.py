@@ -1,4 +1,4 @@
-"""Where nobody is to be asked."""
+"""The approver that always refuses, for where nobody is to be asked."""
 
 from __future__ import annotations
 

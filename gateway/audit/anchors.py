@@ -1,5 +1,5 @@
-"""Heads of the record kept where whoever writes the record cannot take them back: what shows that an older copy of all
-of it was put in its place, or that it was made anew.
+"""Heads of the record stored where its writer cannot change them: they show that an older copy was put in its place, or
+that it was made anew.
 
 Two keepers, each where there is one: the system's journal, and a file of root's that can only be added to. Every head
 names the record by its key, and is signed with it, so that nobody else can say something of this record.

@@ -1,4 +1,4 @@
-"""What a decision was made with, as two texts beside the record's lines: facts and circumstances, each kept once.
+"""The inputs of a decision, as two texts beside the record's lines: facts and circumstances, each stored once.
 
 A line names them by keyed digests, which hold them to what they were as the seal holds the line. What secrets stand in,
 or what is larger than the bound, is not kept: such a decision cannot be judged again, and the line says so. Pure.

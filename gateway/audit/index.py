@@ -1,4 +1,4 @@
-"""Questions about the record, through an index in SQLite beside it.
+"""Searches in the record, through an SQLite index beside it.
 
 The index is a cache: it holds where each line stands and what is asked for most, is brought up to date with every
 question, and is made anew when it does not fit. The lines themselves are the record.

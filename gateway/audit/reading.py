@@ -1,4 +1,4 @@
-"""The record as its readers see it: a moment of it, with files that stay open whatever rotation does meanwhile."""
+"""The record as its readers see it: a snapshot, with files that stay open whatever rotation does meanwhile."""
 
 from __future__ import annotations
 

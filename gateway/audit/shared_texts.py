@@ -1,4 +1,4 @@
-"""Texts that many lines of the record name, kept once beside each file of lines, and gone with it.
+"""Texts that many lines of the record refer to, stored once beside each file of lines and removed with it.
 
     audit/000001.facts    a line for each text: its digest, a blank, the text
     audit/000001.known    which of them are there, as far as anybody needs to know: a table of digests' first bytes

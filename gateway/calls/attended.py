@@ -1,5 +1,5 @@
-"""Whether somebody can be asked about a call that has begun: about connections that nobody predicted while it runs, and
-about what it has changed when it has ended."""
+"""Whether a person can be asked about a call that has begun: about connections that were not predicted while it
+runs, and about its changes when it has ended."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Leads a call through its life, and once more where it has turned out to be another kind of call than was thought."""
+"""Runs a call through its lifecycle, a second time where it has turned out to be another kind of call."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What comes of a call: what its handler gives back, what happens meanwhile, and the whole end of it."""
+"""The results of a call: what its handler returns, progress meanwhile, and how it ended."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What calls need of those above them, as protocols: whoever uses a part of it says which, and no more.
+"""Protocols for what calls need of the packages above them: each user names the part that it uses, and no more.
 
 `gateway.api.services.Services` is all of it.
 """

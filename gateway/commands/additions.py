@@ -1,4 +1,4 @@
-"""What descriptions that may only add say of a command, beside what is known of it."""
+"""Adds what supplementary descriptions say of a command to what is known of it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Commands that read like the deletion of something nobody deletes, whatever program they start.
+"""Commands that look like the deletion of something that nobody would delete, whatever program they start.
 
 `$RM -rf /` has no program that anybody knows before the run, `./x -rf /` one that nobody described. Rules that deny
 deletions would never see them; here such words are taken for what they look like. It only makes verdicts stricter:

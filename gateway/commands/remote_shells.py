@@ -1,4 +1,4 @@
-"""Shells that obey another machine: what nobody starts by accident, in the forms that people know it by.
+"""Reverse and bind shells: shells that obey another machine, in the forms in which they are known.
 
 A shell, or another program that runs what it reads, whose input is a raw connection: by a pipe, by descriptors that are
 joined to `/dev/tcp`, through a named pipe, by an option of `nc` or an address of `socat`, or by a program of one line

@@ -1,1 +1,2 @@
-"""Files on disk to what judges: layers of policy, trust, what layers bring besides, and compiled forms of it all."""
+"""From files on disk to a judge's inputs: layers of policy, trust, tools and descriptions that layers bring, and
+compiled forms."""

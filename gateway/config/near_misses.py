@@ -1,4 +1,4 @@
-"""Names beside those that are read: a policy under one of them would hold nowhere, and nobody would be told.
+"""File names that are almost those of a policy: a policy under such a name would silently have no effect.
 
 `policy.yml`, `Policy.yaml`, `policies.d`, a folder inside `policy.d`, a `.gateway` that is a file. What people put
 aside on purpose (`policy.yaml.bak`, `policy.yaml~`, `README.md`) is none of them.

@@ -1,4 +1,4 @@
-"""The build step's part: what a wheel carries beside the code, made from the checkout that it is built from."""
+"""The build step: what a wheel carries besides the code, made from the checkout that it is built from."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Making many values that stay, without looking for garbage among them meanwhile."""
+"""Pauses the garbage collector while many long-lived values are made."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Who could have written the enterprise policy: only root may, and whoever else could makes it worthless."""
+"""Who could have written the enterprise policy: it counts only if root alone can write it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Reading files that somebody else may have made anything of: a FIFO would have whoever opens it wait for ever."""
+"""Reads files that an agent may have made: a FIFO in their place would block whoever opens it for ever."""
 
 from __future__ import annotations
 

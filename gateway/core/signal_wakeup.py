@@ -1,4 +1,4 @@
-"""Signals that are heard at once by whoever waits for a descriptor.
+"""Delivers signals at once to a loop that waits for a descriptor.
 
 Python runs a signal's handler between two instructions. A signal that comes in the moment before a blocking call begins
 is only noted: its handler runs when that call returns, which may be never. So whoever waits waits for one descriptor

@@ -1,4 +1,4 @@
-"""What a ticket lets run: the very command, folder, effects and policy that a hook judged, or nothing."""
+"""What a ticket allows to run: exactly the command, folder, effects and policy that a hook judged, or nothing."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Accepting a project's policy: it is shown as what it would be, a person agrees, and exactly that is kept."""
+"""Trusting a project's policy: what it would allow is shown, a person agrees, and exactly that is recorded."""
 
 from __future__ import annotations
 

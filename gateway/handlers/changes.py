@@ -1,4 +1,4 @@
-"""Which files a command changed: told by looking afterwards, in the places that it could write to.
+"""Which files a command changed: found by comparing afterwards the places that it could write to.
 
 Seen are files below the workspace that were made, changed or renamed since the command started, and those that it was
 predicted to delete. Not seen are other deletions, the insides of version control, and what lies outside of the

@@ -1,4 +1,4 @@
-"""What else a missing file may have been meant to be: names beside it that are alike and that Read may see."""
+"""Suggestions for a missing file: similar names beside it that Read may see."""
 
 from __future__ import annotations
 

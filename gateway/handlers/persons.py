@@ -1,4 +1,4 @@
-"""AskUserQuestion, EnterPlanMode and ExitPlanMode: what a person before the session is asked, and a plan is held to."""
+"""AskUserQuestion, EnterPlanMode and ExitPlanMode: questions to the person of the session, and the plan mode."""
 
 from __future__ import annotations
 

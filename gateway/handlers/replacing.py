@@ -1,4 +1,4 @@
-"""A file replaced at once and whole, in a folder that is held open.
+"""Replaces a file atomically, in a folder that is held open.
 
 The new content is written to a spare file beside the old one, brought to the disk, and only then given the name:
 whoever looks, at any moment and after any kill or power cut, finds the old file or the new one. The spare's name

@@ -1,4 +1,4 @@
-"""Hooks of ours, told from those of others by their command line. Pure."""
+"""Recognises our own hooks by their command lines, among those of others. Pure."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the linter finds, held against the engine: examples and tests that fail, calls that findings show as proof."""
+"""Verifies the linter's findings with the engine: examples and tests that fail, calls that findings show as proof."""
 
 from __future__ import annotations
 

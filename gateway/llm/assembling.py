@@ -1,4 +1,4 @@
-"""A reply put together from the events of a stream of the Messages API. Whatever is not whole is no reply."""
+"""Assembles a reply from the events of a Messages API stream. An incomplete one is no reply."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""What servers are told when they ask: their own configuration and the workspace, and that nothing is changed for them.
-Pure."""
+"""Answers to requests of language servers: their own configuration and the workspace. Edits that they ask for are
+refused. Pure."""
 
 from __future__ import annotations
 

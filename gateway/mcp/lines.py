@@ -1,4 +1,4 @@
-"""Messages as lines of JSON over pipes: whole ones only, none too long, and garbage between them told."""
+"""Newline-delimited JSON messages over pipes: complete ones only, bounded in length, garbage between them reported."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Who of a session's calls runs beside whom: those that change nothing together, every other one alone, in the order in
+"""Which of a session's calls may run concurrently: read-only ones together, every other one alone, in the order in
 which they came."""
 
 from __future__ import annotations

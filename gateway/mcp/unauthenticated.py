@@ -1,4 +1,4 @@
-"""Connections over HTTP on which nobody has shown a token yet: so many at a time, and each for so long."""
+"""Limits on HTTP connections that have not shown a token yet: how many at a time, and for how long."""
 
 from __future__ import annotations
 

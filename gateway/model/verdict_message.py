@@ -1,4 +1,4 @@
-"""What is to be said of a verdict."""
+"""The messages about a verdict: for a model, for a person, and where its rule stands."""
 
 from __future__ import annotations
 

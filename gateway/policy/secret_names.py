@@ -1,4 +1,4 @@
-"""Names of files that say that a secret stands in them, beside those that policy denies by itself (`secret-files`)."""
+"""File names that suggest a secret, besides those that policy denies by itself (`secret-files`)."""
 
 from __future__ import annotations
 

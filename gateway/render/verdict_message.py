@@ -1,4 +1,4 @@
-"""What to tell whoever made a call, and the person behind it, of a verdict: `verdict.said`."""
+"""The messages for a model and for a person about a verdict: `verdict.said`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What full files of the record hold, kept beside each as columns, so that its lines are read once.
+"""Full files of the record, converted to columns beside each, so that its lines are parsed once.
 
 It is Parquet, written and grouped by DuckDB (the extra `replay`):
 

@@ -1,4 +1,4 @@
-"""What two policies make of the calls of a record: read, judged by whoever works, and counted (`tally`)."""
+"""Compares two policies on the calls of a record: read, judged by workers, and counted (`tally`)."""
 
 from __future__ import annotations
 

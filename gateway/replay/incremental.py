@@ -1,5 +1,5 @@
-"""Parts of a record, judged as far as nobody knows yet what comes of it: a replay that was ended goes on where it was,
-and of a policy that differs from a known one in a few rules no more is judged than what these may speak of.
+"""Incremental replay: a replay that was interrupted is resumed, and for a policy that differs from a known one in a few
+rules only those calls are judged which these may match.
 
 What is known (`gateway.replay.verdict_cache`) is believed as long as the code, the call and the revision of the policy
 are the same.

@@ -1,5 +1,4 @@
-"""One function over many parts of work, in this process or in several: the results are the same, in the order of the
-parts, whoever did them.
+"""Maps a function over many parts of work, in this process or in several, with the same results in the same order.
 
 A function is given as a class that is made once by whoever works, from values that can be pickled, and called for each
 part: what is expensive to make is made once.

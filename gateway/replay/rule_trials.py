@@ -1,6 +1,5 @@
-"""Rules that do not hold yet, tried by the engine: in a file of a person's own layer beside what holds now, on every
-recorded decision, on calls that are known to do harm, on the tests of the policies that hold, and by the linter.
-"""
+"""Tries candidate rules by the engine: in a file of a person's own layer beside what holds now, on every recorded
+decision, on calls that are known to do harm, on the tests of the policies that hold, and by the linter."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What policies made of recorded calls, in a database beside the record: who replays looks there first.
+"""A cache of verdicts: what policies made of recorded calls, in a database beside the record.
 
     audit/replayed/results.sqlite
 

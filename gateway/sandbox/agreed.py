@@ -1,4 +1,4 @@
-"""What a call names by itself to read, to write and to delete: what whoever let it run has agreed to. Pure."""
+"""The paths that a call names itself to read, write and delete: what whoever allowed it has agreed to. Pure."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""When a file came to be, which nobody can set: Linux tells it by `statx`, macOS by `stat`."""
+"""The creation time of a file, which nobody can set: from `statx` on Linux, from `stat` on macOS."""
 
 from __future__ import annotations
 

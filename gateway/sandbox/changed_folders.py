@@ -1,4 +1,4 @@
-"""Which folders have changed since somebody last looked, told by the kernel instead of asked of each of them.
+"""Which folders have changed since the last look, as the kernel reports it, without asking each of them.
 
 Held by a session: its first look at a tree pays for the watches, those after it only for what has changed. Where the
 kernel has no more watches, or the file system does not tell everything, the folder is asked for its stamp as before.

@@ -1,5 +1,5 @@
-"""Protected names while a call runs: new ones are taken away as they appear, and a call that a held name has come loose
-from is ended.
+"""Watches protected names while a call runs: new ones are removed as they appear, and a call is ended that has detached
+a held name from its place.
 
 The kernel tells what changes in the watched folders. Where it has no watch left for some of them, what appears there is
 dealt with when the call has ended, as everything is where no kernel tells.

@@ -1,4 +1,4 @@
-"""What Linux tells of changes of names in folders, as they happen, whoever makes them and through whatever mount."""
+"""Changes of names in folders, as Linux reports them by inotify: whoever makes them and through whatever mount."""
 
 from __future__ import annotations
 

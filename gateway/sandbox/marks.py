@@ -1,4 +1,4 @@
-"""Names on the disk that must be held, and those among them that only git knows by what lies around them."""
+"""Protected names as they are on the disk, and those among them that only git knows by what lies around them."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""Where what outlives a confined call is kept: what its session shares with it, what it changes in caches, and what of
-the workspace it changes in layers of its own. Pure; `rooms`, `layers` and `drafts` work with what lies there."""
+"""Where the folders lie that outlive a confined call: shared by its session, layers over caches, layers over the
+workspace. Pure; `rooms`, `layers` and `drafts` work with what lies there."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""That a backend held everything when it was last tried, for later processes.
+"""Remembers, for later processes, that a backend passed all its probes.
 
 It is remembered for this boot, user, program and form of what is asked. Only the best answer is: a record that is stale
 or was tampered with leads to a start that fails, never to a weaker sandbox. That one was refused is remembered for a

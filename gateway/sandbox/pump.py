@@ -1,4 +1,4 @@
-"""Between a running command and whoever called: what it prints is kept within bounds and handed on as it comes.
+"""Moves bytes between a running command and its caller: output is bounded and handed on as it comes.
 
 One poll waits for output, the end of the command, a cancel and the deadline; nothing here sleeps or looks twice.
 """

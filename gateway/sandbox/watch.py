@@ -1,4 +1,4 @@
-"""Bounds on a call's whole tree of processes, kept by looking: for machines that delegate no control group.
+"""Limits on a call's whole process tree, enforced by polling: for machines that delegate no control group.
 
 One thread serves all calls of the process. A call that ends before its first look costs an entry in a table. A breach
 ends the tree by its first process, which no number of forks outruns.

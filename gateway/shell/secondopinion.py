@@ -1,4 +1,4 @@
-"""A second parser on the same text: where the two do not find the same commands, nobody knows what it runs.
+"""A second parser on the same text: where the two do not find the same commands, it counts as not understood.
 
 Only for policies that say `second_opinion: true`. The other parser is bashlex, an optional extra under a licence of its
 own, which is imported when it is first asked. It knows less of bash (no `case`, no `[[`, no arrays, no arithmetic), so

@@ -1,4 +1,4 @@
-"""A small model reads a page for whoever asks. The page is data for it, between marks that the page cannot know."""
+"""Has a small model answer a question from a page. The page is data for it, between marks that the page cannot know."""
 
 from __future__ import annotations
 

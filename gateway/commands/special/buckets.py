@@ -1,4 +1,4 @@
-"""What is copied, moved or held alike between this machine and a bucket: `aws s3 cp a s3://b/a`, `gsutil rsync d gs://b`.
+"""Copies, moves and syncs between this machine and cloud buckets: `aws s3 cp a s3://b/a`, `gsutil rsync d gs://b`.
 
 A word that begins with the scheme of a bucket lies there, every other one here. Whatever is not fully known may be
 either.

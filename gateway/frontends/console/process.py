@@ -1,4 +1,4 @@
-"""The process of a console: listens, opens a browser, and ends with everything it has given out."""
+"""The server process of a console: listens, opens a browser, and closes everything when it ends."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""What takes long, done by a process of its own, which says how far it is: the console answers meanwhile, and what was
-needed for it is given back when it ends."""
+"""Long work of the console, done in a process of its own that reports its progress: the console answers meanwhile,
+and memory is returned when it ends."""
 
 from __future__ import annotations
 

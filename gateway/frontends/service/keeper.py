@@ -1,4 +1,4 @@
-"""Gateways that are kept from request to request, each for as long as everything that it was read from is unchanged."""
+"""The cache of judges of the warm service: each is reused as long as everything that it was read from is unchanged."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Whether files are still the ones that were read, told without reading them again.
+"""Whether files are still the ones that were read, found out without reading them again.
 
 A stamp is what the system says of every file and folder that something was made from. Two equal stamps mean equal files
 unless one was changed so soon after it was read that the clock of the file system did not move in between: what is as

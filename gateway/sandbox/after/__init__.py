@@ -1,1 +1,1 @@
-"""What is done when a confined call has ended: protected names verified, what was planted moved away, refusals told."""
+"""What is done after a confined call: protected names are verified, planted files moved away, refusals reported."""

@@ -1,4 +1,4 @@
-"""What was there before a call, told from what the call has made, and given back out of what is taken away.
+"""Tells what was there before a call from what the call has made, and restores it from what is taken away.
 
 A call may give an old folder a protected name, or put one into something new of such a name. What it made goes; what
 was there before stays, under a name that no program obeys where its own is not to be had. Which is which is told by

@@ -1,4 +1,4 @@
-"""A program that is not found because the sandbox hides it, told apart from one that is not there at all."""
+"""Tells a program that the sandbox hides from one that is not installed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the end of one call has put back, told to the ends of others.
+"""Which names the end of one call has restored, for the ends of other calls.
 
 Where calls overlap, a later one may have found what an earlier one had made of a protected name, and remembers that as
 what was there before. Before the end of a call puts a name back it is noted what that is; who remembers something else

@@ -1,4 +1,4 @@
-"""Folders that a call closed to their owner, opened again while somebody looks what it left behind.
+"""Reopens folders that a call has closed to their owner, while what it left behind is examined.
 
 Modes bind an ordinary user's gateway as they bind the call: a folder without them holds what no sweep would see. They
 are given back afterwards, so that a call may close its own folders as it likes.

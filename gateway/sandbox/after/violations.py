@@ -1,4 +1,4 @@
-"""Refusals by the sandbox read off what a command printed, told apart from ordinary failures.
+"""Sandbox refusals recognised in what a command printed, told apart from ordinary failures.
 
 The kernel tells nobody whom it refused, but programs complain. A complaint counts only if the plan does refuse what it
 is about: a file that its owner made unreadable, or one that is missing for everybody, yields nothing. Such a finding is

@@ -1,4 +1,4 @@
-"""What the fallback refuses beyond the common filter of system calls: whatever namespaces would have kept apart.
+"""The system calls that the Landlock fallback refuses beyond the common filter: what namespaces would have isolated.
 
 Sockets, local ones included (but connected pairs, which reach nobody else), the memory and queues of System V and
 POSIX, and the priorities and limits of other processes. Pure.

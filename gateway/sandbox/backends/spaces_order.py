@@ -1,4 +1,4 @@
-"""What the launcher is told so that process 1 of a sandbox keeps a plan. Pure: the same plan gives the same order."""
+"""The order that the launcher gets to build the sandbox of a plan. Pure: the same plan gives the same order."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Names below a folder that is held open, reached with no link on the way and nothing outside."""
+"""Names below a folder that is held open, resolved without links on the way and never outside of it."""
 
 from __future__ import annotations
 

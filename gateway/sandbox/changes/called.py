@@ -1,4 +1,4 @@
-"""What a system call that was told of is about to change: which name, of which kind of change.
+"""What a reported system call is about to change: which name, and which kind of change.
 
 A path lies in the memory of the process that calls, and is read there. Between that and the call another thread may
 write another path, so nothing here decides what may happen: the sandbox does. What is missed so is found afterwards.

@@ -1,4 +1,4 @@
-"""What a call changed in layers of its own, compared with what is there: what may be kept, and what is in the way.
+"""Compares what a call changed in layers of its own with the workspace: what can be kept, and what conflicts.
 
 Read as often as somebody asks; nothing here changes anything.
 """

@@ -1,4 +1,4 @@
-"""Where changes are kept: a folder for each project in the state folder, and in it one for each call.
+"""The store of saved changes: a folder for each project in the state folder, and in it one for each call.
 
     changes/lock            held while something is made, undone or removed
     changes/again           of files that were made again: what they stand for

@@ -1,4 +1,4 @@
-"""Bytes that are kept of changes: how many, and how they go."""
+"""How many bytes saved changes take, and how old ones are removed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Connections that nobody predicted, held while whoever can be asked is asked.
+"""Connections that were not predicted, held while a person is asked.
 
 Nothing of such a connection leaves before the answer: no name is resolved, no address dialled. One question for each
 host and port of a call, few of them, none twice.

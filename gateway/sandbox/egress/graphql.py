@@ -1,4 +1,4 @@
-"""A request in GraphQL that only asks, made anew from its parsed form. Pure.
+"""A GraphQL request that only queries, serialized again from its parsed form. Pure.
 
 The grammar is that of the GraphQL specification (September 2025), sections 2.1 and 2.2: what is neither a query nor a
 fragment is refused, comments are dropped; of the JSON around it only the query, its name and its variables are sent.

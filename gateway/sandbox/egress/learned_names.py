@@ -1,6 +1,6 @@
-"""What hosts to read from have told the calls of a session: the files that an index named, and what hosts call their
-content. It passes free in later calls of the same session, and in no other. Used in the loop's thread alone.
-"""
+"""Names that read-only hosts gave to the calls of a session: files that an index listed, and what hosts call their
+content. They may be sent freely in later calls of the same session, and in no other. Used in the loop's thread
+alone."""
 
 from __future__ import annotations
 

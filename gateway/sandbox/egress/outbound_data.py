@@ -1,4 +1,4 @@
-"""What the requests of one call say to hosts that may only be read from: counted, bounded, told.
+"""The data that one call's requests carry to read-only hosts: counted, bounded, reported.
 
 What is counted is what the client can choose: which path, a field it has not sent before, a body. The name of a file
 that an index has named costs the bits of choosing among those that it named, a field that was sent before the bits of

@@ -1,5 +1,5 @@
-"""Connections to hosts: one carries requests of one client at a time, and is kept for the next one to the same place,
-of this client or of another of the same call."""
+"""A pool of connections to hosts: one carries the requests of one client at a time, and is reused for the next one
+to the same place, of this client or another of the same call."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is asked of the kernel by number, because Python has no name for it. Each failure is told in words."""
+"""System calls made by number, because Python has no name for them. Each failure is reported in words."""
 
 from __future__ import annotations
 
