@@ -6,12 +6,14 @@ from __future__ import annotations
 import json
 import os
 import subprocess
-import sys
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
+import starting
 from fuzzing import THOROUGH, share
+from inprocess import called
+from patience import patience
 from warmed import warm
 
 from gateway.commands.analyse import Start, analyse
@@ -22,14 +24,11 @@ from gateway.model.effect import Touch
 from gateway.spec.commandformat import format_description
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
     from gateway.frontends.parameter_files import Opens
 
 CANARY = "zq7canaryzq7"
 ALL = tuple(commands())
 MARKED = [(words, each) for words, parameters in ALL for each in parameters if each.opens is not None]
-HERE = Path(__file__).parent
 
 # What stands in files that are none of ours, in forms that a reader of ours may take for one of its own.
 FOREIGN = {
@@ -129,25 +128,24 @@ def test_what_a_parameter_opens_is_an_effect_of_the_call(words, parameter, start
     assert {(does, opens.tree and does != "list") for does in opens.does} <= touched, text
 
 
-@pytest.fixture(scope="module")
-def outputs() -> Iterator[Callable[..., list[tuple[int, str]]]]:
-    """What command lines write that run in a folder with a home; nothing of one is left for the next but files."""
-    with subprocess.Popen(
-        [sys.executable, HERE / "canaries.py"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
-    ) as runner:
-        assert runner.stdin is not None
-        assert runner.stdout is not None
+# These go on, or end at once, as processes do.
+PROCESSES = ("console", "exec", "hook", "mcp", "run")
 
-        def written(lines: list[list[str]], cwd: Path, home: Path) -> list[tuple[int, str]]:
-            environment = {
-                "HOME": str(home), "PATH": os.environ["PATH"], "GATEWAY_HOOK_CLIENT": "0",
-                "XDG_RUNTIME_DIR": str(home / "run"),
-            }  # fmt: skip
-            runner.stdin.write(json.dumps({"cwd": str(cwd), "environment": environment, "lines": lines}) + "\n")
-            runner.stdin.flush()
-            return [(status, text) for status, text in json.loads(runner.stdout.readline())]
 
-        yield written
+def outputs(lines: list[list[str]], cwd: Path, home: Path) -> list[tuple[int, str]]:
+    """What command lines end with and write, in a folder and with a home."""
+    environment = {
+        "HOME": str(home), "PATH": os.environ["PATH"], "GATEWAY_HOOK_CLIENT": "0", "XDG_RUNTIME_DIR": str(home / "run")
+    }  # fmt: skip
+    found = []
+    for words in lines:
+        if words[0] in PROCESSES:
+            how: dict[str, Any] = {"cwd": cwd, "env": environment, "stdin": subprocess.DEVNULL, "capture_output": True}
+            done = starting.run([*starting.GATEWAY, *words], **how, timeout=patience(60))
+        else:
+            done = called(words, cwd, environment)
+        found.append((done.returncode, (done.stdout + done.stderr).decode("utf-8", "replace")))
+    return found
 
 
 @pytest.fixture
@@ -165,7 +163,7 @@ def kept(home: Path) -> list[str]:
 
 
 @pytest.mark.parametrize(("words", "parameter"), MARKED, ids=named)
-def test_no_command_shows_a_file_that_is_none_of_ours(outputs, words, parameter, home, tmp_path):
+def test_no_command_shows_a_file_that_is_none_of_ours(words, parameter, home, tmp_path):
     project = tmp_path / "project"
     cases = {}
     for number, (what, content) in enumerate(share(FOREIGN.items(), 16, MARKED.index((words, parameter)))):
@@ -200,7 +198,7 @@ LEGAL = {
 
 
 @pytest.mark.parametrize(("words", "name"), list(LEGAL))
-def test_what_a_file_of_ours_holds_is_shown(outputs, words, name, home, tmp_path):
+def test_what_a_file_of_ours_holds_is_shown(words, name, home, tmp_path):
     content, status = LEGAL[words, name]
     path = tmp_path / "ours.yaml"
     path.write_text(content)
@@ -251,7 +249,7 @@ LINES = [
         for secret in share(["variables", "front matter"], 2, number)
     ],
 )
-def test_no_file_shows_another_one_by_naming_it(outputs, reference, secret, home, tmp_path):
+def test_no_file_shows_another_one_by_naming_it(reference, secret, home, tmp_path):
     project = tmp_path / "project"
     (home / "secret").write_text(FOREIGN[secret])
     (project / ".env").write_text(FOREIGN[secret])
@@ -272,7 +270,7 @@ def test_no_file_shows_another_one_by_naming_it(outputs, reference, secret, home
 @pytest.mark.parametrize(
     ("where", "holds"), [(".gateway/more.yaml", True), ("house/more.yaml", True), ("../more.yaml", False)]
 )
-def test_a_project_extends_what_lies_in_it_and_nothing_else(outputs, where, holds, home, tmp_path):
+def test_a_project_extends_what_lies_in_it_and_nothing_else(where, holds, home, tmp_path):
     project = tmp_path / "project"
     (project / ".gateway").mkdir()
     (project / where).parent.mkdir(exist_ok=True)
