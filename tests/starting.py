@@ -1,15 +1,15 @@
 """Starts `gateway` as a process of its own without the start of a Python, which costs more than most commands do.
 
 How to use it: `starting.run` and `starting.Popen` are those of `subprocess`, with all their arguments, for a command
-line `[sys.executable, "-m", "gateway", WORDS…]`. What they give is a process like any other: a child of this one, with
-a number, streams and an end of its own. It comes from a fork of a process that has loaded what such commands load (see
-`starter`), and what it does, says and ends with is what a started Python does, says and ends with
-(`tests/test_starting.py`). Whatever could make a difference is started as usual: other command lines, a `preexec_fn`
-but `take_terminal`, other users, descriptors that are inherited unasked; modules in places of a test's own; a process
-whose limits, signals, rights or namespaces have changed; systems that cannot do it. So is the first start of each
-command in a process and the first in each file of tests, so that the real start is tried everywhere. What stays with
-`subprocess`: tests about the start itself, that count modules or measure time or memory; about `/proc/PID/cmdline` and
-`/proc/PID/environ`, which are the starter's.
+line `[sys.executable, "-m", "gateway", WORDS…]`; a stream may be `CLOSED`, too. What they give is a process like any
+other: a child of this one, with a number, streams and an end of its own. It comes from a fork of a process that has
+loaded what such commands load (see `starter`), and what it does, says and ends with is what a started Python does, says
+and ends with (`tests/test_starting.py`). Whatever could make a difference is started as usual: other command lines, a
+`preexec_fn` but `take_terminal`, other users, descriptors that are inherited unasked; modules in places of a test's
+own; a process whose limits, signals, rights or namespaces have changed; systems that cannot do it. So is the first
+start of each command in a process and the first in each file of tests, so that the real start is tried everywhere. What
+stays with `subprocess`: tests about the start itself, that count modules or measure time or memory; about
+`/proc/PID/cmdline` and `/proc/PID/environ`, which are the starter's.
 """
 
 from __future__ import annotations
@@ -31,9 +31,10 @@ from typing import Any
 from patience import patience
 from starter import HIGHEST, MOST_DESCRIPTORS, can_fork_a_sibling, take_terminal
 
-# The command line's beginning, and what `preexec_fn` may be.
+# The command line's beginning.
 GATEWAY = [sys.executable, "-m", "gateway"]
-__all__ = ["GATEWAY", "Popen", "run", "take_terminal"]
+CLOSED = -10  # a stream that is not open, beside those of `subprocess`
+__all__ = ["CLOSED", "GATEWAY", "Popen", "run", "take_terminal"]
 _LINE = [os.fsencode(each) for each in GATEWAY]
 # Variables that Python and the libraries below it read at the start.
 _AT_THE_START = (b"PYTHON", b"LC_", b"LANG", b"TZ", b"LD_", b"MALLOC_", b"GLIBC_", b"OPENSSL_", b"GCONV_", b"LOCPATH")
@@ -73,6 +74,11 @@ class Popen(subprocess.Popen[Any]):
                 self._child_created = True
                 self._close_pipe_fds(stdin, stdin_here, stdout_here, stdout, stderr_here, stderr)
                 return
+        closed = [number for number, each in enumerate((stdin, stdout, stderr)) if each == CLOSED]
+        if closed:
+            script = " ".join(('exec "$@"', *(f"{number}>&-" for number in closed)))
+            left = [-1 if each == CLOSED else each for each in given]
+            given = (["/bin/sh", "-c", script, "sh", *args], *left[1:])
         super()._execute_child(*given)  # type: ignore[misc]
 
 
@@ -194,6 +200,7 @@ def _starter_for(words: list[bytes], environment: list[tuple[bytes, bytes]]) -> 
     """The process to fork from, None where it is no use: for the first such command, the first of a file of tests, and
     where something has changed that it has of us."""
     command = b" ".join(words[: 2 if words[:1] == [b"mcp"] else 1])
+    command = b"" if command.startswith(b"-") else command
     at_the_start = sorted(each for each in environment if each[0].startswith(_AT_THE_START))
     key = (command, *at_the_start)
     file = os.environ.get("PYTEST_CURRENT_TEST", "").partition("::")[0]

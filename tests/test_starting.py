@@ -80,6 +80,9 @@ if sys.stdout:
     print(json.dumps(told))
 if how == "descriptor":
     os.write(int(sys.argv[2]), b"through it")
+elif how == "tells":
+    closed = [one is None for one in (sys.stdin, sys.stdout, sys.stderr)]
+    os.write(int(sys.argv[2]), json.dumps(closed).encode())
 elif how == "exit":
     sys.exit(eval(sys.argv[2]))
 elif how == "raise":
@@ -342,6 +345,18 @@ def test_what_is_closed_here_is_closed_there(ways: Ways, numbers: tuple[int, ...
 NAMES = ("stdin", "stdout", "stderr")
 
 
+@pytest.mark.parametrize("names", [("stdin",), ("stdout",), ("stdin", "stdout", "stderr")])
+@pytest.mark.parametrize("is_first", [False, True])
+def test_a_stream_may_be_closed(ways: Ways, monkeypatch: pytest.MonkeyPatch, names: tuple[str, ...], is_first: bool):
+    monkeypatch.setattr(starting, "_is_first", lambda *_: is_first)
+    told, writer = os.pipe()
+    given = {**dict.fromkeys(NAMES, subprocess.DEVNULL), **dict.fromkeys(names, starting.CLOSED)}
+    done = starting.run(**{**ways.arguments("tells", str(writer)), **given}, pass_fds=[writer], timeout=patience(30))
+    os.close(writer)
+    with os.fdopen(told) as file:
+        assert (done.returncode, json.load(file), ways.forked) == (0, [name in names for name in NAMES], not is_first)
+
+
 @pytest.mark.parametrize("takes", [True, False])
 def test_a_terminal_is_one(ways: Ways, takes: bool):
     def start(popen: Any, given: dict[str, Any]) -> list[Any]:
@@ -401,7 +416,7 @@ NOT_FORKED: dict[str, dict[str, Any]] = {
     "a text": {"args": f"exec {sys.executable} -m gateway", "shell": True, "more": {"SAYS": "nothing"}},
     "without buffers": {"words": ["_exit"], "more": {"PYTHONUNBUFFERED": "1", "SAYS": "nothing"}},
     "a variable of Python's": {"more": {"PYTHONSAFEPATH": "1"}},
-    "modules elsewhere": {"more": {"PYTHONPATH": f"{Path(__file__).parents[1]}:/nonexistent"}, "words": ["--help"]},
+    "modules elsewhere": {"more": {"PYTHONPATH": f"{Path(__file__).parents[1]}:/nonexistent"}, "words": ["hook"]},
     "a folder that is read": {"stdin": "."},
     "another name": {"executable": sys.executable},
     "more than a system hands on": {"args": [sys.executable, "-m", "gateway", "x" * 110_000]},

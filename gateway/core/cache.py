@@ -118,16 +118,20 @@ class Cache:
         return self._secret
 
     def _make_secret(self) -> bytes | None:
-        """Two processes may both find none; the first one's secret stays."""
+        """Two processes may both find none; the first one's secret stays, and is never seen before it is whole."""
         path = os.path.join(self.folder, _SECRET)
+        made = _written_beside(path + ".json", os.urandom(32))
         try:
-            descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
+            os.link(made, path)
         except FileExistsError:
+            os.unlink(made)
             if self._read_secret() is None:
                 os.unlink(path)
             return self._secret
-        with os.fdopen(descriptor, "wb") as file:
-            file.write(os.urandom(32))
+        except OSError:  # a file system without links
+            os.replace(made, path)
+        else:
+            os.unlink(made)
         return self._read_secret()
 
     def _prune(self) -> None:
@@ -137,7 +141,11 @@ class Cache:
         with os.scandir(self.folder) as entries:
             for entry in entries:
                 if ".json" in entry.name:
-                    (whole if entry.name.endswith(".json") else torn).append((entry.stat().st_mtime, entry.path))
+                    try:
+                        modified = entry.stat().st_mtime
+                    except FileNotFoundError:
+                        continue  # another one has written it by now
+                    (whole if entry.name.endswith(".json") else torn).append((modified, entry.path))
         oldest = max(whole, default=(0.0, ""))[0] - _LONGEST_WRITE
         for _modified, path in [each for each in torn if each[0] < oldest] + sorted(whole)[: -self._most]:
             os.unlink(path)
@@ -235,12 +243,22 @@ def open_owned(path: str) -> int | None:
 
 def replace_whole(target: str, data: bytes) -> None:
     """Writes beside the target and renames: a reader sees the old file or the new one, never half of one."""
-    temporary = f"{target}.{os.getpid()}.{os.urandom(4).hex()}"
-    descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
+    temporary = _written_beside(target, data)
     try:
-        with os.fdopen(descriptor, "wb") as file:
-            file.write(data)
         os.replace(temporary, target)
     except BaseException:
         os.unlink(temporary)
         raise
+
+
+def _written_beside(target: str, data: bytes) -> str:
+    """A new file under a name that nobody else uses, which is to stand in the place of the target."""
+    path = f"{target}.{os.getpid()}.{os.urandom(4).hex()}"
+    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
+    try:
+        with os.fdopen(descriptor, "wb") as file:
+            file.write(data)
+    except BaseException:
+        os.unlink(path)
+        raise
+    return path

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -124,6 +125,46 @@ def test_blocks_cannot_change_places(cache: Cache) -> None:
     whole = path.read_bytes()
     path.write_bytes(whole[: -2 * 65_536] + whole[-65_536:] + whole[-2 * 65_536 : -65_536])
     assert read_blocks(cache, 10) is None
+
+
+def test_many_at_once_make_one_secret_and_each_reads_what_any_has_written(tmp_path: Path) -> None:
+    folder, names = str(tmp_path / "new"), [f"key{number}" for number in range(6)]
+    begin, begins = os.pipe()
+    children = []
+    for name in names:
+        child = os.fork()
+        if child == 0:
+            os.close(begins)
+            os.read(begin, 1)
+            found = 1
+            with suppress(BaseException):
+                found = 0 if Cache(folder).write(name, VALUE) else 2
+            os._exit(found)
+        children.append(child)
+    os.close(begin)
+    os.close(begins)  # lets all of them begin
+    ended = [os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) for child in children]
+    assert ended == [0] * len(names)
+    cache = Cache(folder)
+    assert [cache.read(name) for name in names] == [VALUE] * len(names)
+    assert sorted(os.listdir(folder)) == sorted(["seal", *(f"{name}.json" for name in names)])
+
+
+def test_who_comes_while_another_makes_the_secret_makes_one_for_both(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    one, other = Cache(str(tmp_path / "new")), Cache(str(tmp_path / "new"))
+    random, wrote = os.urandom, []
+
+    def late(size: int) -> bytes:
+        monkeypatch.setattr(os, "urandom", random)
+        wrote.append(other.write("other", VALUE))
+        return random(size)
+
+    monkeypatch.setattr(os, "urandom", late)
+    wrote.append(one.write("one", VALUE))
+    found = Cache(one.folder)
+    assert (wrote, found.read("one"), found.read("other")) == ([True, True], VALUE, VALUE)
 
 
 @pytest.mark.parametrize("name", ["key.json", "seal"])

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 import starting
+from warmed import warm
 
 from gateway.api.executor import Execution
 from gateway.frontends.cli.exec import _tell
@@ -59,8 +60,7 @@ class Place:
             folder.mkdir()
         self.says(POLICY)
         self.environment = {"HOME": str(self.home), "PATH": "/usr/local/bin:/usr/bin:/bin", "TERM": "dumb"}
-        # What is compiled once is shared: every test has a home of its own.
-        self.environment["XDG_CACHE_HOME"] = os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache")
+        warm(self.home / ".cache" / "gateway")
 
     def says(self, policy: str) -> None:
         (self.policies / "user.yaml").write_text(policy, encoding="utf-8")
@@ -216,14 +216,15 @@ def test_what_the_caller_ignores_stays_ignored(here: Place) -> None:
 @pytest.mark.parametrize("closed", [(0,), (1,), (2,), (0, 1), (1, 2), (0, 1, 2)], ids=str)
 def test_closed_streams_do_no_harm(here: Place, closed: tuple[int, ...]) -> None:
     text = "cat; echo out; echo err >&2; mkdir ran"
-    closing = " ".join(f"{number}>&-" if number else "0<&-" for number in closed)
-    done = subprocess.run(
-        ["sh", "-c", f'exec "$@" {closing}', "sh", *here.words("-c", text)], cwd=here.project, env=here.environment,
-        stdin=subprocess.DEVNULL, capture_output=True, check=False,
+    streams = (subprocess.DEVNULL, subprocess.PIPE, subprocess.PIPE)
+    given = [starting.CLOSED if number in closed else each for number, each in enumerate(streams)]
+    done = starting.run(
+        here.words("-c", text), cwd=here.project, env=here.environment, stdin=given[0], stdout=given[1],
+        stderr=given[2], check=False,
     )  # fmt: skip
     assert (here.project / "ran").is_dir(), done
-    assert done.stdout == (b"" if 1 in closed else b"out\n")
-    assert done.stderr == (b"" if 2 in closed else b"err\n")
+    assert done.stdout == (None if 1 in closed else b"out\n")
+    assert done.stderr == (None if 2 in closed else b"err\n")
     assert done.returncode == 0
 
 

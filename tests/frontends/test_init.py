@@ -7,6 +7,7 @@ import json
 import os
 import pty
 import re
+import sys
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -259,7 +260,7 @@ def test_without_an_agent_those_found_here_are_listed(person) -> None:
     assert next(each for each in found if each["agent"] == "cursor")["levels"] == ["user"]
 
 
-FAKE_CODEX = """#!/usr/bin/env python3
+FAKE_CODEX = """#!PYTHON -IS
 import hashlib, json, os, sys
 home = os.environ["CODEX_HOME"]
 def listed():
@@ -281,7 +282,7 @@ else:
         elif asked.get("method") == "hooks/list":
             print("not json", flush=True)
             print(json.dumps({"id": asked["id"], "result": {"data": [{"hooks": list(listed())}]}}), flush=True)
-"""
+""".replace("PYTHON", sys.executable, 1)
 
 
 def test_codex_is_asked_for_the_hashes_which_are_recorded_and_go_again(person, tmp_path: Path) -> None:

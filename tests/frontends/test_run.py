@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 import starting
+from warmed import warm
 
 from gateway.sandbox.backends.spaces import Spaces
 
@@ -38,7 +39,7 @@ class Place:
         (config / "policy.yaml").write_text(POLICY, encoding="utf-8")
         (self.project / "a.txt").write_text("one\ntwo\n", encoding="utf-8")
         self.environment = {"HOME": str(self.home), "PATH": os.environ["PATH"], "TERM": "xterm-256color"}
-        self.environment["XDG_CACHE_HOME"] = os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache")
+        warm(self.home / ".cache" / "gateway")
 
     def run(self, *words: str, stdin: bytes = b"") -> subprocess.CompletedProcess[bytes]:
         return starting.run(

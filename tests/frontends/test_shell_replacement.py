@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+from warmed import warm
 
 from gateway.sandbox.backends.spaces import Spaces
 
@@ -49,7 +50,7 @@ class Place:
         )
         self.shell.chmod(0o755)
         self.environment = {"HOME": str(self.home), "PATH": "/usr/local/bin:/usr/bin:/bin", "SHELL": str(self.shell)}
-        self.environment["XDG_CACHE_HOME"] = os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache")
+        warm(self.home / ".cache" / "gateway")
 
     def run(self, *words: str, stdin: bytes = b"") -> subprocess.CompletedProcess[bytes]:
         return subprocess.run(

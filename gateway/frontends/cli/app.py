@@ -28,6 +28,7 @@ _UsageError: type[Exception] = typer.BadParameter.__bases__[0]
 
 _ABOUT = "Says what agents' tool calls may do, and why."
 HELP = ("-h", "--help")
+_VERSION = "--version"
 # In the order in which help names them.
 _COMMANDS = (
     "check", "explain", "run", "exec", "hook", "agent", "doctor", "pause", "init", "import", "why", "replay", "changes",
@@ -39,8 +40,8 @@ _GROUPS = ("policy", "grants", "proposals", "audit", "tools", "commands", "new",
 
 
 def build(only: str = "") -> typer.Typer:
-    """The whole command line, or with the name of a command or group `only` that part: what others need is not even
-    imported."""
+    """The whole command line, or with the name of a command or group `only` that part, with `--version` none of them:
+    what others need is not even imported."""
     app = typer.Typer(
         name="gateway",
         cls=Group,
@@ -51,12 +52,12 @@ def build(only: str = "") -> typer.Typer:
         context_settings={"help_option_names": list(HELP)},
     )
     app.callback()(_options)
-    one = only if only in (*_COMMANDS, *_GROUPS) else ""
+    names = {_VERSION: (), "": (*_COMMANDS, *_GROUPS)}.get(only, (only,))
     exact = {
         "check": (CHECK, _check), "explain": (EXPLAIN, _explain), "run": (RUN, _run_call), "exec": (EXEC, _exec),
         "hook": (HOOK, _hook),
     }  # fmt: skip
-    for name in (one,) if one else (*_COMMANDS, *_GROUPS):
+    for name in names:
         if name in exact:
             app.command(name)(typed(*exact[name]))
         elif name in _COMMANDS:
@@ -79,7 +80,7 @@ def run_typer(words: Sequence[str]) -> int:
                 result = _run(words)
             write(text.getvalue())
         else:
-            if words[0] != "--version":
+            if words[0] != _VERSION:
                 check_home()
             result = _run(words)
     except _UsageError as error:
@@ -104,7 +105,7 @@ def run_typer(words: Sequence[str]) -> int:
 
 
 def _run(words: Sequence[str]) -> object:
-    only = words[0] if words[0] in (*_COMMANDS, *_GROUPS) else ""
+    only = words[0] if words[0] in (_VERSION, *_COMMANDS, *_GROUPS) else ""
     return _made(only).main(list(words), prog_name="gateway", standalone_mode=False)
 
 
@@ -123,7 +124,7 @@ def _show_version(wanted: bool) -> None:
 
 def _options(
     version: Annotated[
-        bool, typer.Option("--version", help="Show the version and exit.", is_eager=True, callback=_show_version)
+        bool, typer.Option(_VERSION, help="Show the version and exit.", is_eager=True, callback=_show_version)
     ] = False,
 ) -> None:
     """What stands before a command."""
