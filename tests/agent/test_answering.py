@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from inprocess import called
 from warmed import warm
 
 from gateway.agent.budget import Budget
@@ -108,12 +107,9 @@ def test_the_command_line_prints_the_answer_alone(
     (tmp_path / "s.yaml").write_text(json.dumps({"version": 1, "turns": turns}), encoding="utf-8")
     (tmp_path / "schema.json").write_text(json.dumps(SCHEMA), encoding="utf-8")
     words = ["agent", "--script", "s.yaml", "--answer-schema", "schema.json", "--no-transcript", "How many?"]
-    done = subprocess.run(
-        [sys.executable, "-c", "import sys; from gateway.frontends.main import main; sys.exit(main())", *words],
-        cwd=tmp_path, env={"HOME": str(tmp_path), "PATH": "/usr/bin:/bin"}, capture_output=True, text=True,
-        timeout=60, check=False, stdin=subprocess.DEVNULL,
-    )  # fmt: skip
-    assert (done.returncode, done.stdout, done.stderr.startswith(err)) == (status, out, True), done.stderr
+    done = called(words, tmp_path, {"HOME": str(tmp_path), "PATH": "/usr/bin:/bin"})
+    said, told = done.stdout.decode(), done.stderr.decode()
+    assert (done.returncode, said, told.startswith(err)) == (status, out, True), told
 
 
 @pytest.mark.parametrize("schema", ["{", "[]", '{"type": "string"}', '{"type": "nothing"}'])

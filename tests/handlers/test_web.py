@@ -151,7 +151,7 @@ def test_pages_of_a_pdf_are_shown(web: Web, site: Site) -> None:
 
 @pytest.mark.parametrize("status", share([404, 400, 401, 429, 500], 3))
 def test_a_status_that_says_no_is_an_error_with_what_was_said(web: Web, site: Site, status: int) -> None:
-    site.says("/a", "<p>Sorry.", "text/html", status=status)
+    site.says("/a", *(("<p>Sorry.", "text/html") if status == 404 else ("Sorry.", "text/plain")), status=status)
     done = web("http://good.example/a")
     assert done.output.is_error
     assert f"status {status}" in done.text

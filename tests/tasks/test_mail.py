@@ -11,6 +11,7 @@ from collections import Counter
 from typing import TYPE_CHECKING
 
 import pytest
+from fuzzing import share
 
 from gateway.tasks.mail import Mail, MailError, Member
 
@@ -166,7 +167,7 @@ def start(program: str, *words: object) -> subprocess.Popen[str]:
     return running
 
 
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seed", share(range(3), 3))
 def test_each_message_is_delivered_exactly_once_whoever_is_killed(mail: Mail, tmp_path: Path, seed: int) -> None:
     chance = random.Random(seed)
     folder, log = tmp_path / "state", tmp_path / "read"
