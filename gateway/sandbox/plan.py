@@ -169,7 +169,6 @@ class _Planning:
                 inside = place.kind == "file" and is_below(place.near, self.context.workspace)
                 if inside and each.kind == "write" and not is_or_holds(place.near, self.context.home):
                     self._open(place.near, each.rule)  # searched for protected names, as all of it is
-                    self._grant(place.real, WRITE, folder=False, rule=each.rule)
                 self._grant(place.real, READ, folder=place.kind == "dir", rule=each.rule)
                 self.secret.add(place.real)
                 self.sockets += [each.path] if place.kind == "other" else []

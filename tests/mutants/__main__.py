@@ -54,6 +54,7 @@ def main() -> int:
     )
     parser.add_argument("--listed", action="store_true", help="only those in survivors.txt: one that dies may go there")
     options = parser.parse_args()
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))  # what was started ends, and the copy goes
     listed = known()
     chosen = [
         mutant

@@ -651,7 +651,7 @@ def linked(**links: str) -> tuple[tuple[str, str], ...]:
 
 
 HIDES_IT, FORBIDS_IT = "rule `sandbox.hide` hides it", "rule `no` forbids it"
-OUTSIDE: dict[str, tuple[dict[str, Any], dict[str, Any], str, SandboxPlan]] = {
+GRANTED: dict[str, tuple[dict[str, Any], dict[str, Any], str, SandboxPlan]] = {
     "what a rule asks about is read by who agrees": (
         asked("read", "~/other/**"), {}, f"cat {NOTES}", BASE.replace(mounts=mounts(Mount(NOTES, READ, False))),
     ),
@@ -753,6 +753,50 @@ OUTSIDE: dict[str, tuple[dict[str, Any], dict[str, Any], str, SandboxPlan]] = {
         BASE.replace(mounts=mounts(Mount(ROOT, WRITE), *HELD, without=(f"{ROOT}/.envrc",)),
                      watched=(ROOT,), held=(f"{ROOT}/.envrc",)),
     ),
+    "a file that lies in a cache is written where it is": (
+        profile(write=["~/.cache/pip/x"]), {}, "npm test",
+        BASE.replace(mounts=mounts(Mount(f"{CACHE}/pip/x", WRITE, False, SANDBOX))),
+    ),
+    "a cache in a cache is no layer of its own": (
+        profile(write=["~/.cache/**", "~/.cache/pip/**"]), {}, "npm test",
+        BASE.replace(
+            mounts=mounts(Mount(CACHE, WRITE, True, SANDBOX), Mount(f"{CACHE}/gateway", HIDDEN, True, "gateway")),
+            layers=((CACHE, layer_of(f"{NOWHERE}/layers", ROOT, CACHE)),),
+        ),
+    ),
+    "a link shows what lies behind it, too": (
+        {}, with_files(**{f"{HOME}/out": "/srv/data"}), "cat ~/out/table.csv; ls ~/out",
+        BASE.replace(mounts=mounts(Mount("/srv/data", READ), Mount("/srv/data/.env", HIDDEN, False, SECRETS)),
+                     links=linked(**{f"{HOME}/out": "/srv/data"})),
+    ),
+    "what is hidden in a hidden folder needs nothing of its own": (
+        profile(hide=["docs"]), with_files("docs/sub/.env"), "grep -r x docs/sub",
+        BASE.replace(mounts=mounts(Mount(f"{ROOT}/docs", HIDDEN, True, "sandbox.hide"))),
+    ),
+    "nor does what is protected in a protected one": (
+        denied("write", "docs", write=["./**"]), with_files("docs/sub/x", "docs/sub/.envrc"),
+        "npm test; grep -r x docs/sub",
+        BASE.replace(mounts=mounts(Mount(ROOT, WRITE, True, SANDBOX), *HELD, Mount(f"{ROOT}/docs", FIXED, True, "no")),
+                     watched=(ROOT,)),
+    ),
+    "nor a link there": (
+        denied("write", "docs", write=["./**"]),
+        with_files("docs/sub/x", **{f"{ROOT}/docs/sub/.envrc": "/srv/data/table.csv"}), "npm test; grep -r x docs/sub",
+        BASE.replace(mounts=mounts(Mount(ROOT, WRITE, True, SANDBOX), *HELD, Mount(f"{ROOT}/docs", FIXED, True, "no")),
+                     watched=(ROOT,)),
+    ),
+    "what every call sees is no grant of the profile": (profile(read=["//usr/**"]), {}, "npm test", BASE),
+    "a folder of the kernel's is the call's own": (
+        {}, with_files("/dev/shm/x"), "touch /dev/shm/new",
+        BASE.replace(withheld=(("write /dev/shm/new", "it is the sandbox's own"),)),
+    ),
+    "what a rule asks about in the project is seen by who agrees": (
+        asked("read", "docs/**"), {}, "cat docs/guide.md; ls src", BASE,
+    ),
+    "and by nobody else": (
+        asked("read", "docs/**"), {}, "ls src",
+        BASE.replace(mounts=mounts(Mount(f"{ROOT}/docs/guide.md", HIDDEN, False, "asks"))),
+    ),
     "login material behind a link is known by its name": (
         {}, with_files("/srv/npmrc", **{f"{HOME}/.npmrc": "/srv/npmrc"}), "npm view react version",
         BASE.replace(
@@ -763,9 +807,9 @@ OUTSIDE: dict[str, tuple[dict[str, Any], dict[str, Any], str, SandboxPlan]] = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("case", OUTSIDE)
-def test_what_lies_outside_the_project_is_seen_as_far_as_rules_let_it(planner, case: str) -> None:
-    user, scene, call, expected = OUTSIDE[case]
+@pytest.mark.parametrize("case", GRANTED)
+def test_what_a_plan_grants_holds_and_withholds(planner, case: str) -> None:
+    user, scene, call, expected = GRANTED[case]
     found = planner(user, scene=scene or WORLD).plan(f"Bash({call})")
     assert found == expected.replace(known=found.known, environment=found.environment)
 
