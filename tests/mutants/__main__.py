@@ -175,7 +175,7 @@ class Copy:
             (self._top / path).write_bytes(content)
 
     def tried(self, area: str, found: list[Mutant]) -> Iterator[tuple[Mutant, str | None, float]]:
-        """What fails first of the tests that call a changed function, "" if all pass, None if the change is in no
+        """What fails first of the tests that call a changed function, "" if enough pass, None if the change is in no
         function; and the seconds that it took. SystemExit if a test fails without any change."""
         given = self._top.parent / "changes"
         changes = [[each.path, each.begin, each.end, each.new.decode()] for each in found]

@@ -10,6 +10,7 @@ import contextlib
 import functools
 import gc
 import importlib
+import itertools
 import json
 import os
 import pickle
@@ -31,6 +32,9 @@ if TYPE_CHECKING:
     import pytest
 
 MOST = 600  # seconds of a processor for all tests under a trace
+ENOUGH = (
+    6  # seconds of tests that call a function: most changes die in the first of them, the rest is asked again anyway
+)
 
 
 class Ran(NamedTuple):
@@ -88,7 +92,8 @@ def _tried(
     path: str,
     edit: tuple[int, int, bytes],
 ) -> str | None:
-    """The first test that fails, "" if all pass that call the function; None for a change of what runs at import."""
+    """The first test that fails of those that call the function, "" if so many pass; None for a change of what runs at
+    import."""
     begin, end, new = edit
     source = Path(path).read_bytes()
     found = changed(source, source[:begin] + new + source[end:], str(Path(path).resolve()))
@@ -100,6 +105,8 @@ def _tried(
     names = {f"test_{Path(path).stem}.py", f"test_{Path(path).parent.name}.py"}
     calling = [at for at, test in ran.items() if any((path, each) in test.called for each in found.places)]
     calling.sort(key=lambda at: (items[at].path.name not in names, ran[at].seconds))
+    spent = itertools.accumulate(ran[at].seconds for at in calling)
+    calling = [at for at, seconds in zip(calling, spent, strict=True) if seconds - ran[at].seconds < ENOUGH]
 
     def work() -> str:
         for function, code in live:

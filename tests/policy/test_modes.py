@@ -22,6 +22,7 @@ from gateway.model.effect import (
     Credential,
     Effect,
     Env,
+    Exec,
     Item,
     Opaque,
     Process,
@@ -33,7 +34,7 @@ from gateway.model.effect import (
 )
 from gateway.model.facts import NO_FACTS
 from gateway.policy.compile import Bound, compile_policy
-from gateway.policy.modes import regions_of
+from gateway.policy.modes import classify, regions_of, runs_unknown
 from gateway.policy.resolve import resolve
 from gateway.policy.table import Judged, Policy
 
@@ -168,6 +169,36 @@ SINKS = "/dev/null /dev/zero /dev/full /dev/tty /dev/stdout /dev/stderr"
 @pytest.mark.parametrize(("kind", "paths"), [("read", SYSTEM), ("write", SINKS)])
 def test_what_belongs_to_every_system_is_read_and_what_swallows_is_written_unasked(kind: str, paths: str) -> None:
     assert [path for path in paths.split() if verdict(Touch(kind, path), "default") != A] == []
+
+
+IN_TEMP = Context("/tmp/p", "/tmp/p", HOME, ("/tmp/p",), ("/tmp",))
+ROWS: dict[str, tuple[Effect, Context, str]] = {
+    "a carrier": (Use("T"), context("default", True), ""),
+    "a program that starts": (Exec("x", ("x",)), context("default", True), ""),
+    "a change of the session": (SessionChange("x"), context("default", True), ""),
+    "a push": (Push("origin", "main", False), context("default", True), "send"),
+    "login material": (Credential("ssh", f"{HOME}/.ssh/id"), context("default", True), "send"),
+    "the session's own temporary folder": (Touch("write", "/tmp/x"), context("default", True), "temp_write"),
+    "everybody's": (Touch("write", "/tmp/x"), context("default", False), "far_write"),
+    "a workspace in a temporary folder": (Touch("write", "/tmp/p/a"), IN_TEMP, "near_write"),
+    "what lies beside it there": (Touch("write", "/tmp/x"), IN_TEMP, "temp_write"),
+    "the folder that it lies in": (Touch("delete", "/tmp"), IN_TEMP, "near_delete"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", ROWS)
+def test_each_effect_belongs_to_one_row_of_the_table(name: str) -> None:
+    effect, here, row = ROWS[name]
+    assert classify(effect, regions_of(here), here.confined) == row
+
+
+@pytest.mark.parametrize(
+    ("effect", "runs"),
+    [(Code("make", ("make",), "x"), True), (Opaque("x"), True), (Env("PATH", "set"), True),
+     (Env("PATH", "read"), False), (Touch("write", "/tmp/x"), False)],
+)  # fmt: skip
+def test_what_is_written_may_be_run_where_something_runs_that_nobody_knows(effect: Effect, runs: bool) -> None:
+    assert runs_unknown([Item(Use("T")), Item(effect)]) == runs
 
 
 def test_an_unknown_mode_refuses() -> None:

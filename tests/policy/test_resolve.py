@@ -13,9 +13,9 @@ from gateway.model.context import Context
 from gateway.model.effect import BROUGHT, HOLE, LEAVE, Code, Effect, Exec, Item, Opaque, System, Touch, Use
 from gateway.model.facts import NO_FACTS, Facts, PathFact, TreeFact
 from gateway.policy.compile import Bound, compile_policy
-from gateway.policy.modes import classify, regions_of
+from gateway.policy.modes import regions_of
 from gateway.policy.resolve import Resolution, resolve
-from gateway.policy.table import EXPIRES, Judged, Policy
+from gateway.policy.table import DELEGATE, EXPIRES, REST, Judged, Policy
 from gateway.spec.policy import parse_policy
 from gateway.spec.short import ToolName
 
@@ -169,6 +169,18 @@ LOST: dict[str, tuple[dict[str, str], tuple[Effect, ...], Context, Any]] = {
         {"user": "- {id: denies, deny: {effect: write, path: a}}\n- {id: zz-asks, ask: {effect: write}}"},
         (WRITE,), CONTEXT, ("deny", "denies", [("zz-asks", "")]),
     ),
+    "one of a lower layer": (
+        {"enterprise": "- {id: up, deny: {effect: write}}", "user": "- {id: down, deny: {effect: write, path: a}}"},
+        (WRITE,), CONTEXT, ("deny", "up", [("down", "")]),
+    ),
+    "one of a lower layer that is found first": (
+        {"user": "- {id: down, deny: {effect: write}}", "enterprise": "- {id: up, deny: {effect: write, path: a}}"},
+        (WRITE,), CONTEXT, ("deny", "up", [("down", "")]),
+    ),
+    "one that asks above one that denies": (
+        {"enterprise": "- {id: up, ask: {effect: write}}", "user": "- {id: down, deny: {effect: write, path: a}}"},
+        (WRITE,), CONTEXT, ("deny", "down", [("up", "")]),
+    ),
     "of two for the ends of a link the one that is not named": (
         {"user": "- {id: here, allow: {effect: read, path: a}}\n- {id: there, allow: {effect: read, path: //srv/a}}"},
         (Touch("read", A, real="/srv/a"),), CONTEXT, ("allow", "here", [("there", "")]),
@@ -191,18 +203,54 @@ def test_what_held_and_did_not_decide_is_told(case: str) -> None:
     assert (decision, rule.partition(".")[0].partition(":")[0], lost) == expected
 
 
-def test_of_a_contained_call_a_rule_that_only_may_hold_is_told_as_held_by_mounts_and_a_firm_one_decides() -> None:
+def contained(policy: Policy, *effects: Effect) -> Any:
+    analysis = Analysis((RUN,), (Item(Use("Bash")), *(Item(each, 0, 5, 0) for each in effects)))
+    call = Call("Bash", {"command": "…"}, "…")
+    return Resolution(policy, call, SHELL, analysis, CONTEXT, NO_FACTS, regions_of(CONTEXT)).contained()
+
+
+HELD = "- {id: held, allow: {effect: [code, write, opaque], contained: true}}"
+MAY = "- {id: may, deny: {effect: write, path: 'src/**'}}"
+
+
+@pytest.mark.parametrize(
+    ("rules", "effect", "expected"),
+    [
+        (MAY, Touch("write", f"{ROOT}/{HOLE}"), ("allow", "held", [("may", "mounts hold it: the call is contained")])),
+        (MAY.replace("path", "path_not"), Touch("write", f"{ROOT}/b/c"), ("deny", "may", [("held", "")])),
+        (f"{MAY[:-1]}, lock: true}}", Touch("write", f"{ROOT}/{HOLE}"), ("ask", "may", [("held", "")])),
+        (MAY, Touch("write", f"{ROOT}/src/a"), ("deny", "may", [("held", "")])),
+    ],
+)  # fmt: skip
+def test_of_a_contained_call_mounts_hold_what_a_rule_only_may_forbid(rules: str, effect: Effect, expected: Any) -> None:
+    found = contained(compiled(user=f"{rules}\n{HELD}"), effect)
+    assert told(found) == expected
+
+
+def test_an_ordinary_rule_covers_of_a_contained_call_what_it_covers_of_any() -> None:
     policy = compiled(
-        user="""- {id: may, ask: {effect: write, path: 'src/**'}}
-- {id: code, allow: {effect: [code, opaque], contained: true}}"""
+        user="""- {id: code, allow: {effect: code, contained: true}}
+- {id: system, allow: {effect: system}}"""
     )
-    effects = (Code("make", ("make",), "x"), Opaque("y"))
-    items = (Item(Use("Bash")), *(Item(each, 0, 5, 0) for each in effects))
-    analysis = Analysis((RUN,), items)
-    found = Resolution(
-        policy, Call("Bash", {"command": "…"}, "…"), SHELL, analysis, CONTEXT, NO_FACTS, regions_of(CONTEXT)
-    ).contained()
-    assert (found.decision.word, found.changes) == ("allow", "keep")
+    found = contained(policy, Code("make", ("make",), "x"), System("install", "vim"))
+    assert [each.reason.rule.id for each in found.outcomes] == ["code", "system"]
+
+
+@pytest.mark.parametrize(("mode", "expected"), [("default", "ask"), ("bypass", "allow"), ("dont_ask", "deny")])
+def test_what_a_level_asks_about_is_answered_by_modes_that_ask_nobody(mode: str, expected: str) -> None:
+    policy = compiled(user="- {id: other, allow: 'Bash(walk *)'}")
+    found = judged(policy, tool=Judged("write", False), context=CONTEXT.replace(mode=mode), parts=())
+    assert found.decision.word == expected
+
+
+def test_a_rule_that_is_over_covers_no_call_that_only_runs_a_program() -> None:
+    policy = compiled(user="- {id: runs, allow: 'Bash(run *)', expires: 2023-11-20}").replace(levels={"read": "ask"})
+    (end,) = {row[EXPIRES] for row in policy.rules}
+    found = [
+        judged(policy, Exec("run", ("run", "x")), context=CONTEXT.replace(now=now)).decision.word
+        for now in (end - 1, end, end + 1)
+    ]
+    assert found == ["allow", "ask", "ask"]
 
 
 def test_a_reason_of_a_rule_that_surely_holds_is_certain_and_names_its_effect() -> None:
@@ -245,6 +293,58 @@ def test_what_only_runs_a_program_is_covered_by_a_rule_for_it_or_left_to_its_lev
     assert (found.decision.word, found.reason.rule.id == "runs") == (expected, expected == "allow")
 
 
-@pytest.mark.parametrize("kind", [Use("Bash"), Exec("run", ("run", "x"))])
-def test_what_only_carries_a_call_belongs_to_no_class_of_effects(kind: Effect) -> None:
-    assert classify(kind, regions_of(CONTEXT), True) == ""
+OPAQUE: dict[str, tuple[str, Judged, Context, str]] = {
+    "what a shell does not understand is covered by the bare tool in a sandbox": (
+        "{tool: Bash}", SHELL, CONTEXT, "allow"),
+    "and without one by nothing": ("{tool: Bash}", SHELL, LOOSE, "ask"),
+    "nor by a rule that does not name the tool": ("{effect: opaque}", SHELL, CONTEXT, "ask"),
+    "that of another tool is covered by the tool anywhere": ("{tool: Bash}", Judged("execute", False), LOOSE, "allow"),
+    "and not by a rule that does not name it": ("{effect: opaque}", Judged("execute", False), CONTEXT, "ask"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", OPAQUE)
+def test_what_is_not_understood_is_covered_by_a_rule_for_its_tool_alone(case: str) -> None:
+    when, tool, context, expected = OPAQUE[case]
+    policy = compiled(user=f"- {{id: all, allow: {when}}}")
+    assert judged(policy, Opaque("x"), tool=tool, context=context).decision.word == expected
+
+
+@pytest.mark.parametrize(
+    ("when", "path", "named"),
+    [("{effect: write, path: //tmp/**}", "/tmp/x", True), ("{effect: write}", "/tmp/x", False),
+     ("{effect: write, path: a}", A, False), ("{effect: [read, write], path: //tmp/**}", "/tmp/x", True)],
+)  # fmt: skip
+def test_a_rule_names_the_path_of_a_write_in_a_temporary_folder(when: str, path: str, named: bool) -> None:
+    found = judged(compiled(user=f"- {{id: all, allow: {when}}}"), Touch("write", path))
+    assert (found.reason.rule.id, found.reason.named) == ("all", named)
+
+
+@pytest.mark.parametrize("lane", ["deny", "ask"])
+def test_a_rule_on_a_command_decides_a_call_that_only_runs_it(lane: str) -> None:
+    found = judged(compiled(user=f"- {{id: no, {lane}: 'Bash(run *)'}}"), Exec("run", ("run", "x")))
+    assert (found.decision.word, found.reason.rule.id) == (lane, "no")
+
+
+def test_a_rule_that_only_observes_is_noted_and_decides_nothing() -> None:
+    rules = parse_policy("version: 1\nrules:\n- {id: no, deny: {effect: write}}\n", "user.yaml", TOOLS)["rules"]
+    policy = Policy(**compile_policy([Bound("user", "user.yaml", rules, ROOT, ROOT, "observe")], home=HOME), levels={})
+    found = judged(policy, Touch("write", "/tmp/x"))
+    assert (found.decision.word, [each.rule.id for each in found.noted], found.lost) == ("allow", ["no"], ())
+
+
+@pytest.mark.parametrize(
+    ("tool", "expected"),
+    [(Judged("read", False), "allow"), (Judged("session", False), "allow"), (Judged("write", False), "ask"),
+     (SHELL, "allow")],
+)  # fmt: skip
+def test_a_review_of_changes_asks_about_tools_that_do_more_than_read(tool: Judged, expected: str) -> None:
+    policy = compiled(user="- {id: all, allow: {tool: Bash}}").replace(review="changes")
+    assert judged(policy, tool=tool, parts=(), context=CONTEXT.replace(mode="auto")).decision.word == expected
+
+
+def test_a_delegation_holds_until_the_moment_it_ends() -> None:
+    policy = compiled(enterprise=DELEGATED.replace("to: user", "to: user, until: 2023-11-20"), user=EXCEPTED)
+    (until,) = {row[REST][DELEGATE][1] for row in policy.rules if row[REST] and row[REST][DELEGATE]}
+    found = [judged(policy, WRITE, context=CONTEXT.replace(now=now)).decision.word for now in (until - 1, until)]
+    assert found == ["allow", "deny"]

@@ -6,7 +6,20 @@ import pytest
 
 from gateway.model.limits import limits_of
 from gateway.model.plan import FIXED, HIDDEN, READ, WRITE, Mount, Network, SandboxPlan
-from gateway.sandbox.mounts import BIND, COVER, LINK, MASK, PRIVATE, READ_ONLY, Step, inexpressible, is_device, steps
+from gateway.sandbox.mounts import (
+    BIND,
+    COVER,
+    LINK,
+    MASK,
+    PRIVATE,
+    PRIVATE_SIZE,
+    READ_ONLY,
+    Step,
+    inexpressible,
+    is_device,
+    private_size,
+    steps,
+)  # fmt: skip
 
 CASES = {
     "parents come before what lies in them": (
@@ -168,3 +181,10 @@ def test_what_no_file_system_of_our_own_can_have_is_said(plan: SandboxPlan, sent
 )
 def test_what_lies_with_the_devices_is_shown_as_one_but_for_shared_memory(step: Step, device: bool) -> None:
     assert is_device(step) == device
+
+
+@pytest.mark.parametrize(("disk", "memory", "most"), [(0, 0, PRIVATE_SIZE), (0, 5, 5), (7, 0, 7), (7, 5, 5), (5, 7, 5)])
+def test_a_private_folder_takes_no_more_than_the_least_of_the_bounds_that_there_are(
+    disk: int, memory: int, most: int
+) -> None:
+    assert private_size(limits_of({}).replace(disk=disk, memory=memory)) == most

@@ -735,6 +735,13 @@ GRANTED: dict[str, tuple[dict[str, Any], dict[str, Any], str, SandboxPlan]] = {
         )
         for kind in ("write", "delete", "read") for path in ("~/.cache", "~/.cache/**")
     },
+    **{
+        f"nor a file that must not be {kind}": (
+            denied(kind, "~/other/notes.txt", write=["~/other/notes.txt"]), {}, "npm test",
+            BASE.replace(withheld=(("setting `~/other/notes.txt`", FORBIDS_IT),)),
+        )
+        for kind in ("write", "delete")
+    },
     "nor a file that is hidden": (
         denied("read", "~/other/*", read=["~/other/notes.txt"]), {}, "npm test",
         BASE.replace(withheld=(("setting `~/other/notes.txt`", FORBIDS_IT),)),
@@ -814,6 +821,66 @@ def test_what_a_plan_grants_holds_and_withholds(planner, case: str) -> None:
     assert found == expected.replace(known=found.known, environment=found.environment)
 
 
+@pytest.mark.parametrize("mode", ["plan", "read_only"])
+def test_a_mode_that_changes_nothing_has_the_profile_s_files_to_read(planner, mode: str) -> None:
+    sandbox = {"read": [NOTES.replace(HOME, "~")], "write": ["~/.cache/**"]}
+    found = planner(profile(**sandbox), mode=mode).plan("Bash(npm test)")
+    assert found.mounts == mounts(Mount(NOTES, READ, False, SANDBOX))
+
+
+def test_a_contained_call_does_not_see_the_programs_that_a_rule_denies(planner) -> None:
+    held = {"allow": {"effect": ["code", "opaque"], "contained": True}}
+    opened = planner({"rules": [held, {"id": "no-tool", "deny": "Bash(tool *)"}]})
+    verdict = opened.gateway.check(RawCall("Bash", {"command": "./x"}), contains=lambda *_: "")
+    found = plan_of(verdict, profile_of({}), opened.surveyor.survey(verdict))
+    assert verdict.contained
+    assert [each for each in found.mounts if each.path.startswith("/usr/")] == [
+        Mount("/usr/local/bin/tool", HIDDEN, False, "no-tool")
+    ]
+
+
+def test_what_appears_while_a_call_runs_is_protected_but_for_what_it_was_judged_to_change(planner) -> None:
+    opened = planner()
+    names = (".git/hooks/new", ".git/hooks/pre-commit", ".env", "build/y")
+    found = {
+        call: [opened.surveyor.rule_on(opened.verdict(f"Bash({call})"), f"{ROOT}/{name}") for name in names]
+        for call in ("touch build/x", "cp README.md .git/hooks/pre-commit", "rm .git/hooks/new")
+    }
+    assert found == {
+        "touch build/x": [REPOSITORY, REPOSITORY, SECRETS, ""],
+        "cp README.md .git/hooks/pre-commit": [REPOSITORY, "", SECRETS, ""],
+        "rm .git/hooks/new": ["", REPOSITORY, SECRETS, ""],
+    }
+
+
+def test_each_verdict_has_the_protection_of_the_rules_that_count_for_it(planner) -> None:
+    rule = {"id": "later", "deny": {"effect": "write", "path": "a/**", "mode": "accept_edits"}}
+    opened = planner({"rules": [rule]})
+    call = parse_call_text(opened.gateway.registry, "Bash(ls)")
+    context = opened.gateway.context
+    verdicts = [opened.gateway.check(call, context.replace(mode=mode)) for mode in ("default", "accept_edits")]
+    surveyor, path = opened.surveyor, f"{ROOT}/a/one.txt"
+    assert [surveyor.protection(each).of(path).fixed for each in (*verdicts, verdicts[0])] == ["", "later", ""]
+    assert surveyor.protection(verdicts[0]) is surveyor.protection(verdicts[0])
+
+
+def test_hosts_that_rules_forbid_are_told_for_a_call_whatever_was_judged(planner) -> None:
+    rule = {"id": "no", "deny": {"effect": "connect", "host": "evil.example"}}
+    opened = planner({"rules": [rule]}, builtin=False)
+    refused, only = opened.surveyor.forbidden_hosts(opened.verdict("Bash(ls)"))
+    assert ([(each.host, each.rule) for each in refused], only) == ([("evil.example", "no")], ())
+
+
+def test_a_session_s_own_folder_is_hidden_in_what_a_call_sees(planner) -> None:
+    opened = planner()
+    context = opened.gateway.context.replace(scratch=f"{HOME}/other")
+    verdict = opened.gateway.check(parse_call_text(opened.gateway.registry, "Bash(grep -r x ~)"), context)
+    found = plan_of(verdict, profile_of(opened.gateway.loaded.settings), opened.surveyor.survey(verdict))
+    assert [each for each in found.mounts if each.rule == "gateway"] == [
+        Mount(f"{CACHE}/gateway", HIDDEN, True, "gateway"), Mount(f"{HOME}/other", HIDDEN, True, "gateway"),
+    ]  # fmt: skip
+
+
 @pytest.mark.parametrize("path", ["//opt", "//opt/**"])
 def test_programs_that_a_rule_hides_are_not_shown_and_that_is_told(planner, path: str) -> None:
     found = planner(denied("read", path), scene=with_files("/opt/x/tool"), environment={"PATH": "/opt/x:/usr/bin"})
@@ -831,7 +898,8 @@ def test_what_a_call_meets_when_it_changes_a_folder_is_what_is_known_in_it(plann
 
 def test_a_layer_is_that_of_the_project_wherever_in_it_the_call_starts(planner) -> None:
     _call, expected = CALLS["tests that a rule allows get the profile"]
-    assert planner(cwd=f"{ROOT}/src").plan("Bash(npm test)").layers == expected.layers
+    found = planner(cwd=f"{ROOT}/src").plan("Bash(npm test)")
+    assert (found.layers, found.mounts) == (expected.layers, expected.mounts)
 
 
 @pytest.mark.parametrize(
