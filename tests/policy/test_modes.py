@@ -182,6 +182,12 @@ ROWS: dict[str, tuple[Effect, Context, str]] = {
     "everybody's": (Touch("write", "/tmp/x"), context("default", False), "far_write"),
     "a workspace in a temporary folder": (Touch("write", "/tmp/p/a"), IN_TEMP, "near_write"),
     "what lies beside it there": (Touch("write", "/tmp/x"), IN_TEMP, "temp_write"),
+    "the workspace": (Touch("write", f"{ROOT}/a"), context("default", True), "near_write"),
+    "a folder whose name begins like the workspace's": (
+        Touch("write", f"{ROOT}-other/a"), context("default", True), "far_write"),
+    "also where that is only read": (Touch("read", f"{ROOT}-other/a"), context("default", True), "far_read"),
+    "all of a machine that is the workspace": (
+        Touch("write", "/a"), context("default", True).replace(root="/", workspace=("/",)), "near_write"),
     "the folder that it lies in": (Touch("delete", "/tmp"), IN_TEMP, "near_delete"),
 }  # fmt: skip
 

@@ -240,12 +240,15 @@ def test_an_ordinary_rule_covers_of_a_contained_call_what_it_covers_of_any() -> 
 def test_what_a_level_asks_about_is_answered_by_modes_that_ask_nobody(mode: str, expected: str) -> None:
     policy = compiled(user="- {id: other, allow: 'Bash(walk *)'}")
     found = judged(policy, tool=Judged("write", False), context=CONTEXT.replace(mode=mode), parts=())
-    assert found.decision.word == expected
+    assert (found.decision.word, found.reason.item) == (expected, 0)
 
 
 def test_a_rule_that_is_over_covers_no_call_that_only_runs_a_program() -> None:
     policy = compiled(user="- {id: runs, allow: 'Bash(run *)', expires: 2023-11-20}").replace(levels={"read": "ask"})
     (end,) = {row[EXPIRES] for row in policy.rules}
+    two = "- {id: over, allow: 'Bash(run *)', expires: 2023-11-10}\n- {id: stays, allow: 'Bash(run x)'}"
+    both = compiled(user=two).replace(levels={"read": "ask"})
+    assert judged(both, Exec("run", ("run", "x"))).reason.rule.id == "stays"
     found = [
         judged(policy, Exec("run", ("run", "x")), context=CONTEXT.replace(now=now)).decision.word
         for now in (end - 1, end, end + 1)
@@ -317,7 +320,7 @@ def test_what_is_not_understood_is_covered_by_a_rule_for_its_tool_alone(case: st
 )  # fmt: skip
 def test_a_rule_names_the_path_of_a_write_in_a_temporary_folder(when: str, path: str, named: bool) -> None:
     found = judged(compiled(user=f"- {{id: all, allow: {when}}}"), Touch("write", path))
-    assert (found.reason.rule.id, found.reason.named) == ("all", named)
+    assert (found.reason.rule.id, found.reason.named, found.reason.certain) == ("all", named, True)
 
 
 @pytest.mark.parametrize("lane", ["deny", "ask"])
@@ -340,7 +343,9 @@ def test_a_rule_that_only_observes_is_noted_and_decides_nothing() -> None:
 )  # fmt: skip
 def test_a_review_of_changes_asks_about_tools_that_do_more_than_read(tool: Judged, expected: str) -> None:
     policy = compiled(user="- {id: all, allow: {tool: Bash}}").replace(review="changes")
-    assert judged(policy, tool=tool, parts=(), context=CONTEXT.replace(mode="auto")).decision.word == expected
+    found = judged(policy, tool=tool, parts=(), context=CONTEXT.replace(mode="auto"))
+    assert found.decision.word == expected
+    assert [each.decision.word for each in found.outcomes] == ["allow", "ask"][: 1 + (expected == "ask")]
 
 
 def test_a_delegation_holds_until_the_moment_it_ends() -> None:
@@ -348,3 +353,13 @@ def test_a_delegation_holds_until_the_moment_it_ends() -> None:
     (until,) = {row[REST][DELEGATE][1] for row in policy.rules if row[REST] and row[REST][DELEGATE]}
     found = [judged(policy, WRITE, context=CONTEXT.replace(now=now)).decision.word for now in (until - 1, until)]
     assert found == ["allow", "deny"]
+
+
+def test_an_exception_that_only_observes_silences_nothing() -> None:
+    files = {"enterprise": (DELEGATED, "enforce"), "user": (EXCEPTED, "observe")}
+    stack = []
+    for layer, (rules, level) in files.items():
+        found = parse_policy(f"version: 1\nrules:\n{rules}\n", f"{layer}.yaml", TOOLS)["rules"]
+        stack.append(Bound(layer, f"{layer}.yaml", found, ROOT, ROOT, level))
+    verdict = judged(Policy(**compile_policy(stack, home=HOME), levels={}), WRITE)
+    assert (verdict.decision.word, verdict.reason.rule.id) == ("deny", "up")

@@ -12,7 +12,6 @@ from gateway.sandbox.mounts import (
     LINK,
     MASK,
     PRIVATE,
-    PRIVATE_SIZE,
     READ_ONLY,
     Step,
     inexpressible,
@@ -183,7 +182,7 @@ def test_what_lies_with_the_devices_is_shown_as_one_but_for_shared_memory(step: 
     assert is_device(step) == device
 
 
-@pytest.mark.parametrize(("disk", "memory", "most"), [(0, 0, PRIVATE_SIZE), (0, 5, 5), (7, 0, 7), (7, 5, 5), (5, 7, 5)])
+@pytest.mark.parametrize(("disk", "memory", "most"), [(0, 0, 1 << 30), (0, 5, 5), (7, 0, 7), (7, 5, 5), (5, 7, 5)])
 def test_a_private_folder_takes_no_more_than_the_least_of_the_bounds_that_there_are(
     disk: int, memory: int, most: int
 ) -> None:

@@ -746,6 +746,11 @@ GRANTED: dict[str, tuple[dict[str, Any], dict[str, Any], str, SandboxPlan]] = {
         denied("read", "~/other/*", read=["~/other/notes.txt"]), {}, "npm test",
         BASE.replace(withheld=(("setting `~/other/notes.txt`", FORBIDS_IT),)),
     ),
+    "who agrees to a change through a link has it where that leads": (
+        asked("write", "//srv/data/**"), {}, "sed -i s/a/b/ linked/table.csv",
+        BASE.replace(mounts=mounts(Mount("/srv/data", WRITE), Mount("/srv/data/.env", HIDDEN, False, SECRETS)),
+                     watched=("/srv/data",)),
+    ),
     "who agrees to a rule on both changes and losses has both": (
         asked(["write", "delete"], "a/one.txt"), {}, "rm a/one.txt",
         BASE.replace(mounts=mounts(Mount(f"{ROOT}/a", WRITE)), watched=(f"{ROOT}/a",)),
