@@ -18,10 +18,11 @@ import pytest
 import starting
 from leftovers import changed, contained_here, end_rooms, end_services, left
 from patience import patience
-from warmed import going_with_the_process, keep_policies, warm
+from warmed import going_with_the_process, keep_policies, packed_once, warm
 from workers import run as run_in_workers
 
 from gateway.api.gateway import Gateway
+from gateway.config import shipped
 from gateway.config.layers import PolicyFile
 from gateway.config.load import Options, policy_from
 from gateway.config.shipped import load_tools
@@ -30,6 +31,7 @@ from gateway.core.places import Places, packaged
 from gateway.host.frozen import world
 from gateway.judge.policy_tests import check_examples
 
+shipped._pack_descriptions = packed_once
 TESTS = Path(__file__).parent
 GOLDEN = TESTS / "golden"
 

@@ -18,6 +18,7 @@ import sys
 from importlib.util import find_spec
 from itertools import groupby
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import ownetc
 from fuzzing import THOROUGH
@@ -26,6 +27,9 @@ from warmed import warm
 
 from gateway.core.value import Value
 
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
 ROOT = Path(__file__).parents[1]
 _MARK = "@@ end of a command "
 _SECONDS = 170
@@ -33,6 +37,7 @@ _BLOCK = re.compile(r"^```(console|yaml) *([^\n]*)\n(.*?)^```$", re.MULTILINE | 
 _NAMED = re.compile(r"# ([~.]?[\w.-]*/[\w./-]+\.yaml)\n")
 # Words that mean the same without a shell, to commands that only look; the first line alone, where that is wanted.
 _WORD = r"""'[^']*'|"(?:[^"\\$`]|\\["\\])*"|[\w./=:@,+-]+"""
+_PYTHON = re.compile(rf"python (\w+\.py(?: (?:{_WORD}))*)")
 _PLAIN = re.compile(rf"gateway ((?:check|policy|commands|audit|why|--version)(?: (?:{_WORD}))*)( \| head -1)?")
 
 
@@ -126,7 +131,7 @@ class World:
 
     def _typed(self, texts: list[str], wrapper: list[str], cwd: Path, env: dict[str, str]) -> tuple[list[str], Path]:
         """What each line prints, and the folder in which the shell ends."""
-        lines = [f"{text}\nprintf '\\n%s\\n' '{_MARK}'" for text in texts]
+        lines = list(_lines(texts))
         done = subprocess.run(
             [*wrapper, "bash", "-c", "exec 2>&1 < /dev/null\n" + "\n".join([*lines, "pwd"])], cwd=cwd,
             env=self.environment | env, capture_output=True, timeout=_SECONDS, check=False, start_new_session=True,
@@ -144,6 +149,26 @@ class World:
     def _shown(self, text: str) -> str:
         text = text.replace(str(self.home), "~").strip("\n")
         return text + "\n" if text else ""
+
+
+def _lines(texts: list[str]) -> Iterator[str]:
+    """What bash is given of these: each with the mark of its end behind it. Programs in Python that stand beside each
+    other are run by one, if time is a concern: most of their time goes into what they import."""
+    for is_python, some in groupby(texts, lambda text: bool(_PYTHON.fullmatch(text))):
+        if is_python and not THOROUGH:
+            programs = [found[1] for text in some if (found := _PYTHON.fullmatch(text))]
+            yield f"python -c {shlex.quote(_SEVERAL)} " + " ".join(map(shlex.quote, programs))
+        else:
+            yield from (f"{text}\nprintf '\\n%s\\n' '{_MARK}'" for text in some)
+
+
+_SEVERAL = f"""\
+import runpy, shlex, sys
+for words in [shlex.split(each) for each in sys.argv[1:]]:
+    sys.argv = words
+    runpy.run_path(words[0], run_name="__main__")
+    print("\\n{_MARK}", flush=True)
+"""
 
 
 @functools.cache

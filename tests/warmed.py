@@ -11,8 +11,9 @@ import tempfile
 from contextlib import suppress
 from pathlib import Path
 
+from gateway.config import shipped
 from gateway.config.shipped import code_stamp, descriptions_stamp, load_descriptions, load_foreign, load_tools
-from gateway.core.cache import digest
+from gateway.core.cache import Cache, digest
 from gateway.core.places import Places
 
 
@@ -84,9 +85,23 @@ def compiled_once() -> Path:
 def _compile(cache: Path) -> None:
     cache.mkdir(mode=0o700, parents=True)
     where = Places("/nonexistent", "/nonexistent", "/nonexistent", str(cache), "/nonexistent")
-    load_tools(where)
-    load_descriptions(where).names()
-    load_foreign(where).names_for_rules()
+    packing, shipped._pack_descriptions = shipped._pack_descriptions, _pack_descriptions
+    try:
+        load_tools(where)
+        load_descriptions(where).names()
+        load_foreign(where).names_for_rules()
+    finally:
+        shipped._pack_descriptions = packing
+
+
+_pack_descriptions = shipped._pack_descriptions
+
+
+def packed_once() -> bytes:
+    """What `gateway.config.shipped` packs where nothing is kept: in tests, what was packed before. To compile all
+    descriptions takes more than a second."""
+    kept = Cache(str(compiled_once())).open_blocks("commands-" + digest([code_stamp(), descriptions_stamp()]))
+    return _pack_descriptions() if kept is None else kept.read(0, 1 << 30)
 
 
 def warm(cache: str | Path) -> str:

@@ -29,7 +29,7 @@ CALLS = [
 def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder to import from, with the package as a wheel holds it."""
     folder = tmp_path_factory.mktemp("site")
-    shutil.copytree(PACKAGE, folder / "gateway", ignore=shutil.ignore_patterns("__pycache__", "data"))
+    shutil.copytree(PACKAGE, folder / "gateway", ignore=shutil.ignore_patterns("data"))
     build(str(folder / "gateway" / "data"))
     return folder
 

@@ -16,14 +16,21 @@ if TYPE_CHECKING:
 
 @pytest.fixture(autouse=True)
 def as_before(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    enabled, was_frozen = gc.isenabled(), gc.get_freeze_count()
+    enabled = gc.isenabled()
     monkeypatch.setattr(uncollected, "_is_kept", False)
-    gc.unfreeze()  # what was frozen for other tests
+    yield
+    (gc.enable if enabled else gc.disable)()
+
+
+@pytest.fixture
+def unfrozen() -> Iterator[None]:
+    """With all as it is in a small program: what was frozen for other tests is so afterwards."""
+    was_frozen = gc.get_freeze_count()
+    gc.unfreeze()
     yield
     assert gc.get_freeze_count() == 0
     if was_frozen:
         gc.freeze()
-    (gc.enable if enabled else gc.disable)()
 
 
 def test_nothing_is_collected_inside_and_everything_later() -> None:
@@ -47,6 +54,7 @@ def test_an_error_leaves_no_trace() -> None:
     assert gc.isenabled()
 
 
+@pytest.mark.usefixtures("unfrozen")
 def test_what_was_made_counts_as_old() -> None:
     gc.enable()
     with Uncollected():
@@ -57,23 +65,17 @@ def test_what_was_made_counts_as_old() -> None:
 
 def test_what_is_kept_stays_so() -> None:
     gc.enable()
-    try:
-        keep()
-        before = gc.get_freeze_count()
-        with Uncollected():
-            kept = [[]]
-        assert (gc.get_freeze_count(), kept, gc.isenabled()) == (before, [[]], True)
-    finally:
-        gc.unfreeze()
+    keep()
+    before = gc.get_freeze_count()
+    with Uncollected():
+        kept = [[]]
+    assert (gc.get_freeze_count(), kept, gc.isenabled()) == (before, [[]], True)
 
 
 def test_what_others_froze_stays_frozen() -> None:
     gc.enable()
     gc.freeze()
-    try:
-        before = gc.get_freeze_count()
-        with Uncollected():
-            kept = [[]]
-        assert (gc.get_freeze_count(), kept) == (before, [[]])
-    finally:
-        gc.unfreeze()
+    before = gc.get_freeze_count()
+    with Uncollected():
+        kept = [[]]
+    assert (gc.get_freeze_count(), kept) == (before, [[]])

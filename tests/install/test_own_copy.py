@@ -11,7 +11,9 @@ from importlib.metadata import Distribution
 from pathlib import Path
 
 import pytest
+import starting
 from fuzzing import THOROUGH
+from warmed import warm
 
 from gateway.core.errors import ConfigError
 from gateway.install import own_copy
@@ -23,13 +25,14 @@ def home(tmp_path: Path) -> Path:
     made = tmp_path / "home"
     (made / "project/.git").mkdir(parents=True)
     (made / "project/.git/HEAD").write_text("ref: refs/heads/main\n")
+    warm(made / ".cache/gateway")
     return made
 
 
 def run(home: Path, *words: str, program: str = "", **env: str) -> subprocess.CompletedProcess[str]:
     argv = [program, *words] if program else [sys.executable, "-m", "gateway", *words]
     found = {"HOME": str(home), "PATH": "/usr/bin:/bin", "NO_COLOR": "1", **env}
-    return subprocess.run(
+    return starting.run(
         argv, cwd=home / "project", env=found, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False
     )
 

@@ -106,14 +106,18 @@ DAMAGES = {
 }
 
 
+@pytest.fixture(scope="module")
+def wanted(made: Place) -> Any:
+    """What the lines of all files come to."""
+    with pytest.MonkeyPatch.context() as patched:
+        return by_lines(patched, made.state, PRESENT, made.new)
+
+
 @pytest.mark.parametrize(
     ("damaged", "ending"),
     [(damaged, ending) for number, damaged in enumerate(DAMAGES) for ending in share(KEPT, 2, number)],
 )
-def test_damaged_columns_are_made_again(
-    place: Place, monkeypatch: pytest.MonkeyPatch, damaged: str, ending: str
-) -> None:
-    wanted = by_lines(monkeypatch, place.state, PRESENT, place.new)
+def test_damaged_columns_are_made_again(place: Place, wanted: Any, damaged: str, ending: str) -> None:
     compared(place.state, PRESENT, place.new, how="process")
     path = next(each for each in place.kept() if each.suffix == ending)
     path.write_bytes(DAMAGES[damaged](path.read_bytes()))

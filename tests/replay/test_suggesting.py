@@ -5,9 +5,10 @@ from __future__ import annotations
 import functools
 import random
 from pathlib import Path
+from typing import Any
 
 import pytest
-from fuzzing import share
+from fuzzing import THOROUGH, share
 from warmed import warm
 
 from gateway.approval.saved_rules import rule_id
@@ -35,6 +36,8 @@ suggested = functools.partial(suggested_somehow, how="process")
 compared = functools.partial(compared_somehow, how="process")
 CURL = 'allow: {exec: curl, effect: connect, direction: fetch, host: "example.com", port: 443}'
 YES, NO = True, False
+# All of it is tried below, on rules that other answers speak for.
+HARM, MORE_HARM = share(rule_trials.harm(), 8), share(rule_trials.MORE_HARM, 4)
 
 
 class Place:
@@ -84,12 +87,12 @@ class Place:
         self.config.mkdir(parents=True, exist_ok=True)
         (self.config / "policy.yaml").write_text(text, encoding="utf-8")
 
-    def suggested(self, **span: str) -> Suggested:
+    def suggested(self, **how: Any) -> Suggested:
         """What is suggested there; rules are tried on some of the calls that do harm, on all in a thorough run."""
-        some = share(rule_trials.harm(), 8)
         with pytest.MonkeyPatch.context() as patched:
-            patched.setattr(rule_trials, "harm", lambda: some)
-            return suggested(self.record, self.root, **span)
+            patched.setattr(rule_trials, "harm", lambda: HARM)
+            patched.setattr(rule_trials, "MORE_HARM", MORE_HARM)
+            return suggested(self.record, self.root, **how)
 
 
 @pytest.fixture
@@ -193,7 +196,7 @@ def test_what_is_stopped_much_later_says_nothing_of_a_yes(place: Place) -> None:
 
 
 def everywhere(place: Place) -> Suggested:
-    return suggested(place.record, place.root, everywhere=True)
+    return place.suggested(everywhere=True)
 
 
 def test_rules_for_all_projects_are_of_habits_and_refused_by_what_any_project_refused(place: Place) -> None:
@@ -274,7 +277,7 @@ CALLS = (
 @pytest.mark.parametrize("seed", share(range(8), of=8))
 def test_all_suggestions_together_end_what_is_promised_and_nothing_refused(place: Place, seed: int) -> None:
     draw = random.Random(seed)
-    calls = [draw.choice(CALLS).format(draw.choice("abc"), draw.choice("xy")) for _ in range(120)]
+    calls = [draw.choice(CALLS).format(draw.choice("abc"), draw.choice("xy")) for _ in range(120 if THOROUGH else 60)]
     place.answer(*((each, draw.choices((YES, NO, None), (20, 1, 3))[0]) for each in calls))
     found = suggested(place.record, place.root)
     text = "version: 1\nrules:\n" + "".join(f"  - id: {rule_id(each.text)}\n    {each.text}\n" for each in found.rules)
