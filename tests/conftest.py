@@ -7,6 +7,7 @@ import gc
 import json
 import os
 import re
+import shutil
 import signal
 import subprocess
 import sys
@@ -43,6 +44,13 @@ for _number in (signal.SIGINT, signal.SIGQUIT, signal.SIGHUP):
 # Compiling its modules anew is most of what a small program costs.
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 sys.dont_write_bytecode = False
+
+
+# A `python3` that is a script, which looks for the one to start, takes longer for that than programs of tests do: then
+# the Python that lies under this one comes first.
+_found, _under = shutil.which("python3"), Path(sys.executable).resolve().parent
+if _found is not None and Path(_found).read_bytes()[:2] == b"#!" and (_under / "python3").exists():
+    os.environ["PATH"] = f"{_under}{os.pathsep}{os.environ['PATH']}"
 
 
 # What a machine of CI has, or `scripts/test` installs there: a test that is not run for want of it has not been run
