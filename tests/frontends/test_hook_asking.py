@@ -49,6 +49,8 @@ class Asking(Running):
         """The line that is put into an agent's settings, started as the agent does it, and told of a command."""
         line = hook_lines(agent)("" if agent == "opencode" else canary.BEFORE[agent])
         line[line.index("--waits") + 1] = waits
+        if waits == "600":  # on a busy machine to decide takes longer than a person wants to wait
+            line += ["--deadline", f"{patience(10):.0f}"]
         process = subprocess.Popen(
             line, env=self.environment, cwd=self.project, text=True, start_new_session=True,
             stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
