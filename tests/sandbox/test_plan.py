@@ -746,6 +746,18 @@ GRANTED: dict[str, tuple[dict[str, Any], dict[str, Any], str, SandboxPlan]] = {
         denied("read", "~/other/*", read=["~/other/notes.txt"]), {}, "npm test",
         BASE.replace(withheld=(("setting `~/other/notes.txt`", FORBIDS_IT),)),
     ),
+    "a pattern that names no folder hides at any depth": (
+        profile(hide=["*.csv"]), with_files("src/deep/x.csv"), "ls",
+        BASE.replace(mounts=mounts(Mount(f"{ROOT}/src/deep/x.csv", HIDDEN, False, "sandbox.hide"))),
+    ),
+    "what lies beside a file that is deleted elsewhere is protected": (
+        {"rules": [{"id": "del", "allow": {"effect": "delete", "path": "//srv/data/table.csv"}}]}, {},
+        "rm /srv/data/table.csv",
+        BASE.replace(
+            mounts=mounts(Mount("/srv/data", WRITE, True, "del"), Mount("/srv/data/.env", HIDDEN, False, SECRETS)),
+            watched=("/srv/data",),
+        ),
+    ),
     "who agrees to a change through a link has it where that leads": (
         asked("write", "//srv/data/**"), {}, "sed -i s/a/b/ linked/table.csv",
         BASE.replace(mounts=mounts(Mount("/srv/data", WRITE), Mount("/srv/data/.env", HIDDEN, False, SECRETS)),
@@ -856,6 +868,25 @@ def test_what_appears_while_a_call_runs_is_protected_but_for_what_it_was_judged_
         "cp README.md .git/hooks/pre-commit": [REPOSITORY, "", SECRETS, ""],
         "rm .git/hooks/new": ["", REPOSITORY, SECRETS, ""],
     }
+
+
+def test_what_is_looked_at_around_a_call_are_the_names_that_it_was_not_judged_to_change(planner) -> None:
+    opened = planner()
+    found = {
+        call: {
+            each.path.removeprefix(f"{ROOT}/") for each in opened.surveyor.marks(opened.verdict(f"Bash({call})"), ROOT)
+        }
+        for call in ("touch build/x", "cp README.md .vscode/settings.json")
+    }
+    assert found["touch build/x"] == {
+        ".env", ".envrc", ".git", ".git/config", ".git/hooks", ".vscode/settings.json", "config/.env.production",
+    }  # fmt: skip
+    assert found["touch build/x"] - found["cp README.md .vscode/settings.json"] == {".vscode/settings.json"}
+
+
+def test_files_that_look_like_secrets_are_found_below_some_folders(planner) -> None:
+    found = planner(USER, scene=SECRETIVE).surveyor.secret_files((ROOT,))
+    assert {f"{ROOT}/certs/dev.pem", f"{ROOT}/prod.tfvars", f"{ROOT}/run.log"} <= set(found)
 
 
 def test_each_verdict_has_the_protection_of_the_rules_that_count_for_it(planner) -> None:

@@ -16,7 +16,7 @@ from gateway.shell.reading import read as read_text
 
 BASH = shutil.which("bash") or ""
 HOME = "/home/dev"
-SETTING = "V=val; W='two words'; E=; G='x*'; "
+SETTING = "V=val; W='two words'; E=; G='x*'; T=' t '; "
 ENV = {"HOME": HOME, "PATH": "/nonexistent", "LC_ALL": "C.UTF-8"}
 
 pytestmark = pytest.mark.skipif(not BASH, reason="bash is not installed")
@@ -44,6 +44,7 @@ WORDS = [
     "{e..a..2}", "{1..a}", "{1..}", "{..1}", "{1..2..3..4}", "{1..2..0}", "x{1..2}{a,b}", "{1..3}.{a,b}", "{~,~/x}",
     "{$V,b}", "${V}{a,b}", "{a,b}$V", "a{b,c}'{d,e}'", "{a,b}/{c,d}.py", "{\\a,b}", "{a,b}=c", "a={b,c}", "$'{'a,b}",
     "{{1..2},{a,b}}", "{a,b}{", "}{a,b}", "{a..c}{1..2}", "--x={a,b}", "{+1..3}", "{1..3",
+    "{9223372036854775806..9223372036854775808}", "{1..9223372036854775808..9223372036854775807}",
     # Tildes.
     "~", "~/", "~/x", "~/'x y'", "'~'", "\\~", '"~"', "a~", "~'/x'", "~\\/x", "x=~", "x=~/y", "x=a:~", "--x=~/y",
     "a:~",
@@ -51,6 +52,7 @@ WORDS = [
     # Known variables.
     "$V", "${V}", '"$V"', '"${V}"', "a$V", "a${V}b", "$V$V", "$W", '"$W"', "a$W", "${W}b", "a$W'b c'", "$E", '"$E"',
     "a$E",
+    "$T", "$T'b'", "a$T'b'", "a$T", "$T$T", '"$T"b', "$V$T$V", "$E$T$E",
     "$E$V", "$E''", "'$V'", "\\$V", '"\\$V"', "$Vx", "${V}x", '"$V x"', "$W$W", "$E $V", "$", "a$", '"$"', "$ a",
     "$V$",
     "${V:-x}", "${V-x}", "${E:-x}", "$%", "$.", '"$ "',
@@ -64,7 +66,7 @@ WORDS = [
 SCRIPT = r"""
 probe() { printf '%s\0' "$#" "$@"; }
 for text in "$@"; do
-  case ${text//'${'[VWE]'}'} in
+  case ${text//'${'[VWET]'}'} in
     *'${'*) ( eval "$text" 2>/dev/null ) ;; # which may end the shell, as a bad substitution does
     *) eval "$text" 2>/dev/null ;;
   esac

@@ -37,6 +37,7 @@ SILENT_LOSSES = [  # forms in which the grammar alone shows no error and no comm
     "export A=1 |& b -n\nrm x",
 ]
 SEQUENCES = [
+    '[[ "a\\"b" && $(rm x) ]]', '[[ "a\\" $(rm x)" ]]', '[[ a == "\\"" ]] && rm x', '[[ "\\"" ]]; rm x',
     "true && rm x", "false || rm x", "true & rm x", "true |& rm x", "true | rm x", "true # it's\nrm x # it's",
     "(rm x)", "{ rm x; }", "if rm x; then :; fi", "if :; then rm x; fi", "for i in $(rm x); do :; done",
     "case a in $(rm x)) ;; esac", "case a in b) rm x;; esac", "select i in a; do rm x; done",
@@ -71,6 +72,7 @@ def test_the_hidden_command_is_found(read, text):
 UNDECIDABLE = [
     "$x rm", "${x:-rm} y", "$(echo rm) y", "`echo rm` y", "$BASH -c 'rm x'", "set -- rm $y; $@ x",
     "read c <<< rm; $c x", "${!a} rm", "$_ rm", "coproc rm x", "coproc X { rm x; }", "x='a[$(rm x)]'; echo $((x))",
+    "x='a[$(rm x)]'; echo $((${x#z}))", "x='a[$(rm x)]'; echo $((${x:-1} + 1))",
     "x='a[$(rm x)]'; let x", "declare -i x='a[$(rm x)]'", "[[ -v 'a[$(rm x)]' ]]", "test -v 'a[$(rm x)]'",
     "[ -v 'a[$(rm x)]' ]", "printf -v 'a[$(rm x)]' y", "read 'a[$(rm x)]'", "unset 'a[$(rm x)]'",
     "x='a[$(rm x)]'; [[ $x -eq 1 ]]", "x='a[$(rm x)]'; echo ${s:x}", "x='a[$(rm x)]'; echo ${a[x]}",
