@@ -232,7 +232,7 @@ def test_an_ordinary_rule_covers_of_a_contained_call_what_it_covers_of_any() -> 
         user="""- {id: code, allow: {effect: code, contained: true}}
 - {id: system, allow: {effect: system}}"""
     )
-    found = contained(policy, Code("make", ("make",), "x"), System("install", "vim"))
+    found = contained(policy, Code("make", ("make",), "x"), System("service", "start x"))
     assert [each.reason.rule.id for each in found.outcomes] == ["code", "system"]
 
 

@@ -838,6 +838,26 @@ def test_what_a_plan_grants_holds_and_withholds(planner, case: str) -> None:
     assert found == expected.replace(known=found.known, environment=found.environment)
 
 
+@pytest.mark.parametrize("kind", ["other", "file", "dir"])
+def test_a_socket_of_the_profile_is_shown_by_its_name_and_what_is_none_is_not(
+    planner, kind: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = f"{HOME}/{kind}.sock"
+    opened = planner(profile(sockets=[f"~/{kind}.sock"]), scene=with_files(path), environment={"SSH_AUTH_SOCK": path})
+    look = type(opened.gateway.host).path
+
+    def looked(host: Any, asked: str) -> Any:
+        found = look(host, asked)
+        return found.replace(kind=kind) if asked == path else found
+
+    monkeypatch.setattr(type(opened.gateway.host), "path", looked)
+    found = opened.plan("Bash(npm test)")
+    shown = [each for each in found.mounts if each.path == path]
+    assert (shown, path in dict(found.environment).values()) == (
+        ([Mount(path, READ, False, SANDBOX)], True) if kind == "other" else ([], False)
+    )
+
+
 @pytest.mark.parametrize("mode", ["plan", "read_only"])
 def test_a_mode_that_changes_nothing_has_the_profile_s_files_to_read(planner, mode: str) -> None:
     sandbox = {"read": [NOTES.replace(HOME, "~")], "write": ["~/.cache/**"]}

@@ -74,6 +74,7 @@ UNDECIDABLE = [
     "read c <<< rm; $c x", "${!a} rm", "$_ rm", "coproc rm x", "coproc X { rm x; }", "x='a[$(rm x)]'; echo $((x))",
     "x='a[$(rm x)]'; echo $((${x#z}))", "x='a[$(rm x)]'; echo $((${x:-1} + 1))",
     "x='a[$(rm x)]'; let x", "declare -i x='a[$(rm x)]'", "[[ -v 'a[$(rm x)]' ]]", "test -v 'a[$(rm x)]'",
+    "[ $y 'a[$(rm x)]' ]", "test $y 'a[$(rm x)]'",
     "[ -v 'a[$(rm x)]' ]", "printf -v 'a[$(rm x)]' y", "read 'a[$(rm x)]'", "unset 'a[$(rm x)]'",
     "x='a[$(rm x)]'; [[ $x -eq 1 ]]", "x='a[$(rm x)]'; echo ${s:x}", "x='a[$(rm x)]'; echo ${a[x]}",
     "x='$(rm x)'; echo \"${x@P}\"", "x='$(rm x)'; echo ${x@P}", "${ rm x; }", "${| rm x; }", "echo ${ rm x; }",
