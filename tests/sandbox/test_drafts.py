@@ -141,5 +141,5 @@ def test_nothing_that_lays_no_layers_holds_such_a_call() -> None:
 
 
 def test_nothing_is_laid_where_nobody_has_made_room_for_it() -> None:
-    with pytest.raises(SandboxError, match="nobody has made room"):
+    with pytest.raises(SandboxError, match="no layer was prepared"):
         laid(plan_of())
