@@ -16,12 +16,12 @@ from fido2.utils import websafe_decode, websafe_encode
 from fido2.webauthn import AttestationObject, AttestedCredentialData, AuthenticatorData, CollectedClientData
 
 from gateway.approval.page_wire import digest_of, line_of, message_of
-from gateway.frontends.console.afar.app import Afar
-from gateway.frontends.console.afar.people import People
-from gateway.frontends.console.afar.sign_in import COOKIE, SignIns
-from gateway.frontends.console.afar.telling import Telling
 from gateway.frontends.console.guard import Guard
 from gateway.frontends.console.question_queue import Desk
+from gateway.frontends.console.remote.app import Afar
+from gateway.frontends.console.remote.people import People
+from gateway.frontends.console.remote.sign_in import COOKIE, SignIns
+from gateway.frontends.console.remote.telling import Telling
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

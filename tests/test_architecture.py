@@ -176,8 +176,9 @@ def test_a_package_imports_only_packages_that_stand_before_it() -> None:
 # Who loads modules by names that no import statement shows: each from a table of its own, or a package's own modules.
 # A verdict's words are made above it, and loaded only for whoever reads them.
 LOADED_BY_NAME = {
-    "__init__.py", "agents/__init__.py", "calls/handlers.py", "calls/hooks/reach.py", "commands/special/__init__.py",
-    "frontends/cli/app.py", "frontends/service/answering.py", "install/agents.py", "model/verdict.py",
+    "__init__.py", "agents/__init__.py", "calls/handlers.py", "calls/hooks/transport.py",
+    "commands/special/__init__.py", "frontends/cli/app.py",
+    "frontends/service/answering.py", "install/agents.py", "model/verdict.py",
     "replay/columns.py", "replay/on_ray.py", "sandbox/backends/choose.py",
 }  # fmt: skip
 

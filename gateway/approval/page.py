@@ -303,7 +303,7 @@ class Asked:
 
 class Remote(Page):
     """People who answer from elsewhere, through the console of this user, if it is set up for that
-    (`gateway.frontends.console.afar`)."""
+    (`gateway.frontends.console.remote`)."""
 
     name = "remote"
     at = (ELSEWHERE,)

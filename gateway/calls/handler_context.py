@@ -5,8 +5,8 @@ from __future__ import annotations
 import os
 
 from gateway.calls.attended import asking_of
-from gateway.calls.own_changes import with_own_changes
 from gateway.calls.saving import recording_of
+from gateway.calls.session_changes import with_own_changes
 from gateway.calls.work import Work
 from gateway.core.errors import GatewayError
 from gateway.model.changes import ASK

@@ -18,7 +18,7 @@ from gateway.api.gateway import Gateway
 from gateway.approval.base import Decided
 from gateway.approval.callback import Callback
 from gateway.calls.containing import cannot_contain
-from gateway.calls.own_changes import PLACE
+from gateway.calls.session_changes import PLACE
 from gateway.config.load import Options
 from gateway.core.cancel import Cancel
 from gateway.core.errors import ConfigError, StoreError

@@ -62,8 +62,8 @@ EXTRAS = {
     "adapters.openai_agents": {"agents"},
     "adapters.pydantic_ai": {"pydantic_ai", "pydantic_core"},
     "adapters.smolagents": {"smolagents"},
-    "frontends.console.afar.passkeys": {"fido2"},
-    "frontends.console.afar.push": {"http_ece", "jwt"},
+    "frontends.console.remote.passkeys": {"fido2"},
+    "frontends.console.remote.push": {"http_ece", "jwt"},
     "frontends.editor.server": {"lsprotocol", "pygls"},
 }
 

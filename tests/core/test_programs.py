@@ -39,7 +39,7 @@ STARTS = {
     "sandbox/spawn.py": (1, "a backend's program, from `trusted_program`, and in it the call"),
     "sandbox/session.py": (1, "the call itself, by /bin/sh, where policy permits no sandbox at all"),
     "sandbox/launched/command.py": (2, "the call itself, inside of its sandbox"),
-    "calls/hooks/reach.py": (1, "a hook that a person's own policy names, from `persons_program`"),
+    "calls/hooks/transport.py": (1, "a hook that a person's own policy names, from `persons_program`"),
     "calls/fetching.py": (2, "looked at alone, not started: by which Python the pip runs that the call will start"),
     "frontends/doctor_agents.py": (1, "hook lines as they stand in settings, and a person's agents, for their version"),
     "install/live.py": (1, "a person's own agent, from `persons_program`"),

@@ -116,7 +116,7 @@ def tell_after(found: Sequence[Hook], event: str, life: InProgress) -> Answers:
 
 def _ask(hook: Hook, given: dict[str, Any], life: InProgress) -> Said:
     """Its answer. Raises HookError for whatever is none; what it says can be shown."""
-    from gateway.calls.hooks.reach import (
+    from gateway.calls.hooks.transport import (
         asked_by_http,
         asked_confined,
         asked_program,

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from gateway.calls.own_changes import PLACE
+from gateway.calls.session_changes import PLACE
 from gateway.config.load import Options
 from gateway.core.errors import ConfigError, Problem, StoreError
 from gateway.core.plainjson import loads

@@ -75,7 +75,7 @@ def _keep(name: str) -> int:
     from getpass import getpass
 
     from gateway.core.places import DESK_FOLDER, places
-    from gateway.frontends.console.afar import secrets
+    from gateway.frontends.console.remote import secrets
 
     kept = os.path.join(places().state, DESK_FOLDER)
     secrets.path_of(kept, name)

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     import socket
     from collections.abc import Callable
 
-    from gateway.frontends.console.afar.elsewhere import Elsewhere
+    from gateway.frontends.console.remote.elsewhere import Elsewhere
     from gateway.frontends.console.tokens import Tokens
 
 _OPENER_SECONDS = 30.0  # how long the file that a browser is sent to lies there

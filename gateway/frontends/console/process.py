@@ -25,9 +25,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
     from typing import Any
 
-    from gateway.frontends.console.afar.elsewhere import Elsewhere
     from gateway.frontends.console.opening import Wanted
     from gateway.frontends.console.question_queue import Waiting
+    from gateway.frontends.console.remote.elsewhere import Elsewhere
     from gateway.frontends.console.sources import Sources
 
 _MOST_CONNECTIONS = 64
@@ -56,7 +56,7 @@ def serve(
     listening = [_listening(wanted.port)]
     try:
         if remote is not None:
-            from gateway.frontends.console.afar.elsewhere import Elsewhere
+            from gateway.frontends.console.remote.elsewhere import Elsewhere
 
             listening.append(_listening(remote.get("port", PORT)))
             served.remote = Elsewhere(folder, remote, desk, say)

@@ -10,11 +10,11 @@ from gateway.model.decision import LAYERS
 from gateway.policy.lint.clauses import Clause, Finding, ToolTraits, active, clauses_of, is_expired
 from gateway.policy.lint.coverage import Cover, comparable, covered
 from gateway.policy.lint.expressions import expressions
+from gateway.policy.lint.inert_parts import empty_exceptions, silent_modes
 from gateway.policy.lint.overbroad import too_wide
 from gateway.policy.lint.paths import surprising
 from gateway.policy.lint.secret_reads import reaching
 from gateway.policy.lint.unmatchable import never
-from gateway.policy.lint.unreached import empty_exceptions, silent_modes
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -12,7 +12,7 @@ from contextlib import suppress
 from time import time_ns
 
 from gateway.core.value import Value
-from gateway.sandbox.after.put_back import latest, note
+from gateway.sandbox.after.restored_names import latest, note
 from gateway.sandbox.base import SandboxError
 from gateway.sandbox.real_paths import at, where_is
 

@@ -12,8 +12,8 @@ import stat
 from contextlib import suppress
 from time import strftime, time_ns
 
-from gateway.sandbox.after.give_back import give_back, is_old
 from gateway.sandbox.after.reopen import Reopened, grant
+from gateway.sandbox.after.restoring import give_back, is_old
 from gateway.sandbox.real_paths import at
 
 TYPE_CHECKING = False

@@ -14,7 +14,7 @@ from contextlib import closing, suppress
 
 from gateway.core.places import CHECKOUT
 from gateway.sandbox.base import SandboxError
-from gateway.sandbox.rights import packed
+from gateway.sandbox.fd_passing import packed
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

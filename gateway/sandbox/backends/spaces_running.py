@@ -9,8 +9,8 @@ import threading
 
 from gateway.core import plain_signal as signal
 from gateway.sandbox.base import SandboxError
+from gateway.sandbox.fd_passing import unpacked
 from gateway.sandbox.first_process import OfProcess1, astray
-from gateway.sandbox.rights import unpacked
 from gateway.sandbox.spawn import children, open_process, send
 
 TYPE_CHECKING = False

@@ -13,8 +13,8 @@ import struct
 
 from gateway.sandbox.changes.closed_folders import is_closed, reached
 from gateway.sandbox.changes.looking import look
+from gateway.sandbox.changes.path_views import Seen
 from gateway.sandbox.changes.places import Places
-from gateway.sandbox.changes.seen import Seen
 from gateway.sandbox.changes.state import FOLDER, LINK
 from gateway.sandbox.syscalls import ABSENT, MACHINES, NUMBERS
 

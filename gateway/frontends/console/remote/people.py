@@ -11,7 +11,7 @@ from typing import Any
 from gateway.core.cache import replace_whole
 from gateway.core.errors import ConfigError, Problem
 from gateway.core.value import Value
-from gateway.frontends.console.afar.private_files import read_private
+from gateway.frontends.console.remote.private_files import read_private
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

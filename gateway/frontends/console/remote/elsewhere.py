@@ -6,10 +6,10 @@ from time import monotonic
 from typing import TYPE_CHECKING, Any
 
 from gateway.approval.terminal import user
-from gateway.frontends.console.afar.app import Afar
-from gateway.frontends.console.afar.people import People
-from gateway.frontends.console.afar.sign_in import SignIns
-from gateway.frontends.console.afar.telling import Telling
+from gateway.frontends.console.remote.app import Afar
+from gateway.frontends.console.remote.people import People
+from gateway.frontends.console.remote.sign_in import SignIns
+from gateway.frontends.console.remote.telling import Telling
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping

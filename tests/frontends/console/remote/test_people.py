@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from gateway.core.errors import ConfigError
-from gateway.frontends.console.afar.people import FILE, MOST_EACH, MOST_PEOPLE, Browser, Passkey, People, Person
+from gateway.frontends.console.remote.people import FILE, MOST_EACH, MOST_PEOPLE, Browser, Passkey, People, Person
 
 
 @pytest.fixture

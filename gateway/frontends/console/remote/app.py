@@ -12,25 +12,25 @@ from starlette.responses import HTMLResponse, JSONResponse, PlainTextResponse, R
 from starlette.routing import Route
 
 from gateway.approval.page_wire import ELSEWHERE
-from gateway.frontends.console.afar.passkeys import SIGN_IN, Passkeys
-from gateway.frontends.console.afar.people import Browser
-from gateway.frontends.console.afar.push import is_key, is_service
-from gateway.frontends.console.afar.sign_in import COOKIE, IDLE_SECONDS, PASSKEY, SignIns
 from gateway.frontends.console.files import AFAR_FILES, WORKER, afar_assets
 from gateway.frontends.console.nodes import data
 from gateway.frontends.console.pages.frame import afar_document
 from gateway.frontends.console.pages.pending import elsewhere
 from gateway.frontends.console.question_queue import CHOICES
+from gateway.frontends.console.remote.passkeys import SIGN_IN, Passkeys
+from gateway.frontends.console.remote.people import Browser
+from gateway.frontends.console.remote.push import is_key, is_service
+from gateway.frontends.console.remote.sign_in import COOKIE, IDLE_SECONDS, PASSKEY, SignIns
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Mapping
 
     from starlette.requests import Request
 
-    from gateway.frontends.console.afar.people import People, Person
-    from gateway.frontends.console.afar.sign_in import Session
-    from gateway.frontends.console.afar.telling import Telling
     from gateway.frontends.console.question_queue import Desk
+    from gateway.frontends.console.remote.people import People, Person
+    from gateway.frontends.console.remote.sign_in import Session
+    from gateway.frontends.console.remote.telling import Telling
 
     Answering = Callable[[Session, Person, dict[str, Any]], Awaitable[Response]]
 

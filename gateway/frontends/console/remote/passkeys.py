@@ -24,12 +24,12 @@ from fido2.webauthn import (
 )
 
 from gateway.core.value import Value
-from gateway.frontends.console.afar.people import Passkey
+from gateway.frontends.console.remote.people import Passkey
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from gateway.frontends.console.afar.people import People, Person
+    from gateway.frontends.console.remote.people import People, Person
 
 CHALLENGE_SECONDS = 120.0
 SIGN_IN = "sign in"

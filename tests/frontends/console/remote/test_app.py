@@ -9,8 +9,8 @@ import pytest
 from elsewhere import ORIGIN, Passkey, World, entered
 
 from gateway.frontends.console import question_queue as desks
-from gateway.frontends.console.afar.passkeys import CHALLENGE_SECONDS
-from gateway.frontends.console.afar.sign_in import ADDING_SECONDS, CODE_SECONDS, COOKIE, IDLE_SECONDS, MOST_WRONG
+from gateway.frontends.console.remote.passkeys import CHALLENGE_SECONDS
+from gateway.frontends.console.remote.sign_in import ADDING_SECONDS, CODE_SECONDS, COOKIE, IDLE_SECONDS, MOST_WRONG
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

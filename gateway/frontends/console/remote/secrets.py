@@ -7,7 +7,7 @@ import re
 
 from gateway.core.cache import replace_whole
 from gateway.core.errors import ConfigError, Problem
-from gateway.frontends.console.afar.private_files import read_private
+from gateway.frontends.console.remote.private_files import read_private
 from gateway.spec.remote import SECRET_NAME
 
 FOLDER = "secrets"

@@ -12,7 +12,7 @@ import pytest
 from elsewhere import ORIGIN, question
 
 from gateway.audit.redact import Redactor
-from gateway.frontends.console.afar import notices
+from gateway.frontends.console.remote import notices
 
 KEY = b"k" * 32
 SECRET = "whsec_" + base64.b64encode(KEY).decode()

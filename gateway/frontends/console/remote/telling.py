@@ -14,16 +14,16 @@ from gateway.calls.outgoing import RequestError
 from gateway.core.cache import replace_whole
 from gateway.core.errors import ConfigError, Problem
 from gateway.core.value import Value
-from gateway.frontends.console.afar import notices, push, secrets
-from gateway.frontends.console.afar.private_files import read_private
-from gateway.frontends.console.afar.sending import send
+from gateway.frontends.console.remote import notices, push, secrets
+from gateway.frontends.console.remote.private_files import read_private
+from gateway.frontends.console.remote.sending import send
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from gateway.frontends.console.afar.notices import Notice, Sent
-    from gateway.frontends.console.afar.people import People
     from gateway.frontends.console.question_queue import Waiting
+    from gateway.frontends.console.remote.notices import Notice, Sent
+    from gateway.frontends.console.remote.people import People
 
     Make = Callable[[int], Sent]
 

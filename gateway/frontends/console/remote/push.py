@@ -18,12 +18,12 @@ from cryptography.hazmat.primitives.serialization import (
     load_pem_private_key,
 )
 
-from gateway.frontends.console.afar.notices import Sent
+from gateway.frontends.console.remote.notices import Sent
 from gateway.tools.paths import UnclearError
 from gateway.tools.urls import parse
 
 if TYPE_CHECKING:
-    from gateway.frontends.console.afar.people import Browser
+    from gateway.frontends.console.remote.people import Browser
 
 # Whoever may sign in says where his browser is told: at a push service, and nowhere else.
 SERVICES = (

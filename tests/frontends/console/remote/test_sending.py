@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from gateway.calls.outgoing import RequestError
-from gateway.frontends.console.afar import sending
-from gateway.frontends.console.afar.notices import Sent
+from gateway.frontends.console.remote import sending
+from gateway.frontends.console.remote.notices import Sent
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

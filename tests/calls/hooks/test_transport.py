@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from gateway.calls.hooks.reach import _alone
+from gateway.calls.hooks.transport import _alone
 from gateway.calls.output import Output, Text
 from gateway.core.errors import ConfigError
 from gateway.model.call import RawCall
@@ -109,7 +109,7 @@ def test_a_projects_address_is_asked_only_where_the_agent_may_send_to(
         asked.append(url)
         return type("Reply", (), {"status": 204, "elsewhere": "", "cut": False, "body": b""})()
 
-    monkeypatch.setattr("gateway.calls.hooks.reach.request", request)
+    monkeypatch.setattr("gateway.calls.hooks.transport.request", request)
     hook = {"http": {"url": "https://hooks.example/x"}}
     ground.says({"hooks": [{"id": "theirs", "event": "before_call", **hook}]}, layer="project")
     digest = ground.open().loaded.project_digest

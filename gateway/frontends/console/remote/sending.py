@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Any
 
-    from gateway.frontends.console.afar.notices import Sent
+    from gateway.frontends.console.remote.notices import Sent
 
 SECONDS = 10.0
 MOST_ANSWER = 16 << 10

@@ -17,15 +17,15 @@ from elsewhere import ORIGIN, question
 
 from gateway.calls.outgoing import Reply, RequestError
 from gateway.core.errors import ConfigError
-from gateway.frontends.console.afar import push, secrets, telling
-from gateway.frontends.console.afar.people import Browser, People
 from gateway.frontends.console.question_queue import Waiting
+from gateway.frontends.console.remote import push, secrets, telling
+from gateway.frontends.console.remote.people import Browser, People
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-    from gateway.frontends.console.afar.notices import Sent
+    from gateway.frontends.console.remote.notices import Sent
 
 KEY = "whsec_" + base64.b64encode(b"k" * 32).decode()
 
