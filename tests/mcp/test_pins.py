@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import subprocess
 import threading
 from pathlib import Path
 from typing import Any
@@ -11,6 +12,7 @@ from typing import Any
 import pytest
 from attended import at_terminal
 from fuzzing import share
+from inprocess import called
 from wired import ERAS, text_of
 
 from gateway.core.errors import ConfigError
@@ -179,6 +181,12 @@ def says(place: Any, *tools: dict[str, Any]) -> None:
     (place.project / "tools.json").write_text(json.dumps(tools), encoding="utf-8")
 
 
+def of_pins(place: Any, *words: str) -> subprocess.CompletedProcess[str]:
+    """What `gateway mcp pins` says, in this process."""
+    done = called(["mcp", "pins", *words], place.project, place.environment)
+    return subprocess.CompletedProcess(done.args, done.returncode, done.stdout.decode(), done.stderr.decode())
+
+
 @pytest.fixture
 def pinned(confined: Any) -> Any:
     says(confined, ECHO, OTHER)
@@ -197,11 +205,11 @@ def test_a_tool_that_changed_is_hidden_and_refused_until_a_person_accepts_it(pin
     assert refused["isError"]
     assert "gateway mcp pins accept docs" in text_of(refused)
     client.until(lambda: any("echo of docs is hidden" in line for line in client.stderr))
-    listed = pinned.run("mcp", "pins", "list")
+    listed = of_pins(pinned, "list")
     assert "waits: changed" in listed.stdout
-    digest = json.loads(pinned.run("mcp", "pins", "list", "docs", "--json").stdout)["waiting"]["docs"]
+    digest = json.loads(of_pins(pinned, "list", "docs", "--json").stdout)["waiting"]["docs"]
     assert digest in listed.stdout
-    assert pinned.run("mcp", "pins", "accept", "docs", "echo", "--yes", digest).stdout == "accepted docs echo\n"
+    assert of_pins(pinned, "accept", "docs", "echo", "--yes", digest).stdout == "accepted docs echo\n"
     assert set(client.tools()) == {"echo", "fail"}
     assert client.text("echo", text="x") == "x"
 
@@ -211,9 +219,9 @@ def test_nobody_but_a_person_who_saw_it_accepts_what_waits(pinned) -> None:
     assert set(client.tools()) == {"echo", "fail"}
     says(pinned, CHANGES["a changed description"], OTHER)
     assert set(client.tools()) == {"fail"}
-    unasked = pinned.run("mcp", "pins", "accept", "docs", "echo")
+    unasked = of_pins(pinned, "accept", "docs", "echo")
     assert (unasked.returncode, "at a terminal" in unasked.stderr) == (2, True)
-    wrong = pinned.run("mcp", "pins", "accept", "docs", "echo", "--yes", "0" * 64)
+    wrong = of_pins(pinned, "accept", "docs", "echo", "--yes", "0" * 64)
     assert (wrong.returncode, "--yes must be the digest of what waits" in wrong.stderr) == (2, True)
     assert set(client.tools()) == {"fail"}
 
