@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 
-from gateway.frontends.junit import document, suite
 from gateway.frontends.sarif import Result, RuleText, sarif
 from gateway.replay.symbolic import NARROWER, WIDER
 
@@ -30,6 +29,8 @@ def comparison_data(found: Comparison) -> dict[str, Any]:
 
 def comparison_junit(found: Comparison) -> str:
     """A suite for each kind of change, a failing case for each group; one case that passes where nothing changes."""
+    from gateway.frontends.junit import document, suite  # lazy: the standard library's XML brings much along
+
     suites = []
     for kind in (WIDER, NARROWER):
         cases = [

@@ -7,20 +7,23 @@ import os
 import signal
 import subprocess
 import sys
+import tempfile
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
-import starting
+from fuzzing import THOROUGH
+from inprocess import called
 from patience import patience
 
 from gateway.core.command_lines import client_line
 from gateway.frontends.hook_process import decide
 
-from .conftest import ALLOWED, DENIED
+from .conftest import ALLOWED, DENIED, Home
 
 if TYPE_CHECKING:
-    from .conftest import Home
+    from collections.abc import Iterator
 
 pytestmark = pytest.mark.usefixtures("linux")
 COMMANDS = [
@@ -38,15 +41,29 @@ def test_the_first_hook_starts_it_and_the_next_ones_use_it(home: Home) -> None:
     assert home.services() == [pid]
 
 
+@pytest.fixture(scope="module")
+def served() -> Iterator[Home]:
+    """One that serves, for questions that change nothing."""
+    made = Home(Path(tempfile.mkdtemp(prefix="gw-", dir="/tmp")).resolve())
+    try:
+        made.serve()
+        yield made
+    finally:
+        made.close()
+
+
 @pytest.mark.parametrize("agent", ["claude", "codex", "gemini", "copilot", "opencode", "cursor"])
-def test_the_answers_are_the_same_bytes_as_without_it(home: Home, agent: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    home.serve()
-    monkeypatch.setattr(os, "environ", dict(home.environment))
-    events = [home.event(text) for text in COMMANDS]
-    events += [b"", b"{", b"[]", b"null", b"\xff", home.event(ALLOWED, tool_name="Write"), home.event(ALLOWED, cwd="x")]
+def test_the_answers_are_the_same_bytes_as_without_it(
+    served: Home, agent: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(served.project)
+    monkeypatch.setattr(os, "environ", dict(served.environment))
+    events = [served.event(text) for text in COMMANDS]
+    events += [b"", b"{", b"[]", b"null", b"\xff"]
+    events += [served.event(ALLOWED, tool_name="Write"), served.event(ALLOWED, cwd="x")]
     for each in events:
-        warm = home.ask("hook", agent, given=each)[0]
-        cold = decide([agent], each, home.environment)
+        warm = served.ask("hook", agent, given=each)[0]
+        cold = decide([agent], each, served.environment)
         assert warm == tuple(cold)
 
 
@@ -93,17 +110,31 @@ def test_the_settings_of_agents_are_protected_with_it_where_a_variable_moves_the
     ],
     ids=" ".join,
 )
-def test_a_dry_run_says_the_same_with_it(home: Home, words: tuple[str, ...]) -> None:
-    def run() -> tuple[Any, bytes, int]:
-        done = starting.run(
+def test_a_dry_run_says_the_same_with_it(served: Home, words: tuple[str, ...], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(served.project)
+    cold = called(["check", *words], served.project, served.environment)
+    answered, _ = served.ask("check", *words)
+    assert said(words, *answered) == said(words, cold.stdout, cold.stderr, cold.returncode)
+
+
+def said(words: tuple[str, ...], out: bytes, err: bytes, status: int) -> tuple[Any, bytes, int]:
+    """What a dry run says, but for the time that it took."""
+    if "--json" not in words:
+        return out, err, status
+    told: Any = json.loads(out)
+    assert told.pop("elapsed_us") > 0
+    return told, err, status
+
+
+def test_a_dry_run_of_a_process_is_the_services(home: Home) -> None:
+    words = ("--json", "Bash(ls)")
+
+    def run() -> Any:
+        done = subprocess.run(
             [sys.executable, "-m", "gateway", "check", *words], cwd=home.project, capture_output=True, check=False,
             env=home.environment | {"PYTHONPATH": os.pathsep.join(sys.path)}, stdin=subprocess.DEVNULL,
         )  # fmt: skip
-        out: Any = done.stdout
-        if "--json" in words:
-            out = json.loads(out)
-            assert out.pop("elapsed_us") > 0
-        return out, done.stderr, done.returncode
+        return said(words, done.stdout, done.stderr, done.returncode)
 
     cold = run()
     home.serve()
@@ -128,9 +159,8 @@ LEFT = [
 ]
 
 
-def test_everything_else_is_left_to_the_cold_path(home: Home) -> None:
-    home.serve()
-    assert {words: home.ask(*words) for words in LEFT} == dict.fromkeys(LEFT, (None, False))
+def test_everything_else_is_left_to_the_cold_path(served: Home) -> None:
+    assert {words: served.ask(*words) for words in LEFT} == dict.fromkeys(LEFT, (None, False))
 
 
 def test_a_changed_policy_decides_the_next_hook(home: Home) -> None:
@@ -145,12 +175,13 @@ def test_a_changed_policy_decides_the_next_hook(home: Home) -> None:
     assert len(home.services()) == 1
 
 
-def test_a_hundred_at_once_start_one_and_are_all_answered(home: Home) -> None:
+def test_many_at_once_start_one_and_are_all_answered(home: Home) -> None:
     (home.top / ".local" / "state" / "gateway").mkdir(parents=True)
-    texts = [ALLOWED, DENIED] * 50
-    with ThreadPoolExecutor(100) as pool:
+    pairs = 50 if THOROUGH else 12
+    texts = [ALLOWED, DENIED] * pairs
+    with ThreadPoolExecutor(len(texts)) as pool:
         found = list(pool.map(lambda text: home.decision(text, deadline="300"), texts))
-    assert found == ["allow", "deny"] * 50
+    assert found == ["allow", "deny"] * pairs
     home.serve()
     assert len(home.services()) == 1
 
