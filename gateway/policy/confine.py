@@ -62,8 +62,8 @@ def enforced_by(policy: Policy, profile: Mapping[str, Any]) -> Enforced:
     on_paths = dict.fromkeys(paths.lookup_below(policy.paths, HOLE))
     certain, possible = hosts.lookup_possible(policy.hosts, HOLE)
     on_hosts = dict.fromkeys([*certain, *possible])
-    for clause, (_rule, tests, _of_part) in enumerate(policy.clauses):
-        for name, argument in tests:
+    for clause in policy.forbidding:
+        for name, argument in policy.clauses[clause][1]:
             if name in ("path", "path_not") or (name == "effect" and not set(argument).isdisjoint(PATH_KINDS)):
                 on_paths[clause] = None
             if name in ("host", "host_not") or (name == "effect" and "connect" in argument):
@@ -73,7 +73,7 @@ def enforced_by(policy: Policy, profile: Mapping[str, Any]) -> Enforced:
 
 def _denies(policy: Policy, clauses: dict[int, None]) -> tuple[str, ...]:
     """The ids of enforced denies behind some clauses, in the order of the policy, bounded."""
-    rules = sorted({policy.clauses[clause][0] for clause in clauses})
+    rules = sorted({policy.clauses[clause][0] for clause in policy.forbidding if clause in clauses})
     rows = [policy.rules[rule] for rule in rules]
     ids = [row[ID] for row in rows if row[LANE] == "deny" and not row[LEVEL]]
     return tuple(ids) if len(ids) <= MAX_NAMED else (*ids[:MAX_NAMED], f"… and {len(ids) - MAX_NAMED} more")
