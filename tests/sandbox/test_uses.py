@@ -148,7 +148,8 @@ def test_it_works_inside(executor: Executor, program: str) -> None:
 
 
 def test_pip_installs_from_an_index_that_is_granted(executor: Executor) -> None:
-    if subprocess.run(["python3", "-m", "pip", "--version"], capture_output=True, check=False).returncode:
+    found = "import importlib.util as found, sys; sys.exit(found.find_spec('pip') is None)"
+    if subprocess.run(["python3", "-c", found], capture_output=True, check=False).returncode:
         pytest.skip("pip is not installed")
     options = "-q --no-cache-dir --disable-pip-version-check --trusted-host index.example"
     does(
