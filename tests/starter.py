@@ -188,12 +188,16 @@ def _stream(number: int, like: Any) -> Any:
 def _leave(statuses: list[int]) -> None:
     """The last that an ending Python does of what anybody sees. Then it would take apart, one by one, all values that
     the starter has made, for which it would need a copy of each."""
+    for stream in (sys.stdout, sys.stderr) if statuses else ():
+        try:
+            if stream is not None and not stream.closed:
+                stream.flush()
+        except OSError as error:  # as Python says it; some of this cannot be flushed twice
+            statuses.append(120)
+            if stream is sys.stdout and sys.stderr is not None:
+                sys.stderr.write(f"Exception ignored in: {stream!r}\n{type(error).__name__}: {error}\n")
     if statuses:
-        with suppress(Exception):  # then it says so itself
-            for stream in (sys.stdout, sys.stderr):
-                if stream is not None and not stream.closed:
-                    stream.flush()
-            os._exit(statuses[0])
+        os._exit(statuses[-1])
 
 
 if __name__ == "__main__":
