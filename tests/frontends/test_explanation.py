@@ -78,7 +78,7 @@ def test_the_schema_is_valid_and_lists_the_keys_of_the_types() -> None:
 def test_whatever_is_explained_has_the_shape_of_the_schema(open_world, path: Path) -> None:
     guard = open_world()
     calls = [json.loads(line).get("call", "") for line in path.read_text(encoding="utf-8").splitlines()]
-    texts = [call[5:-1] for call in calls if call.startswith("Bash(")]
+    texts = [call[5:-1] for call in calls if call.startswith("Bash(") and "\0" not in call]  # which nobody can judge
     closed = json.loads(json.dumps(SCHEMA))
     for each in (closed, *closed["$defs"].values()):
         each["additionalProperties"] = False
