@@ -326,7 +326,7 @@ class _Look:
 
     def _repositories(self) -> tuple[Repository, ...]:
         tops = dict.fromkeys((*self.context.workspace, *(fact.top for fact in self.verdict.facts.git.values())))
-        found = [repository_of(top, self.host) for top in tops if top and top != "/"]
+        found = [repository_of(top, self.host) for top in tops if top]
         return tuple(each for each in found if each is not None)
 
     def _entries(self, search_path: str) -> Iterable[str]:

@@ -10,7 +10,7 @@ from gateway.model.analysis import Analysis
 from gateway.model.call import Call
 from gateway.model.command import Part
 from gateway.model.context import Context
-from gateway.model.effect import BROUGHT, HOLE, LEAVE, Code, Effect, Exec, Item, Opaque, System, Touch, Use
+from gateway.model.effect import BROUGHT, HOLE, LEAVE, Code, Connect, Effect, Exec, Item, Opaque, System, Touch, Use
 from gateway.model.facts import NO_FACTS, Facts, PathFact, TreeFact
 from gateway.policy.compile import Bound, compile_policy
 from gateway.policy.modes import regions_of
@@ -88,6 +88,33 @@ def test_an_exception_holds_until_the_moment_it_or_its_delegation_expires() -> N
         if end is not None:
             at_end = [judged(policy, WRITE, context=CONTEXT.replace(now=now)).decision.word for now in (end - 1, end)]
             assert at_end == ["allow", "deny"]
+
+
+@pytest.mark.parametrize(
+    ("within", "covers", "expected"),
+    [("path: src/**", "path: src/**, path_not: src/a/x/**", "deny"),
+     ("path: src/**, path_not: src/a/x/**", "path: src/**", "deny"),
+     ("path: src/**, path_not: src/b/**", "path: src/**", "allow")],
+)  # fmt: skip
+def test_an_exception_of_which_a_part_of_a_tree_is_left_out_covers_no_tree(
+    within: str, covers: str, expected: str
+) -> None:
+    policy = compiled(
+        enterprise=f"- {{id: up, deny: {{effect: delete}}, delegate: {{to: user, within: {{{within}}}}}}}",
+        user=f"- {{id: but, allow: {{effect: delete, {covers}}}, excepts: up}}",
+    )
+    assert judged(policy, Touch("delete", f"{ROOT}/src/a", tree=True)).decision.word == expected
+
+
+def test_an_exception_whose_delegation_is_over_hides_no_other() -> None:
+    ends = {"over": "2023-11-10", "holds": "2023-11-20"}
+    ups = [
+        f"- {{id: {each}, deny: {{effect: write}}, delegate: {{to: user, until: {end}}}}}" for each, end in ends.items()
+    ]
+    downs = [f"- {{id: but-{each}, allow: {{effect: write, path: a}}, excepts: {each}}}" for each in ends]
+    policy = compiled(enterprise="\n".join(ups), user="\n".join(downs))
+    _word, rule, lost = told(judged(policy, WRITE))
+    assert (rule, [each for each in lost if each[0] == "holds"]) == ("over", [("holds", "excepted by delegation")])
 
 
 @pytest.mark.parametrize(
@@ -189,6 +216,23 @@ LOST: dict[str, tuple[dict[str, str], tuple[Effect, ...], Context, Any]] = {
         {"user": "- {id: asks, ask: {effect: write}}"},
         (WRITE,), CONTEXT.replace(mode="bypass"), ("allow", "mode", [("asks", "mode `bypass` answers it")]),
     ),
+    "none behind one that does not hold now": (
+        {"user": "- {id: all, allow: {effect: write}}\n- {id: later, allow: {effect: write, path: a, mode: plan}}\n"
+                 "- {id: no, deny: {effect: write, path: a}}"},
+        (WRITE,), CONTEXT, ("deny", "no", [("all", "")]),
+    ),
+    "none that covers one end of a link alone": (
+        {"user": "- {id: here, allow: {effect: read, path: a}}"},
+        (Touch("read", A, real="/srv/a"),), CONTEXT, ("ask", "mode", []),
+    ),
+    "a rule that allows beside a question that a mode answers": (
+        {"user": "- {id: asks, ask: {effect: write}}\n- {id: all, allow: {effect: write}}"},
+        (WRITE,), CONTEXT.replace(mode="bypass"), ("allow", "all", [("asks", "mode `bypass` answers it")]),
+    ),
+    "a question that a mode answers beside one that it does not": (
+        {"user": "- {id: asks, ask: {effect: write}}", "local": "- {id: locked, ask: {effect: write}, lock: true}"},
+        (WRITE,), CONTEXT.replace(mode="bypass"), ("ask", "locked", [("asks", "mode `bypass` answers it")]),
+    ),
     "an allow under a ceiling": (
         {"user": "- {id: all, allow: {effect: write}}"},
         (WRITE,), CONTEXT.replace(mode="plan"), ("deny", "mode", [("all", "mode `plan` is a ceiling")]),
@@ -201,6 +245,50 @@ def test_what_held_and_did_not_decide_is_told(case: str) -> None:
     layers, effects, context, expected = LOST[case]
     decision, rule, lost = told(judged(compiled(**layers), *effects, context=context))
     assert (decision, rule.partition(".")[0].partition(":")[0], lost) == expected
+
+
+LEFT_OUT = "{effect: delete, path: 'src/**', path_not: 'src/a/x/**'}"
+
+
+@pytest.mark.parametrize(("tree", "expected"), [(f"{ROOT}/src/a", "ask"), (f"{ROOT}/src/b", "allow")])
+def test_a_rule_covers_no_tree_of_which_it_leaves_out_a_part(tree: str, expected: str) -> None:
+    found = judged(compiled(user=f"- {{id: all, allow: {LEFT_OUT}}}"), Touch("delete", tree, tree=True))
+    assert found.decision.word == expected
+
+
+HOST = Connect(HOLE, 443, "send")
+UNKNOWN_HOST = {
+    "a rule on groups of addresses says nothing of one, since the proxy holds it": (
+        "{id: no, deny: {effect: connect, host: private}}", CONTEXT, SHELL, "mode"),
+    "a locked one speaks of it all the same": (
+        "{id: no, deny: {effect: connect, host: private}, lock: true}", CONTEXT, SHELL, "no"),
+    "and one of a call that nothing confines": (
+        "{id: no, deny: {effect: connect, host: private}}", LOOSE, SHELL, "no"),
+    "and of a tool that is no shell": (
+        "{id: no, deny: {effect: connect, host: private}}", CONTEXT, Judged("execute", False), "no"),
+    "one on hosts by name is not held": (
+        "{id: no, deny: {effect: connect, host: evil.example}}", CONTEXT, SHELL, "no"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", UNKNOWN_HOST)
+def test_of_an_unknown_host_rules_speak_that_the_proxy_does_not_hold(case: str) -> None:
+    rule, context, tool, expected = UNKNOWN_HOST[case]
+    found = judged(compiled(user=f"- {rule}"), HOST, context=context, tool=tool)
+    assert (found.decision.word, found.reason.rule.id.partition(".")[0].partition(":")[0]) == ("ask", expected)
+
+
+BYPASSED = "mode `bypass` answers it"
+
+
+def test_questions_about_words_and_about_what_may_lie_below_are_answered_by_bypass_and_that_is_told() -> None:
+    words = judged(compiled(user="- {id: asks, ask: 'Bash(rm *)'}"), Opaque("x"), tokens=("rm", "x"),
+                   context=CONTEXT.replace(mode="bypass"))  # fmt: skip
+    asks = "- {id: asks, ask: {effect: read, path: '**/.env'}}"
+    below = judged(compiled(user=asks), TREE, context=LOOSE.replace(mode="bypass"))
+    assert [(each.decision.word, [(lost.rule.id, lost.note) for lost in each.lost]) for each in (words, below)] == [
+        ("allow", [("asks", BYPASSED)]), ("allow", [("asks", BYPASSED)]),
+    ]  # fmt: skip
 
 
 def contained(policy: Policy, *effects: Effect) -> Any:
@@ -234,6 +322,41 @@ def test_an_ordinary_rule_covers_of_a_contained_call_what_it_covers_of_any() -> 
     )
     found = contained(policy, Code("make", ("make",), "x"), System("service", "start x"))
     assert [each.reason.rule.id for each in found.outcomes] == ["code", "system"]
+
+
+KEPT = "- {id: keeps, allow: {effect: write, path: a, contained: true}, changes: keep}"
+ASKED = "- {id: asks, allow: {effect: write, contained: true}, changes: ask}"
+LOSES = ASKED.replace("asks", "loses").replace("changes: ask", "changes: discard")
+BECOMES = {
+    "the mildest of the rules that cover it": ((KEPT, ASKED, LOSES), WRITE, "keep", True),
+    "never what one that covers one end of a link says": (
+        (KEPT, ASKED),
+        Touch("write", A, real=f"{ROOT}/b"),
+        "ask",
+        False,
+    ),
+    "what one rule says of it": ((ASKED,), WRITE, "ask", False),
+    "that it is thrown away": ((LOSES,), WRITE, "discard", True),
+}
+
+
+@pytest.mark.parametrize("case", BECOMES)
+def test_what_a_contained_call_changes_becomes_what_its_rules_say(case: str) -> None:
+    rules, effect, changes, discards = BECOMES[case]
+    analysis = Analysis((RUN,), (Item(Use("Bash")), Item(effect, 0, 5, 0)))
+    policy, call = compiled(user="\n".join(rules)), Call("Bash", {"command": "…"}, "…")
+    work = Resolution(policy, call, SHELL, analysis, CONTEXT, NO_FACTS, regions_of(CONTEXT))
+    found = work.contained()
+    assert (found.decision.word, found.changes, work.discards) == ("allow", changes, discards)
+
+
+def test_a_rule_that_only_observes_says_nothing_of_what_becomes_of_changes() -> None:
+    stack = []
+    for name, rule, level in (("one.yaml", KEPT, "observe"), ("two.yaml", ASKED, "enforce")):
+        found = parse_policy(f"version: 1\nrules:\n{rule}\n", name, TOOLS)["rules"]
+        stack.append(Bound("user", name, found, ROOT, ROOT, level))
+    found = contained(Policy(**compile_policy(stack, home=HOME), levels={}), WRITE)
+    assert (found.decision.word, found.changes) == ("allow", "ask")
 
 
 @pytest.mark.parametrize(("mode", "expected"), [("default", "ask"), ("bypass", "allow"), ("dont_ask", "deny")])
@@ -294,6 +417,51 @@ def test_what_only_runs_a_program_is_covered_by_a_rule_for_it_or_left_to_its_lev
     policy = compiled(user=f"- {{id: runs, allow: '{text}'}}").replace(levels={"read": "ask"})
     found = judged(policy, Exec("run", ("run", "x")), parts=parts)
     assert (found.decision.word, found.reason.rule.id == "runs") == (expected, expected == "allow")
+
+
+def test_a_rule_on_the_calling_of_a_tool_is_asked_of_that_and_not_of_the_program_that_it_starts() -> None:
+    policy = compiled(user="- {id: call, allow: {tool: Bash, effect: use}}").replace(levels={"read": "ask"})
+    found = judged(policy, Exec("run", ("run", "x")))
+    assert (found.decision.word, found.reason.rule.id, found.reason.item) == ("allow", "call", 0)
+    policy = compiled(user="- {id: start, allow: {tool: Bash, effect: exec}}").replace(levels={"read": "ask"})
+    found = judged(policy, Exec("run", ("run", "x")))
+    assert (found.decision.word, found.reason.rule.id, found.reason.item) == ("allow", "start", 1)
+
+
+@pytest.mark.parametrize(("now", "expected"), [(NOW, "allow"), (NOW + 4 * 3600, "ask")])
+def test_a_window_that_runs_over_midnight_allows_what_only_runs_a_program_on_days_that_are_surely_in_it(
+    now: float, expected: str
+) -> None:
+    window = "{days: [tue], from: '22:00', to: '06:00'}"
+    policy = compiled(user=f"- {{id: runs, allow: {{tool: Bash, time: {window}}}}}").replace(levels={"read": "ask"})
+    assert judged(policy, Exec("run", ("run", "x")), context=CONTEXT.replace(now=now)).decision.word == expected
+
+
+@pytest.mark.parametrize("lane", ["deny", "ask"])
+def test_a_rule_that_forbids_with_an_exception_allows_nothing_that_it_spares(lane: str) -> None:
+    rule = f"- {{id: no, {lane}: 'Bash(run *)', except: ['Bash(run x)']}}"
+    found = judged(compiled(user=rule).replace(levels={"read": "ask"}), Exec("run", ("run", "x")))
+    assert (found.decision.word, found.reason.rule.id == "no") == ("ask", False)
+
+
+def test_a_rule_that_only_observes_covers_no_call_that_only_runs_a_program() -> None:
+    rules = parse_policy("version: 1\nallow: ['Bash(run *)']\n", "user.yaml", TOOLS)["rules"]
+    policy = Policy(
+        **compile_policy([Bound("user", "user.yaml", rules, ROOT, ROOT, "observe")], home=HOME), levels={"read": "ask"}
+    )
+    assert judged(policy, Exec("run", ("run", "x"))).decision.word == "ask"
+
+
+@pytest.mark.parametrize(
+    ("when", "expected"),
+    [("{command: 'make *'}", "allow"), ("{exec: [make]}", "allow"), ("{program: make}", "allow"),
+     ("{effect: code}", "ask"), ("{tool: Bash}", "ask")],
+)  # fmt: skip
+def test_unconfined_code_is_covered_by_a_rule_that_names_its_program_alone(when: str, expected: str) -> None:
+    part = RUN.replace(argv=("make", "x"), program="make")
+    policy = compiled(user=f"- {{id: makes, allow: {when}}}")
+    found = judged(policy, Code("make", ("make", "x"), "x"), context=LOOSE, parts=(part,))
+    assert found.decision.word == expected
 
 
 OPAQUE: dict[str, tuple[str, Judged, Context, str]] = {

@@ -23,6 +23,7 @@ from gateway.host.frozen import world
 from gateway.judge.policy_tests import check_examples
 from gateway.model.call import RawCall
 from gateway.model.decision import Decision
+from gateway.model.facts import GitFact
 from gateway.model.limits import limits_of
 from gateway.model.plan import FIXED, HIDDEN, READ, WRITE, Endpoint, Injection, Mount, Network, SandboxPlan
 from gateway.render.plan import plan_data, plan_text, planned
@@ -465,13 +466,16 @@ def test_a_call_that_starts_in_a_hidden_folder_has_no_plan(planner) -> None:
         planner(profile(hide=["docs"]), cwd=f"{ROOT}/docs").plan("Bash(true)")
 
 
-@pytest.mark.parametrize(("home", "granted"), [(HOME, False), ("/tmp/user", True)])
+@pytest.mark.parametrize(
+    ("folder", "home", "granted"),
+    [("/tmp", HOME, False), ("/tmp", "/tmp/user", True), ("/var/tmp", HOME, False), ("/private/tmp", HOME, False)],
+)
 def test_programs_that_lie_in_everybodys_temporary_folder_are_not_shown_unless_the_home_folder_is_there(
-    planner, home: str, granted: bool
+    planner, folder: str, home: str, granted: bool
 ) -> None:
-    scene = {**WORLD, "home": home, "files": [*WORLD["files"], "/tmp/bin/tool"]}
-    found = planner(scene=scene, environment={"PATH": "/tmp/bin:/usr/bin"}).plan("Bash(ls)")
-    assert (Mount("/tmp/bin", READ) in found.mounts) == granted
+    scene = {**WORLD, "home": home, "files": [*WORLD["files"], f"{folder}/bin/tool"]}
+    found = planner(scene=scene, environment={"PATH": f"{folder}/bin:/usr/bin"}).plan("Bash(ls)")
+    assert (Mount(f"{folder}/bin", READ) in found.mounts) == granted
 
 
 def test_an_installer_finds_programs_only_where_no_call_can_have_put_them(planner) -> None:
@@ -821,6 +825,29 @@ GRANTED: dict[str, tuple[dict[str, Any], dict[str, Any], str, SandboxPlan]] = {
         asked("read", "docs/**"), {}, "ls src",
         BASE.replace(mounts=mounts(Mount(f"{ROOT}/docs/guide.md", HIDDEN, False, "asks"))),
     ),
+    "a file that is hidden in a folder of the profile is not shown": (
+        denied("read", "~/other/x.key", read=["~/other/**"]), with_files(f"{HOME}/other/x.key"), "npm test",
+        BASE.replace(mounts=mounts(Mount(f"{HOME}/other", READ, True, SANDBOX),
+                                   Mount(f"{HOME}/other/x.key", HIDDEN, False, "no"))),
+    ),
+    "nor is one changed that must not be in a folder that it lets be written": (
+        denied("write", "~/.cache/pip/x", write=["~/.cache/**"]), {}, "npm test",
+        BASE.replace(
+            mounts=mounts(Mount(CACHE, WRITE, True, SANDBOX), Mount(f"{CACHE}/gateway", HIDDEN, True, "gateway"),
+                          Mount(f"{CACHE}/pip/x", FIXED, False, "no")),
+            layers=((CACHE, layer_of(f"{NOWHERE}/layers", ROOT, CACHE)),),
+        ),
+    ),
+    "a folder that the profile hides is hidden at any depth": (
+        profile(hide=["keys/**"]), with_files("src/deep/keys/x"), "ls",
+        BASE.replace(mounts=mounts(Mount(f"{ROOT}/src/deep/keys/x", HIDDEN, False, "sandbox.hide"))),
+    ),
+    "hooks that git takes from elsewhere in the project are protected as its own": (
+        {}, {**with_files("githooks/pre-commit"),
+             "contents": {f"{ROOT}/.git/config": "[core]\n\thooksPath = githooks\n"}}, "mkdir -p fresh/b",
+        BASE.replace(mounts=mounts(Mount(ROOT, WRITE), *HELD, Mount(f"{ROOT}/githooks", FIXED, True, REPOSITORY)),
+                     watched=(ROOT,)),
+    ),
     "login material behind a link is known by its name": (
         {}, with_files("/srv/npmrc", **{f"{HOME}/.npmrc": "/srv/npmrc"}), "npm view react version",
         BASE.replace(
@@ -838,12 +865,17 @@ def test_what_a_plan_grants_holds_and_withholds(planner, case: str) -> None:
     assert found == expected.replace(known=found.known, environment=found.environment)
 
 
-@pytest.mark.parametrize("kind", ["other", "file", "dir"])
+@pytest.mark.parametrize(("kind", "mode"), [("other", ""), ("file", ""), ("dir", ""), ("other", "plan")])
 def test_a_socket_of_the_profile_is_shown_by_its_name_and_what_is_none_is_not(
-    planner, kind: str, monkeypatch: pytest.MonkeyPatch
+    planner, kind: str, mode: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    path = f"{HOME}/{kind}.sock"
-    opened = planner(profile(sockets=[f"~/{kind}.sock"]), scene=with_files(path), environment={"SSH_AUTH_SOCK": path})
+    path = f"{HOME}/{kind}{mode}.sock"
+    opened = planner(
+        profile(sockets=[path.replace(HOME, "~")]),
+        scene=with_files(path),
+        environment={"SSH_AUTH_SOCK": path},
+        mode=mode,
+    )
     look = type(opened.gateway.host).path
 
     def looked(host: Any, asked: str) -> Any:
@@ -867,13 +899,19 @@ def test_a_mode_that_changes_nothing_has_the_profile_s_files_to_read(planner, mo
 
 def test_a_contained_call_does_not_see_the_programs_that_a_rule_denies(planner) -> None:
     held = {"allow": {"effect": ["code", "opaque"], "contained": True}}
-    opened = planner({"rules": [held, {"id": "no-tool", "deny": "Bash(tool *)"}]})
-    verdict = opened.gateway.check(RawCall("Bash", {"command": "./x"}), contains=lambda *_: "")
-    found = plan_of(verdict, profile_of({}), opened.surveyor.survey(verdict))
-    assert verdict.contained
-    assert [each for each in found.mounts if each.path.startswith("/usr/")] == [
-        Mount("/usr/local/bin/tool", HIDDEN, False, "no-tool")
-    ]
+    no_tool = {"id": "no-tool", "deny": "Bash(tool *)", "except": ["Bash(tool ok)"]}
+    no_node = {"id": "no-node", "deny": "Bash(node *)", "except": ["Bash(node --version)"]}
+    opened = planner({"rules": [held, no_tool, no_node]}, scene=with_files("/usr/bin/node"))
+    found = {}
+    for text in ("./x", "./x; tool ok", "./x; node --version"):  # the one nobody has described, the other somebody has
+        verdict = opened.gateway.check(RawCall("Bash", {"command": text}), contains=lambda *_: "")
+        assert verdict.contained
+        plan = plan_of(verdict, profile_of({}), opened.surveyor.survey(verdict))
+        found[text] = [each for each in plan.mounts if each.path.startswith("/usr/")]
+    node, tool = (
+        Mount("/usr/bin/node", HIDDEN, False, "no-node"), Mount("/usr/local/bin/tool", HIDDEN, False, "no-tool"),
+    )  # fmt: skip
+    assert found == {"./x": [node, tool], "./x; tool ok": [node], "./x; node --version": [tool]}
 
 
 def test_what_appears_while_a_call_runs_is_protected_but_for_what_it_was_judged_to_change(planner) -> None:
@@ -904,6 +942,121 @@ def test_what_is_looked_at_around_a_call_are_the_names_that_it_was_not_judged_to
     assert found["touch build/x"] - found["cp README.md .vscode/settings.json"] == {".vscode/settings.json"}
 
 
+def test_there_may_be_more_names_around_a_call_than_a_plan_can_hold_where_nothing_is_planned(
+    planner, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    opened = planner()
+    verdict = opened.verdict("Bash(touch build/x)")
+    many = opened.surveyor.marks(verdict, ROOT)
+    monkeypatch.setattr("gateway.sandbox.index.MAX_MARKS", len(many) - 1)
+    assert opened.surveyor.marks(verdict, ROOT, bounded=False) == many
+    with pytest.raises(SandboxError, match="names"):
+        opened.surveyor.marks(verdict, ROOT)
+
+
+@pytest.mark.parametrize(
+    ("call", "searched"),
+    [("ls", ()), ("grep -r x /", ()), ("grep -r x /home", ()), ("grep -r x ~", (HOME,)), ("touch ~/x", ()),
+     ("echo x > ~/other/notes.txt", ()), ("touch ~/other/new", (f"{HOME}/other",)), ("cat /srv/data/table.csv", ()),
+     ("rm /srv/data/table.csv", ("/srv/data",)), ("grep -r x /usr/bin", ()), ("grep -r x src", ())],
+)  # fmt: skip
+def test_all_of_the_workspace_is_searched_and_what_a_call_names_unless_that_is_most_of_the_machine(
+    planner, call: str, searched: tuple[str, ...]
+) -> None:
+    opened = planner()
+    found = opened.surveyor.survey(opened.verdict(f"Bash({call})"))
+    assert found.searched == (ROOT, *searched)
+    assert found.search_path == ("/home/dev/.cargo/bin", "/usr/local/bin", "/usr/bin", "/bin")
+
+
+def test_what_nobody_can_tell_the_place_of_any_more_is_not_written(planner, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = f"{HOME}/went"
+    opened = planner(scene=with_files(f"{path}/x"))
+    verdict = opened.verdict("Bash(touch ~/went/x)")
+    look = type(opened.gateway.host).path
+    monkeypatch.setattr(type(opened.gateway.host), "path", lambda host, at: None if at == path else look(host, at))
+    survey = opened.surveyor.survey(verdict)
+    assert (survey.searched, survey.places[path].near) == ((ROOT,), "")
+    assert plan_of(verdict, profile_of({}), survey).withheld == ((f"write {path}/x", "nobody can tell where it leads"),)
+
+
+def test_of_a_folder_that_is_in_no_repository_none_is_shown(planner) -> None:
+    other = "/home/dev/main/.git"
+    contents = {
+        "/.git": f"gitdir: {other}/worktrees/top\n",
+        f"{other}/HEAD": "ref: refs/heads/main\n",
+        f"{other}/worktrees/top/gitdir": "/.git\n",
+        f"{other}/worktrees/top/commondir": "../..\n",
+        f"{other}/worktrees/top/HEAD": "ref: refs/heads/topic\n",
+    }
+    scene = {**with_files(f"{other}/config", f"{other}/objects/aa/b"), "contents": contents}
+    opened = planner(scene=scene)
+    verdict = opened.verdict("Bash(git -C /nowhere log)")
+    verdict = verdict.replace(facts=verdict.facts.replace(git={"/nowhere": GitFact("", False, "")}))
+    assert opened.surveyor.survey(verdict).repositories == ()
+
+
+def test_what_was_found_is_kept_as_long_as_there_is_little_of_it(planner, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("gateway.sandbox.survey.MAX_TREES", 2)
+    opened = planner()
+    surveyor = Surveyor(opened.gateway, secrets.holds)
+    protection = surveyor.protection(opened.verdict("Bash(ls)"))
+    trees = [surveyor.tree(f"{ROOT}/{name}", protection) for name in ("a", "docs")]
+    tools = [surveyor.tools((folder,), ()) for folder in (f"{HOME}/.cargo/bin", "/usr/local/bin")]
+    assert [surveyor.tree(each.root, protection) is each for each in trees] == [True, True]
+    assert surveyor.tools((f"{HOME}/.cargo/bin",), ()) is tools[0]
+    surveyor.tree(f"{ROOT}/src", protection)
+    surveyor.tools(("/usr/bin",), ())
+    assert surveyor.tree(trees[0].root, protection) is not trees[0]
+    assert (surveyor.tools((f"{HOME}/.cargo/bin",), ()) is tools[0], bool(tools[0])) == (False, True)
+
+
+def test_the_kernel_is_asked_to_tell_of_changes_once_a_folder_is_looked_at_again(planner) -> None:
+    opened = planner()
+    verdict = opened.verdict("Bash(ls)")
+    first, around = (Surveyor(opened.gateway, secrets.holds) for _ in range(2))
+    found = []
+    for look in (lambda: first.survey(verdict), lambda: first.survey(verdict), lambda: around.marks(verdict, ROOT)):
+        look()
+        found.append([each.changes.descriptor >= 0 for each in (first, around)])
+    first.changes.close()
+    around.changes.close()
+    assert found == [[False, False], [True, False], [True, True]]
+
+
+def test_places_with_stars_on_the_way_are_looked_for_each_time(planner, monkeypatch: pytest.MonkeyPatch) -> None:
+    surveyor = Surveyor(planner().gateway, secrets.holds)
+    stars, plain = "~/.nvm/*/bin/**", "~/.nvm/v18/bin/**"
+    before = [surveyor.roots(each) for each in (stars, plain)]
+    monkeypatch.setattr(surveyor, "_host", planner(scene=with_files(f"{HOME}/.nvm/v18/bin/node")).gateway.host)
+    assert before == [(), (f"{HOME}/.nvm/v18/bin",)]
+    assert [surveyor.roots(each) for each in (stars, plain)] == [(f"{HOME}/.nvm/v18/bin",), before[1]]
+    assert surveyor.roots(plain) is before[1]
+
+
+@pytest.mark.parametrize(
+    ("room", "mode", "access"), [("r1", "", WRITE), ("r1", "plan", READ), ("", "", "")]
+)  # fmt: skip
+def test_what_the_client_s_tools_wrote_in_the_temporary_folder_is_there_in_its_session(
+    planner, room: str, mode: str, access: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(
+        "gateway.sandbox.rooms.brought", lambda _rooms, _name: ("/tmp/given", "/tmp/folder", "/tmp/.env")
+    )
+    opened = planner(scene=with_files("/tmp/given", "/tmp/folder/x", "/tmp/.env"), mode=mode)
+    context = opened.gateway.context.replace(room=room)
+    verdict = opened.gateway.check(parse_call_text(opened.gateway.registry, "Bash(ls)"), context)
+    found = plan_of(verdict, profile_of(opened.gateway.loaded.settings), opened.surveyor.survey(verdict))
+    assert [each for each in found.mounts if each.path.startswith("/tmp")] == (
+        [Mount("/tmp/folder", access, True), Mount("/tmp/given", access, False)] if access else []
+    )
+
+
+def test_the_profile_s_limits_are_the_plan_s(planner) -> None:
+    limits = {"processes": 7}
+    assert planner({"settings": {"limits": limits}}).plan("Bash(ls)").limits == limits_of(limits)
+
+
 def test_files_that_look_like_secrets_are_found_below_some_folders(planner) -> None:
     found = planner(USER, scene=SECRETIVE).surveyor.secret_files((ROOT,))
     assert {f"{ROOT}/certs/dev.pem", f"{ROOT}/prod.tfvars", f"{ROOT}/run.log"} <= set(found)
@@ -920,8 +1073,9 @@ def test_each_verdict_has_the_protection_of_the_rules_that_count_for_it(planner)
     assert surveyor.protection(verdicts[0]) is surveyor.protection(verdicts[0])
 
 
-def test_hosts_that_rules_forbid_are_told_for_a_call_whatever_was_judged(planner) -> None:
-    rule = {"id": "no", "deny": {"effect": "connect", "host": "evil.example"}}
+@pytest.mark.parametrize("more", [{}, {"direction": "send"}])
+def test_hosts_that_rules_forbid_are_told_for_a_call_whatever_was_judged(planner, more: dict[str, str]) -> None:
+    rule = {"id": "no", "deny": {"effect": "connect", "host": "evil.example", **more}}
     opened = planner({"rules": [rule]}, builtin=False)
     refused, only = opened.surveyor.forbidden_hosts(opened.verdict("Bash(ls)"))
     assert ([(each.host, each.rule) for each in refused], only) == ([("evil.example", "no")], ())
@@ -929,12 +1083,20 @@ def test_hosts_that_rules_forbid_are_told_for_a_call_whatever_was_judged(planner
 
 def test_a_session_s_own_folder_is_hidden_in_what_a_call_sees(planner) -> None:
     opened = planner()
-    context = opened.gateway.context.replace(scratch=f"{HOME}/other")
-    verdict = opened.gateway.check(parse_call_text(opened.gateway.registry, "Bash(grep -r x ~)"), context)
-    found = plan_of(verdict, profile_of(opened.gateway.loaded.settings), opened.surveyor.survey(verdict))
-    assert [each for each in found.mounts if each.rule == "gateway"] == [
-        Mount(f"{CACHE}/gateway", HIDDEN, True, "gateway"), Mount(f"{HOME}/other", HIDDEN, True, "gateway"),
-    ]  # fmt: skip
+    call = parse_call_text(opened.gateway.registry, "Bash(grep -r x ~)")
+    found = {}
+    for name in ("other", "not-there"):
+        verdict = opened.gateway.check(call, opened.gateway.context.replace(scratch=f"{HOME}/{name}"))
+        plan = plan_of(verdict, profile_of(opened.gateway.loaded.settings), opened.surveyor.survey(verdict))
+        found[name] = [each for each in plan.mounts if each.rule == "gateway"]
+    kept = Mount(f"{CACHE}/gateway", HIDDEN, True, "gateway")
+    assert found == {"other": [kept, Mount(f"{HOME}/other", HIDDEN, True, "gateway")], "not-there": [kept]}
+
+
+def test_what_the_gateway_keeps_nowhere_hides_nothing(planner, monkeypatch: pytest.MonkeyPatch) -> None:
+    opened = planner()
+    monkeypatch.setattr(opened.gateway, "places", opened.gateway.places.replace(cache="", state=".", config=""))
+    assert opened.plan("Bash(ls)").mounts == BASE.mounts
 
 
 @pytest.mark.parametrize("path", ["//opt", "//opt/**"])
@@ -1139,6 +1301,7 @@ SECRETIVE = {
         ("npm test", {"hosts": []}, []),
         ("npm test", {"show": ["certs/**", "*.log"]}, ["prod.tfvars"]),
         ("npm test < prod.tfvars", {}, ["certs/dev.pem", "run.log"]),
+        ("make; curl https://registry.npmjs.org/x", {}, []),  # they see both
         ("make", {}, []),  # a person is asked, who sees what it is
         ("curl https://registry.npmjs.org/x", {}, []),  # what it sends was predicted
     ],
