@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 from realclients import program
+from warmed import warm
 
 from gateway.core.places import Places
 from gateway.frontends import doctor_agents
@@ -61,6 +62,7 @@ class World:
         self.home, self.project, self.bin = folder / "home", folder / "project", folder / "bin"
         for each in (self.home, self.project, self.bin):
             each.mkdir()
+        warm(self.home / ".cache" / "gateway")
         self.environment = {"PATH": f"{self.bin}:{os.environ['PATH']}", "HOME": str(self.home), "SECRET": "x"}
 
     def put(self, name: str, level: str = "user") -> None:

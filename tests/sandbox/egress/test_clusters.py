@@ -93,6 +93,13 @@ class Server:
                     self.got.append((who, text))
                     stream.sendall(ANSWER)
 
+    def taken(self) -> list[tuple[str, bytes]]:
+        """What has come until now, of clients that have gone; it is not remembered any more."""
+        for each in self._threads[1:]:
+            each.join(patience(5))
+        found, self.got = self.got, []
+        return found
+
     def close(self) -> None:
         with contextlib.suppress(OSError):
             self._listener.shutdown(socket.SHUT_RDWR)
@@ -156,8 +163,7 @@ class Wire:
             return answer, sum(size for _host, _requests, size in shared.said.counts())
 
         answer, said = asyncio.run(serve())
-        found, self.server.got = self.server.got, []
-        return found, answer, said
+        return self.server.taken(), answer, said
 
 
 @pytest.fixture(scope="module")
