@@ -12,6 +12,10 @@ Pages are written for people: of what is printed under `form`, some is read wron
 any get a new `checked:` if the program tells the form of most of their options, with `--looked-at` and names those that
 a person has looked at too. Programs run with `--version` and `--help` alone, in an empty folder that is their home, and
 never as root.
+
+With `--below DIR` it is packages that are compared with, not what is installed: each unpacked into a folder of DIR that
+has the name of its file (`apt-get download sed`, `dpkg -x sed_4.9-1_amd64.deb DIR/sed_4.9-1_amd64`). The version is the
+package's then; what is not named in `checked` as the program itself is, names the package.
 """
 
 from __future__ import annotations
@@ -42,6 +46,14 @@ SECONDS = 10
 SUITES = ("GNU coreutils", "GNU Binutils", "util-linux", "procps-ng")
 MOST = 0.6
 NOBODY = 65534
+PACKAGE = re.compile(r"[a-z0-9][a-z0-9+.-]*_[^_]*\d[^_]*_[a-z0-9]+$")
+BINARIES = ("usr/bin", "usr/sbin", "usr/games", "bin", "sbin")
+LOADED = {
+    "PATH": BINARIES,
+    "LD_LIBRARY_PATH": ("usr/lib/*-linux-gnu", "lib/*-linux-gnu"),
+    "PYTHONPATH": ("usr/lib/python3/dist-packages",),
+    "PERL5LIB": ("usr/share/perl5", "usr/lib/*-linux-gnu/perl5/*"),
+}
 # Others may take a word for what they work on.
 SAYS_VERSION = ("go", "kubectl", "helm", "openssl", "terraform", "gcloud", "hugo")
 
@@ -59,15 +71,58 @@ def as_nobody() -> dict[str, Any]:
     return {"user": NOBODY, "group": NOBODY, "extra_groups": []} if os.geteuid() == 0 else {}
 
 
+class Packages:
+    """Packages unpacked side by side, each in a folder that has the name of its file: `programs` by their names, each
+    with its package. Of two with the same name it is the first in the order of the folders."""
+
+    def __init__(self, below: Path) -> None:
+        self.roots = sorted(each for each in below.iterdir() if PACKAGE.match(each.name) and each.is_dir())
+        self.programs: dict[str, Path] = {}
+        for root in self.roots:
+            for folder in BINARIES:
+                for program in sorted((root / folder).glob("*")):
+                    self.programs.setdefault(program.name, root)
+
+    def version_of(self, program: str) -> str:
+        """What stands in `checked` of a program that is there: its name, behind the package's if that has another one,
+        and the version of what was packaged."""
+        name, version, _ = self.programs[program].name.split("_")
+        upstream = re.sub(r"^\d+(%3a|:)|[+~]?(dfsg|ds|repack|really).*|-[^-]*$", "", version)
+        return f"{program} {upstream}" if name == program else f"{name} {program} {upstream}"
+
+    def environment(self, program: str) -> dict[str, str]:
+        """The variables with which a program finds what its package has for it; none for what is in no package."""
+        root = self.programs.get(program)
+        found = LOADED if root is not None else {}
+        return {
+            name: ":".join(str(each) for folder in folders for each in sorted((root or Path()).glob(folder)))
+            for name, folders in found.items()
+        }
+
+
 class Place(NamedTuple):
-    """Where programs run: an empty folder."""
+    """Where programs run: an empty folder. `packages`: what is compared with instead of what is installed."""
 
     folder: str
+    packages: Packages | None = None
+
+    def has(self, program: str) -> bool:
+        return program in self.packages.programs if self.packages is not None else shutil.which(program) is not None
+
+    def manual(self, program: str, name: str) -> str:
+        """A manual page that came with a program."""
+        if self.packages is None:
+            return self.run("man", name)
+        pages = self.packages.programs[program] / "usr/share/man"
+        return self.run(shutil.which("man") or "man", "-M", str(pages), name)
 
     def run(self, *words: str) -> str:
         """All that a program prints, "" if it does not end in time."""
+        paths = self.packages.environment(words[0]) if self.packages is not None else {}
+        own = paths.pop("PATH", "")
         env = {
-            "PATH": os.environ["PATH"], "HOME": self.folder, "PAGER": "cat", "MANPAGER": "cat", "MANWIDTH": "200",
+            **paths, "PATH": f"{own}:{os.environ['PATH']}" if own else os.environ["PATH"],
+            "HOME": self.folder, "PAGER": "cat", "MANPAGER": "cat", "MANWIDTH": "200",
             "MAN_KEEP_FORMATTING": "1", "LC_ALL": "C.UTF-8", "TERM": "dumb", "GROFF_NO_SGR": "1", "COLUMNS": "200",
         }  # fmt: skip
         try:
@@ -145,6 +200,8 @@ def compared(label: str, spec: Any, told: Said) -> tuple[list[str], bool]:
 
 def version_of(program: str, place: Place) -> str:
     """What stands in `checked`, "" if the program does not tell."""
+    if place.packages is not None:
+        return place.packages.version_of(program)
     for word in ("--version", "-V", *(["version"] if program in SAYS_VERSION else [])):
         for line in place.run(program, word).splitlines()[:3]:
             match = VERSION.search(line) or WHOLE_VERSION.search(line)
@@ -163,10 +220,10 @@ def compare(source: Source, place: Place) -> tuple[list[str], str, bool]:
     same."""
     path = Path(source.path)
     description: Any = compile_description(source.content, path.name, parts=source.parts)
-    program = next((name for name in description["names"] if shutil.which(name)), "")
+    program = next((name for name in description["names"] if place.has(name)), "")
     if not program:
         return [], "", False
-    told = said(place.run(program, "--help"), place.run("man", program))
+    told = said(place.run(program, "--help"), place.manual(program, program))
     lines, right = compared(program, description, told)
     counted = [told_of(description, told)] if told.is_help else []
     for name, index in description.get("subcommands", {}).items():
@@ -174,7 +231,7 @@ def compare(source: Source, place: Place) -> tuple[list[str], str, bool]:
         if "*" in name or not (child["options"] or child.get("subcommands")):
             continue
         help_text = place.run(program, name, "-h" if program == "git" else "--help")
-        child_told = said(help_text, place.run("man", f"{program}-{name}"))
+        child_told = said(help_text, place.manual(program, f"{program}-{name}"))
         if not child_told.is_help:
             continue
         both = Said({**told.forms, **child_told.forms}, True)
@@ -189,9 +246,16 @@ def compare(source: Source, place: Place) -> tuple[list[str], str, bool]:
 
 
 def main(arguments: list[str]) -> int:
+    packages = None
+    if "--below" in arguments:
+        at = arguments.index("--below")
+        below = Path(*arguments[at + 1 : at + 2])
+        arguments = arguments[:at] + arguments[at + 2 :]
+        if not below.is_dir() or not (packages := Packages(below.resolve())).roots:
+            sys.exit(f"no packages below {below}: unpack each into a folder named as sed_4.9-1_amd64")
     if unlike := [each for each in arguments if each.startswith("-") and each not in ("--write", "--looked-at")]:
         print(__doc__)  # noqa: T201
-        print("checked [--write|--looked-at] [NAME ...]")  # noqa: T201
+        print("checked [--write|--looked-at] [--below DIR] [NAME ...]")  # noqa: T201
         if unlike in (["-h"], ["--help"]):
             return 0
         sys.exit(f"no such option: {' '.join(unlike)}")
@@ -203,7 +267,7 @@ def main(arguments: list[str]) -> int:
     with tempfile.TemporaryDirectory() as folder:
         if os.geteuid() == 0:
             os.chown(folder, NOBODY, NOBODY)
-        place = Place(folder)
+        place = Place(folder, packages)
         for source in found:
             lines, version, right = compare(source, place)
             checked = version if right or looked_at else ""

@@ -72,6 +72,8 @@ WITHOUT_DOUBT = frozenset((
     "printf", "pushd", "pwd", "realpath", "renice", "sar", "seq", "shift", "sleep", "stat", "tail", "test", "tr",
     "true",
 ))  # fmt: skip
+# Of these some other word is one: an index that bash evaluates, a name that another program makes.
+BY_WORDS = {"dig", "printf", "test"}
 DOUBTS = {"code", "opaque"}
 
 
@@ -114,25 +116,14 @@ def test_what_was_compared_with_its_program_stays_so() -> None:
     assert len([each for each in SOURCES if compiled(each).get("checked")]) >= CHECKED
 
 
-def can_run_code(spec: Any) -> bool:
-    """Whether any words make the program run what it does not bring."""
-    slots = [*spec["lead"], *spec["tail"], *([spec["rest"]] if spec["rest"] else [])]
-    taken = [*spec["table"], *slots]
-    kinds = {kind for each in taken for kind in (*each.get("kinds", ()), each.get("kind", "text"))}
-    does = {effect["kind"] for each in (*taken, {"does": spec["effects"]}) for effect in each.get("does", ())}
-    until = any("until" in each for each in spec["table"])
-    return bool(
-        until or kinds & {"command", "shell"} or does & DOUBTS or any(map(can_run_code, spec.get("nested", ())))
-    )
-
-
 @pytest.mark.parametrize("chapter", CHAPTERS)
-def test_what_can_run_code_has_an_example_that_must_stay_code(chapter: str) -> None:
+def test_a_description_has_an_example_that_must_stay_code(chapter: str) -> None:
     def shows_code(description: Any) -> bool:
-        return not DOUBTS.isdisjoint(effect for found in description["examples"].values() for effect in found)
+        return any(not DOUBTS.isdisjoint(found) for found in description["examples"].values())
 
     found = [compiled(source) for source in CHAPTERS[chapter]]
-    assert [each["name"] for each in found if can_run_code(each) and not shows_code(each)] == []
+    without = {each["name"] for each in found if not shows_code(each)}
+    assert without == {each["name"] for each in found} & (WITHOUT_DOUBT - BY_WORDS)
 
 
 @pytest.fixture

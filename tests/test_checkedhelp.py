@@ -1,0 +1,66 @@
+"""What `scripts/checked` compares descriptions with: what is installed, or packages that are only unpacked."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import checkedhelp
+import pytest
+from checkedhelp import Packages, Place, compare, main
+
+from gateway.spec.commandparts import Source
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+STAMP = """\
+#!/bin/sh
+[ "$1" = --help ] && cat <<END
+Usage: stamp [options] FILE...
+  -q, --quiet           say less
+  -f, --format FORMAT   text or json
+  -o, --output FILE     write here
+END
+"""
+DESCRIBED = b"""\
+names: [stamp]
+flags: -q|--quiet -f|--format
+options: {-o|--output: {value: path, does: write}, --publish: {does: "connect ? send"}}
+operands: [{kind: path, does: read, rest: true}]
+"""
+
+
+@pytest.fixture
+def below(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder with one package, in which is one program."""
+    monkeypatch.setattr(checkedhelp, "as_nobody", dict)  # who may not enter folders of tests
+    program = tmp_path / "below" / "stamps_2%3a1.4+dfsg-3_amd64" / "usr/bin/stamp"
+    program.parent.mkdir(parents=True)
+    program.write_text(STAMP, "utf-8")
+    program.chmod(0o755)
+    (tmp_path / "below" / "notes").mkdir()
+    return tmp_path / "below"
+
+
+def test_a_description_is_compared_with_a_package_that_is_only_unpacked(below: Path, tmp_path: Path) -> None:
+    source = Source("stamp.yaml", DESCRIBED)
+    assert compare(source, Place(str(tmp_path), Packages(below))) == (
+        [
+            "stamp.yaml: stamp: stamps stamp 1.4",
+            "  stamp: form: -f is value, described as none, --format is value, described as none",
+            "  stamp: unheard: --publish",
+        ],
+        "stamps stamp 1.4",
+        False,
+    )
+
+
+def test_what_is_installed_does_not_stand_for_what_no_package_has(below: Path, tmp_path: Path) -> None:
+    source = Source("cat.yaml", b"names: [cat]\n")
+    assert compare(source, Place(str(tmp_path), Packages(below))) == ([], "", False)
+    assert compare(source, Place(str(tmp_path)))[0] != []
+
+
+def test_a_folder_without_packages_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(SystemExit, match=r"no packages below .*: unpack each into a folder named as sed_4.9-1_amd64"):
+        main(["--below", str(tmp_path), "cat"])
