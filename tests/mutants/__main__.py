@@ -152,9 +152,11 @@ class Copy:
         self._environment = {
             **os.environ,
             "HOME": str(folder / "home"),
+            "TMPDIR": str(folder / "temporary"),  # what is killed leaves much
             "PYTHONPATH": f"{self._top}{os.pathsep}{self._top / 'tests'}",
         }
         (folder / "home").mkdir()
+        (folder / "temporary").mkdir()
 
     @contextlib.contextmanager
     def changed(self, found: list[Mutant]) -> Iterator[None]:
