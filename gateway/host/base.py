@@ -35,7 +35,7 @@ if TYPE_CHECKING:
             """Whether there is a file that holds nothing."""
 
         def is_folder(self, path: str, /) -> bool:
-            """Whether there is a folder, links followed."""
+            """Whether there is a folder, links followed: none where the path is not absolute."""
 
         def is_missing(self, path: str, /) -> bool:
             """Whether nothing stands under a name, not even a link."""

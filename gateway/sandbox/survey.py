@@ -213,7 +213,7 @@ class Surveyor:
     def own(self) -> tuple[str, ...]:
         """The gateway's own folders, as they are configured."""
         where = self._judge.places
-        return tuple(each for each in (where.config, where.state, where.cache) if each.startswith("/"))
+        return where.config, where.state, where.cache
 
 
 class _Look:
@@ -260,7 +260,8 @@ class _Look:
                     self.places[path] = Place(path, "missing", "")
                 else:
                     self._place(path)
-        search_path = tuple(dict.fromkeys(self._entries(environment.get("PATH", ""))))
+        entries = dict.fromkeys(environment.get("PATH", "").split(":"))
+        search_path = tuple(each for each in entries if self.host.is_folder(each))
         tools = self.surveyor.tools(search_path, tuple(f"{each}/" for each in (*system, *context.workspace)))
         for path in (*system, *tools):
             self._place(path)
@@ -308,9 +309,7 @@ class _Look:
         return found
 
     def _nearest(self, folder: str) -> str:
-        while not self.host.is_folder(folder):
-            if folder == "/":
-                return ""
+        while folder != "/" and not self.host.is_folder(folder):
             folder = folder_of(folder)
         return folder
 
@@ -328,11 +327,6 @@ class _Look:
         tops = dict.fromkeys((*self.context.workspace, *(fact.top for fact in self.verdict.facts.git.values())))
         found = [repository_of(top, self.host) for top in tops if top]
         return tuple(each for each in found if each is not None)
-
-    def _entries(self, search_path: str) -> Iterable[str]:
-        for entry in search_path.split(":"):
-            if entry.startswith("/") and "\0" not in entry and self.host.is_folder(entry):
-                yield entry
 
     def _mark(
         self,

@@ -28,8 +28,15 @@ class Area:
 
 
 _PLAN_TESTS = ("test_plan", "test_mounts", "test_toolchains", "backends/test_bubblewrap_arguments")
+_POLICY_TESTS = (
+    "tests/approval/test_always_rule.py",
+    "tests/approval/test_proposing.py",
+    "tests/frontends/test_change.py",
+    "tests/frontends/test_cli_policy.py",
+    "tests/frontends/test_cli_policy_suggest.py",
+)
 AREAS = {
-    "policy": Area(("gateway/policy",), (CORPUS, "tests/policy")),
+    "policy": Area(("gateway/policy",), (CORPUS, "tests/policy", "tests/judge", *_POLICY_TESTS)),
     "commands": Area(("gateway/commands",), (CORPUS, "tests/commands")),
     "shell": Area(("gateway/shell",), (CORPUS, "tests/shell", "tests/commands")),
     # What is enforced is for the oracles of `tests/sandbox`: here nothing is run under a plan that is wrong on purpose.

@@ -848,6 +848,15 @@ GRANTED: dict[str, tuple[dict[str, Any], dict[str, Any], str, SandboxPlan]] = {
         BASE.replace(mounts=mounts(Mount(ROOT, WRITE), *HELD, Mount(f"{ROOT}/githooks", FIXED, True, REPOSITORY)),
                      watched=(ROOT,)),
     ),
+    "of clusters that the profile names those of the kubeconfig are reached, which is read": (
+        profile(hosts=[{"host": "c.example", "access": "read", "also": ["kubernetes"]}]), {}, "npm test",
+        BASE.replace(
+            mounts=mounts(Mount(f"{ROOT}/.envrc", HIDDEN, False, "workspace-secrets")),
+            withheld=((
+                "connect c.example", "nobody can tell what the kubeconfig says: there is no kubeconfig",
+            ),),
+        ),
+    ),
     "login material behind a link is known by its name": (
         {}, with_files("/srv/npmrc", **{f"{HOME}/.npmrc": "/srv/npmrc"}), "npm view react version",
         BASE.replace(
@@ -957,7 +966,8 @@ def test_there_may_be_more_names_around_a_call_than_a_plan_can_hold_where_nothin
 @pytest.mark.parametrize(
     ("call", "searched"),
     [("ls", ()), ("grep -r x /", ()), ("grep -r x /home", ()), ("grep -r x ~", (HOME,)), ("touch ~/x", ()),
-     ("echo x > ~/other/notes.txt", ()), ("touch ~/other/new", (f"{HOME}/other",)), ("cat /srv/data/table.csv", ()),
+     ("echo x > ~/other/notes.txt", ()), ("touch ~/other/new", (f"{HOME}/other",)),
+     ("touch ~/other/n/n/new", (f"{HOME}/other",)), ("cat /srv/data/table.csv", ()),
      ("rm /srv/data/table.csv", ("/srv/data",)), ("grep -r x /usr/bin", ()), ("grep -r x src", ())],
 )  # fmt: skip
 def test_all_of_the_workspace_is_searched_and_what_a_call_names_unless_that_is_most_of_the_machine(
