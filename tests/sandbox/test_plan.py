@@ -23,7 +23,7 @@ from gateway.host.frozen import world
 from gateway.judge.policy_tests import check_examples
 from gateway.model.call import RawCall
 from gateway.model.decision import Decision
-from gateway.model.facts import GitFact
+from gateway.model.facts import GitFact, PathFact
 from gateway.model.limits import limits_of
 from gateway.model.plan import FIXED, HIDDEN, READ, WRITE, Endpoint, Injection, Mount, Network, SandboxPlan
 from gateway.render.plan import plan_data, plan_text, planned
@@ -418,9 +418,11 @@ def test_a_folder_of_everybodys_temporary_files_is_not_given_where_it_is_only_to
     opened = planner(user, scene={**WORLD, "files": [*WORLD["files"], "/tmp/d/x"]})
     found = {
         call: [each for each in opened.plan(f"Bash({call})").mounts if each.path.startswith("/tmp")]
-        for call in ("touch /tmp/d", "touch /tmp/d/x", "touch /tmp/d/new", "cp -r src /tmp/d")
+        for call in ("touch /tmp/new", "touch /tmp/d", "touch /tmp/d/x", "touch /tmp/d/new", "cp -r src /tmp/d")
     }
+    assert opened.plan("Bash(touch /tmp/new)").given == ("/tmp/new",)
     assert found == {
+        "touch /tmp/new": [],
         "touch /tmp/d": [],
         "touch /tmp/d/x": [Mount("/tmp/d/x", WRITE, False, "temp")],
         "touch /tmp/d/new": [Mount("/tmp/d", WRITE, True, "temp")],
@@ -968,12 +970,13 @@ def test_there_may_be_more_names_around_a_call_than_a_plan_can_hold_where_nothin
     [("ls", ()), ("grep -r x /", ()), ("grep -r x /home", ()), ("grep -r x ~", (HOME,)), ("touch ~/x", ()),
      ("echo x > ~/other/notes.txt", ()), ("touch ~/other/new", (f"{HOME}/other",)),
      ("touch ~/other/n/n/new", (f"{HOME}/other",)), ("cat /srv/data/table.csv", ()),
-     ("rm /srv/data/table.csv", ("/srv/data",)), ("grep -r x /usr/bin", ()), ("grep -r x src", ())],
+     ("rm /srv/data/table.csv", ("/srv/data",)), ("rm /opt/x/y", ("/opt/x",)),
+     ("grep -r x /usr/bin", ()), ("grep -r x src", ())],
 )  # fmt: skip
 def test_all_of_the_workspace_is_searched_and_what_a_call_names_unless_that_is_most_of_the_machine(
     planner, call: str, searched: tuple[str, ...]
 ) -> None:
-    opened = planner()
+    opened = planner(scene=with_files("/opt/x/y"))
     found = opened.surveyor.survey(opened.verdict(f"Bash({call})"))
     assert found.searched == (ROOT, *searched)
     assert found.search_path == ("/home/dev/.cargo/bin", "/usr/local/bin", "/usr/bin", "/bin")
@@ -988,6 +991,22 @@ def test_what_nobody_can_tell_the_place_of_any_more_is_not_written(planner, monk
     survey = opened.surveyor.survey(verdict)
     assert (survey.searched, survey.places[path].near) == ((ROOT,), "")
     assert plan_of(verdict, profile_of({}), survey).withheld == ((f"write {path}/x", "nobody can tell where it leads"),)
+
+
+@pytest.mark.parametrize(
+    ("path", "call", "more"),
+    [(f"{ROOT}/docs/guide.md", "echo x > docs/guide.md", (Mount(f"{ROOT}/docs", WRITE),)),
+     (f"{HOME}/.npmrc", "npm view react version", ())],
+)  # fmt: skip
+def test_what_went_since_it_was_judged_is_nothing_that_a_sandbox_could_show(
+    planner, path: str, call: str, more: tuple[Mount, ...], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    opened = planner(scene=with_files(path))
+    verdict = opened.verdict(f"Bash({call})")
+    look = type(opened.gateway.host).path
+    gone = PathFact(path, "missing")
+    monkeypatch.setattr(type(opened.gateway.host), "path", lambda host, at: gone if at == path else look(host, at))
+    assert plan_of(verdict, profile_of({}), opened.surveyor.survey(verdict)).mounts == mounts(*more)
 
 
 def test_of_a_folder_that_is_in_no_repository_none_is_shown(planner) -> None:
