@@ -46,6 +46,16 @@ CASES = {
         (),
         [Step(BIND, "/ws"), Step(READ_ONLY, "/ws/.envrc", False, True)],
     ),
+    "where all of the machine is writable what is protected in it is held the same": (
+        [Mount("/", WRITE), Mount("/etc/x", FIXED, False)],
+        (),
+        [
+            Step(BIND, "/"),
+            Step(BIND, "/etc", True, True),
+            Step(BIND, "/"),
+            Step(READ_ONLY, "/etc/x", False, True),
+        ],
+    ),
     "folders on the way to what must stay are pinned, and the pins buried": (
         [Mount("/ws", WRITE), Mount("/ws/a/.git/hooks", FIXED), Mount("/ws/a/.git/config", FIXED, False)],
         (),

@@ -994,18 +994,19 @@ def test_what_nobody_can_tell_the_place_of_any_more_is_not_written(planner, monk
 
 
 @pytest.mark.parametrize(
-    ("path", "call", "more"),
-    [(f"{ROOT}/docs/guide.md", "echo x > docs/guide.md", (Mount(f"{ROOT}/docs", WRITE),)),
-     (f"{HOME}/.npmrc", "npm view react version", ())],
+    ("path", "kind", "call", "more"),
+    [(f"{ROOT}/docs/guide.md", "missing", "echo x > docs/guide.md", (Mount(f"{ROOT}/docs", WRITE),)),
+     (f"{HOME}/.npmrc", "missing", "npm view react version", ()),
+     (f"{HOME}/.npmrc", "other", "npm view react version", (Mount(f"{HOME}/.npmrc", READ, False),))],
 )  # fmt: skip
-def test_what_went_since_it_was_judged_is_nothing_that_a_sandbox_could_show(
-    planner, path: str, call: str, more: tuple[Mount, ...], monkeypatch: pytest.MonkeyPatch
+def test_a_plan_is_made_of_what_is_there_now_be_it_something_else_than_was_judged(
+    planner, path: str, kind: str, call: str, more: tuple[Mount, ...], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     opened = planner(scene=with_files(path))
     verdict = opened.verdict(f"Bash({call})")
     look = type(opened.gateway.host).path
-    gone = PathFact(path, "missing")
-    monkeypatch.setattr(type(opened.gateway.host), "path", lambda host, at: gone if at == path else look(host, at))
+    now = PathFact(path, kind)
+    monkeypatch.setattr(type(opened.gateway.host), "path", lambda host, at: now if at == path else look(host, at))
     assert plan_of(verdict, profile_of({}), opened.surveyor.survey(verdict)).mounts == mounts(*more)
 
 
