@@ -29,6 +29,7 @@ from gateway.model.plan import FIXED, HIDDEN, READ, WRITE, Endpoint, Injection, 
 from gateway.render.plan import plan_data, plan_text, planned
 from gateway.render.style import Style
 from gateway.sandbox.base import SandboxError
+from gateway.sandbox.marks import Mark
 from gateway.sandbox.persistent_folders import layer_of
 from gateway.sandbox.plan import plan_of
 from gateway.sandbox.profile import profile_of
@@ -470,7 +471,13 @@ def test_a_call_that_starts_in_a_hidden_folder_has_no_plan(planner) -> None:
 
 @pytest.mark.parametrize(
     ("folder", "home", "granted"),
-    [("/tmp", HOME, False), ("/tmp", "/tmp/user", True), ("/var/tmp", HOME, False), ("/private/tmp", HOME, False)],
+    [
+        ("/tmp", HOME, False),
+        ("/tmp", "/tmp/user", True),
+        ("/var/tmp", HOME, False),
+        ("/dev/shm", HOME, False),
+        ("/private/tmp", HOME, False),
+    ],
 )
 def test_programs_that_lie_in_everybodys_temporary_folder_are_not_shown_unless_the_home_folder_is_there(
     planner, folder: str, home: str, granted: bool
@@ -696,6 +703,7 @@ GRANTED: dict[str, tuple[dict[str, Any], dict[str, Any], str, SandboxPlan]] = {
     ),
     "what is not there takes nothing": ({}, {}, "cat nothing.txt ~/nothing.txt", BASE),
     "what the kernel shows is the call's own": ({}, with_files("/proc/version"), "cat /proc/version", BASE),
+    "also what it shows of processes": ({}, with_files("/proc/1/status"), "cat /proc/1/status", BASE),
     "a link elsewhere is known by its name": (
         {}, with_files(**{f"{HOME}/other/t": "/srv/data/table.csv"}), "cat ~/other/t",
         BASE.replace(mounts=mounts(Mount("/srv/data/table.csv", READ, False)),
@@ -971,7 +979,7 @@ def test_there_may_be_more_names_around_a_call_than_a_plan_can_hold_where_nothin
      ("echo x > ~/other/notes.txt", ()), ("touch ~/other/new", (f"{HOME}/other",)),
      ("touch ~/other/n/n/new", (f"{HOME}/other",)), ("cat /srv/data/table.csv", ()),
      ("rm /srv/data/table.csv", ("/srv/data",)), ("rm /opt/x/y", ("/opt/x",)),
-     ("grep -r x /usr/bin", ()), ("grep -r x src", ())],
+     ("grep -r x /usr/bin", ()), ("grep -r x src", ()), ("touch src/new", ())],
 )  # fmt: skip
 def test_all_of_the_workspace_is_searched_and_what_a_call_names_unless_that_is_most_of_the_machine(
     planner, call: str, searched: tuple[str, ...]
@@ -982,15 +990,25 @@ def test_all_of_the_workspace_is_searched_and_what_a_call_names_unless_that_is_m
     assert found.search_path == ("/home/dev/.cargo/bin", "/usr/local/bin", "/usr/bin", "/bin")
 
 
-def test_what_nobody_can_tell_the_place_of_any_more_is_not_written(planner, monkeypatch: pytest.MonkeyPatch) -> None:
-    path = f"{HOME}/went"
-    opened = planner(scene=with_files(f"{path}/x"))
-    verdict = opened.verdict("Bash(touch ~/went/x)")
+@pytest.mark.parametrize(
+    ("name", "call", "kind"), [("went", "touch ~/went/x", "write"), ("went/x", "cat ~/went/x", "read")]
+)  # fmt: skip
+def test_what_nobody_can_tell_the_place_of_any_more_is_neither_read_nor_written(
+    planner, name: str, call: str, kind: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = f"{HOME}/{name}"
+    opened = planner(scene=with_files(f"{HOME}/went/x"))
+    verdict = opened.verdict(f"Bash({call})")
     look = type(opened.gateway.host).path
     monkeypatch.setattr(type(opened.gateway.host), "path", lambda host, at: None if at == path else look(host, at))
     survey = opened.surveyor.survey(verdict)
+    withheld = ((f"{kind} {HOME}/went/x", "nobody can tell where it leads"),)
     assert (survey.searched, survey.places[path].near) == ((ROOT,), "")
-    assert plan_of(verdict, profile_of({}), survey).withheld == ((f"write {path}/x", "nobody can tell where it leads"),)
+    assert plan_of(verdict, profile_of({}), survey).withheld == withheld
+
+
+def test_a_workspace_that_is_the_temporary_folder_is_no_empty_one(planner) -> None:
+    assert planner(scene={**with_files("/tmp/x"), "root": "/tmp"}).plan("Bash(ls)").private == (HOME, "/var/tmp")
 
 
 @pytest.mark.parametrize(
@@ -1002,12 +1020,22 @@ def test_what_nobody_can_tell_the_place_of_any_more_is_not_written(planner, monk
 def test_a_plan_is_made_of_what_is_there_now_be_it_something_else_than_was_judged(
     planner, path: str, kind: str, call: str, more: tuple[Mount, ...], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    opened = planner(scene=with_files(path))
+    opened = planner(scene=with_files(path), environment={**CALLER, "SSH_AUTH_SOCK": path})
     verdict = opened.verdict(f"Bash({call})")
     look = type(opened.gateway.host).path
     now = PathFact(path, kind)
     monkeypatch.setattr(type(opened.gateway.host), "path", lambda host, at: now if at == path else look(host, at))
-    assert plan_of(verdict, profile_of({}), opened.surveyor.survey(verdict)).mounts == mounts(*more)
+    found = plan_of(verdict, profile_of({}), opened.surveyor.survey(verdict))
+    assert (found.mounts, "SSH_AUTH_SOCK" in dict(found.environment)) == (mounts(*more), kind == "other")
+
+
+def test_what_only_the_superuser_may_read_is_hidden_where_the_gateway_is_he(
+    planner, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    opened = planner()
+    private = (Mark("/etc/hosts", "file", "private-to-root"),)
+    monkeypatch.setattr(type(opened.surveyor.system_view), "private", lambda _self: private)
+    assert opened.plan("Bash(ls)").mounts == mounts(Mount("/etc/hosts", HIDDEN, False, "private-to-root"))
 
 
 def test_of_a_folder_that_is_in_no_repository_none_is_shown(planner) -> None:

@@ -151,6 +151,16 @@ def test_what_is_planned_in_the_shared_memory_lies_on_it() -> None:
     assert [each.path for each in carried_out(plan)] == ["/", "/proc", "/proc/1", "/dev", "/dev/shm", "/dev/shm/x"]
 
 
+@pytest.mark.parametrize(
+    ("permits", "access"), [((), SHUT), (("perf",), SHUT), (("ptrace",), OWN), (("namespaces",), OWN)]
+)
+def test_what_the_kernel_shows_may_be_written_by_calls_that_trace_or_make_namespaces_alone(
+    permits: tuple[str, ...], access: str
+) -> None:
+    plan = SandboxPlan((Mount("/usr", READ),), (), (), "/", (), Network(), Limits(), permits=permits)
+    assert given_by_words(carried_out(plan), "/proc/self") == (access, "--proc")
+
+
 TREE = ["/".join(names) for length in (1, 2, 3) for names in itertools.product("ab", repeat=length)]
 LOOK = r"""
 for each in "$@"; do
