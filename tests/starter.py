@@ -1,6 +1,6 @@
 """The process that `starting` forks commands from: a Python that has loaded what they load, and has run none of them.
 
-    python starter.py SOCKET NEVER
+    python -m starter SOCKET NEVER
 
 In each child it takes on what the caller asks for and goes on as `python -m gateway` does, in the same interpreter,
 which ends as it always ends. `SOCKET`, a descriptor: the other end is the caller's. `NEVER`, a module that is not to be

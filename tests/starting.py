@@ -96,12 +96,11 @@ class _Starter:
         self._lock = threading.Lock()
         self._socket, theirs = socket.socketpair()
         self._socket.settimeout(patience(60))
-        program = str(Path(__file__).with_name("starter.py"))
-        with theirs:
+        with theirs:  # a module, as what it goes on as: when a file ends, Python tells nobody what it could not write
             self._process = subprocess.Popen(
-                [sys.executable, program, str(theirs.fileno()), never], cwd="/", pass_fds=[theirs.fileno()],
-                env={b"HOME": b"/nonexistent", **dict(environment)}, stdin=subprocess.DEVNULL,
-                stdout=subprocess.DEVNULL,
+                [sys.executable, "-m", "starter", str(theirs.fileno()), never], cwd=Path(__file__).parent,
+                pass_fds=[theirs.fileno()], env={b"HOME": b"/nonexistent", **dict(environment)},
+                stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
             )  # fmt: skip
 
     def is_of_use(self, handed_down: tuple[Any, ...]) -> bool:

@@ -289,7 +289,7 @@ def test_a_reader_that_left_is_told_by_the_status(ways: Ways):
             return [process.wait(patience(30)), b"", process.stderr.read()]
 
     for words in (["exit", "3"], ["unflushed"], []):
-        forked, started = ways.both(*words, start=start, more={"SAYS": "nothing"})
+        forked, started = ways.both(*words, start=start)
         assert forked == started
     assert ways.forked == 3
 
