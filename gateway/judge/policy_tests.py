@@ -79,10 +79,11 @@ class Trials:
     def verdict(self, call: str, policy: Policy, context: Context | None = None) -> Verdict:
         """The verdict on a call as people write it. Raises CallError for one that cannot be judged."""
         context = context or self.context()
-        found = self._seen.get((call, context))
+        key = call, context.replace(mode="")  # what a call does is the same in every mode
+        found = self._seen.get(key)
         if found is None:
             raw = parse_call_text(self.registry, as_call(call, self.registry))
-            found = self._seen[call, context] = self.understood(raw, context)
+            found = self._seen[key] = self.understood(raw, context)
         return self.under(found, policy, context)
 
     def verdict_on(self, tool: str, given: dict[str, Any], policy: Policy, context: Context) -> Verdict:

@@ -30,6 +30,8 @@ if TYPE_CHECKING:
     from gateway.replay.judging import Judges, Side, Under
     from gateway.replay.unchanged import Change
 
+_MANY = 200_000  # objects that were made and still are; a look at fewer is dear beside a small part
+
 
 class Found(Value):
     """What came of a part. `asks_time`: what a policy says depends on when; `kept`: what was not known before; `used`:
@@ -77,7 +79,8 @@ class Remembering:
     def __call__(self, part: Sequence[Distinct]) -> Found:
         with Uncollected():
             found = self._of(part)
-            gc.collect(0)  # what was made meanwhile: nothing else can be garbage
+            if gc.get_count()[0] > _MANY:
+                gc.collect(0)  # what was made meanwhile: nothing else can be garbage
         return found
 
     def _of(self, part: Sequence[Distinct]) -> Found:

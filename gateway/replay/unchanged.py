@@ -17,6 +17,7 @@ from gateway.policy.table import COLUMN, EXPIRES, FILE, LANE, LINE, SHOWN, SILEN
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
+    from typing import Any
 
     from gateway.config.load import Loaded
     from gateway.model.effect import Effect
@@ -191,7 +192,9 @@ def change_of_rules(one: Policy, other: Policy) -> Change | None:
     confined, when it holds, whose rule it silences."""
     if any(getattr(one, name) != getattr(other, name) for name in _BESIDE) or one.delegations:
         return None
-    its, theirs = dict(_clauses(one)), dict(_clauses(other))
+    contents = [_contents(policy) for policy in (one, other)]
+    alike = _alike(one, other, *contents)
+    its, theirs = (dict(_clauses(policy, some, alike)) for policy, some in zip((one, other), contents, strict=True))
     clauses = []
     for mine, others, policy in ((its, theirs, one), (theirs, its, other)):
         kinds: dict[int, frozenset[str]] = {}
@@ -202,32 +205,45 @@ def change_of_rules(one: Policy, other: Policy) -> Change | None:
             kinds[mine[key]] = said
         if kinds:
             clauses.append(_Clauses(policy, kinds))
-    rows: list[dict[str, Rule]] = [dict(_rows(policy)) for policy in (one, other)]
+    rows: list[dict[str, Rule]] = [
+        dict(_rows(policy, some)) for policy, some in zip((one, other), contents, strict=True)
+    ]
     return Change(tuple(clauses), {place: rows[1][key] for key, place in rows[0].items() if key in rows[1]})
 
 
-def _clauses(policy: Policy) -> Iterator[tuple[str, int]]:
-    """Clauses by what they say, wherever they stand; the same said twice is told apart."""
+def _alike(one: Policy, other: Policy, its: list[str], theirs: list[str]) -> int:
+    """How many clauses both policies begin with: most, where the one has a rule more."""
+    for number, (mine, yours) in enumerate(zip(one.clauses, other.clauses, strict=False)):
+        if mine[1:] != yours[1:] or its[mine[0]] != theirs[yours[0]]:
+            return number
+    return min(len(one.clauses), len(other.clauses))
+
+
+def _clauses(policy: Policy, contents: list[str], first: int) -> Iterator[tuple[str, int]]:
+    """Clauses from a number on by what they say, wherever they stand; the same said twice is told apart. `contents`: of
+    the rules."""
     seen: dict[str, int] = {}
-    contents = [_content(policy, number) for number in range(len(policy.rules))]
-    for number in range(len(policy.clauses)):
+    for number in range(first, len(policy.clauses)):
         rule, tests, of_part = policy.clauses[number]
         key = repr((contents[rule], tests, of_part))
         seen[key] = seen.get(key, 0) + 1
         yield f"{seen[key]} {key}", number
 
 
-def _rows(policy: Policy) -> Iterator[tuple[str, Rule]]:
+def _rows(policy: Policy, contents: list[str]) -> Iterator[tuple[str, Rule]]:
     seen: dict[str, int] = {}
-    for number in range(len(policy.rules)):
+    for number, key in enumerate(contents):
         rule = policy.rule(number)
-        key = _content(policy, number)
         seen[key] = seen.get(key, 0) + 1
         yield f"{seen[key]} {key}", (rule.id, rule.source.layer, rule.source.file, rule.source.line)
 
 
-def _content(policy: Policy, number: int) -> str:
-    row = policy.rules[number]
+def _contents(policy: Policy) -> list[str]:
+    """What each rule says, wherever it stands."""
+    return [_content(row) for row in policy.rules]
+
+
+def _content(row: list[Any]) -> str:
     return digest([repr([each for column, each in enumerate(row[:SHOWN]) if column not in (FILE, LINE, COLUMN)])])
 
 

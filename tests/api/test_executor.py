@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 from descriptors import open_descriptors
+from fuzzing import THOROUGH
 from warmed import warm
 
 from gateway.api.executor import Executor, Session
@@ -328,24 +329,27 @@ def test_no_descriptor_is_left_behind(executor: Executor) -> None:
     for _ in range(3):
         executor.run("echo x; no-such", ways=Ways(b"data"), report=True)
     before = count()
-    for number in range(50):
+    for number in range(50 if THOROUGH else 15):
         executor.run(
             "echo x; sleep 0 & no-such", ways=Ways(b"data"), report=True, seconds=0.001 if number % 5 == 0 else 9
         )
     assert count() == before
 
 
+MANY = range(100 if THOROUGH else 30)
+
+
 def test_many_run_at_once_from_any_thread(executor: Executor) -> None:
     found: dict[int, bytes] = {}
     work = [
         threading.Thread(target=lambda n=number: found.__setitem__(n, executor.run(f"echo {n}").result.stdout))
-        for number in range(100)
+        for number in MANY
     ]
     for each in work:
         each.start()
     for each in work:
         each.join()
-    assert found == {number: b"%d\n" % number for number in range(100)}
+    assert found == {number: b"%d\n" % number for number in MANY}
 
 
 def test_nothing_runs_where_no_sandbox_holds(gateway: Gateway, project: Path) -> None:

@@ -41,10 +41,13 @@ server.serve_forever()
 """
 
 
+REAL = f"/tmp/gateway-test-{os.urandom(6).hex()}"  # one, so that one policy names it in all tests
+
+
 @pytest.fixture
 def real() -> Iterator[str]:
     """A name in the real temporary folder at which nothing is."""
-    path = f"/tmp/gateway-test-{os.urandom(6).hex()}"
+    path = REAL
     yield path
     for each in (path, f"{path}-d"):
         if os.path.isdir(each):

@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from http.server import ThreadingHTTPServer
 from typing import TYPE_CHECKING
 
+from networks import egress_of
 from sandbox.egress.conftest import Outside
 from warmed import warm
 
@@ -16,7 +17,6 @@ from gateway.config.load import Options
 from gateway.core.places import Places
 from gateway.model.call import RawCall
 from gateway.sandbox.egress.authority import Authority
-from gateway.sandbox.egress.service import Egress
 from gateway.sandbox.run import Runner
 
 if TYPE_CHECKING:
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from gateway.api.executor import Execution
     from gateway.approval.callback import Callback
     from gateway.model.verdict import Verdict
+    from gateway.sandbox.egress.service import Egress
 
 
 @contextmanager
@@ -43,7 +44,7 @@ def served(folder: Path, hosts: tuple[str, ...], handler: type[BaseHTTPRequestHa
         threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True).start()
         outside.serve(host, 443, server.server_address[:2], address=f"93.184.216.{number + 1}")
         servers.append(server)
-    with Egress(outside.resolve, outside.route, str(trusted)) as egress:
+    with egress_of(outside.resolve, outside.route, str(trusted)) as egress:
         yield egress
     for server in servers:
         server.shutdown()

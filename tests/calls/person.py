@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from http.server import ThreadingHTTPServer
 from typing import TYPE_CHECKING
 
+from networks import egress_of
 from warmed import warm
 
 from gateway.api.gateway import Gateway
@@ -15,7 +16,6 @@ from gateway.approval.callback import Callback
 from gateway.config.load import Options
 from gateway.core.places import Places
 from gateway.model.call import RawCall
-from gateway.sandbox.egress.service import Egress
 from gateway.sandbox.run import Runner
 
 if TYPE_CHECKING:
@@ -49,7 +49,7 @@ def opened(
     where = Places(
         str(top / "etc"), str(top / "config"), state=str(top / "state"), cache=warm(top / "cache"), home=home
     )
-    egress = Egress(resolve, lambda _address, _port: ("127.0.0.1", server.server_address[1]))
+    egress = egress_of(resolve, lambda _address, _port: ("127.0.0.1", server.server_address[1]))
     options = Options(work, str(top / "policies"), root=work, binding=True)
     runner = Runner(str(top / "state/quarantine"), egress=egress)
     variables = {"PATH": SYSTEM_PATH, "HOME": home, **environment}

@@ -11,6 +11,7 @@ from types import SimpleNamespace
 from typing import TYPE_CHECKING
 
 import pytest
+from networks import egress_of
 from patience import patience
 from sandbox.egress.conftest import Outside
 from warmed import warm
@@ -30,7 +31,6 @@ from gateway.model.call import RawCall
 from gateway.render.style import Style
 from gateway.sandbox.egress import asked_connections
 from gateway.sandbox.egress.held_connection import Answered
-from gateway.sandbox.egress.service import Egress
 from gateway.sandbox.run import Runner
 from gateway.sandbox.survey import Surveyor
 
@@ -116,7 +116,7 @@ class World:
         work = str(top / "workspace")
         options = Options(work, str(top / "policies"), root=work, binding=True)
         approver = approver or Callback(lambda _question: True, dialled=self.asked)
-        runner = Runner(str(top / "state/quarantine"), egress=Egress(self.resolve, self.route))
+        runner = Runner(str(top / "state/quarantine"), egress=egress_of(self.resolve, self.route))
         with Gateway(options.replace(mode=mode), where=where, approver=approver, runner=runner) as gateway:
             yield gateway
 
@@ -266,7 +266,7 @@ def test_silence_is_no_and_takes_none_of_the_calls_time(world: World, monkeypatc
 
     def silent(question: Dialled) -> None:
         while not question.cancelled():
-            withdrawn.wait(0.01)
+            withdrawn.wait(0.05)
         withdrawn.set()
 
     world.answer = silent

@@ -13,6 +13,7 @@ from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import pytest
+from networks import egress_of
 from sandbox.egress.conftest import Outside
 from warmed import warm
 
@@ -30,7 +31,6 @@ from gateway.model.call import RawCall
 from gateway.model.decision import Decision
 from gateway.sandbox.egress import authority
 from gateway.sandbox.egress.authority import Authority
-from gateway.sandbox.egress.service import Egress
 from gateway.sandbox.run import Runner
 
 if TYPE_CHECKING:
@@ -39,6 +39,7 @@ if TYPE_CHECKING:
 
     from gateway.api.executor import Execution
     from gateway.model.verdict import Verdict
+    from gateway.sandbox.egress.service import Egress
 
 
 def _has_pip() -> bool:
@@ -109,7 +110,7 @@ def registry(tmp_path_factory) -> Iterator[Egress]:
         threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True).start()
         outside.serve(host, 443, server.server_address[:2], address=f"93.184.216.{number + 1}")
         servers.append(server)
-    with Egress(outside.resolve, outside.route, str(trusted)) as egress:
+    with egress_of(outside.resolve, outside.route, str(trusted)) as egress:
         yield egress
     for server in servers:
         server.shutdown()

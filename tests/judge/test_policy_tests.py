@@ -14,8 +14,10 @@ from gateway.core.errors import ConfigError
 from gateway.core.places import Places
 from gateway.host.frozen import EXAMPLE, world
 from gateway.judge.policy_tables import Report, run_tests
-from gateway.judge.policy_tests import as_call, check_examples, read_layers, stack_for
-from gateway.policy.table import TEXT
+from gateway.judge.policy_tests import Trials, as_call, check_examples, read_layers, stack_for
+from gateway.model.decision import MODES
+from gateway.policy.compile import compile_policy
+from gateway.policy.table import TEXT, Policy
 from gateway.spec.tools import compile_tools
 from gateway.tools.registry import Registry
 
@@ -248,6 +250,20 @@ def test_the_table_of_an_upper_layer_holds_whatever_the_layers_below_say(
     files = [*stack_for([], "/p"), organisations, below]
     report = run_tests(files, [organisations.path], registry, here, "/p")
     assert (report.failures, report.coverage) == ((), 100.0)
+
+
+def test_what_a_call_does_is_read_once_and_said_by_each_mode_and_circumstance_for_itself(
+    registry: Registry, here: Places
+) -> None:
+    known = Trials(registry, here)
+    policy = Policy(**compile_policy((), home=known.world.home), levels={})
+    for confined in (True, False):
+        for mode in MODES:
+            for call in ("Edit(src/a.py)", "Bash(cat a > b; curl https://example.org)", "Bash(. venv/bin/activate)"):
+                fresh = Trials(registry, here)
+                alone = fresh.verdict(call, policy, fresh.context(mode=mode, confined=confined))
+                assert known.verdict(call, policy, known.context(mode=mode, confined=confined)) == alone
+    assert len(known._seen) == 6
 
 
 def test_the_world_of_examples_is_a_project_on_main_without_links() -> None:

@@ -221,7 +221,7 @@ def test_facts_go_with_the_file_of_lines_that_names_them(place: Place) -> None:
 @pytest.mark.parametrize("workers", share([2, 3], 2))
 def test_processes_that_share_the_work_say_the_same(place: Place, workers: int) -> None:
     for number in range(3):
-        place.decide(*(f"cat f{number}-{each}" for each in range(300)), session=f"s{number}", most_bytes=1 << 16)
+        place.decide(*(f"cat f{number}-{each}" for each in range(200)), session=f"s{number}", most_bytes=1 << 16)
     place.policy("version: 1\nrules:\n  - {id: seven, deny: 'Bash(cat f1-7*)'}\n")
     alone = compared(place.record, RECORDED, PRESENT, how="process")
     assert alone == compared(place.record, RECORDED, PRESENT, how="pool", workers=workers)

@@ -114,8 +114,8 @@ class World:
                 context = self.trials.context(confined=confined, mode=mode)
                 call = text if text.endswith(")") and text[0].isupper() else f"Bash({text})"
                 self.trials.verdict(call, NOTHING, context)
-                found = self.trials._seen[call, context]
-                self.seen.append((found, found.context, registry.tool(found.call.tool)))
+                found = self.trials._seen[call, context.replace(mode="")]
+                self.seen.append((found, found.context.replace(mode=mode), registry.tool(found.call.tool)))
 
     def policy(self, rules: list[dict[str, Any]], layer: str, level: str) -> Policy | None:
         """None where one of the rules is none."""

@@ -7,12 +7,12 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import TYPE_CHECKING
 
 import pytest
+from networks import egress_of
 
 from gateway.model.limits import Limits
 from gateway.model.plan import Endpoint, Network, SandboxPlan
 from gateway.sandbox.backends.bubblewrap import Bubblewrap
 from gateway.sandbox.backends.spaces import Spaces
-from gateway.sandbox.egress.service import Egress
 from gateway.sandbox.run import Command, Protection, Runner
 
 from .attempts.egress import GOT, MALFORMED, TRICKS, Trick
@@ -60,7 +60,7 @@ def runner(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFact
     for name in BAD_NAMES[:3]:
         outside.serve(name, 80, evil.server_address, OTHER)  # type: ignore[arg-type]
     outside.serve("in.below.example", 80, evil.server_address, "127.0.0.1")  # type: ignore[arg-type]
-    with Runner(str(tmp_path_factory.mktemp("q")), (backend,), Egress(outside.resolve, outside.route)) as made:
+    with Runner(str(tmp_path_factory.mktemp("q")), (backend,), egress_of(outside.resolve, outside.route)) as made:
         yield made
     for server in (good, evil):
         server.shutdown()

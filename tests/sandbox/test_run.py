@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 import pytest
 from descriptors import open_descriptors
 from fuzzing import THOROUGH, thorough
+from networks import egress_of
 
 from gateway.core.cancel import NEVER, Cancel
 from gateway.model.limits import Limits
@@ -20,7 +21,6 @@ from gateway.model.result import Violation
 from gateway.sandbox.backends.spaces import Spaces
 from gateway.sandbox.base import Names, Probe, SandboxError
 from gateway.sandbox.call_descriptors import CAPTURED, Ways
-from gateway.sandbox.egress.service import Egress
 from gateway.sandbox.run import NOT_RUN, Command, Protection, Runner
 
 from .egress.conftest import PUBLIC, Outside
@@ -45,7 +45,7 @@ def runner(tmp_path: Path, outside: Outside) -> Iterator[Runner]:
     backend = Spaces()
     if not (probe := backend.probe()).works:
         pytest.skip(f"namespaces do not hold here: {probe.reason}")
-    with Runner(str(tmp_path / "quarantine"), (backend,), Egress(outside.resolve, outside.route)) as made:
+    with Runner(str(tmp_path / "quarantine"), (backend,), egress_of(outside.resolve, outside.route)) as made:
         yield made
 
 

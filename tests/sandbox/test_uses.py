@@ -17,12 +17,12 @@ from typing import TYPE_CHECKING
 
 import pytest
 from fuzzing import THOROUGH, thorough
+from networks import egress_of
 
 from gateway.api.executor import Executor
 from gateway.api.gateway import Gateway
 from gateway.config.load import Options
 from gateway.sandbox.backends.spaces import Spaces
-from gateway.sandbox.egress.service import Egress
 from gateway.sandbox.run import Runner
 
 from .egress.conftest import Outside
@@ -125,7 +125,7 @@ def executor(tmp_path: Path, index: ThreadingHTTPServer) -> Iterator[Executor]:
     (policies / "user.yaml").write_text(POLICY, encoding="utf-8")
     outside = Outside()
     outside.serve("index.example", 80, ("127.0.0.1", index.server_port))
-    runner = Runner(str(tmp_path / "q"), (), Egress(outside.resolve, outside.route))
+    runner = Runner(str(tmp_path / "q"), (), egress_of(outside.resolve, outside.route))
     with Executor(Gateway(Options(str(project), str(policies), root=str(project))), runner=runner) as made:
         yield made
 

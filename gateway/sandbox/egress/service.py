@@ -39,13 +39,20 @@ class Egress:
 
     Thread-safe. The helper process and the thread start with the first call, or with `start`. In a fork of the process
     it begins anew: sessions belong to the parent alone. `resolve` finds the addresses of a name, `route` the place to
-    connect to for an address and a port, `trust` names a file of certificates instead of the system's.
+    connect to for an address and a port, `trust` names a file of certificates instead of the system's, `namespaces` is
+    a helper that others use too, which `close` leaves to them.
     """
 
-    def __init__(self, resolve: Resolve | None = None, route: Route | None = None, trust: str = "") -> None:
+    def __init__(
+        self,
+        resolve: Resolve | None = None,
+        route: Route | None = None,
+        trust: str = "",
+        namespaces: Namespaces | None = None,
+    ) -> None:
         self._resolve, self._route, self._trust = resolve, route, trust
         self._lock = threading.Lock()
-        self._namespaces = Namespaces()
+        self._namespaces, self._shared = namespaces or Namespaces(), namespaces is not None
         self._loop = Loop()
         self._authority = Authority()
         self._dialler: Dialler | None = None
@@ -121,7 +128,8 @@ class Egress:
             session.close()
         with self._lock:
             self._loop.close()
-            self._namespaces.close()
+            if not self._shared:
+                self._namespaces.close()
             self._authority.close()
             self._dialler = None
             self._taught = Sessions()

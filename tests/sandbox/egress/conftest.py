@@ -12,9 +12,8 @@ import time
 from typing import TYPE_CHECKING
 
 import pytest
+from networks import egress_of
 from patience import patience
-
-from gateway.sandbox.egress.service import Egress
 
 if TYPE_CHECKING:
     import ssl
@@ -24,6 +23,7 @@ if TYPE_CHECKING:
 
     from gateway.model.plan import Network
     from gateway.model.result import Violation
+    from gateway.sandbox.egress.service import Egress
     from gateway.sandbox.egress.session import Session
 
 BWRAP = shutil.which("bwrap")
@@ -65,7 +65,7 @@ def outside() -> Outside:
 
 @pytest.fixture
 def egress(outside: Outside) -> Iterator[Egress]:
-    with Egress(outside.resolve, outside.route) as made:
+    with egress_of(outside.resolve, outside.route) as made:
         yield made
 
 

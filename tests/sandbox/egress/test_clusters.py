@@ -17,6 +17,7 @@ import pytest
 from cryptography import x509
 from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
+from networks import egress_of
 from patience import patience
 
 from gateway.commands.steering.cluster_logins import stand_in
@@ -29,7 +30,6 @@ from gateway.sandbox.egress.decide import Rules
 from gateway.sandbox.egress.dial import Dialler
 from gateway.sandbox.egress.outside import Outside as Shared
 from gateway.sandbox.egress.report import Report
-from gateway.sandbox.egress.service import Egress
 from gateway.sandbox.egress.surroundings import CERTIFICATES
 
 from .conftest import Outside
@@ -119,7 +119,7 @@ class Wire:
         self.server = Server(self.made.context(HOST), trusted)
         self.outside = Outside()
         self.outside.serve(HOST, PORT, self.server.place)
-        self.egress = Egress(self.outside.resolve, self.outside.route)
+        self.egress = egress_of(self.outside.resolve, self.outside.route)
 
     def config(
         self, users: dict[str, Any], name: str = "config", server: str = f"https://{HOST}:{PORT}", **cluster: Any

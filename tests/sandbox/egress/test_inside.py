@@ -13,17 +13,19 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import TYPE_CHECKING
 
 import pytest
+from networks import egress_of
 from patience import patience
 
 from gateway.model.plan import Endpoint, Injection, Network
 from gateway.sandbox.egress import authority
 from gateway.sandbox.egress.authority import Authority
-from gateway.sandbox.egress.service import Egress
 
 from .conftest import PUBLIC, Sandbox
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+    from gateway.sandbox.egress.service import Egress
 
 pytestmark = pytest.mark.usefixtures("can_confine")
 GOOD = Network(
@@ -230,7 +232,7 @@ def secure(tmp_path: Path, outside) -> Iterator[tuple[Egress, Authority, Path]]:
     made = Authority()
     path = tmp_path / "trusted.pem"
     path.write_bytes(made.certificate())
-    with Egress(outside.resolve, outside.route, str(path)) as egress:
+    with egress_of(outside.resolve, outside.route, str(path)) as egress:
         yield egress, made, path
     made.close()
 

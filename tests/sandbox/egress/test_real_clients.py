@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING
 
 import pytest
 from fuzzing import THOROUGH
+from networks import egress_of
 
 from gateway.model.plan import Endpoint, Network
 from gateway.sandbox.egress import authority, surroundings
 from gateway.sandbox.egress.authority import Authority
-from gateway.sandbox.egress.service import Egress
 
 from .conftest import Sandbox
 from .real_clients import BUNDLE, CLIENTS, STORE, Client
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from gateway.model.result import Violation
+    from gateway.sandbox.egress.service import Egress
 
     from .conftest import Outside
 
@@ -113,7 +114,7 @@ def site(
     made, path = server
     (tmp_path / "made").mkdir()
     outside.serve("good.example", 443, files_of(client.made(tmp_path / "made"), made.context("good.example")))
-    with Egress(outside.resolve, outside.route, str(path)) as egress:
+    with egress_of(outside.resolve, outside.route, str(path)) as egress:
         yield Site(client, egress, made.certificate(), tmp_path)
 
 
