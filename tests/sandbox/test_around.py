@@ -55,10 +55,11 @@ POLICY = "version: 1\nextends: [daily]\nsettings: {limits: {seconds: 60}}\n"
 class Place:
     """A project with a repository, a person's home, and a proof that no call can make."""
 
-    def __init__(self, top: Path) -> None:
+    def __init__(self, top: Path, repository: Path) -> None:
+        """`repository`: what the project is a copy of."""
         self.top = top
         self.project = top / "project"
-        self.project.mkdir()
+        shutil.copytree(repository, self.project, symlinks=True)
         self.proof = top / "proof"
         (top / "policies").mkdir()
         (top / "policies" / "user.yaml").write_text(POLICY, encoding="utf-8")
@@ -66,7 +67,6 @@ class Place:
             "HOME": str(top / "home"), "PATH": PATH, "PROOF": str(self.proof),
             "GIT_CONFIG_NOSYSTEM": "1", "MOST": "300",
         }  # fmt: skip
-        self.person("git init -q . && git -c user.name=a -c user.email=a@b commit -q --allow-empty -m first")
 
     def person(self, text: str) -> None:
         """What the person does. It may fail: then it did not harm."""
@@ -108,8 +108,18 @@ class Place:
         return Executor(Gateway(options), runner=Runner(str(self.top / "quarantine"), (form,)))
 
 
+@pytest.fixture(scope="module")
+def repository(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    made = tmp_path_factory.mktemp("repository") / "project"
+    made.mkdir()
+    environment = {"HOME": str(made.parent), "PATH": PATH, "GIT_CONFIG_NOSYSTEM": "1"}
+    text = "git init -q . && git -c user.name=a -c user.email=a@b commit -q --allow-empty -m first"
+    subprocess.run(["/bin/bash", "-c", text], cwd=made, env=environment, check=False)
+    return made
+
+
 @pytest.fixture
-def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Place]:
+def here(tmp_path: Path, repository: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Place]:
     home = tmp_path / "home"
     home.mkdir()
     monkeypatch.setenv("HOME", str(home))
@@ -117,7 +127,7 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Place]:
     warm(home / ".cache" / "gateway")
     for name in ("XDG_CONFIG_HOME", "XDG_STATE_HOME", "XDG_CACHE_HOME"):
         monkeypatch.delenv(name, raising=False)
-    yield Place(tmp_path)
+    yield Place(tmp_path, repository)
     made = [str(tmp_path / "project"), str(tmp_path / "quarantine")]
     subprocess.run(["chmod", "-R", "u+rwx", *made], check=False, stderr=subprocess.DEVNULL)
     subprocess.run(["rm", "-rf", *made], check=False)
