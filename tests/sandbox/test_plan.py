@@ -858,6 +858,28 @@ GRANTED: dict[str, tuple[dict[str, Any], dict[str, Any], str, SandboxPlan]] = {
         BASE.replace(mounts=mounts(Mount(ROOT, WRITE), *HELD, Mount(f"{ROOT}/githooks", FIXED, True, REPOSITORY)),
                      watched=(ROOT,)),
     ),
+    "what must not be changed in a cache is held by the folder that holds all of it": (
+        {"rules": [*USER["rules"], {"id": "no", "deny": {
+            "effect": "write", "path": ["~/.cache/pip", "~/.cache/pip/x", "~/.cache/pip/link"]}}],
+         "settings": {"sandbox": {"write": ["~/.cache/**"]}}},
+        with_files(**{f"{CACHE}/pip/link": "/srv/data/table.csv"}), "npm test",
+        BASE.replace(
+            mounts=mounts(Mount(CACHE, WRITE, True, SANDBOX), Mount(f"{CACHE}/gateway", HIDDEN, True, "gateway"),
+                          Mount(f"{CACHE}/pip", FIXED, True, "no")),
+            layers=((CACHE, layer_of(f"{NOWHERE}/layers", ROOT, CACHE)),),
+        ),
+    ),
+    "what is the gateway's own in a hidden folder is hidden with it": (
+        denied("read", "~/.cache"), {}, "grep -r x ~",
+        BASE.replace(
+            mounts=mounts(
+                Mount(HOME, READ), Mount(f"{HOME}/.aws", HIDDEN, True, SECRETS),
+                Mount(f"{HOME}/.ssh", HIDDEN, True, SECRETS), Mount(CACHE, HIDDEN, True, "no"),
+                without=(f"{HOME}/.cargo/bin", f"{HOME}/.rustup", ROOT),
+            ),
+            private=("/tmp", "/var/tmp"),
+        ),
+    ),
     "of clusters that the profile names those of the kubeconfig are reached, which is read": (
         profile(hosts=[{"host": "c.example", "access": "read", "also": ["kubernetes"]}]), {}, "npm test",
         BASE.replace(
