@@ -340,7 +340,7 @@ class _Planning:
             if not self._is_held(path, fixed) and not any(each.startswith(path + "/") for each in outer):
                 self.mounts[path] = mount
         self.mounts.update(outer)
-        self.mounts.update({path: mount for path, mount in hidden.items() if not is_inside(path, hidden)})
+        self.mounts.update(hidden)
         for path in [each for each in self.mounts if is_inside(each, hidden) and each not in self.secret]:
             if path in granted:
                 self._withhold(f"`{path}`", f"it lies in `{next(above_of(path, hidden))}`, which is hidden")
