@@ -9,13 +9,14 @@ Printed is, for the program and each of its subcommands that has a help of its o
 - `unknown`: options of the program that are not described. They are code, which is safe.
 
 Pages are written for people: of what is printed under `form`, some is read wrongly. With `--write` the files without
-any get a new `checked:` if the program tells the form of most of their options, with `--looked-at` and names those that
-a person has looked at too. Programs run with `--version` and `--help` alone, in an empty folder that is their home, and
-never as root.
+any get a new `checked:` if the program tells the form of most of their options, and of one at least; with `--looked-at`
+and names those that a person has looked at too. Programs run with `--version` and `--help` alone, in an empty folder
+that is their home, and never as root.
 
 With `--below DIR` it is packages that are compared with, not what is installed: each unpacked into a folder of DIR that
-has the name of its file (`apt-get download sed`, `dpkg -x sed_4.9-1_amd64.deb DIR/sed_4.9-1_amd64`). The version is the
-package's then; what is not named in `checked` as the program itself is, names the package.
+has the name of its file (`apt-get download sed`, `dpkg -x sed_4.9-1_amd64.deb DIR/sed_4.9-1_amd64`), or that another
+installer was given as its prefix (`npm install -g --prefix DIR/prettier_3.6.2_npm prettier`). Then the version is that
+of the package, and `checked` names the package, too, if it is not called as the program.
 """
 
 from __future__ import annotations
@@ -51,7 +52,7 @@ BINARIES = ("usr/bin", "usr/sbin", "usr/games", "bin", "sbin")
 LOADED = {
     "PATH": BINARIES,
     "LD_LIBRARY_PATH": ("usr/lib/*-linux-gnu", "lib/*-linux-gnu"),
-    "PYTHONPATH": ("usr/lib/python3/dist-packages",),
+    "PYTHONPATH": ("usr/lib/python3/dist-packages", "lib/python3*/site-packages"),
     "PERL5LIB": ("usr/share/perl5", "usr/lib/*-linux-gnu/perl5/*"),
 }
 # Others may take a word for what they work on.
@@ -73,7 +74,7 @@ def as_nobody() -> dict[str, Any]:
 
 class Packages:
     """Packages unpacked side by side, each in a folder that has the name of its file: `programs` by their names, each
-    with its package. Of two with the same name it is the first in the order of the folders."""
+    with its package. Of two with the same name it is that of the package that is called so, or the first."""
 
     def __init__(self, below: Path) -> None:
         self.roots = sorted(each for each in below.iterdir() if PACKAGE.match(each.name) and each.is_dir())
@@ -81,7 +82,8 @@ class Packages:
         for root in self.roots:
             for folder in BINARIES:
                 for program in sorted((root / folder).glob("*")):
-                    self.programs.setdefault(program.name, root)
+                    if program.name not in self.programs or root.name.startswith(f"{program.name}_"):
+                        self.programs[program.name] = root
 
     def version_of(self, program: str) -> str:
         """What stands in `checked` of a program that is there: its name, behind the package's if that has another one,
@@ -240,7 +242,7 @@ def compare(source: Source, place: Place) -> tuple[list[str], str, bool]:
         lines += [line for line in child_lines if ": unknown:" not in line]
         right = right and child_right
     options, clear = (sum(column) for column in zip(*counted, strict=True)) if counted else (0, 0)
-    is_compared = bool(counted) and clear >= MOST * options
+    is_compared = clear >= max(1, MOST * options)
     version = version_of(program, place)
     return [f"{path.name}: {program}: {version or 'no version'}", *lines], version if is_compared else "", right
 
