@@ -17,6 +17,7 @@ from typing import Any
 import fuzzing as fuzzing  # loads the profile of all properties
 import pytest
 import starting
+from _pytest.tmpdir import tmppath_result_key
 from leftovers import changed, contained_here, end_rooms, end_services, left
 from patience import patience
 from warmed import going_with_the_process, keep_policies, packed_once, warm
@@ -138,7 +139,8 @@ def pytest_runtestloop(session: pytest.Session) -> bool | None:
 @pytest.fixture
 def tmp_path(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory):
     """A new folder, in the same place for every test of this process: what is compiled goes by its place, and need not
-    be compiled by each. Afterwards it has the test's name."""
+    be compiled by each. It goes with a test that passed, and has the name of one that failed: what thousands of tests
+    would leave takes minutes to remove."""
     base = tmp_path_factory.getbasetemp()
     place = base / "here"
     place.mkdir(mode=0o700)
@@ -151,10 +153,21 @@ def tmp_path(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFa
     named = re.sub(r"\W", "_", request.node.name)[:30] + f"-{len(_looked_through)}"
     place.rename(base / named)
     _looked_through.add(named)
+    if all(request.node.stash.get(tmppath_result_key, {}).values()):
+        _passed.append(base / named)
+    if len(_passed) >= 200:
+        _remove_passed()
 
 
 # The folders of tests that have left no room.
 _looked_through: set[str] = set()
+# Those of tests that passed, until they are removed, many by one program.
+_passed: list[Path] = []
+
+
+def _remove_passed() -> None:
+    subprocess.run(["rm", "-rf", *_passed], stderr=subprocess.DEVNULL, check=False)
+    _passed.clear()
 
 
 @pytest.fixture(scope="session", autouse=True)
@@ -165,6 +178,7 @@ def left_by_modules(tmp_path_factory: pytest.TempPathFactory):
     if left(("gateway-room-",)):
         base = tmp_path_factory.getbasetemp()
         end_rooms(each for each in base.iterdir() if each.name not in _looked_through)
+    _remove_passed()
 
 
 _left_before = left()
