@@ -24,7 +24,7 @@ from gateway.config.tool_files import find_tools
 from gateway.core import installation
 from gateway.core.cache import Cache, digest
 from gateway.core.errors import ConfigError, Problem
-from gateway.core.packed import Rows, pack_rows, unpack_rows
+from gateway.core.packed import Lines, Rows, pack_rows, unpack_rows
 from gateway.core.places import Places
 from gateway.core.places import places as here
 from gateway.core.value import Value
@@ -47,6 +47,7 @@ if TYPE_CHECKING:
 
 # What of a policy is by far the most, and of which a call needs little.
 _TABLES = ("rules", "clauses")
+_lines = Lines()  # of the policy that was compiled last
 # The layers of which a pause takes nothing away.
 UPPER = ("builtin", "enterprise")
 # Names in either case are the same file where file systems are so by default.
@@ -197,7 +198,7 @@ def load_policy(
         if not options.rules:  # a session's are of no use to later processes
             rest = {name: value for name, value in entry["policy"].items() if name not in _TABLES}
             tables = [entry["policy"][name] for name in _TABLES]
-            cache.write_bytes(key, pack_rows({**entry, "policy": rest}, *tables))
+            cache.write_bytes(key, pack_rows({**entry, "policy": rest}, *tables, lines=_lines))
     loaded = loaded_of(entry, options)
     folders = () if options.policies else layer_folders(places, options.root, options.others)
     misnamed = tuple(f"{each.file}: {each.message}" for each in passed_over(folders))

@@ -220,10 +220,31 @@ class _Subcommands:
 # ------------------------------------------------------------------------------------------------------------- rows
 
 
-def pack_rows(head: Mapping[str, Any], *tables: Sequence[Any]) -> bytes:
-    """A value that is read at once, then the rows of tables, each a line of its own."""
+class Lines:
+    """Rows as lines. Those that were asked for last time are known: tables that a process packs one after another share
+    most of their rows, and nobody changes one."""
+
+    def __init__(self) -> None:
+        self._known: dict[int, tuple[Any, bytes]] = {}
+
+    def of(self, rows: Iterable[Any]) -> list[bytes]:
+        """A line for each."""
+        before, known, found = self._known, {}, []
+        for row in rows:
+            each = before.get(id(row))  # which nothing else can have, as the row is kept
+            if each is None:
+                each = row, _dump(row)
+            known[id(row)] = each
+            found.append(each[1])
+        self._known = known
+        return found
+
+
+def pack_rows(head: Mapping[str, Any], *tables: Sequence[Any], lines: Lines | None = None) -> bytes:
+    """A value that is read at once, then the rows of tables, each a line of its own. `lines`: who knows some."""
     counts = [len(table) for table in tables]
-    return b"\n".join([_dump([head, counts]), *(_dump(row) for table in tables for row in table)])
+    lines = lines or Lines()
+    return b"\n".join([_dump([head, counts]), *lines.of(row for table in tables for row in table)])
 
 
 def unpack_rows(data: bytes) -> tuple[dict[str, Any], list[list[bytes]]]:

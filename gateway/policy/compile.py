@@ -66,8 +66,8 @@ def compile_policy(
     return builder.finish()
 
 
-# What policies consisted of lately, but for their last file; compiled, where it was asked for again.
-_lately: list[tuple[tuple[Any, ...], _Builder | None]] = []
+# What policies consisted of lately, but for their last file, with who has compiled it.
+_lately: list[tuple[tuple[Any, ...], _Builder]] = []
 _MOST_LATELY = 4
 
 
@@ -76,13 +76,12 @@ def _begun(files: tuple[Bound, ...], home: str, fold: bool, moved: tuple[tuple[s
     alone."""
     given = (files, home, fold, moved)
     known = next((each for each in list(_lately) if each[0] == given), None)
-    begun = known[1] if known is not None else None
-    if begun is None:
+    if known is None:
         begun = _Builder(home, fold, moved)
         begun.add_files(files)
-    kept = None if known is None else begun
-    _lately[:] = [(given, kept), *(each for each in _lately if each is not known)][:_MOST_LATELY]
-    return begun if kept is None else kept.copy()
+        known = given, begun
+    _lately[:] = [known, *(each for each in _lately if each is not known)][:_MOST_LATELY]
+    return known[1].copy()
 
 
 class _Builder:

@@ -10,7 +10,7 @@ import pytest
 from gateway.config.shipped import load_descriptions
 from gateway.core.cache import Cache
 from gateway.core.errors import ConfigError
-from gateway.core.packed import Descriptions, Installed, Named, OnDisk, Rows, pack, pack_rows, unpack_rows
+from gateway.core.packed import Descriptions, Installed, Lines, Named, OnDisk, Rows, pack, pack_rows, unpack_rows
 from gateway.core.places import Places
 
 if TYPE_CHECKING:
@@ -194,6 +194,17 @@ TABLES = ([[1, "a\nb\u2028"], [], {"x": None}], [], [["ä\udcff"]])
 def test_rows_come_out_as_they_went_in() -> None:
     head, tables = unpack_rows(pack_rows({"name": "é"}, *TABLES))
     assert (head, [list(Rows(lines)) for lines in tables]) == ({"name": "é"}, list(TABLES))
+
+
+def test_rows_that_were_packed_before_are_known_and_come_out_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
+    lines, (first, *_others) = Lines(), TABLES
+    more = [[7], first[0], first[0], *first]
+    assert pack_rows({}, *TABLES, lines=lines) == pack_rows({}, *TABLES)
+    assert pack_rows({}, more, lines=lines) == pack_rows({}, more)
+    dumped: list[object] = []
+    monkeypatch.setattr("gateway.core.packed._dump", lambda value: dumped.append(value) or b"")
+    lines.of([*more, [8]])
+    assert dumped == [[8]]
 
 
 @pytest.mark.parametrize(
