@@ -258,10 +258,13 @@ def test_an_unknown_word_could_be_anything(pattern: str, argv: tuple[str, ...], 
         ("* install", ("npm", "install"), True),
         ("rm *", (HOLE, "x"), True),
         ("rm *", (), False),
+        ("rm -r *", ("rm", "-fr", "x"), True),
+        ("rm -f *", ("rm", "f", "x"), False),
+        ("git push -f *", ("git", "push", "--follow-tags"), False),
     ],
 )
 def test_the_words_of_an_unparsed_text_are_still_tried(pattern: str, tokens: tuple[str, ...], matched: bool) -> None:
-    assert patterns.matches_tokens(compiled(pattern), tokens) is matched
+    assert [patterns.matches_tokens(compiled(pattern), tokens) for _ in range(2)] == [matched, matched]
 
 
 @pytest.mark.parametrize(

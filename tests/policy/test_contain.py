@@ -173,6 +173,15 @@ def test_a_wish_to_see_changes_lets_nothing_run_that_no_layer_holds(guard, call,
 
 
 @pytest.mark.parametrize("changes", ["ask", "discard"])
+def test_a_command_that_would_run_runs_in_layers_where_somebody_wishes_to_see_its_changes(guard, changes: str) -> None:
+    judge = guard({"user": [{"id": "made", "allow": "Bash(touch *)"}]}, mode="accept_edits")
+    wished = judge.context.replace(changes=changes, reviewed=True)
+    call = RawCall("Bash", {"command": "touch new"})
+    found = [judge.check(call, wished, contains=contains) for contains in (lambda *_: "", lambda *_: "no layers here")]
+    assert [(each.decision.word, each.changes) for each in found] == [("allow", changes), ("ask", "ask")]
+
+
+@pytest.mark.parametrize("changes", ["ask", "discard"])
 def test_where_nothing_confines_a_command_that_would_run_a_wish_to_see_its_changes_asks(guard, changes: str) -> None:
     judge = guard({"user": [{"id": "made", "allow": "Bash(touch *)"}]}, confined=False, mode="accept_edits")
     for text, decision in (("touch new", "ask"), ("cat README.md", "allow")):

@@ -52,6 +52,7 @@ def answers(pattern: str, host: str) -> str:
         ("bücher.de", "xn--bcher-kva.de", "yes"),
         ("xn--bcher-kva.de", "BÜCHER.de", "yes"),
         ("fass.de", "faß.de", "maybe"),
+        ("*.example.com", "é" * 70 + ".example.com", "maybe"),
         ("xn--fa-hia.de", "faß.de", "maybe"),
         ("example.com", "\uff45xample.com", "maybe"),
         ("example.com", "example\u3002com", "maybe"),

@@ -247,6 +247,44 @@ def test_what_held_and_did_not_decide_is_told(case: str) -> None:
     assert (decision, rule.partition(".")[0].partition(":")[0], lost) == expected
 
 
+INSIDE: dict[str, tuple[str, Effect, str]] = {
+    "what is in a folder is not the folder": (
+        "allow: {effect: write, path: 'src/*'}", Touch("write", f"{ROOT}/src"), "ask"),
+    "and what is in it is": ("allow: {effect: write, path: 'src/*'}", Touch("write", f"{ROOT}/src/a"), "allow"),
+    "a tree is what is in it": (
+        "deny: {effect: delete, path: 'src/*'}", Touch("delete", f"{ROOT}/src", tree=True), "deny"),
+    "a list shows what is in it": ("deny: {effect: list, path: 'src/*'}", Touch("list", f"{ROOT}/src"), "deny"),
+    "behind a link, too": (
+        "deny: {effect: delete, path: 'src/*'}", Touch("delete", f"{ROOT}/l", tree=True, real=f"{ROOT}/src"), "deny"),
+    "be it listed": ("deny: {effect: list, path: 'src/*'}", Touch("list", f"{ROOT}/l", real=f"{ROOT}/src"), "deny"),
+    "a folder behind a link is not what is in it": (
+        "deny: {effect: write, path: 'src/*'}", Touch("write", f"{ROOT}/l", real=f"{ROOT}/src"), "ask"),
+    "both ends of a link are covered": (
+        "allow: {effect: write, path: ['l', 'src/*']}", Touch("write", f"{ROOT}/l", real=f"{ROOT}/src"), "ask"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", INSIDE)
+def test_a_rule_on_what_is_in_a_folder_speaks_of_whatever_touches_that(case: str) -> None:
+    rule, effect, expected = INSIDE[case]
+    assert judged(compiled(user=f"- {{id: x, {rule}}}"), effect).decision.word == expected
+
+
+def test_a_rule_on_where_a_command_runs_is_asked_of_the_folder_of_each() -> None:
+    policy = compiled(user="- {id: there, allow: {command: 'run *', cwd: src}}")
+    folders = (f"{ROOT}/src", "/srv", f"{ROOT}/src/a", ROOT, f"{ROOT}/src")
+    found = [judged(policy, WRITE, parts=(RUN.replace(cwds=(folder,)),)).decision.word for folder in folders]
+    assert found == ["allow", "ask", "allow", "ask", "allow"]
+
+
+def test_an_exception_speaks_of_the_commands_of_a_shell_and_not_of_its_calling() -> None:
+    policy = compiled(user="- {id: no, deny: {tool: Bash}, except: [{command: 'run *'}]}")
+    walks = RUN.replace(argv=("walk", "x"), program="walk")
+    assert [judged(policy, Exec(part.program, part.argv), parts=(part,)).decision.word for part in (RUN, walks)] == [
+        "allow", "deny",
+    ]  # fmt: skip
+
+
 LEFT_OUT = "{effect: delete, path: 'src/**', path_not: 'src/a/x/**'}"
 
 
