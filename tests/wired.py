@@ -193,10 +193,10 @@ class Place:
     def says(self, *rules: dict[str, Any], servers: Any = None, **settings: Any) -> None:
         """The user's policy: the server may start and its tools be called, and what the test adds."""
         usual = [
-            {"id": "start", "allow": ["Bash(python3 server.py)", "Bash(python3 server.py *)"]},
+            {"id": "start", "allow": ["Bash(python3 -S server.py)", "Bash(python3 -S server.py *)"]},
             {"id": "tools", "allow": {"tool": ["mcp__docs__*", "ReadMcpResource"]}},
         ]
-        declared = {"docs": {"command": ["python3", "server.py"]}} if servers is None else servers
+        declared = {"docs": {"command": ["python3", "-S", "server.py"]}} if servers is None else servers
         self.ground.says({"rules": [*rules, *usual], "settings": {"servers": declared, **settings}})
 
     def gateway(self, *words: str, era: str = "handshake", capabilities: Any = None, **environment: str) -> Wired:

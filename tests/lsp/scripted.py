@@ -11,10 +11,11 @@ from __future__ import annotations
 
 import json
 import os
-import socket
 import sys
-from pathlib import Path
-from typing import Any
+
+TYPE_CHECKING = False  # it is started very often, and what it does not load costs nothing
+if TYPE_CHECKING:
+    from typing import Any
 
 ROOT = "file://" + os.getcwd()
 heard: list[dict[str, Any]] = []
@@ -43,6 +44,9 @@ def send(message: dict[str, Any], pieces: int = 0) -> None:
 
 def tries(what: dict[str, Any]) -> dict[str, str]:
     """What comes of writing a file, reading one, and connecting to a port of this machine."""
+    import socket
+    from pathlib import Path
+
     found = {}
     for name, does in {
         "write": lambda path: Path(path).write_text("written", encoding="utf-8"),
@@ -108,7 +112,8 @@ def main() -> None:
     while True:
         message = read()
         heard.append(message)
-        says = json.loads(Path("answers.json").read_text(encoding="utf-8"))
+        with open("answers.json", encoding="utf-8") as file:
+            says = json.load(file)
         method, params = message.get("method"), message.get("params")
         if method == "exit":
             sys.exit(0)

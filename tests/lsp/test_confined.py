@@ -131,7 +131,7 @@ def test_a_person_who_is_asked_sees_what_the_server_may_do(scripted: Any) -> Non
     scripted.open(approver=Callback(lambda question: questions.append(question) or True))
     assert scripted.ask("hover").text == "said"
     (question,) = questions
-    assert question.verdict.call.input["command"] == "python3 server.py"
+    assert question.verdict.call.input["command"] == "python3 -S server.py"
     assert {mount.access for mount in question.plan.mounts} <= {"read", "hidden"}
     assert question.plan.network.mode == "off"
 

@@ -493,7 +493,7 @@ for line in sys.stdin:
 @pytest.fixture
 def hostile(confined: Any) -> Any:
     (confined.project / "server.py").write_text(SERVER, encoding="utf-8")
-    server = {"command": ["python3", "server.py"], "env": {"GIVEN": "env:SECRET_OF_OURS"}, "seconds": 20}
+    server = {"command": ["python3", "-S", "server.py"], "env": {"GIVEN": "env:SECRET_OF_OURS"}, "seconds": 20}
     confined.says(servers={"docs": server})
     return confined
 

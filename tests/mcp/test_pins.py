@@ -190,7 +190,7 @@ def of_pins(place: Any, *words: str) -> subprocess.CompletedProcess[str]:
 @pytest.fixture
 def pinned(confined: Any) -> Any:
     says(confined, ECHO, OTHER)
-    confined.says(servers={"docs": {"command": ["python3", "server.py", "tools.json"]}})
+    confined.says(servers={"docs": {"command": ["python3", "-S", "server.py", "tools.json"]}})
     return confined
 
 
@@ -291,14 +291,14 @@ def test_what_a_description_hides_is_shown(pinned) -> None:
 
 def test_another_program_under_a_name_that_is_taken_waits(pinned) -> None:
     assert "echo" in pinned.gateway("proxy", "docs").tools()
-    pinned.says(servers={"docs": {"command": ["python3", "server.py", "tools.json", "--era", "both"]}})
+    pinned.says(servers={"docs": {"command": ["python3", "-S", "server.py", "tools.json", "--era", "both"]}})
     client = pinned.gateway("proxy", "docs")
     assert client.tools() == {}
     assert "another program or address" in client.text("echo", text="x")
 
 
 def test_without_pins_a_change_passes(pinned) -> None:
-    pinned.says(servers={"docs": {"command": ["python3", "server.py", "tools.json"]}}, mcp={"pins": False})
+    pinned.says(servers={"docs": {"command": ["python3", "-S", "server.py", "tools.json"]}}, mcp={"pins": False})
     client = pinned.gateway("proxy", "docs")
     client.tools()
     says(pinned, CHANGES["a changed description"])

@@ -31,7 +31,7 @@ def clients(places) -> Clients:
 
 def of_each_era(place: Place, **settings: Any) -> Clients:
     """Clients of a server of each era, which is its name."""
-    servers = {each: {"command": ["python3", "server.py", "--era", each]} for each in ("both", *ERAS)}
+    servers = {each: {"command": ["python3", "-S", "server.py", "--era", each]} for each in ("both", *ERAS)}
     place.says({"id": "eras", "allow": {"tool": [f"mcp__{each}__*" for each in servers]}}, servers=servers, **settings)
     return Clients(place, "proxy", *servers)
 
@@ -95,7 +95,7 @@ def listing(places) -> Clients:
     for name, (rule, _listed) in RULES.items():
         said = {key: {"tool": f"mcp__docs__{name}", **each} for key, each in rule.items() if isinstance(each, dict)}
         rules.append({"id": f"no-{name}", **rule, **said})
-    place.says(*rules, servers={"docs": {"command": ["python3", "server.py", "tools.json"]}})
+    place.says(*rules, servers={"docs": {"command": ["python3", "-S", "server.py", "tools.json"]}})
     return Clients(place, "proxy", "docs", capabilities={})
 
 
@@ -123,8 +123,8 @@ def test_a_described_server_is_judged_by_what_its_tools_do(confined, era: str) -
     (confined.project / ".env").write_text("SECRET=1", encoding="utf-8")
     confined.ground.says(
         {
-            "rules": [{"id": "start", "allow": "Bash(python3 server.py)"}],
-            "settings": {"servers": {"docs": {"command": ["python3", "server.py"], "is": "filesystem"}}},
+            "rules": [{"id": "start", "allow": "Bash(python3 -S server.py)"}],
+            "settings": {"servers": {"docs": {"command": ["python3", "-S", "server.py"], "is": "filesystem"}}},
         }
     )
     client = confined.gateway("proxy", "docs", era=era, capabilities={})
@@ -214,7 +214,7 @@ def test_garbage_between_messages_is_passed_over(clients, era: str) -> None:
 
 def test_a_server_that_does_not_answer_is_given_up(confined, era: str) -> None:
     seconds = round(patience(1))  # it must also have been able to start in that time
-    confined.says(servers={"docs": {"command": ["python3", "server.py"], "seconds": seconds}})
+    confined.says(servers={"docs": {"command": ["python3", "-S", "server.py"], "seconds": seconds}})
     client = confined.gateway("proxy", "docs", era=era)
     assert client.text("hang") == f"MCP server `docs` gave no answer: it did not answer within {seconds} s."
     assert client.text("echo", text="x") == "x"
@@ -237,7 +237,7 @@ def test_what_is_too_much_or_secret_is_left_out_and_told(clients, era: str) -> N
 
 
 def test_a_secret_that_a_server_was_given_does_not_come_back(confined, era: str) -> None:
-    server = {"command": ["python3", "server.py"], "env": {"GIVEN": "env:SECRET_OF_OURS"}}
+    server = {"command": ["python3", "-S", "server.py"], "env": {"GIVEN": "env:SECRET_OF_OURS"}}
     confined.says(servers={"docs": server})
     client = confined.gateway("proxy", "docs", era=era)
     assert "it is [secret]" in client.text("token")
@@ -358,7 +358,7 @@ def test_the_server_learns_nothing_of_the_client(clients, era: str) -> None:
 
 
 def test_several_servers_have_names_of_their_own(confined, era: str) -> None:
-    one = {"command": ["python3", "server.py"]}
+    one = {"command": ["python3", "-S", "server.py"]}
     confined.says(
         {"id": "b", "allow": "mcp__b__*"}, {"id": "no", "deny": "mcp__docs__fail"}, servers={"docs": one, "b": one}
     )
@@ -394,7 +394,7 @@ def test_a_server_that_policy_does_not_let_start_says_so(confined, era: str) -> 
 
 
 def test_what_is_logged_is_chosen_at_the_servers_that_work(confined) -> None:
-    halted, works = {"command": ["python3", "-u", "server.py"]}, {"command": ["python3", "server.py"]}
+    halted, works = {"command": ["python3", "-u", "server.py"]}, {"command": ["python3", "-S", "server.py"]}
     rule = {"id": "halt", "deny": "Bash(python3 -u *)"}
     confined.says(rule, servers={"docs": halted, "b": works})
     client = confined.gateway("proxy", "docs", "b")

@@ -105,12 +105,12 @@ def place(ground) -> Any:
         pytest.skip(f"namespaces do not hold here: {probe.reason}")
     (ground.project / "server.py").write_text(SERVER, encoding="utf-8")
     ground.says(TOOLS, name="tools.yaml")
-    ground.server = {"command": ["python3", "server.py"], "env": {"GIVEN": "env:SECRET_OF_OURS"}, "seconds": 20}
+    ground.server = {"command": ["python3", "-S", "server.py"], "env": {"GIVEN": "env:SECRET_OF_OURS"}, "seconds": 20}
     return ground
 
 
 def says(ground: Any, *rules: dict[str, Any], **server: Any) -> Any:
-    program = {"id": "server", "allow": ["Bash(python3 server.py)", "Bash(true)"]}
+    program = {"id": "server", "allow": ["Bash(python3 -S server.py)", "Bash(true)"]}
     tools = {"id": "tools", "allow": {"tool": ["Echo", "mcp__docs__*", "ReadMcpResource"]}}
     given = {"servers": {"docs": {**ground.server, **server}}}
     ground.says({"settings": given, "rules": [program, tools, *rules]})

@@ -60,7 +60,7 @@ class World:
         (self.place.project / "t.json").write_text(json.dumps(tools), encoding="utf-8")
 
     def says(self, *rules: dict[str, Any], servers: Any = None, **settings: Any) -> None:
-        declared = {"docs": {"command": ["python3", "server.py", "t.json"]}} if servers is None else servers
+        declared = {"docs": {"command": ["python3", "-S", "server.py", "t.json"]}} if servers is None else servers
         self.place.says(*rules, servers=declared, **settings)
 
     @property
@@ -134,7 +134,7 @@ def test_tools_are_offered_by_the_names_that_policy_knows_them_by(world: World) 
 @pytest.mark.parametrize("era", ["handshake", "stateless"])
 def test_a_server_is_spoken_to_in_its_own_era(world: World, era: str) -> None:
     world.lists(ECHO, tool("ask"))
-    world.says(servers={"docs": {"command": ["python3", "server.py", "--era", era, "t.json"]}})
+    world.says(servers={"docs": {"command": ["python3", "-S", "server.py", "--era", era, "t.json"]}})
     world.look()
     assert world.call("mcp__docs__echo", text="x").text == "x"
     assert world.call("SlashCommand", command="/mcp__docs__plan").text.endswith("\nprompt plan")
@@ -270,7 +270,8 @@ tools:
 
 def test_tools_wait_where_there_are_many(world: World) -> None:
     world.says(
-        servers={"docs": {"command": ["python3", "server.py", "t.json"], "always_load": ["di*"]}}, tools_in_full=10
+        servers={"docs": {"command": ["python3", "-S", "server.py", "t.json"], "always_load": ["di*"]}},
+        tools_in_full=10,
     )
     world.look()
     assert world.names() == ["mcp__docs__die"]
@@ -295,7 +296,7 @@ def test_a_server_that_is_configured_later_joins_without_a_restart(
     told = world.until(world.names)
     assert told == ["The MCP server `docs` runs now, with these tools: mcp__docs__die, mcp__docs__echo."]
     assert world.call("mcp__docs__echo", text="x").text == "x"
-    world.says(servers={"docs": {"command": ["python3", "server.py", "t.json"], "seconds": 7}})
+    world.says(servers={"docs": {"command": ["python3", "-S", "server.py", "t.json"], "seconds": 7}})
     assert world.look().told == (GONE,)  # the one that is configured now is another one
     world.until(world.names)
     assert world.gateway.calls.services.servers.running("docs", world.session).declared["seconds"] == 7
@@ -358,7 +359,7 @@ def test_a_server_that_does_not_list_its_tools_keeps_no_first_request_waiting(
     world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (world.place.project / "server.py").write_text(MUTE, encoding="utf-8")
-    world.says(servers={"docs": {"command": ["python3", "server.py", "t.json"], "seconds": 5}})
+    world.says(servers={"docs": {"command": ["python3", "-S", "server.py", "t.json"], "seconds": 5}})
     monkeypatch.setattr(module, "JOIN_SECONDS", 2.0)
     assert world.look() == module.News()
     world.until(lambda: world.people)
@@ -378,7 +379,7 @@ def test_a_server_that_is_given_up_has_not_worked_however_long_that_took(
 
 
 def test_a_program_that_is_no_server_is_not_started_again_and_again(world: World) -> None:
-    world.says(servers={"docs": {"command": ["python3", "server.py", "--nonsense"]}})
+    world.says(servers={"docs": {"command": ["python3", "-S", "server.py", "--nonsense"]}})
     (world.place.project / "server.py").write_text("raise SystemExit(3)", encoding="utf-8")
     assert world.look().people == ("MCP server `docs` does not work: it ended with status 3.",)
     assert world.call("mcp__docs__echo").output.is_error
@@ -457,7 +458,7 @@ def test_a_person_is_asked_once_whether_a_server_may_start(world: World, yes: bo
         joined.look(NEVER)
         assert [each.judged for each in joined.tools()] == (["mcp__docs__echo", "mcp__docs__die"] if yes else [])
         joined.look(NEVER)
-        assert asked == ["python3 server.py t.json"]
+        assert asked == ["python3 -S server.py t.json"]
         if yes:
             gateway.call(joined.raw("mcp__docs__die", {}), session=session)
             assert joined.look(NEVER).told == (GONE,)
