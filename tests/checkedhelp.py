@@ -89,7 +89,7 @@ class Packages:
         """What stands in `checked` of a program that is there: its name, behind the package's if that has another one,
         and the version of what was packaged."""
         name, version, _ = self.programs[program].name.split("_")
-        upstream = re.sub(r"^\d+(%3a|:)|[+~]?(dfsg|ds|repack|really).*|-[^-]*$", "", version)
+        upstream = re.sub(r"^\d+(%3a|:)|^.*really\.?|[+~]?(dfsg|ds\d|repack).*|-[^-]*$", "", version)
         return f"{program} {upstream}" if name == program else f"{name} {program} {upstream}"
 
     def environment(self, program: str) -> dict[str, str]:

@@ -61,6 +61,21 @@ def test_what_is_installed_does_not_stand_for_what_no_package_has(below: Path, t
     assert compare(source, Place(str(tmp_path)))[0] != []
 
 
+@pytest.mark.parametrize(
+    ("package", "told"),
+    [
+        ("sd_0.80.really.0.7.6-1+deb12u1_amd64", "sd 0.7.6"),
+        ("shed_1%3a2.0~git20230118.446d7bf-1_all", "shed sd 2.0~git20230118.446d7bf"),
+        ("shed_7.15+repack-1_amd64", "shed sd 7.15"),
+        ("sd_3.6.2_npm", "sd 3.6.2"),
+    ],
+)
+def test_the_version_is_that_of_what_was_packaged(package: str, told: str, tmp_path: Path) -> None:
+    (tmp_path / package / "bin").mkdir(parents=True)
+    (tmp_path / package / "bin/sd").touch()
+    assert Packages(tmp_path).version_of("sd") == told
+
+
 def test_a_folder_without_packages_is_refused(tmp_path: Path) -> None:
     with pytest.raises(SystemExit, match=r"no packages below .*: unpack each into a folder named as sed_4.9-1_amd64"):
         main(["--below", str(tmp_path), "cat"])
