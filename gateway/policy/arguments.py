@@ -53,8 +53,7 @@ def _arg(path: list[str], test: Any, value: Any) -> int:
         elif hasattr(value, "get") and step in value:
             value = value[step]
         else:
-            value = _ABSENT
-            break
+            return _test(test, _ABSENT)
     return _test(test, value)
 
 
@@ -67,7 +66,6 @@ def _test(test: Any, value: Any) -> int:
         return NO
     if isinstance(value, str) and (HOLE in value or ("regex" in test and len(value) > test["regex"][1])):
         return MAYBE
-    holds = True
     for name, argument in test.items():
         if name == "glob":
             holds = isinstance(value, (str, int, float)) and globs.matches(argument, _as_text(value))

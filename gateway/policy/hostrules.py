@@ -128,5 +128,5 @@ def within(host: str, patterns: tuple[str, ...]) -> bool:
     if not host.startswith("*.") or "*" in host[1:]:
         return False
     return any(
-        pattern.startswith("*.") and "*" not in pattern[1:] and host[1:].endswith(pattern[1:]) for pattern in patterns
+        pattern.startswith("*.") and "*" not in pattern[1:] and host.endswith(pattern[1:]) for pattern in patterns
     )

@@ -252,7 +252,7 @@ def _cwd(index: Any, subject: Subject) -> int:
     if part is not None and part.cwds is not None:
         if len(part.cwds) == 1:  # asked for nearly every command of a session, about the same folder
             known = _CWDS.get(id(index))
-            if known is None or known[0] is not index or known[1] != part.cwds[0]:
+            if known is None or known[1] != part.cwds[0]:  # it keeps the index, so that no other one has its number
                 known = (index, part.cwds[0], YES if paths.lookup(index, part.cwds[0]) else NO)
                 if len(_CWDS) >= _CWDS_KEPT:
                     _CWDS.clear()

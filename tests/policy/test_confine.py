@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+import yaml
 
 from gateway.model.call import RawCall
 from gateway.policy.confine import Reach, confinement, enforced_by, grants_of
@@ -15,6 +16,30 @@ def test_no_profile_lets_a_call_write_in_a_mode_that_writes_nothing(guard, mode:
     verdict = opened.check(RawCall("Bash", {"command": "npm test"}))
     held = confinement(verdict, enforced_by(opened.loaded.policy, opened.loaded.settings["sandbox"].value))
     assert (verdict.decision.word, held.kind, held.writes) == ("allow", "rule", writes)
+
+
+SPEAKS: dict[str, tuple[bool, bool]] = {  # of paths, of hosts
+    "{effect: write}": (True, False),
+    "{effect: [connect, push]}": (False, True),
+    "{effect: [connect, read]}": (True, True),
+    "{path: a}": (True, False),
+    "{path_not: [a]}": (True, False),
+    "{host: a.org}": (False, True),
+    "{host: '*'}": (False, True),
+    "{effect: connect, host: '*.a.org'}": (False, True),
+    "{host_not: [a.org]}": (False, True),
+    "{effect: connect, port: 22}": (False, True),
+    "{effect: code}": (False, False),
+    "Bash(rm *)": (False, False),
+}
+
+
+@pytest.mark.parametrize("rule", SPEAKS)
+def test_the_denies_that_a_sandbox_holds_are_those_on_paths_and_on_hosts(guard, rule: str) -> None:
+    held = enforced_by(guard({"user": [{"id": "no", "deny": yaml.safe_load(rule)}]}).loaded.policy, {"b": 1, "a": 2})
+    assert ("no" in held.paths, "no" in held.hosts, held.profile) == (*SPEAKS[rule], (("a", 2), ("b", 1)))
+    asks = enforced_by(guard({"user": [{"id": "no", "ask": yaml.safe_load(rule)}]}).loaded.policy, {})
+    assert "no" not in (*asks.paths, *asks.hosts)
 
 
 @pytest.mark.parametrize(

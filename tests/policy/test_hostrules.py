@@ -72,6 +72,15 @@ RULES: dict[str, tuple[str, Any]] = {
     "nor does one of a host that is denied by its name": (
         "{id: no, deny: {effect: connect, host: a.org}, except: [{host: a.org}]}", refuses("a.org")),
     "all but some at a port": ("{id: no, deny: {effect: connect, host_not: [a.org], port: 22}}", refuses(("*", 22))),
+    "all but some, whatever is done there": ("{id: no, deny: {host_not: [a.org]}}", only("a.org")),
+    "all of them by a star": ("{id: no, deny: {host: '*'}}", refuses("*")),
+    "all but an exception that says of what": (
+        "{id: no, deny: {effect: connect}, except: [{effect: connect, host: a.org}]}", only("a.org")),
+    "what is sent cannot be told of a host": ("{id: no, deny: {effect: connect, sends: '**/x'}}", NOTHING),
+    "nor the program that connects": ("{id: no, deny: {effect: connect, program: run}}", NOTHING),
+    "a rule on a tool says nothing of hosts": ("{id: no, deny: {tool: Bash}}", NOTHING),
+    "hosts of this tool": ("{id: no, deny: {effect: connect, host: a.org, tool: Bash}}", refuses("a.org")),
+    "hosts in this mode": ("{id: no, deny: {effect: connect, host: a.org, mode: default}}", refuses("a.org")),
     "one direction": ("{id: no, deny: {effect: connect, host: a.org, direction: send}}", refuses("a.org")),
     "to listen is the call's own": ("{id: no, deny: {effect: connect, direction: listen}}", NOTHING),
     "to listen or send is not": ("{id: no, deny: {effect: connect, direction: [listen, send]}}", refuses("*")),
@@ -104,6 +113,14 @@ def test_a_rule_on_hosts_holds_until_the_moment_it_expires() -> None:
     midnight = NOW - NOW % day + 7 * day  # the end of the 20th
     found = [bool(told(rule, context=CONTEXT.replace(now=now))[0]) for now in (midnight - 1, midnight, midnight + 1)]
     assert found == [True, False, False]
+
+
+def test_a_rule_that_does_not_count_hides_none_behind_it() -> None:
+    rules = """- {id: over, deny: {effect: connect}, expires: 2023-11-10}
+- {id: sends, deny: {effect: connect, host: a.org, direction: send}}
+- {id: plans, deny: {effect: connect, host: b.org, mode: plan}}
+- {id: no, deny: {effect: connect, host: c.org}}"""
+    assert told(rules, effect=SEEN) == refuses("c.org")
 
 
 @pytest.mark.parametrize(
