@@ -26,6 +26,7 @@ SPEAKS: dict[str, tuple[bool, bool]] = {  # of paths, of hosts
     "{path_not: [a]}": (True, False),
     "{host: a.org}": (False, True),
     "{host: '*'}": (False, True),
+    "{host: a.org, command: 'rm *'}": (False, True),
     "{effect: connect, host: '*.a.org'}": (False, True),
     "{host_not: [a.org]}": (False, True),
     "{effect: connect, port: 22}": (False, True),

@@ -73,6 +73,7 @@ RULES: dict[str, tuple[str, Any]] = {
         "{id: no, deny: {effect: connect, host: a.org}, except: [{host: a.org}]}", refuses("a.org")),
     "all but some at a port": ("{id: no, deny: {effect: connect, host_not: [a.org], port: 22}}", refuses(("*", 22))),
     "all but some, whatever is done there": ("{id: no, deny: {host_not: [a.org]}}", only("a.org")),
+    "hosts of a program, whatever is done there": ("{id: no, deny: {host: a.org, command: 'run *'}}", refuses("a.org")),
     "all of them by a star": ("{id: no, deny: {host: '*'}}", refuses("*")),
     "all but an exception that says of what": (
         "{id: no, deny: {effect: connect}, except: [{effect: connect, host: a.org}]}", only("a.org")),
