@@ -34,6 +34,7 @@ _POLICY_TESTS = (
     "tests/frontends/test_change.py",
     "tests/frontends/test_cli_policy.py",
     "tests/frontends/test_cli_policy_suggest.py",
+    "tests/replay/test_suggesting.py",
 )
 AREAS = {
     "policy": Area(("gateway/policy",), (CORPUS, "tests/policy", "tests/judge", *_POLICY_TESTS)),
