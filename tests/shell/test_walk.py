@@ -51,6 +51,17 @@ def test_every_simple_command_is_found_in_the_order_of_the_text(read, text, comm
     assert ([c.words[0].text for c in script.commands], script.unknowns) == (commands, ())
 
 
+@pytest.mark.parametrize("step", ["x++", "++x", "x--", "x += 1", "x = 2", "y = x++"])
+def test_what_arithmetic_steps_is_no_longer_what_it_was(argvs, step: str) -> None:
+    assert argvs(f"x=1; (({step})); a $x")[-1] in (["a", "?"], ["a", "2"])
+
+
+@pytest.mark.parametrize("inside", ["${x:-1}", "${x/1/2}", "${!x}", "`b`", "$(b)"])
+def test_arithmetic_over_what_nobody_knows_is_not_known_itself(read, inside: str) -> None:
+    assert read(f"x=1; a $(({inside} + 1))").unknowns != ()
+    assert read("x=1; a $((x + ${#x} + $x))").unknowns == ()
+
+
 @pytest.mark.parametrize(
     ("text", "cwds"),
     [
