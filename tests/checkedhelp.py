@@ -161,37 +161,48 @@ def said(*texts: str) -> Said:
     return Said({**dict.fromkeys(named, "?"), **forms}, len(forms) > 1)
 
 
+def spelled(name: str, spec: Any) -> str:
+    """An option as it is compared: where one dash or two are the same, with one."""
+    return f"-{name.lstrip('-')}" if spec["dialect"] == "dash" and name.startswith("--") else name
+
+
 def described(spec: Any) -> dict[str, str]:
     """The options of a compiled description or subcommand, each with its form."""
     table = spec["table"]
     found = {}
     for name, index in spec["options"].items():
         option = table[index]
-        found[name] = "value" if option.get("arity") or option.get("until") else "none"
-        if option.get("optional"):
-            found[name] = "glued"
+        form = "glued" if option.get("optional") else "value" if option.get("arity") or option.get("until") else "none"
+        found[spelled(name, spec)] = form
     return found
+
+
+def heard(spec: Any, told: Said) -> dict[str, str]:
+    """What a program says of its options, each as it is compared; where two spellings disagree, nothing."""
+    forms: dict[str, str] = {}
+    for name, form in told.forms.items():
+        known = forms.setdefault(spelled(name, spec), form)
+        forms[spelled(name, spec)] = known if form in ("?", known) else form if known == "?" else "?"
+    return forms
 
 
 def told_of(spec: Any, told: Said) -> tuple[int, int]:
     """How many options are described, and of how many of them the program tells the form."""
-    own = described(spec)
-    return len(own), sum(told.forms.get(name, "?") != "?" for name in own)
+    own, forms = described(spec), heard(spec, told)
+    return len(own), sum(forms.get(name, "?") != "?" for name in own)
 
 
 def compared(label: str, spec: Any, told: Said) -> tuple[list[str], bool]:
     """The lines to print, and whether all forms are the same."""
-    own = described(spec)
+    own, forms = described(spec), heard(spec, told)
     wrong = [
         f"{name} is {form}, described as {own[name]}"
-        for name, form in told.forms.items()
+        for name, form in forms.items()
         if name in own and form not in ("?", own[name])
     ]
-    unheard = [name for name in own if name not in told.forms]
-    known = {*own, *spec.get("alone", ())}
-    unknown = [
-        name for name, form in told.forms.items() if form != "?" and name not in known and not spec.get("harmless")
-    ]
+    unheard = [name for name in own if name not in forms]
+    known = {*own, *(spelled(name, spec) for name in spec.get("alone", ()))}
+    unknown = [name for name, form in forms.items() if form != "?" and name not in known and not spec.get("harmless")]
     lines = [
         f"  {label}: {kind}: {', '.join(found)}"
         for kind, found in (("form", wrong), ("unheard", unheard), ("unknown", unknown))

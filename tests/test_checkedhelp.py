@@ -55,6 +55,14 @@ def test_a_description_is_compared_with_a_package_that_is_only_unpacked(below: P
     )
 
 
+def test_one_dash_or_two_are_the_same_where_a_program_takes_both(below: Path, tmp_path: Path) -> None:
+    source = Source("stamp.yaml", b"names: [stamp]\ndialect: dash\nflags: -quiet -f|-format\nvalues: --output\n")
+    assert compare(source, Place(str(tmp_path), Packages(below)))[0][1:] == [
+        "  stamp: form: -f is value, described as none, -format is value, described as none",
+        "  stamp: unknown: -q, -o",
+    ]
+
+
 def test_what_is_installed_does_not_stand_for_what_no_package_has(below: Path, tmp_path: Path) -> None:
     source = Source("cat.yaml", b"names: [cat]\n")
     assert compare(source, Place(str(tmp_path), Packages(below))) == ([], "", False)
