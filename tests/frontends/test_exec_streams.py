@@ -5,12 +5,13 @@ Each line is a shell text in which EXEC stands for the gateway; without it the s
 from __future__ import annotations
 
 import os
-import shlex
 import socket
 import subprocess
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+import from_bash
 import pytest
+import starting
 
 from gateway.sandbox.backends.spaces import Spaces
 
@@ -36,11 +37,12 @@ def here(tmp_path: Path) -> Place:
 def run(here: Place, text: str, *, guarded: bool) -> tuple[int, bytes, bytes, bytes]:
     """Status and output of a shell text, and what the file outside of the project holds then."""
     outside = here.project.parent / "outside" / "file"
-    words = " ".join(map(shlex.quote, map(os.fsdecode, here.words("--")))) if guarded else ""
-    done = subprocess.run(
-        ["bash", "-c", text.replace("EXEC", words)], cwd=here.project, stdin=subprocess.DEVNULL, check=False,
-        env={**here.environment, "OUT": str(outside)}, capture_output=True, timeout=60,
-    )  # fmt: skip
+    environment = {**here.environment, "OUT": str(outside)}
+    how: dict[str, Any] = {"cwd": here.project, "stdin": subprocess.DEVNULL, "capture_output": True, "timeout": 60}
+    if guarded:
+        done = from_bash.run(text, here.words("--"), here.project.parent, environment, **how)
+    else:
+        done = subprocess.run(["bash", "-c", text.replace("EXEC", "")], env=environment, check=False, **how)
     return done.returncode, done.stdout, done.stderr, outside.read_bytes()
 
 
@@ -136,7 +138,7 @@ def test_what_a_command_sets_of_a_stream_is_not_its_callers(here: Place, kind: s
     for guarded in (False, True):
         os.set_blocking(given, True)
         words = here.words("-c", SETS_NO_WAIT) if guarded else ["sh", "-c", SETS_NO_WAIT]
-        done = subprocess.run(
+        done = starting.run(
             words, cwd=here.project, env=here.environment, stdin=given, capture_output=True, check=False
         )  # fmt: skip
         assert (done.returncode, os.get_blocking(given)) == (0, guarded), done
