@@ -206,7 +206,7 @@ def names_of(part: Part) -> set[str] | tuple[str]:
     """What a pattern's first word may call the program: its own name, the file's, either in lower case."""
     program = part.program
     written = part.argv[0] if part.argv else program
-    if written is program or (written == program and program.islower()):
+    if written == program and program.islower():
         return (program,)
     base = written[written.rfind("/") + 1 :]
     return {program, program.lower(), base, base.lower()} - {""}

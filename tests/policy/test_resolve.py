@@ -13,6 +13,7 @@ from gateway.model.context import Context
 from gateway.model.effect import BROUGHT, HOLE, LEAVE, Code, Connect, Effect, Exec, Item, Opaque, System, Touch, Use
 from gateway.model.facts import NO_FACTS, Facts, PathFact, TreeFact
 from gateway.policy.compile import Bound, compile_policy
+from gateway.policy.hosts import GROUPS
 from gateway.policy.modes import regions_of
 from gateway.policy.resolve import Resolution, resolve
 from gateway.policy.table import DELEGATE, EXPIRES, REST, Judged, Policy
@@ -298,6 +299,8 @@ HOST = Connect(HOLE, 443, "send")
 UNKNOWN_HOST = {
     "a rule on groups of addresses says nothing of one, since the proxy holds it": (
         "{id: no, deny: {effect: connect, host: private}}", CONTEXT, SHELL, "mode"),
+    "nor one on all such groups": (
+        f"{{id: no, deny: {{effect: connect, host: [{', '.join(GROUPS)}]}}}}", CONTEXT, SHELL, "mode"),
     "a locked one speaks of it all the same": (
         "{id: no, deny: {effect: connect, host: private}, lock: true}", CONTEXT, SHELL, "no"),
     "and one of a call that nothing confines": (
