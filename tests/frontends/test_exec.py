@@ -266,11 +266,12 @@ class Terminal:
     """A command at a terminal of its own, and what its screen shows."""
 
     def __init__(self, here: Place, *words: str) -> None:
-        self.pid, self.screen = pty.fork()
-        if self.pid == 0:
-            os.chdir(here.project)
-            command = [os.fsencode(word) for word in here.words(*words)]
-            os.execve(command[0], command, here.environment)
+        self.screen, theirs = pty.openpty()
+        self.process = starting.Popen(
+            here.words(*words), cwd=here.project, env=here.environment, stdin=theirs, stdout=theirs, stderr=theirs,
+            start_new_session=True, preexec_fn=starting.take_terminal,
+        )  # fmt: skip
+        os.close(theirs)
         self.shown = b""
 
     def until(self, text: bytes) -> None:
@@ -295,7 +296,7 @@ class Terminal:
             if not more:
                 break
             self.shown += more
-        return os.waitstatus_to_exitcode(os.waitpid(self.pid, 0)[1])
+        return self.process.wait()
 
 
 @pytest.fixture
@@ -351,8 +352,8 @@ def test_a_key_that_stops_stops_both_and_they_go_on_together(here: Place, termin
     made = terminal("--", "python3", "traps.py")
     made.until(b"ready")
     made.type(b"\x1a")
-    assert os.WIFSTOPPED(os.waitpid(made.pid, os.WUNTRACED)[1])
-    os.kill(made.pid, signal.SIGCONT)
+    assert os.WIFSTOPPED(os.waitpid(made.process.pid, os.WUNTRACED)[1])
+    os.kill(made.process.pid, signal.SIGCONT)
     made.type(b"\x03")
     assert made.status() == 40 + signal.SIGINT
 
