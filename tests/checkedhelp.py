@@ -16,7 +16,8 @@ that is their home, and never as root.
 With `--below DIR` it is packages that are compared with, not what is installed: each unpacked into a folder of DIR that
 has the name of its file (`apt-get download sed`, `dpkg -x sed_4.9-1_amd64.deb DIR/sed_4.9-1_amd64`), or that another
 installer was given as its prefix (`npm install -g --prefix DIR/prettier_3.6.2_npm prettier`). Then the version is that
-of the package, and `checked` names the package, too, if it is not called as the program.
+of the package, and `checked` names the package, too, if it is not called as the program. What bash has built in is
+compared with bash's `help`.
 """
 
 from __future__ import annotations
@@ -233,10 +234,12 @@ def compare(source: Source, place: Place) -> tuple[list[str], str, bool]:
     same."""
     path = Path(source.path)
     description: Any = compile_description(source.content, path.name, parts=source.parts)
-    program = next((name for name in description["names"] if place.has(name)), "")
+    is_builtin = bool(description.get("builtin")) and place.packages is None
+    program = next((name for name in description["names"] if is_builtin or place.has(name)), "")
     if not program:
         return [], "", False
-    told = said(place.run(program, "--help"), place.manual(program, program))
+    help_texts = [place.run("bash", "-c", 'help "$0"', program)] if is_builtin else []
+    told = said(*(help_texts or [place.run(program, "--help"), place.manual(program, program)]))
     lines, right = compared(program, description, told)
     counted = [told_of(description, told)] if told.is_help else []
     for name, index in description.get("subcommands", {}).items():
@@ -254,7 +257,7 @@ def compare(source: Source, place: Place) -> tuple[list[str], str, bool]:
         right = right and child_right
     options, clear = (sum(column) for column in zip(*counted, strict=True)) if counted else (0, 0)
     is_compared = clear >= max(1, MOST * options)
-    version = version_of(program, place)
+    version = version_of("bash", place).replace("bash", f"bash {program}") if is_builtin else version_of(program, place)
     return [f"{path.name}: {program}: {version or 'no version'}", *lines], version if is_compared else "", right
 
 

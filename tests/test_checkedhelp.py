@@ -87,3 +87,12 @@ def test_the_version_is_that_of_what_was_packaged(package: str, told: str, tmp_p
 def test_a_folder_without_packages_is_refused(tmp_path: Path) -> None:
     with pytest.raises(SystemExit, match=r"no packages below .*: unpack each into a folder named as sed_4.9-1_amd64"):
         main(["--below", str(tmp_path), "cat"])
+
+
+def test_what_bash_has_built_in_is_compared_with_its_help(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(checkedhelp, "as_nobody", dict)
+    lines, version, right = compare(
+        Source("umask.yaml", b"names: [umask]\nbuiltin: true\nflags: -S\nvalues: -p\n"), Place(str(tmp_path))
+    )
+    assert (lines[1:], right) == (["  umask: form: -p is none, described as value"], False)
+    assert version.startswith("bash umask 5.")
