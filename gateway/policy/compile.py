@@ -68,7 +68,7 @@ def compile_policy(
 
 # What policies consisted of lately, but for their last file, with who has compiled it.
 _lately: list[tuple[tuple[Any, ...], _Builder]] = []
-_MOST_LATELY = 4
+_MOST_LATELY = 8
 
 
 def _begun(files: tuple[Bound, ...], home: str, fold: bool, moved: tuple[tuple[str, str], ...]) -> _Builder:
