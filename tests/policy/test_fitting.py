@@ -23,7 +23,7 @@ from gateway.model.effect import (
     Touch,
     Use,
 )
-from gateway.policy.fitting import fits, is_refused, leaves
+from gateway.policy.fitting import FITTING, fits, is_refused, leaves
 from gateway.policy.modes import regions_of
 
 ROOT, HOME = "/home/dev/project", "/home/dev"
@@ -50,9 +50,11 @@ EFFECTS: dict[str, tuple[Effect, bool, bool]] = {
     "some one in a folder that holds it": (Touch("write", f"{HOME}/{HOLE}"), True, False),
     "some one elsewhere": (Touch("write", f"/srv/{HOLE}"), True, True),
     "some one of a folder beside it": (Touch("delete", f"{HOME}/other/{HOLE}"), True, True),
+    "some one of a folder whose name begins alike": (Touch("write", f"{HOME}/proj/{HOLE}"), True, True),
     "some host": (Connect(HOLE, 443, "fetch"), True, True),
     "a host": (Connect("example.com", 443, "fetch"), True, True),
     "this machine": (Connect("localhost", 80, "send"), True, False),
+    "this machine as rules name it": (Connect("loopback", 0, "fetch"), True, False),
     "this machine by its address": (Connect("127.0.0.1", 80, "fetch"), True, False),
     "a machine of the house": (Connect("10.0.0.1", 80, "fetch"), True, True),
     "a port of its own": (Connect("", 80, "listen"), True, False),
@@ -82,16 +84,21 @@ def test_what_fits_in_the_contained_plan_and_what_leaves_it(name: str) -> None:
     assert (fits(effect, regions), leaves(effect, regions)) == (fitting, leaving)
 
 
+def test_the_kinds_of_which_any_fits_are_told() -> None:
+    assert {effect.kind for effect, fitting, _leaving in EFFECTS.values() if fitting} == {*FITTING}
+
+
 @pytest.mark.parametrize("mode", MODES)
 def test_modes_that_change_nothing_refuse_but_what_is_thrown_away(mode: str) -> None:
     regions = regions_of(CONTEXT)
     refused = {
         (name, contained)
         for name in ("a file of the workspace, written", "what nobody understands", "a push", "a variable that is set",
-                     "a file of the workspace, read")
+                     "a file of the workspace, read", "a job of its own", "this machine")
         for contained in (False, True)
         if is_refused(EFFECTS[name][0], CONTEXT.replace(mode=mode, contained=contained), regions)
     }  # fmt: skip
     always = {(name, each) for name in ("a file of the workspace, written", "a push") for each in (False, True)}
-    unheld = {("what nobody understands", False), ("a variable that is set", False)}
+    held = ("what nobody understands", "a variable that is set", "a job of its own", "this machine")
+    unheld = {(name, False) for name in held}
     assert refused == (always | unheld if mode in ("plan", "read_only") else set())
