@@ -59,7 +59,7 @@ def opened(place: Path, **more: object) -> Gateway:
 
 def script(place: Path, text: str) -> str:
     (place / "workspace/x.py").write_text(text)
-    return "python3 x.py"
+    return "python3 -S x.py"
 
 
 def test_what_it_changes_in_the_workspace_stays_and_is_taken_back(place: Path) -> None:
@@ -187,7 +187,7 @@ def test_code_adds_nothing_to_a_rebase_that_a_person_has_stopped_in(place: Path,
         done = executor.run(script(place, text))
     assert (done.verdict.decision, done.result.status) == (Decision.ALLOW, 1)
     assert todo.read_text() == before
-    subprocess.run(["python3", "x.py"], cwd=place / "workspace", check=True)  # without a guard it does
+    subprocess.run(["python3", "-S", "x.py"], cwd=place / "workspace", check=True)  # without a guard it does
     assert not todo.exists() or todo.read_text() != before
 
 

@@ -93,7 +93,7 @@ class Project:
     ) -> Execution:
         (self.root / "x.py").write_text(program)
         with Executor(self.gateway(mode), approver=self.person(*answers)) as executor:
-            return executor.run("python3 x.py")
+            return executor.run("python3 -S x.py")
 
 
 @pytest.fixture
@@ -168,7 +168,7 @@ def test_for_the_session_the_same_call_may_change_the_same_files_and_no_others(p
     calls = Gateway(
         gateway.options, where=gateway.places, approver=project.person(Decided(True, "me", session=True), False)
     )
-    call = RawCall("Bash", {"command": "python3 x.py"})
+    call = RawCall("Bash", {"command": "python3 -S x.py"})
     with calls.session() as session:
         for _ in range(3):
             assert not calls.call(call, session=session).output.is_error
@@ -230,7 +230,7 @@ def test_one_that_is_cancelled_is_not_kept(project: Project) -> None:
     try:
         with Executor(project.gateway(), approver=project.person()) as executor:
             done = executor.run(
-                "python3 x.py < /dev/zero & wait; sleep 1000", cancel=cancel, listener=lambda _s, _d: cancel.set()
+                "python3 -S x.py < /dev/zero & wait; sleep 1000", cancel=cancel, listener=lambda _s, _d: cancel.set()
             )
     finally:
         os.close(reading)
@@ -246,7 +246,7 @@ def test_without_anybody_to_ask_afterwards_it_asks_before(project: Project) -> N
     (project.root / "x.py").write_text(CHANGES)
     asked: list[Question] = []
     with Executor(project.gateway(), approver=Callback(lambda question: asked.append(question) or False)) as executor:
-        done = executor.run("python3 x.py")
+        done = executor.run("python3 -S x.py")
     assert (done.verdict.decision, done.verdict.changes, len(asked)) == (Decision.ASK, "ask", 1)
 
 
@@ -301,9 +301,9 @@ def test_a_secret_is_not_seen_and_what_lies_elsewhere_is_not_written(project: Pr
     ("command", "shown"),
     [
         ("touch new.txt", ["new.txt"]),
-        ("python3 x.py > out", ["log", "out"]),
+        ("python3 -S x.py > out", ["log", "out"]),
         ("rm gone", ["gone"]),
-        ("python3 x.py", ["log"]),
+        ("python3 -S x.py", ["log"]),
         ("cat src/a", []),
         ("ls", []),
     ],
@@ -334,13 +334,13 @@ def test_a_command_of_a_session_sees_what_that_has_changed_and_of_no_other(proje
     gateway = project.gateway("accept_edits")
     calls = Gateway(gateway.options, where=gateway.places)
     (project.root / "x.py").write_text(f"print(open({PLACE!r}).read())")
-    asks = RawCall("Bash", {"command": "gateway changes >/dev/null 2>&1; python3 x.py"})
+    asks = RawCall("Bash", {"command": "gateway changes >/dev/null 2>&1; python3 -S x.py"})
     with calls.session() as one, calls.session() as other:
         assert calls.call(RawCall("Bash", {"command": "echo new > src/a"}), session=one).ran
         (told,) = unpacked(json.loads(calls.call(asks, session=one).text))
         assert [(change.path, change.after) for change in told.changes] == [("src/a", "new\n")]
         assert json.loads(calls.call(asks, session=other).text) == []
-        asks_not = RawCall("Bash", {"command": "python3 x.py"})
+        asks_not = RawCall("Bash", {"command": "python3 -S x.py"})
         assert calls.call(asks_not, session=one).output.is_error
     calls.close()
 
@@ -352,8 +352,8 @@ def test_what_it_writes_to_the_sessions_temporary_folder_goes_the_same_way(proje
     gateway = project.gateway()
     calls = Gateway(gateway.options, where=gateway.places, approver=project.person(keeps))
     with calls.session() as session:
-        calls.call(RawCall("Bash", {"command": "python3 x.py"}), session=session)
-        assert calls.call(RawCall("Bash", {"command": "python3 y.py"}), session=session).text.strip() == str(keeps)
+        calls.call(RawCall("Bash", {"command": "python3 -S x.py"}), session=session)
+        assert calls.call(RawCall("Bash", {"command": "python3 -S y.py"}), session=session).text.strip() == str(keeps)
     calls.close()
     assert len(project.reviews) == 1
 

@@ -108,7 +108,7 @@ def test_links_that_code_leaves_in_tmp_lead_a_tool_nowhere_unjudged(gateway: Gat
     )
     (tmp_path / "workspace/x.py").write_text(code)
     with gateway.session() as session:
-        assert Told(gateway, session, "Bash", command="python3 x.py").done.result.status == 0
+        assert Told(gateway, session, "Bash", command="python3 -S x.py").done.result.status == 0
         assert Told(gateway, session, "Read", file_path="/tmp/k").decision == "deny"
         assert Told(gateway, session, "Read", file_path="/tmp/n").decision == "ask"
         assert Told(gateway, session, "Write", file_path="/tmp/n", content="x").decision == "ask"
@@ -144,7 +144,7 @@ def test_code_that_writes_where_all_is_gone_is_told_of(gateway: Gateway, tmp_pat
     code = "import os; open(os.path.expanduser('~/out.txt'), 'w').write('x'); open(os.path.expanduser('~/.rc'), 'w')"
     (tmp_path / "workspace/x.py").write_text(code)
     with gateway.session() as session:
-        told = Told(gateway, session, "Bash", command="python3 x.py").text
+        told = Told(gateway, session, "Bash", command="python3 -S x.py").text
     where = f"{tmp_path}/home/out.txt"
     assert told == f"[written to folders of this call's own, gone with it: {where}; keep files in the workspace]"
 
@@ -167,7 +167,7 @@ def test_in_a_session_such_a_target_is_the_same_file_for_all_its_calls(
     (tmp_path / "workspace/x.py").write_text(f"print(open({real!r}).read())")
     with gateway.session() as session:
         assert Told(gateway, session, "Bash", command=f"echo one > {real}").text == f"[Files changed: {real}]"
-        assert Told(gateway, session, "Bash", command="python3 x.py").text.startswith("one")
+        assert Told(gateway, session, "Bash", command="python3 -S x.py").text.startswith("one")
 
 
 def test_without_a_rule_the_real_tmp_is_never_written(gateway: Gateway) -> None:
@@ -217,7 +217,7 @@ def test_what_is_changed_by_way_of_a_link_elsewhere_can_be_taken_back(
     start = f"import os; work = {str(work)!r}; own = os.path.expanduser({own.replace('HOME', '~')!r}); "
     (work / "x.py").write_text(start + WAYS[way])
     with gateway.session() as session:
-        ran = Told(gateway, session, "Bash", command="python3 x.py")
+        ran = Told(gateway, session, "Bash", command="python3 -S x.py")
         assert (ran.done.result.status, ran.done.verdict.changes, tree(work) == before) == (0, "keep", False)
     (work / "x.py").unlink()
     assert Changes(gateway).undo(1).stays == {}
@@ -231,7 +231,7 @@ def test_what_is_changed_by_way_of_another_process_is_not_changed(gateway: Gatew
     way = "way = f'/proc/{os.getppid()}/cwd/f'; print(open(way).read())\nopen(way, 'w').write('new')"
     (work / "x.py").write_text(f"import os\nif os.fork(): os.wait()\nelse:\n  {way}".replace("\nopen", "\n  open"))
     with gateway.session() as session:
-        ran = Told(gateway, session, "Bash", command="python3 x.py")
+        ran = Told(gateway, session, "Bash", command="python3 -S x.py")
     assert (work / "f").read_text() == "old"
     assert "old" in ran.text
     assert "Operation not permitted" in ran.text

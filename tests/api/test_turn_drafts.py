@@ -50,7 +50,7 @@ class Turns(Project):
         """Of such a program nobody knows before what it does."""
         (self.root / "x.py").write_text(program)
         try:
-            return self.bash("python3 x.py", **more)
+            return self.bash("python3 -S x.py", **more)
         finally:
             (self.root / "x.py").unlink()
 
@@ -196,7 +196,7 @@ def test_a_call_that_is_cancelled_has_the_turn_not_kept(turns: Turns) -> None:
         cancel = Cancel()
         threading.Timer(0.5, cancel.set).start()
         (turns.root / "fifo.py").write_text("import time; time.sleep(60)")
-        raw = RawCall("Bash", {"command": "python3 fifo.py"})
+        raw = RawCall("Bash", {"command": "python3 -S fifo.py"})
         turns.calls.calls.call(raw, turns.session, cancel)
         cancel.close()
     assert together.outcome is not None

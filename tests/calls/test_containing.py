@@ -63,7 +63,7 @@ def test_a_script_that_nobody_knows_changes_the_workspace_and_no_protected_name(
     ground.says(HELD)
     (ground.project / ".git" / "config").write_text("", encoding="utf-8")
     (ground.project / "x.py").write_text(SCRIPT, encoding="utf-8")
-    done = ground.open().call(RawCall("Bash", {"command": "python3 x.py"}))
+    done = ground.open().call(RawCall("Bash", {"command": "python3 -S x.py"}))
     assert (done.verdict.changes, done.plan.contained, done.plan.weaker, done.plan.network.mode) == (
         "keep",
         True,
@@ -81,7 +81,7 @@ def test_a_plan_whose_changes_cannot_be_taken_back_is_a_question(ground, undoabl
     (ground.project / "x.py").write_text("open('made', 'w').close()\n", encoding="utf-8")
     ground.says(HELD)
     undoable[0] = "the disk is full"
-    done = ground.open().call(RawCall("Bash", {"command": "python3 x.py"}))
+    done = ground.open().call(RawCall("Bash", {"command": "python3 -S x.py"}))
     assert (done.verdict.decision.word, done.verdict.contained, done.ran) == ("ask", False, False)
     assert not (ground.project / "made").exists()
     assert any("the disk is full" in each for each in done.output.notes)

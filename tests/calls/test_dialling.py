@@ -139,7 +139,7 @@ def world(tmp_path: Path, served: int) -> World:
 
 
 def run(gateway: Gateway, *words: str, session: Any = None, cancel: Cancel | None = None, **more: object) -> Done:
-    call = RawCall("Bash", {"command": f"python3 x.py {' '.join(words)}", **more})
+    call = RawCall("Bash", {"command": f"python3 -S x.py {' '.join(words)}", **more})
     return gateway.calls.call(call, session, cancel)
 
 
@@ -161,7 +161,11 @@ def test_a_yes_lets_one_call_reach_one_host_and_nothing_is_resolved_before(world
         )
         assert world.happened[:3] == ["asked up.acme.com:80", "resolved up.acme.com", "dialled 93.184.216.34:80"]
         question = world.questions[0]
-        assert (question.host, question.port, "python3 x.py http://up" in question.program) == ("up.acme.com", 80, True)
+        assert (question.host, question.port, "python3 -S x.py http://up" in question.program) == (
+            "up.acme.com",
+            80,
+            True,
+        )
         assert str(world.top / "workspace") in question.reads
         (where, program, answer, by) = done.result.dialled[0]
         assert (where, program, answer, by) == ("up.acme.com:80", question.program, "allowed", "callback")
@@ -415,7 +419,7 @@ def test_programs_that_ask_for_both_families_are_known_too(world: World) -> None
     )
     with world.opened() as gateway:
         assert said(run(gateway)) == ["HTTP/1.0 200"]
-    assert "python3 x.py" in world.questions[0].program
+    assert "python3 -S x.py" in world.questions[0].program
 
 
 UP = ("up.acme.com", 443)
