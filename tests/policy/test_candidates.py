@@ -35,6 +35,12 @@ COMMANDS: dict[str, tuple[str, Part, str]] = {
     "not by another": ("Bash(git push *)", part("git", "pull"), "allow"),
     "perhaps by a word that nobody knows": ("Bash(git push *)", part("git", HOLE), "ask"),
     "by no word that nobody knows of another one": ("Bash(git push *)", part("gist", HOLE), "allow"),
+    "perhaps where no word is known": ("Bash(* push *)", part(HOLE, HOLE), "ask"),
+    "where some word is not as it is written, but known": (
+        "Bash(git push *)",
+        part("git", "push").replace(literal=False),
+        "deny",
+    ),
     "by a word anywhere": ("Bash(* push)", part("git", "push"), "deny"),
     "not by its own name for a word": ("Bash(* push)", part("push", "git"), "allow"),
 }
@@ -68,6 +74,19 @@ def test_a_rule_on_other_effects_of_a_command_hides_none_behind_it() -> None:
     )
     found = judged(policy, READ, parts=(part("run", "x"),))
     assert (found.decision.word, found.reason.rule.id) == ("deny", "all")
+
+
+@pytest.mark.parametrize("effect", [Touch("write", f"{ROOT}/a"), Touch("delete", f"{ROOT}/a")], ids=str)
+def test_a_rule_on_one_effect_of_a_command_speaks_of_that(effect: Effect) -> None:
+    policy = compiled(user="- {id: writes, deny: {command: 'run *', effect: write}}")
+    found = judged(policy, READ, effect, parts=(part("run", "x"),))
+    assert (found.decision.word == "deny") == (effect.kind == "write")
+
+
+@pytest.mark.parametrize(("argv", "expected"), [(("git", "push"), "allow"), (("push", "git"), "ask")])
+def test_a_rule_that_allows_a_word_of_any_program_covers_that(argv: tuple[str, ...], expected: str) -> None:
+    policy = compiled(user="- {id: pushes, allow: 'Bash(* push)'}")
+    assert judged(policy, Touch("write", f"{ROOT}/a"), parts=(part(*argv),)).decision.word == expected
 
 
 @pytest.mark.parametrize("kind", ["exec", "use"])
