@@ -279,7 +279,7 @@ def test_silence_is_no_and_takes_none_of_the_calls_time(world: World, monkeypatc
     assert (done.result.ended, [line[:50] for line in said(done)]) == (
         "exited", [refused("nobody has answered within", "http://up.acme.com/")[:50]],
     )  # fmt: skip
-    assert withdrawn.is_set()
+    assert withdrawn.wait(patience(5))
     assert (done.result.dialled[0][2:], world.happened) == (("refused", "nobody"), ["asked up.acme.com:80"])
 
 
