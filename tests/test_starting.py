@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import json
 import os
 import pty
@@ -297,8 +298,7 @@ def test_a_reader_that_left_is_told_by_the_status(ways: Ways):
 def test_descriptors_are_handed_on_under_their_numbers(ways: Ways):
     def start(popen: Any, given: dict[str, Any]) -> list[Any]:
         reader, writer = os.pipe()
-        high = 77
-        os.dup2(writer, high, inheritable=False)
+        high = fcntl.fcntl(writer, fcntl.F_DUPFD_CLOEXEC, 77)
         others = [os.dup(reader) for _ in range(3)]
         given["args"] += ["descriptor", str(high)]
         with popen(**given, stdout=subprocess.PIPE, stderr=subprocess.PIPE, pass_fds=[high, *others[:2]]) as process:
