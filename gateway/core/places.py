@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import sys
 
+from gateway.core.errors import ConfigError, Problem
 from gateway.core.value import Value
 
 PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
@@ -56,6 +57,13 @@ class Places(Value):
             if place and os.path.dirname(place) != self.home + written[1:]
         )
         return own + self.others
+
+
+def check_home() -> None:
+    """Raises ConfigError where HOME is empty or no absolute path: files of that name would be found, or made, at the
+    top of the system or in any folder, and not the user's. Where it is not set the system's list of users says it."""
+    if os.environ.get("HOME") == "" or not os.path.expanduser("~").startswith("/"):
+        raise ConfigError(Problem("HOME must be set to an absolute path", remedy="run with HOME=/your/home"))
 
 
 def places() -> Places:

@@ -174,11 +174,10 @@ class Cold:
     def gateway(self, *, root: str, cwd: str, environment: Mapping[str, str]) -> Judge:
         """As the options of the command line say. Raises GatewayError."""
         from gateway.config.load import Options
-        from gateway.core.errors import ConfigError, Problem
+        from gateway.core.places import check_home
         from gateway.judge.judge import Judge
 
-        if not os.path.expanduser("~").startswith("/"):
-            raise ConfigError(Problem("HOME must be set to an absolute path", remedy="run with HOME=/your/home"))
+        check_home()
         request = self.request
         options = Options(
             cwd=cwd,

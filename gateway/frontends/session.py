@@ -9,7 +9,7 @@ from gateway.calls.containing import cannot_contain
 from gateway.config.load import Options
 from gateway.core.cache import digest
 from gateway.core.errors import CallError, ConfigError, Problem
-from gateway.frontends.home import check_home
+from gateway.core.places import check_home
 from gateway.judge.judge import Judge
 from gateway.model.decision import MODES, Decision
 from gateway.policy.confine import enforced_by

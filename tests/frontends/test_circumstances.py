@@ -56,9 +56,10 @@ def test_where_nothing_can_be_kept_or_shown_the_answer_is_the_same(gateway, env:
     ids=" ".join,
 )
 def test_a_home_that_is_no_absolute_path_is_nobodys(gateway, tmp_path: Path, words: list[str]) -> None:
-    done = gateway(*words, cwd=tmp_path, HOME="relative")
     said = "gateway: HOME must be set to an absolute path\n  help: run with HOME=/your/home\n"
-    assert (done.returncode, done.stdout, done.stderr.decode(), os.listdir(tmp_path)) == (2, b"", said, [])
+    for home in ("relative", ""):
+        done = gateway(*words, cwd=tmp_path, HOME=home)
+        assert (done.returncode, done.stdout, done.stderr.decode(), os.listdir(tmp_path)) == (2, b"", said, [])
 
 
 def test_the_version_is_told_without_a_home(gateway) -> None:

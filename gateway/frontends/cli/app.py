@@ -13,9 +13,9 @@ import typer
 from typer.main import get_command
 
 from gateway.core.errors import EXIT_USAGE, ConfigError, Problem
+from gateway.core.places import check_home
 from gateway.frontends.arguments import CHECK, EXEC, EXPLAIN, HOOK, RUN, typed
 from gateway.frontends.cli.group import Group
-from gateway.frontends.home import check_home
 from gateway.frontends.output import safe_lines, write
 
 if TYPE_CHECKING:
