@@ -80,13 +80,13 @@ class _Learning:
                 self._is_told = False
 
     def load(self) -> None:
-        """Loads what was told of."""
+        """Loads what was told of, in that order: some modules are others where parts of them are loaded first."""
         try:
             names = dict.fromkeys(os.read(self._reader, 1 << 16).decode().splitlines())
         except BlockingIOError:
             return
         sys.meta_path.remove(self)  # type: ignore[arg-type]
-        for name in names.keys() - self._tried:
+        for name in [each for each in names if each not in self._tried]:
             with suppress(ImportError):  # it may be looked for where it is not
                 importlib.import_module(name)
         self._tried |= names.keys()

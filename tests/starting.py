@@ -4,8 +4,7 @@ How to use it: `starting.run` and `starting.Popen` are those of `subprocess`, wi
 line `[sys.executable, "-m", "gateway", WORDS…]`; a stream may be `CLOSED`, too. What they give is a process like any
 other: a child of this one, with a number, streams and an end of its own. It comes from a fork of a process that has
 loaded what such commands load (see `starter`), and what it does, says and ends with is what a started Python does, says
-and ends with (`tests/test_starting.py`). Whatever could make a difference is started as usual: other command lines and
-`mcp`, whose libraries may start threads while they are loaded; a
+and ends with (`tests/test_starting.py`). Whatever could make a difference is started as usual: other command lines, a
 `preexec_fn` but `take_terminal`, other users, descriptors that are inherited unasked; modules in places of a test's
 own; a process whose limits, signals, rights or namespaces have changed; systems that cannot do it. So is the first
 start of each command in a process and the first in each file of tests, so that the real start is tried everywhere. What
@@ -133,13 +132,7 @@ _started: set[Any] = set()
 def _forked(args: Any, cwd: Any, env: Any, given: list[int], numbers: list[int], how: dict[str, Any]) -> int:
     """The number of a process that runs this, 0 where it is to be started as usual."""
     words = _words(args)
-    if (
-        words is None
-        or words[:1] == [b"mcp"]
-        or max(numbers) >= HIGHEST
-        or len(given) >= MOST_DESCRIPTORS
-        or not can_fork_a_sibling()
-    ):
+    if words is None or max(numbers) >= HIGHEST or len(given) >= MOST_DESCRIPTORS or not can_fork_a_sibling():
         return 0
     variables = (os.environ if env is None else env).items()
     environment = [(os.fsencode(name), os.fsencode(value)) for name, value in variables]

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
+import starter
 import starting
 from patience import patience
 
@@ -470,11 +471,24 @@ def test_the_first_of_each_command_and_of_each_file_is_started(monkeypatch: pyte
     assert [starting._is_first(*each) for each in of] == [True, False, True, False, True, False]
 
 
+def test_modules_are_loaded_ahead_in_the_order_in_which_a_child_loaded_them(monkeypatch: pytest.MonkeyPatch):
+    """`_asyncio` before `asyncio`, and tasks are of two kinds that do not know each other."""
+    loaded: list[str] = []
+    monkeypatch.setattr(starter.importlib, "import_module", loaded.append)
+    names = [f"module{number * 7 % 50}" for number in range(50)]
+    monkeypatch.setattr(sys, "meta_path", [learning := starter._Learning(""), *sys.meta_path])
+    for name in [*names, *names]:
+        learning.find_spec(name)
+    monkeypatch.setattr(starter.gc, "freeze", lambda: None)  # this process goes on
+    learning.load()
+    assert loaded == names
+
+
 def test_a_starter_that_is_gone_is_made_anew(ways: Ways):
     ways.both()
-    (starter,) = [each for key, each in starting._starters.items() if str(ways.top) in str(key)][-1:]
-    starter._process.kill()
-    starter._process.wait()
+    (found,) = [each for key, each in starting._starters.items() if str(ways.top) in str(key)][-1:]
+    found._process.kill()
+    found._process.wait()
     forked, started = ways.both()
     assert (forked, ways.forked) == (started, 2)
 

@@ -85,7 +85,7 @@ def _begun(files: tuple[Bound, ...], home: str, fold: bool, moved: tuple[tuple[s
 
 
 class _Builder:
-    """Collects rules and index entries; one use."""
+    """Collects rules and index entries. It is finished once; a `copy` goes on from where it is."""
 
     def __init__(self, home: str, fold: bool, moved: tuple[tuple[str, str], ...]) -> None:
         self.home = home
@@ -110,11 +110,11 @@ class _Builder:
         self.problems: list[Problem] = []
 
     def copy(self) -> _Builder:
-        """Another one that goes on from here. What is read alone they share."""
+        """Another one that goes on from here, with tables of its own and rows that both only read."""
         found = _Builder(self.home, self.fold, self.moved)
         for name, value in vars(self).items():
             setattr(found, name, _copied(value))
-        found.rules = list(map(list, self.rules))
+        found.rules = list(map(list, self.rules))  # but these, in which exceptions are linked
         return found
 
     def add_files(self, files: Iterable[Bound]) -> None:
@@ -262,7 +262,7 @@ class _Builder:
                 for number, (rule, tests, of_part) in enumerate(self.clauses)
                 if not tests and len(of_part) == 1 and _denies_always(self.rules[rule])
             ],
-            "paths": _path_index(tuple(self.paths), self.fold),
+            "paths": paths.build_once(tuple(self.paths), fold=self.fold),
             "hosts": hosts.build(self.hosts),
             "commands": self.commands,
             "words": self.words,
@@ -279,16 +279,10 @@ class _Builder:
 
 
 def _copied(value: Any) -> Any:
-    """Indexes, and lists of what is not written to any more."""
+    """A table of a builder, as far down as one that goes on writes into it."""
     if isinstance(value, dict):
         return {name: _copied(each) for name, each in value.items()}
     return list(value) if isinstance(value, list) else value
-
-
-@functools.lru_cache(maxsize=8)
-def _path_index(patterns: tuple[tuple[str, int], ...], fold: bool) -> paths.Index:
-    """For reading only: policies that differ in rules on something else have the same."""
-    return paths.build(patterns, fold=fold)
 
 
 def _joined(kinds: dict[str, list[int]], more: dict[str, list[int]]) -> dict[str, list[int]]:

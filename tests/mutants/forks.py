@@ -32,9 +32,8 @@ if TYPE_CHECKING:
     import pytest
 
 MOST = 600  # seconds of a processor for all tests under a trace
-ENOUGH = (
-    6  # seconds of tests that call a function: most changes die in the first of them, the rest is asked again anyway
-)
+# Seconds of tests that call a function: most changes die in the first of them, and the rest is asked again anyway.
+ENOUGH = 6
 
 
 class Ran(NamedTuple):

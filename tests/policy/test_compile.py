@@ -65,7 +65,6 @@ def test_policies_that_share_rules_are_compiled_to_what_each_is_by_itself(guard)
         [],
     )
     made = [guard({"enterprise": [upper], "project": each}).loaded.policy for each in (*layers, *layers)]
-    compile_._path_index.cache_clear()
     for cleared in (compiling._policies, compile_._lately, paths._built):
         cleared.clear()
     alone = []
