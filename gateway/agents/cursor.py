@@ -27,7 +27,7 @@ from gateway.agents.base import (
     universal_refusal,
     unlike,
 )
-from gateway.core.plainjson import decoder
+from gateway.core.plainjson import unambiguous
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -119,17 +119,10 @@ def _parsed(data: str) -> Mapping[str, Any]:
     if not data.strip():
         return {}
     try:
-        found = decoder(object_pairs_hook=_unique)(data)
+        found = unambiguous(data)
     except (ValueError, RecursionError):
         raise Misfit("`tool_input` must be JSON") from None
     return fields({"tool_input": found}, "tool_input")
-
-
-def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    found = dict(pairs)
-    if len(found) != len(pairs):
-        raise ValueError("a field is given twice")
-    return found
 
 
 def _names(tool: str, servers: tuple[str, ...]) -> tuple[str, ...]:

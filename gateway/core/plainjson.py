@@ -104,7 +104,30 @@ def _unknown(value: Any) -> NoReturn:
     raise TypeError(f"Object of type {value.__class__.__name__} is not JSON serializable")
 
 
+class AmbiguousError(ValueError):
+    """A text that readers take for different values, or some for none; the message says why."""
+
+
+def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) != len(pairs):
+        raise AmbiguousError("a key is given twice")
+    return found
+
+
+def _no_constant(name: str) -> NoReturn:
+    raise AmbiguousError(f"`{name}` is no JSON number")
+
+
+def _finite(text: str) -> float:
+    number = float(text)
+    if number - number != 0.0:
+        raise AmbiguousError("a number is too large")
+    return number
+
+
 _decode = decoder()
+_decode_unambiguous = decoder(object_pairs_hook=_unique, parse_constant=_no_constant, parse_float=_finite)
 dumps = encoder()
 spaced = encoder(between=", ", after_key=": ")
 
@@ -112,3 +135,10 @@ spaced = encoder(between=", ", after_key=": ")
 def loads(text: bytes | str) -> Any:
     """The value of a text, which is UTF-8 as bytes. Raises ValueError for what is none."""
     return _decode(text if isinstance(text, str) else text.decode("utf-8", "surrogatepass"))
+
+
+def unambiguous(text: bytes | str) -> Any:
+    """The value of a text that every reader takes for the same, for what somebody else will read, too. Raises
+    AmbiguousError where it holds a key twice or a number that is none or too large, another ValueError for what is no
+    JSON in UTF-8, RecursionError."""
+    return _decode_unambiguous(text if isinstance(text, str) else text.decode("utf-8"))

@@ -3,35 +3,14 @@
 from __future__ import annotations
 
 from gateway.core.errors import CallError, Problem
-from gateway.core.plainjson import decoder
 from gateway.core.plainjson import dumps as dumps  # for those that write here
+from gateway.core.plainjson import unambiguous
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any, NoReturn
+    from typing import Any
 
 MAX_BYTES = 16 << 20
-
-
-def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    found = dict(pairs)
-    if len(found) != len(pairs):
-        raise ValueError("a key is given twice")
-    return found
-
-
-def _no_constant(name: str) -> NoReturn:
-    raise ValueError(f"`{name}` is no JSON number")
-
-
-def _finite(text: str) -> float:
-    number = float(text)
-    if number - number != 0.0:
-        raise ValueError("a number is too large")
-    return number
-
-
-_decode = decoder(object_pairs_hook=_unique, parse_constant=_no_constant, parse_float=_finite)
 
 
 def pretty(value: Any) -> str:
@@ -47,7 +26,7 @@ def read_json(data: bytes | str, what: str) -> Any:
     if len(data) > MAX_BYTES:
         raise CallError(Problem(f"{what} must be at most {MAX_BYTES:,} bytes (got {len(data):,})"))
     try:
-        return _decode(data if isinstance(data, str) else data.decode("utf-8"))
+        return unambiguous(data)
     except UnicodeDecodeError as error:
         raise CallError(
             Problem(f"{what} must be UTF-8 (got byte {data[error.start]:#04x} at {error.start})")

@@ -8,7 +8,7 @@ from gateway.tools.words import quoted
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any, NoReturn
+    from typing import Any
 
     from gateway.tools.registry import Registry
 
@@ -52,22 +52,11 @@ def _object(content: str, name: str) -> dict[str, Any]:
                 f"`{name}` must be given its input as a JSON object (got {quoted(content)})", remedy=f"{name}({{…}})"
             )
         )
-    import json
+    from gateway.core.plainjson import unambiguous  # lazy: most calls come as fields
 
     try:
-        found = json.loads(content, object_pairs_hook=_unique, parse_constant=_no_constant)
+        found = unambiguous(content)
     except (ValueError, RecursionError) as error:
         reason = "nested too deep" if isinstance(error, RecursionError) else str(error)
         raise CallError(Problem(f"input must be a JSON object (got {quoted(content)})", remedy=reason)) from error
     return found  # type: ignore[no-any-return]  # it starts with a brace
-
-
-def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    found = dict(pairs)
-    if len(found) != len(pairs):
-        raise ValueError("a field is given twice")
-    return found
-
-
-def _no_constant(name: str) -> NoReturn:
-    raise ValueError(f"`{name}` is no JSON number")

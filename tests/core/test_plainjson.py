@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 import sys
 from typing import Any
@@ -94,3 +95,28 @@ def test_a_python_without_the_functions_in_c_reads_and_writes_the_same(monkeypat
     monkeypatch.setattr(plainjson, "make_encoder", None)
     assert plainjson.decoder(object_pairs_hook=tuple)(' {"a": [1, 2.5]} ') == (("a", [1, 2.5]),)
     assert plainjson.encoder(sort_keys=True)({"b": 1, "a": "é"}) == '{"a":"\\u00e9","b":1}'
+
+
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [
+        ('{"a": 1, "a": 1}', "a key is given twice"),
+        ('[{"b": {"a": 1, "a": 2}}]', "a key is given twice"),
+        ("[NaN]", "`NaN` is no JSON number"),
+        ("-Infinity", "`-Infinity` is no JSON number"),
+        ("[-1e999]", "a number is too large"),
+    ],
+)
+def test_what_readers_could_take_for_different_values_is_told_apart_from_what_is_no_json(text: str, why: str) -> None:
+    with pytest.raises(plainjson.AmbiguousError, match=f"^{re.escape(why)}$"):
+        plainjson.unambiguous(text.encode())
+    assert [outcome(plainjson.unambiguous, none)[0] for none in (b"{", b'"\xff"')] == [
+        "JSONDecodeError", "UnicodeDecodeError"
+    ]  # fmt: skip
+
+
+@given(VALUES)
+def test_whatever_is_unambiguous_is_what_json_reads(value: Any) -> None:
+    text = json.dumps(value)
+    if "Infinity" not in text:
+        assert repr(plainjson.unambiguous(text)) == repr(json.loads(text))

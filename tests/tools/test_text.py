@@ -62,7 +62,7 @@ def test_the_text_between_the_outer_parentheses_is_the_match_field(registry, tex
         ),
         (
             'mcp__a__b({"x": 1, "x": 2})',
-            'input must be a JSON object (got `{"x": 1, "x": 2}`)\n  help: a field is given twice',
+            'input must be a JSON object (got `{"x": 1, "x": 2}`)\n  help: a key is given twice',
         ),
         ('mcp__a__b({"x": NaN})', 'input must be a JSON object (got `{"x": NaN}`)\n  help: `NaN` is no JSON number'),
     ],

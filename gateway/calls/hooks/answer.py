@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from gateway.core.plainjson import unambiguous
 from gateway.core.value import Value
 
 TYPE_CHECKING = False
@@ -53,10 +54,8 @@ def read(data: bytes) -> Said:
     """The answer in a program's or server's output; nothing at all is nothing to say. Raises Nonsense."""
     if not data.strip():
         return Said()
-    import json  # few calls have hooks
-
     try:
-        found = json.loads(data, object_pairs_hook=_unique, parse_constant=_no_number)
+        found = unambiguous(data)
     except (ValueError, RecursionError) as error:
         raise Nonsense(f"answered with what is no JSON ({error})") from error
     return checked(found)
@@ -81,14 +80,3 @@ def checked(found: object) -> Said:
     if given is not None and not isinstance(given, dict):
         raise Nonsense("answered with an `input` that is no object")
     return Said(found.get("refuse", ""), given, found.get("note", ""))
-
-
-def _no_number(name: str) -> Any:
-    raise ValueError(f"`{name}` is no number of JSON")
-
-
-def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    found = dict(pairs)
-    if len(found) != len(pairs):
-        raise ValueError("a key is given twice")
-    return found

@@ -311,6 +311,7 @@ MUTATIONS = {
     "no JSON": b"query=mutation", "no UTF-8": b'{"query": "\xff"}', "deep": b'{"a":' * 100_000,
     "a key twice": b'{"query": "{ a }", "query": "mutation { a }"}',
     "no number": b'{"query":"{ a }","variables":{"a":NaN}}',
+    "a number that some take for another": b'{"query":"{ a }","variables":{"a":1e999}}',
     "a key twice below": b'{"query": "{ a }", "variables": {"a": 1, "a": 2}}',
     "a name that is none": query("{ a }", operationName="a b"),
     "variables in words": query("{ a }", variables="secret"),
