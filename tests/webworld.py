@@ -60,8 +60,8 @@ class Site:
                 return
             self.connections += 1
             thread = threading.Thread(target=self._serve, args=(connection,), daemon=True)
-            self._threads.append(thread)
             thread.start()
+            self._threads.append(thread)
 
     def _serve(self, connection: socket.socket) -> None:
         with suppress(OSError, ValueError):

@@ -8,6 +8,7 @@ import base64
 import contextlib
 import datetime
 import json
+import queue
 import socket
 import ssl
 import threading
@@ -71,17 +72,19 @@ class Server:
         self.place = self._listener.getsockname()
         self._context = context
         self.got: list[tuple[str, bytes]] = []
-        self._threads = [threading.Thread(target=self._run)]
-        self._threads[0].start()
+        self._serving: queue.SimpleQueue[tuple[Any, threading.Thread]] = queue.SimpleQueue()
+        self._accepting = threading.Thread(target=self._run)
+        self._accepting.start()
 
     def _run(self) -> None:
         while True:
             try:
-                connection, _from = self._listener.accept()
+                connection, client = self._listener.accept()
             except OSError:
                 return
-            self._threads.append(threading.Thread(target=self._serve, args=(connection,)))
-            self._threads[-1].start()
+            thread = threading.Thread(target=self._serve, args=(connection,))
+            thread.start()
+            self._serving.put((client, thread))
 
     def _serve(self, connection: socket.socket) -> None:
         with connection, contextlib.suppress(OSError):
@@ -95,8 +98,12 @@ class Server:
 
     def taken(self) -> list[tuple[str, bytes]]:
         """What has come until now, of clients that have gone; it is not remembered any more."""
-        for each in self._threads[1:]:
-            each.join(patience(5))
+        with socket.create_connection(self.place) as last:  # whoever came before is accepted before
+            own = last.getsockname()
+        client = None
+        while client != own:
+            client, thread = self._serving.get(timeout=patience(5))
+            thread.join(patience(5))
         found, self.got = self.got, []
         return found
 
@@ -104,8 +111,9 @@ class Server:
         with contextlib.suppress(OSError):
             self._listener.shutdown(socket.SHUT_RDWR)
         self._listener.close()
-        for each in self._threads:
-            each.join()
+        self._accepting.join()
+        while not self._serving.empty():
+            self._serving.get()[1].join()
 
 
 class Wire:
