@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import argparse
 import contextlib
+import itertools
 import json
 import os
 import random
@@ -21,6 +22,7 @@ from typing import TYPE_CHECKING
 
 from mutants.areas import AREAS, TOP, area_of
 from mutants.changes import Mutant, is_sound, mutants
+from mutants.drawing import ordered
 from mutants.survivors import known
 
 if TYPE_CHECKING:
@@ -38,6 +40,7 @@ NOT_COPIED = shutil.ignore_patterns(
     "*.so",
     "*.egg-info",
 )
+SAMPLE = 100
 HANGS = 90  # seconds; no test of these areas takes a tenth of it
 LONGEST = 1200  # seconds for all tests of one mutant
 TOGETHER = 24  # so many changes that seem to live are tried at once: most do
@@ -48,20 +51,18 @@ def main() -> int:
         prog="scripts/mutants", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("where", nargs="*", help=f"{', '.join(AREAS)}; FILE; FILE:LINE; all areas if not given")
-    parser.add_argument("--sample", type=int, metavar="N", help="so many of each area or file (20); of a line all")
     parser.add_argument(
-        "--seed", type=int, default=random.randrange(1 << 32), help="which: the same again for the same"
+        "--sample", type=int, metavar="N", help=f"so many of each area or file ({SAMPLE}); of a line all"
+    )
+    parser.add_argument(
+        "--seed", type=_seed, default=1, help="which: always the same for a number (1); `random` finds others"
     )
     parser.add_argument("--listed", action="store_true", help="only those in survivors.txt: one that dies may go there")
     options = parser.parse_args()
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))  # what was started ends, and the copy goes
     listed = known()
-    chosen = [
-        mutant
-        for where in options.where or AREAS
-        for mutant in _of(where, options.sample, random.Random(f"{options.seed} {where}"), listed, options.listed)
-    ]
-    random.Random(options.seed).shuffle(chosen)  # what is stopped early has seen something of everything
+    found = [_of(where, options.sample, options.seed, listed, options.listed) for where in options.where or AREAS]
+    chosen = [*dict.fromkeys(itertools.chain(*found))]  # some files belong to two areas
     print(f"{len(chosen)} mutants, --seed {options.seed}", flush=True)
     with tempfile.TemporaryDirectory(prefix="gateway-mutants-") as folder:
         copy = Copy(Path(folder))
@@ -77,8 +78,12 @@ def main() -> int:
     return 1 if missing else 0
 
 
+def _seed(text: str) -> int:
+    return random.randrange(1 << 32) if text == "random" else int(text)
+
+
 def _of(
-    where: str, size: int | None, order: random.Random, listed: dict[tuple[str, str, str, str], str], only_listed: bool
+    where: str, size: int | None, seed: int, listed: dict[tuple[str, str, str, str], str], only_listed: bool
 ) -> list[Mutant]:
     path, _, line = where.partition(":")
     if path not in AREAS and not area_of(path):
@@ -86,14 +91,9 @@ def _of(
     sources = {file: (TOP / file).read_bytes() for file in (AREAS[path].files() if path in AREAS else [path])}
     found = [mutant for file, source in sources.items() for mutant in mutants(file, source)]
     found = [mutant for mutant in found if (mutant.name in listed) == only_listed and line in ("", str(mutant.line))]
-    if not (line or only_listed) or size is not None:
-        order.shuffle(found)
-    wanted = size if size is not None else len(found) if line or only_listed else 20
-    chosen: list[Mutant] = []
-    for mutant in found:
-        if len(chosen) < wanted and is_sound(mutant, sources[mutant.path]):
-            chosen.append(mutant)
-    return chosen
+    wanted = size if size is not None else len(found) if line or only_listed else SAMPLE
+    sound = (mutant for mutant in ordered(found, seed) if is_sound(mutant, sources[mutant.path]))
+    return [*itertools.islice(sound, wanted)]
 
 
 def _living(chosen: list[Mutant], copy: Copy, area: str) -> list[Mutant]:
