@@ -11,12 +11,14 @@ from __future__ import annotations
 import atexit
 import multiprocessing
 from contextlib import suppress
+from functools import partial
 from itertools import pairwise
 from multiprocessing.connection import wait
 from typing import TYPE_CHECKING, Any
 
 import pytest
 from _pytest.capture import CaptureManager
+from frames import in_one_piece
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -171,7 +173,7 @@ def _work(session: pytest.Session, number: int, pipe: Connection, others: Sequen
     while test is not None:
         following = pipe.recv()
         item, then = items[test], None if following is None else items[following]
-        config.hook.pytest_runtest_protocol(item=item, nextitem=then)
+        in_one_piece(partial(config.hook.pytest_runtest_protocol, item=item, nextitem=then))
         test = following
     config._ensure_unconfigure()
     atexit._run_exitfuncs()  # a forked process would not
