@@ -1,8 +1,8 @@
 """Room for Python's frames in one piece.
 
-Python 3.11 and later keep frames in pieces of 16 KB, get a piece from the system with the call that needs it and give it
-back when that call ends. A loop that happens to stand at the end of a piece pays two system calls and a page fault for
-each call in it, some hundred times what a call costs; tests, so far below pytest, do so everywhere.
+Python 3.11 and later keep frames in pieces of 16 KB, get a piece from the system with the call that needs it and give
+it back when that call ends. A loop that happens to stand at the end of a piece pays two system calls and a page fault
+for each call in it, some hundred times what a call costs; tests, so far below pytest, do so everywhere.
 """
 
 from __future__ import annotations
