@@ -9,6 +9,8 @@ such rule, and its calls go on asking.
 `next_likely` goes along axes that change nothing of what such a call can do: files of the same kind in the same folder
 of the workspace, the same host for the same program and subcommand, the code of the same subcommand in the sandbox.
 Never along the words of an interpreter, and never for what deletes, sends, shows secrets or lies elsewhere.
+
+Neither says anything with characters that cannot be seen, of which `HOLE` is one.
 """
 
 from __future__ import annotations
@@ -17,7 +19,7 @@ import functools
 import re
 
 from gateway.model.decision import Decision
-from gateway.model.effect import HOLE, PATH_KINDS
+from gateway.model.effect import PATH_KINDS
 from gateway.policy.change import path_pattern, spelled
 from gateway.policy.globs import escape
 from gateway.policy.hosts import GROUPS, build, lookup_possible
@@ -127,7 +129,7 @@ def _installing(verdict: Verdict, outcome: Outcome) -> dict[str, Any] | None:
     if effect.kind != "system" or effect.action != "install" or part is None or not verdict.context.confined:
         return None
     who = _who(part, "system")
-    if who is None or not part.subcommands or part.expanded or HOLE in effect.what or not effect.what.isprintable():
+    if who is None or not part.subcommands or part.expanded or not effect.what.isprintable():
         return None
     return {**who, "effect": "system", "action": "install", "what": effect.what, "confined": True}
 
@@ -199,7 +201,7 @@ def _files_like(effect: Any, verdict: Verdict) -> str:
     if not root or effect.kind == "delete" or effect.tree or (effect.real and effect.real != effect.path):
         return ""
     path = effect.path
-    if HOLE in path or not path.isprintable() or not path.startswith(root + "/"):
+    if not path.isprintable() or not path.startswith(root + "/"):
         return ""
     folder, _, name = path.rpartition("/")
     stem, dot, ending = name.rpartition(".")
@@ -252,7 +254,7 @@ def exact_words(part: Part) -> str:
 
 def _add_path(groups: dict[Any, dict[str, Any]], verdict: Verdict, words: str, effect: Any) -> bool:
     paths = [path for path in (effect.path, effect.real) if path]
-    if any(HOLE in path or not path.isprintable() for path in paths):
+    if not all(path.isprintable() for path in paths):
         return False
     command = {"command": words} if words else {}
     new = {**command, "effect": effect.kind, "path": [], "tree": effect.tree}
@@ -262,7 +264,7 @@ def _add_path(groups: dict[Any, dict[str, Any]], verdict: Verdict, words: str, e
 
 
 def _add_host(groups: dict[Any, dict[str, Any]], words: str, effect: Any) -> bool:
-    if HOLE in effect.host or not effect.host.isprintable() or effect.sends or effect.direction == "listen":
+    if not effect.host.isprintable() or effect.sends or effect.direction == "listen":
         return False
     command = {"command": words} if words else {}
     port = {"port": effect.port} if effect.port else {}

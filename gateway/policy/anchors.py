@@ -37,9 +37,7 @@ class Anchors(Value):
     def pattern(self, written: str) -> str:
         """The pattern as `paths` understands it, absolute. ValueError if it is none."""
         body = written[:-3] if self.forbids and written.endswith("/**") else written.rstrip("/")
-        floating = written.startswith("**/") or ("/" not in body and not written.startswith((".", "~")))
-        if written.startswith(".") and "/" not in body and body not in (".", ".."):
-            floating = True
+        floating = written.startswith("**/") or ("/" not in body and body not in (".", ".."))
         base = self.anywhere if floating else self.base
         return _normalised(written, base, self.layer, self.home, self.forbids)
 

@@ -226,9 +226,7 @@ class _Builder:
             return False
         for written in when["path"]:
             pattern = anchors.pattern(written).rstrip("/")
-            if pattern in ("", "/*") or f"{anchors.home}/".startswith(pattern + "/"):
-                return True
-            if f"{anchors.base}/".startswith(pattern + "/"):
+            if pattern == "/*" or any(f"{each}/".startswith(pattern + "/") for each in (anchors.home, anchors.base)):
                 return True
         return False
 

@@ -134,7 +134,7 @@ def host(pattern: str) -> Language:
     if pattern in ("*", "**"):
         return _of_labels([], below=True, example="x")
     labels = pattern.split(".")
-    below = labels[0] in ("*", "**") and len(labels) > 1
+    below = labels[0] in ("*", "**")
     rest = labels[1:] if below else labels
     shown = ".".join(label.replace("*", FILLING) for label in rest)
     return _of_labels(rest, below=below, example=f"x.{shown}" if below else shown)
