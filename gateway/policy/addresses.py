@@ -103,7 +103,7 @@ def _version_4(text: str, octal: bool) -> int | None:
 
 def _version_6(text: str) -> int | None:
     head, double, tail = text.partition("::")
-    if "::" in tail or len(text) > 64:
+    if "::" in tail:
         return None
     left, right = _groups(head, last=not double), _groups(tail, last=True)
     if left is None or right is None:

@@ -73,6 +73,7 @@ def test_a_proposed_rule_allows_no_more_than_it_must(judge, call: str, wider: st
         ),
         ("Write(src/new.py)", {"mode": "plan"}, "in mode `default` it would be asked about"),
         ("Bash($(cat x))", {}, None),
+        ("Bash(cat .env)", {}, "rule `secret-files` (builtin.yaml:4) is built in, no layer alters it"),
         (
             "Bash(cat $X)",
             {},

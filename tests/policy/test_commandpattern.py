@@ -182,6 +182,8 @@ def test_the_allow_lane_reads_words(pattern: str, argv: tuple[str, ...], matched
         ("tool push *", ("tool", "-C", "x", "push"), 2),
         ("tool push *", ("tool", "--dir=x", "-v", "push", "y"), 2),
         ("tool push *", ("tool", "x", "push"), 0),
+        ("tool push *", ("tool", "-a", "b", "-c", "d", "-e", "f", "push", "y"), 2),
+        ("tool push *", ("tool", "-a", "b", "-c", "d", "-e", "f", "y", "push"), 0),
         ("tool push x", ("tool", "push", "-o", "y", "x"), 2),
         ("tool --force *", ("tool", "--forc", "x"), 2),
         ("tool --force *", ("tool", "--for-all", "x"), 0),

@@ -56,6 +56,23 @@ def test_a_policy_whose_answers_depend_on_the_time_says_so(guard, rule: dict, ex
     assert guard({"user": [{"id": "own", **rule}]}).loaded.policy.asks_time is expected
 
 
+@pytest.mark.parametrize(
+    ("rule", "expected"),
+    [
+        ({"deny": "Bash(nc *)"}, True),
+        ({"deny": {"exec": "nc"}, "except": {"option": "-z"}}, True),
+        ({"deny": {"exec": "nc", "mode": "plan"}}, False),
+        ({"deny": {"exec": "nc", "option": "-l"}}, False),
+        ({"deny": {"exec": "nc"}, "expires": "9999-12-31"}, False),
+        ({"ask": "Bash(nc *)"}, False),
+        ({"allow": "Bash(nc *)"}, False),
+    ],
+)
+def test_a_rule_that_denies_a_command_by_its_words_alone_is_listed(guard, rule: dict, expected: bool) -> None:
+    policy = guard({"user": [{"id": "own", **rule}]}).loaded.policy
+    assert ("own" in {policy.rule(policy.clauses[each][0]).id for each in policy.denying_commands}) is expected
+
+
 def test_policies_that_share_rules_are_compiled_to_what_each_is_by_itself(guard) -> None:
     """What several have in common is compiled once, and changed by none of them."""
     upper = {"id": "upper", "deny": "Bash(git push *)", "delegate": {"to": "project"}}

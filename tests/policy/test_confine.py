@@ -23,6 +23,8 @@ SPEAKS: dict[str, tuple[bool, bool]] = {  # of paths, of hosts
     "{effect: [connect, push]}": (False, True),
     "{effect: [connect, read]}": (True, True),
     "{path: a}": (True, False),
+    "{path: a, command: 'rm *'}": (True, False),
+    "{path: a, host: a.org}": (True, True),
     "{path_not: [a]}": (True, False),
     "{host: a.org}": (False, True),
     "{host: '*'}": (False, True),

@@ -132,8 +132,11 @@ def test_what_a_call_holds_can_always_be_written_as_json() -> None:
 
 
 def test_messages_hide_nothing_from_who_reads_them() -> None:
-    shown = message(verdict((DENY, LOCKED.replace(lane="deny"), 0), text="rm \x1b[2K\u202egnp.x"))
-    assert shown == "`Bash(rm \\x1b[2K\\u202egnp.x)` was refused by rule `careful`, `ask Bash(rm *)`: it calls `Bash`."
+    shown = message(verdict((DENY, LOCKED.replace(lane="deny"), 0), text="rm \x1b[2K\u202egnp.x\u3164ü"))
+    assert (
+        shown
+        == "`Bash(rm \\x1b[2K\\u202egnp.x\\u3164ü)` was refused by rule `careful`, `ask Bash(rm *)`: it calls `Bash`."
+    )
 
 
 def test_a_rule_that_hits_several_effects_of_one_place_stands_once() -> None:

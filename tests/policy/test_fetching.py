@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from gateway.model.call import RawCall
 from gateway.model.plan import Endpoint
 from gateway.policy.confine import grants_of
-from gateway.policy.fetching import FETCHERS, Fetch, OtherwiseError, Project, fetch_of
+from gateway.policy.fetching import FETCHERS, Fetch, OtherwiseError, Project, fetch_of, pip
 from gateway.policy.fetching.pip import Listed, listed, needed_by
 from gateway.policy.hostrules import Only, Refused
 from gateway.policy.installs import INSTALLERS
@@ -224,3 +224,58 @@ def test_a_projects_own_package_needs_what_it_says(text: str, project: Project, 
 def test_one_that_says_it_by_code_or_takes_it_from_elsewhere_is_not_fetched(text: str) -> None:
     with pytest.raises(OtherwiseError):
         needed_by(text, Project("."))
+
+
+FILES = {
+    "r.txt": "six\n-r more.txt\n-c d.txt\n",
+    "more.txt": "idna==3.1\nsix\n",
+    "c.txt": "six<2\n-c d.txt\n",
+    "d.txt": "idna<4\n",
+    "hashed.txt": f"six==1.16.0 --hash=sha256:{'0' * 64}\n",
+    "loop.txt": "a\n-r loop.txt\n",
+    "many.txt": "".join(f"p{number}\n" for number in range(20)),
+    "pyproject.toml": "[project]\nname = 'mine'\ndependencies = ['httpx']\n[build-system]\nrequires = ['hatchling']\n"
+    "build-backend = 'hatchling.build'\n",
+    **{f"chain{number}.txt": f"-r chain{number + 1}.txt\n" for number in range(30)},
+}
+# Words, files of requirements, of constraints: the requirements and constraints that the step is given.
+NEEDS: list[tuple[tuple[str, ...], tuple[str, ...], tuple[str, ...], str, str]] = [
+    (("six",), (), (), "six\n", ""),
+    (("rich",), ("r.txt",), (), "rich\nsix\nidna==3.1\n", "idna<4\n"),
+    ((), ("more.txt",), ("d.txt",), "idna==3.1\nsix\n", "idna<4\n"),
+    ((), ("loop.txt",), (), "a\n", ""),
+    ((), ("hashed.txt",), (), f"six==1.16.0 --hash=sha256:{'0' * 64}\n", ""),
+]
+
+
+def read(path: str) -> str | None:
+    return FILES.get(path.removeprefix("/"))
+
+
+def needs(named: tuple[str, ...], files: tuple[str, ...], constraints: tuple[str, ...]) -> dict[str, str]:
+    lists, limits = (tuple(f"/{each}" for each in given) for given in (files, constraints))
+    return FETCHERS["pip"].needs(Fetch("pip", named, files=lists, constraints=limits), read)
+
+
+@pytest.mark.parametrize(("named", "files", "constraints", "wanted", "limits"), NEEDS)
+def test_what_files_of_requirements_name_is_put_together(named, files, constraints, wanted: str, limits: str) -> None:
+    expected = {"requirements.txt": wanted, **({"constraints.txt": limits} if limits else {})}
+    assert needs(named, files, constraints) == expected
+
+
+def test_a_project_is_needed_with_what_builds_it() -> None:
+    fetch = Fetch("pip", ("six",), projects=(Project(""),))
+    assert FETCHERS["pip"].needs(fetch, read) == {"requirements.txt": "six\nhatchling\nhttpx\n"}
+
+
+@pytest.mark.parametrize(
+    ("files", "constraints"),
+    [(("missing.txt",), ()), (("chain0.txt",), ()), (("many.txt",), ("d.txt",)), ((), ("c.txt",)),
+     ((), ("hashed.txt",)), ((), ("r.txt",))],
+)  # fmt: skip
+def test_files_that_are_missing_too_many_or_limit_by_more_than_versions_are_not_fetched(
+    files: tuple[str, ...], constraints: tuple[str, ...], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(pip, "MOST_LINES", 20)
+    with pytest.raises(OtherwiseError):
+        needs(("six",), files, constraints)

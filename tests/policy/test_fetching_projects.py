@@ -181,7 +181,8 @@ def test_each_version_of_a_lock_file_is_fetched_and_preferred() -> None:
             "x = {version='1', registry-index='https://e'}",
             "x = {version = '1', artifact = 'bin'}", "x = '1\"\\n[source.crates-io]'", "'x y' = '1'",
             "x = {package = '../x', version = '1'}",
-            "x = {version = '1', features = ['\"]']}", "x = 1", "x = {version = 1}",
+            "x = {version = '1', features = ['\"]']}", "x = {version = '1', features = 'ab'}",
+            "x = 1", "x = {version = 1}",
         )),
         {"Cargo.toml": "[patch.crates-io]\nx = {git = 'https://e/'}"}, {"Cargo.toml": "[replace]\n'x:1.0.0' = {git = 'https://e/'}"},
         *({"Cargo.toml": "[package]\nname='m'\n", "Cargo.lock": lock} for lock in (

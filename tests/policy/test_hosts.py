@@ -7,7 +7,7 @@ import json
 import socket
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from gateway.model.effect import HOLE
@@ -153,12 +153,16 @@ def test_ipv4_addresses_are_read_as_the_system_reads_them(value: int) -> None:
 
 
 @given(st.text("0123456789abx.", max_size=16))
+@example("0x7f.1")
+@example("0177.0.0.1")
 def test_a_text_is_an_ipv4_address_if_the_system_takes_it_for_one(text: str) -> None:
     try:
         expected = int.from_bytes(socket.inet_aton(text), "big")
     except OSError:
         return
-    assert (4, expected) in addresses.readings(text)
+    found = addresses.readings(text)
+    assert (4, expected) in found
+    assert len(set(found)) == len(found)
 
 
 @given(st.integers(0, 2**128 - 1), st.booleans())

@@ -7,7 +7,9 @@ from typing import Any
 import pytest
 
 from gateway.policy.compile import Bound
+from gateway.policy.lint.clauses import clauses_of
 from gateway.policy.lint.lint import ToolTraits, lint
+from gateway.policy.lint.witness import Shown, witness
 from gateway.spec.policy import parse_policy
 from gateway.spec.short import ToolName
 
@@ -267,6 +269,8 @@ def test_a_deny_of_one_tool_alone_is_walked_around_by_others() -> None:
 def test_a_rule_that_says_the_same_again_is_a_duplicate(first: str, second: str) -> None:
     text = f"rules: [{{{first}}}, {{{second}}}]"
     assert found(bound(text)) == [("duplicate", "warning")]
+    once = bound(f"rules: [{{{first}}}]")
+    assert found(once, once) == []  # a file that is reached on two ways
     again = [bound(f"rules: [{{{first}}}]", "enterprise"), bound(f"rules: [{{{second}}}]", "user")]
     across = found(*[each.replace(layer_root=ROOT) for each in again])
     assert across in ([("duplicate", "info")], [("implied", "warning")], [])
@@ -486,3 +490,14 @@ def test_an_allow_of_whole_folders_that_lets_secrets_be_read_is_supposed_with_a_
     findings = lint([bound(f"rules: [{rules}]")], TRAITS, home=HOME, now=NOW)
     told = [each for each in findings if each.id == "reaches-secret"]
     assert [bool(each.witness) for each in told] == [True] * expected
+
+
+SHOWN = {
+    "{effect: push}": Shown("Bash(git push origin topic)"),
+}
+
+
+@pytest.mark.parametrize("when", SHOWN)
+def test_a_clause_is_shown_by_a_call(when: str) -> None:
+    (clause,) = clauses_of([bound(f"rules: [{{deny: {when}}}]")], HOME, [])
+    assert witness(clause) == SHOWN[when]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import json
 import shutil
 import subprocess
@@ -295,6 +296,9 @@ def test_letters_match_in_either_case_where_asked() -> None:
 
 def test_without_folding_letters_match_in_their_own_case_only() -> None:
     assert paths.lookup(paths.build([("/**/.ENV", 1)]), "/.env") == []
+    index = paths.build([("/Src/x", 1), ("/Src/**", 2)])
+    finds = (paths.lookup_below, paths.lookup_leading, functools.partial(paths.lookup_tree, itself=False))
+    assert [(find(index, "/Src"), find(index, "/src")) for find in finds] == [([1, 2], []), ([1, 2], []), ([2], [])]
 
 
 @pytest.mark.parametrize(

@@ -87,6 +87,11 @@ TABLE: dict[str, tuple[list[dict[str, Any]], str, str]] = {
         "mytool --dry-run x",
         "allow",
     ),
+    "option_not: and where no long option stands that may be one": (
+        [{"allow": {"exec": "mytool", "option_not": ["--force", "-force"]}}],
+        "mytool -f -- x",
+        "allow",
+    ),
     "program: an allow is for that program": ([{"allow": {"program": "npm"}}], "npm test", "allow"),
     "program: an allow is not for a file of that name": ([{"allow": {"program": "npm"}}], "./npm test", "ask"),
     "program: an allow is not for what a shell is handed": (

@@ -65,6 +65,21 @@ def test_a_name_stands_as_rules_that_count_have_it(guard, name: str) -> None:
     assert found == expected
 
 
+@pytest.mark.parametrize("name", CASES)
+def test_of_the_names_in_a_folder_those_of_which_some_rule_speaks_are_told(guard, name: str) -> None:
+    given, text, mode, expected = CASES[name]
+    opened = guard({"user": [given]}, mode=mode)
+    rules = PathRules(opened.loaded.policy)
+    protection = rules.in_force(opened.context, opened.check(RawCall("Bash", {"command": text})))
+    told = [set(protection.names(f"{ROOT}/{folder}", ["a.py", "b"])) for folder in ("src", "docs")]
+    spoken = [
+        {each for each in ("a.py", "b") if protection.of(f"{ROOT}/{folder}/{each}") != FREE}
+        for folder in ("src", "docs")
+    ]
+    assert [here - all_told for here, all_told in zip(spoken, told, strict=True)] == [set(), set()]
+    assert "a.py" in told[0] or expected == FREE or text == "observe"
+
+
 def test_one_path_can_be_asked_about_by_itself(guard) -> None:
     opened = guard({"user": [rule(effect=["read", "delete"])]})
     asked = [standing(opened.loaded.policy, path, opened.context) for path in (f"{ROOT}/src/a.py", f"{ROOT}/x")]

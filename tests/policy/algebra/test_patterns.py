@@ -154,6 +154,8 @@ def test_a_pattern_of_commands(pattern: str) -> None:
         ("/a/*", ["/a/[a-m]*", "/a/[!a-m]*"], True),
         ("/a/*", ["/a/[a-m]*", "/a/[!a-n]*"], False),
         ("/a/**", ["/a/b/**", "/a/*"], True),
+        ("/a/b", ["/a/[!-b]"], False),
+        ("/a/c", ["/a/[!-b]"], True),
     ],
 )
 def test_inclusion_of_paths(narrow: str, wide: list[str], expected: bool) -> None:

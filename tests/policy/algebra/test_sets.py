@@ -9,7 +9,8 @@ import pytest
 
 from gateway.model.call import Call
 from gateway.model.context import Context
-from gateway.policy import arguments
+from gateway.model.effect import HOLE
+from gateway.policy import arguments, paths
 from gateway.policy.algebra import dimensions, patterns
 from gateway.policy.algebra.argument_values import every_text, numbers, of_args
 from gateway.policy.algebra.sets import ALL_NUMBERS, LONE, Bits, Some, Spans, Texts
@@ -96,6 +97,14 @@ def test_numbers_are_those_that_a_comparison_lets_pass(test: dict[str, float]) -
     assert [each for each in HALVES if numbers(test).holds(each)] == passing
     whole = [each for each in passing if each >= 0 and each == int(each)]
     assert [each for each in range(5) if numbers(test, whole=True).holds(each)] == whole
+
+
+def test_patterns_of_the_whole_file_system_hold_behind_what_is_not_known() -> None:
+    written = ["/", "/*", "/**", "/**/a", "/a", "/a/**", "/*/a"]
+    found = {each: [*map(sorted, dimensions.FORMS["paths"]("path", [each], True))] for each in written}
+    sure = {each: bool(paths.lookup_possible(paths.build([(each, 1)]), f"{HOLE}/a")[0]) for each in written}
+    plain, behind = ["known:path", "path"], ["known:path", "unknown path"]
+    assert found == {each: [plain, behind] if sure[each] else [plain] for each in written}
 
 
 MISSING = object()
