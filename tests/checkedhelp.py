@@ -49,6 +49,8 @@ SUITES = ("GNU coreutils", "GNU Binutils", "util-linux", "procps-ng")
 MOST = 0.6
 NOBODY = 65534
 PACKAGE = re.compile(r"[a-z0-9][a-z0-9+.-]*_[^_]*\d[^_]*_[a-z0-9]+$")
+SYNOPSIS = re.compile(r"^\W*(?:usage|synopsis)\b", re.IGNORECASE | re.MULTILINE)
+BRACKETED = re.compile(r"\[\s*(--?\w[\w-]*)((?:=|\s+|(?=[<A-Z]))[<{]?[A-Za-z][^\s\[\]|]*(?:\.\.\.)?)?\s*[\]|]")
 BINARIES = ("usr/bin", "usr/sbin", "usr/games", "bin", "sbin")
 LOADED = {
     "PATH": BINARIES,
@@ -145,8 +147,21 @@ def plain(text: str) -> str:
     return re.sub(r"\x1b\[[0-9;]*m", "", text)
 
 
-def said(*texts: str) -> Said:
-    """What several texts say together; where they disagree, nothing."""
+def synopsis(text: str) -> dict[str, str]:
+    """The options that a synopsis has in brackets, each with its form (`[-lq] [-o FILE]`)."""
+    forms: dict[str, str] = {}
+    for paragraph in re.split(r"\n\s*\n", text):
+        start = SYNOPSIS.search(paragraph)
+        for name, value in BRACKETED.findall(paragraph[start.end() :]) if start is not None else ():
+            form = "value" if value else "none"
+            several = re.fullmatch("-[A-Za-z0-9]{2,}", name) and not value
+            for each in [f"-{letter}" for letter in name[1:]] if several else [name]:
+                forms[each] = form if forms.get(each, form) == form else "?"
+    return forms
+
+
+def said(*texts: str, dialect: str = "gnu") -> Said:
+    """What several texts say together; where they disagree, nothing. A synopsis counts for what stands nowhere else."""
     forms: dict[str, str] = {}
     for text in texts:
         found = read_help(plain(text))
@@ -157,7 +172,10 @@ def said(*texts: str) -> Said:
                         form = FORMS.get(group, "?")
                         known = forms.get(each, form)
                         forms[each] = form if known in (form, "?") else known if form == "?" else "?"
-    whole = " ".join(plain(text) for text in texts)
+    whole = "\n\n".join(plain(text) for text in texts)
+    for name, form in synopsis(whole).items() if dialect != "dash" else ():
+        if forms.get(name, "?") == "?":
+            forms[name] = form
     named = re.findall(r"(?<![\w-])--?[A-Za-z0-9][\w-]*", whole)
     return Said({**dict.fromkeys(named, "?"), **forms}, len(forms) > 1)
 
@@ -187,10 +205,15 @@ def heard(spec: Any, told: Said) -> dict[str, str]:
     return forms
 
 
-def told_of(spec: Any, told: Said) -> tuple[int, int]:
-    """How many options are described, and of how many of them the program tells the form."""
-    own, forms = described(spec), heard(spec, told)
-    return len(own), sum(forms.get(name, "?") != "?" for name in own)
+class Compared(NamedTuple):
+    """One program compared: the lines to print, its version, whether all forms are the same, the options described,
+    each behind its subcommand, and those of them of which the program tells the form."""
+
+    lines: list[str]
+    version: str
+    right: bool
+    options: set[str]
+    clear: set[str]
 
 
 def compared(label: str, spec: Any, told: Said) -> tuple[list[str], bool]:
@@ -229,36 +252,54 @@ def version_of(program: str, place: Place) -> str:
     return ""
 
 
-def compare(source: Source, place: Place) -> tuple[list[str], str, bool]:
-    """The lines on one description, the version that it was compared with, "" for none, and whether all forms are the
-    same."""
+def compare(source: Source, place: Place) -> tuple[list[str], list[str], bool]:
+    """The lines on one description, the versions that it was compared with, none if too little is told, and whether all
+    forms are the same. Of programs that are used alike each is compared that is there."""
     path = Path(source.path)
     description: Any = compile_description(source.content, path.name, parts=source.parts)
     is_builtin = bool(description.get("builtin")) and place.packages is None
-    program = next((name for name in description["names"] if is_builtin or place.has(name)), "")
-    if not program:
-        return [], "", False
-    help_texts = [place.run("bash", "-c", 'help "$0"', program)] if is_builtin else []
-    told = said(*(help_texts or [place.run(program, "--help"), place.manual(program, program)]))
+    there = [name for name in description["names"] if is_builtin or place.has(name)]
+    found = [
+        compare_program(program, description, place, is_builtin=is_builtin)
+        for program in (there if description.get("several") else there[:1])
+    ]
+    options = set().union(*(each.options for each in found))
+    clear = set().union(*(each.clear for each in found))
+    versions = list(dict.fromkeys(each.version for each in found))
+    is_compared = all(versions) and len(clear) >= max(1, MOST * len(options))
+    lines = [f"{path.name}: {line}" if line[0] != " " else line for each in found for line in each.lines]
+    return lines, versions if is_compared else [], all(each.right for each in found)
+
+
+def compare_program(program: str, description: Any, place: Place, *, is_builtin: bool) -> Compared:
+    """One program compared with its description."""
+    pages = [place.run("bash", "-c", 'help "$0"', program)] if is_builtin else []
+    pages = pages or [place.run(program, "--help"), place.manual(program, program)]
+    told = said(*pages, dialect=description["dialect"])
     lines, right = compared(program, description, told)
-    counted = [told_of(description, told)] if told.is_help else []
+    counted = {"": (description, told)} if told.is_help else {}
     for name, index in description.get("subcommands", {}).items():
         child = description["nested"][index]
         if "*" in name or not (child["options"] or child.get("subcommands")):
             continue
         help_text = place.run(program, name, "-h" if program == "git" else "--help")
-        child_told = said(help_text, place.manual(program, f"{program}-{name}"))
+        child_told = said(help_text, place.manual(program, f"{program}-{name}"), dialect=child["dialect"])
         if not child_told.is_help:
             continue
         both = Said({**told.forms, **child_told.forms}, True)
-        counted.append(told_of(child, both))
+        counted[name] = child, both
         child_lines, child_right = compared(f"{program} {name}", child, both)
         lines += [line for line in child_lines if ": unknown:" not in line]
         right = right and child_right
-    options, clear = (sum(column) for column in zip(*counted, strict=True)) if counted else (0, 0)
-    is_compared = clear >= max(1, MOST * options)
+    options = {f"{label} {name}" for label, (spec, _) in counted.items() for name in described(spec)}
+    clear = {
+        f"{label} {name}"
+        for label, (spec, each) in counted.items()
+        for name, form in heard(spec, each).items()
+        if form != "?" and name in described(spec)
+    }
     version = version_of("bash", place).replace("bash", f"bash {program}") if is_builtin else version_of(program, place)
-    return [f"{path.name}: {program}: {version or 'no version'}", *lines], version if is_compared else "", right
+    return Compared([f"{program}: {version or 'no version'}", *lines], version, right, options, clear)
 
 
 def main(arguments: list[str]) -> int:
@@ -285,8 +326,8 @@ def main(arguments: list[str]) -> int:
             os.chown(folder, NOBODY, NOBODY)
         place = Place(folder, packages)
         for source in found:
-            lines, version, right = compare(source, place)
-            checked = version if right or looked_at else ""
+            lines, versions, right = compare(source, place)
+            checked = versions if right or looked_at else []
             if lines:
                 print("\n".join(lines), flush=True)  # noqa: T201
             if (writes or looked_at) and checked:
@@ -300,12 +341,13 @@ def names_of(source: Source) -> list[str]:
     return [*description["names"], Path(source.path).stem]
 
 
-def note(source: Source, checked: str) -> None:
+def note(source: Source, versions: list[str]) -> None:
     """Writes what a description was compared with into its place in the file."""
     path = Path(source.path)
     whole = path.read_text("utf-8")
+    checked = versions[0] if len(versions) == 1 else f"[{', '.join(versions)}]"
     old = source.content.decode("utf-8").strip("\n")
-    text = re.sub(r"^checked: .*\n", "", old, flags=re.MULTILINE)
+    text = re.sub(r"^checked:.*\n(?: .*\n)*", "", old, flags=re.MULTILINE)
     text = re.sub(
         r"^((?:names|programs):(?: .*|(?:\n +.*)+)\n)", rf"\1checked: {checked}\n", text, count=1, flags=re.MULTILINE
     )

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import checkedhelp
 import pytest
-from checkedhelp import Packages, Place, compare, main
+from checkedhelp import Packages, Place, compare, main, said, synopsis
 
 from gateway.spec.commandparts import Source
 
@@ -50,7 +50,7 @@ def test_a_description_is_compared_with_a_package_that_is_only_unpacked(below: P
             "  stamp: form: -f is value, described as none, --format is value, described as none",
             "  stamp: unheard: --publish",
         ],
-        "stamps stamp 1.4",
+        ["stamps stamp 1.4"],
         False,
     )
 
@@ -63,9 +63,58 @@ def test_one_dash_or_two_are_the_same_where_a_program_takes_both(below: Path, tm
     ]
 
 
+def test_programs_that_are_used_alike_are_each_compared(below: Path, tmp_path: Path) -> None:
+    folder = below / "stamps_2%3a1.4+dfsg-3_amd64" / "usr/bin"
+    (folder / "seal").write_text(STAMP.replace("-q, --quiet      ", "-q, --quiet LEVEL"), "utf-8")
+    (folder / "seal").chmod(0o755)
+    source = Source(
+        "stamp.yaml", b"programs: [stamp, seal, sign]\nflags: -q|--quiet\nvalues: -f|--format -o|--output\n"
+    )
+    assert compare(source, Place(str(tmp_path), Packages(below))) == (
+        [
+            "stamp.yaml: stamp: stamps stamp 1.4",
+            "stamp.yaml: seal: stamps seal 1.4",
+            "  seal: form: -q is value, described as none, --quiet is value, described as none",
+        ],
+        ["stamps stamp 1.4", "stamps seal 1.4"],
+        False,
+    )
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        (
+            "usage: x [-lq] [-o FILE] [--all]\n\n[-z] is old",
+            {"-l": "none", "-q": "none", "-o": "value", "--all": "none"},
+        ),
+        (
+            "x: no such\nUsage: x [-e | --every=<n>]\n   [ -n NUM ] [-d<dir>]",
+            {"-e": "none", "-n": "value", "-d": "value"},
+        ),
+        ("SYNOPSIS\n   x [-m] [-m MODE]\n", {"-m": "?"}),
+        ("see [-x] and [-y FILE]", {}),
+    ],
+)
+def test_a_synopsis_tells_the_form_of_options(text: str, told: dict[str, str]) -> None:
+    assert synopsis(text) == told
+
+
+def test_a_synopsis_counts_only_for_what_stands_nowhere_else() -> None:
+    assert said("usage: x [-lo] [-v LEVEL]\n\n  -o FILE  write here\n  -v LEVEL  tell more\n").forms == {
+        "-l": "none", "-o": "value", "-v": "value", "-lo": "?",
+    }  # fmt: skip
+
+
+def test_spellings_may_be_joined_by_or() -> None:
+    assert said("  -o FILE or --output FILE\n  -q or --quiet   or not\n").forms == {
+        "-o": "value", "--output": "value", "-q": "none", "--quiet": "none",
+    }  # fmt: skip
+
+
 def test_what_is_installed_does_not_stand_for_what_no_package_has(below: Path, tmp_path: Path) -> None:
     source = Source("cat.yaml", b"names: [cat]\n")
-    assert compare(source, Place(str(tmp_path), Packages(below))) == ([], "", False)
+    assert compare(source, Place(str(tmp_path), Packages(below))) == ([], [], True)
     assert compare(source, Place(str(tmp_path)))[0] != []
 
 
@@ -91,8 +140,8 @@ def test_a_folder_without_packages_is_refused(tmp_path: Path) -> None:
 
 def test_what_bash_has_built_in_is_compared_with_its_help(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(checkedhelp, "as_nobody", dict)
-    lines, version, right = compare(
+    lines, versions, right = compare(
         Source("umask.yaml", b"names: [umask]\nbuiltin: true\nflags: -S\nvalues: -p\n"), Place(str(tmp_path))
     )
     assert (lines[1:], right) == (["  umask: form: -p is none, described as value"], False)
-    assert version.startswith("bash umask 5.")
+    assert versions[0].startswith("bash umask 5.")

@@ -13,7 +13,7 @@ from gateway.core.value import Value
 MAX_OPTIONS = 2000
 
 _OPTION = re.compile(r"(--?(?:\[no-\])?[A-Za-z0-9?#@][A-Za-z0-9_.+-]*)(.*)", re.DOTALL)
-_BETWEEN = re.compile(r"\s*(?:,|\||/)\s*(?=-)|\s+(?=--?[A-Za-z\[])")
+_BETWEEN = re.compile(r"\s*(?:,|\||/|\sor\s)\s*(?=-)|\s+(?=--?[A-Za-z\[])")
 _COLUMN = re.compile(r"\s{2,}|\t|\s+#\s")
 _METAVARIABLE = re.compile(
     r"=\S.*|\s(?:<[^>]*>|\{[^}]*\}|\[[^\]]*\]|[A-Z][A-Z0-9_:|=.\[\]-]*|[a-z]+)(?:\.\.\.|…)?|\s?<[^>]*>.*"
