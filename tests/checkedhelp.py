@@ -46,6 +46,8 @@ WHOLE_VERSION = re.compile(r"^\S+ (\d{2,3})\b")
 FORMS = {"flags": "none", "optionals": "glued", "values": "value"}
 SECONDS = 10
 SUITES = ("GNU coreutils", "GNU Binutils", "util-linux", "procps-ng")
+# Whose pages leave out what stands in the page that is called as the package.
+COMMON = ("netpbm",)
 MOST = 0.6
 NOBODY = 65534
 PACKAGE = re.compile(r"[a-z0-9][a-z0-9+.-]*_[^_]*\d[^_]*_[a-z0-9]+$")
@@ -95,6 +97,17 @@ class Packages:
         upstream = re.sub(r"^\d+(%3a|:)|^.*really\.?|[+~]?(dfsg|ds\d|repack).*|-[^-]*$", "", version)
         return f"{program} {upstream}" if name == program else f"{name} {program} {upstream}"
 
+    @staticmethod
+    def together(versions: list[str]) -> list[str]:
+        """What stands in `checked` of several programs: of those that one package brings, the package alone."""
+        packages = [f"{words[0]} {words[-1]}" for words in (each.split() for each in versions)]
+        return list(
+            dict.fromkeys(
+                package if packages.count(package) > 1 else version
+                for package, version in zip(packages, versions, strict=True)
+            )
+        )
+
     def environment(self, program: str) -> dict[str, str]:
         """The variables with which a program finds what its package has for it; none for what is in no package."""
         root = self.programs.get(program)
@@ -113,6 +126,12 @@ class Place(NamedTuple):
 
     def has(self, program: str) -> bool:
         return program in self.packages.programs if self.packages is not None else shutil.which(program) is not None
+
+    def pages(self, program: str) -> list[str]:
+        """The manual pages on a program: its own, and the one on what all programs of its package take."""
+        root = self.packages.programs.get(program) if self.packages is not None else None
+        package = root.name.partition("_")[0] if root is not None else ""
+        return [program, *([package] if package in COMMON else [])]
 
     def manual(self, program: str, name: str) -> str:
         """A manual page that came with a program."""
@@ -141,20 +160,22 @@ class Place(NamedTuple):
 
 
 def plain(text: str) -> str:
-    """A page as text; what it underlines, as pages do with values, is written large."""
+    """A page as text; what it underlines, as pages do with values, is written large. Where an option fills its column
+    but for one place, a sentence begins behind it, not a value."""
+    text = re.sub(r"^( *(?:\S\x08\S)+) (?=[A-Z][a-z]* )", r"\1  ", text, flags=re.MULTILINE)
     text = re.sub(r"_\x08(.)", lambda found: found[1].upper(), text)
     text = re.sub(r".\x08(.)", r"\1", text)
     return re.sub(r"\x1b\[[0-9;]*m", "", text)
 
 
-def synopsis(text: str) -> dict[str, str]:
+def synopsis(text: str, dialect: str = "gnu") -> dict[str, str]:
     """The options that a synopsis has in brackets, each with its form (`[-lq] [-o FILE]`)."""
     forms: dict[str, str] = {}
     for paragraph in re.split(r"\n\s*\n", text):
         start = SYNOPSIS.search(paragraph)
         for name, value in BRACKETED.findall(paragraph[start.end() :]) if start is not None else ():
             form = "value" if value else "none"
-            several = re.fullmatch("-[A-Za-z0-9]{2,}", name) and not value
+            several = dialect != "dash" and re.fullmatch("-[A-Za-z0-9]{2,}", name) and not value
             for each in [f"-{letter}" for letter in name[1:]] if several else [name]:
                 forms[each] = form if forms.get(each, form) == form else "?"
     return forms
@@ -173,7 +194,7 @@ def said(*texts: str, dialect: str = "gnu") -> Said:
                         known = forms.get(each, form)
                         forms[each] = form if known in (form, "?") else known if form == "?" else "?"
     whole = "\n\n".join(plain(text) for text in texts)
-    for name, form in synopsis(whole).items() if dialect != "dash" else ():
+    for name, form in synopsis(whole, dialect).items():
         if forms.get(name, "?") == "?":
             forms[name] = form
     named = re.findall(r"(?<![\w-])--?[A-Za-z0-9][\w-]*", whole)
@@ -266,6 +287,8 @@ def compare(source: Source, place: Place) -> tuple[list[str], list[str], bool]:
     options = set().union(*(each.options for each in found))
     clear = set().union(*(each.clear for each in found))
     versions = list(dict.fromkeys(each.version for each in found))
+    if place.packages is not None:
+        versions = place.packages.together(versions)
     is_compared = all(versions) and len(clear) >= max(1, MOST * len(options))
     lines = [f"{path.name}: {line}" if line[0] != " " else line for each in found for line in each.lines]
     return lines, versions if is_compared else [], all(each.right for each in found)
@@ -274,7 +297,7 @@ def compare(source: Source, place: Place) -> tuple[list[str], list[str], bool]:
 def compare_program(program: str, description: Any, place: Place, *, is_builtin: bool) -> Compared:
     """One program compared with its description."""
     pages = [place.run("bash", "-c", 'help "$0"', program)] if is_builtin else []
-    pages = pages or [place.run(program, "--help"), place.manual(program, program)]
+    pages = pages or [place.run(program, "--help"), *(place.manual(program, page) for page in place.pages(program))]
     told = said(*pages, dialect=description["dialect"])
     lines, right = compared(program, description, told)
     counted = {"": (description, told)} if told.is_help else {}

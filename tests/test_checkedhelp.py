@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import checkedhelp
 import pytest
-from checkedhelp import Packages, Place, compare, main, said, synopsis
+from checkedhelp import Packages, Place, compare, main, plain, said, synopsis
 
 from gateway.spec.commandparts import Source
 
@@ -76,7 +76,7 @@ def test_programs_that_are_used_alike_are_each_compared(below: Path, tmp_path: P
             "stamp.yaml: seal: stamps seal 1.4",
             "  seal: form: -q is value, described as none, --quiet is value, described as none",
         ],
-        ["stamps stamp 1.4", "stamps seal 1.4"],
+        ["stamps 1.4"],
         False,
     )
 
@@ -98,6 +98,30 @@ def test_programs_that_are_used_alike_are_each_compared(below: Path, tmp_path: P
 )
 def test_a_synopsis_tells_the_form_of_options(text: str, told: dict[str, str]) -> None:
     assert synopsis(text) == told
+
+
+def test_letters_behind_one_dash_are_one_option_where_the_program_reads_them_so() -> None:
+    assert synopsis("usage: x [-all] [-of=N]", "dash") == {"-all": "none", "-of": "value"}
+
+
+@pytest.mark.parametrize(
+    ("page", "told"),
+    [
+        ("  -\x08-p\x08pl\x08la\x08ai\x08in\x08n If one\n", "  -plain  If one\n"),
+        ("  -\x08-m\x08m _\x08f_\x08i the\n", "  -m FI the\n"),
+    ],
+)
+def test_a_sentence_in_the_place_of_a_value_is_none(page: str, told: str) -> None:
+    assert plain(page) == told
+
+
+def test_what_a_package_says_of_all_its_programs_counts_for_each(tmp_path: Path) -> None:
+    for package in ("netpbm_11.01.00-2_amd64", "rcs_5.10.1-1_amd64"):
+        (tmp_path / package / "bin").mkdir(parents=True)
+    (tmp_path / "netpbm_11.01.00-2_amd64" / "bin/pamcut").touch()
+    (tmp_path / "rcs_5.10.1-1_amd64" / "bin/ci").touch()
+    place = Place("", Packages(tmp_path))
+    assert [place.pages(program) for program in ("pamcut", "ci")] == [["pamcut", "netpbm"], ["ci"]]
 
 
 def test_a_synopsis_counts_only_for_what_stands_nowhere_else() -> None:
