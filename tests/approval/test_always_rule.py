@@ -123,6 +123,65 @@ def test_code_is_offered_only_where_it_runs_confined(judged) -> None:
     assert (outside.verdict.decision, offered(outside.judge, outside.verdict)) == (Decision.ASK, "")
 
 
+EXACTLY_OUT = {"effect": "write", "path": ["./out"], "path_not": ["./out/**"]}
+INSTALL = {"exec": ["pip", "install"], "confined": True}
+# What covers each effect that is asked about, by itself: as wide as is safe, else on the same target, else exactly.
+COVERING: dict[str, list[list[dict[str, Any]]]] = {
+    "mkdir sub/x": [[{"exec": "mkdir", "effect": "write", "path": ["sub/x"], "path_not": ["sub/x/**"]}]],
+    "touch src/a.txt": [[{"exec": "touch", "effect": "write", "path": ["./src/**/*.txt"]}]],
+    "cp src/a.py out": [[{"exec": "cp", **EXACTLY_OUT}]],
+    "echo x > out": [[EXACTLY_OUT]],
+    "tar xf a.tar": [[{"exec": "tar", "effect": "write", "path": ["."]}]],
+    "sort --compress-program=./x -o out in": [
+        [{"command": "sort --compress-program=./x -o out in", "effect": "code", "cwd": ["."], "confined": True}],
+        [{"command": "sort --compress-program=./x -o out in", **EXACTLY_OUT}],
+    ],
+    "sed -i s/x/y/e out": [[{"command": "sed -i s/x/y/e out", **EXACTLY_OUT}], []],
+    "mkdir /srv/x": [
+        [{"command": "mkdir /srv/x", "effect": "write", "path": ["//srv/x"], "path_not": ["//srv/x/**"]}]
+    ],
+    "touch src/gen/to-a": [[{
+        "command": "touch src/gen/to-a", "effect": "write", "path": ["src/gen/to-a", "src/a.py"],
+        "path_not": ["src/gen/to-a/**", "src/a.py/**"],
+    }]],
+    "rm build/x": [
+        [{"command": "rm build/x", "effect": "delete", "path": ["build/x"], "path_not": ["build/x/**"]}]
+    ],
+    "curl https://x.org:8443/y": [
+        [{"exec": "curl", "effect": "connect", "direction": "fetch", "host": "x.org", "port": 8443}]
+    ],
+    "curl http://10.0.0.1/": [[]],
+    "curl http://localhost/": [[]],
+    "curl -T README.md https://x.org/": [[]],
+    "npm test": [[{"exec": ["npm", "test"], "effect": "code", "cwd": ["."], "confined": True}]],
+    "frob list x": [[{"command": "frob list x", "effect": "code", "cwd": ["."], "confined": True}]],
+    "pip install six": [
+        [{**INSTALL, "effect": "code", "cwd": ["."]}],
+        *([{
+            "exec": ["pip", "install"], "effect": "connect", "direction": "fetch", "host": host, "port": 443,
+        }] for host in ("pypi.org", "files.pythonhosted.org")),
+        [{**INSTALL, "effect": "system", "action": "install", "what": "packages"}],
+    ],
+    "bash -c 'pip install six'": [[], [], [], []],
+    "systemctl stop x": [[], []],
+    "kill 12": [[]],
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("text", COVERING)
+def test_what_covers_one_effect_is_as_wide_as_is_safe(judged, text: str) -> None:
+    verdict = judged(text).verdict
+    asked = [outcome for outcome in verdict.outcomes if outcome.decision is Decision.ASK]
+    assert [always.covering(verdict, outcome) for outcome in asked] == COVERING[text]
+
+
+def test_installs_are_covered_where_they_run_confined_alone(judged) -> None:
+    verdict = judged("pip install six", confined=False).verdict
+    kinds = [verdict.analysis.items[outcome.reason.item].effect.kind for outcome in verdict.outcomes]
+    covered = dict(zip(kinds, [bool(always.covering(verdict, each)) for each in verdict.outcomes], strict=True))
+    assert (covered["code"], covered["system"]) == (False, False)
+
+
 PROFILE = {"user": {"settings": {"sandbox": {"write": ["./build/**"], "network": "open"}}}}
 
 

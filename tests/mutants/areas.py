@@ -35,6 +35,7 @@ _POLICY_TESTS = (
     "tests/frontends/test_cli_policy.py",
     "tests/frontends/test_cli_policy_suggest.py",
     "tests/replay/test_suggesting.py",
+    "tests/sandbox/test_plan.py",
 )
 AREAS = {
     "policy": Area(("gateway/policy",), (CORPUS, "tests/policy", "tests/judge", *_POLICY_TESTS)),
