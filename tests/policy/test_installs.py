@@ -14,6 +14,19 @@ HELD = {"id": "held", "allow": {"effect": ["code", "opaque", "write", "delete", 
 NPM = {"settings": {"sandbox": {"registries": ["npm"]}}, "rules": [HELD]}
 
 
+EVERY_NAME = "; ".join(f"npm {name}" for name in (
+    "install", "i", "in", "ins", "inst", "add", "ci", "clean-install", "update", "up", "upgrade", "install-test", "it",
+    "cit", "install-ci-test", "dedupe", "ddp", "run a", "run-script a", "rum a", "urn a", "test", "t", "tst",
+))  # fmt: skip
+EVERY_OPTION = (
+    "npm i -D --save-dev -S --save -P --save-prod -O --save-optional --save-peer -E --save-exact --no-save -B"
+    " --save-bundle --production --legacy-peer-deps --strict-peer-deps --no-audit --no-fund --no-progress"
+    " --prefer-offline --prefer-online --ignore-scripts --package-lock-only --no-package-lock --no-optional --force -f"
+    " --silent -s --quiet -q --verbose -d --json --no-color --workspaces --ws --include-workspace-root --dry-run"
+    " --no-bin-links --no-update-notifier --omit dev --include=prod --loglevel silent --only=dev -w a --workspace a"
+)
+
+
 @pytest.fixture
 def judged(guard):
     """The verdict on a text under a policy."""
@@ -32,7 +45,7 @@ def judged(guard):
         "npm update", "cd web && npm ci", "npm install 2>&1 | tail -5", "npm ci && npm test",
         "npm ci && npm run build -- --mode production", "npm i -w packages/a x", "mkdir web; cd web; npm i x",
         "npm test; npm install", "ls && npm install > log.txt; cat log.txt", "npm install-test",
-        "npm run lint --silent && npm ci",
+        "npm run lint --silent && npm ci", EVERY_NAME, EVERY_OPTION,
     ],
 )  # fmt: skip
 def test_an_install_runs_contained_and_reads_from_its_registry(judged, text: str) -> None:

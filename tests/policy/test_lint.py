@@ -9,7 +9,7 @@ import pytest
 from gateway.policy.compile import Bound
 from gateway.policy.lint.clauses import clauses_of
 from gateway.policy.lint.lint import ToolTraits, lint
-from gateway.policy.lint.witness import Shown, witness
+from gateway.policy.lint.witness import NONE, Shown, witness
 from gateway.spec.policy import parse_policy
 from gateway.spec.short import ToolName
 
@@ -494,6 +494,27 @@ def test_an_allow_of_whole_folders_that_lets_secrets_be_read_is_supposed_with_a_
 
 SHOWN = {
     "{effect: push}": Shown("Bash(git push origin topic)"),
+    "{effect: push, force: true, remote: up, ref: main}": Shown("Bash(git push -f up main)"),
+    "{effect: env, name: A_B}": Shown("Bash(echo $A_B)"),
+    "{effect: env, name: A, access: set}": Shown("Bash(export A=x)"),
+    "{effect: env, name: 'A.B'}": NONE,
+    "{effect: read, path: //srv/x}": Shown("Read(/srv/x)"),
+    "{effect: write, path: //srv/x}": Shown("Write(/srv/x)"),
+    "{effect: delete, path: '//srv/a b'}": Shown("Bash(rm '/srv/a b')"),
+    "{effect: list, path: //srv/x}": Shown("Bash(ls /srv/x)"),
+    "{effect: read, path: //srv/x, tool: Bash}": Shown("Bash(cat /srv/x)"),
+    "{effect: connect, host: a.org}": Shown("WebFetch(https://a.org/)"),
+    "{effect: connect, host: a.org, direction: send, port: 8443}": Shown("Bash(curl -d x https://a.org:8443/)"),
+    "{effect: connect, host: '::1', tool: Bash}": Shown("Bash(curl https://[0:0:0:0:0:0:0:1]/)"),
+    "{effect: connect, host: a.org, direction: listen}": NONE,
+    "Bash(git push *)": Shown("Bash(git push)"),
+    "{exec: [git, push], option: -f}": Shown("Bash(git push -f)"),
+    "{exec: rm, effect: delete, path: //srv/x}": Shown("Bash(rm /srv/x)"),
+    "{tool: Agent, depth: {ge: 2}}": Shown("Agent", (("depth", 2),)),
+    "{tool: Agent, mode: plan}": Shown("Agent", (("mode", "plan"),)),
+    "{tool: Agent, time: {days: [tue], from: '09:00'}}": Shown("Agent", (("now", 1_736_240_400.0),)),
+    "{tool: Agent, args: {a: 1}}": NONE,
+    "{effect: code}": NONE,
 }
 
 
