@@ -191,44 +191,53 @@ def _shopt(walk: WalkState, words: Sequence[Word], _raws: object) -> Ways:
     if any(not word.literal for word in words[1:]) or (
         changes and any(word.text[:1] != "-" and word.text not in _HARMLESS_SHOPT for word in words[1:])
     ):
-        walk.unknown("an option that changes how the shell reads text", *variables.span_of(words))
+        walk.unknown(_OPTION_OF_READING, *variables.span_of(words))
     return walk.state, walk.state
 
 
-_READING = ("keyword", "posix", "history", "histexpand", "braceexpand", "noglob")
+_OPTION_OF_READING = "an option that changes how the shell reads text"
+_READING = frozenset(("keyword", "posix", "history", "histexpand", "braceexpand", "noglob"))
+_OPTIONS = _READING | frozenset(
+    ("allexport", "emacs", "errexit", "errtrace", "functrace", "hashall", "ignoreeof", "interactive-comments",
+     "monitor", "noclobber", "noexec", "nolog", "notify", "nounset", "onecmd", "physical", "pipefail", "privileged",
+     "verbose", "vi", "xtrace")
+)  # fmt: skip
+_CHANGES_READING = frozenset("kHBf")
+_LETTERS = _CHANGES_READING | frozenset("abehmnoptuvxCEPT")
 
 
 def _set(walk: WalkState, words: Sequence[Word], _raws: object) -> Ways:
-    named = False
+    named = 0  # so many of the next words are names of options: each `o` takes one that has no sign
     for at, word in enumerate(words[1:], 1):
         text = word.text
-        if named:
-            named = False
-            if text in _READING or not word.literal:
-                walk.unknown("an option that changes how the shell reads text", *variables.span_of(words))
+        signed = text[:1] in ("-", "+")
+        if (named or signed or HOLE in text[:1]) and not word.literal:
+            walk.unknown(_OPTION_OF_READING, *variables.span_of(words))
+            walk.state = walk.state.without({"@"})
+            break
+        if named and text and not signed:
+            named -= 1
+            understood, reads = text in _OPTIONS, text in _READING
             walk.physical = walk.physical or text == "physical"
             walk.all_exported = walk.all_exported or text == "allexport"
         elif text in ("--", "-"):
             if text == "--" or at + 1 < len(words):
                 _positional(walk, words[at + 1 :])
             break
-        elif text[:1] in ("-", "+") and len(text) > 1 and word.literal:
-            named = text[-1] == "o"
-            if not _CHANGES_READING.isdisjoint(text):
-                walk.unknown("an option that changes how the shell reads text", *variables.span_of(words))
+        elif signed:
+            named = text.count("o")
+            understood, reads = _LETTERS.issuperset(text[1:]), not _CHANGES_READING.isdisjoint(text)
             walk.physical = walk.physical or "P" in text
             walk.all_exported = walk.all_exported or "a" in text
-        elif HOLE in text[:1]:
-            walk.unknown("an option that changes how the shell reads text", *variables.span_of(words))
-            walk.state = walk.state.without({"@"})
-            break
         else:
             _positional(walk, words[at:])
             break
+        if reads:
+            walk.unknown(_OPTION_OF_READING, *variables.span_of(words))
+        if not understood:  # what is there stays, whatever follows
+            walk.state = walk.state.without({"@"})
+            break
     return walk.state, walk.state
-
-
-_CHANGES_READING = frozenset("kHBf")
 
 
 def _positional(walk: WalkState, words: Sequence[Word]) -> None:

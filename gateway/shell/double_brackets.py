@@ -8,7 +8,7 @@ from gateway.model.command import Word
 from gateway.model.effect import HOLE
 from gateway.shell.simple import SEPARATE, Reader, read_tail
 from gateway.shell.tildes import tilde_pieces
-from gateway.shell.words import plain_word, read_word, value_word
+from gateway.shell.words import plain_word, read_quoted, read_word, value_word
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -76,13 +76,7 @@ def _regex(walk: WalkState, at: int, end: int) -> int:
         if letter in " \t\n" and not depth:
             return at
         if letter in "'\"":
-            close = text.find(letter, at + 1, end)
-            while letter == '"' and close > 0 and text[close - 1] == "\\":
-                close = text.find(letter, close + 1, end)
-            if close < 0:
-                return at
-            _inside(walk, at, close)
-            at = close + 1
+            at = read_quoted(walk, at, end, [])
             continue
         if letter == "\\":
             at += 1
@@ -100,9 +94,3 @@ def _regex(walk: WalkState, at: int, end: int) -> int:
                 walk.read_variable(found[0], at, found.end())
         at += 1
     return at
-
-
-def _inside(walk: WalkState, start: int, end: int) -> None:
-    for region in list(walk.regions.values()):
-        if start < region.start < end:
-            walk.region(region)

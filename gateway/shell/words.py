@@ -50,14 +50,8 @@ def read_word(host: Host, at: int, end: int, *, quoted_text: bool = False) -> tu
             at = found.end()
             continue
         letter = text[at]
-        if letter == "'":
-            close = text.find("'", at + 1, end)
-            if close < 0:
-                raise Refused("a single quote is not closed", at, end)
-            pieces.append(("q", text[at + 1 : close]))
-            at = close + 1
-        elif letter == '"':
-            at = _read_double(host, at + 1, end, pieces)
+        if letter in "'\"":
+            at = read_quoted(host, at, end, pieces)
         elif letter == "\\":
             if at + 1 >= end:
                 raise Refused("ends in a backslash", at, end)
@@ -75,6 +69,18 @@ def read_word(host: Host, at: int, end: int, *, quoted_text: bool = False) -> tu
         else:
             break
     return pieces, at
+
+
+def read_quoted(host: Host, at: int, end: int, pieces: list[Piece]) -> int:
+    """Quotes and what stands in them; returns the position behind the closing one."""
+    text = host.text
+    if text[at] == '"':
+        return _read_double(host, at + 1, end, pieces)
+    close = text.find("'", at + 1, end)
+    if close < 0:
+        raise Refused("a single quote is not closed", at, end)
+    pieces.append(("q", text[at + 1 : close]))
+    return close + 1
 
 
 def _read_double(host: Host, at: int, end: int, pieces: list[Piece], *, heredoc: bool = False) -> int:

@@ -75,8 +75,13 @@ class Writer:
             f"{name}={self.literal()}", f"{name}={self.word()}", f"{name}+={self.literal()}", f"unset {name}",
             f"a=({self.words()})", f"a=({self.literal()} {self.literal()})", "a[1]=z", f"a+=({self.literal()})",
             f"set -- {self.words()}", "shift", f"read -r {name} <<< {self.literal()}", f"{name}=$(true)",
-            f"printf -v {name} %s {self.literal()}", f"local_{name}={self.word()}", f"declare {name}={self.literal()}",
+            f"set {self.options()} {self.words()}",
+            f"printf -v {name} %s {self.literal()}", f"local_{name}={self.word()}",
+            f"declare {name}={self.literal()}",
         )  # fmt: skip
+
+    def options(self) -> str:
+        return self.pick("-", "+", "-h", "-Z", "-h -x --", "-o", "-o hashall", "-oh hashall", "+o nothing", "-o ''")
 
     def body(self, depth: int) -> str:
         return "; ".join(self.statement(depth) for _ in range(self.random.randrange(1, 3)))
