@@ -22,7 +22,6 @@ if TYPE_CHECKING:
 
 MAX_ITEMS = 2_000  # as many globs may stand in one line as there is room
 _NONE: frozenset[str] = frozenset()
-_NOTHING_GONE: dict[str, int] = {}
 _ANYTHING = frozenset("[]\\(){}+@!|")
 
 
@@ -51,7 +50,7 @@ def settle(analysis: Analysis, facts: Facts, context: Context) -> Analysis:
             real = fact.real if fact.real != path else ""
             if tree and fact.kind == "file":
                 if gone is None:
-                    gone = _taken_away(analysis.items) if len(parts) > 1 else _NOTHING_GONE
+                    gone = _taken_away(analysis.items)
                 tree = gone.get(path, item.part) != item.part
             if not real and tree is effect.tree:
                 items.append(item)
@@ -59,10 +58,8 @@ def settle(analysis: Analysis, facts: Facts, context: Context) -> Analysis:
             items.append(item.replace(effect=Touch(kind, path, tree, False, real, effect.skips if tree else "")))
         else:
             items.append(item)
-    if brings or (runs and len(parts) > 1):
-        trees = mark(items, parts)
-        if trees:
-            doubt_behind(items, parts, trees)
+    if (brings or runs) and (trees := mark(items, parts)):
+        doubt_behind(items, parts, trees)
     parts = _programs(parts, items, facts, _looked_up_elsewhere(analysis, context) if facts.wanders else _NONE)
     if analysis.pending:
         import gateway.commands.questions as questions  # lazy: plain commands leave no question open

@@ -119,7 +119,7 @@ def test_a_harmless_value_does_not_set_the_flag() -> None:
 
 
 def test_inert_options_are_known_by_their_place() -> None:
-    assert run(GNU, "-a", "--plain", "-P", "-Pa").inert == [2, 3]
+    assert run(GNU, "-a", "--plain", "-P", "-Pa", "-PP").inert == [2, 3, 5]
 
 
 def test_posix_programs_stop_at_the_first_operand() -> None:

@@ -112,6 +112,7 @@ def test_a_tree_that_is_a_file_is_that_file(descriptions: dict[str, Any]) -> Non
     assert effects("rm -r f", files(f="file"), descriptions) == ["delete f"]
     assert effects("rm -r f", files(f="dir"), descriptions) == ["delete f tree"]
     assert effects("rm -r f", NO_FACTS, descriptions) == ["delete f tree"]
+    assert effects("cat f; rm -r f", files(f="file"), descriptions) == ["delete f", "read f"]
 
 
 @pytest.mark.parametrize(
