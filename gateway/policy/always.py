@@ -217,7 +217,8 @@ def _exactly_these(group: dict[str, Any]) -> list[dict[str, Any]]:
     paths = group.get("path", ())
     if not paths or group.pop("tree"):
         return [group]
-    nested = any(one != other and one.startswith(other.rstrip("/") + "/") for one in paths for other in paths)
+    plain = [path.removeprefix("./") for path in paths]
+    nested = any(one != other and one.startswith(other.rstrip("/") + "/") for one in plain for other in plain)
     parts = [[path] for path in paths] if nested or "." in paths else [paths]
     return [{**group, "path": part, "path_not": [f"{path}/**" for path in part]} for part in parts]
 

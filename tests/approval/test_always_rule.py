@@ -31,6 +31,35 @@ EXACT = [
     ("python3 src/a.py --fast", '{command: "python3 src/a.py --fast", effect: code, cwd: ".", confined: true}'),
     ("cd src && python3 a.py", '{command: "python3 a.py", effect: code, cwd: "./src", confined: true}'),
     ("./configure", '{command: "./configure", effect: code, cwd: ".", confined: true}'),
+    ("touch .", '{command: "touch .", effect: write, path: ".", path_not: "./**"}'),
+    ("touch .foo", '{command: "touch .foo", effect: write, path: "./.foo", path_not: "./.foo/**"}'),
+    ("touch src/a.", '{command: "touch src/a.", effect: write, path: "src/a.", path_not: "src/a./**"}'),
+    ("cat /srv/a.txt", '{command: "cat /srv/a.txt", effect: read, path: "//srv/a.txt", path_not: "//srv/a.txt/**"}'),
+    ("rm a.txt", '{command: "rm a.txt", effect: delete, path: "./a.txt", path_not: "./a.txt/**"}'),
+    ("cp -r src new.d", '{command: "cp -r src new.d", effect: write, path: "./new.d"}'),
+    (
+        "touch to-src/x.txt",
+        (
+            '{command: "touch to-src/x.txt", effect: write, path: ["to-src/x.txt", "src/x.txt"], '
+            'path_not: ["to-src/x.txt/**", "src/x.txt/**"]}'
+        ),
+    ),
+    ("frob -x", '{command: "frob -x", effect: code, cwd: ".", confined: true}'),
+    ("frob a/b", '{command: "frob a/b", effect: code, cwd: ".", confined: true}'),
+    (
+        "mkdir -p a a/b",
+        (
+            '[{command: "mkdir -p a a/b", effect: write, path: "./a", path_not: "./a/**"}, '
+            '{command: "mkdir -p a a/b", effect: write, path: "a/b", path_not: "a/b/**"}]'
+        ),
+    ),
+    (
+        "mkdir -p a/b a/b/c",
+        (
+            '[{command: "mkdir -p a/b a/b/c", effect: write, path: "a/b", path_not: "a/b/**"}, '
+            '{command: "mkdir -p a/b a/b/c", effect: write, path: "a/b/c", path_not: "a/b/c/**"}]'
+        ),
+    ),
     (
         "mkdir a && rm -r b",
         (
@@ -70,6 +99,12 @@ LIKELY = [
         "curl -d x https://x.org/y",
     ),
     ("frob list x", '{exec: [frob, list], effect: code, cwd: ".", confined: true}', "frob list -a", "frob drop x"),
+    ("frob a.b c", '{exec: [frob, "a.b"], effect: code, cwd: ".", confined: true}', "frob a.b", "frob a.c"),
+    (
+        "touch a.txt src/b.py", '{exec: touch, effect: write, path: ["./*.txt", "./src/**/*.py"]}',
+        "touch src/c/d.py", "touch a.py",
+    ),
+    ("ping x.org", '{exec: ping, effect: connect, direction: send, host: "x.org"}', "ping -c 1 x.org", "ping y.org"),
     (
         "echo hi > a.txt; python3 src/a.py",
         '[{effect: write, path: "./*.txt"}, {command: "python3 src/a.py", effect: code, cwd: ".", confined: true}]',
@@ -93,6 +128,11 @@ def test_the_rule_covers_the_next_call_like_it_and_no_other(
 NEVER = {
     "an interpreter that reads what it runs": "python3",
     "one that is told to": "make -f -",
+    "one that is told to by the name of its input": "python3 /dev/stdin",
+    "by another name of it": "python3 /dev/fd/0",
+    "by a third": "python3 /proc/self/fd/0",
+    "a program without words": "frob",
+    "a service": "nc -l 8080",
     "text from a pipe": "cat README.md | bash",
     "statements that are typed in": "sqlite3 x.db",
     "a text that another program makes": "$(cat README.md)",
@@ -338,3 +378,20 @@ def test_a_command_with_thousands_of_names_is_given_up_early(
     monkeypatch.setattr(always, "exact_words", lambda part: looked.append(1) or whole(part))
     judgement = judged(text.format(" ".join(f"name{number}" for number in range(2_000))))
     assert (offered(judgement.judge, judgement.verdict), len(looked) <= always.MAX_PATHS + 2) == ("", True)
+
+
+# How many of what a rule of the most alternatives or paths speaks of, and of how many its wider form does.
+LIMITS = {
+    "the most files": ("touch " + " ".join(f"f{number}" for number in range(always.MAX_PATHS)), [1]),
+    "one more": ("touch " + " ".join(f"f{number}" for number in range(always.MAX_PATHS + 1)), []),
+    "the most commands": ("; ".join(f"mkdir a{number}" for number in range(always.MAX_ALTERNATIVES)), [12]),
+    "one command more": ("; ".join(f"mkdir a{number}" for number in range(always.MAX_ALTERNATIVES + 1)), []),
+    "the most that are wider": ("; ".join(f"touch a.txt /srv/{number}" for number in range(11)), [12, 11]),
+    "too many wider ones": ("; ".join(f"touch a.txt /srv/{number}" for number in range(12)), [12]),
+}
+
+
+@pytest.mark.parametrize("case", LIMITS)
+def test_a_rule_says_only_so_much(judged, case: str) -> None:
+    text, expected = LIMITS[case]
+    assert [len(each) for each in always.alternatives(judged(text).verdict)] == expected
