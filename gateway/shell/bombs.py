@@ -146,7 +146,7 @@ def _beside(node: Node, text: str) -> set[bool]:
     """For each command of a piece that takes time, whether nobody waits for it."""
     if node.kind == "background":
         return {True}
-    if node.kind in ("arithmetic", "test", "span", "&&", "||", "function"):
+    if node.kind == "function":
         return set()
     if node.kind == "simple":
         first = text[node.start : node.end].split(None, 1)[:1]

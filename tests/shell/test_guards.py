@@ -8,6 +8,7 @@ import subprocess
 import pytest
 
 from gateway.shell.guards import ACTING, RESERVED
+from gateway.shell.state import DYNAMIC
 
 BASH = shutil.which("bash") or ""
 
@@ -30,3 +31,10 @@ def test_the_reserved_words_are_those_that_bash_has(reserved: frozenset[str]) ->
 
 def test_what_acts_on_the_reading_is_bashs_own(reserved: frozenset[str]) -> None:
     assert not ACTING - listed("-b") - reserved
+
+
+@pytest.mark.usefixtures("reserved")
+def test_variables_that_bash_does_not_let_be_set_are_known() -> None:
+    tries = 'for n in $(compgen -v); do ( eval "$n=x; [[ \\${$n} == x ]]" ) 2>/dev/null || echo "$n"; done'
+    done = subprocess.run([BASH, "--norc", "-c", tries], capture_output=True, text=True, check=True)
+    assert set(done.stdout.split()) - {"_"} <= DYNAMIC

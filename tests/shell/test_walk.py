@@ -61,6 +61,9 @@ def test_what_arithmetic_steps_is_no_longer_what_it_was(argvs, step: str) -> Non
 def test_arithmetic_over_what_nobody_knows_is_not_known_itself(read, inside: str) -> None:
     assert read(f"x=1; a $(({inside} + 1))").unknowns != ()
     assert read("x=1; a $((x + ${#x} + $x))").unknowns == ()
+    assert (
+        read("a $((RANDOM + SRANDOM + SECONDS + LINENO + UID + EUID + PPID + BASHPID + EPOCHSECONDS))").unknowns == ()
+    )
 
 
 @pytest.mark.parametrize(
@@ -77,11 +80,14 @@ def test_arithmetic_over_what_nobody_knows_is_not_known_itself(read, inside: str
         ("cd ~/y && x", [("/p",), ("/home/dev/y",)]),
         ("cd a && cd - && x", [("/p",), ("/p/a",), ("/p",)]),
         ("cd -- a && x", [("/p",), ("/p/a",)]),
+        ("cd -L a && x", [("/p",), ("/p/a",)]),
         ("cd $x && x", [("/p",), ()]),
         ("cd $x; cd /a && x", [("/p",), (), ("/a",)]),
         ("cd a*; x", [("/p",), ()]),
         ("cd -P a/.. && x", [("/p",), ()]),
         ("set -P; cd a/.. && x", [("/p",), ("/p",), ()]),
+        ("set -o physical; cd a/.. && x", [("/p",), ("/p",), ()]),
+        ("set -o errexit; cd a/.. && x", [("/p",), ("/p",), ("/p",)]),
         ("CDPATH=/q; cd a && x", [("/p",), ()]),
         ("HOME=/q cd && x", [("/p",), ()]),
         ("HOME=/q; cd && x", [("/p",), ("/q",)]),
@@ -148,6 +154,7 @@ def test_the_folders_at_the_end_are_told(read, text, final):
         ("A=1; read A; p $A", "?*"),
         ("A=1; unset A; p $A.", "."),
         ("A=1; printf -v A x; p $A", "?*"),
+        ("A=a; declare A+=b; p $A", "?*"),
         ("A=1; (A=2); p $A", "1"),
         ("A=1; A=2 | b; p $A", "1"),
         ("A=1; if b; then A=x; fi; p $A", "?*"),
