@@ -52,6 +52,8 @@ MOST = 0.6
 NOBODY = 65534
 PACKAGE = re.compile(r"[a-z0-9][a-z0-9+.-]*_[^_]*\d[^_]*_[a-z0-9]+$")
 SYNOPSIS = re.compile(r"^\W*(?:usage|synopsis)\b", re.IGNORECASE | re.MULTILINE)
+# A manual page's goes to the next heading, over empty lines.
+OF_PAGE = re.compile(r"^SYNOPSIS\n(?:[ \t].*\n|\n)+", re.MULTILINE)
 BRACKETED = re.compile(r"\[\s*(--?\w[\w-]*)((?:=|\s+|(?=[<A-Z]))[<{]?[A-Za-z][^\s\[\]|]*(?:\.\.\.)?)?\s*[\]|]")
 BINARIES = ("usr/bin", "usr/sbin", "usr/games", "bin", "sbin")
 LOADED = {
@@ -171,6 +173,7 @@ def plain(text: str) -> str:
 def synopsis(text: str, dialect: str = "gnu") -> dict[str, str]:
     """The options that a synopsis has in brackets, each with its form (`[-lq] [-o FILE]`)."""
     forms: dict[str, str] = {}
+    text = OF_PAGE.sub(lambda section: re.sub(r"\n\s*\n", "\n", section[0]) + "\n", text)
     for paragraph in re.split(r"\n\s*\n", text):
         start = SYNOPSIS.search(paragraph)
         for name, value in BRACKETED.findall(paragraph[start.end() :]) if start is not None else ():

@@ -93,6 +93,7 @@ def test_programs_that_are_used_alike_are_each_compared(below: Path, tmp_path: P
             {"-e": "none", "-n": "value", "-d": "value"},
         ),
         ("SYNOPSIS\n   x [-m] [-m MODE]\n", {"-m": "?"}),
+        ("SYNOPSIS\n   x [-m]\n\n   [-n NUM]\n\nOPTIONS\n   [-o]\n", {"-m": "none", "-n": "value"}),
         ("see [-x] and [-y FILE]", {}),
     ],
 )
