@@ -190,6 +190,55 @@ def test_where_nothing_confines_a_command_that_would_run_a_wish_to_see_its_chang
         assert found.decision.word == decision
 
 
+ASKS, BY_RULE, SHOWN_AFTER = ("ask", "none", "mode:default"), ("ask", "none", "asks"), ("allow", "ask", "mode:default")
+BEFORE = ("ask", "ask", "changes:ask")
+
+
+def writing(path: str) -> RawCall:
+    return RawCall("Write", {"file_path": path, "content": "x"})
+
+
+# What becomes of a call where somebody sees its changes when it has run, and where no layer can hold them until then.
+SEEN_AFTER: list[tuple[str | RawCall, tuple[str, str, str], tuple[str, str, str]]] = [
+    ("cat README.md", ("allow", "none", "mode:default"), ("allow", "none", "mode:default")),
+    ("touch new", SHOWN_AFTER, BEFORE),
+    ("rm README.md", SHOWN_AFTER, BEFORE),
+    ("touch new; rm -r build; touch more", SHOWN_AFTER, BEFORE),
+    ("make; touch new", SHOWN_AFTER, BEFORE),
+    ("make", ("allow", "ask", "made"), BEFORE),
+    ("touch /tmp/x", SHOWN_AFTER, BEFORE),
+    ("touch /srv/x", ASKS, ASKS),
+    ("touch new; touch /srv/x", ASKS, ASKS),
+    ("touch $x", ASKS, ASKS),
+    ("touch new; cat /srv/x", ASKS, ASKS),
+    ("touch new; kill 12", ASKS, ASKS),
+    ("touch new; curl https://x.org", ASKS, ASKS),
+    ("python3 a.py", ASKS, ASKS),
+    ("touch src/a", BY_RULE, BY_RULE),
+    ("touch new; touch src/a", BY_RULE, BY_RULE),
+    (writing("/home/dev/project/new"), SHOWN_AFTER, BEFORE),
+    (writing("/home/dev/project/src/a"), BY_RULE, BY_RULE),
+    (writing("/home/dev/project/to-src/a"), BY_RULE, BY_RULE),
+    (writing("/srv/x"), ASKS, ASKS),
+    (writing("/tmp/x"), ASKS, ASKS),
+    (RawCall("Read", {"file_path": "/srv/x"}), ASKS, ASKS),
+    (RawCall("Bash", {"command": "touch new", "dangerouslyDisableSandbox": True}), ASKS, ASKS),
+]
+
+
+def test_what_the_mode_asks_about_is_shown_when_it_has_run_where_a_layer_holds_it(guard) -> None:
+    rules = [{"id": "asks", "ask": {"effect": "write", "path": "src/**"}}, {"id": "made", "allow": "Bash(make)"}]
+    judge = guard({"user": rules})
+    wished = judge.context.replace(changes="ask", reviewed=True)
+
+    def check(call: str | RawCall, holds: bool) -> tuple[str, str, str]:
+        call = call if isinstance(call, RawCall) else RawCall("Bash", {"command": call})
+        found = judge.check(call, wished, contains=lambda *_: "" if holds else "no layers here")
+        return found.decision.word, found.changes, found.reason.rule.id
+
+    assert [(call, check(call, True), check(call, False)) for call, _held, _unheld in SEEN_AFTER] == SEEN_AFTER
+
+
 def test_unconfined_calls_are_not_contained(guard) -> None:
     judge = guard({"user": [CONTAINED]}, confined=False)
     found = judge.check(RawCall("Bash", {"command": "python src/main.py"}), contains=lambda *_: "")
