@@ -24,6 +24,13 @@ ALLOWED = [
     "Read(/srv/data)",
     "WebFetch(https://docs.python.org/3/)",
     "mcp__github__create_issue",
+    "Bash(mkdir a; mkdir b; mkdir c)",
+    "Bash(rm ')(')",
+    "Bash(rm ''  x)",
+    "Bash(ls > src)",
+    "Write(!x)",
+    "Write(a/!x)",
+    "Write(./~x)",
 ]
 
 
@@ -59,31 +66,76 @@ def test_a_proposed_rule_allows_no_more_than_it_must(judge, call: str, wider: st
     assert (judge(call, local=local)[1].decision.word, judge(wider, local=local)[1].decision.word) == ("allow", "ask")
 
 
+DOCKER = "rule `ask-docker` (enterprise.yaml:14)"
+DOCS = "rule `look-at-docs` (user.yaml:17)"
+CURL = "rule `no-curl` (user.yaml:12)"
+FORCE = "rule `no-force-push` (enterprise.yaml:4)"
+SECRETS = "rule `secret-files` (builtin.yaml:4)"
+METADATA = "rule `metadata-addresses` (builtin.yaml:21)"
+
+
 @pytest.mark.parametrize(
     ("call", "options", "expected"),
     [
         ("Bash(cat src/main.py)", {}, None),
         ("Bash(npm test)", {}, "without rule `tests` (user.yaml:8) it would be asked about"),
-        ("Bash(curl https://x.org)", {}, "rule `no-curl` (user.yaml:12) would need an `except:` that holds for it"),
-        ("Bash(git push -f)", {}, "rule `no-force-push` (enterprise.yaml:4) is locked, no other layer alters it"),
+        ("Bash(curl https://x.org)", {}, f"{CURL} would need an `except:` that holds for it"),
+        ("Bash(git push -f)", {}, f"{FORCE} is locked, no other layer alters it"),
         (
             "Bash(docker ps)",
             {},
-            "rule `ask-docker` (enterprise.yaml:14) is locked, no other layer alters it: a person may agree once",
+            f"{DOCKER} is locked, no other layer alters it: a person may agree once",
         ),
         ("Write(src/new.py)", {"mode": "plan"}, "in mode `default` it would be asked about"),
         ("Bash($(cat x))", {}, None),
-        ("Bash(cat .env)", {}, "rule `secret-files` (builtin.yaml:4) is built in, no layer alters it"),
+        ("Bash(cat .env)", {}, f"{SECRETS} is built in, no layer alters it"),
         (
             "Bash(cat $X)",
             {},
-            "spell the target out, so that rule `secret-files` (builtin.yaml:4) can tell whether it holds",
+            f"spell the target out, so that {SECRETS} can tell whether it holds",
         ),
         (
             "Bash(kubectl get pods)",
             {},
             "allowed with `allow: Bash(kubectl get pods)` in your own policy",
         ),
+        ("Bash(git commit -m x)", {}, "without rule `git` (user.yaml:4) it would be asked about"),
+        ("Bash(git commit -m x)", {"mode": "dont_ask"}, "without rule `git` (user.yaml:4) it would be denied"),
+        ("Bash(npm test; git commit -m x)", {}, None),
+        (
+            "Bash(docker ps; touch docs/x)",
+            {},
+            f"a person's agreement; without one, each of {DOCKER} and {DOCS} would need an `except:` that holds for it",
+        ),
+        (
+            "Bash(docker ps)",
+            {"mode": "dont_ask"},
+            "in a mode that asks, rule `ask-docker` (enterprise.yaml:14) would only ask",
+        ),
+        (
+            "Edit(docs/x)",
+            {},
+            f"{DOCS} would need a person's agreement or an `except:` that holds for it",
+        ),
+        (
+            "Bash(curl x.org; git push -f; cat .env)",
+            {},
+            f"{CURL}, {FORCE} and {SECRETS} would all have to except it",
+        ),
+        (
+            "Bash(curl x.org; git push -f; cat .env; curl 169.254.169.254)",
+            {},
+            f"{FORCE}, {SECRETS}, {METADATA} and 1 more would all have to except it",
+        ),
+        (
+            "Bash(rm $X; cat $X)",
+            {},
+            f"spell the target out, so that {SECRETS} and {DOCS} can tell whether they hold",
+        ),
+        ("Bash(mkdir a; mkdir b; mkdir c; mkdir d)", {}, None),
+        ("Bash(mkdir a; mkdir b; mkdir c; mkdir d)", {"mode": "dont_ask"}, "in mode `default` it would be asked about"),
+        ("Bash(touch /tmp/x)", {"mode": "plan"}, "in mode `default` it would be allowed"),
+        ("Bash(./x:)", {}, None),
         ("Bash(echo $(", {}, None),
     ],
 )
