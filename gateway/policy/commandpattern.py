@@ -165,7 +165,7 @@ def words_of(text: str) -> tuple[list[Atoms], bool]:
                 raise ValueError(f"a backslash must stand before the character it makes literal (got `{text}`)")
             word.append(line[i])
             i += 1
-        elif char in "'\"" and (end := _closing(line, i, char)) >= 0:
+        elif char in "'\"" and (end := _closing(line, i, char)):
             word += _quoted(line[i:end], char)
             i = end + 1
         else:
@@ -181,10 +181,10 @@ def words_of(text: str) -> tuple[list[Atoms], bool]:
 
 
 def _closing(text: str, at: int, quote: str) -> int:
-    """Where a quote that opened before `at` closes, -1 if it does not (then it is an ordinary character)."""
+    """Where a quote that opened before `at` closes, 0 if it does not (then it is an ordinary character)."""
     while at < len(text) and text[at] != quote:
         at += 2 if text[at] == "\\" and quote == '"' else 1
-    return at if at < len(text) else -1
+    return at if at < len(text) else 0
 
 
 def _quoted(text: str, quote: str) -> Atoms:

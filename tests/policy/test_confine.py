@@ -58,6 +58,22 @@ def test_what_is_deleted_opens_the_folder_that_it_lies_in(guard, text: str, writ
     assert (verdict.decision.word, confinement(verdict).writes) == ("ask", writes)
 
 
+ROOT = "/home/dev/project"
+WRITES = {
+    "echo x > README.md": [(f"{ROOT}/README.md", True, False)],
+    "echo x > new": [(ROOT, False, False)],
+    "sed -i s/a/b/ README.md": [(ROOT, False, False)],
+    "touch to-src/a.py": [(f"{ROOT}/src", False, False), (f"{ROOT}/to-src", False, False)],
+    "cp -r src new": [(f"{ROOT}/new", False, True)],
+}
+
+
+@pytest.mark.parametrize("text", WRITES)
+def test_a_redirect_opens_the_file_that_is_there_and_all_else_its_folder(guard, text: str) -> None:
+    verdict = guard({}).check(RawCall("Bash", {"command": text}))
+    assert [(each.path, each.alone, each.tree) for each in grants_of(verdict, {}).writes] == WRITES[text]
+
+
 def test_files_of_some_names_are_deleted_wherever_below_they_lie(guard) -> None:
     verdict = guard({}).check(RawCall("Bash", {"command": "find build -name '*.o' | xargs rm -f"}))
     build = "/home/dev/project/build"

@@ -217,6 +217,14 @@ def test_an_allow_of_hosts_of_others_is_a_warning(pattern: str, wide: bool) -> N
 def test_code_that_is_allowed_where_nothing_confines_it_is_a_warning() -> None:
     text = "rules: [{allow: {effect: code, program: make}}, {allow: {effect: [session, code], mode: default}}]"
     assert found(bound(text)) == [("code-without-confinement", "warning")] * 2
+    said = {
+        "program: make": "code is allowed also where no sandbox holds it",
+        "exec: [make, a]": "code is allowed also where no sandbox holds it",
+        "command: 'make *'": "code is allowed also where no sandbox holds it",
+        "mode: default": "any code is allowed",
+    }
+    rules = [bound(f"rules: [{{allow: {{effect: code, {more}}}}}]") for more in said]
+    assert [lint([each], TRAITS, home=HOME, now=NOW)[0].message for each in rules] == [*said.values()]
 
 
 @pytest.mark.parametrize(
