@@ -20,6 +20,19 @@ BOTH = ["cargo", "uv"]
 DIGEST = "ab" * 32
 
 
+EVERY_OPTION_OF_UV = (
+    "uv sync --locked --all-extras --all-groups --dev --no-dev --only-dev --no-default-groups --inexact --exact"
+    " --no-install-project --no-editable --reinstall -q --quiet -v --verbose --no-sync --no-progress"
+    " --compile-bytecode --check --dry-run --frozen --no-cache -n --all-packages --no-install-workspace --extra a"
+    " --no-extra a --group=a --no-group a --only-group a --optional a --python 3 -p 3 --link-mode copy --color never"
+    " --bounds lower --package a"
+)
+EVERY_OPTION_OF_CARGO = (
+    "cargo fetch --locked -q --quiet -v --verbose -vv --color never --target=x",
+    "cargo update -w --workspace --dry-run --recursive --aggressive -p a --package=b",
+)
+
+
 @pytest.fixture
 def judged(guard, monkeypatch):
     """The verdict on a text under a policy, where all lists say what can be fetched."""
@@ -39,6 +52,11 @@ def judged(guard, monkeypatch):
         ("cargo add serde", Fetch("cargo", ("serde",))),
         ("cargo add serde@1.0 tokio --features full,rt -p mine", Fetch("cargo", ("serde@1.0", "tokio"))),
         ("cargo add --dev 'rand@^0.8'", Fetch("cargo", ("rand@^0.8",))),
+        (
+            "cargo add serde --dev --build --optional --no-optional --no-default-features --default-features --dry-run"
+            " -F a --features b --rename x -p mine --package=mine",
+            Fetch("cargo", ("serde",)),
+        ),
         ("cargo generate-lockfile", Fetch("cargo")),
         ("cargo update", Fetch("cargo", flags=("update",))),
         ("cargo update -p serde", Fetch("cargo", flags=("update",))),
@@ -52,7 +70,8 @@ def judged(guard, monkeypatch):
         ("uv add httpx 'rich>=13,<15'", Fetch("uv", ("httpx", "rich>=13,<15"))),
         ("uv add --dev pytest", Fetch("uv", ("pytest",))), ("uv remove httpx", Fetch("uv")),
         ("uv run --with six x.py --index-url z", Fetch("uv", ("six",), flags=("run",))),
-        ("uv sync && uv run pytest -q", Fetch("uv")),
+        ("uv sync && uv run pytest -q", Fetch("uv")), (EVERY_OPTION_OF_UV, Fetch("uv")),
+        *((text, Fetch("cargo", flags=("update",) if "update" in text else ())) for text in EVERY_OPTION_OF_CARGO),
     ],
 )  # fmt: skip
 def test_an_install_in_a_project_is_contained(judged, text: str, expected: Fetch) -> None:

@@ -25,6 +25,24 @@ def answer(name: str, argument: Any, *, allow: bool, call: Call | None = None, e
     return PREDICATES[name].test(PREDICATES[name].prepare(argument, ANCHORS), subject)
 
 
+def test_what_says_when_and_for_whom_is_told_from_what_says_what() -> None:
+    every = {
+        "cannot stand alone in an allow rule": {name for name, each in PREDICATES.items() if each.circumstance},
+        "says what nobody told": {name for name, each in PREDICATES.items() if each.untold},
+        "holds of all others": {name for name, each in PREDICATES.items() if each.negated},
+    }
+    assert every == {
+        "cannot stand alone in an allow rule": {
+            "args", "agent", "depth", "mode", "branch", "cwd", "confined", "contained", "alone", "time", "option_not",
+            "path_not", "host_not",
+        },
+        "says what nobody told": {
+            "server", "annotations", "agent", "depth", "mode", "confined", "contained", "time",
+        },
+        "holds of all others": {"option_not", "path_not", "host_not"},
+    }  # fmt: skip
+
+
 # rules of the user layer, call, decision
 TABLE: dict[str, tuple[list[dict[str, Any]], str, str]] = {
     "path_not: an allow covers a tree only if nothing in it is left out": (
