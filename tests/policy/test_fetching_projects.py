@@ -53,8 +53,8 @@ def judged(guard, monkeypatch):
         ("cargo add serde@1.0 tokio --features full,rt -p mine", Fetch("cargo", ("serde@1.0", "tokio"))),
         ("cargo add --dev 'rand@^0.8'", Fetch("cargo", ("rand@^0.8",))),
         (
-            "cargo add serde --dev --build --optional --no-optional --no-default-features --default-features --dry-run"
-            " -F a --features b --rename x -p mine --package=mine",
+            ("cargo add serde --dev --build --optional --no-optional --no-default-features --default-features --dry-run"
+            " -F a --features b --rename x -p mine --package=mine"),
             Fetch("cargo", ("serde",)),
         ),
         ("cargo generate-lockfile", Fetch("cargo")),
