@@ -283,6 +283,12 @@ def test_a_project_of_uv_is_asked_for_without_what_runs() -> None:
     ]  # fmt: skip
 
 
+def test_settings_of_uv_that_name_no_place_are_harmless() -> None:
+    text = PYPROJECT + "package = true\nmanaged = true\ndev-dependencies = ['six']\n"
+    plain, more = (needs("uv", {"pyproject.toml": each})[NAMES].split() for each in (PYPROJECT, text))
+    assert set(more) - set(plain) == {"six"}
+
+
 @pytest.mark.parametrize(
     "files",
     [

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from gateway.model.call import Call
+from gateway.model.call import Call, RawCall
 from gateway.policy.subject import Subject
 from gateway.policy.unparsed import token_doubts, token_hits
 
@@ -40,3 +40,9 @@ def test_words_that_may_be_read_hit_and_words_that_may_be_changed_are_in_doubt(
     subject = Subject(Call("Bash", {}, ""), gateway.context.replace(now=1_800_000_000.0))
     found = [[policy.rule(rule).id for rule in each(policy, tokens, subject)] for each in (token_hits, token_doubts)]
     assert found == [hits, doubts]
+
+
+def test_what_is_found_among_words_is_said_of_what_cannot_be_parsed(guard) -> None:
+    verdict = guard({"user": USER}).check(RawCall("Bash", {"command": "echo tool x ("}))
+    item = verdict.analysis.items[verdict.reason.item]
+    assert (verdict.decision.word, verdict.reason.rule.id, item.effect.kind) == ("deny", "no-tool", "opaque")
