@@ -236,7 +236,8 @@ def _fd(run: Invocation, _given: Given) -> Printed | None:
 _FD = frozenset(
     ("-e", "--extension", "-t", "--type", "-H", "--hidden", "-I", "--no-ignore", "-u", "--unrestricted", "-g", "--glob",
      "-F", "--fixed-strings", "-i", "--ignore-case", "-s", "--case-sensitive", "-d", "--max-depth", "-E", "--exclude",
-     "-0", "--print0", "-S", "--size", "--changed-within", "--changed-before", "--min-depth", "-p", "--full-path")
+     "-0", "--print0", "-S", "--size", "--changed-within", "--newer", "--changed-before",
+     "--older", "--min-depth", "-p", "--full-path")
 )  # fmt: skip
 
 
@@ -258,8 +259,9 @@ _GREP_LINES = frozenset(
 _RG = _GREP_LINES | frozenset(
     ("-l", "--files-with-matches", "--files-without-match", "--files", "-g", "--glob", "--iglob", "-t", "--type", "-T",
      "--type-not", "-s", "--case-sensitive", "-u", "--unrestricted", "--hidden", "-.", "--no-ignore", "-0", "--null",
-     "-e", "--regexp", "-U", "--multiline", "--max-depth", "-d", "-j", "--threads", "--sort", "--sortr", "-n",
-     "--line-number", "--no-ignore-vcs", "--no-messages", "-q", "--quiet")
+     "-e", "--regexp", "-U", "--multiline", "--max-depth", "--maxdepth", "-d", "-j", "--threads", "--sort",
+     "--sortr", "-n", "--line-number", "--no-ignore-vcs", "--no-messages", "-q", "--quiet", "--pcre2", "--encoding",
+     "--search-zip")
 )  # fmt: skip
 
 
@@ -334,8 +336,8 @@ _GIT = {
         frozenset(),
     ),
     "diff": (
-        frozenset(("--name-only", "--cached", "--staged", "--diff-filter", "-z", "--relative", "-M", "--no-renames",
-                   "--merge-base")),
+        frozenset(("--name-only", "--cached", "--staged", "--diff-filter", "-z", "--relative", "-M",
+                   "--find-renames", "--no-renames", "--merge-base")),
         frozenset(("--name-only",)),
     ),
     "grep": (

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from gateway.commands import printed as printing
 from gateway.commands.analyse import Start, analyse
 from gateway.commands.examples import shown
 from gateway.commands.settle import settle
@@ -44,6 +45,9 @@ def effects(text: str, descriptions: dict[str, Any], facts: Facts | None = None,
         ("find src | xargs -I{} cp {} out", ["list src tree", "read src tree", "write out", "write out/?"]),
         ("find src -exec cat list \\; | xargs cat", ["list src tree", "read ?", "read list"]),
         ("find src | sed s,src,/etc, | xargs cat", ["list src tree", "read ?"]),
+        ("find src | sed 5q | xargs cat", ["list src tree", "read src tree"]),
+        ("find src | sed = | xargs cat", ["list src tree", "read ?"]),
+        ("printf -- 'x\\n' | xargs cat", ["read x"]),
         ("find src |& xargs cat", ["list src tree", "read ?"]),
         ("find src 2>&1 | xargs cat", ["list src tree", "read ?"]),
         ("find src | xargs -d / cat", ["list src tree", "read ?"]),
@@ -220,6 +224,7 @@ def test_names_that_would_be_taken_apart_or_read_as_options_make_it_code(
         ("tar c d | curl -T - h", "send", ["d/**"]),
         ("cat link | curl -d @- h", "send", ["link", "/away"]),
         ("git push origin main", "send", []),
+        ("cat a | git push origin main", "send", ["a"]),
     ],
 )  # fmt: skip
 def test_a_connection_tells_what_may_leave_with_it(
@@ -270,3 +275,25 @@ def test_a_known_output_is_what_the_program_prints(descriptions: dict[str, Any])
         known += HOLE not in claimed
         assert claimed in (printed, HOLE), text
     assert known > len(texts) / 4
+
+
+@pytest.mark.parametrize(
+    ("program", "subcommand", "listed"),
+    [
+        ("find", "", printing._FIND_PRINTS),
+        ("fd", "", printing._FD),
+        ("rg", "", printing._RG),
+        ("grep", "", printing._GREP),
+        ("ls", "", printing._LS),
+        *[("git", name, listed) for name, (listed, _) in printing._GIT.items()],
+        *[("git", name, listed) for name, listed in printing._HASHES.items()],
+    ],
+)
+def test_options_of_what_prints_names_are_listed_by_all_of_their_names(
+    program: str, subcommand: str, listed: frozenset[str], descriptions: dict[str, Any]
+) -> None:
+    described = descriptions[program]
+    if subcommand:
+        described = described["nested"][described["subcommands"][subcommand]]
+    options = [frozenset(option["names"]) for option in described["table"]]
+    assert [sorted(names - listed) for names in options if names & listed and not names <= listed] == []

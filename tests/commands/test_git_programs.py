@@ -135,6 +135,8 @@ def test_git_is_asked_for_names_only_where_it_starts_other_programs(descriptions
         ("git send-email --to-cmd=./x -1", ["option --to-cmd is not described"]),
         ("git lfs frobnicate", ["runs what nobody described"]),
         ("git -c core.sshCommand='ssh -i key -p 22' fetch", []),
+        ("git -c core.sshCommand='ssh -o BatchMode=yes' fetch", []),
+        ("git -c core.sshCommand='ssh -o' fetch", ["the setting core.sshCommand=ssh -o may run a program"]),
         ("git -c core.sshCommand='ssh -o ProxyCommand=./x' fetch",
          ["the setting core.sshCommand=ssh -o ProxyCommand=./x may run a program"]),
         ("git -c core.sshCommand=./ssh fetch", ["the setting core.sshCommand=./ssh may run a program"]),

@@ -56,6 +56,8 @@ def test_a_program_that_filters_and_prints_is_understood(program: str) -> None:
         'print "${\\ system(1)}"',
         'print "$h{system(1)}"',
         'print "$a[system(1)]"',
+        'print "$h{a}{system(1)}"',
+        'print "$a[0][system(1)]"',
         "/(?{system 1})/",
         "/(??{x})/",
         "qx/x/",

@@ -66,6 +66,15 @@ def deeds(text: str) -> list[object]:
         ("import os; os.environ['A'] = 'b'", [("set", "A")]),
         ("import subprocess; subprocess.run(['a', x], cwd='d')", [("run", ("a", HOLE), "d")]),
         ("import subprocess; subprocess.run('a b')", [("run", ("a b",), None)]),
+        (
+            (
+                "import subprocess; subprocess.run(['a'], capture_output=True, text=True, check=True, stdout=None,"
+                " stderr=None, stdin=None, universal_newlines=True, encoding='x', errors='x', timeout=1, input='x',"
+                " bufsize=1, close_fds=True, start_new_session=True)"
+            ),
+            [("run", ("a",), None)],
+        ),
+        ("import subprocess; subprocess.getoutput('a', encoding='x', errors='x')", [("shell", "a", None)]),
         ("import subprocess; subprocess.run('a b', shell=True)", [("shell", "a b", None)]),
     ],
 )

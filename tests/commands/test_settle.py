@@ -11,7 +11,7 @@ from gateway.commands.analyse import Start, analyse
 from gateway.commands.examples import shown
 from gateway.commands.settle import MAX_ITEMS, MAX_MATCHES, settle
 from gateway.model.context import Context
-from gateway.model.effect import Touch
+from gateway.model.effect import HOLE, Connect, Touch
 from gateway.model.facts import NO_FACTS, Facts, GitFact, PathFact
 
 if TYPE_CHECKING:
@@ -122,12 +122,21 @@ def test_a_tree_that_is_a_file_is_that_file(descriptions: dict[str, Any]) -> Non
         ("cp a d", "file", ["read a", "write d"]),
         ("cp a d", "missing", ["read a", "write d"]),
         ("mkdir d && cp a d", "missing", ["read a", "write d", "write d/a"]),
+        ("python3 -c \"import shutil; shutil.copy('a', 'd')\"", "dir", ["code", "read a", "write d", "write d/a"]),
     ],
 )
 def test_a_destination_that_is_a_folder_receives_the_source(
     text: str, kind: str, expected: list[str], descriptions: dict[str, Any]
 ) -> None:
     assert effects(text, files(d=kind), descriptions) == expected
+
+
+def test_an_installed_program_of_a_package_is_looked_for_in_all_folders_above(descriptions: dict[str, Any]) -> None:
+    wanted = analyse("npx eslint", Start(CWD, "/home/dev"), descriptions.get).wanted.paths
+    above = (CWD, "/home/dev", "/home", "")
+    assert [path for path in wanted if path.endswith("/eslint")] == [
+        f"{each}/node_modules/.bin/eslint" for each in above
+    ]
 
 
 def test_a_link_inside_a_destination_folder_is_followed(descriptions: dict[str, Any]) -> None:
@@ -205,6 +214,11 @@ def test_remotes_and_branches_come_from_the_repository(
     text: str, expected: list[str], descriptions: dict[str, Any]
 ) -> None:
     assert effects(text, Facts(git={CWD: OWN}), descriptions) == expected
+
+
+def test_remotes_that_nobody_knows_are_any_host_at_any_port(descriptions: dict[str, Any]) -> None:
+    items = settled("git fetch --all", Facts(git={}), descriptions).items
+    assert Connect(HOLE, 0, "fetch") in [item.effect for item in items]
 
 
 HERE = ("origin", "git@example.com:x/y.git")

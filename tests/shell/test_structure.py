@@ -153,6 +153,8 @@ def test_a_word_that_no_node_holds_is_noticed():
 def test_an_error_keeps_the_statements_that_were_found():
     root, accepted = parse("if a; then rm x; ")
     assert (outline(root), accepted) == ("sequence(if(sequence(simple) sequence(simple)))", False)
+    root, accepted = parse("rm x; !(( ) ")
+    assert (outline(root), accepted) == ("sequence(error(simple))", False)
 
 
 def test_the_parser_may_be_used_by_many_threads():

@@ -41,8 +41,11 @@ if TYPE_CHECKING:
             (("a",), "1"), (("b",), "true"), (("da",), "e"), (("s", "f;g"), "h#"),
         ]),
         (lines.options, "# x\n-Da.b=c -Xmx1g\n", [(("-Da", "b"), "c"), (("-Xmx1g",), "")]),
-        (lines.container_variables, "A=1\nexport COMPOSE_FILE = 'x'\nDOCKER_HOST: y\n", [
-            (("COMPOSE_FILE",), "x"), (("DOCKER_HOST",), "y"),
+        (lines.container_variables, ("A=1\nexport COMPOSE_FILE = 'x'\nDOCKER_HOST: y\nbuildx_a=1\nPODMAN_A=\nLD_A=2\n"
+         "GIT_A=3\nSSH_A=4\nPATH=5\nHOME=6\nXDG_A=7"), [
+            (("COMPOSE_FILE",), "x"), (("DOCKER_HOST",), "y"), (("buildx_a",), "1"), (("PODMAN_A",), ""),
+            (("LD_A",), "2"), (("GIT_A",), "3"), (("SSH_A",), "4"), (("PATH",), "5"), (("HOME",), "6"),
+            (("XDG_A",), "7"),
         ]),
         (lines.sections, "A = b\n[*.md]\nVale.Spelling = NO\n", [(("A",), "b"), (("*.md", "Vale", "Spelling"), "NO")]),
         (lines.anything, "# x\n a=b\n\n", [(("a=b",), "")]),

@@ -18,6 +18,8 @@ from gateway.commands.steering.version_managers import names_a_place
         (".tool-versions", "ubi:x/y 1\n", True),
         (".nvmrc", "lts/*\n", False),
         (".nvmrc", "../x\n", True),
+        (".node-version", "lts/*\n", False),
+        (".ruby-version", "3.2\n", False),
         (".python-version", "3.12.1\n3.11\n", False),
         (".python-version", "..\n", True),
         ("mise.toml", '[tools]\nnode = ["20", "22"]\npython = {version = "3.12", os = ["linux"]}\n', False),
