@@ -81,7 +81,7 @@ UNDECIDABLE = [
     "r\u200bm x", "rm\r x", "r\x01m x", "rm\u00a0x", "rm x\x00y", "echo \u202e; rm x", "echo 'a rm x", 'echo "a rm x',
     "echo $(rm x", "echo `rm x", "cat <<E\n$(rm x)\n", "{ rm x", "if :; then rm x", "fi; rm x", "rm x)", "echo rm x\\",
     "echo $((rm x); (ls))", "((a); rm x)", "declare -n r=PATH; r=rm", "shopt -s extglob; echo !(rm)", "set -k; rm A=1",
-    "exec {rm[x]}>f", "a=(1); declare a='($(rm x))'", "declare DIRSTACK='($(rm x))'",
+    "exec {rm[x]}>f", "a=(1); declare a=$rm", "declare DIRSTACK=$rm",
     "set -o -k; rm A=1", "set -o keyword; rm A=1", "set -oe $x; rm A=1", "set -$x; rm A=1", "set $x; rm A=1",
     "[[\"a\" == rm ]]; [[ b", "a=(rm", "for i do rm $i; done", "then rm x", "elif rm", "!(rm x", "time -p if rm x",
     "export $x=rm", "x=1; declare -i x=rm", "alias $x=rm", "f(rm) { a; }",

@@ -105,6 +105,12 @@ def test_what_is_not_flat_is_left_to_the_grammar(shape):
     assert flat(shape) is None
 
 
+def test_whatever_joins_commands_needs_no_grammar():
+    found = flat("a; b | c |& d && e || f")
+    assert found is not None
+    assert outline(found) == "sequence(simple chain(pipeline(simple simple simple) && simple || simple))"
+
+
 @pytest.mark.parametrize(
     ("text", "shape"),
     [
