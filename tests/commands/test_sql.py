@@ -72,6 +72,11 @@ def test_a_statement_that_may_change_something(text: str) -> None:
         ("select [;]; select 2", SQLITE, 2),
         ("select 1 # ;\n; select 2", MYSQL, 2),
         ("select 1 -- ;\n; select 2", SQLITE, 2),
+        ("select $$;$$; select 2", MYSQL, 3),
+        ("select $$;$$; select 2", SQLITE, 3),
+        ("select [;]; select 2", POSTGRES, 3),
+        ("select 1 # ; select 2\n; select 3", POSTGRES, 3),
+        ("select '\\'; select 2", POSTGRES, 2),
     ],
 )
 def test_statements_end_where_the_database_ends_them(text: str, dialect: Dialect, count: int) -> None:
