@@ -220,6 +220,7 @@ SEEN_AFTER: list[tuple[str | RawCall, tuple[str, str, str], tuple[str, str, str]
     (writing("/home/dev/project/src/a"), BY_RULE, BY_RULE),
     (writing("/home/dev/project/to-src/a"), BY_RULE, BY_RULE),
     (writing("/srv/x"), ASKS, ASKS),
+    (writing("/srv/far/x"), ("allow", "none", "far"), ("allow", "none", "far")),
     (writing("/tmp/x"), ASKS, ASKS),
     (RawCall("Read", {"file_path": "/srv/x"}), ASKS, ASKS),
     (RawCall("Bash", {"command": "touch new", "dangerouslyDisableSandbox": True}), ASKS, ASKS),
@@ -227,16 +228,58 @@ SEEN_AFTER: list[tuple[str | RawCall, tuple[str, str, str], tuple[str, str, str]
 
 
 def test_what_the_mode_asks_about_is_shown_when_it_has_run_where_a_layer_holds_it(guard) -> None:
-    rules = [{"id": "asks", "ask": {"effect": "write", "path": "src/**"}}, {"id": "made", "allow": "Bash(make)"}]
+    rules = [
+        {"id": "asks", "ask": {"effect": "write", "path": "src/**"}},
+        {"id": "made", "allow": "Bash(make)"},
+        {"id": "far", "allow": "Edit(//srv/far/**)"},
+    ]
     judge = guard({"user": rules})
     wished = judge.context.replace(changes="ask", reviewed=True)
 
     def check(call: str | RawCall, holds: bool) -> tuple[str, str, str]:
         call = call if isinstance(call, RawCall) else RawCall("Bash", {"command": call})
         found = judge.check(call, wished, contains=lambda *_: "" if holds else "no layers here")
+        assert found.decision is max(each.decision for each in found.outcomes)
         return found.decision.word, found.changes, found.reason.rule.id
 
     assert [(call, check(call, True), check(call, False)) for call, _held, _unheld in SEEN_AFTER] == SEEN_AFTER
+
+
+# The changes that are wished, and whether somebody sees them: what becomes of a command that a rule allows, of a
+# contained one, and of one whose contained part does what the mode asks about.
+WISHES = {
+    ("none", False): (("allow", "none"), ("allow", "keep"), ("ask", "none")),
+    ("ask", True): (("allow", "ask"), ("allow", "ask"), ("allow", "ask")),
+    ("ask", False): (("ask", "ask"), ("ask", "ask"), ("ask", "none")),
+    ("discard", True): (("allow", "discard"), ("allow", "discard"), ("ask", "none")),
+    ("discard", False): (("allow", "discard"), ("allow", "discard"), ("ask", "none")),
+}
+
+
+def test_changes_are_seen_or_thrown_away_as_the_session_wishes(guard) -> None:
+    code = {"id": "held", "allow": {"effect": "code", "contained": True}}
+    judge = guard({"user": [code, {"id": "made", "allow": "Bash(make)"}]})
+    texts = ("make", "python src/main.py", "python src/main.py > out.txt")
+    found = {}
+    for changes, reviewed in WISHES:
+        wished = judge.context.replace(changes=changes, reviewed=reviewed)
+        said = [judge.check(RawCall("Bash", {"command": text}), wished, contains=lambda *_: "") for text in texts]
+        found[changes, reviewed] = tuple((each.decision.word, each.changes) for each in said)
+    assert found == WISHES
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("./run.sh; touch ~/.cache/x/y", ("allow", "keep")),
+        ("./run.sh; echo x > ~/.npm/y", ("allow", "keep")),
+        ("./run.sh; touch ~/build/x", ("ask", "none")),
+        ("./run.sh; touch ~/.cargo/registry/x", ("ask", "none")),
+    ],
+)
+def test_what_changes_caches_that_the_sandbox_lets_be_written_fits(decided, text: str, expected) -> None:
+    written = {"settings": {"sandbox": {"write": ["~/.cache/**", "~/.npm/**", "~/build/**"]}}, "rules": [CONTAINED]}
+    assert decided({"user": written}, text)[:2] == expected
 
 
 def test_unconfined_calls_are_not_contained(guard) -> None:

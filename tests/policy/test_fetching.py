@@ -122,6 +122,24 @@ def test_everything_else_asks(judged, text: str) -> None:
     assert (verdict.decision.word, verdict.contained) in (("ask", False), ("deny", False)), verdict.reason
 
 
+@pytest.mark.parametrize(
+    ("text", "mode", "expected"),
+    [
+        (".venv/bin/pip install six", "", ("ask", "no wheel")),
+        (".venv/bin/pip install six; curl https://x.org/", "", ("ask", "")),
+        (".venv/bin/pip install six; rm .env", "", ("deny", "")),
+        (".venv/bin/pip install six", "dont_ask", ("deny", "")),
+        (".venv/bin/pip install six", "plan", ("deny", "")),
+    ],
+)
+def test_where_it_cannot_be_fetched_before_that_is_said_to_who_is_asked(
+    guard, monkeypatch, text: str, mode: str, expected: tuple[str, str]
+) -> None:
+    monkeypatch.setattr("gateway.judge.lists.why_not", lambda *_given: "no wheel")
+    verdict = guard({"user": PIP}, mode=mode).check(RawCall("Bash", {"command": text}), contains=lambda *_: "")
+    assert (verdict.decision.word, verdict.unfetched, verdict.contained) == (*expected, False)
+
+
 def test_rules_on_hosts_and_on_installs_hold(judged) -> None:
     for rule in ({"host": "pypi.org"}, {"effect": "system", "action": "install"}, {"effect": "connect"}):
         for lane in ("ask", "deny"):

@@ -117,6 +117,12 @@ def test_rules_on_hosts_are_asked_before(judged) -> None:
         assert judged("npm install", policy).decision.word == decision
 
 
+@pytest.mark.parametrize("mode", ["plan", "read_only"])
+def test_modes_that_write_nothing_install_nothing(judged, mode: str) -> None:
+    verdict = judged("npm install", mode=mode)
+    assert (verdict.decision.word, verdict.contained) == ("deny", False)
+
+
 def test_a_demand_of_no_network_holds(judged) -> None:
     policy = {**NPM, "rules": [HELD, {"require": {"network": "off"}, "for": {"tool": "Bash"}}]}
     assert judged("npm install", policy).decision.word == "deny"
