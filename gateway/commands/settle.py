@@ -80,16 +80,18 @@ def _expand(
         skips = "" if tree or own else _only_names(pattern)
         items.append(item.replace(effect=Touch(kind, literal_folder(pattern), True, False, "", skips)))
         return
+    changes = kind == "write" and item.part >= 0 and parts[item.part].program in CHANGERS
     for path in matches or (unescaped(pattern),):
+        does = kind
         if stream(path) and kind != "delete":
-            if kind != "write" or item.part < 0 or parts[item.part].program not in CHANGERS:
+            if not changes:
                 continue
-            kind = "delete"  # as `Findings.touch` has it
+            does = "delete"  # as `Findings.touch` has it
         fact = facts.paths.get(path)
         real = fact.real if fact is not None and fact.real != path else ""
         below = tree and not (fact is not None and fact.kind == "file")
         skips = item.effect.skips if below else ""  # type: ignore[attr-defined]
-        items.append(item.replace(effect=Touch(kind, path, below, False, real, skips)))
+        items.append(item.replace(effect=Touch(does, path, below, False, real, skips)))
 
 
 def _taken_away(items: tuple[Item, ...]) -> dict[str, int]:
