@@ -42,8 +42,9 @@ for _number in (signal.SIGINT, signal.SIGQUIT, signal.SIGHUP):
     if signal.getsignal(_number) is signal.SIG_IGN:
         signal.signal(_number, signal.default_int_handler if _number == signal.SIGINT else signal.SIG_DFL)
 
-# Compiling its modules anew is most of what a small program costs.
+# Compiling its modules anew is most of what a small program costs. And how streams are kept is for tests to say.
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+os.environ.pop("PYTHONUNBUFFERED", None)
 sys.dont_write_bytecode = False
 
 
