@@ -162,9 +162,10 @@ class Place(NamedTuple):
 
 
 def plain(text: str) -> str:
-    """A page as text; what it underlines, as pages do with values, is written large. Where an option fills its column
-    but for one place, a sentence begins behind it, not a value."""
+    """A page as text; what it underlines, as pages do with values, is written large, but for options. Where an option
+    fills its column but for one place, a sentence begins behind it, not a value."""
     text = re.sub(r"^( *(?:\S\x08\S)+) (?=[A-Z][a-z]* )", r"\1  ", text, flags=re.MULTILINE)
+    text = re.sub(r"_\x08-(?:_\x08.)+", lambda found: found[0].replace("_\x08", ""), text)
     text = re.sub(r"_\x08(.)", lambda found: found[1].upper(), text)
     text = re.sub(r".\x08(.)", r"\1", text)
     return re.sub(r"\x1b\[[0-9;]*m", "", text)

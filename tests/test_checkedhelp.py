@@ -131,6 +131,21 @@ def test_a_synopsis_counts_only_for_what_stands_nowhere_else() -> None:
     }  # fmt: skip
 
 
+def test_what_a_page_underlines_is_a_value_unless_it_begins_with_a_dash() -> None:
+    def underlined(text: str) -> str:
+        return "".join(f"_\b{each}" for each in text)
+
+    page = f"  {underlined('-a')} {underlined('--spoof')} {underlined('host')}\n  {underlined('-q')}\n"
+    assert plain(page) == "  -a --spoof HOST\n  -q\n"
+    assert said(page).forms == {"-a": "value", "--spoof": "value", "-q": "none"}
+
+
+def test_a_type_behind_the_text_on_an_option_tells_that_it_takes_a_value() -> None:
+    assert said(
+        "  -m, --model   the model  [string] [default: x]\n  -d, --debug   tell more  [boolean]\n  -q   see [here]\n"
+    ).forms == {"-m": "value", "--model": "value", "-d": "none", "--debug": "none", "-q": "none"}
+
+
 def test_spellings_may_be_joined_by_or() -> None:
     assert said("  -o FILE or --output FILE\n  -q or --quiet   or not\n").forms == {
         "-o": "value", "--output": "value", "-q": "none", "--quiet": "none",

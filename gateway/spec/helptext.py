@@ -19,6 +19,8 @@ _METAVARIABLE = re.compile(
     r"=\S.*|\s(?:<[^>]*>|\{[^}]*\}|\[[^\]]*\]|[A-Z][A-Z0-9_:|=.\[\]-]*|[a-z]+)(?:\.\.\.|…)?|\s?<[^>]*>.*"
 )
 _OPTIONAL = re.compile(r"\[=?[^\]]+\]|=\[[^\]]+\]")
+# What yargs writes behind the text on an option that takes a value.
+_TYPED = re.compile(r".*\[(?:string|number|array)\](?:\s*\[[^\]]*\])*", re.DOTALL)
 # Types that help texts name in lower case (`--name string`); other words there begin a sentence.
 _TYPES = frozenset(
     ("string", "strings", "int", "ints", "uint", "int32", "int64", "float", "float32", "float64", "duration", "file",
@@ -75,4 +77,6 @@ def _entry(line: str) -> tuple[list[str], str]:
             group = 2
         else:
             clear = False
+    if group == 0 and explained and _TYPED.fullmatch(explained[0].rstrip()):
+        group = 2
     return names, _ORDER[group] if clear else "unclear"
