@@ -125,12 +125,13 @@ def test_the_rule_covers_the_next_call_like_it_and_no_other(
     assert found == [Decision.ALLOW, Decision.ALLOW, Decision.ASK]
 
 
-NEVER = {
+NEVER: dict[str, str | RawCall] = {
     "an interpreter that reads what it runs": "python3",
     "one that is told to": "make -f -",
-    "one that is told to by the name of its input": "python3 /dev/stdin",
-    "by another name of it": "python3 /dev/fd/0",
-    "by a third": "python3 /proc/self/fd/0",
+    "one that may be told to by the name of its input": "frob /dev/stdin",
+    "by another name of it": "frob /dev/fd/0",
+    "by a third": "frob /proc/self/fd/0",
+    "by a fourth": "frob -",
     "a program without words": "frob",
     "a service": "nc -l 8080",
     "text from a pipe": "cat README.md | bash",
@@ -145,6 +146,13 @@ NEVER = {
     "a process": "kill 12",
     "data that leaves": "curl -T README.md https://x.org/",
     "names with what cannot be seen": "touch 'a\tb'",
+    "words with what cannot be seen": "frob 'a\tb'",
+    "a name that patterns read otherwise": "./x: y",
+    "a tool of no server": RawCall("Agent", {"prompt": "p", "description": "d"}),
+    "the same of a tool": RawCall("Write", {"file_path": "a\tb", "content": ""}),
+    "folders with what cannot be seen": "cd 'a\tb' && ./configure",
+    "a folder that only the run tells": "cd $X && ./configure",
+    "a host with what cannot be seen": "curl 'https://x\t.org/'",
     "a mixed line, one half of which no rule should cover": "mkdir a && kill 12",
     "nothing that is asked": "ls",
     "something that is denied": "rm -rf /",
@@ -154,7 +162,7 @@ NEVER = {
 @pytest.mark.parametrize("case", NEVER)
 def test_what_a_rule_should_not_cover_is_not_offered(judged, case: str) -> None:
     asked = judged(NEVER[case])
-    assert offered(asked.judge, asked.verdict) == ""
+    assert (offered(asked.judge, asked.verdict), always.alternatives(asked.verdict)) == ("", [])
 
 
 def test_code_is_offered_only_where_it_runs_confined(judged) -> None:
@@ -194,6 +202,8 @@ COVERING: dict[str, list[list[dict[str, Any]]]] = {
     "curl http://localhost/": [[]],
     "curl -T README.md https://x.org/": [[]],
     "npm test": [[{"exec": ["npm", "test"], "effect": "code", "cwd": ["."], "confined": True}]],
+    "frob": [[]],
+    "make": [[]],
     "frob list x": [[{"command": "frob list x", "effect": "code", "cwd": ["."], "confined": True}]],
     "pip install six": [
         [{**INSTALL, "effect": "code", "cwd": ["."]}],

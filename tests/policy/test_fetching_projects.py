@@ -38,9 +38,9 @@ def judged(guard, monkeypatch):
     """The verdict on a text under a policy, where all lists say what can be fetched."""
     monkeypatch.setattr("gateway.judge.lists.why_not", lambda *_given: "")
 
-    def judge(text: str, registries=tuple(BOTH)):
+    def judge(text: str, registries=tuple(BOTH), mode: str = ""):
         policy = {"settings": {"sandbox": {"registries": list(registries)}}, "rules": [HELD]}
-        return guard({"user": policy}).check(RawCall("Bash", {"command": text}), contains=lambda *_: "")
+        return guard({"user": policy}, mode=mode).check(RawCall("Bash", {"command": text}), contains=lambda *_: "")
 
     return judge
 
@@ -82,6 +82,13 @@ def test_an_install_in_a_project_is_contained(judged, text: str, expected: Fetch
     grants = grants_of(verdict, {"registries": BOTH, "hosts": ["wiki.example"]})
     assert (grants.network, grants.contacts, grants.fetched) == ("off", (), expected.fetcher)
     assert judged(text, ["pip"]).decision.word == "ask"
+
+
+@pytest.mark.parametrize("mode", ["plan", "read_only"])
+@pytest.mark.parametrize("text", ["cargo fetch", "cargo generate-lockfile", "uv lock", "uv sync"])
+def test_modes_that_write_nothing_install_nothing(judged, text: str, mode: str) -> None:
+    verdict = judged(text, mode=mode)
+    assert (verdict.decision.word != "allow", verdict.contained) == (True, False)
 
 
 @pytest.mark.parametrize(
