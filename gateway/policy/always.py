@@ -169,10 +169,8 @@ def likely(verdict: Verdict, outcome: Outcome) -> dict[str, Any] | None:
     if effect.kind == "connect":
         port = {"port": effect.port} if effect.port else {}
         return {**who, "effect": "connect", "direction": effect.direction, "host": effect.host, **port}
-    if effect.kind == "code" and verdict.context.confined and _words_tell(part, effect):
-        patterns = [_pattern(folder, verdict) for folder in (part.cwds or (verdict.context.cwd,))]
-        return {**who, "effect": "code", "cwd": patterns, "confined": True}
-    return None
+    patterns = [_pattern(folder, verdict) for folder in (part.cwds or (verdict.context.cwd,))]
+    return {**who, "effect": "code", "cwd": patterns, "confined": True}
 
 
 def _who(part: Part | None, kind: str) -> dict[str, Any] | None:
@@ -294,7 +292,7 @@ def _words_tell(part: Part, effect: Effect) -> bool:
     """Whether the words of a command say what runs."""
     if "not known" in effect.why or "input" in effect.why:  # type: ignore[attr-defined]
         return False
-    if any(word in ("-", "/dev/stdin", "/dev/fd/0", "/proc/self/fd/0") for word in part.argv[1:]):
+    if any(word in ("-", "/dev/stdin", "/dev/fd/0", "/proc/self/fd/0") for word in part.argv):
         return False
     return len(part.argv) > 1 or "/" in part.argv[0]
 

@@ -165,6 +165,24 @@ def test_what_a_rule_should_not_cover_is_not_offered(judged, case: str) -> None:
     assert (offered(asked.judge, asked.verdict), always.alternatives(asked.verdict)) == ("", [])
 
 
+@pytest.mark.parametrize("case", [name for name, call in NEVER.items() if isinstance(call, str) and call != "ls"])
+def test_nor_is_what_else_its_line_does(judged, case: str) -> None:
+    assert always.alternatives(judged(f"mkdir new; {NEVER[case]}").verdict) == []
+
+
+@pytest.mark.parametrize(
+    ("text", "mode", "expected"),
+    [
+        ("touch x", "default", True),
+        ("touch x", "dont_ask", True),
+        ("touch x", "plan", False),
+        ("ls", "dont_ask", False),
+    ],
+)
+def test_a_rule_is_for_what_is_asked_or_would_be(judged, text: str, mode: str, expected: bool) -> None:
+    assert bool(always.narrowest(judged(text, mode=mode).verdict)) is expected
+
+
 def test_code_is_offered_only_where_it_runs_confined(judged) -> None:
     inside, outside = judged("./configure"), judged("./configure", confined=False)
     assert offered(inside.judge, inside.verdict) != ""
