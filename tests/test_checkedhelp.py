@@ -146,6 +146,12 @@ def test_a_type_behind_the_text_on_an_option_tells_that_it_takes_a_value() -> No
     ).forms == {"-m": "value", "--model": "value", "-d": "none", "--debug": "none", "-q": "none"}
 
 
+def test_spellings_may_stand_in_columns() -> None:
+    assert said("  -o FILE,  --output=FILE   write here\n  -q  --quiet  say less\n").forms == {
+        "-o": "value", "--output": "value", "-q": "none", "--quiet": "none",
+    }  # fmt: skip
+
+
 def test_spellings_may_be_joined_by_or() -> None:
     assert said("  -o FILE or --output FILE\n  -q or --quiet   or not\n").forms == {
         "-o": "value", "--output": "value", "-q": "none", "--quiet": "none",

@@ -14,7 +14,8 @@ MAX_OPTIONS = 2000
 
 _OPTION = re.compile(r"(--?(?:\[no-\])?[A-Za-z0-9?#@][A-Za-z0-9_.+-]*)(.*)", re.DOTALL)
 _BETWEEN = re.compile(r"\s*(?:,|\||/|\sor\s)\s*(?=-)|\s+(?=--?[A-Za-z\[])")
-_COLUMN = re.compile(r"\s{2,}|\t|\s+#\s")
+# Between two spellings of an option there may be more than one space.
+_COLUMN = re.compile(r"\s{2,}(?!--?[A-Za-z])|\t|\s+#\s")
 _METAVARIABLE = re.compile(
     r"=\S.*|\s(?:<[^>]*>|\{[^}]*\}|\[[^\]]*\]|[A-Z][A-Z0-9_:|=.\[\]-]*|[a-z]+)(?:\.\.\.|…)?|\s?<[^>]*>.*"
 )

@@ -49,6 +49,10 @@ def _media(findings: Findings, run: Invocation) -> None:
     for word in [*run.operands, *[values[0] for _, values in run.values if values]]:
         if _is_more(word):
             run.doubts.append(f"{word.text.replace(HOLE, '?')} may be more than a file")
+    for option, values in run.values:
+        # 7-Zip leaves out what a list names, in `-xr@names` as in `-x@names`.
+        if "-x" in option["names"] and "@" in values[0].text.partition("!")[0]:
+            run.doubts.append(f"-x{values[0].text.replace(HOLE, '?')} reads a list of names")
     if run.name == "identify":
         for word in run.operands:
             if word.text.rpartition(".")[2].lower() not in _PICTURES:
