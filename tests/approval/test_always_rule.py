@@ -44,6 +44,7 @@ EXACT = [
             'path_not: ["to-src/x.txt/**", "src/x.txt/**"]}'
         ),
     ),
+    ("python3 a.py", '{command: "python3 a.py", effect: code, cwd: ".", confined: true}'),
     ("frob -x", '{command: "frob -x", effect: code, cwd: ".", confined: true}'),
     ("frob a/b", '{command: "frob a/b", effect: code, cwd: ".", confined: true}'),
     (
@@ -148,6 +149,7 @@ NEVER: dict[str, str | RawCall] = {
     "names with what cannot be seen": "touch 'a\tb'",
     "words with what cannot be seen": "frob 'a\tb'",
     "a name that patterns read otherwise": "./x: y",
+    "a search of the web": RawCall("WebSearch", {"query": "q"}),
     "a tool of no server": RawCall("Agent", {"prompt": "p", "description": "d"}),
     "the same of a tool": RawCall("Write", {"file_path": "a\tb", "content": ""}),
     "folders with what cannot be seen": "cd 'a\tb' && ./configure",
