@@ -170,6 +170,7 @@ def _cluster(run: Invocation, spec: Spec, words: tuple[Word, ...], at: int, text
         if index is None:
             if "numeric" in spec and text[position - 1] in _DIGITS:
                 run.options.add("-NUM")
+                inert = False
                 continue
             # Which of the other letters are options nobody can tell: to a rule that denies, all are.
             run.options.add(text)

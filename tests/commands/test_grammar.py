@@ -6,7 +6,7 @@ import pytest
 
 from gateway.commands.grammar import read
 from gateway.commands.invocation import Invocation
-from gateway.model.command import Word
+from gateway.model.command import Names, Word
 from gateway.model.effect import HOLE
 from gateway.spec.commands import compile_description
 
@@ -352,3 +352,139 @@ def test_a_word_that_shows_help_does_so_behind_subcommands_of_code_that_have_a_n
 ) -> None:
     invocation = run(HELPS, *words)
     assert (not invocation.spec["effects"], nothing) == (nothing, nothing)
+
+
+ALL = """
+names: [prog]
+numeric: true
+inert: -P|--plain
+flags: -a|--all -1
+values: -n|--number
+options:
+  -q|--quick: {sets: quick}
+  -k|--kill: {does: code stops it}
+  -X|--request: {value: text, harmless: [GET], sets: send}
+  -o|--output: {value: path, does: write}
+  -C: {value: command}
+  -x|--run: {until: [;, +]}
+  -S: {value: text, split: true}
+  -e: {value: text, sets: pattern}
+operands: [{kind: path, does: read, rest: true}]
+"""
+ONE = "names: [prog]\nflags: --all -b"
+DASH = "names: [prog]\ndialect: dash\nvalues: -mod"
+KEYS = "names: [prog]\ndialect: keys\nvalues: -s bs="
+OLD = """
+names: [prog]
+dashless: true
+options: {-x: {sets: out}, -k: {does: code stops it}, -f: {value: path, does: read}}
+"""
+HARMLESS = "names: [prog]\nunknown_options: harmless\nvalues: -n"
+BARE = """
+names: [prog]
+bare: list
+subcommands:
+  list: {flags: -v, operands: [{kind: text, rest: true}]}
+  drop: {operands: [{kind: text, rest: true}]}
+  raw: {dialect: none, operands: [{kind: text, rest: true}]}
+"""
+RAW = "names: [prog]\ndialect: none\noperands: [{kind: text, rest: true}]"
+DEFAULT = """
+names: [prog]
+default: run
+subcommands: {run: {flags: -v, operands: [{kind: text, rest: true}]}, drop: {operands: []}}
+"""
+WORK = """
+names: [prog]
+after: {kind: text}
+options: {--help: {sets: helped}}
+effects: [system things change]
+code: loads plugins
+"""
+SYSTEM = "names: [prog]\neffects: [system things change]"
+UNLISTED = "names: [prog]\nafter: {kind: text}\neffects: [system things change]\ncode: loads plugins"
+STAR, MARK, SET = (Word(text, 0, 0, False, text) for text in ("*", "?x", "[ab]x"))
+NAMED = Word(HOLE, 0, 0, True, None, Names(("/w",), ()))
+
+
+@pytest.mark.parametrize(
+    ("text", "words", "found"),
+    [
+        (ALL, ["-aq"], {"options": {"-a", "--all", "-q", "--quick"}, "flags": {"quick"}}),
+        (ALL, ["--quic"], {"flags": {"quick"}, "doubts": ["option --quic is an abbreviation"]}),
+        (ALL, ["-aXGET"], {"flags": set()}),
+        (ALL, ["-aXPOST"], {"flags": {"send"}}),
+        (ALL, ["--request=GET"], {"flags": set()}),
+        (ALL, ["--request=POST"], {"flags": {"send"}}),
+        (ALL, ["-20"], {"options": {"-NUM"}, "inert": [], "doubts": []}),
+        (ALL, ["-12"], {"options": {"-NUM"}}),
+        (ALL, ["-P5a"], {"options": {"-P", "--plain", "-NUM", "-a", "--all"}, "inert": [], "doubts": []}),
+        (ALL, ["-P5"], {"inert": []}),
+        (ALL, ["--plai"], {"inert": [1]}),
+        (ALL, ["--request=GET", "--plai"], {"inert": [2]}),
+        (ONE, ["-20"], {"doubts": ["option -2 is not described"]}),
+        (ONE, ["-b5"], {"doubts": ["option -5 is not described"]}),
+        (ONE, ["--=x"], {"options": {"--"}, "doubts": ["option -- is not described"]}),
+        (ALL, ["--frob"], {"options": {"--frob"}}),
+        (ALL, [f"-az{HOLE}q"], {"options": {"-a", "--all", f"-az{HOLE}q", "-z", "-q"}}),
+        (ALL, [Word(f"--output={HOLE}", 0, 0, True)], {"doubts": ["--output=? may become several words"]}),
+        (ALL, [Word("--output=*?[", 0, 0)], {"values": ["-o *?["]}),
+        (ALL, [Word("--output=*?[", 0, 0, False, "--output=*?[")], {"values": [f"-o {HOLE}{HOLE}{HOLE}"]}),
+        (ALL, [STAR, MARK, SET, "x"], {"option_globs": [STAR, MARK, SET], "doubts": []}),
+        (ALL, [NAMED], {"option_globs": [NAMED], "doubts": []}),
+        (ALL, ["-n", STAR], {"doubts": ["* may become several words"]}),
+        (ALL, ["-n", Word("[a]b", 0, 0, False, "[a]b")], {"doubts": []}),
+        (ALL, ["-o", STAR], {"doubts": []}),
+        (ALL, ["-C", STAR], {"doubts": []}),
+        (ALL, ["-e", "-x"], {"doubts": []}),
+        (ALL, ["-S", "a -a b", "c"], {"options": {"-S", "-a", "--all"}, "operands": ["a", "b", "c"], "doubts": []}),
+        (ALL, ["-S", "-a", "c"], {"operands": ["c"], "doubts": []}),
+        (ALL, ["-x", "ls", "+", "{}", "+", "y"], {"values": ["-x ls + {}"], "operands": ["y"], "doubts": []}),
+        (ALL, ["-x", "ls", "{}", ";", "+"], {"values": ["-x ls {}"], "operands": ["+"], "doubts": []}),
+        (ALL, ["-ax", "ls", ";", "y"], {"values": ["-x ls"], "operands": ["y"], "doubts": []}),
+        (DASH, ["-mod", "-x"], {"doubts": []}),
+        (KEYS, ["-s", "-x"], {"doubts": []}),
+        (HARMLESS, ["-n", "-x"], {"doubts": []}),
+        (OLD, [], {"options": set(), "doubts": []}),
+        (OLD, ["-x"], {"options": {"-x"}, "doubts": []}),
+        (ALL, ["-q"], {"flags": {"quick"}}),
+        (ALL, ["-S"] * 19 + ["c"], {"operands": ["-S", "-S", "c"], "doubts": ["a text in a text in a text is split"]}),
+        (BARE, [], {"subcommands": ["list"]}),
+        (BARE, ["-v"], {"subcommands": ["list"], "options": {"-v"}, "doubts": []}),
+        (BARE, ["drop", "x"], {"subcommands": ["drop"], "operands": ["x"]}),
+        (BARE, ["raw", "-v", "--x", "y"], {"operands": ["-v", "--x", "y"], "options": set(), "doubts": []}),
+        (BARE, ["--", "drop"], {"subcommands": ["list"], "operands": ["drop"]}),
+        (DEFAULT, ["--", "x"], {"operands": ["x"], "doubts": ["a subcommand after -- is not described"]}),
+        (DEFAULT, ["x", "-v", "y"], {"subcommands": ["run"], "operands": ["x", "y"], "options": {"-v"}}),
+        (RAW, ["-v", "x"], {"operands": ["-v", "x"], "doubts": []}),
+        (HELPS, ["--help"], {"options": {"--help"}, "effects": []}),
+        (OPEN, ["users", "--version"], {"effects": ["code", "code"]}),
+        (WORK, ["--help"], {"effects": ["code", "system"]}),
+        (UNLISTED, ["--help"], {"effects": ["code"]}),
+        (UNLISTED, ["--frob"], {"effects": ["code", "system"]}),
+        (UNLISTED, ["--", "--help"], {"effects": ["code", "system"]}),
+        (SYSTEM, [Word("--help", 0, 0, True)], {"effects": ["system"]}),
+        (SYSTEM, ["--help"], {"effects": []}),
+        (SYSTEM, ["-x"], {"effects": ["system"]}),
+        (OLD, ["xqkf", "a"], {
+            "options": {"-x", "-k", "-f", "q"}, "flags": {"out"}, "values": ["-k", "-f a"],
+            "doubts": ["option q is not described"],
+        }),
+    ],
+)  # fmt: skip
+def test_words_are_taken_apart_as_described(text: str, words: list[str | Word], found: dict[str, object]) -> None:
+    invocation = run(text, *words)
+    told = {
+        "options": invocation.options,
+        "flags": invocation.flags,
+        "subcommands": invocation.subcommands,
+        "effects": [effect["kind"] for effect in invocation.spec["effects"]],
+        "values": [
+            " ".join([option["names"][0], *[word.text for word in taken]]) for option, taken in invocation.values
+        ],
+        "operands": [word.text for word in invocation.operands],
+        "option_globs": invocation.option_globs,
+        "inert": invocation.inert,
+        "doubts": invocation.doubts,
+    }
+    assert {name: told[name] for name in found} == found
