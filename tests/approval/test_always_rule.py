@@ -149,7 +149,7 @@ NEVER: dict[str, str | RawCall] = {
     "names with what cannot be seen": "touch 'a\tb'",
     "words with what cannot be seen": "frob 'a\tb'",
     "a name that patterns read otherwise": "./x: y",
-    "a search of the web": RawCall("WebSearch", {"query": "q"}),
+    "a search of the web": RawCall("WebSearch", {"query": "news"}),
     "a tool of no server": RawCall("Agent", {"prompt": "p", "description": "d"}),
     "the same of a tool": RawCall("Write", {"file_path": "a\tb", "content": ""}),
     "folders with what cannot be seen": "cd 'a\tb' && ./configure",
@@ -233,6 +233,11 @@ COVERING: dict[str, list[list[dict[str, Any]]]] = {
         [{**INSTALL, "effect": "system", "action": "install", "what": "packages"}],
     ],
     "bash -c 'pip install six'": [[], [], [], []],
+    "touch to-src/x.txt": [[{
+        "command": "touch to-src/x.txt", "effect": "write", "path": ["to-src/x.txt", "src/x.txt"],
+        "path_not": ["to-src/x.txt/**", "src/x.txt/**"],
+    }]],
+
     "systemctl stop x": [[], []],
     "kill 12": [[]],
 }  # fmt: skip
