@@ -100,6 +100,7 @@ LIKELY = [
         "curl -d x https://x.org/y",
     ),
     ("frob list x", '{exec: [frob, list], effect: code, cwd: ".", confined: true}', "frob list -a", "frob drop x"),
+    ("echo hi > a.txt > b.txt", '{effect: write, path: "./*.txt"}', "echo ho > c.txt", "echo hi > src/a.txt"),
     ("frob a.b c", '{exec: [frob, "a.b"], effect: code, cwd: ".", confined: true}', "frob a.b", "frob a.c"),
     (
         "touch a.txt src/b.py", '{exec: touch, effect: write, path: ["./*.txt", "./src/**/*.py"]}',
@@ -233,6 +234,8 @@ COVERING: dict[str, list[list[dict[str, Any]]]] = {
         [{**INSTALL, "effect": "system", "action": "install", "what": "packages"}],
     ],
     "bash -c 'pip install six'": [[], [], [], []],
+    "X=six; pip install $X": [[], [], [], []],
+    "rpm -i x.rpm": [[{"command": "rpm -i x.rpm", "effect": "code", "cwd": ["."], "confined": True}], []],
     "touch to-src/x.txt": [[{
         "command": "touch to-src/x.txt", "effect": "write", "path": ["to-src/x.txt", "src/x.txt"],
         "path_not": ["to-src/x.txt/**", "src/x.txt/**"],
