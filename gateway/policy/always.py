@@ -55,8 +55,7 @@ def narrowest(verdict: Verdict) -> list[dict[str, Any]]:
         if not _add(groups, verdict, outcome) or len(groups) > MAX_ALTERNATIVES:
             return []
     found = [each for group in groups.values() for each in _exactly_these(group)]
-    too_many = any(len(each.get("path", ())) > MAX_PATHS for each in found)
-    return [] if too_many or len(found) > MAX_ALTERNATIVES else found
+    return [] if len(found) > MAX_ALTERNATIVES else found
 
 
 def alternatives(verdict: Verdict) -> list[list[dict[str, Any]]]:

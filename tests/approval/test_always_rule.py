@@ -45,6 +45,7 @@ EXACT = [
         ),
     ),
     ("python3 a.py", '{command: "python3 a.py", effect: code, cwd: ".", confined: true}'),
+    ("python3.11 a.py", '{command: "python3.11 a.py", effect: code, cwd: ".", confined: true}'),
     ("frob -x", '{command: "frob -x", effect: code, cwd: ".", confined: true}'),
     ("frob a/b", '{command: "frob a/b", effect: code, cwd: ".", confined: true}'),
     (
@@ -101,6 +102,10 @@ LIKELY = [
     ),
     ("frob list x", '{exec: [frob, list], effect: code, cwd: ".", confined: true}', "frob list -a", "frob drop x"),
     ("echo hi > a.txt > b.txt", '{effect: write, path: "./*.txt"}', "echo ho > c.txt", "echo hi > src/a.txt"),
+    (
+        "cd src && frob list x", '{exec: [frob, list], effect: code, cwd: "./src", confined: true}',
+        "cd src && frob list", "frob list",
+    ),
     ("frob a.b c", '{exec: [frob, "a.b"], effect: code, cwd: ".", confined: true}', "frob a.b", "frob a.c"),
     (
         "touch a.txt src/b.py", '{exec: touch, effect: write, path: ["./*.txt", "./src/**/*.py"]}',
