@@ -402,6 +402,7 @@ effects: [system things change]
 code: loads plugins
 """
 SYSTEM = "names: [prog]\neffects: [system things change]"
+OPAQUE = "names: [prog]\neffects: [opaque runs what it is told]"
 UNLISTED = "names: [prog]\nafter: {kind: text}\neffects: [system things change]\ncode: loads plugins"
 STAR, MARK, SET = (Word(text, 0, 0, False, text) for text in ("*", "?x", "[ab]x"))
 NAMED = Word(HOLE, 0, 0, True, None, Names(("/w",), ()))
@@ -461,6 +462,7 @@ NAMED = Word(HOLE, 0, 0, True, None, Names(("/w",), ()))
         (OPEN, ["users", "--version"], {"effects": ["code", "code"]}),
         (WORK, ["--help"], {"effects": ["code", "system"]}),
         (UNLISTED, ["--help"], {"effects": ["code"]}),
+        (OPAQUE, ["--help"], {"effects": ["opaque"]}),
         (UNLISTED, ["--frob"], {"effects": ["code", "system"]}),
         (UNLISTED, ["--", "--help"], {"effects": ["code", "system"]}),
         (SYSTEM, [Word("--help", 0, 0, True)], {"effects": ["system"]}),

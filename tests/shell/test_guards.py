@@ -7,6 +7,7 @@ import subprocess
 
 import pytest
 
+from gateway.shell import builtins
 from gateway.shell.guards import ACTING, RESERVED
 from gateway.shell.state import DYNAMIC
 
@@ -38,3 +39,12 @@ def test_variables_that_bash_does_not_let_be_set_are_known() -> None:
     tries = 'for n in $(compgen -v); do ( eval "$n=x; [[ \\${$n} == x ]]" ) 2>/dev/null || echo "$n"; done'
     done = subprocess.run([BASH, "--norc", "-c", tries], capture_output=True, text=True, check=True)
     assert set(done.stdout.split()) - {"_"} <= DYNAMIC
+
+
+@pytest.mark.usefixtures("reserved")
+def test_options_of_set_are_those_that_bash_has() -> None:
+    tries = 'for l in {a..z} {A..Z}; do ( set -$l ) >/dev/null 2>&1 && echo "$l"; done; echo; set -o'
+    done = subprocess.run([BASH, "--norc", "-c", tries], capture_output=True, text=True, check=True)
+    letters, _, names = done.stdout.partition("\n\n")
+    assert set(letters.split()) - {"r"} == builtins._LETTERS  # restricted, a shell is left
+    assert {line.split()[0] for line in names.splitlines()} == builtins._OPTIONS

@@ -161,6 +161,8 @@ def test_an_error_keeps_the_statements_that_were_found():
     assert (outline(root), accepted) == ("sequence(if(sequence(simple) sequence(simple)))", False)
     root, accepted = parse("rm x; !(( ) ")
     assert (outline(root), accepted) == ("sequence(error(simple))", False)
+    root, accepted = parse("f() time { a; }")
+    assert (outline(root), accepted) == ("sequence(unknown)", False)
 
 
 def test_the_parser_may_be_used_by_many_threads():
