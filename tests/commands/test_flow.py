@@ -297,3 +297,14 @@ def test_options_of_what_prints_names_are_listed_by_all_of_their_names(
         described = described["nested"][described["subcommands"][subcommand]]
     options = [frozenset(option["names"]) for option in described["table"]]
     assert [sorted(names - listed) for names in options if names & listed and not names <= listed] == []
+
+
+@pytest.mark.parametrize(
+    "options",
+    ["-printf x", "-ls", "-exec ls {} +", "-execdir ls {} +", "-ok ls {} \\;", "-okdir ls {} \\;", "-files0-from x",
+     "-f x", "-D tree", "-help", "--help", "--version", "-version", "-L", "-follow"],
+)  # fmt: skip
+def test_what_find_prints_otherwise_than_names_of_its_folder_is_not_known(
+    options: str, descriptions: dict[str, Any]
+) -> None:
+    assert "read ?" in effects(f"find src {options} | xargs cat", descriptions)
