@@ -108,6 +108,21 @@ def test_a_path_tells_where_its_links_lead(descriptions: dict[str, Any]) -> None
     assert touched == [Touch("read", f"{CWD}/link", False, False, "/etc/passwd")]
 
 
+@pytest.mark.parametrize(("kind", "skips"), [("dir", "only\0*.py"), ("file", "")])
+def test_what_of_a_folder_is_not_named_is_not_named_behind_its_link(
+    kind: str, skips: str, descriptions: dict[str, Any]
+) -> None:
+    facts = Facts(paths={f"{CWD}/src": PathFact("/x", kind)})
+    items = settled("find src -name '*.py' | xargs cat", facts, descriptions).items
+    expected = Touch("read", f"{CWD}/src", kind == "dir", False, "/x", skips)
+    assert [item.effect for item in items if item.effect.kind == "read"] == [expected]
+
+
+def test_what_a_glob_matches_is_a_tree_unless_it_is_a_file(descriptions: dict[str, Any]) -> None:
+    facts = files(a="file", b="dir").replace(globs={f"{CWD}/?": tuple(f"{CWD}/{name}" for name in "abc")})
+    assert effects("rm -r -- ?", facts, descriptions) == ["delete a", "delete b tree", "delete c tree"]
+
+
 def test_a_tree_that_is_a_file_is_that_file(descriptions: dict[str, Any]) -> None:
     assert effects("rm -r f", files(f="file"), descriptions) == ["delete f"]
     assert effects("rm -r f", files(f="dir"), descriptions) == ["delete f tree"]
