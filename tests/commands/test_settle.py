@@ -213,6 +213,8 @@ def test_what_a_text_writes_and_where_it_goes_decides_which_program_a_name_means
     [
         ("cat /dev/s*", "/dev/s*", ("/dev/stdin", "/dev/stx"), ["read /dev/stx"]),
         ("chmod 1 /dev/s*", "/dev/s*", ("/dev/stdin", "/dev/stx"), ["delete /dev/stdin", "write /dev/stx"]),
+        ("tee /dev/s*", "/dev/s*", ("/dev/stdin", "/dev/stx"), ["write /dev/stx"]),
+        ("ls; chmod 1 /dev/s*", "/dev/s*", ("/dev/stdin",), ["delete /dev/stdin", "list ."]),
         ("rm /dev/s*", "/dev/s*", ("/dev/stdin", "/dev/stx"), ["delete /dev/stdin", "delete /dev/stx"]),
         ("cat *.py x", f"{CWD}/*.py", (f"{CWD}/a.py",), ["read a.py", "read x"]),
     ],
@@ -353,6 +355,24 @@ def test_that_a_program_may_be_another_one_is_told_before_what_it_would_run(desc
     items = settled("ls; python3 x.py", facts, descriptions).items
     told = [item.effect.why for item in items if item.effect.kind == "code"]
     assert told == ["python3 lies where it could have been replaced", "runs a Python program"]
+
+
+@pytest.mark.parametrize(
+    ("text", "doubted"),
+    [
+        ('ruby -e \'File.symlink("/etc", "x")\'; cat x/passwd', True),
+        ('ls; ruby -e \'File.symlink("/etc", "x")\'; cat x/passwd', True),
+        ("tar xf a.tar; cat x/passwd", True),
+        ("ruby -e 1; cat x/passwd", False),
+        ("cat x/passwd", False),
+    ],
+)
+def test_what_is_named_behind_what_may_bring_links_is_in_doubt(
+    text: str, doubted: bool, descriptions: dict[str, Any]
+) -> None:
+    items = settled(text, NO_FACTS, descriptions).items
+    whys = [item.effect.why for item in items if item.effect.kind == "code"]
+    assert any(why.startswith("what it names may be a link that") for why in whys) == doubted
 
 
 STATE, OTHERS = "credential terraform.tfstate changed", f"{CWD}/terraform.tfstate.d/*/terraform.tfstate"
