@@ -19,7 +19,7 @@ MODULES = {
     "awk": "awk",
     "buckets": "buckets rclone",
     "builtins": "alias command kill let names printf set test",
-    "compressors": "ar compressor",
+    "compressors": "ar beside compressor",
     "clients": "aws gcloud helm kube",
     "containers": "compose mounts",
     "finders": "finder",

@@ -49,13 +49,7 @@ def _compressor(findings: Findings, run: Invocation) -> None:
             continue
         if suffixes or "stored" in run.flags or not word.literal or "-r" in run.options:
             # Which names appear is known only once the folder or the archive has been looked into.
-            folder = word.text.rstrip("/").rpartition("/")[0] if word.pattern is not None else HOLE
-            if "-r" in run.options and word.literal:
-                folder = word.text
-            elif word.literal:
-                folder = word.text.rpartition("/")[0] or "."
-            elif word.pattern is not None:
-                folder = (_folder(word.pattern) if HOLE not in word.text else HOLE) or "."
+            folder = word.text if "-r" in run.options and word.literal else _folder_of(word)
             findings.touch("write", Word(folder, word.start, word.end), run.cwds, run.part, True)
         else:
             for name in _new(word.text, added, taken, down, run):
@@ -67,10 +61,20 @@ def _compressor(findings: Findings, run: Invocation) -> None:
 _KEEPING = frozenset(("zstd", "unzstd", "zstdmt", "pzstd", "lz4", "unlz4", "lz4c", "lzop", "brotli", "unbrotli"))
 
 
-def _folder(pattern: str) -> str:
-    """The folder of a pattern; unknown where the folder is a pattern itself."""
-    folder = pattern.rpartition("/")[0]
-    return HOLE if any(sign in folder for sign in "*?[") else folder
+def _folder_of(word: Word) -> str:
+    """The folder that a word's file lies in; unknown where the folder is a pattern itself."""
+    if word.literal:
+        return word.text.rpartition("/")[0] or "."
+    if word.pattern is None or HOLE in word.text:
+        return HOLE
+    folder = word.pattern.rpartition("/")[0]
+    return HOLE if any(sign in folder for sign in "*?[") else folder or "."
+
+
+def _beside(findings: Findings, run: Invocation) -> None:
+    """What is made of each operand lies in its folder; `elsewhere` is set where an option names the output."""
+    for word in run.operands if "elsewhere" not in run.flags else ():
+        findings.touch("write", Word(_folder_of(word), word.start, word.end), run.cwds, run.part, True)
 
 
 def _new(name: str, added: str, taken: dict[str, str], down: bool, run: Invocation) -> list[str]:
@@ -122,4 +126,8 @@ def _ar(findings: Findings, run: Invocation) -> None:
         findings.touch("write", run.words[0].replace(text="."), run.cwds, run.part, True)
 
 
-HOOKS: dict[str, Callable[[Findings, Invocation], None]] = {"ar": _ar, "compressor": _compressor}
+HOOKS: dict[str, Callable[[Findings, Invocation], None]] = {
+    "ar": _ar,
+    "beside": _beside,
+    "compressor": _compressor,
+}

@@ -118,9 +118,12 @@ def _own_environment(findings: Findings, run: Invocation) -> None:
         findings.touch("write", Word(folder or "/", word.start, word.end), run.cwds, run.part, True)
 
 
+_PREFIXES = frozenset(("--prefix", "-outstem"))
+
+
 def _split(findings: Findings, run: Invocation) -> None:
     """The pieces are named by a prefix, which may lead to another folder."""
-    prefixes = [values[0] for option, values in run.values if "--prefix" in option["names"] and values]
+    prefixes = [values[0] for option, values in run.values if _PREFIXES & set(option["names"]) and values]
     if run.name == "split":
         prefixes += run.operands[1:2]
     for word in prefixes:
