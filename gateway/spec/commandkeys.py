@@ -72,13 +72,16 @@ TOP: Keys = {
     "of": (
         (
             "instead of `names`, in a file beside it that goes on with it: `of: git` begins `git.NAME.yaml`. Such a part holds"
-            " `subcommands`, `groups`, `examples` and `about` alone"
+            " `subcommands`, `groups`, `examples`, `checked` and `about` alone"
         ),
         "of: git",
     ),
     "about": ("a remark for readers", "about: the front end of our build farm"),
     "checked": (
-        "the program and version whose help or manual this was compared with option by option; a list for several",
+        (
+            "the program and version whose help or manual this was compared with option by option; a list for several."
+            " What parts say counts if the file that they go on with says it, too"
+        ),
         "checked: GNU tar 1.35",
     ),
     "groups": ("named keys that several subcommands share by `use`", "groups: {common: {flags: -v|--verbose}}"),
@@ -89,7 +92,7 @@ TOP: Keys = {
     "builtin": ("bash has it built in, so it is not looked for on PATH. Shipped descriptions only", "builtin: true"),
 }
 # What a part may hold.
-PART = ("of", "about", "groups", "subcommands", "examples")
+PART = ("of", "about", "checked", "groups", "subcommands", "examples")
 SPEC: Keys = {
     "flags": (
         "options without a value that do nothing we speak of. `|` joins one option's spellings, `--[no-]x` is two options",

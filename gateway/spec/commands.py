@@ -134,14 +134,16 @@ class _Compiler(Taken):
                 self.complaints.at_key(
                     root.get("builtin") or root, "builtin must be left to shipped descriptions", remedy
                 )
-        if (checked := root.get("checked")) is not None:
-            compiled["checked"] = self._checked(checked)
         compiled["place"] = [given.line, given.column]
         compiled["examples"] = {}
         compiled["lines"] = {}
+        checked: dict[str, None] = {}
         for complaints, file in files:
             self.complaints = complaints
             self._examples(file.get("examples"), compiled)
+            checked |= dict.fromkeys(self._checked(file.get("checked")))
+        if root.get("checked") is not None:
+            compiled["checked"] = list(checked)
         return compiled
 
     def _groups(self, complaints: Complaints, groups: Node | None) -> None:
@@ -161,8 +163,8 @@ class _Compiler(Taken):
             compiled["examples"][call] = self.texts(found)
             compiled["lines"][call] = [found.key_line, found.key_column, self.complaints.file]
 
-    def _checked(self, node: Node) -> list[str]:
-        for item in node:
+    def _checked(self, node: Node | None) -> list[str]:
+        for item in node or ():
             if item.value.__class__ is str and not re.match(CHECKED, item.value):
                 message = f"checked must name a program and its version (got {item.shown})"
                 self.complaints.at(item, message, "as in `GNU tar 1.35`")

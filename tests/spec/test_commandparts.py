@@ -51,12 +51,28 @@ def test_a_description_in_two_files_is_the_one_that_it_would_be_in_one() -> None
 
 
 @pytest.mark.parametrize(
+    ("own", "part", "checked"),
+    [
+        ("checked: x 1.0\n", "checked: [y 2.0, x 1.0]\n", ["x 1.0", "y 2.0"]),
+        ("checked: x 1.0\n", "", ["x 1.0"]),
+        ("", "checked: x 1.0\n", None),
+    ],
+    ids=["both", "the program's own file", "a part alone"],
+)
+def test_a_description_was_compared_if_its_own_file_was_with_all_that_its_parts_were(
+    own: str, part: str, checked: list[str] | None
+) -> None:
+    assert compile_description(own + MAIN, "x.yaml", parts=[("x.b.yaml", part + PART)]).get("checked") == checked
+
+
+@pytest.mark.parametrize(
     ("part", "problem"),
     [
         ("of: x\nsubcommands: {a: {}}", "x.b.yaml:2:15: subcommand must be unique (got `a` again)"),
         ("of: x\ngroups: {shown: {}}", "x.b.yaml:2:10: group must be unique (got `shown` again)"),
         ('of: x\nexamples: {"x a -q": []}', "x.b.yaml:2:12: example must be unique (got it again)"),
         ("of: x\nsubcommands: {b: {flag: -a}}", "x.b.yaml:2:19: subcommand must have known keys only (got `flag`)"),
+        ("of: x\nchecked: x", "x.b.yaml:2:10: checked must name a program and its version (got `x`)"),
         ("of: x\nflags: -a", "x.b.yaml:2:1: part of a description must have known keys only"),
         ("subcommands: {}", "x.b.yaml:1:1: part of a description must have the key `of`"),
     ],
