@@ -17,10 +17,11 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections import defaultdict
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from mutants.areas import AREAS, TOP, area_of
+from mutants.areas import AREAS, TOP, area_of, files_of
 from mutants.changes import Mutant, is_sound, mutants
 from mutants.drawing import ordered
 from mutants.survivors import known
@@ -62,7 +63,7 @@ def main() -> int:
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))  # what was started ends, and the copy goes
     listed = known()
     found = [_of(where, options.sample, options.seed, listed, options.listed) for where in options.where or AREAS]
-    chosen = [*dict.fromkeys(itertools.chain(*found))]  # some files belong to two areas
+    chosen = [*dict.fromkeys(itertools.chain(*found))]  # a file may be named beside its area
     print(f"{len(chosen)} mutants, --seed {options.seed}", flush=True)
     with tempfile.TemporaryDirectory(prefix="gateway-mutants-") as folder:
         copy = Copy(Path(folder))
@@ -88,7 +89,7 @@ def _of(
     path, _, line = where.partition(":")
     if path not in AREAS and not area_of(path):
         raise SystemExit(f"{where} is neither an area ({', '.join(AREAS)}) nor a file of one")
-    sources = {file: (TOP / file).read_bytes() for file in (AREAS[path].files() if path in AREAS else [path])}
+    sources = {file: (TOP / file).read_bytes() for file in (files_of(path) if path in AREAS else [path])}
     found = [mutant for file, source in sources.items() for mutant in mutants(file, source)]
     found = [mutant for mutant in found if (mutant.name in listed) == only_listed and line in ("", str(mutant.line))]
     wanted = size if size is not None else len(found) if line or only_listed else SAMPLE
@@ -148,6 +149,7 @@ class Copy:
         self._top = folder / "repository"
         self._scratch = folder / "scratch"
         self._told = folder / "told"
+        self._have_failed: dict[str, set[str]] = defaultdict(set)  # files of tests, by the file that was changed
         shutil.copytree(TOP, self._top, symlinks=True, ignore=NOT_COPIED)
         self._environment = {
             **os.environ,
@@ -181,7 +183,7 @@ class Copy:
         function; and the seconds that it took. SystemExit if a test fails without any change."""
         given = self._top.parent / "changes"
         changes = [[each.path, each.begin, each.end, each.new.decode()] for each in found]
-        given.write_text(json.dumps([AREAS[area].files(), changes]), encoding="utf-8")
+        given.write_text(json.dumps([files_of(area), changes]), encoding="utf-8")
         told, telling = os.pipe()
         command = [*self._pytest(), "-p", "mutants.forks", f"--changes={given}", f"--told-to={telling}"]
         process = subprocess.Popen(
@@ -199,7 +201,9 @@ class Copy:
                 for failing in json.loads(next(lines, '["what is collected"]')):
                     raise SystemExit(f"{failing} fails without any change: nothing is known of the mutants of {area}")
                 for mutant, line in zip(found, lines, strict=True):
-                    yield mutant, *json.loads(line)
+                    failed, seconds = json.loads(line)
+                    self._have_failed[mutant.path].add((failed or "").partition("::")[0])
+                    yield mutant, failed, seconds
         finally:
             process.terminate()
             process.wait()
@@ -213,7 +217,8 @@ class Copy:
 
     def failure(self, area: str, path: str) -> str:
         """What fails first of an area's tests that are to notice a change to this file, "" if all pass."""
-        command = [*self._pytest(), *AREAS[area].tests_for(path, self._top)]
+        tests = sorted(AREAS[area].tests_for(path, self._top), key=lambda test: test not in self._have_failed[path])
+        command = [*self._pytest(), *tests]
         with self._told.open("wb") as told:
             process = subprocess.Popen(
                 command,
@@ -234,8 +239,12 @@ class Copy:
                     os.killpg(process.pid, signal.SIGKILL)
                 process.wait()
         lines = self._told.read_text(encoding="utf-8", errors="replace").splitlines()
-        failed = [line.partition(" ")[2] for line in lines if line.startswith(("FAILED ", "ERROR "))]
-        return failed[0].partition(" - ")[0] if failed else "what does not load, or does not end"
+        for line in lines:
+            if line.startswith(("FAILED ", "ERROR ")):
+                failed = line.partition(" ")[2].partition(" - ")[0]
+                self._have_failed[path].add(failed.partition("::")[0])
+                return failed
+        return "what does not load, or does not end"
 
 
 def _forget_compiled(path: Path) -> None:

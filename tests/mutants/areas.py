@@ -52,8 +52,13 @@ AREAS = {
 
 @functools.cache
 def area_of(path: str) -> str:
-    """The area that a file belongs to, "" for one that is in none."""
-    return next((name for name, area in AREAS.items() if path in area.files()), "")
+    """The area that a file belongs to, of two the narrower; "" for one that is in none."""
+    found = {name: area.files() for name, area in AREAS.items()}
+    return min((name for name, files in found.items() if path in files), key=lambda name: len(found[name]), default="")
+
+
+def files_of(area: str) -> list[str]:
+    return [file for file in AREAS[area].files() if area_of(file) == area]
 
 
 def _below(path: str, pattern: str, top: Path = TOP) -> list[str]:

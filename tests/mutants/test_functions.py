@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
 
-from mutants.functions import changed
+from mutants.forks import _in_fork
+from mutants.functions import changed, noting, place
 
 SOURCE = """\
 X = [a for a in (1, 2) if a]
@@ -30,7 +33,7 @@ def after(): return lambda: 3, lambda: 4
 F_PART, H = "f.<locals>.<listcomp>", "A.g.<locals>.h"
 CHANGED = {
     "a statement": ("z = (\n      x\n    )", "z = None", ["f"], ["f"]),
-    "a part that is a function of its own": ("u > y", "u >= y", [F_PART], ["f", F_PART]),
+    "a part that is a function of its own": ("u > y", "u >= y", ["f"], ["f", F_PART]),
     "a method in a method": ("return 1", "return 0", [H], ["A.g", H]),
     "what is to be given for an argument": ("y=1", "y=0", None, None),
     "a constant of a class": ("K = 1", "K = 0", None, None),
@@ -45,6 +48,36 @@ def test_what_is_only_in_the_bodies_of_functions_is_told(old, new, places, codes
     found = changed(SOURCE.encode(), SOURCE.replace(old, new, 1).encode(), "a.py")
     told = found and ([name for name, _ in sorted(found.places)], [name for name, _ in sorted(found.codes)])
     assert told == (places and (places, codes))
+
+
+def test_a_function_notes_that_it_is_called_and_does_what_it_did() -> None:
+    source = "def f(x):\n  'text'\n  def g(): return x\n  return [(lambda: g() + each)() for each in (1, 2)]\n"
+    called, given = [], {"note": lambda: called.append(sys._getframe(1).f_code.co_name)}
+    exec(compile(source, "a.py", "exec"), given)
+    codes = noting(source.encode(), "a.py", "note")
+    function = given["f"]
+    before = function(1)
+    function.__code__ = codes[place(function.__code__)]
+    assert (before, function(1), called) == ([2, 3], [2, 3], ["f", "<lambda>", "g", "<lambda>", "g"])
+
+
+def test_a_fork_ends_with_who_waits_for_it() -> None:
+    reading, writing = os.pipe()
+
+    def wait() -> None:
+        os.close(reading)
+        os.kill(os.getppid(), signal.SIGTERM)
+        time.sleep(60)
+
+    before = signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))
+    try:
+        with pytest.raises(SystemExit):
+            _in_fork(wait, 60)
+    finally:
+        signal.signal(signal.SIGTERM, before)
+    os.close(writing)
+    with open(reading, "rb") as left:
+        assert left.read() == b""
 
 
 def test_a_fork_runs_the_tests_that_call_what_is_changed_whatever_was_kept_before(tmp_path: Path) -> None:

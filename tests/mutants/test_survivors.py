@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from mutants.areas import AREAS, CORPUS, TOP, area_of
+from mutants.areas import AREAS, CORPUS, TOP, area_of, files_of
 from mutants.changes import mutants
 from mutants.survivors import known, survivors
 
@@ -42,6 +42,12 @@ def test_the_tests_of_a_file_begin_with_those_that_are_named_after_it() -> None:
         ["tests/policy/test_modes.py", CORPUS],
         files - {found[0]},
     )
+
+
+def test_a_file_of_two_areas_belongs_to_the_narrower() -> None:
+    paths = ["commands/steering/keys.py", "commands/settle.py", "host/machine.py", "policy/modes.py", "core/value.py"]
+    assert [area_of(f"gateway/{path}") for path in paths] == ["steering", "commands", "steering", "policy", ""]
+    assert "gateway/commands/steering/keys.py" not in files_of("commands")
 
 
 def test_each_area_has_sources_and_tests() -> None:
